@@ -220,6 +220,7 @@ const withWorkers: Launch = {
     `--location=${directory}`,
     `--table-port=${ports.table}`,
     `--queue-port=${ports.queue}`,
+    '--blob-port=0',
     '--workers=2',
     '--log-level=error',
   ],

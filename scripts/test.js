@@ -52,10 +52,10 @@ if (files.length === 0) {
   process.exit(1);
 }
 
-// One more than processors: some files wait for processes and timers most of the time.
+// Twice as many as processors: many files wait for processes and timers most of the time.
 const options = [
   '--test',
-  `--test-concurrency=${availableParallelism() + 1}`,
+  `--test-concurrency=${availableParallelism() * 2}`,
   `--test-reporter=${new URL('source-reporter.js', import.meta.url).href}`,
 ];
 // The runner hands NODE_OPTIONS on to the processes of the files, and not its own arguments.

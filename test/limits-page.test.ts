@@ -17,6 +17,8 @@ const lines = page
 /** Constants by name, each with words of the line that has its value. */
 const documented: Readonly<Record<string, string>> = {
   accountNameLengthMax: 'name of an account',
+  uploadBlockBytesMax: 'bytes of one block',
+  uploadFilesMax: 'files of one command',
   accountsMax: 'server makes for itself',
   atWorkMax: 'eight at work',
   attemptsMax: 'tries of one write',
@@ -27,6 +29,7 @@ const documented: Readonly<Record<string, string>> = {
   clientRequestIdCharactersMax: 'x-ms-client-request-id',
   concurrencyMax: '--concurrency',
   configBytesMax: '| configuration ',
+  copiedPageRangesMax: 'ranges of a page blob that is copied',
   countMax: '`queue get --count`',
   databaseBytesMax: 'each database file',
   delayMsMax: 'died soon',
@@ -41,6 +44,7 @@ const documented: Readonly<Record<string, string>> = {
   filterDepthMax: 'inside of each other',
   filterLengthMax: 'characters of `$filter`',
   findingsMax: 'findings of `check`',
+  foundBytesMax: 'page of found blobs',
   firstLineBytesMax: 'first line of a file of refused rows',
   fullCheckBytesMax: 'read as a whole at each start',
   headBytesMax: 'head of one part',
@@ -58,9 +62,15 @@ const documented: Readonly<Record<string, string>> = {
   latencyMsMax: 'latency',
   membersMax: 'Null members',
   messageBodyBytesMax: 'Put Message',
+  putBlobBytesMax: 'body of Put Blob;',
+  blockBytesMax: 'body of Put Block;',
+  blockListBytesMax: 'body of Put Block List',
+  summedRangeBytesMax: 'whose checksum is asked for',
   messageBytesMax: 'before the service judges it',
   messageTextBytesMax: 'Put Message',
   missedPulsesMax: 'leaves unanswered',
+  listingMsMax: 'page of a list of blobs',
+  logCharactersMax: 'lines of request logs',
   mistakesMax: 'mistakes are told',
   namesMax: 'roles, and scopes',
   nestingMax: 'nesting of an entity in JSON',
@@ -77,15 +87,19 @@ const documented: Readonly<Record<string, string>> = {
   rowBytesMax: 'one row',
   rowCharactersMax: 'one row',
   rulesMax: 'fault rules',
+  searchMsMax: 'page of found blobs',
   seedBytesMax: '| seed ',
   skipDepthMax: 'member that is skipped',
   snapshotBytesMax: 'snapshots of a server',
   snapshotsMax: 'snapshots of a server',
   stateBytesMax: 'how far an import has come',
   storedTextBytesMax: 'text of a message in its files',
+  unusualBytesMax: 'block list in an unusual form',
+  tagExpressionDepthMax: 'parentheses in `x-ms-if-tags`',
   tableDeleteDelayMsMax: '`tableDeleteDelay`',
   tlsFileBytesMax: '| certificate, key',
   tokenCharactersMax: 'characters of a bearer token',
+  unwrittenMax: 'sums of metrics',
   waitingBytesMax: 'lines of the log that wait',
   waitingCommitsMax: 'commits that wait',
   workersMax: '`workers` is at most',
@@ -96,13 +110,17 @@ const documented: Readonly<Record<string, string>> = {
 /** Limits of the protocol, which the server shares with the cloud service. */
 const ofProtocol = new Set(
   (
+    'committedBlocksMax leaseSecondsMax uncommittedBlocksMax uncommittedSecondsMax ' +
+    'appendBlockBytesMax syncBytesMax appendedBlocksMax pageBlobBytesMax pageListRangesMax pageRangeBytesMax ' +
     'batchOperationsMax binaryBytesMax boundaryLengthMax changesMax clockSkewMsMax ' +
     'contentTypeLengthMax dateTimeMax dequeueCountMax entitySizeMax idLengthMax keyLengthMax ' +
     'listMax literalHeadersMax maxAgeSecondsMax memberLengthMax messagesPerRequestMax ' +
     'metadataBytesMax nameLengthMax originsMax pageSizeMax prefixedHeadersMax propertiesMax ' +
-    'propertyNameLengthMax queueNameLengthMax retentionDaysMax sasIdentifierLengthMax ' +
+    'propertyNameLengthMax plainNameLengthMax retentionDaysMax sasIdentifierLengthMax ' +
     'selectNamesMax settingsBytesMax signedIdentifiersMax stringLengthMax timeoutSecondsMax ' +
-    'validSecondsMax visibilitySecondsMax'
+    'validSecondsMax visibilitySecondsMax ' +
+    'batchSubrequestsMax blobNameLengthMax blobNameSegmentsMax blockIdBytesMax blocksMax copySourceLengthMax ' +
+    'documentLengthMax sequenceNumberMax tagNameLengthMax tagValueLengthMax tagsHeaderLengthMax tagsMax'
   ).split(' '),
 );
 
@@ -111,28 +129,145 @@ const ofProtocol = new Set(
  * how much of something is shown; and limits that the pages of options name.
  */
 const unnoticed = new Set(
-  (
-    'addressBytesMax addressesMax base64LengthMax bytesAtOnceMax cachedTextLengthMax ' +
-    'cachedTextsMax cutsMax ' +
-    'capacityMax charactersAtOnceMax commitMessagesMax comparedMax ' +
-    'countedMax decimalLengthMax escapeBytesMax exactDigitsMax expiredRunMsMax ' +
-    'fileWriteBytesMax formatBytesMax givenCharactersMax groupBytesMax groupCommitsMax ' +
-    'growthBytesMax heldBytesMax heldRowsMax identityLengthMax instantBytesMax int32Max ' +
-    'int32TextLengthMax joinedBytesMax ' +
-    'jsonBytesPerUnitMax knownContainersMax layersMax linearSearchMax manyPropertiesMax ' +
-    'markedNameLengthMax mediaTypeLengthMax microsMax momentMax nameCharactersMax ' +
-    'namesShownMax numberBytesMax openQueuesMax pageBytesMax pageEntriesMax pageQueuesMax ' +
-    'pageRowsMax pairFileBytesMax passOverMax payloadBytesMax pendingRowsMax pipeWriteBytesMax ' +
-    'placesMax pointBytesMax pointsMax portMax queuesAtOnceMax queuesMax quietMsMax rateMax ' +
-    'reasonLengthMax resumeMsMax secondsMax seedMax sharedBytesMax shortPageMax ' +
-    'sliceBytesMax sliceRowsMax slotsMax smallBytesMax soughtMax sourceBytesMax ' +
-    'shownCharactersMax shortPageBytesMax tablesAtOnceMax keptBytesMax marksMax ' +
-    'textBytesPerUnitMax textCharactersMax textShownMax timeMax toleranceSecondsMax topMax ' +
-    'ttlSecondsMax turnBytesMax unknownVersionsMax valueCharactersMax verifiedTokensMax ' +
-    'visitsMax waitingMax wordSumBytesMax mistakesToldMax pathCharactersMax timerMsMax ' +
-    'rowsMax chunkElementsMax freeFilesMax frameBytesMax runsMax arrivalTurnsMax ' +
-    'emptyMax readMsMax unfinishedMax'
-  ).split(' '),
+  `
+    addressBytesMax
+    addressesMax
+    arrivalTurnsMax
+    base64LengthMax
+    begunInTurnMax
+    blockIdTextLengthMax
+    bytesAtOnceMax
+    cachedTextLengthMax
+    cachedTextsMax
+    capacityMax
+    charactersAtOnceMax
+    chunkElementsMax
+    chunkSegmentsMax
+    commitMessagesMax
+    comparedMax
+    contentPieceBytesMax
+    countedMax
+    cutsMax
+    decimalLengthMax
+    deferredMax
+    deletedLogsMax
+    emptyMax
+    snapshotsAtOnceMax
+    subrequestsAtOnceMax
+    walksMax
+    escapeBytesMax
+    exactDigitsMax
+    expiredRunMsMax
+    extentBytesMax
+    extentIdLengthMax
+    fileWriteBytesMax
+    foldersMax
+    formatBytesMax
+    frameBytesMax
+    freeFilesMax
+    gatheredBytesMax
+    givenCharactersMax
+    groupBytesMax
+    groupCommitsMax
+    growthBytesMax
+    heldBytesMax
+    heldRowsMax
+    identityLengthMax
+    inlinePieceBytesMax
+    instantBytesMax
+    int32Max
+    int32TextLengthMax
+    joinedBytesMax
+    jsonBytesPerUnitMax
+    keptBytesMax
+    knownContainersMax
+    layersMax
+    linearSearchMax
+    logBytesMax
+    logNumberMax
+    manyPropertiesMax
+    mapPositionsMax
+    copiedInlineBytesMax
+    markedNameLengthMax
+    marksMax
+    mediaTypeLengthMax
+    microsMax
+    minutesMax
+    mistakesToldMax
+    momentMax
+    nameCharactersMax
+    namesShownMax
+    numberBytesMax
+    openQueuesMax
+    ownerBytesMax
+    pageBytesMax
+    passedMax
+    pageEntriesMax
+    pageItemsMax
+    checkedRangeBytesMax
+    pageQueuesMax
+    pageRangesPerCommitMax
+    pageRowsMax
+    pairFileBytesMax
+    partsMax
+    passedMax
+    passOverMax
+    pathCharactersMax
+    payloadBytesMax
+    pendingRowsMax
+    pipeWriteBytesMax
+    placesMax
+    pointBytesMax
+    pointsMax
+    portMax
+    itemsAtOnceMax
+    queuesMax
+    quietMsMax
+    rateMax
+    readMsMax
+    readPieceBytesMax
+    reasonLengthMax
+    recordBytesMax
+    recordSegmentsMax
+    resumeMsMax
+    rowsMax
+    runsMax
+    secondsMax
+    seedMax
+    sharedBytesMax
+    shortPageBytesMax
+    shortPageMax
+    shownCharactersMax
+    sliceBytesMax
+    sliceEntriesMax
+    sliceRowsMax
+    slotsMax
+    smallBytesMax
+    soughtMax
+    sourceBytesMax
+    syncsAtOnceMax
+    systemTablesMax
+    tablesAtOnceMax
+    textBytesPerUnitMax
+    textCharactersMax
+    textShownMax
+    timeMax
+    timerMsMax
+    toleranceSecondsMax
+    topMax
+    ttlSecondsMax
+    turnBytesMax
+    unfinishedMax
+    unknownVersionsMax
+    unsyncedBytesMax
+    valueCharactersMax
+    verifiedTokensMax
+    visitsMax
+    waitingMax
+    wordSumBytesMax
+  `
+    .trim()
+    .split(/\s+/),
 );
 /** The same, for constants that share their name with a documented one. */
 const unnoticedValues = new Set([
@@ -185,7 +320,11 @@ function textsOf(value: number): string[] {
     [60_000, 'minutes'],
     [365 * 86_400, 'years'],
   ] as const;
-  const inUnits = units.map(([unit, name]) => `${value / unit} ${name}`);
+  const inUnits = units.flatMap(([unit, name]) =>
+    [String(value / unit), (value / unit).toLocaleString('en-US')].map(
+      (count) => `${count} ${name}`,
+    ),
+  );
   const inKilobytes = `${value / 1024} KB`;
   const words: Readonly<Record<number, string>> = { 8: 'eight', 600_000: 'ten minutes' };
   return [grouped, inKilobytes, words[value] ?? grouped, ...inUnits];

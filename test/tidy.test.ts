@@ -13,11 +13,12 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   base: [],
   model: ['base'],
   kv: ['base'],
+  content: ['base'],
   wire: ['base', 'model'],
   engines: ['base', 'kv'],
-  services: ['base', 'model', 'kv'],
+  services: ['base', 'model', 'kv', 'content'],
   http: ['base', 'model', 'wire', 'services'],
-  app: ['base', 'model', 'kv', 'engines', 'services', 'wire', 'http'],
+  app: ['base', 'model', 'kv', 'content', 'engines', 'services', 'wire', 'http'],
   cli: ['base', 'model', 'wire', 'services', 'http', 'app'],
   placement: ['base'],
   modeling: ['base', 'placement'],
@@ -49,7 +50,7 @@ const source = typescript.filter((file) => file.startsWith('src/'));
 const isTest = (file: string) => file.endsWith('.test.ts') || file.startsWith('test/');
 /** Parts of `src` that exist for tests of this project or of engines by others. */
 const isForTests = (file: string) =>
-  file.startsWith('src/kv/conformance/') || file === 'src/kv/partition-rule.ts';
+  /^src\/(?:base|kv|content)\/conformance\//.test(file) || file === 'src/kv/partition-rule.ts';
 
 function importsOf(file: string): Import[] {
   const pattern = /(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g;
@@ -97,7 +98,7 @@ describe('architecture', () => {
 
   it('keeps services out of what they share', () => {
     const shared = ['src/http/exchange/', 'src/http/pipeline/'];
-    const ofServices = /^src\/(?:services|http)\/(?:tables|queues)\//;
+    const ofServices = /^src\/(?:services|http)\/(?:tables|queues|blobs)\//;
     const bad = imports
       .filter(({ from }) => shared.some((folder) => from.startsWith(folder)) && !isTest(from))
       .filter(({ to }) => ofServices.test(to));
@@ -105,7 +106,12 @@ describe('architecture', () => {
   });
 
   it('lets operations write nothing into the exchange', () => {
-    const folders = ['src/http/operations/', 'src/http/tables/', 'src/http/queues/'];
+    const folders = [
+      'src/http/operations/',
+      'src/http/tables/',
+      'src/http/queues/',
+      'src/http/blobs/',
+    ];
     const writing = /\bexchange\.\w+ (?:\+|-|\?\?)?= /;
     const bad = source
       .filter((file) => folders.some((folder) => file.startsWith(folder)) && !isTest(file))
@@ -126,11 +132,12 @@ describe('architecture', () => {
     assert.deepEqual(bad, []);
   });
 
-  it('lets only the composition root import an engine', () => {
+  it('lets only the composition root import an engine or a content store', () => {
+    const ofStores = /^src\/(?:engines|content\/(?:files|memory))\//;
     const bad = imports.filter(
       ({ from, to }) =>
-        to.startsWith('src/engines/') &&
-        !from.startsWith('src/engines/') &&
+        ofStores.test(to) &&
+        layerOf(from) !== layerOf(to) &&
         !from.startsWith('src/app/') &&
         !isTest(from) &&
         !from.startsWith('bench/'),

@@ -82,8 +82,15 @@ function delegationSas(signer: SasSigner, issuer: string): string {
     expiry: end,
     delegationKey,
   };
-  const value = userDelegationKeyValue(signer.key, { account: signer.name, issuer }, delegationKey);
-  const sig = signature(createSecretKey(value), sasStringToSign(sas, signer.name, idleQueue));
+  const value = userDelegationKeyValue(
+    signer.key,
+    { account: signer.name, issuer, grants: 'raup' },
+    delegationKey,
+  );
+  const sig = signature(
+    createSecretKey(value),
+    sasStringToSign(sas, signer.name, { container: idleQueue }),
+  );
   return new URLSearchParams({
     sv: version,
     sr: 'q',

@@ -1,5 +1,5 @@
 import { filled, type PlainRequest } from './hostile-request.js';
-import type { ServiceName } from '../../src/model/services/services.js';
+import type { Ports } from '../child.js';
 
 // XML bodies of requests at their bounds: those that are taken, and those with too many elements.
 
@@ -66,13 +66,13 @@ export function keyPeriod(): string {
 
 export const tooManyStarts = `<KeyInfo>${filled(60_000, '', () => '<Start/>')}</KeyInfo>`;
 
-export function setProperties(service: ServiceName, body: string): PlainRequest {
+export function setProperties(service: keyof Ports, body: string): PlainRequest {
   const path = '/?restype=service&comp=properties';
   return { service, method: 'PUT', path, body };
 }
 
 /** Asks whether a page may send the most headers there is room for. */
-export function preflight(service: ServiceName, name: string): PlainRequest {
+export function preflight(service: keyof Ports, name: string): PlainRequest {
   return {
     service,
     method: 'OPTIONS',

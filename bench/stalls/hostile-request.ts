@@ -1,11 +1,11 @@
-import type { ServiceName } from '../../src/model/services/services.js';
+import type { Ports } from '../child.js';
 
 /** Who sends a request: the account by a signature, the bearer of a token, or what it brings. */
 export type Sender = 'SharedKey' | 'SharedKeyLite' | 'bearer' | 'as-it-is';
 
 /** A request to one service. */
 export interface PlainRequest {
-  readonly service: ServiceName;
+  readonly service: keyof Ports;
   readonly method: string;
   /** After the account, with its query. */
   readonly path: string;

@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, it } from 'node:test';
 import { manualClock } from '../base/clock.js';
 import { systemRandomness } from '../base/randomness.js';
+import { openMemoryContent } from '../content/memory/content.js';
 import { openMemoryStore } from '../engines/memory/store.js';
 import { ReadWriteLock } from '../base/async/read-write-lock.js';
 import { backendOver, reclaimSteps } from './backend.js';
@@ -14,7 +15,9 @@ describe('freeing space', () => {
     const clock = manualClock();
     const store = await openMemoryStore({ clock });
     const settings = settingsOf({ inMemory: true, clock, randomness: systemRandomness });
-    const backend = renewableBackend(() => backendOver(store, settings));
+    const backend = renewableBackend(() =>
+      backendOver({ store, content: openMemoryContent() }, settings),
+    );
     const before = backend.tables;
     const lock = new ReadWriteLock();
     const events: string[] = [];
@@ -29,7 +32,7 @@ describe('freeing space', () => {
     });
     await Promise.all([alone, ...steps]);
     assert.equal(events[0], 'replaced');
-    assert.equal(events.length, 3);
+    assert.equal(events.length, steps.length + 1);
     assert.notEqual(backend.tables, before);
   });
 });

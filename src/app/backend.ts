@@ -1,7 +1,14 @@
+import type { ContentStore } from '../content/content-store.js';
 import type { ServedStore } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
 import { ReadWriteLock } from '../base/async/read-write-lock.js';
+import { BlobService } from '../services/blobs/blob-service.js';
 import { ServicePropertiesService } from '../services/accounts/service-properties.js';
+import { BlobLogs } from '../services/analytics/blob-logs.js';
+import { CapacityMetrics } from '../services/analytics/capacity-metrics.js';
+import { logRetention } from '../services/analytics/log-retention.js';
+import type { LogSink } from '../services/analytics/log-sink.js';
+import { metricsRetention } from '../services/analytics/metrics-retention.js';
 import { ShapedQueueService } from '../services/paging/shaped-queue-service.js';
 import { ShapedTableService } from '../services/paging/shaped-table-service.js';
 import { QueueService } from '../services/queues/queue-service.js';
@@ -30,31 +37,55 @@ async function noteTime(settings: ServerSettings, store: ServedStore): Promise<S
 /** Entries that one step of housekeeping deletes: a few milliseconds of work for the engine. */
 const reclaimedEntriesMax = 512;
 
+/** Logs that one step of housekeeping deletes. Each is a commit of its own. */
+const deletedLogsMax = 16;
+
 /** The storage services, all over one store. */
 export interface Backend {
   readonly tables: TableService;
   readonly queues: QueueService;
+  readonly blobs: BlobService;
   readonly properties: ServicePropertiesService;
+  readonly metricsRetention: ReturnType<typeof metricsRetention>;
+  readonly capacityMetrics: CapacityMetrics;
+  readonly logs: LogSink;
+  readonly logRetention: ReturnType<typeof logRetention>;
+}
+
+/** The key space, and the bytes of blobs that it names. */
+export interface StoredData {
+  readonly store: Store;
+  readonly content: ContentStore;
 }
 
 /** `onGarbage`: see the options of the services. */
 export function backendOver(
-  store: Store,
+  { store, content }: StoredData,
   {
     storageClock: clock,
     randomness,
     strictness,
-  }: Pick<ServerSettings, 'storageClock' | 'randomness' | 'strictness'>,
+    timers,
+  }: Pick<ServerSettings, 'storageClock' | 'randomness' | 'strictness' | 'timers'>,
   onGarbage: () => void = () => undefined,
 ): Backend {
   const { rules, tableDeleteDelayMs, paging } = strictness;
   const { countMax: propertiesMax } = rules.properties;
-  const tables = { store, clock, propertiesMax, deleteDelayMs: tableDeleteDelayMs, onGarbage };
-  const queues = { store, clock, randomness, onGarbage };
+  const ofTables = { store, clock, propertiesMax, deleteDelayMs: tableDeleteDelayMs, onGarbage };
+  const ofQueues = { store, clock, randomness, onGarbage };
+  const tables = paging ? new ShapedTableService(ofTables, paging) : new TableService(ofTables);
+  const blobs = new BlobService({ ...ofQueues, timers, content });
+  const logs = new BlobLogs({ store, randomness, blobs });
+  const properties = new ServicePropertiesService(store, (account) => logs.open(account));
   return {
-    tables: paging ? new ShapedTableService(tables, paging) : new TableService(tables),
-    queues: paging ? new ShapedQueueService(queues, paging) : new QueueService(queues),
-    properties: new ServicePropertiesService(store),
+    tables,
+    queues: paging ? new ShapedQueueService(ofQueues, paging) : new QueueService(ofQueues),
+    blobs,
+    properties,
+    metricsRetention: metricsRetention({ store, clock, tables, properties }),
+    capacityMetrics: new CapacityMetrics({ store, clock, tables, properties }),
+    logs,
+    logRetention: logRetention({ store, clock, properties, logs }),
   };
 }
 
@@ -81,6 +112,26 @@ export function reclaimSteps(backend: Backend, lock = new ReadWriteLock()): read
     {
       name: 'dropped queues and expired messages',
       run: (options) => lock.read(() => backend.queues.reclaim(options)),
+      entriesMax: reclaimedEntriesMax,
+    },
+    {
+      name: 'what blobs and containers have left',
+      run: (options) => lock.read(() => backend.blobs.reclaim(options)),
+      entriesMax: reclaimedEntriesMax,
+    },
+    {
+      name: 'old metrics',
+      run: (options) => lock.read(() => backend.metricsRetention.step(options)),
+      entriesMax: reclaimedEntriesMax,
+    },
+    {
+      name: 'old logs of requests',
+      run: (options) => lock.read(() => backend.logRetention.step(options)),
+      entriesMax: deletedLogsMax,
+    },
+    {
+      name: 'capacity metrics',
+      run: () => lock.read(() => backend.capacityMetrics.step()),
       entriesMax: reclaimedEntriesMax,
     },
   ];

@@ -1,10 +1,13 @@
+import { ReadWriteLock } from '../base/async/read-write-lock.js';
 import { makeAccountDirectory } from '../services/accounts/directory.js';
+import { Analytics } from './analytics.js';
 import { backendOver, openSharedStore, reclaimSteps, seedBackend } from './backend.js';
 import { endpointsOf, type ServerEndpoints } from './endpoints.js';
 import { checkInterceptors } from './interceptors.js';
 import type { ServerOptions } from './options/table.js';
 import type { ServiceName } from '../model/services/services.js';
 import { settingsOf } from './settings.js';
+import { openData } from './open-data.js';
 import { Reclaimer } from './reclaimer.js';
 import { openCertificates } from './open-certificates.js';
 
@@ -27,32 +30,44 @@ export async function openDirectoryOwner(options: ServerOptions): Promise<Direct
   const settings = settingsOf(options);
   makeAccountDirectory(settings.accounts);
   checkInterceptors(options, settings);
-  const store = await openSharedStore(settings);
+  const data = await openData(settings, () => openSharedStore(settings));
   const certificates = await openCertificates(settings, 'exclusive').catch(
     async (error: unknown) => {
-      await store.close();
+      await data.close();
       throw error;
     },
   );
-  const backend = backendOver(store, settings);
+  const backend = backendOver(data, settings);
   await seedBackend(backend, settings).catch(async (error: unknown) => {
     await certificates?.close();
-    await store.close();
+    await data.close();
     throw error;
   });
+  const { clock, timers, logger } = settings;
   const reclaimer = new Reclaimer({
     steps: reclaimSteps(backend),
     // Other processes have the requests, and wait for the same lock.
     isBusy: () => true,
-    clock: settings.clock,
-    timers: settings.timers,
-    logger: settings.logger,
+    clock,
+    timers,
+    logger,
   });
+  const lock = new ReadWriteLock();
+  const analytics = new Analytics({
+    store: data.store,
+    services: backend,
+    lock,
+    clock,
+    timers,
+    logger,
+  });
+  analytics.startAsOwner(() => settings.accounts.map(({ name }) => name));
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await certificates?.close();
     await reclaimer.stop();
-    await store.close();
+    await analytics.stop();
+    await data.close();
   };
   return {
     endpoints: (ports) => endpointsOf(settings, ports),

@@ -17,11 +17,14 @@ export interface ServerEndpoints {
   /** The queue endpoint of the first account, `http://host:port/account`; https with TLS. */
   readonly queueEndpoint: string;
   readonly queuePort: number;
+  /** The blob endpoint of the first account, `http://host:port/account`; https with TLS. */
+  readonly blobEndpoint: string;
+  readonly blobPort: number;
   /** Names of the accounts it serves. */
   readonly accounts: readonly string[];
   /**
-   * Ready for `TableClient.fromConnectionString` and `QueueServiceClient.fromConnectionString`.
-   * Default: the first account.
+   * Ready for `TableClient.fromConnectionString`, `QueueServiceClient.fromConnectionString` and
+   * `BlobServiceClient.fromConnectionString`. Default: the first account.
    */
   connectionString(account?: string): string;
 }
@@ -30,7 +33,7 @@ export function endpointOf(server: ServerEndpoints, service: ServiceName): strin
   return server[`${service}Endpoint`];
 }
 
-/** For people and logs: `tables`, `queues`, … */
+/** For people and logs: `tables`, `queues`, `blobs`. */
 export function endpointsByPlural(server: ServerEndpoints): Readonly<Record<string, string>> {
   return Object.fromEntries(
     serviceNames.map((service) => [services[service].plural, endpointOf(server, service)]),
@@ -61,6 +64,8 @@ export function endpointsOf(
     tablePort: ports.table,
     queueEndpoint: endpoint('queue', first),
     queuePort: ports.queue,
+    blobEndpoint: endpoint('blob', first),
+    blobPort: ports.blob,
     accounts: names,
     connectionString(name) {
       const account = accountOf(name);

@@ -1,5 +1,5 @@
 /**
- * Tabularium as a library: Azure Table and Queue storage inside your process.
+ * Tabularium as a library: Azure Table, Queue and Blob storage inside your process.
  *
  *     await using server = await createServer({ inMemory: true });
  *     const people = TableClient.fromConnectionString(server.connectionString(), 'people', {
@@ -59,7 +59,13 @@ export { AccountSettingsError, developmentAccount } from '../services/accounts/d
 export { loggerOfPino } from './pino-logger.js';
 export type { HttpLimits } from '../http/pipeline/limits.js';
 export type { LogFields, Logger } from '../http/exchange/logger.js';
-export type { AuthKind, RequestObserver, RequestRecord } from '../http/exchange/record.js';
+export type {
+  AuthKind,
+  CredentialKind,
+  RequestDetail,
+  RequestObserver,
+  RequestRecord,
+} from '../http/exchange/record.js';
 export type { PlanClass, QueryReport } from '../model/edm/query-report.js';
 export { manualClock, systemClock, type Clock, type ManualClock } from '../base/clock.js';
 export type { Randomness } from '../base/randomness.js';

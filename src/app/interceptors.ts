@@ -3,6 +3,7 @@ import { FaultInjector, type Faults } from '../http/faults/injector.js';
 import type { Interceptor } from '../http/pipeline/interceptor.js';
 import type { ServiceName } from '../model/services/services.js';
 import type { RequestObserver } from '../http/exchange/record.js';
+import { blobOperationNames } from '../http/blobs/routes.js';
 import { queueOperationNames } from '../http/queues/routes.js';
 import { tableOperationNames } from '../http/tables/routes.js';
 import { parseThrottle, type ThrottleSetting } from '../http/throttle/limits.js';
@@ -23,6 +24,7 @@ export interface ThrottleControl {
 const operationNames = Object.values<readonly string[]>({
   table: tableOperationNames,
   queue: queueOperationNames,
+  blob: blobOperationNames,
 } satisfies Record<ServiceName, readonly string[]>).flat();
 
 type Sources = Pick<ServerSettings, 'clock' | 'randomness' | 'timers' | 'observers'>;
@@ -38,10 +40,11 @@ export class Interceptors {
   readonly #throttle: Throttle;
   readonly list: readonly Interceptor[];
   /**
-   * The observers of requests: the given ones, and the throttle while it is on. The array is
-   * mutated in place, so that servers see changes.
+   * The observers of requests: the given ones, those that were added, and the throttle while it is
+   * on. The array is mutated in place, so that servers see changes.
    */
   readonly observers: readonly RequestObserver[];
+  readonly #added: RequestObserver[] = [];
   readonly #syncObservers: () => void;
 
   /** Throws `ServerOptionsError`. */
@@ -55,10 +58,16 @@ export class Interceptors {
     this.observers = current;
     this.#syncObservers = () => {
       const own = throttle.isActive ? [throttle.observe] : [];
-      current.splice(0, current.length, ...observers, ...own);
+      current.splice(0, current.length, ...observers, ...this.#added, ...own);
     };
     this.#syncObservers();
     this.prepare(options)();
+  }
+
+  /** Passes every further record to this observer as well. */
+  addObserver(observer: RequestObserver): void {
+    this.#added.push(observer);
+    this.#syncObservers();
   }
 
   get faults(): Faults {

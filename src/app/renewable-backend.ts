@@ -20,8 +20,23 @@ export function renewableBackend(make: () => Backend): RenewableBackend {
     get queues() {
       return current.queues;
     },
+    get blobs() {
+      return current.blobs;
+    },
     get properties() {
       return current.properties;
+    },
+    get metricsRetention() {
+      return current.metricsRetention;
+    },
+    get capacityMetrics() {
+      return current.capacityMetrics;
+    },
+    get logs() {
+      return current.logs;
+    },
+    get logRetention() {
+      return current.logRetention;
     },
   };
   const withServices = <T extends object>(target: T): T & Backend => {

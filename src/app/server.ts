@@ -1,5 +1,4 @@
 import { invariant } from '../base/invariant.js';
-import type { ServedStore } from '../kv/served-store.js';
 import { healthEndpoint } from '../http/admin/health.js';
 import type { HttpService } from '../http/exchange/service.js';
 import { PublicKeyGuard } from '../http/pipeline/public-key-guard.js';
@@ -9,10 +8,12 @@ import { ReadWriteLock } from '../base/async/read-write-lock.js';
 import type { ControlServer } from '../http/control/server.js';
 import type { Faults } from '../http/faults/injector.js';
 import { ApiVersionPolicy } from '../http/pipeline/api-version-policy.js';
+import { blobHttpService } from '../http/blobs/service.js';
 import { queueHttpService } from '../http/queues/service.js';
 import { tableHttpService } from '../http/tables/service.js';
 import { byService, serviceNames, type ServiceName } from '../model/services/services.js';
 import { CurrentAccounts, makeAccountDirectory } from '../services/accounts/directory.js';
+import { Analytics } from './analytics.js';
 import { backendOver, openStore, reclaimSteps, seedBackend } from './backend.js';
 import { openControl } from './control.js';
 import { endpointsByPlural, endpointsOf, portOf, type ServerEndpoints } from './endpoints.js';
@@ -20,6 +21,7 @@ import { Interceptors, type ThrottleControl } from './interceptors.js';
 import { checkChanges } from './options/check.js';
 import type { ServerChanges, ServerOptions } from './options/table.js';
 import { ListenError } from './listen-error.js';
+import { openData, type OpenData } from './open-data.js';
 import type { Sharing } from './open-engine.js';
 import { renewableBackend, type RenewableBackend } from './renewable-backend.js';
 import { accountsOf, settingsOf, type ServerSettings } from './settings.js';
@@ -89,14 +91,14 @@ export async function startServer(
   const accounts = new CurrentAccounts(makeAccountDirectory(settings.accounts));
   const interceptors = new Interceptors(options, settings);
   const bearer = await bearerOf(settings);
-  const store = await open(settings, sharing);
+  const data = await openData(settings, () => open(settings, sharing));
   const certificates = await openCertificates(settings, sharing).catch(async (error: unknown) => {
-    await store.close();
+    await data.close();
     throw error;
   });
   const server = new RunningServer(settings, {
     accounts,
-    store,
+    data,
     certificates,
     interceptors,
     bearer,
@@ -106,6 +108,7 @@ export async function startServer(
     if (sharing === 'exclusive') await server.seed();
     await server.listen();
     if (sharing === 'exclusive') server.reclaim();
+    server.analyse(sharing);
     return server;
   } catch (error) {
     await server.close();
@@ -125,7 +128,7 @@ const probeKey = Uint8Array.of(0);
 
 interface ServerParts {
   readonly accounts: CurrentAccounts;
-  readonly store: ServedStore;
+  readonly data: OpenData;
   readonly certificates: Certificates | undefined;
   readonly interceptors: Interceptors;
   readonly bearer: OpenBearerVerifier | undefined;
@@ -135,12 +138,13 @@ interface ServerParts {
 class RunningServer implements TabulariumServer {
   readonly #settings: ServerSettings;
   readonly #accounts: CurrentAccounts;
-  readonly #store: ServedStore;
+  readonly #data: OpenData;
   readonly #certificates: Certificates | undefined;
   readonly #bearer: OpenBearerVerifier | undefined;
   readonly #backend: RenewableBackend;
   readonly #interceptors: Interceptors;
   readonly #lock = new ReadWriteLock();
+  readonly #analytics: Analytics;
   readonly #snapshots: Snapshots;
   readonly #http: Readonly<Record<ServiceName, HttpServer>>;
   #endpoints: ServerEndpoints | undefined;
@@ -149,21 +153,34 @@ class RunningServer implements TabulariumServer {
   #closed: Promise<void> | undefined;
 
   constructor(settings: ServerSettings, parts: ServerParts) {
-    const { accounts, store, certificates, interceptors, bearer, sharing } = parts;
+    const { accounts, data, certificates, interceptors, bearer, sharing } = parts;
     this.#settings = settings;
     this.#accounts = accounts;
-    this.#store = store;
+    this.#data = data;
     this.#certificates = certificates;
     this.#bearer = bearer;
     this.#interceptors = interceptors;
     const backend = renewableBackend(() =>
-      backendOver(store, settings, () => this.#reclaimer?.wake()),
+      backendOver(data, settings, () => this.#reclaimer?.wake()),
     );
     this.#backend = backend;
     const { clock, randomness, timers, logger, checkClockSkew, strictness } = settings;
     const lock = this.#lock;
-    const onReplaced = () => backend.renew();
-    this.#snapshots = new Snapshots({ store, sharing, lock, clock, onReplaced });
+    const analytics = new Analytics({
+      store: data.store,
+      services: backend,
+      lock,
+      clock,
+      timers,
+      logger,
+    });
+    this.#analytics = analytics;
+    interceptors.addObserver(analytics.observe);
+    const onReplaced = () => {
+      backend.renew();
+      analytics.discard();
+    };
+    this.#snapshots = new Snapshots({ ...data, sharing, lock, clock, onReplaced });
     const { rules, strictApiVersions } = strictness;
     const versions = new ApiVersionPolicy({ strict: strictApiVersions, logger });
     const memory = new HeldMemory({ clock, logger });
@@ -193,6 +210,7 @@ class RunningServer implements TabulariumServer {
     this.#http = {
       table: serve('table', tableHttpService(backend.with({ clock, randomness, rules }))),
       queue: serve('queue', queueHttpService(backend.with({ clock }))),
+      blob: serve('blob', blobHttpService(backend.with({ clock, randomness }))),
     };
   }
 
@@ -203,6 +221,7 @@ class RunningServer implements TabulariumServer {
 
   /** Throws `ListenError` at the first port that cannot be opened. */
   async listen(): Promise<void> {
+    await this.#analytics.prepare(this.#settings.accounts.map(({ name }) => name));
     const ports = byService(() => 0);
     for (const service of serviceNames) {
       const { host, port } = this.#settings.listeners[service];
@@ -245,6 +264,12 @@ class RunningServer implements TabulariumServer {
     });
   }
 
+  /** Starts to write metrics; only the owner of a data directory closes hours without requests. */
+  analyse(sharing: Sharing): void {
+    if (sharing === 'exclusive') this.#analytics.startAsOwner(() => this.accounts);
+    else this.#analytics.start();
+  }
+
   get tableEndpoint(): string {
     return this.#listening.tableEndpoint;
   }
@@ -259,6 +284,14 @@ class RunningServer implements TabulariumServer {
 
   get queuePort(): number {
     return this.#listening.queuePort;
+  }
+
+  get blobEndpoint(): string {
+    return this.#listening.blobEndpoint;
+  }
+
+  get blobPort(): number {
+    return this.#listening.blobPort;
   }
 
   get accounts(): readonly string[] {
@@ -341,14 +374,16 @@ class RunningServer implements TabulariumServer {
     await Promise.all(serviceNames.map((service) => this.#http[service].close()));
     await this.#certificates?.close();
     await this.#reclaimer?.stop();
-    await this.#store.close();
+    await this.#analytics.stop();
+    this.#snapshots.close();
+    await this.#data.close();
   }
 
   async #isHealthy(): Promise<boolean> {
     // The trouble of the store was logged when it began.
-    if (this.#closed !== undefined || this.#store.trouble() !== undefined) return false;
+    if (this.#closed !== undefined || this.#data.store.trouble() !== undefined) return false;
     try {
-      await this.#store.get(probeKey);
+      await this.#data.store.get(probeKey);
       return true;
     } catch (error) {
       this.#settings.logger.error('the store cannot be read', { error });

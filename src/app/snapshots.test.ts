@@ -13,8 +13,25 @@ async function snapshotsOf(sharing: Sharing, wrap = (store: Store) => store) {
   const store = wrap(await openMemoryStore({ clock }));
   const renewals: string[] = [];
   const onReplaced = () => renewals.push('renewed');
-  const snapshots = new Snapshots({ store, sharing, lock: new ReadWriteLock(), clock, onReplaced });
-  return { store, snapshots, renewals };
+  const content = { retained: 0, suspected: 0 };
+  const snapshots = new Snapshots({
+    store,
+    sharing,
+    lock: new ReadWriteLock(),
+    clock,
+    onReplaced,
+    content: {
+      retain() {
+        content.retained += 1;
+        return () => void (content.retained -= 1);
+      },
+      suspectAll() {
+        content.suspected += 1;
+        return Promise.resolve();
+      },
+    },
+  });
+  return { store, snapshots, renewals, content };
 }
 
 describe('snapshots', () => {
@@ -47,6 +64,22 @@ describe('snapshots', () => {
     await snapshots.restore('a');
     await snapshots.reset();
     assert.equal(renewals.length, 2);
+  });
+
+  it('keep the content that they name, each until it is gone', async () => {
+    const { snapshots, content } = await snapshotsOf('exclusive');
+    await snapshots.snapshot('a');
+    await snapshots.snapshot('b');
+    await snapshots.snapshot('a');
+    assert.equal(content.retained, 2);
+    snapshots.deleteSnapshot('a');
+    assert.equal(content.retained, 1);
+    assert.equal(content.suspected, 0);
+    await snapshots.restore('b');
+    await snapshots.reset();
+    assert.equal(content.suspected, 2);
+    snapshots.close();
+    assert.equal(content.retained, 0);
   });
 
   it('are bounded, and a name can be used again', async () => {

@@ -1,3 +1,4 @@
+import type { ContentStore } from '../content/content-store.js';
 import type { Clock } from '../base/clock.js';
 import { canSnapshot, type SnapshotStore, type StoreSnapshot } from '../kv/snapshots.js';
 import type { Store } from '../kv/store.js';
@@ -43,6 +44,8 @@ export interface SnapshotControl {
 
 export interface SnapshotsOptions {
   readonly store: Store;
+  /** What the store names. */
+  readonly content: Pick<ContentStore, 'retain' | 'suspectAll'>;
   readonly sharing: Sharing;
   readonly lock: ReadWriteLock;
   readonly clock: Clock;
@@ -56,6 +59,8 @@ const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 interface Kept {
   readonly takenMicros: number;
   readonly snapshot: StoreSnapshot;
+  /** Lets go of the content that the snapshot names. */
+  readonly release: () => void;
 }
 
 /** The named snapshots of one server. */
@@ -101,11 +106,18 @@ export class Snapshots implements SnapshotControl {
         `There are ${snapshotsMax} snapshots already: delete one, or use one of their names again.`,
       );
     }
-    const { lock, clock } = this.#options;
+    const { lock, clock, content } = this.#options;
     const store = this.#store();
     await lock.write(async () => {
-      const snapshot = await store.takeSnapshot();
-      this.#kept.set(name, { takenMicros: clock.nowMicros(), snapshot });
+      const release = content.retain();
+      try {
+        const snapshot = await store.takeSnapshot();
+        this.#kept.get(name)?.release();
+        this.#kept.set(name, { takenMicros: clock.nowMicros(), snapshot, release });
+      } catch (error) {
+        release();
+        throw error;
+      }
     });
   }
 
@@ -114,7 +126,13 @@ export class Snapshots implements SnapshotControl {
   }
 
   deleteSnapshot(name: string): boolean {
+    this.#kept.get(name)?.release();
     return this.#kept.delete(name);
+  }
+
+  /** Lets go of all snapshots: the server closes. */
+  close(): void {
+    for (const name of this.#kept.keys()) this.deleteSnapshot(name);
   }
 
   #find(name: string): StoreSnapshot {
@@ -128,11 +146,14 @@ export class Snapshots implements SnapshotControl {
 
   async #replace(by: () => StoreSnapshot | undefined): Promise<void> {
     this.#assertAlone();
-    const { lock, onReplaced } = this.#options;
+    const { lock, content, onReplaced } = this.#options;
     const store = this.#store();
     await lock.write(async () => {
+      const snapshot = by();
       try {
-        await store.restoreSnapshot(by());
+        // What is stored now may be named no more, and nothing waits for its commit.
+        await content.suspectAll();
+        await store.restoreSnapshot(snapshot);
       } finally {
         onReplaced();
       }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { manualClock } from '../base/clock.js';
+import { openMemoryContent } from '../content/memory/content.js';
 import { propertyBagOf } from '../model/bag/bag.js';
 import { backendOver, openStore } from './backend.js';
 import { settingsOf } from './settings.js';
@@ -22,7 +23,7 @@ async function machine(context: TestContext) {
     const settings = settingsOf({ location, clock });
     const store = await openStore(settings, 'exclusive');
     context.after(() => store.close());
-    const { queues, tables } = backendOver(store, settings);
+    const { queues, tables } = backendOver({ store, content: openMemoryContent() }, settings);
     const put = (text: string, seconds: { visibility?: number; timeToLive?: number } = {}) =>
       queues.putMessage(account, queue, {
         text,

@@ -73,11 +73,20 @@ function tell({ entries, findings, damages, journal }: CheckReport): void {
   for (const finding of findings) process.stdout.write(`${printable(finding)}\n`);
   const rest = damages - findings.length;
   if (rest > 0) process.stdout.write(`and ${grouped(rest)} more\n`);
-  if (damages === 0) process.stdout.write(`No damage: ${grouped(entries)} entries are intact.\n`);
-  if (journal === undefined || journal.damage !== undefined) return;
-  const frames = counted(journal.frames, 'frame');
-  process.stdout.write(
-    `A server did not end in order and has left its journal: ${frames} with changes that the data ` +
-      'file may lack, intact. The next start reads them.\n',
-  );
+  if (damages === 0) {
+    // A reader of this line alone has to see that it is not all.
+    const none = journal?.damage === undefined ? 'No damage' : 'No damage in the data file';
+    process.stdout.write(`${none}: ${grouped(entries)} entries are intact.\n`);
+  }
+  if (journal !== undefined && journal.damage === undefined) tellJournal(journal.frames);
+}
+
+function tellJournal(frames: number): void {
+  const left = 'A server did not end in order and has left its journal';
+  const what =
+    frames === 0
+      ? 'the data file has all of its changes. The next start removes it.'
+      : `${counted(frames, 'frame')} with changes that the data file may lack, intact. The next ` +
+        'start reads them.';
+  process.stdout.write(`${left}: ${what}\n`);
 }

@@ -143,7 +143,7 @@ describe('tabularium import azurite', () => {
     assert.match(stderr, /Would import one: 1 table with 2 entities, 1 queue with 4 messages\./);
     assert.match(stderr, /Would import two: 1 table with 1 entity, 1 queue with 0 messages\./);
     assert.match(stderr, /Left out: 1 expired message\./);
-    assert.match(stderr, /Left out: 2 blobs; blobs are not served here\./);
+    assert.match(stderr, /Left out: 2 blobs; blobs are not taken over\./);
     for (const refused of [
       /Refused: one\/People\(PartitionKey='p',RowKey='bad name'\): a-b: a property cannot/,
       /Refused: one\/People\(PartitionKey='p',RowKey='too\/bad'\): /,

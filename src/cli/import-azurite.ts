@@ -62,7 +62,7 @@ async function importAzurite(directory: string, flags: ImportFlags): Promise<voi
       : outcome(accounts, await write(accounts, flags, refuse));
   for (const line of lines) notice(line);
   if (expired > 0) notice(`Left out: ${counted(expired, 'expired message')}.`);
-  if (blobs > 0) notice(`Left out: ${counted(blobs, 'blob')}; blobs are not served here.`);
+  if (blobs > 0) notice(`Left out: ${counted(blobs, 'blob')}; blobs are not taken over.`);
   if (refused > printedMax) notice(`${counted(refused - printedMax, 'refusal')} more.`);
   if (refused > 0) process.exitCode = 1;
 }

@@ -1,5 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { blobDeleteCommand } from './blob-delete.js';
+import { blobGetCommand } from './blob-get.js';
+import { blobListCommand } from './blob-list.js';
+import { blobPutCommand } from './blob-put.js';
 import { checkCommand } from './check.js';
 import { devTokenCommand } from './dev-token.js';
 import { pathOf, refuseExcessArguments } from './arguments/excess-arguments.js';
@@ -10,6 +14,7 @@ import { queueListCommand } from './queue-list.js';
 import { queuePeekCommand } from './queue-peek.js';
 import { queuePutCommand } from './queue-put.js';
 import { accountSasCommand } from './sas/account-sas.js';
+import { blobSasCommand } from './sas/blob-sas.js';
 import { queueSasCommand } from './sas/queue-sas.js';
 import { tableSasCommand } from './sas/table-sas.js';
 import { startCommand } from './start.js';
@@ -26,12 +31,13 @@ const queueCommands = [
   queuePeekCommand,
   queueClearCommand,
 ];
-const sasCommands = [tableSasCommand, queueSasCommand, accountSasCommand];
+const blobCommands = [blobListCommand, blobPutCommand, blobGetCommand, blobDeleteCommand];
+const sasCommands = [tableSasCommand, queueSasCommand, blobSasCommand, accountSasCommand];
 
 /** The whole command line. Usage errors are thrown; nothing exits. */
 export function buildProgram(): Command {
   const program = new Command('tabularium')
-    .description('Azure Table and Queue storage that anyone can run.')
+    .description('Azure Table, Queue and Blob storage that anyone can run.')
     .version(packageVersion(), '-v, --version', 'print the version')
     .addHelpText(
       'after',
@@ -46,6 +52,10 @@ export function buildProgram(): Command {
     .summary('put and get messages, here or in the cloud')
     .description('Put and get messages of this server, of Azurite or of the cloud service.');
   for (const make of queueCommands) queue.addCommand(make());
+  const blob = new Command('blob')
+    .summary('put and get blobs, here or in the cloud')
+    .description('Put and get blobs of this server, of Azurite or of the cloud service.');
+  for (const make of blobCommands) blob.addCommand(make());
   const sas = new Command('sas')
     .summary('make tokens that allow a part of what an account key allows')
     .description(
@@ -62,6 +72,7 @@ export function buildProgram(): Command {
   program.addCommand(devTokenCommand());
   program.addCommand(table);
   program.addCommand(queue);
+  program.addCommand(blob);
   program.addCommand(sas);
   program.addCommand(imports);
   prepare(program);

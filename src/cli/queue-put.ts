@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { Command, Option } from 'commander';
 import { visibilitySecondsMax } from '../services/queues/limits.js';
 import {
@@ -8,8 +7,8 @@ import {
   withConnectionOptions,
   type ConnectionFlags,
 } from './client/connection-options.js';
-import { CommandFailure, messageOf, UsageError } from './terminal/failure.js';
-import { openInputFile } from './import/input.js';
+import { UsageError } from './terminal/failure.js';
+import { openInputFile, streamBytes } from './import/input.js';
 import { base64Option, sentText } from './views/message-text.js';
 import { duration } from './arguments/option-parsers.js';
 import { QueueClient } from './client/queue-client.js';
@@ -105,7 +104,7 @@ function source(text: string | undefined, file: string | undefined): AsyncIterab
   if (file === undefined && process.stdin.isTTY) {
     throw new UsageError('Give the text as an argument, with --file, or on standard input.');
   }
-  return read(process.stdin);
+  return streamBytes(process.stdin);
 }
 
 async function* one(bytes: Buffer): AsyncGenerator<Buffer> {
@@ -114,15 +113,7 @@ async function* one(bytes: Buffer): AsyncGenerator<Buffer> {
 
 async function* fileBytes(name: string): AsyncGenerator<Buffer> {
   const { handle } = await openInputFile(name);
-  yield* read(handle.createReadStream());
-}
-
-async function* read(stream: Readable): AsyncGenerator<Buffer> {
-  try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) yield chunk;
-  } catch (error) {
-    throw new CommandFailure(`The input cannot be read: ${messageOf(error)}`, { cause: error });
-  }
+  yield* streamBytes(handle.createReadStream());
 }
 
 /** Much longer than any message, so that the service refuses slightly longer ones. */

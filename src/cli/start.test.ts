@@ -32,7 +32,7 @@ void describe('tabularium start', () => {
   void it('prints the endpoint, where data are and a connection string that works', async () => {
     await using directory = await temporaryDirectory();
     const server = await startCli(['--location', directory.path]);
-    for (const label of ['Tables', 'Queues'] as const) {
+    for (const label of ['Tables', 'Queues', 'Blobs'] as const) {
       assert.match(endpointOf(server, label).href, /^http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1$/);
     }
     assert.ok(server.stdout.includes(directory.path));
@@ -84,7 +84,7 @@ void describe('tabularium start', () => {
     assert.equal(code, 143);
   });
 
-  for (const service of ['table', 'queue']) {
+  for (const service of ['table', 'queue', 'blob']) {
     void it(`names the port in use that the ${service} service needs, and what to do`, async () => {
       const other = createServer().listen(0, '127.0.0.1');
       await once(other, 'listening');
@@ -97,7 +97,7 @@ void describe('tabularium start', () => {
     });
   }
 
-  void it('refuses one port for both services', async () => {
+  void it('refuses one port for two services', async () => {
     assert.match(
       await usageErrorOf('--in-memory', '--queue-port', '10002'),
       /--queue-port must not be 10002, the port of the table service: each needs its own/,
@@ -162,23 +162,25 @@ void describe('tabularium start', () => {
   void it('accepts the spellings of Azurite', async () => {
     const line =
       'start --inMemoryPersistence --tablePort 0 --tableHost 127.0.0.1 -s --skipApiVersionCheck ' +
-      '--loose --disableTelemetry --disableProductStyleUrl --blobPort 1 --blobHost :: ' +
+      '--loose --disableTelemetry --disableProductStyleUrl --blobPort 0 --blobHost 127.0.0.3 ' +
       '--queuePort 0 --queueHost 127.0.0.2 --extentMemoryLimit 5 --tableKeepAliveTimeout 7 ' +
-      '--queueKeepAliveTimeout 8';
+      '--queueKeepAliveTimeout 8 --blobKeepAliveTimeout 9';
     const server = new CliProcess(line.split(' '));
     await server.printed(bannerEnd);
     assert.match(server.stdout, /in memory/);
     assert.equal(endpointOf(server, 'Tables').hostname, '127.0.0.1');
     assert.equal(endpointOf(server, 'Queues').hostname, '127.0.0.2');
+    assert.equal(endpointOf(server, 'Blobs').hostname, '127.0.0.3');
     for (const [label, seconds] of [
       ['Tables', 7],
       ['Queues', 8],
+      ['Blobs', 9],
     ] as const) {
       const { headers } = await fetch(`${endpointOf(server, label).origin}/healthz`);
       assert.equal(headers.get('keep-alive'), `timeout=${seconds}`);
     }
     const flags = ['skipApiVersionCheck', 'loose', 'disableTelemetry', 'disableProductStyleUrl'];
-    for (const flag of [...flags, 'blobPort', 'blobHost', 'extentMemoryLimit']) {
+    for (const flag of [...flags, 'extentMemoryLimit']) {
       assert.match(server.stderr, new RegExp(`Note: --${flag} has no effect: .+\\.\n`));
     }
     assert.equal(await stopCli(server), 0);

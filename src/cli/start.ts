@@ -12,8 +12,8 @@ import { notice } from './terminal/notice.js';
 
 export function startCommand(): Command {
   const command = new Command('start')
-    .summary('run the table and queue services')
-    .description('Run the table and queue services until SIGINT or SIGTERM stops them.');
+    .summary('run the table, queue and blob services')
+    .description('Run the table, queue and blob services until SIGINT or SIGTERM stops them.');
   addStartOptions(command);
   return command
     .addHelpText('after', () => `\n${lenientItemsText(helpOf(command))}`)

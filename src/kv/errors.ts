@@ -1,3 +1,5 @@
+import { messageOf } from '../base/thrown.js';
+
 /** A call after `close`. */
 export class StoreClosedError extends Error {
   override readonly name = 'StoreClosedError';
@@ -30,6 +32,12 @@ export class StoreBusyError extends Error {
  */
 export class CommitUnknownError extends Error {
   override readonly name = 'CommitUnknownError';
+}
+
+/** What a commit ends with when it may have been written, and this was thrown. */
+export function unknownOutcome(cause: unknown): CommitUnknownError {
+  const text = `Whether the commit was applied is not known: ${messageOf(cause)}`;
+  return new CommitUnknownError(text, { cause });
 }
 
 /** The guard of a call does not hold; nothing was done. `actual` is what was found at its key. */

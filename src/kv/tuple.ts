@@ -79,6 +79,17 @@ export function stringAt(bytes: Bytes, offset: number): string {
   return readString(key, start, elementEnd(key, offset) - 1);
 }
 
+/** The number element that begins at `offset`. */
+export function numberAt(bytes: Bytes, offset: number): number {
+  const tag = bytes[offset] ?? 0;
+  invariant(tag >= zeroTag && tag <= zeroTag + numberBytesMax, 'no number begins at this place');
+  let value = 0;
+  for (let at = offset + 1; at <= offset + tag - zeroTag; at += 1) {
+    value = value * 256 + (bytes[at] ?? 0);
+  }
+  return value;
+}
+
 /** Where the element that begins at `offset` ends, found without decoding it. */
 export function elementEnd(bytes: Bytes, offset: number): number {
   const tag = bytes[offset];
@@ -107,6 +118,13 @@ export function prefixRange(prefix: Bytes): KeyRange {
 /** Every key whose tuple begins with these elements, the tuple of just these included. */
 export function tupleRange(elements: readonly TupleElement[]): KeyRange {
   return prefixRange(encodeTuple(elements));
+}
+
+/** Every key that begins with these bytes, and then a string that begins with this text. */
+export function stringRange(prefix: Bytes, beginning: string): KeyRange {
+  if (beginning === '') return prefixRange(prefix);
+  // The end of a string is one byte.
+  return prefixRange(appendString(prefix, beginning).subarray(0, -1));
 }
 
 /** The least byte string greater than the key. As a range bound it may exceed the key limit. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
-import { errorRegistry, type ErrorDefinition } from '../../src/model/errors/registry.js';
+import type { ErrorDefinition } from '../../src/model/errors/definition.js';
+import { errorRegistry } from '../../src/model/errors/registry.js';
 import { startWorld, type AnyService } from '../support/compatibility-world.js';
 import { RawConnection } from '../support/raw-http.js';
 import { startServer } from '../support/start-server.js';

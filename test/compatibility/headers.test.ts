@@ -249,6 +249,12 @@ holdRows('Request headers', [
     assert.equal(await echoed('x'.repeat(1_024)), 'x'.repeat(1_024));
     assert.equal(await echoed('x'.repeat(1_025)), undefined);
   }),
+  differs('x-ms-content-crc64 | queues', async () => {
+    const path = `/${await queues.newQueue()}/messages`;
+    const headers = { 'x-ms-content-crc64': 'AAAAAAAAAAA=' };
+    const request = { method: 'POST', path, body: messageBody('text'), headers };
+    assertStatus(await queues.send(request), 400, 'Crc64Mismatch');
+  }),
   onBoth.supported('x-ms-date | both', async (service) => {
     assertStatus(await service.send({ headers: { Date: longAgo } }), 200);
     const old = { 'x-ms-date': longAgo };

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { blobRoutes } from '../../src/http/blobs/routes.js';
 import type { ServiceRoute, RoutedRequest } from '../../src/http/operations/route.js';
 import { queueRoutes } from '../../src/http/queues/routes.js';
 import { tableRoutes } from '../../src/http/tables/routes.js';
 import { rowsUnder } from '../support/compatibility-page.js';
 import { startServer, type StartedServer } from '../support/start-server.js';
 import { WireClient } from '../wire/kit/client.js';
+import { BlobWireClient } from '../wire/kit/blob-client.js';
 import { QueueWireClient } from '../wire/kit/queue-client.js';
 import type { WireResponse } from '../wire/kit/response.js';
 import type { WireRequest } from '../wire/kit/signing-client.js';
@@ -19,7 +21,7 @@ interface DocumentedOperation {
 }
 
 /** The operations of a service. */
-function documentedOperations(service: 'tables' | 'queues'): DocumentedOperation[] {
+function documentedOperations(service: 'tables' | 'queues' | 'blobs'): DocumentedOperation[] {
   return rowsUnder(`Operations of ${service}`).map(([name = '', request = '', state = '']) => ({
     name,
     request,
@@ -39,7 +41,11 @@ function methodsIn(request: string): string[] {
 function examplesOf({ request }: DocumentedOperation): WireRequest[] {
   const written = /`[A-Z]+ (\S+)`/.exec(request)?.[1] ?? '/';
   const path = written.replace('name', 'people').replaceAll('…', '1');
-  const headers = request.includes('If-Match') ? { 'If-Match': '*' } : {};
+  const named = [...request.matchAll(/`(x-ms-[a-z-]+): (\w+)`/g)];
+  const headers = {
+    ...(request.includes('If-Match') ? { 'If-Match': '*' } : {}),
+    ...Object.fromEntries(named.map(([, name, value]) => [name, value])),
+  };
   return methodsIn(request).map((method) => ({ method, path, headers }));
 }
 
@@ -89,6 +95,10 @@ describe('the page of operations', () => {
     assertListed(documentedOperations('queues'), queueRoutes);
   });
 
+  it('lists every route of blobs with its methods, and nothing else', () => {
+    assertListed(documentedOperations('blobs'), blobRoutes);
+  });
+
   it('writes requests that the server takes for the operations, of tables', async () => {
     await using started = await startServer();
     const client = WireClient.of(started.server);
@@ -100,6 +110,13 @@ describe('the page of operations', () => {
     await using started = await startServer();
     const client = QueueWireClient.of(started.server);
     await assertServed(documentedOperations('queues'), started, (request) => client.send(request));
+    client.close();
+  });
+
+  it('writes requests that the server takes for the operations, of blobs', async () => {
+    await using started = await startServer();
+    const client = BlobWireClient.of(started.server);
+    await assertServed(documentedOperations('blobs'), started, (request) => client.send(request));
     client.close();
   });
 

@@ -36,7 +36,7 @@ describe('what sources read of a request', () => {
       /rawHeaders[^;]*'([a-z0-9-]+)'/g,
     );
     assert.ok(read.length > 15, read.join(' '));
-    const documented = firstCells('Request headers');
+    const documented = firstCells('Request headers', 'Request headers of blobs');
     assert.deepEqual(
       read.filter((name) => !documented.has(name)),
       [],
@@ -52,7 +52,9 @@ describe('what sources read of a request', () => {
     const documented = firstCells(
       'Query parameters of tables',
       'Query parameters of queues',
+      'Query parameters of blobs',
       'Fields of signatures',
+      'Fields of signatures of blobs',
     );
     assert.deepEqual(
       read.filter((name) => !documented.has(name.toLowerCase())),

@@ -113,7 +113,9 @@ async function assertNothingLeft(directory: string, entities: number): Promise<v
       { limit: 10_000, bytesMax: 100 << 20 },
     );
     const large = entries.filter(({ value }) => value.length > 500);
-    assert.equal(large.length, entities);
+    // The server has written rows of metrics as well.
+    const filled = large.filter(({ value }) => !Buffer.from(value).includes('TotalIngress'));
+    assert.equal(filled.length, entities);
   } finally {
     await store.close();
   }

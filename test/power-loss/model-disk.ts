@@ -72,8 +72,13 @@ export class ModelDisk {
   }
 
   add(folder: Folder): void {
-    if (this.#folders.some(({ generation }) => generation === folder.generation)) {
-      throw new Error(`EEXIST: generation ${folder.generation}`);
+    const { generation } = folder;
+    // The name is made durable, and with it that the folder before is gone.
+    this.#folders = this.#folders.filter(
+      (each) => !each.isRemoved || each.generation !== generation,
+    );
+    if (this.#folders.some((each) => each.generation === generation)) {
+      throw new Error(`EEXIST: generation ${generation}`);
     }
     this.#folders.push(folder);
   }
@@ -114,6 +119,7 @@ function settled(file: DiskFile, random: SimRandom): DiskFile {
 }
 
 class ModelFiles implements JournalFiles {
+  readonly name = 'journal';
   readonly #disk: ModelDisk;
   readonly #process: Process;
   #folder: Folder | undefined;
@@ -207,6 +213,13 @@ class ModelFiles implements JournalFiles {
     file.doubtful = [];
     file.nameIs = 'there';
     return new OpenFile(file, folder, this.#process);
+  }
+
+  async removeBegun(): Promise<void> {
+    const folder = this.#folder;
+    if (folder === undefined || folder.isRetired) return;
+    await this.#removeFiles([folder]);
+    folder.isRemoved = true;
   }
 
   async removeAll(): Promise<void> {

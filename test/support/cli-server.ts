@@ -9,7 +9,7 @@ import { developmentAccount } from '../../src/services/accounts/directory.js';
 import { signRequest } from '../../src/wire/auth/shared-key/shared-key.js';
 import { CliProcess, type CliOptions } from './cli-process.js';
 
-export const freePorts = ['--table-port', '0', '--queue-port', '0'];
+export const freePorts = ['--table-port', '0', '--queue-port', '0', '--blob-port', '0'];
 
 /** The end of what `tabularium start` prints when it listens. */
 export const bannerEnd = 'to stop.';
@@ -30,7 +30,10 @@ export async function stopCli(server: CliProcess): Promise<number | null> {
   return (await server.result).code;
 }
 
-export function endpointOf(server: CliProcess, label: 'Tables' | 'Queues' = 'Tables'): URL {
+export function endpointOf(
+  server: CliProcess,
+  label: 'Tables' | 'Queues' | 'Blobs' = 'Tables',
+): URL {
   return new URL(new RegExp(`${label} +(\\S+)`).exec(server.stdout)?.[1] ?? '');
 }
 

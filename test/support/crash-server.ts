@@ -66,7 +66,7 @@ export class ServerProcess {
     const log = options.logTo === undefined ? undefined : openSync(options.logTo, 'a');
     const stdio: StdioOptions = ['pipe', 'pipe', log ?? 'pipe'];
     const args = [program, 'start', '--location', location, '--table-port', '0'];
-    args.push('--queue-port', '0', '--log-level', 'error', ...flags);
+    args.push('--queue-port', '0', '--blob-port', '0', '--log-level', 'error', ...flags);
     const child =
       fileKiBMax === undefined
         ? spawn(process.execPath, args, { env, stdio })

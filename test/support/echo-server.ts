@@ -49,10 +49,10 @@ function serviceOf(
   return {
     name: 'table',
     signatures: {
-      containerOf: () => undefined,
+      addressOf: () => undefined,
       storedPolicies: () => Promise.resolve([]),
     },
-    verifiesContentMd5: false,
+    verifiesChecksums: false,
     corsRules: { read: () => Promise.resolve([]), recent: () => [] },
     preflight: (exchange) => ({ name: 'Preflight', operation, request: exchange }),
     requestOf: (exchange) => exchange,

@@ -75,10 +75,12 @@ export function withWrites(
   decide: (write: JournalFile['write']) => JournalFile['write'],
 ): (disk: JournalFiles) => JournalFiles {
   return (disk) => ({
+    name: disk.name,
     retire: () => disk.retire(),
     retired: () => disk.retired(),
     removeRetired: () => disk.removeRetired(),
     begin: (generation) => disk.begin(generation),
+    removeBegun: () => disk.removeBegun(),
     removeAll: () => disk.removeAll(),
     async create(...made) {
       const file = await disk.create(...made);

@@ -6,7 +6,13 @@ import { numberSetting } from './sim-settings.js';
  */
 export const isLong = numberSetting('TABULARIUM_TEST_LONG', 0) > 0;
 
-/** A number for each form of the tests. */
-export function byLength({ short, long }: { readonly short: number; readonly long: number }) {
+/** How much there is in each form of the tests. */
+export function byLength<Amount>({
+  short,
+  long,
+}: {
+  readonly short: Amount;
+  readonly long: Amount;
+}): Amount {
   return isLong ? long : short;
 }

@@ -15,7 +15,7 @@ export interface StreamWork {
 /** A service with two operations that stream bodies and responses. */
 export function streamService(work: StreamWork): Partial<HttpService> {
   return {
-    verifiesContentMd5: true,
+    verifiesChecksums: true,
     route: (exchange: Exchange) =>
       exchange.method === 'PUT'
         ? { name: 'Upload', operation: uploadOf(exchange, work) }

@@ -61,14 +61,18 @@ export const addressOptions = {
   tablePort: portOption('table'),
   /** The port of the queue service. 0, the default, takes a free one. */
   queuePort: portOption('queue'),
+  /** The port of the blob service. 0, the default, takes a free one. */
+  blobPort: portOption('blob'),
   /** Where the table service listens instead of `host`. */
   tableHost: hostOption('table'),
   /** Where the queue service listens instead of `host`. */
   queueHost: hostOption('queue'),
+  /** Where the blob service listens instead of `host`. */
+  blobHost: hostOption('blob'),
   /** Bounds that differ from the defaults, for every service. */
   limits: option({
     shape: limitsShape,
-    help: 'bounds of HTTP for both services; those of a service go before them',
+    help: 'bounds of HTTP for every service; those of a service go before them',
     file: { member: 'limits', example: { connectionsMax: 2000 } },
     page: 'configuration.md#limits',
   }),
@@ -76,6 +80,8 @@ export const addressOptions = {
   tableLimits: limitsOption('table'),
   /** Bounds of the queue service that differ from `limits`. */
   queueLimits: limitsOption('queue'),
+  /** Bounds of the blob service that differ from `limits`. */
+  blobLimits: limitsOption('blob'),
 } satisfies Record<ServiceOptionName, Option> & Record<string, Option>;
 
 type ServiceOption = 'Port' | 'Host' | 'Limits';

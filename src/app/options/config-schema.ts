@@ -10,6 +10,7 @@ const draft = 'https://json-schema.org/draft/2020-12/schema';
 const subjects: Readonly<Record<string, string>> = {
   tables: 'The table service.',
   queues: 'The queue service.',
+  blobs: 'The blob service.',
 };
 
 interface FileRow {

@@ -211,9 +211,7 @@ const queues = record(queue, {
   definition: { name: 'queues', description: 'Queues by name.' },
 });
 
-const noBlobs =
-  'Blobs are not served here, so containers cannot be made. Take this member away, and make them ' +
-  'with the program that serves blobs.';
+const noContainers = 'A seed makes no containers of blobs. Take this member away.';
 
 /** The members of an account, and those that are not allowed. */
 interface SaidAccount extends SeedAccount {
@@ -223,9 +221,9 @@ interface SaidAccount extends SeedAccount {
 const containers = member(
   shapeOf<never>({
     kind: 'never',
-    expected: 'absent: blobs are not served here; make them where blobs are served',
+    expected: 'absent: a seed makes no containers of blobs',
   }),
-  noBlobs,
+  noContainers,
 );
 
 const account: Shape<SeedAccount> = shapeOf(

@@ -291,7 +291,7 @@ describe('a seed', () => {
       'queues.work.messages.0',
       /less than the message lives/,
     ],
-    ['containers', { containers: {} } as SeedData, 'containers', /blobs are not served/],
+    ['containers', { containers: {} } as SeedData, 'containers', /a seed makes no containers/],
     ['another way', { ifExists: 'fail' as 'skip' }, 'ifExists', /skip or replace/],
   ];
   for (const [what, data, path, reason] of refused) {

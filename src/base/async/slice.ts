@@ -6,22 +6,58 @@ const sliceMs = 5;
 
 /** When the first long piece of work began in this turn of the event loop. */
 let turnBeganMs: number | undefined;
+/** Work that has not begun, in the order in which it came. */
+const queued: (() => void)[] = [];
 
 /**
  * Called before work that may take long. Resolves at once when little was done in this turn of the
- * event loop, otherwise in a later turn: so many short pieces of work do not add up to one long
- * turn.
+ * event loop and nothing waits here, otherwise in a later turn: so many short pieces of work do not
+ * add up to one long turn. Those that wait begin in the order in which they came, before any that
+ * comes later, and as many in a turn as fit into a slice.
  */
 export async function yieldIfBusy(clock: Pick<Clock, 'monotonicMs'>): Promise<void> {
-  const nowMs = clock.monotonicMs();
-  if (turnBeganMs === undefined) {
-    turnBeganMs = nowMs;
-    atEndOfTurn(endTurn);
-  } else if (nowMs - turnBeganMs >= sliceMs) await nextTurn();
+  if (queued.length === 0) {
+    const nowMs = clock.monotonicMs();
+    if (turnBeganMs === undefined) {
+      turnBeganMs = nowMs;
+      atEndOfTurn(endTurn);
+      return;
+    }
+    if (nowMs - turnBeganMs < sliceMs) return;
+  }
+  await new Promise<void>((resolve) => {
+    queued.push(resolve);
+    if (queued.length === 1) void beginQueued(clock);
+  });
 }
 
 function endTurn(): void {
   turnBeganMs = undefined;
+}
+
+/** So many begin in a turn, however short they are. */
+const begunInTurnMax = 64;
+
+/** Begins what waits, a slice of it in each turn. */
+async function beginQueued(clock: Pick<Clock, 'monotonicMs'>): Promise<void> {
+  while (queued.length > 0) {
+    await nextTurn();
+    const slice = new Slice(clock);
+    for (let begun = 0; begun < begunInTurnMax; begun += 1) {
+      queued[0]?.();
+      await allMicrotasks();
+      // It leaves the queue behind its work, so that whatever came meanwhile waits as well.
+      queued.shift();
+      if (queued.length === 0 || slice.isOver) break;
+    }
+  }
+}
+
+/** Resolves when all that can go on without a further event has done so. */
+function allMicrotasks(): Promise<void> {
+  return new Promise((resolve) => {
+    queueMicrotask(() => process.nextTick(resolve));
+  });
 }
 
 /** A time slice: bounds how long one piece of work runs before it yields to others. */

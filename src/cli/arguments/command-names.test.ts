@@ -70,7 +70,7 @@ describe('scripts that start Azurite', () => {
   it('start the server without a command, and by each name of Azurite', () => {
     assert.equal(words('--silent --location x'), 'start --silent --location x');
     assert.equal(words('-l x'), 'start -l x');
-    for (const name of ['azurite', 'azurite-table', 'azurite-queue']) {
+    for (const name of ['azurite', 'azurite-blob', 'azurite-table', 'azurite-queue']) {
       assert.equal(words(`${name} -l x`), 'start -l x');
       assert.equal(words('-l x', name), 'start -l x');
       assert.equal(words('', `${name}.js`), 'start');
@@ -79,7 +79,9 @@ describe('scripts that start Azurite', () => {
     }
   });
 
-  const flags = '--silent --inMemoryPersistence --tablePort 0 --queuePort 0 --blobPort 0 --loose';
+  const flags =
+    '--silent --inMemoryPersistence --tablePort 0 --queuePort 0 --blobPort 0 ' +
+    '--extentMemoryLimit 5 --loose';
 
   it('get the server that they know the flags of', async () => {
     const server = new CliProcess(flags.split(' '), { cwd: folder });
@@ -87,7 +89,7 @@ describe('scripts that start Azurite', () => {
     server.child.kill('SIGTERM');
     const { code, stderr } = await server.result;
     assert.equal(code, 0, stderr);
-    assert.match(stderr, /--blobPort has no effect: only tables and queues/);
+    assert.match(stderr, /--extentMemoryLimit has no effect: blobs/);
   });
 
   it('may find it under the name azurite', async () => {

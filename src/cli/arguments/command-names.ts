@@ -4,7 +4,12 @@ import { nearestName } from '../../base/nearest-name.js';
 import { UsageError } from '../terminal/failure.js';
 
 /** Names of Azurite's program in scripts; here they start the server. */
-const azuriteNames: ReadonlySet<string> = new Set(['azurite', 'azurite-table', 'azurite-queue']);
+const azuriteNames: ReadonlySet<string> = new Set([
+  'azurite',
+  'azurite-blob',
+  'azurite-table',
+  'azurite-queue',
+]);
 
 /** Options of the program itself; other options without a command belong to `start`. */
 const ownOptions: ReadonlySet<string> = new Set(['-h', '--help', '-v', '--version']);

@@ -60,7 +60,7 @@ function queueName(name: string): string {
   }
 }
 
-/** `noun`: `table` or `queue`. */
+/** `noun`: `table`, `queue` or `container`. */
 export function createOption(noun: string): Option {
   return new Option('--create', `create the ${noun} when it does not exist`);
 }

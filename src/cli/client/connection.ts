@@ -1,6 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import {
-  absentServices,
   endpointMember,
   serviceNames,
   services,
@@ -72,16 +71,14 @@ function settingsOf(text: string): ReadonlyMap<string, string> {
   return settings;
 }
 
-const cloudEndpoints = new Set(
-  [...serviceNames, ...absentServices].map((service) => `${service}endpoint`),
-);
+const endpointMembers = new Set(serviceNames.map((service) => `${service}endpoint`));
 
 function endpointOf(settings: ReadonlyMap<string, string>, service: ServiceName): string {
   const name = endpointMember(service);
   const explicit = settings.get(name.toLowerCase());
   if (explicit !== undefined) return trimmedUrl(explicit);
   const suffix = settings.get('endpointsuffix');
-  const hasOther = Array.from(settings.keys()).some((key) => cloudEndpoints.has(key));
+  const hasOther = Array.from(settings.keys()).some((key) => endpointMembers.has(key));
   if (suffix === undefined && hasOther) {
     // A connection string for another server must not fall back to the cloud.
     throw new UsageError(`The connection string has endpoints, but no ${name}.`);

@@ -1,11 +1,11 @@
 import { signingForms } from '../../wire/auth/shared-key/signed-request.js';
-import { parseHttpDate } from '../../wire/http/http-date.js';
 import type { Metadata } from '../../model/resources/metadata.js';
 import { element, textElement, xmlDocument } from '../../wire/xml/element.js';
 import type { XmlElement } from '../../wire/xml/reader.js';
 import type { ServiceProperties } from '../../model/resources/service-properties.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import type { Connection } from './connection.js';
+import { timeText } from './http-time.js';
 import { ServiceError } from './service-error.js';
 import { StorageClient, type ClientResponse, type ServiceProtocol } from './storage-client.js';
 import { putPolicies, putServiceProperties } from './storage-settings.js';
@@ -200,10 +200,4 @@ function receivedMessage(message: XmlElement): ReceivedMessage {
     nextVisible: timeText(childText(message, 'TimeNextVisible')),
     popReceipt: childText(message, 'PopReceipt'),
   };
-}
-
-/** `2009-10-09T21:04:30Z`; a text that is no date is unchanged. */
-function timeText(date: string): string {
-  const timeMs = parseHttpDate(date);
-  return timeMs === undefined ? date : `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
 }

@@ -31,11 +31,18 @@ export function isTransient(error: unknown): boolean {
   return error instanceof ServiceError && transientStatuses.has(error.status);
 }
 
+/** The codes for what `--create` makes. */
+const madeByOption: ReadonlySet<string> = new Set([
+  'TableNotFound',
+  'QueueNotFound',
+  'ContainerNotFound',
+]);
+
 /** Adds the advice to use `--create` to an error. */
 export function withCreateHint(error: unknown): unknown {
   if (!(error instanceof ServiceError)) return error;
   const { status, code, message } = error;
-  if (code !== 'TableNotFound' && code !== 'QueueNotFound') return error;
+  if (!madeByOption.has(code)) return error;
   return new ServiceError(status, code, `${message} Make it with --create.`);
 }
 

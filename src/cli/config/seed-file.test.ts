@@ -166,12 +166,12 @@ describe('a seed file', () => {
     [
       'containers',
       'containers: { photos: }',
-      /^seed\.yaml:1:13: containers must be absent: blobs are not served here/,
+      /^seed\.yaml:1:13: containers must be absent: a seed makes no containers/,
     ],
     [
       'containers of an account',
       'accounts: { devstoreaccount1: { containers: [] } }',
-      /containers must be absent: blobs are not served here/,
+      /containers must be absent: a seed makes no containers/,
     ],
     [
       'an account that the server does not have',

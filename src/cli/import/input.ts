@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import { FileReadError, openRegularFile, type RegularFile } from '../../base/regular-file.js';
-import { CommandFailure } from '../terminal/failure.js';
+import { CommandFailure, messageOf } from '../terminal/failure.js';
 
 /** The identity that a resumed import compares, so that it never continues in another file. */
 export interface InputIdentity {
@@ -65,6 +66,15 @@ export async function openInputFile(name: string): Promise<RegularFile> {
     if (error.problem === 'absent') throw new CommandFailure(`There is no file ${name}.`);
     const hint = error.problem === 'not-regular' ? ' Give - and send it to standard input.' : '';
     throw new CommandFailure(`${error.message}.${hint}`, { cause: error });
+  }
+}
+
+/** The bytes of a stream. Throws `CommandFailure` when it fails. */
+export async function* streamBytes(stream: Readable): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) yield chunk;
+  } catch (error) {
+    throw new CommandFailure(`The input cannot be read: ${messageOf(error)}`, { cause: error });
   }
 }
 

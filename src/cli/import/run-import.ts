@@ -14,13 +14,14 @@ import type { ImportInput } from './input.js';
 import type { InputFormat } from './input-format.js';
 import { jsonArrayRows, jsonLinesRows } from './json-rows.js';
 import { templateColumns } from './key-template.js';
-import { reportProgress, type ProgressReport } from './progress.js';
+import { reportProgress } from './progress.js';
 import { Refusals } from './refusals.js';
 import { ResumeState, type ImportProgress } from './resume-state.js';
 import { LowWatermark } from './low-watermark.js';
 import { requireErrorsFile, requireOtherFile } from './side-files.js';
 import { sourceStart, type SourceRow } from './source-row.js';
 import { notice } from '../terminal/notice.js';
+import type { ProgressReport } from '../terminal/progress.js';
 
 export interface ImportSettings {
   readonly connection: Connection;

@@ -50,7 +50,7 @@ interface ServiceConnection {
 
 export function accountSasCommand(print: Print = toStandardOutput): Command {
   const command = new Command('account')
-    .summary('make a token for all tables and queues of an account')
+    .summary('make a token for all that an account has')
     .description(
       'Make a shared access signature for the services of an account. It is made from the account ' +
         'key alone: nothing is sent.',

@@ -10,7 +10,7 @@ import { serviceNames, services, type ServiceName } from '../../model/services/s
 /** The letters of a field, in the order in which clients write them, with their meanings. */
 export type LetterMeanings = readonly (readonly [letter: string, meaning: string])[];
 
-/** The letters that these services know (table-service §8.4, queue-service §4.4). */
+/** The letters that services know (table-service §8.4, queue-service §4.4, blob-service §4.4). */
 export const accountLetters: LetterMeanings = Object.entries(permissionLetters);
 
 export const serviceLetters: LetterMeanings = serviceNames.map((service) => {
@@ -22,6 +22,7 @@ export const serviceLetters: LetterMeanings = serviceNames.map((service) => {
 const ownMeanings: Readonly<Record<ServiceName, Readonly<Partial<Record<Permission, string>>>>> = {
   table: {},
   queue: { read: 'peek, count', add: 'put', process: 'get, delete' },
+  blob: { add: 'append' },
 };
 
 /** The letters for one container of a service (table-service §8.3, queue-service §4.3). */
@@ -36,8 +37,8 @@ export function containerLetters(service: ServiceName): LetterMeanings {
 
 export const resourceTypeLetters: LetterMeanings = [
   ['s', 'settings of the service'],
-  ['c', 'tables and queues'],
-  ['o', 'rows and messages'],
+  ['c', 'tables, queues and containers'],
+  ['o', 'rows, messages and blobs'],
 ];
 
 /** A parser of letters in any order; returns them once each, in the order of clients. */

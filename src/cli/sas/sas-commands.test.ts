@@ -12,6 +12,12 @@ import {
   generateAccountSASQueryParameters,
   generateQueueSASQueryParameters,
 } from '@azure/storage-queue';
+import {
+  BlobSASPermissions,
+  ContainerSASPermissions,
+  StorageSharedKeyCredential as BlobKeyCredential,
+  generateBlobSASQueryParameters,
+} from '@azure/storage-blob';
 import { Command, CommanderError } from 'commander';
 import { runCli } from '../../../test/support/cli-process.js';
 import { developmentAccount } from '../../services/accounts/directory.js';
@@ -20,6 +26,7 @@ import { readSas } from '../../wire/auth/sas/read-sas.js';
 import { verifySasSignature } from '../../wire/auth/sas/sas-signature.js';
 import { UsageError } from '../terminal/failure.js';
 import { accountSasCommand } from './account-sas.js';
+import { blobSasCommand } from './blob-sas.js';
 import { queueSasCommand } from './queue-sas.js';
 import { tableSasCommand } from './table-sas.js';
 
@@ -40,6 +47,7 @@ async function printed(...args: readonly string[]): Promise<string> {
   for (const command of [
     tableSasCommand(print),
     queueSasCommand(print),
+    blobSasCommand(print),
     accountSasCommand(print),
   ]) {
     sas.addCommand(command.exitOverride().configureOutput({ writeErr: () => undefined }));
@@ -59,7 +67,11 @@ function fieldsOf(query: string, service: ServiceName, queue?: string) {
   const sas = readSas(query, service);
   assert.ok(sas !== undefined);
   const key = createSecretKey(Buffer.from(secret, 'base64'));
-  verifySasSignature(sas, { name, keys: [key] }, queue);
+  verifySasSignature(
+    sas,
+    { name, keys: [key] },
+    queue === undefined ? queue : { container: queue },
+  );
   return sas;
 }
 
@@ -93,6 +105,40 @@ describe('tokens of the command line', () => {
         { ...values, permissions, protocol: SASProtocol.Https },
         shared,
       ).toString(),
+    );
+  });
+
+  it('are those of the official client for a blob and a container', async () => {
+    const credential = new BlobKeyCredential(name, secret);
+    for (const version of ['2018-11-09', '2020-12-06']) {
+      const values = { containerName: 'photos', startsOn, expiresOn, version };
+      const terms = [...times, '--sv', version];
+      assert.equal(
+        await token('blob', 'photos/a b/ü.jpg', '-p', 'dwr', ...terms),
+        generateBlobSASQueryParameters(
+          { ...values, blobName: 'a b/ü.jpg', permissions: BlobSASPermissions.parse('rwd') },
+          credential,
+        ).toString(),
+      );
+      assert.equal(
+        await token('blob', 'photos', '-p', 'lr', ...terms),
+        generateBlobSASQueryParameters(
+          { ...values, permissions: ContainerSASPermissions.parse('rl') },
+          credential,
+        ).toString(),
+      );
+    }
+  });
+
+  it('name a blob in a URL that leads to it', async () => {
+    const url = await printed('blob', 'photos/a b/ü?.jpg', ...times, '--format', 'url');
+    assert.match(
+      url,
+      /^http:\/\/127\.0\.0\.1:10000\/devstoreaccount1\/photos\/a%20b\/%C3%BC%3F\.jpg\?sv=/,
+    );
+    assert.match(
+      await printed('blob', 'photos/a', '-p', 'wr', ...times),
+      /^Allows +read, write the blob photos\/a, from /m,
     );
   });
 
@@ -195,7 +241,7 @@ describe('tokens of the command line', () => {
     const sas = readSas(url.slice(url.indexOf('?') + 1).trimEnd(), 'queue');
     assert.ok(sas !== undefined);
     const own = createSecretKey(Buffer.from(key, 'base64'));
-    verifySasSignature(sas, { name: 'mine', keys: [own] }, 'work');
+    verifySasSignature(sas, { name: 'mine', keys: [own] }, { container: 'work' });
   });
 
   it('say when they are over already', async () => {
@@ -216,7 +262,12 @@ describe('a command line that makes no sense', () => {
     ],
     [[...queue, '-p', 'd'], /'d' is no letter.* p \(get, delete\)/],
     [[...queue, '-p', ''], /There is no letter/],
-    [['account', '--services', 'b'], /'b' is no letter\. The letters are t \(tables\), q/],
+    [['blob', 'photos/a', '-p', 'rl'], /The letter l is for a container/],
+    [['blob', 'Photos'], /A container name has 3 to 63/],
+    [['blob', 'photos/a\\b'], /write a slash/],
+    [['blob', `photos/${'n'.repeat(1025)}`], /at most 1024 characters/],
+    [['blob'], /missing required argument 'place'/],
+    [['account', '--services', 'f'], /'f' is no letter\. The letters are t \(tables\), q/],
     [['account', '--resource-types', 'x'], /'x' is no letter/],
     [[...table, '--expiry', 'tomorrow'], /It must be a UTC time .* or a duration such as 90m/],
     [[...table, '--expiry', '0'], /It must be 1 to /],

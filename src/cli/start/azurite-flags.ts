@@ -1,5 +1,4 @@
 import { Option, type Command } from 'commander';
-import { absentServices, serviceNames, services } from '../../model/services/services.js';
 
 /**
  * A flag of Azurite without an equivalent. It is accepted, so that existing scripts keep working,
@@ -10,16 +9,7 @@ interface AzuriteFlag {
   readonly message: string;
 }
 
-const served = serviceNames.map((service) => services[service].plural);
-const noBlobs = `only ${served.join(' and ')} are served here`;
-
 const azuriteFlags: readonly AzuriteFlag[] = [
-  ...absentServices.flatMap((service) =>
-    ['Host [address]', 'Port <port>', 'KeepAliveTimeout <seconds>'].map((flag): AzuriteFlag => ({
-      flags: `--${service}${flag}`,
-      message: noBlobs,
-    })),
-  ),
   {
     flags: '-L, --loose',
     message: 'requests are checked as the cloud service checks them; --lenient says what may pass',
@@ -38,7 +28,7 @@ const azuriteFlags: readonly AzuriteFlag[] = [
   },
   {
     flags: '--extentMemoryLimit <megabytes>',
-    message: `it limits blobs, and ${noBlobs}`,
+    message: 'blobs in memory have no limit of their own',
   },
 ];
 

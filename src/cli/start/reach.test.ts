@@ -23,10 +23,12 @@ describe('who can reach a server with the public key', () => {
       assert.equal(warned({ host }), true, host);
       assert.equal(warned({ host: '127.0.0.1', tableHost: host }), true);
       assert.equal(warned({ host: '127.0.0.1', queueHost: host }), true);
+      assert.equal(warned({ host: '127.0.0.1', blobHost: host }), true);
       assert.equal(warned({ host }, own), false);
       assert.equal(warned({ host }, both), true);
     }
-    assert.equal(warned({ host: '0.0.0.0', tableHost: '127.0.0.1', queueHost: '::1' }), false);
+    const alone = { tableHost: '127.0.0.1', queueHost: '::1', blobHost: 'localhost' };
+    assert.equal(warned({ host: '0.0.0.0', ...alone }), false);
   });
 
   it('is said by the banner and the log, with the addresses of the machine', async () => {

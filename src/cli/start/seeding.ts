@@ -1,7 +1,8 @@
 import { SeedError, type ServerOptions } from '../../app/index.js';
 import { systemTimers } from '../../base/async/timers.js';
 import type { LoadedSeed } from '../config/seed-file.js';
-import { reportProgress, type ProgressReport } from '../import/progress.js';
+import { reportProgress } from '../import/progress.js';
+import type { ProgressReport } from '../terminal/progress.js';
 
 /** The delay before a seed shows its progress. */
 const quietMs = 1_000;

@@ -2,36 +2,19 @@ import { atEndOfTurn } from '../../base/async/turns.js';
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
-import { GuardError, StoreBusyError } from '../../kv/errors.js';
-import type { CommitResult } from '../../kv/store.js';
+import { GuardError } from '../../kv/errors.js';
 import {
-  addKeysOf,
-  Evaluation,
-  type Evaluated,
-  type Found,
-  type Outcome,
+  PendingCommits,
+  type CommitStats,
+  type PendingCommit,
   type Work,
-} from './evaluation.js';
+} from '../../kv/pending-commits.js';
+import type { CommitResult } from '../../kv/store.js';
+import { addKeysOf, Evaluation, type Evaluated, type Found, type Outcome } from './evaluation.js';
 import { changeBytes } from './frame-change.js';
 
-/** One group's bounds: it is tried on the main thread, and one frame of the journal. */
-const groupCommitsMax = 512;
+/** Of a group, which is one frame of the journal. */
 const groupBytesMax = 2 * 1024 * 1024;
-/** Commits that may wait for their group. */
-const waitingCommitsMax = 65_536;
-
-interface Pending {
-  readonly work: Work;
-  readonly bytes: number;
-  readonly resolve: (result: CommitResult) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/** How many commits settled, and how many groups wrote them. */
-export interface CommitStats {
-  readonly commits: number;
-  readonly syncs: number;
-}
 
 /** What groups of commits are tried upon, and what becomes of their changes. */
 export interface CommitGround {
@@ -48,7 +31,7 @@ export interface CommitGround {
 export class CommitGroups {
   readonly #ground: CommitGround;
   readonly #clock: Clock;
-  readonly #waiting: Pending[] = [];
+  readonly #waiting = new PendingCommits(groupBytesMax);
   #running: Promise<void> | undefined;
   #commits = 0;
   #syncs = 0;
@@ -60,11 +43,9 @@ export class CommitGroups {
 
   /** Rejects with `GuardError` where the guard of the work does not stand. */
   carryOut(work: Work): Promise<CommitResult> {
-    if (this.#waiting.length >= waitingCommitsMax) return Promise.reject(new StoreBusyError());
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ work, bytes: bytesOf(work), resolve, reject });
-      this.#running ??= this.#run();
-    });
+    const result = this.#waiting.add(work, bytesOf(work));
+    this.#running ??= this.#run();
+    return result;
   }
 
   /** Resolves when all work that was begun has settled. */
@@ -77,10 +58,10 @@ export class CommitGroups {
   }
 
   async #run(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    while (!this.#waiting.isEmpty) {
       // What arrives in the same turn joins: a write costs much more than to wait for it.
       await new Promise<void>(atEndOfTurn);
-      const group = this.#takeGroup();
+      const group = this.#waiting.take();
       try {
         await this.#runGroup(group);
       } catch (error) {
@@ -90,7 +71,7 @@ export class CommitGroups {
     this.#running = undefined;
   }
 
-  async #runGroup(group: readonly Pending[]): Promise<void> {
+  async #runGroup(group: readonly PendingCommit[]): Promise<void> {
     const keys: Bytes[] = [];
     let bytes = 0;
     for (const pending of group) {
@@ -114,17 +95,6 @@ export class CommitGroups {
     this.#commits += group.length;
     for (const [index, pending] of group.entries()) settle(pending, outcomes[index]);
   }
-
-  #takeGroup(): readonly Pending[] {
-    let count = 0;
-    let bytes = 0;
-    for (const pending of this.#waiting) {
-      bytes += pending.bytes;
-      if (count > 0 && (count >= groupCommitsMax || bytes > groupBytesMax)) break;
-      count += 1;
-    }
-    return this.#waiting.splice(0, count);
-  }
 }
 
 /** What cannot be tried has no changes. */
@@ -145,7 +115,7 @@ function tried(evaluation: Evaluation, work: Work): Outcome | Untried {
 }
 
 /** When the group is durable. */
-function settle({ resolve, reject }: Pending, outcome: Outcome | Untried | undefined): void {
+function settle({ resolve, reject }: PendingCommit, outcome: Outcome | Untried | undefined): void {
   invariant(outcome !== undefined, 'every piece of work was tried');
   if (outcome instanceof Untried) reject(outcome.reason);
   else if (outcome instanceof GuardError) reject(outcome);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
@@ -55,6 +55,25 @@ describe('files of a journal on a disk', () => {
     assert.deepEqual(await readdir(at.folder), ['2']);
     await file.close();
     await later.close();
+  });
+
+  it('are not taken where two folders stand for one opening, and stay as they are', async () => {
+    await using at = await location();
+    await (await beginIn(at.open(), 1)).close();
+    await (await beginIn(at.open(), 2)).close();
+    await mkdir(join(at.folder, '2.old'));
+    await assert.rejects(at.open().retire(), /has both 2 and 2\.old, .* Nothing was changed\./);
+    await assert.rejects(at.open().retired().next(), /has both 2 and 2\.old/);
+    assert.deepEqual(await readdir(at.folder), ['1.old', '2', '2.old']);
+  });
+
+  it('are refused by whoever reads them when a generation is no folder', async () => {
+    await using at = await location();
+    await mkdir(at.folder);
+    await writeFile(join(at.folder, '7'), '');
+    const refusal = /7 is a regular file, not a directory/;
+    await assert.rejects(at.open().retire(), refusal);
+    await assert.rejects(at.open().retired().next(), refusal);
   });
 
   it('are nowhere when all was removed', async () => {

@@ -12,7 +12,7 @@ import type { JournalFile, JournalFiles } from './journal-files.js';
 /** The folder of a journal in a data directory. */
 export const journalFolder = 'journal';
 
-const generationForm = /^(\d{1,15})(?:\.old)?$/;
+const generationForm = /^([1-9]\d{0,14})(?:\.old)?$/;
 const zerosBytes = 1 << 20;
 
 export interface DiskFilesOptions {
@@ -20,6 +20,12 @@ export interface DiskFilesOptions {
   readonly directory: string;
   /** False leaves it to the operating system when what was written reaches the disk. */
   readonly sync: boolean;
+}
+
+/** The folder of an opening, retired or not. */
+interface GenerationFolder {
+  readonly number: number;
+  readonly name: string;
 }
 
 /** The files of a journal in the folder `journal` of a data directory. */
@@ -36,18 +42,17 @@ export class DiskFiles implements JournalFiles {
     this.#sync = sync;
   }
 
+  get name(): string {
+    return this.#folder;
+  }
+
   async retire(): Promise<readonly number[]> {
-    const generations: number[] = [];
-    await assertKind(this.#folder, 'directory');
-    for (const name of await namesIn(this.#folder)) {
-      const number = generationForm.exec(name)?.[1];
-      if (number === undefined) continue;
-      generations.push(Number(number));
-      await assertKind(join(this.#folder, name), 'directory');
-      if (name !== number) continue;
+    const generations = await this.#generations();
+    for (const { number, name } of generations) {
+      if (name !== `${number}`) continue;
       await rename(join(this.#folder, name), join(this.#folder, `${name}.old`));
     }
-    return generations;
+    return generations.map(({ number }) => number);
   }
 
   /** Whether anything is there that a journal has left. */
@@ -56,9 +61,9 @@ export class DiskFiles implements JournalFiles {
   }
 
   async *retired(): AsyncGenerator<{ name: string; content: Buffer }, void, void> {
-    for (const folder of await this.#generations()) {
-      for (const name of await namesIn(folder)) {
-        const path = join(folder, name);
+    for (const { name: generation } of await this.#generations()) {
+      for (const name of await namesIn(join(this.#folder, generation))) {
+        const path = join(this.#folder, generation, name);
         await assertKind(path, 'file');
         yield { name: path, content: await this.#readDurable(path) };
       }
@@ -90,6 +95,10 @@ export class DiskFiles implements JournalFiles {
     }
   }
 
+  removeBegun(): Promise<void> {
+    return rm(this.#generation, { recursive: true, force: true });
+  }
+
   async removeAll(): Promise<void> {
     await this.#removeBefore(this.#number + 1);
     try {
@@ -112,19 +121,38 @@ export class DiskFiles implements JournalFiles {
   }
 
   async #removeBefore(generation: number): Promise<void> {
-    for (const name of await namesIn(this.#folder)) {
-      const number = generationForm.exec(name)?.[1];
-      if (number === undefined || Number(number) >= generation) continue;
+    for (const { number, name } of await this.#found()) {
+      if (number >= generation) continue;
       await rm(join(this.#folder, name), { recursive: true, force: true });
     }
   }
 
-  async #generations(): Promise<string[]> {
+  /** Throws `StoreDamagedError` where something else stands in the place of one, or two of one. */
+  async #generations(): Promise<readonly GenerationFolder[]> {
     await assertKind(this.#folder, 'directory');
+    const found = await this.#found();
+    const names = new Map<number, string>();
+    for (const { number, name } of found) {
+      await assertKind(join(this.#folder, name), 'directory');
+      const other = names.get(number);
+      if (other !== undefined) {
+        throw new StoreDamagedError(
+          `${this.#folder} has both ${other} and ${name}, which stand for the same opening. ` +
+            'Nothing was changed. Move away the one that does not belong to these data, or ' +
+            'restore a backup of the whole data directory.',
+        );
+      }
+      names.set(number, name);
+    }
+    return found;
+  }
+
+  async #found(): Promise<readonly GenerationFolder[]> {
     const names = await namesIn(this.#folder);
-    return names
-      .filter((name) => generationForm.test(name))
-      .map((name) => join(this.#folder, name));
+    return names.flatMap((name) => {
+      const number = generationForm.exec(name)?.[1];
+      return number === undefined ? [] : [{ number: Number(number), name }];
+    });
   }
 }
 

@@ -3,13 +3,9 @@ import { addToCounter } from '../../kv/counter.js';
 import { type GuardError } from '../../kv/errors.js';
 import { guardRefusal, type GuardedBatch } from '../../kv/guards.js';
 import { floorOf, type Ingestion } from '../../kv/ingestion.js';
+import type { Work } from '../../kv/pending-commits.js';
 import type { Add, CommitResult } from '../../kv/store.js';
 import type { Change } from './frame-change.js';
-
-/** What waits to be written: a commit of the contract, or entries that keep their versions. */
-export type Work =
-  | { readonly kind: 'commit'; readonly batch: GuardedBatch }
-  | { readonly kind: 'ingest'; readonly ingestion: Ingestion };
 
 export type Outcome = CommitResult | GuardError;
 

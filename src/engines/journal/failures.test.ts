@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rename } from 'node:fs/promises';
+import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -183,6 +183,20 @@ describe('failures of a journal', () => {
     assert.deepEqual([await has(next, 'before'), await has(next, 'large')], [true, true]);
     state.freeBytes = 0;
     await assert.rejects(made.open({ files }), /the journal got no file: ENOSPC/);
+  });
+
+  it('leaves nothing of an opening that finds the disk or the data file full', async () => {
+    await using made = await journalDirectory();
+    const disk = full();
+    const base = refusing();
+    await put(await made.open(), 'before');
+    disk.state.freeBytes = 0;
+    base.state.refuses = true;
+    for (const attempt of [{ files: disk.files }, { base: base.base }]) {
+      for (let count = 0; count < 2; count += 1) await assert.rejects(made.open(attempt), /ENOSPC/);
+      assert.deepEqual(await readdir(join(made.directory, 'journal')), ['1.old']);
+    }
+    assert.ok(await has(await made.open(), 'before'));
   });
 
   it('goes on up to its bound while the data file takes nothing, then says why', async () => {

@@ -5,6 +5,8 @@ import type { Bytes } from '../../base/bytes.js';
  * folder of its own, its generation.
  */
 export interface JournalFiles {
+  /** For people: where they are. */
+  readonly name: string;
   /**
    * Moves what former openings have left out of their way: a file of theirs is not in place any
    * more, so that a process which does not know yet that it was replaced acknowledges nothing.
@@ -26,6 +28,8 @@ export interface JournalFiles {
    * when it rejects.
    */
   create(number: number, head: Bytes, bytes: number): Promise<JournalFile>;
+  /** Removes the folder of the generation, whose opening has failed: there is no frame in it. */
+  removeBegun(): Promise<void>;
   /** Removes the folder of the generation and those before: nothing of them counts any more. */
   removeAll(): Promise<void>;
 }

@@ -49,6 +49,11 @@ export class Journal {
   readonly #secret: number;
   #lastSequence: number;
   #active: JournalFile | undefined;
+  /**
+   * The file of the last frame, or the first one. The active one is behind it while no frame could
+   * be written there: the links between name the next frame, so all these files have to stay.
+   */
+  #holder: JournalFile | undefined;
   #at = blockBytes;
   /** Those before the active one, in the order of their frames. */
   #used: JournalFile[] = [];
@@ -71,6 +76,7 @@ export class Journal {
   /** Makes the first file, by which the journal is known to be there. */
   async open(): Promise<void> {
     this.#active = await this.#createUsual(smallFileBytes);
+    this.#holder = this.#active;
   }
 
   /** Of the last frame that is durable and was shown. */
@@ -80,9 +86,9 @@ export class Journal {
 
   /** What the base has to know when it has all that was shown by now. */
   get position(): Omit<Applied, 'isSettled'> {
-    invariant(this.#active !== undefined, 'the journal is open');
+    invariant(this.#holder !== undefined, 'the journal is open');
     const { generation } = this.#options;
-    return { sequence: this.#lastSequence, generation, file: this.#active.number };
+    return { sequence: this.#lastSequence, generation, file: this.#holder.number };
   }
 
   /** Whether a frame with changes of so many bytes has a place by now. */
@@ -113,6 +119,7 @@ export class Journal {
       const file = await this.#fileFor(bytes.length);
       await this.#write(file, bytes);
       this.#at += bytes.length;
+      this.#holder = file;
       // At once: what a pass takes out of the table has to be all that has been numbered.
       this.#lastSequence = sequence;
       show(changes, sequence);

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { journalDirectory, withWrites } from '../../../test/support/journals.js';
-import { CommitUnknownError, StoreDamagedError } from '../../kv/errors.js';
+import { CommitUnknownError, StoreDamagedError, StoreWriteError } from '../../kv/errors.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
 import type { Store } from '../../kv/store.js';
 import { encodeTuple } from '../../kv/tuple.js';
@@ -52,6 +52,19 @@ const damaged = (message: RegExp) => (error: unknown) => {
   assert.match(error.message, /backup/);
   return true;
 };
+
+/** Of a file that holds two frames of a block. */
+const fewFrames = { fileBytes: 5 * blockBytes };
+
+/** Files of which these writes fail, counted from 1. A write that fails is annulled by the next. */
+function failingFrom(...failing: readonly number[]) {
+  let writes = 0;
+  return withWrites((write) => async (bytes, position) => {
+    writes += 1;
+    if (failing.includes(writes)) throw new Error('EIO');
+    await write(bytes, position);
+  });
+}
 
 describe('recovery of a journal', () => {
   it('finds all that was acknowledged before a kill, and versions rise on', async () => {
@@ -109,7 +122,7 @@ describe('recovery of a journal', () => {
     await rename(second, join(made.directory, 'second'));
     await assert.rejects(made.open(), damaged(/has frame 5, and lacks frame 3/));
     await rename(join(made.directory, 'journal'), join(made.directory, 'elsewhere'));
-    await assert.rejects(made.open(), damaged(/The journal is missing/));
+    await assert.rejects(made.open(), damaged(/^The journal \S+journal is missing/));
     await rename(join(made.directory, 'elsewhere'), join(made.directory, 'journal'));
     await rename(join(made.directory, 'second'), await fileIn(made.directory, '1.old', '000002'));
     assert.equal(await valueOf(await made.open(), '8'), '8');
@@ -130,11 +143,36 @@ describe('recovery of a journal', () => {
     // Its first file has the frames, its second one none.
     await put(next, 'alone');
     await rename(await fileIn(made.directory, '2'), aside);
-    await assert.rejects(made.open(), damaged(/The journal (lacks file 1 of|is missing)/));
+    await assert.rejects(made.open(), damaged(/^The journal \S+ (lacks file 1 of|is missing)/));
     await rename(aside, await fileIn(made.directory, '2.old'));
     await rm(await fileIn(made.directory, '1.old', '000002'));
     // The frames behind are those of a later opening.
     await assert.rejects(made.open(), damaged(/lacks (file 2 of generation 1|frame 3)/));
+  });
+
+  it('takes no notice of what is left of a journal that was given up', async () => {
+    await using made = await journalDirectory();
+    const store = await made.open({ limits: fewFrames, files: failingFrom(4) });
+    for (const name of ['a', 'b']) await put(store, name);
+    // Its link is written before, and stays.
+    await assert.rejects(put(store, 'c'), StoreWriteError);
+    const first = await readFile(await fileIn(made.directory, '1'));
+    await store.close();
+    await mkdir(join(made.directory, 'journal', '1.old'), { recursive: true });
+    await writeFile(await fileIn(made.directory, '1.old'), first);
+    assert.equal(await valueOf(await made.open(), 'b'), 'b');
+  });
+
+  it('keeps the files that follow the last frame while they have none', async () => {
+    await using made = await journalDirectory();
+    const store = await made.open({ limits: fewFrames, files: failingFrom(4, 7) });
+    for (const name of ['a', 'b']) await put(store, name);
+    // Each has a file of its own, which a link names.
+    for (const blocks of [10, 20]) {
+      await assert.rejects(put(store, 'c', 'x'.repeat(blocks * blockBytes)), StoreWriteError);
+    }
+    await store.takeSnapshot();
+    assert.equal(await valueOf(await made.open(), 'b'), 'b');
   });
 
   it('misses the last frame of an opening that another has followed', async () => {

@@ -10,7 +10,7 @@ export interface Applied {
   readonly sequence: number;
   /** The last opening; 0 before the first. */
   readonly generation: number;
-  /** Of its files the one that gets the next frame, or else a link to the one that does. */
+  /** Of its files the one that has that frame, or the first one. */
   readonly file: number;
   /** That opening has ended in order: there need be no journal. */
   readonly isSettled: boolean;
@@ -52,7 +52,7 @@ export async function recover(
     const inFile = readFile(content, trust);
     if (inFile !== undefined) found.push(inFile);
   }
-  assertBegun(found, applied);
+  assertBegun(files.name, found, applied);
   const frames = found
     .flatMap((inFile) => counted(inFile.frames, inFile, found))
     .toSorted((left, right) => left.sequence - right.sequence);
@@ -60,8 +60,9 @@ export async function recover(
   const from = Math.max(applied.sequence, restart);
   if (trust.sequences === true) return { frames, lastSequence: frames.at(-1)?.sequence ?? from };
   const missing = frames.filter(({ sequence }) => sequence > from);
-  assertWhole(missing, from, found);
-  assertContinued(found, from);
+  assertWhole(files.name, missing, from, found);
+  // What is left of a journal that was given up may lack any file.
+  if (!applied.isSettled) assertContinued(files.name, found, from);
   return { frames: missing, lastSequence: missing.at(-1)?.sequence ?? from };
 }
 
@@ -95,28 +96,28 @@ function counted<Part extends { readonly sequence: number }>(
 }
 
 /** The file that the base knows of is there. */
-function assertBegun(found: readonly FoundInFile[], applied: Applied): void {
+function assertBegun(name: string, found: readonly FoundInFile[], applied: Applied): void {
   const { generation, file, isSettled } = applied;
   if (isSettled || found.some(({ head }) => isFile(head, generation, file))) return;
   const lost = found.some(({ head }) => head.generation === generation)
     ? `lacks file ${file} of generation ${generation}`
     : 'is missing';
   throw new StoreDamagedError(
-    `The journal ${lost}: the data file was in use with it, and it held what was acknowledged ` +
-      `last. ${advice}`,
+    `The journal ${name} ${lost}: the data file was in use with it, and it held what was ` +
+      `acknowledged last. ${advice}`,
   );
 }
 
 /** Each file that was to get frames is there, whether it has got any or not. */
-function assertContinued(found: readonly FoundInFile[], from: number): void {
+function assertContinued(name: string, found: readonly FoundInFile[], from: number): void {
   for (const inFile of found) {
     const { generation } = inFile.head;
     for (const { file, sequence } of counted(inFile.links, inFile, found)) {
       if (sequence <= from) continue;
       if (found.some(({ head }) => isFile(head, generation, file))) continue;
       throw new StoreDamagedError(
-        `The journal is damaged: it lacks file ${file} of generation ${generation}, which was to ` +
-          `hold frame ${sequence}. ${advice}`,
+        `The journal ${name} is damaged: it lacks file ${file} of generation ${generation}, which ` +
+          `was to hold frame ${sequence}. ${advice}`,
       );
     }
   }
@@ -128,6 +129,7 @@ function isFile(head: FileHead, generation: number, number: number): boolean {
 
 /** No frame is missing between others, nor before the first one of an opening. */
 function assertWhole(
+  name: string,
   frames: readonly FoundFrame[],
   from: number,
   found: readonly FoundInFile[],
@@ -136,15 +138,17 @@ function assertWhole(
     const expected = from + 1 + index;
     if (sequence === expected) continue;
     throw new StoreDamagedError(
-      `The journal is damaged: it has frame ${sequence}, and lacks frame ${expected}. ${advice}`,
+      `The journal ${name} is damaged: it has frame ${sequence}, and lacks frame ${expected}. ` +
+        advice,
     );
   }
   const next = from + 1 + frames.length;
   const begun = Math.max(0, ...found.map(({ head }) => head.firstSequence));
   if (begun <= next) return;
   throw new StoreDamagedError(
-    `The journal is damaged: it goes on with frame ${begun}, and lacks frame ${next}. ${advice}`,
+    `The journal ${name} is damaged: it goes on with frame ${begun}, and lacks frame ${next}. ` +
+      advice,
   );
 }
 
-const advice = 'Restore a backup of the whole data directory.';
+const advice = 'Put back what is missing, or restore a backup of the whole data directory.';

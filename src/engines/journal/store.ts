@@ -5,10 +5,10 @@ import type { Randomness } from '../../base/randomness.js';
 import type { SortedByKey } from '../../base/sorted-by-key.js';
 import type { Timers } from '../../base/async/timers.js';
 import {
-  CommitUnknownError,
   StoreClosedError,
   StoreFailedError,
   StoreWriteError,
+  unknownOutcome,
 } from '../../kv/errors.js';
 import {
   guardRefusal,
@@ -20,6 +20,7 @@ import {
 import { assertIngestion, type Ingestion } from '../../kv/ingestion.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
 import type { MemberStore } from '../../kv/member-store.js';
+import type { CommitStats } from '../../kv/pending-commits.js';
 import { sampleByReading, type RangeSample } from '../../kv/sample.js';
 import type { ServedStore } from '../../kv/served-store.js';
 import { canSnapshot, type SnapshotStore, type StoreSnapshot } from '../../kv/snapshots.js';
@@ -33,7 +34,7 @@ import type {
 } from '../../kv/store.js';
 import { Applier } from './applier.js';
 import { appliedOf, noteEntry, noteKey } from './base-note.js';
-import { CommitGroups, type CommitGround, type CommitStats } from './commit-groups.js';
+import { CommitGroups, type CommitGround } from './commit-groups.js';
 import type { Evaluated, Found } from './evaluation.js';
 import { DeadRuns } from './dead-runs.js';
 import { FencedBase } from './fenced-base.js';
@@ -43,6 +44,7 @@ import { MemoryTable, type TableEntry } from './memory-table.js';
 import { mergedRange } from './merged-range.js';
 import { ReadEpochs } from './read-epochs.js';
 import { recover, type Trust } from './recovery.js';
+import { innerOf, JournaledSnapshot } from './snapshot.js';
 
 /** What a journal can stand before. */
 export type JournalBase = MemberStore & ServedStore;
@@ -98,10 +100,17 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
     for (const change of frame.changes) table.apply(change, frame.sequence, false);
   }
   const journal = new Journal({ files, randomness, generation, lastSequence, ...limits });
-  await journal.open();
-  // From now on a journal that is not there is missed.
-  const note = noteEntry({ ...journal.position, sequence: applied.sequence });
-  await base.ingest({ entries: [note], deletes: [], floor: 0 });
+  try {
+    await journal.open();
+    // From now on a journal that is not there is missed.
+    const note = noteEntry({ ...journal.position, sequence: applied.sequence });
+    await base.ingest({ entries: [note], deletes: [], floor: 0 });
+  } catch (error) {
+    await journal.close();
+    // Else every start on a full disk leaves one more. A note that may be in the base names it.
+    if (error instanceof StoreWriteError) await files.removeBegun().catch(() => undefined);
+    throw error;
+  }
   return new JournaledStore({ ...options, limits, table, journal, generation, lastVersion });
 }
 
@@ -452,22 +461,6 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   }
 }
 
-/** The base counts its note among the entries. */
-class JournaledSnapshot implements StoreSnapshot {
-  readonly inner: StoreSnapshot;
-  readonly entries: number;
-
-  constructor(inner: StoreSnapshot) {
-    this.inner = inner;
-    this.entries = inner.entries - 1;
-  }
-}
-
-function innerOf(snapshot: StoreSnapshot): StoreSnapshot {
-  invariant(snapshot instanceof JournaledSnapshot, 'a snapshot of this engine');
-  return snapshot.inner;
-}
-
 type TableView = ReturnType<SortedByKey<TableEntry>['view']>;
 
 /** The asked key spares another. */
@@ -483,11 +476,6 @@ function foundOf(entry: TableEntry): Found {
 function assertGuard(guard: Guard, found: Pick<Entry, 'version'> | undefined): void {
   const refusal = guardRefusal(guard, found?.version ?? 'absent');
   if (refusal !== undefined) throw refusal;
-}
-
-function unknownOutcome(cause: Error): CommitUnknownError {
-  const text = `Whether the commit was applied is not known: ${cause.message}`;
-  return new CommitUnknownError(text, { cause });
 }
 
 function refusalOf(cause: Error): Error {

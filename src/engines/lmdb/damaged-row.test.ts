@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { describe } from 'node:test';
 import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualClock } from '../../base/clock.js';
-import { it } from '../../kv/conformance/limited-test.js';
+import { it } from '../../base/conformance/limited-test.js';
 import { StoreDamagedError } from '../../kv/errors.js';
 import type { Candidate, Decision, RangeOptions } from '../../kv/store.js';
 import { dataFile } from './directory/file-kinds.js';

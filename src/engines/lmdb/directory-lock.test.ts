@@ -8,7 +8,7 @@ import { describe } from 'node:test';
 import { spawnLmdbStore, temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualClock } from '../../base/clock.js';
 import { systemTimers, type Timers } from '../../base/async/timers.js';
-import { it } from '../../kv/conformance/limited-test.js';
+import { it } from '../../base/conformance/limited-test.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
 import { openEnvironment } from './environment.js';
 import { openLmdbStore } from './store.js';

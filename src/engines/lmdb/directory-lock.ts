@@ -6,8 +6,8 @@ import type { Environment } from './environment.js';
 import { sealed } from './rows/record.js';
 import { writeTransaction } from './write-transaction.js';
 import { writeWithinWait, type LockWaitOptions } from './lock-wait.js';
-import type { LockSocket } from './directory/lock-socket.js';
-import { isListening, listenOn, removeSocket } from './directory/lock-socket.js';
+import type { LockSocket } from '../../base/lock-socket.js';
+import { isListening, listenOn, removeSocket } from '../../base/lock-socket.js';
 
 /** Attempts to take over a lock whose owner has died, against competitors. */
 const attemptsMax = 16;

@@ -18,7 +18,7 @@ import type { TestContext } from 'node:test';
 import { describe } from 'node:test';
 import { spawnLmdbStore, temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualClock } from '../../base/clock.js';
-import { it } from '../../kv/conformance/limited-test.js';
+import { it } from '../../base/conformance/limited-test.js';
 import type { Store } from '../../kv/store.js';
 import type { LmdbStoreOptions } from './store.js';
 import { openLmdbStore } from './store.js';

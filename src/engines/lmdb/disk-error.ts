@@ -10,7 +10,7 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ['EDQUOT', makeRoom],
   ['EFBIG', `Raise the limit on the size of files. ${startAgain}`],
   ['EROFS', `Mount it so that it can be written. ${startAgain}`],
-  ['EIO', `See what the system says of the disk, and repair or replace it. ${startAgain}`],
+  ['EIO', `Make room there, or repair the disk: see what the system says of it. ${startAgain}`],
   ['EMFILE', `Raise the limit on open files. ${startAgain}`],
   ['ENFILE', `Raise the limit on open files. ${startAgain}`],
 ]);
@@ -44,7 +44,8 @@ export function reasonText(error: unknown): string {
   const code = systemCodeOf(error);
   if (code === undefined || codeOf(error) !== undefined) return messageOf(error);
   const [words = ''] = messageOf(error).split(': ', 1);
-  return `${words} (${code})`;
+  // LMDB says the same of a write that was cut off by the end of the space.
+  return `${words} (${code}${code === 'EIO' ? ', or the disk is full' : ''})`;
 }
 
 /** A failed start as an error that tells people how to fix the disk or the location. */

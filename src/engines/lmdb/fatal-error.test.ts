@@ -5,7 +5,7 @@ import { spawnLmdbStore, temporaryLocation } from '../../../test/support/engine-
 import { Faults, type FaultCall } from '../../../test/support/faults/faults.js';
 import { withoutFaults } from '../../../test/support/faults/shim.js';
 import { systemClock } from '../../base/clock.js';
-import { it } from '../../kv/conformance/limited-test.js';
+import { it } from '../../base/conformance/limited-test.js';
 import type { Store } from '../../kv/store.js';
 import { openLmdbStore } from './store.js';
 

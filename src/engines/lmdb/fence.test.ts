@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { lmdbUnderTest } from '../../../test/support/engine-lmdb.js';
 import { withLateGuards } from '../../../test/support/late-guards.js';
-import { failuresOf } from '../../kv/conformance/failures.js';
+import { failuresOf } from '../../base/conformance/failures.js';
 import { guardsConformance } from '../../kv/conformance/members.js';
 
 describe('the conformance suite', () => {

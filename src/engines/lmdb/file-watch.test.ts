@@ -6,7 +6,7 @@ import { describe } from 'node:test';
 import { spawnLmdbStore, temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualTimers } from '../../../test/support/manual-timers.js';
 import { manualClock } from '../../base/clock.js';
-import { it } from '../../kv/conformance/limited-test.js';
+import { it } from '../../base/conformance/limited-test.js';
 import { CommitUnknownError, StoreWriteError } from '../../kv/errors.js';
 import { openLmdbStore, type LmdbStore } from './store.js';
 

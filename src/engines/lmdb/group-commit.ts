@@ -1,48 +1,29 @@
 import type { Clock } from '../../base/clock.js';
 import type { Timers } from '../../base/async/timers.js';
+import { GuardError, StoreWriteError, unknownOutcome } from '../../kv/errors.js';
 import {
-  CommitUnknownError,
-  GuardError,
-  StoreBusyError,
-  StoreWriteError,
-} from '../../kv/errors.js';
+  PendingCommits,
+  type CommitStats,
+  type PendingCommit,
+  type Work,
+} from '../../kv/pending-commits.js';
 import type { CommitResult } from '../../kv/store.js';
-import { messageOf } from '../../base/thrown.js';
 import type { StoreCondition } from './condition.js';
 import { within } from '../../base/async/deadline.js';
 import type { DirectoryLock } from './directory-lock.js';
 import { reasonText } from './disk-error.js';
 import type { Environment } from './environment.js';
-import { bytesOf, GroupWriter, type Work } from './group-writer.js';
+import { bytesOf, GroupWriter } from './group-writer.js';
 import { writeTransaction } from './write-transaction.js';
 
-/** Bounds of one group: it runs on the main thread and holds the writer lock. */
-const groupCommitsMax = 512;
+/** Of a group, which runs on the main thread and holds the writer lock. */
 const groupBytesMax = 8 * 1024 * 1024;
-/** Waiting commits, at most. More mean that the disk no longer accepts writes. */
-const waitingCommitsMax = 65_536;
 /** A group that takes longer than this has a stuck writer. */
 export const stallMs = 60_000;
 /** The same for a change of the whole content. */
 const rewriteStallMs = 10 * stallMs;
 
 type Result = CommitResult | GuardError;
-
-interface Pending {
-  readonly work: Work;
-  readonly bytes: number;
-  readonly resolve: (result: CommitResult) => void;
-  readonly reject: (error: Error) => void;
-}
-
-/**
- * The number of settled commits, and of groups that wrote them; a durable store syncs once per
- * group.
- */
-export interface CommitStats {
-  readonly commits: number;
-  readonly syncs: number;
-}
 
 export interface GroupCommitParts {
   readonly clock: Clock;
@@ -60,7 +41,7 @@ export class GroupCommit {
   readonly #environment: Environment;
   readonly #writer: GroupWriter;
   readonly #parts: GroupCommitParts;
-  readonly #waiting: Pending[] = [];
+  readonly #waiting = new PendingCommits(groupBytesMax);
   #running: Promise<void> | undefined;
   #commits = 0;
   #syncs = 0;
@@ -75,13 +56,9 @@ export class GroupCommit {
   carryOut(work: Work): Promise<CommitResult> {
     const refusal = this.#parts.condition.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
-    if (this.#waiting.length >= waitingCommitsMax) {
-      return Promise.reject(new StoreBusyError());
-    }
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ work, bytes: bytesOf(work), resolve, reject });
-      this.#running ??= this.#run();
-    });
+    const result = this.#waiting.add(work, bytesOf(work));
+    this.#running ??= this.#run();
+    return result;
   }
 
   /**
@@ -114,14 +91,14 @@ export class GroupCommit {
   }
 
   async #run(): Promise<void> {
-    while (this.#waiting.length > 0) await this.#runGroup();
+    while (!this.#waiting.isEmpty) await this.#runGroup();
     this.#running = undefined;
   }
 
   async #runGroup(): Promise<void> {
-    let group: readonly Pending[] = [];
+    let group: readonly PendingCommit[] = [];
     try {
-      const take = () => (group = this.#takeGroup());
+      const take = () => (group = this.#waiting.take());
       const results = await this.#transact(take);
       this.#settle(group, results);
     } catch (error) {
@@ -129,7 +106,7 @@ export class GroupCommit {
       const failure = this.#parts.condition.classify(refused.cause);
       if (failure !== undefined) return this.#rejectAll(group, [], failure);
       // The transaction failed to begin, so no group was taken.
-      if (group.length === 0) group = this.#takeGroup();
+      if (group.length === 0) group = this.#waiting.take();
       if (group.length === 1) group[0]?.reject(refused);
       else await this.#runOneByOne(group);
     }
@@ -138,9 +115,9 @@ export class GroupCommit {
   /**
    * After a failed group: runs each commit alone, so that one bad commit does not fail the others.
    */
-  async #runOneByOne(group: readonly Pending[]): Promise<void> {
+  async #runOneByOne(group: readonly PendingCommit[]): Promise<void> {
     for (const [index, pending] of group.entries()) {
-      let begun: readonly Pending[] = [];
+      let begun: readonly PendingCommit[] = [];
       try {
         const results = await this.#transact(() => (begun = [pending]));
         this.#settle([pending], results);
@@ -155,7 +132,7 @@ export class GroupCommit {
   }
 
   /** A write to a file that is no longer at its path is not acknowledged. */
-  #settle(group: readonly Pending[], results: readonly Result[]): void {
+  #settle(group: readonly PendingCommit[], results: readonly Result[]): void {
     const detachment = this.#parts.condition.detachment();
     for (const [index, { resolve, reject }] of group.entries()) {
       const result = results[index];
@@ -167,27 +144,20 @@ export class GroupCommit {
   }
 
   /** `begun`: commits that may have been written. Those in `left` were not. */
-  #rejectAll(begun: readonly Pending[], left: readonly Pending[], failure: Error): void {
+  #rejectAll(
+    begun: readonly PendingCommit[],
+    left: readonly PendingCommit[],
+    failure: Error,
+  ): void {
     for (const pending of begun) pending.reject(unknownOutcome(failure));
-    for (const pending of [...left, ...this.#waiting.splice(0)]) pending.reject(failure);
-  }
-
-  #takeGroup(): readonly Pending[] {
-    let count = 0;
-    let bytes = 0;
-    for (const pending of this.#waiting) {
-      bytes += pending.bytes;
-      if (count > 0 && (count >= groupCommitsMax || bytes > groupBytesMax)) break;
-      count += 1;
-    }
-    return this.#waiting.splice(0, count);
+    for (const pending of [...left, ...this.#waiting.takeAll()]) pending.reject(failure);
   }
 
   /**
    * Takes the group once the transaction has begun, so that commits that arrived meanwhile join it.
    * Uses a child transaction, which is undone when something throws between two writes.
    */
-  async #transact(take: () => readonly Pending[]): Promise<readonly Result[]> {
+  async #transact(take: () => readonly PendingCommit[]): Promise<readonly Result[]> {
     const change = () => this.#writer.apply(take().map(({ work }) => work));
     const results = await this.#guarded(change, stallMs);
     this.#commits += results.length;
@@ -211,9 +181,4 @@ export class GroupCommit {
 export function writeError(reason: unknown): StoreWriteError {
   const text = `The commit could not be written: ${reasonText(reason)}`;
   return new StoreWriteError(text, { cause: reason });
-}
-
-export function unknownOutcome(cause: unknown): CommitUnknownError {
-  const text = `Whether the commit was applied is not known: ${messageOf(cause)}`;
-  return new CommitUnknownError(text, { cause });
 }

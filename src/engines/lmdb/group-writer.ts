@@ -4,16 +4,12 @@ import { addToCounter, counterBytes } from '../../kv/counter.js';
 import type { GuardError } from '../../kv/errors.js';
 import { guardRefusal, type Guard, type GuardedBatch } from '../../kv/guards.js';
 import { floorOf, type Ingestion } from '../../kv/ingestion.js';
+import type { Work } from '../../kv/pending-commits.js';
 import type { Check, CommitResult } from '../../kv/store.js';
 import type { Environment } from './environment.js';
 
 const noBytes = Buffer.alloc(0);
 const lastVersionKey = Buffer.from('last-version');
-
-/** An item of the write queue: a commit of the contract, or an ingestion. */
-export type Work =
-  | { readonly kind: 'commit'; readonly batch: GuardedBatch }
-  | { readonly kind: 'ingest'; readonly ingestion: Ingestion };
 
 /** The greatest version that any process has given out; 0 before the first. */
 export function readLastVersion({ meta }: Environment): number {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe } from 'node:test';
 import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualClock } from '../../base/clock.js';
-import { it } from '../../kv/conformance/limited-test.js';
+import { it } from '../../base/conformance/limited-test.js';
 import { keyAfter } from '../../kv/tuple.js';
 import { openEnvironment } from './environment.js';
 import { openLmdbStore } from './store.js';

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualTimers } from '../../../test/support/manual-timers.js';
 import { systemClock } from '../../base/clock.js';
-import { it } from '../../kv/conformance/limited-test.js';
+import { it } from '../../base/conformance/limited-test.js';
 import { dataFile } from './directory/file-kinds.js';
 import { staleReadersMs, StaleReaders } from './stale-readers.js';
 import { openLmdbStore } from './store.js';

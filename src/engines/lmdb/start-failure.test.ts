@@ -51,7 +51,7 @@ describe('the first start on a directory', () => {
           assert.ok(isClear, `${code} ${signal} ${output}`);
           assert.match(
             output,
-            /^error: The data directory .* cannot be used: .*EIO.*Then start again/m,
+            /^error: The data directory .* cannot be used: .*EIO.*Make room there, or.*Then start/m,
           );
           assert.doesNotMatch(output, /commitError|unexpected error/);
         }

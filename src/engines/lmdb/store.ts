@@ -38,7 +38,7 @@ import { filesOf, openEnvironment } from './environment.js';
 import { waitForLock } from './lock-wait.js';
 import { storedChecksum } from './rows/record.js';
 import type { Records } from './records.js';
-import type { CommitStats } from './group-commit.js';
+import type { CommitStats } from '../../kv/pending-commits.js';
 import { GroupCommit } from './group-commit.js';
 import { readGuard, readLastVersion } from './group-writer.js';
 import { cachedBytesBound, CacheFilling } from './page-cache.js';

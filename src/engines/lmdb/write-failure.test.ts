@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe } from 'node:test';
 import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualClock } from '../../base/clock.js';
-import { it } from '../../kv/conformance/limited-test.js';
+import { it } from '../../base/conformance/limited-test.js';
 import { remoteStore } from '../../kv/conformance/remote-store.js';
 import type { CommitBatch } from '../../kv/store.js';
 import { openLmdbStore } from './store.js';

@@ -3,12 +3,28 @@ import type { Permission, Scope } from '../../model/services/permission.js';
 /** The resource that an operation accesses and the permission that it needs. */
 export type Access = { readonly kind: 'public' } | ProtectedAccess;
 
-export type ProtectedAccess =
-  /**
-   * Needs a key of the account, or a token with the permission `byRole`. Without `byRole`, tokens
-   * cannot use the operation (table-service §3.14).
-   */
-  { readonly kind: 'owner'; readonly byRole?: GrantedAccess } | GrantedAccess | EachAccess;
+export type ProtectedAccess = OwnerAccess | GrantedAccess | EachAccess | CredentialAccess;
+
+/**
+ * Needs a key of the account, or a token with the permission `byRole`. Without `byRole`, tokens
+ * cannot use the operation (table-service §3.14).
+ */
+export interface OwnerAccess {
+  readonly kind: 'owner';
+  readonly byRole?: GrantedAccess;
+  /** Tokens learn that they cannot use it; absent: they find nothing. */
+  readonly tellsTokens?: true;
+}
+
+/** Every key and every signature suffices, whatever it permits (blob-service §4.3). */
+export interface CredentialAccess {
+  readonly kind: 'credential';
+  /** Tokens suffice as well. */
+  readonly byToken: boolean;
+}
+
+/** How much of a container needs no credential: its blobs, or its list and properties as well. */
+export type PublicLevel = 'blob' | 'container';
 
 export interface GrantedAccess extends Needed {
   readonly kind: 'granted';
@@ -16,6 +32,10 @@ export interface GrantedAccess extends Needed {
   readonly needs: 'all' | 'any';
   /** A permission that suffices for the bearer of a token. */
   readonly orByRole?: Permission;
+  /** Signatures for one container cannot grant it, only those for the account. */
+  readonly byAccountOnly?: true;
+  /** The least level of a container at which no credential is needed. Absent: one always is. */
+  readonly publicAt?: PublicLevel;
 }
 
 /**

@@ -1,5 +1,9 @@
+import { unreachable } from '../../base/invariant.js';
 import type { EntityRange } from '../../model/edm/entity-range.js';
 import type { ServiceName } from '../../model/services/services.js';
+import type { SasResponseHeaders } from '../../wire/auth/sas/fields.js';
+import type { StorageError } from '../../model/errors/storage-error.js';
+import type { PublicLevel } from './access.js';
 import type { Permission, Scope } from '../../model/services/permission.js';
 
 /** How the caller was authenticated; `none` also when no credential was valid. */
@@ -22,6 +26,10 @@ export interface ContainerSasCaller {
   readonly container: string;
   /** Absent: the whole container. */
   readonly range?: EntityRange;
+  /** The signature is for one object, which the request addresses. Absent: for the container. */
+  readonly isForObject?: true;
+  /** Headers of the answer to a read, in place of those of the object. */
+  readonly responseHeaders?: SasResponseHeaders;
 }
 
 /** The bearer of an account signature that covers this service. */
@@ -45,16 +53,46 @@ export interface BearerCaller {
   /** The user and the tenant of the token, if it has these claims. */
   readonly objectId?: string | undefined;
   readonly tenantId?: string | undefined;
+  /** The program that got the token, the sign-in name of the user, and what the token is for. */
+  readonly applicationId?: string | undefined;
+  readonly userPrincipalName?: string | undefined;
+  readonly audience?: string | undefined;
+}
+
+/** A sender without a credential. */
+export interface AnonymousCaller {
+  readonly kind: 'anonymous';
+  /** The level of the addressed container. Absent: nothing is public. */
+  readonly publicLevel?: PublicLevel;
+  /** The answer to a request for more. Absent: `AuthenticationFailed`. */
+  readonly refusal?: StorageError;
 }
 
 /** The authenticated sender of a request. */
 export type Caller =
-  | { readonly kind: 'anonymous' }
+  | AnonymousCaller
   /** The holder of an account key: may do everything. */
   | { readonly kind: 'owner'; readonly authKind: 'shared-key' | 'shared-key-lite' }
   | ContainerSasCaller
   | AccountSasCaller
   | BearerCaller;
+
+/** Whether an authorised caller has a permission in a scope. */
+export function isPermitted(caller: Caller, scope: Scope, permission: Permission): boolean {
+  switch (caller.kind) {
+    case 'owner':
+      return true;
+    case 'anonymous':
+      return false;
+    case 'bearer':
+      return caller.permissions[scope].has(permission);
+    case 'container-sas':
+    case 'account-sas':
+      return caller.permissions.has(permission);
+    default:
+      return unreachable(caller);
+  }
+}
 
 export function authKindOf(caller: Caller): AuthKind {
   return caller.kind === 'anonymous' ? 'none' : caller.authKind;

@@ -62,6 +62,8 @@ export class Exchange {
    * which has its own version. Empty: answers name none.
    */
   version = '';
+  /** The request named the version, or the account has set one for requests that do not. */
+  isVersionChosen = false;
   clientRequestId: string | undefined = undefined;
   /** Bytes of the body by Content-Length; infinite when the body comes in chunks; 0 without one. */
   bodyBytesDeclared = 0;
@@ -84,6 +86,9 @@ export class Exchange {
   /** Set by authenticate. */
   caller: Caller = { kind: 'anonymous' };
 
+  /** Set before authenticate: authenticates a request that is inside of this one. */
+  authenticatePart: ((part: Exchange) => Caller | Promise<Caller>) | undefined = undefined;
+
   /** Set by route, and refined by the operation's description, for the record. */
   operation = 'Unknown';
   resource: string | undefined = undefined;
@@ -104,6 +109,8 @@ export class Exchange {
   /** Set before parse instead, for an operation that consumes its body in pieces. */
   bodyStream: BodyStream | undefined = undefined;
   bytesReceived = 0;
+  /** When the body had arrived, on the monotonic clock; 0 when it was not received whole. */
+  receivedMs = 0;
   awaitsContinue: boolean;
 
   /** Bytes in memory of the request's body and answer, as `HeldMemory` counts them. */
@@ -124,6 +131,10 @@ export class Exchange {
   /** Set by send. 0 until a response has begun. */
   status = 0;
   errorCode: ErrorCode | undefined = undefined;
+  /** When the answer began, on the monotonic clock; 0 before, and when a fault made it. */
+  answeredMs = 0;
+  /** Name, value, name, value, …: the header fields of the answer. */
+  answerHeaders: readonly string[] = noHeaders;
   /** Set while an answer is sent in pieces. */
   answerStream: AnswerStream | undefined = undefined;
   bytesSent = 0;
@@ -207,3 +218,4 @@ export class Exchange {
 
 export const noBody = Buffer.alloc(0);
 const noRules: readonly CorsRule[] = [];
+const noHeaders: readonly string[] = [];

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../model/errors/registry.js';
 import type { QueryReport } from '../../model/edm/query-report.js';
 import type { ServiceName } from '../../model/services/services.js';
-import type { AuthKind } from './caller.js';
+import type { AuthKind, BearerCaller } from './caller.js';
 import type { PartitionLoad } from './request-load.js';
 
 export type { AuthKind };
@@ -43,6 +43,40 @@ export interface RequestRecord {
   readonly serverTimeMs: number;
   /** The client went away before the response ended. */
   readonly aborted: boolean;
+  /**
+   * What few observers need. Absent when the bytes that came were no request. Read it during the
+   * call of the observer: whoever keeps it keeps the memory of the request.
+   */
+  readonly detail?: RequestDetail | undefined;
+}
+
+/** The kind of credential that a request carries, whether it is valid or not. */
+export type CredentialKind = 'none' | 'key' | 'sas' | 'bearer';
+
+/** Further facts of a request. Each is made when it is read. */
+export interface RequestDetail {
+  /** As the client addressed it, without the value of a signature. */
+  readonly url: string;
+  /** The protocol version that the request was served with; empty when none was found. */
+  readonly version: string;
+  /** The secondary endpoint was asked. */
+  readonly isSecondary: boolean;
+  readonly credential: CredentialKind;
+  /** Who the caller is, by its access token. */
+  readonly bearer: BearerCaller | undefined;
+  /** The request names a time limit. */
+  readonly hasOwnTimeout: boolean;
+  /** Bytes of the request line and header fields. */
+  readonly requestHeadBytes: number;
+  /** Bytes of the status line and the header fields that the server sets; 0 without an answer. */
+  readonly responseHeadBytes: number;
+  /** `serverTimeMs` without the time in which the body arrived and the answer was taken. */
+  readonly serverMs: number;
+  /** `address:port` of the client, an address of IPv6 in brackets; undefined when it has left. */
+  readonly clientAddress: string | undefined;
+  /** By its lower-case name. Contains credentials: must not be logged as a whole. */
+  requestHeader(name: string): string | undefined;
+  responseHeader(name: string): string | undefined;
 }
 
 /** Called once a request, after its response. Must not throw. */

@@ -1,8 +1,9 @@
 import type { StorageError } from '../../model/errors/storage-error.js';
 import type { ServiceName } from '../../model/services/services.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
+import type { SignedAddress } from '../../wire/auth/sas/string-to-sign-sas.js';
 import type { CorsRuleSource } from './cors-rule-source.js';
-import type { Access } from './access.js';
+import type { Access, GrantedAccess, PublicLevel } from './access.js';
 import type { Description } from './description.js';
 import type { Exchange } from './exchange.js';
 import type { ReplyStream } from './reply-stream.js';
@@ -65,7 +66,10 @@ export interface Operation<
   isReadOnly?(input: Input): boolean;
   /** The entities and partitions that the input names. Absent: none. */
   entities?(input: Input): readonly EntityName[];
-  /** The load written or returned. Absent: none that a partition or queue limit counts. */
+  /**
+   * The load written or returned. Absent: that of the request's address, or none that a limit of a
+   * partition or queue counts.
+   */
   load?(output: Output, input: Input): readonly PartitionLoad[];
 }
 
@@ -74,10 +78,14 @@ export type AnyOperation = Operation<unknown, unknown, unknown, Reply | Streamed
 
 /** A request with its address read. */
 export interface AddressedRequest {
-  /** The table or queue that the address names, as it spells it. */
+  /** The table, queue or container that the address names, as it spells it. */
   readonly container?: string | undefined;
-  /** The partition key of the addressed entity. */
+  /** The key of the addressed partition: a PartitionKey, the name of a blob. */
   readonly partitionKey?: string | undefined;
+  /** What parameters of the request need beside the access of its operation. */
+  readonly furtherAccess?: GrantedAccess | undefined;
+  /** What an operation without `load` counts for. Absent: for nothing. */
+  readonly load?: readonly PartitionLoad[] | undefined;
 }
 
 export interface Route {
@@ -91,23 +99,34 @@ export interface Routed extends Route {
   readonly request: AddressedRequest;
 }
 
-/** The containers of a service that shared access signatures refer to. */
+/** The containers of a service as signatures, and requests without credentials, refer to them. */
 export interface SignedContainers {
   /**
-   * The addressed container, for signatures that do not name theirs; undefined when there is none.
+   * What the URL names, for signatures that name no container of their own and for requests without
+   * a credential; undefined when that is no container.
    */
-  containerOf(exchange: Exchange): string | undefined;
+  addressOf(exchange: Exchange): SignedAddress | undefined;
   /** The policies in the store; none when there is no such container. */
   storedPolicies(account: string, container: string): Promise<readonly SignedIdentifier[]>;
+  /**
+   * How much of a container is public; undefined when nothing is, or there is no such container.
+   * Absent: containers of the service are never public.
+   */
+  publicLevel?(account: string, container: string): Promise<PublicLevel | undefined>;
 }
 
 /** The interface of a storage service to the pipeline. */
 export interface HttpService {
   readonly name: ServiceName;
   readonly signatures: SignedContainers;
-  /** True when a body is checked against `Content-MD5`. */
-  readonly verifiesContentMd5: boolean;
+  /** True when a body is checked against `Content-MD5` and `x-ms-content-crc64`. */
+  readonly verifiesChecksums: boolean;
   readonly corsRules: CorsRuleSource;
+  /**
+   * The version of requests that name none, as the account has set it; undefined when it has not.
+   * Absent: accounts cannot set it.
+   */
+  readonly defaultVersion?: (account: string) => Promise<string | undefined>;
   /** The operation that answers OPTIONS on any path. Must not throw. */
   preflight(exchange: Exchange): Routed;
   /** Parses the address. The body has not been read. */

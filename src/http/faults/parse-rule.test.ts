@@ -21,6 +21,19 @@ describe('a fault rule', () => {
   it('is about the service whose tables or queues it names', () => {
     assert.equal(parseRule({ table: 'a*', effect }, context).scope.service, 'table');
     assert.equal(parseRule({ queue: 'a*', effect }, context).scope.service, 'queue');
+    assert.equal(parseRule({ container: 'a*', effect }, context).scope.service, 'blob');
+  });
+
+  it('is about blobs when it names them, and fits no table then', () => {
+    const { scope } = parseRule({ container: 'photos', blob: 'cats/*', effect }, context);
+    assert.equal(scope.service, 'blob');
+    assert.equal(scope.partitionKey?.length, 1);
+    for (const other of [{ service: 'table' }, { queue: 'work' }, { rowKey: '1' }]) {
+      assert.throws(
+        () => parseRule({ ...other, blob: 'cats/*', effect }, context),
+        /fits no request/,
+      );
+    }
   });
 
   it('may have latencies beside another effect, in any order', () => {
@@ -87,8 +100,8 @@ describe('a fault rule', () => {
     ],
     [
       'an unknown service',
-      { service: 'blob', effect },
-      /service must be table or queue, not "blob"/,
+      { service: 'file', effect },
+      /service must be table, queue or blob, not "file"/,
     ],
     ['a probability above 1', { probability: 1.5, effect }, /probability must be a number from 0/],
     ['a probability that is a text', { probability: '1', effect }, /probability must be a number/],

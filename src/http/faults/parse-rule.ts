@@ -19,6 +19,7 @@ export interface FaultScope {
   readonly account: readonly Glob[] | undefined;
   /** Identities of containers: see `containerIdentity`. */
   readonly resource: readonly Glob[] | undefined;
+  /** Also the names of blobs. */
   readonly partitionKey: readonly Glob[] | undefined;
   readonly rowKey: readonly Glob[] | undefined;
 }
@@ -78,7 +79,7 @@ function scopeOf(said: SaidRule, { path, operations }: ParseRuleContext): FaultS
     );
   }
   const { service, resource } = containersOf(said, path);
-  const [partitionKey, rowKey] = [globs('partitionKey'), globs('rowKey')];
+  const [partitionKey, rowKey, blob] = [globs('partitionKey'), globs('rowKey'), globs('blob')];
   const needsKeys = partitionKey !== undefined || rowKey !== undefined;
   if (needsKeys && service !== undefined && !haveKeys(service)) throw fitsNothing(path);
   return {
@@ -87,7 +88,7 @@ function scopeOf(said: SaidRule, { path, operations }: ParseRuleContext): FaultS
     method: globs('method', (text) => text.toUpperCase()),
     account: globs('account'),
     resource,
-    partitionKey,
+    partitionKey: partitionKey ?? blob,
     rowKey,
   };
 }
@@ -101,8 +102,10 @@ function containersOf(said: SaidRule, path: string): Pick<FaultScope, 'service' 
     return resource === undefined ? [] : [{ service, resource }];
   });
   const [first] = named;
-  const service = said.service ?? first?.service;
-  if (named.some((each) => each.service !== service)) throw fitsNothing(path);
+  const ofBlob: ServiceName | undefined = said.blob === undefined ? undefined : 'blob';
+  const service = said.service ?? first?.service ?? ofBlob;
+  const isOther = (each: ServiceName | undefined) => each !== undefined && each !== service;
+  if (isOther(ofBlob) || named.some((each) => isOther(each.service))) throw fitsNothing(path);
   return { service, resource: first?.resource };
 }
 
@@ -119,7 +122,7 @@ function fitsNothing(path: string): InvalidSettingError {
   );
 }
 
-type PatternName = 'operation' | 'method' | 'account' | 'partitionKey' | 'rowKey';
+type PatternName = 'operation' | 'method' | 'account' | 'partitionKey' | 'rowKey' | 'blob';
 
 function globsOf(
   pattern: FaultPattern | undefined,

@@ -111,6 +111,8 @@ export const faultRuleShape: Shape<SaidRule> = object<SaidRule>(
     account: member(pattern, 'The name of the account.', 'orders'),
     table: member(pattern, 'The name of the table, in any case.', 'people*'),
     queue: member(pattern, 'The name of the queue.', 'work'),
+    container: member(pattern, 'The name of the container of blobs.', 'photos'),
+    blob: member(pattern, 'The name of the blob.', 'cats/*'),
     partitionKey: member(pattern, 'The PartitionKey of an entity that the request names.', 'a'),
     rowKey: member(pattern, 'The RowKey of an entity that the request names.', '1'),
     probability: member(number(0, 1), 'Default: 1.', 0.1),

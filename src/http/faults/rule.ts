@@ -52,6 +52,9 @@ export interface FaultRule {
   /** In any case. */
   readonly table?: FaultPattern;
   readonly queue?: FaultPattern;
+  readonly container?: FaultPattern;
+  /** The name of a blob that the path names. */
+  readonly blob?: FaultPattern;
   /**
    * Keys of an entity that the request names: by its path, its body, an operation of its batch or
    * the filter of a query. A query over whole partitions names only partition keys.

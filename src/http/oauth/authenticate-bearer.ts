@@ -20,6 +20,7 @@ interface BearerVersions {
 const bearerVersions: Readonly<Record<ServiceName, BearerVersions>> = {
   table: { since: '2019-02-02', challengedSince: '2019-02-02' },
   queue: { since: '2017-11-09', challengedSince: '2019-12-12' },
+  blob: { since: '2017-11-09', challengedSince: '2019-12-12' },
 };
 
 /**

@@ -16,6 +16,10 @@ export type BearerDecision =
       /** The claims `oid` and `tid`. */
       readonly objectId: string | undefined;
       readonly tenantId: string | undefined;
+      /** The claims `appid` or `azp`, `upn`, and the first `aud`. */
+      readonly applicationId: string | undefined;
+      readonly userPrincipalName: string | undefined;
+      readonly audience: string | undefined;
     }
   /** The token is invalid. `reason` is a sentence for its bearer, without any part of the token. */
   | { readonly kind: 'refused'; readonly reason: string }

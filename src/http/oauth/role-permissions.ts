@@ -7,7 +7,7 @@ import type { ScopedPermissions } from '../exchange/caller.js';
 export const tokenRights = ['read', 'write', 'delete'] as const;
 export type TokenRight = (typeof tokenRights)[number];
 
-/** Rights by the name of a role or a scope, for tables and queues alike. */
+/** Rights by the name of a role or a scope, for all services alike. */
 export type RightsByName = ReadonlyMap<string, readonly TokenRight[]>;
 
 /** The names that a token carries. */
@@ -19,8 +19,10 @@ export interface TokenNames {
 interface Role {
   readonly service: ServiceName;
   readonly rights: readonly TokenRight[];
-  /** Permissions for messages beside the role's rights. */
-  readonly messages?: readonly Permission[];
+  /** Permissions for messages and blobs beside the role's rights. */
+  readonly objects?: readonly Permission[];
+  /** Permissions for containers beside the role's rights. */
+  readonly containers?: readonly Permission[];
 }
 
 const all: readonly TokenRight[] = tokenRights;
@@ -34,8 +36,15 @@ const commonRoles: NamedRoles = { Reader: { rights: ['read'] }, Contributor: { r
 const ownRoles: Readonly<Record<ServiceName, NamedRoles>> = {
   table: {},
   queue: {
-    'Message Processor': { rights: [], messages: ['read', 'process'] },
-    'Message Sender': { rights: [], messages: ['add'] },
+    'Message Processor': { rights: [], objects: ['read', 'process'] },
+    'Message Sender': { rights: [], objects: ['add'] },
+  },
+  blob: {
+    Owner: {
+      rights: all,
+      objects: ['tag', 'find', 'delete-version', 'permanent-delete', 'protect', 'move', 'execute'],
+      containers: ['find'],
+    },
   },
 };
 
@@ -95,7 +104,8 @@ function grantRole(
   const role = builtInRoles.get(name);
   if (role?.service !== service) return;
   grantRights(to, role.rights);
-  for (const permission of role.messages ?? []) to.object.add(permission);
+  for (const permission of role.objects ?? []) to.object.add(permission);
+  for (const permission of role.containers ?? []) to.container.add(permission);
 }
 
 function scopeRights(name: string): readonly TokenRight[] {

@@ -10,6 +10,9 @@ export interface TokenClaims extends TokenNames {
   /** The user and the tenant of the token; undefined when these claims are absent. */
   readonly objectId: string | undefined;
   readonly tenantId: string | undefined;
+  /** The program that got the token, and the sign-in name of the user. */
+  readonly applicationId: string | undefined;
+  readonly userPrincipalName: string | undefined;
 }
 
 const namesMax = 100;
@@ -34,6 +37,8 @@ export function readClaims(payload: JWTPayload): TokenClaims {
     scopes: namesOf('scp', payload['scp'] ?? payload['scope']),
     objectId: nameOf(payload['oid']),
     tenantId: nameOf(payload['tid']),
+    applicationId: nameOf(payload['appid'] ?? payload['azp']),
+    userPrincipalName: nameOf(payload['upn']),
   };
 }
 

@@ -90,6 +90,24 @@ describe('a verifier of tokens', () => {
     assert.deepEqual([...queues.permissions.object], []);
   });
 
+  it('tells who the user and the program are, as far as the token says so', async () => {
+    const { verifier } = verifierWith();
+    const known = await verifier.verify(
+      await issuer.token({ oid: 'user', tid: 'tenant', appid: 'program', upn: 'user@example' }),
+      target,
+    );
+    assert.ok(known.kind === 'granted');
+    const { objectId, tenantId, applicationId, userPrincipalName, audience } = known;
+    assert.deepEqual(
+      [objectId, tenantId, applicationId, userPrincipalName],
+      ['user', 'tenant', 'program', 'user@example'],
+    );
+    assert.equal(typeof audience, 'string');
+    const unknown = await verifier.verify(await issuer.token({ azp: 'other' }), target);
+    assert.ok(unknown.kind === 'granted');
+    assert.deepEqual([unknown.applicationId, unknown.userPrincipalName], ['other', undefined]);
+  });
+
   it('refuses a token without signature', async () => {
     const claims = { iss: issuer.issuer, aud: 'https://storage.azure.com', nbf: 1, exp: 2e9 };
     assert.match(await refusal(assembled({ alg: 'none' }, claims)), /not signed with one of RS256/);

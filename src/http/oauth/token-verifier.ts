@@ -76,8 +76,10 @@ export class TokenVerifier implements BearerVerifier {
         return refused('Invalid token audience. The token is for another service or account.');
       }
       const permissions = permissionsOf(claims, target.service, rights);
-      const { objectId, tenantId } = claims;
-      return { kind: 'granted', permissions, issuer: this.issuer, objectId, tenantId };
+      const { objectId, tenantId, applicationId, userPrincipalName } = claims;
+      const user = { objectId, tenantId, applicationId, userPrincipalName };
+      const [audience] = claims.audiences;
+      return { kind: 'granted', permissions, issuer: this.issuer, ...user, audience };
     } catch (error) {
       return this.#failed(error);
     }

@@ -11,6 +11,9 @@ export function ownerAccessOr(byRole: GrantedAccess | undefined): Access {
   return byRole === undefined ? ownerAccess : { kind: 'owner', byRole };
 }
 
+/** The same for an operation that signatures and tokens are told they cannot use. */
+export const keyAccess: Access = { kind: 'owner', tellsTokens: true };
+
 export function serviceAccess(...permissions: readonly Permission[]): GrantedAccess {
   return { kind: 'granted', scope: 'service', permissions, needs: 'all' };
 }
@@ -38,7 +41,7 @@ export const deleteMessageAccess: Access = {
 };
 
 /** Creating a container needs one of two permissions. */
-export const createContainerAccess: Access = {
+export const createContainerAccess: GrantedAccess = {
   kind: 'granted',
   scope: 'container',
   permissions: ['create', 'write'],

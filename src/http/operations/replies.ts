@@ -1,6 +1,8 @@
 import type { Clock } from '../../base/clock.js';
 import { inOnePiece, inSlices, type Pieces } from '../../base/async/slice.js';
+import type { StorageError } from '../../model/errors/storage-error.js';
 import type { ServiceName } from '../../model/services/services.js';
+import { renderStorageXmlError } from '../../wire/errors/storage-xml.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { Reply } from '../exchange/service.js';
 
@@ -11,6 +13,9 @@ export function xmlReply(status: number, body: Buffer): Reply {
     body,
   };
 }
+
+/** So many items of a list are rendered at once, whatever their metadata. */
+export const itemsAtOnceMax = 4;
 
 /** A document that may be long and is rendered in slices. */
 export function longXmlReply(
@@ -32,6 +37,7 @@ export function documentReply({ service }: Pick<Exchange, 'service'>, document: 
 const documentReplies: Readonly<Record<ServiceName, (document: Buffer) => Reply>> = {
   table: markedReply,
   queue: (document) => xmlReply(200, document),
+  blob: (document) => xmlReply(200, document),
 };
 
 /**
@@ -41,6 +47,17 @@ const documentReplies: Readonly<Record<ServiceName, (document: Buffer) => Reply>
 function markedReply(document: Buffer): Reply {
   const body = Buffer.concat([byteOrderMark, document]);
   return { status: 200, headers: ['Content-Type', 'application/xml'], body };
+}
+
+/** An error of a service whose errors are all storage XML. */
+export function storageErrorReply(error: StorageError, exchange: Exchange): Reply {
+  const { status, reason, headers, body } = renderStorageXmlError(error, exchange);
+  if (status === 304) {
+    // Headers of a document would be taken for those of what the client has (blob-service §3.4).
+    const others = headers.filter(([name]) => name !== 'Content-Type');
+    return { status, reason, headers: others.flat() };
+  }
+  return { status, reason, headers: headers.flat(), body };
 }
 
 export function emptyReply(status: number): Reply {

@@ -1,5 +1,5 @@
 import { invalidQueryParameter } from '../../model/errors/query-errors.js';
-import type { StorageError } from '../../model/errors/storage-error.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { QueryOptions } from '../../wire/http/query-string.js';
 import { Router, type Routable } from '../exchange/router.js';
 import type { AnyOperation } from '../exchange/service.js';
@@ -21,7 +21,7 @@ export interface ServiceRoute<
   readonly name: string;
   /** Absent: the operation applies everywhere. */
   readonly resource?: R['resource']['kind'];
-  readonly restype?: 'service';
+  readonly restype?: 'service' | 'container';
   readonly comp?: string;
   /** The first protocol version with the operation; absent: all versions. */
   readonly since?: string;
@@ -60,6 +60,21 @@ function isAddressed<R extends RoutedRequest>(
     restype === request.query.get('restype') &&
     (since === undefined || since <= request.exchange.version)
   );
+}
+
+/**
+ * The route of a request. Throws `InvalidQueryParameterValue` for an unknown `comp` or `restype`,
+ * `UnsupportedHttpVerb` when only the method does not match.
+ */
+export function routeOf<R extends RoutedRequest, O extends AnyOperation>(
+  router: ServiceRouter<R, O>,
+  request: R,
+): ServiceRoute<R, O> {
+  const route = router.find(request);
+  if (route !== undefined) return route;
+  const allowed = router.methodsOf(request);
+  if (allowed.length > 0) throw new StorageError('UnsupportedHttpVerb', { allowed });
+  throw unknownSelector(router, request);
 }
 
 /** The error of a `comp` or `restype` that no operation of the addressed resource has. */

@@ -5,6 +5,7 @@ import {
 } from '../../wire/xml/signed-identifiers.js';
 import type { Operation } from '../exchange/service.js';
 import type { GrantedAccess } from '../exchange/access.js';
+import type { Exchange } from '../exchange/exchange.js';
 import { ownerAccessOr } from './access.js';
 import { documentReply, emptyReply } from './replies.js';
 import { type ServiceRequest, xmlBodyBytesMax } from './request.js';
@@ -48,6 +49,14 @@ export function getSignedIdentifiers<Request extends ServiceRequest>(
   };
 }
 
+/** The policies in the body of a request, by their letters; none without a body. */
+export function identifiersOf(
+  { body }: Pick<Exchange, 'body'>,
+  letters: string,
+): readonly SignedIdentifier[] {
+  return body.length === 0 ? [] : parseSignedIdentifiers(body, letters);
+}
+
 interface Replacement {
   readonly container: string;
   readonly identifiers: readonly SignedIdentifier[];
@@ -63,9 +72,7 @@ export function setSignedIdentifiers<Request extends ServiceRequest>(
 
     parse(request) {
       const container = policies.containerOf(request);
-      const { body } = request.exchange;
-      const identifiers = body.length === 0 ? [] : parseSignedIdentifiers(body, policies.letters);
-      return { container, identifiers };
+      return { container, identifiers: identifiersOf(request.exchange, policies.letters) };
     },
 
     run({ container, identifiers }, request) {

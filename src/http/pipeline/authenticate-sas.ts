@@ -1,15 +1,18 @@
 import type { Clock } from '../../base/clock.js';
-import { unreachable } from '../../base/invariant.js';
+import { invariant, unreachable } from '../../base/invariant.js';
 import { authenticationFailed } from '../../model/errors/authentication-failed.js';
 import type {
   AccountSas,
+  BlobSas,
   QueueSas,
   Sas,
   SasFields,
   TableSas,
+  UserDelegationBlobSas,
   UserDelegationQueueSas,
 } from '../../wire/auth/sas/fields.js';
 import { verifySasSignature } from '../../wire/auth/sas/sas-signature.js';
+import type { SignedAddress } from '../../wire/auth/sas/string-to-sign-sas.js';
 import {
   checkSasAddress,
   checkSasProtocol,
@@ -23,7 +26,7 @@ import type { SignedIdentifier } from '../../model/resources/signed-identifier.j
 import { permissionsOfLetters, scopesOfLetters } from '../../model/services/permission.js';
 import { containerIdentity, services, type ServiceName } from '../../model/services/services.js';
 import type { EntityRange } from '../../model/edm/entity-range.js';
-import type { Caller } from '../exchange/caller.js';
+import type { Caller, ContainerSasCaller } from '../exchange/caller.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { SignedContainers } from '../exchange/service.js';
 
@@ -55,13 +58,22 @@ export function authenticateSas(
     case 'account-sas':
       return accountCaller(sas, exchange, account, context);
     case 'table-sas':
-      return containerCaller(sas, { exchange, account, container: sas.table, context });
-    case 'queue-sas': {
-      const container = addressedQueue(exchange, context);
-      return containerCaller(sas, { exchange, account, container, context });
+      return containerCaller(sas, {
+        exchange,
+        account,
+        address: { container: sas.table },
+        context,
+      });
+    case 'queue-sas':
+    case 'blob-sas': {
+      const address = addressed(exchange, context);
+      return containerCaller(sas, { exchange, account, address, context });
     }
     case 'user-delegation-queue-sas':
-      return delegatedCaller(sas, exchange, account, context);
+    case 'user-delegation-blob-sas': {
+      const address = addressed(exchange, context);
+      return delegatedCaller(sas, { exchange, account, address, context });
+    }
     default:
       return unreachable(sas);
   }
@@ -83,24 +95,24 @@ function accountCaller(
   return { kind: 'account-sas', authKind: 'account-sas', permissions, resourceTypes };
 }
 
-/** The container and account that a signature is checked against. */
+/** The address and account that a signature is checked against. */
 interface SignedResource {
   readonly exchange: Exchange;
   readonly account: KeyHolder;
-  /** The container named by the signature, or else by the URL. */
-  readonly container: string;
+  /** The container named by the signature, or else what the URL names. */
+  readonly address: SignedAddress;
   readonly context: SasContext;
 }
 
 /** Reads the store only for a signature that names a stored policy. */
 function containerCaller(
-  sas: TableSas | QueueSas,
-  { exchange, account, container, context }: SignedResource,
+  sas: TableSas | QueueSas | BlobSas,
+  { exchange, account, address, context }: SignedResource,
 ): Caller | Promise<Caller> {
   const { service, signatures, clock } = context;
-  verifySasSignature(sas, account, container);
-  const identity = containerIdentity(service, container);
-  const range = sas.kind === 'table-sas' ? rangeOf(sas) : undefined;
+  verifySasSignature(sas, account, address);
+  const identity = containerIdentity(service, address.container);
+  const bounds = boundsOf(sas);
   const permitted = (terms: SasFields): Caller => {
     checkTerms(terms, exchange, clock);
     return {
@@ -109,7 +121,7 @@ function containerCaller(
       service,
       permissions: permissionsOfLetters(terms.permissions ?? ''),
       container: identity,
-      ...(range === undefined ? {} : { range }),
+      ...bounds,
     };
   };
   if (sas.identifier === undefined) return permitted(sas);
@@ -118,10 +130,33 @@ function containerCaller(
     .then((policies) => permitted(completed(sas, policies)));
 }
 
-function addressedQueue(exchange: Exchange, { signatures }: SasContext): string {
-  const queue = signatures.containerOf(exchange);
-  if (queue !== undefined) return queue;
-  throw authenticationFailed('The signature is for a queue; the request addresses none.');
+function addressed(exchange: Exchange, { service, signatures }: SasContext): SignedAddress {
+  const address = signatures.addressOf(exchange);
+  if (address !== undefined) return address;
+  const { noun } = services[service].container;
+  throw authenticationFailed(`The signature is for a ${noun}; the request addresses none.`);
+}
+
+/** What a signature is for beside its container, and what it changes in answers. */
+function boundsOf(
+  sas: TableSas | QueueSas | BlobSas | UserDelegationQueueSas | UserDelegationBlobSas,
+): Pick<ContainerSasCaller, 'range' | 'isForObject' | 'responseHeaders'> {
+  switch (sas.kind) {
+    case 'table-sas': {
+      const range = rangeOf(sas);
+      return range === undefined ? {} : { range };
+    }
+    case 'queue-sas':
+    case 'user-delegation-queue-sas':
+      return {};
+    case 'blob-sas':
+    case 'user-delegation-blob-sas': {
+      const { resource, responseHeaders } = sas;
+      return resource === 'c' ? { responseHeaders } : { responseHeaders, isForObject: true };
+    }
+    default:
+      return unreachable(sas);
+  }
 }
 
 function rangeOf(sas: TableSas): EntityRange | undefined {
@@ -135,12 +170,13 @@ function rangeOf(sas: TableSas): EntityRange | undefined {
   };
 }
 
-/** A signature made with a user delegation key (queue-service §4.5). */
+/**
+ * A signature made with a user delegation key (queue-service §4.5, blob-service §4.5). It allows no
+ * more than the bearer of the token was allowed who got the key.
+ */
 function delegatedCaller(
-  sas: UserDelegationQueueSas,
-  exchange: Exchange,
-  account: KeyHolder,
-  context: SasContext,
+  sas: UserDelegationQueueSas | UserDelegationBlobSas,
+  { exchange, account, address, context }: SignedResource,
 ): Caller {
   const { service, clock, bearer } = context;
   if (bearer === undefined) {
@@ -157,28 +193,46 @@ function delegatedCaller(
   if (delegationKey.service !== letter) {
     throw authenticationFailed(`sks must be ${letter}, for ${services[service].plural}.`);
   }
-  const container = addressedQueue(exchange, context);
-  verifySasSignature(sas, delegatedKeys(account, bearer.issuer, delegationKey), container);
+  const keys = (grants: string) => delegatedKeys(account, bearer.issuer, delegationKey, grants);
+  const grants = verifiedGrants(service, (each) => verifySasSignature(sas, keys(each), address));
   checkSasWindow(sasWindow(delegationKey), clock.nowMicros());
   checkTerms(sas, exchange, clock);
-  const permissions = permissionsOfLetters(sas.permissions ?? '');
+  const granted = permissionsOfLetters(grants);
+  const signed = permissionsOfLetters(sas.permissions ?? '');
   return {
     kind: 'container-sas',
     authKind: 'user-delegation-sas',
     service,
-    permissions,
-    container: containerIdentity(service, container),
+    permissions: new Set([...signed].filter((permission) => granted.has(permission))),
+    container: containerIdentity(service, address.container),
+    ...boundsOf(sas),
   };
+}
+
+/** The permissions of the key that made a signature. Throws when none of the possible keys did. */
+function verifiedGrants(service: ServiceName, verify: (grants: string) => void): string {
+  const [first, ...others] = services[service].signature.delegable;
+  for (const grants of others) {
+    try {
+      verify(grants);
+      return grants;
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+    }
+  }
+  invariant(first !== undefined, 'a service says what may be delegated');
+  verify(first);
+  return first;
 }
 
 /**
  * The fields of a signature, completed by the policy that it names; each field comes from one of
  * the two.
  */
-function completed(
-  sas: TableSas | QueueSas,
+function completed<S extends TableSas | QueueSas | BlobSas>(
+  sas: S,
   policies: readonly SignedIdentifier[],
-): TableSas | QueueSas {
+): S {
   const policy = policies.find(({ id }) => id === sas.identifier);
   if (policy === undefined) {
     throw authenticationFailed('No stored access policy has the id that si names.');

@@ -17,13 +17,14 @@ import { authenticateSas } from './authenticate-sas.js';
 import type { Caller } from '../exchange/caller.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { CredentialRules } from '../exchange/credential-rules.js';
-import type { SignedContainers } from '../exchange/service.js';
+import type { HttpService, SignedContainers } from '../exchange/service.js';
 import type { ApiVersionPolicy } from './api-version-policy.js';
 
 export interface AuthenticateContext {
   /** The addressed service. */
   readonly service: ServiceName;
   readonly signatures: SignedContainers;
+  readonly defaultVersion?: HttpService['defaultVersion'];
   readonly versions: ApiVersionPolicy;
   readonly clock: Clock;
   readonly checkClockSkew: boolean;
@@ -114,12 +115,41 @@ function verify(
   context: AuthenticateContext,
   credential: Credential,
 ): Caller | Promise<Caller> {
+  if (context.defaultVersion === undefined || exchange.isVersionChosen || isSas(credential)) {
+    return verifyCredential(exchange, context, credential);
+  }
+  return chooseVersion(exchange, context).then(() =>
+    verifyCredential(exchange, context, credential),
+  );
+}
+
+/** Whether the version of the request is that of its signature, unless it names one. */
+function isSas({ kind }: Credential): boolean {
+  return kind !== 'none' && kind !== 'shared-key' && kind !== 'bearer';
+}
+
+/** Takes the version that the account has set for requests that name none (blob-service §2). */
+async function chooseVersion(
+  exchange: Exchange,
+  { defaultVersion, versions }: AuthenticateContext,
+): Promise<void> {
+  const version = await defaultVersion?.(exchange.account?.name ?? '');
+  if (version === undefined) return;
+  exchange.version = versions.admit(version);
+  exchange.isVersionChosen = true;
+}
+
+function verifyCredential(
+  exchange: Exchange,
+  context: AuthenticateContext,
+  credential: Credential,
+): Caller | Promise<Caller> {
   const { service, clock, checkClockSkew, rules } = context;
   const { account } = exchange;
   invariant(account !== undefined, 'the address is known before the caller');
   switch (credential.kind) {
     case 'none':
-      throw withoutCredential(exchange.version, context.bearer?.challenge);
+      return anonymousCaller(exchange, account.name, context);
     case 'shared-key':
       verifySharedKey(credential, account, signedRequest(exchange, signingForms[service]), {
         skewCheckedAtMicros: checkClockSkew ? clock.nowMicros() : undefined,
@@ -131,6 +161,8 @@ function verify(
     case 'table-sas':
     case 'queue-sas':
     case 'user-delegation-queue-sas':
+    case 'blob-sas':
+    case 'user-delegation-blob-sas':
     case 'account-sas':
       exchange.version = executedVersion(credential, exchange, context.versions);
       return authenticateSas(credential, exchange, account, context);
@@ -149,10 +181,40 @@ function executedVersion({ version }: Sas, exchange: Exchange, versions: ApiVers
   return versions.admit(exchange.queryOptionsByLowerName.get('api-version') ?? version);
 }
 
-function withoutCredential(version: string, challenge: string | undefined): StorageError {
-  return version >= challengeVersion
-    ? new StorageError('NoAuthenticationInformation', { challenge })
-    : authenticationFailed('The request has no Authorization header.');
+/** Reads the store only where containers can be public. Throws when nothing is. */
+function anonymousCaller(
+  exchange: Exchange,
+  account: string,
+  context: AuthenticateContext,
+): Caller | Promise<Caller> {
+  const { signatures } = context;
+  const address = signatures.publicLevel && signatures.addressOf(exchange);
+  if (signatures.publicLevel === undefined || address === undefined) {
+    throw withoutCredential(exchange, context);
+  }
+  return signatures.publicLevel(account, address.container).then((publicLevel) => {
+    const refusal = withoutCredential(exchange, context);
+    if (publicLevel === undefined) throw refusal;
+    return { kind: 'anonymous', publicLevel, refusal };
+  });
+}
+
+/**
+ * The answer to a request that needs a credential and has none. Where containers can be public, old
+ * clients are told that what they want to read is not there (blob-service §4.6).
+ */
+function withoutCredential(
+  { version, isVersionChosen, method }: Exchange,
+  { signatures, bearer }: AuthenticateContext,
+): StorageError {
+  const hidesPrivate = signatures.publicLevel !== undefined;
+  if (version >= challengeVersion && (isVersionChosen || !hidesPrivate)) {
+    return new StorageError('NoAuthenticationInformation', { challenge: bearer?.challenge });
+  }
+  if (hidesPrivate && (method === 'GET' || method === 'HEAD')) {
+    return new StorageError('ResourceNotFound');
+  }
+  return authenticationFailed('The request has no Authorization header.');
 }
 
 function signedRequest(exchange: Exchange, form: SigningForm): SignedRequest {

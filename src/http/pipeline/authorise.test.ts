@@ -135,3 +135,61 @@ describe('who has no signature', () => {
     );
   });
 });
+
+describe('what needs no credential in a public container', () => {
+  const blobRead: Access = { ...read, publicAt: 'blob' };
+  const list: Access = { ...read, scope: 'container', publicAt: 'container' };
+  const at = (publicLevel: 'blob' | 'container'): Caller => ({
+    kind: 'anonymous',
+    publicLevel,
+    refusal: new StorageError('NoAuthenticationInformation'),
+  });
+
+  it('is what its level opens, and nothing else', () => {
+    for (const [level, access, expected] of [
+      ['blob', blobRead, undefined],
+      ['blob', list, 'NoAuthenticationInformation'],
+      ['blob', read, 'NoAuthenticationInformation'],
+      ['container', blobRead, undefined],
+      ['container', list, undefined],
+      ['container', read, 'NoAuthenticationInformation'],
+      ['container', ownerAccess, 'NoAuthenticationInformation'],
+      ['container', { kind: 'credential', byToken: true }, 'NoAuthenticationInformation'],
+      ['container', publicAccess, undefined],
+    ] as const) {
+      assert.equal(refusal(at(level), access, 'c'), expected, JSON.stringify([level, access]));
+    }
+  });
+
+  it('is nothing where the container is not public', () => {
+    assert.equal(refusal({ kind: 'anonymous' }, blobRead, 'c'), 'AuthenticationFailed');
+  });
+});
+
+describe('a signature for one blob', () => {
+  const ofBlob: Caller = {
+    ...ofTable,
+    service: 'blob',
+    container: 'c',
+    permissions: new Set<Permission>([...every, 'tag']),
+    isForObject: true,
+  };
+
+  it('allows nothing in the container beside blobs', () => {
+    const list: Access = { ...read, scope: 'container', permissions: ['list'] };
+    const { isForObject, ...ofContainer } = ofBlob;
+    assert.equal(isForObject, true);
+    assert.equal(refusal(ofBlob, read, 'c'), undefined);
+    assert.equal(refusal(ofBlob, list, 'c'), 'AuthorizationFailure');
+    assert.equal(refusal(ofContainer, list, 'c'), undefined);
+    const byAccount: Access = { ...list, byAccountOnly: true };
+    assert.equal(refusal(ofContainer, byAccount, 'c'), 'AuthorizationFailure');
+    assert.equal(refusal(ofAccount, byAccount, 'c'), undefined);
+  });
+
+  it('is as good as any for what every credential may do', () => {
+    const any: Access = { kind: 'credential', byToken: false };
+    assert.equal(refusal(ofBlob, any, 'c'), undefined);
+    assert.equal(refusal(ofAccount, any, 'c'), undefined);
+  });
+});

@@ -12,6 +12,7 @@ import type {
 } from '../exchange/access.js';
 import type {
   AccountSasCaller,
+  AnonymousCaller,
   BearerCaller,
   Caller,
   ContainerSasCaller,
@@ -23,7 +24,6 @@ import {
   containerNounOf,
   serviceNames,
   services,
-  type ServiceName,
 } from '../../model/services/services.js';
 
 /** Fifth stage: checks that the caller may do what the request asks for. Throws as its parts do. */
@@ -31,13 +31,16 @@ export function authoriseExchange(exchange: Exchange, { operation, request }: Ro
   const { caller } = exchange;
   checkContainer(caller, request.container);
   authorise(caller, operation.access, request.container);
+  if (request.furtherAccess !== undefined) {
+    authorise(caller, request.furtherAccess, request.container);
+  }
   checkEndpoint(exchange, operation.access);
 }
 
 /**
  * The only authorisation check of operations.
  *
- * @param container the table or queue of the operation; undefined when it has none
+ * @param container that of the operation; undefined when it has none
  * @throws {StorageError} `AuthorizationFailure` when no credential of the kind can grant it, and
  * for another container; `AuthorizationResourceTypeMismatch`; `AuthorizationPermissionMismatch`;
  * for the bearer of a token also `ResourceNotFound`
@@ -46,7 +49,7 @@ export function authorise(caller: Caller, access: Access, container: string | un
   if (access.kind === 'public' || caller.kind === 'owner') return;
   switch (caller.kind) {
     case 'anonymous':
-      throw new StorageError('AuthenticationFailed');
+      return authoriseAnonymous(caller, access);
     case 'bearer':
       return authoriseBearer(caller, access);
     case 'container-sas':
@@ -57,15 +60,28 @@ export function authorise(caller: Caller, access: Access, container: string | un
   }
 }
 
+/** Public containers hold what needs no credential (blob-service §4.7). */
+function authoriseAnonymous(
+  { publicLevel, refusal }: AnonymousCaller,
+  access: ProtectedAccess,
+): void {
+  const needed = access.kind === 'granted' ? access.publicAt : undefined;
+  const isOpen = publicLevel === 'container' || publicLevel === needed;
+  if (needed === undefined || publicLevel === undefined || !isOpen) {
+    throw refusal ?? new StorageError('AuthenticationFailed');
+  }
+}
+
 function authoriseSas(
   caller: ContainerSasCaller | AccountSasCaller,
-  access: Access,
+  access: ProtectedAccess,
   container: string | undefined,
 ): void {
-  if (access.kind !== 'granted' && access.kind !== 'each') throw notBySignature();
+  if (access.kind === 'credential') return;
+  if (access.kind === 'owner') throw notBySignature();
   switch (caller.kind) {
     case 'container-sas':
-      if (!isOfContainers(caller.service, access)) throw notBySignature();
+      if (!isOfContainers(caller, access)) throw notBySignature();
       if (access.kind === 'granted' && !isFor(caller, container)) throw otherContainer();
       break;
     case 'account-sas':
@@ -84,10 +100,16 @@ const ofContainers = byService((service) => {
 
 /**
  * The operations that a container signature can grant at all (table-service §8.3, queue-service
- * §4.3).
+ * §4.3, blob-service §4.3).
  */
-function isOfContainers(service: ServiceName, { scope, permissions }: Needed): boolean {
+function isOfContainers(
+  { service, isForObject }: ContainerSasCaller,
+  access: GrantedAccess | EachAccess,
+): boolean {
+  const { scope, permissions } = access;
   const signed = ofContainers[service];
+  if (access.kind === 'granted' && access.byAccountOnly === true) return false;
+  if (isForObject === true && scope !== 'object') return false;
   return signed.scopes.includes(scope) && permissions.every((each) => signed.permissions.has(each));
 }
 
@@ -119,8 +141,13 @@ function permits(
 }
 
 function authoriseBearer(caller: BearerCaller, access: ProtectedAccess): void {
+  if (access.kind === 'credential') {
+    if (access.byToken) return;
+    throw notByToken();
+  }
   if (access.kind === 'owner') {
     if (access.byRole !== undefined) return authoriseBearer(caller, access.byRole);
+    if (access.tellsTokens === true) throw notByToken();
     throw new StorageError('ResourceNotFound', { shape: 'front-door-xml' });
   }
   const held = caller.permissions[access.scope];
@@ -157,6 +184,12 @@ export function checkContainer(caller: Caller, container: string | undefined): v
 function isFor(caller: ContainerSasCaller, container: string | undefined): boolean {
   if (container === undefined) return false;
   return containerIdentity(caller.service, container) === caller.container;
+}
+
+function notByToken(): StorageError {
+  return new StorageError('AuthorizationFailure', {
+    details: explained('No token allows the operation; use a key of the account.'),
+  });
 }
 
 function notBySignature(): StorageError {

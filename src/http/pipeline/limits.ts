@@ -59,7 +59,7 @@ export const limitTable = {
   /** Request bodies and answers of the process, of all services together, in bytes. */
   heldBytesMax: bound(
     256 * 1024 * 1024,
-    'Bytes of request bodies and answers that the process holds at a time, for both services together.',
+    'Bytes of request bodies and answers that the process holds at a time, for all services together.',
   ),
   /** Requests of one connection that wait for the answer to an earlier one. */
   waitingRequestsMax: bound(

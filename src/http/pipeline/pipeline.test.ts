@@ -19,7 +19,7 @@ const signer = {
 
 const queueLike: Partial<HttpService> = {
   name: 'queue',
-  verifiesContentMd5: true,
+  verifiesChecksums: true,
   renderError: ({ code, status, details }) => ({
     status,
     headers: [],
@@ -157,7 +157,8 @@ describe('what a request must have', () => {
         body: 'text',
       });
     assert.equal((await answered(put(md5Of('text')))).text, 'fine');
-    assert.deepEqual(await refused(put(md5Of('test'))), [400, 'Md5Mismatch']);
+    const details = [`UserSpecifiedMd5=${md5Of('test')}`, `ServerCalculatedMd5=${md5Of('text')}`];
+    assert.deepEqual(await refused(put(md5Of('test'))), [400, 'Md5Mismatch', ...details]);
     assert.deepEqual(await refused(put('text')), [400, 'InvalidMd5']);
   });
 

@@ -10,7 +10,7 @@ import type { BearerVerifier } from '../oauth/bearer-verifier.js';
 import { authoriseExchange } from './authorise.js';
 import { AbortedError } from './body.js';
 import { freeBody, type OnGrowth } from './growing-body.js';
-import { claimedMd5, verifyContentMd5 } from './content-md5.js';
+import { claimedBy, verifyChecksum } from './content-checksum.js';
 import type { Endpoint } from './endpoint.js';
 import { noBody, type AnswerBudget, type Exchange } from '../exchange/exchange.js';
 import type { AdmittedRequest, Interceptor } from './interceptor.js';
@@ -84,6 +84,7 @@ export class Pipeline {
   readonly #guard: PublicKeyGuard;
   readonly #endpoints: Router<Exchange, Endpoint>;
   readonly #authentication: AuthenticateContext;
+  readonly #authenticatePart = (part: Exchange) => authenticate(part, this.#authentication);
   readonly #openBudget = (exchange: Exchange): AnswerBudget => {
     const { memory, limits } = this.#options;
     return new CountedBudget(exchange, memory, limits.heldBytesMax);
@@ -100,9 +101,17 @@ export class Pipeline {
     this.#endpoints = new Router(options.endpoints, isAtPath);
     const { service, versions, clock, checkClockSkew, bearer } = options;
     const rules = options.credentialRules ?? strictCredentialRules;
-    const { name, signatures } = service;
+    const { name, signatures, defaultVersion } = service;
     const clocked = { clock, checkClockSkew };
-    this.#authentication = { service: name, signatures, versions, ...clocked, rules, bearer };
+    this.#authentication = {
+      service: name,
+      signatures,
+      defaultVersion,
+      versions,
+      ...clocked,
+      rules,
+      bearer,
+    };
   }
 
   /** From now on answers ask the client to close its connection. */
@@ -130,6 +139,7 @@ export class Pipeline {
         if (rules !== undefined) await rules;
         const origin = this.#guard.checkOrigin(exchange, service.corsRules);
         if (origin !== undefined) await origin;
+        exchange.authenticatePart = this.#authenticatePart;
         const caller = authenticate(exchange, this.#authentication);
         isRevocable = caller instanceof Promise;
         exchange.caller = caller instanceof Promise ? await caller : caller;
@@ -141,6 +151,7 @@ export class Pipeline {
       if (operation.streamsBody === true) this.#openBody(exchange, routed, isRevocable);
       else if (exchange.bodyBytesDeclared > 0 && operation.bodyBytesMax > 0) {
         await receiveBody(exchange, operation.bodyBytesMax, this.#onGrowthOf(exchange));
+        exchange.receivedMs = this.#options.clock.monotonicMs();
         if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, routed);
       }
       const slot = this.#slotOf(exchange);
@@ -150,6 +161,7 @@ export class Pipeline {
       if (answer !== undefined) await answer.send();
     } catch (error) {
       if (exchange.account === undefined) await this.#loadCorsRulesLate(exchange);
+      else if (exchange.caller.kind === 'anonymous') this.#nameOperation(exchange);
       this.#fail(exchange, error);
     } finally {
       // The work has ended, even if the client was answered earlier or has left.
@@ -204,8 +216,8 @@ export class Pipeline {
     const lock = this.#lock;
     const large = isLarge(exchange);
     if (large) await nextTurn();
-    if (service.verifiesContentMd5 && exchange.bodyStream === undefined)
-      verifyContentMd5(exchange, operation);
+    if (service.verifiesChecksums && exchange.bodyStream === undefined)
+      verifyChecksum(exchange, operation);
     memory.ensureFree(exchange, 0, limits.heldBytesMax);
     const input = operation.parse(request);
     const isReadOnly = changesNothing(operation, input);
@@ -225,7 +237,7 @@ export class Pipeline {
     }
     if (large) await nextTurn();
     if (operation.describe !== undefined) exchange.note(operation.describe(input, output));
-    exchange.load = operation.load?.(output, input);
+    exchange.load = operation.load?.(output, input) ?? routed.request.load;
     const rendered = operation.render(output, input, request);
     const reply = rendered instanceof Promise ? await rendered : rendered;
     exchange.leaveBudget();
@@ -277,12 +289,22 @@ export class Pipeline {
     return { name, operation, request };
   }
 
+  /** Finds what a request was for whose sender was refused, for its record. */
+  #nameOperation(exchange: Exchange): void {
+    if (exchange.operation !== 'Unknown') return;
+    try {
+      this.#route(exchange);
+    } catch {
+      // It names no operation; the refusal stands.
+    }
+  }
+
   /** Opens a body for reading in pieces. The caller is authorised again at its end. */
   #openBody(exchange: Exchange, routed: Routed, isRevocable: boolean): void {
     const { service, clock, limits, memory } = this.#options;
     const { bodyBytesMax: bytesMax } = routed.operation;
     checkDeclaredBytes(exchange, bytesMax);
-    const md5 = service.verifiesContentMd5 ? claimedMd5(exchange) : undefined;
+    const checksum = service.verifiesChecksums ? claimedBy(exchange) : undefined;
     const atEnd = async () => {
       if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, routed);
     };
@@ -291,7 +313,7 @@ export class Pipeline {
       limits,
       memory,
       bytesMax,
-      md5,
+      checksum,
       atEnd,
     });
   }
@@ -326,14 +348,14 @@ export class Pipeline {
 
   async #intercept(
     exchange: Exchange,
-    { name, operation }: Routed,
+    { name, operation, request }: Routed,
     { input, slot }: { readonly input: unknown; readonly slot: WorkSlot | undefined },
   ): Promise<void> {
     const admitted: AdmittedRequest = {
       exchange,
       operation: name,
-      hasLoad: operation.load !== undefined,
-      entities: () => operation.entities?.(input) ?? [],
+      hasLoad: operation.load !== undefined || request.load !== undefined,
+      entities: () => operation.entities?.(input) ?? request.load ?? [],
       standAside: (wait) => (slot === undefined ? wait() : slot.standAside(wait)),
     };
     for (const each of this.#interceptors) if (each.isActive) await each.beforeWork(admitted);
@@ -371,9 +393,12 @@ export class Pipeline {
   #reply(exchange: Exchange, reply: Reply): void {
     if (exchange.responseFault !== undefined)
       return sendFaulty(exchange, reply, exchange.responseFault);
-    const { timers, limits, memory } = this.#options;
-    if (!exchange.replied && reply.body !== undefined) {
-      memory.take(exchange, reply.body.length - exchange.reservedBytes);
+    const { timers, limits, memory, clock } = this.#options;
+    if (!exchange.replied) {
+      exchange.answeredMs = clock.monotonicMs();
+      if (reply.body !== undefined) {
+        memory.take(exchange, reply.body.length - exchange.reservedBytes);
+      }
     }
     const batcher = this.#batcher;
     send(exchange, reply, { timers, limits, batcher, closing: this.#closing });

@@ -16,7 +16,9 @@ export function receive(exchange: Exchange, versions: ApiVersionPolicy): void {
   exchange.clientRequestId = echoable(exchange.header('x-ms-client-request-id'));
   exchange.bodyBytesDeclared = declaredBodyBytes(exchange);
   exchange.host = parseHost(exchange.header('host'));
-  exchange.version = versions.admit(exchange.header('x-ms-version'));
+  const version = exchange.header('x-ms-version');
+  exchange.version = versions.admit(version);
+  exchange.isVersionChosen = version !== undefined;
 }
 
 /** Path and query string of a request target, undecoded; the query without its question mark. */

@@ -3,6 +3,7 @@ import type { Exchange } from '../exchange/exchange.js';
 import { loggable } from './loggable.js';
 import type { Logger } from '../exchange/logger.js';
 import type { RequestObserver, RequestRecord } from '../exchange/record.js';
+import { ExchangeDetail } from './request-detail.js';
 
 export interface RecordContext {
   readonly observers: readonly RequestObserver[];
@@ -58,5 +59,6 @@ function recordOf(
     load: exchange.load,
     serverTimeMs: endMs - exchange.startMs,
     aborted,
+    detail: new ExchangeDetail(exchange, endMs),
   };
 }

@@ -58,12 +58,15 @@ export function beginAnswer(
   addHeaders(exchange, reply, close);
   writeHead(exchange, reply);
   exchange.status = reply.status;
+  exchange.answerHeaders = reply.headers;
 }
 
 function addHeaders(exchange: Exchange, reply: Reply | StreamedReply, close: boolean): void {
   const { headers, stream } = reply;
   const length = stream === undefined ? (reply.body?.length ?? 0) : stream.bytes;
-  if (length !== undefined) headers.push('Content-Length', String(length));
+  // Of a 304 it would be the length of what the client has (RFC 9110, section 8.6).
+  const hasLength = length !== undefined && reply.status !== 304;
+  if (hasLength) headers.push('Content-Length', String(length));
   headers.push('x-ms-request-id', exchange.requestId);
   if (exchange.version !== '') headers.push('x-ms-version', exchange.version);
   if (exchange.clientRequestId !== undefined) {

@@ -89,6 +89,7 @@ describe('an answer that is sent in pieces', () => {
         fc.integer({ min: 0, max: pieceBytesMax }),
       );
       const sizes = fc.array(size, { maxLength: 8 });
+      let answers = 0;
       const property = fc.asyncProperty(sizes, fc.boolean(), async (lengths, isKnown) => {
         const pieces = lengths.map((length, nth) => Buffer.alloc(length, nth + 1));
         const whole = Buffer.concat(pieces);
@@ -98,6 +99,8 @@ describe('an answer that is sent in pieces', () => {
         assert.equal(response?.status, 200);
         assert.ok(response.body.equals(whole));
         assert.equal(response.header('content-length'), isKnown ? String(whole.length) : undefined);
+        answers += 1;
+        await recorded(harness, answers);
         await turns(2);
         assert.deepEqual([stream.asked, stream.closed], [pieces.length, 1]);
         assert.equal(harness.records.at(-1)?.bytesSent, whole.length);

@@ -89,6 +89,7 @@ export class StreamedAnswer implements AnswerStream {
     if (exchange.replied) throw new AbortedError('the request has been answered');
     const closing = this.#context.closing || hasUnreadBody(exchange);
     this.isUnderWay = true;
+    exchange.answeredMs = this.#context.clock.monotonicMs();
     beginAnswer(exchange, this.#reply, closing && this.#cutAtBytes === undefined);
     while (piece !== undefined) {
       if (!(await this.#write(piece))) return;

@@ -1,11 +1,10 @@
-import { createHash, type Hash } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import { requestBodyTooLarge } from '../../model/errors/query-errors.js';
-import { StorageError } from '../../model/errors/storage-error.js';
 import type { BodyStream } from '../exchange/body-stream.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { AbortedError, gone } from './body.js';
+import type { BodyChecksum } from './content-checksum.js';
 import { GrowingBody } from './growing-body.js';
 import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
@@ -21,8 +20,8 @@ export interface StreamedBodyOptions {
   readonly memory: HeldMemory;
   /** A longer body is refused. */
   readonly bytesMax: number;
-  /** The expected hash of the body. */
-  readonly md5: Buffer | undefined;
+  /** What the body must have. */
+  readonly checksum: BodyChecksum | undefined;
   /**
    * Called when all bytes have arrived, before the operation learns of the end. Rejects with a
    * refusal.
@@ -42,7 +41,6 @@ export class StreamedBody implements BodyStream {
 
   readonly #exchange: Exchange;
   readonly #options: StreamedBodyOptions;
-  readonly #hash: Hash | undefined;
   #piece: GrowingBody;
   #settle: { resolve(piece: Buffer | undefined): void; reject(error: Error): void } | undefined;
   /** The time limit of the operation between two pieces. */
@@ -57,7 +55,6 @@ export class StreamedBody implements BodyStream {
     this.#exchange = exchange;
     this.#options = options;
     this.bytes = bytes === Infinity ? undefined : bytes;
-    this.#hash = options.md5 === undefined ? undefined : createHash('md5');
     this.#piece = this.#newPiece();
   }
 
@@ -77,7 +74,7 @@ export class StreamedBody implements BodyStream {
       for (;;) {
         const piece = await this.#next();
         if (piece === undefined) break;
-        this.#hash?.update(piece);
+        this.#options.checksum?.update(piece);
         yield piece;
         this.#giveBack();
       }
@@ -181,10 +178,8 @@ export class StreamedBody implements BodyStream {
   }
 
   async #checkWhole(): Promise<void> {
-    const { md5, atEnd } = this.#options;
-    if (md5 !== undefined && this.#hash?.digest().equals(md5) !== true) {
-      throw new StorageError('Md5Mismatch');
-    }
+    const { checksum, atEnd } = this.#options;
+    checksum?.check();
     await atEnd();
   }
 }

@@ -9,27 +9,8 @@ import {
   timeToLiveSecondsDefault,
   visibilitySecondsMax,
 } from '../../services/queues/limits.js';
+import { integerOf, rangedInteger } from '../operations/integer-parameter.js';
 import { messageVersions } from './versions.js';
-
-const integer = /^-?[0-9]+$/;
-
-function integerOf(name: string, text: string): number {
-  if (!integer.test(text)) throw invalidQueryParameter(name, text, 'It must be a decimal integer.');
-  return Number(text);
-}
-
-/** A parameter that is an integer from `min` to `max`; undefined when it is absent. */
-export function rangedInteger(
-  query: QueryOptions,
-  name: string,
-  { min, max }: { readonly min: number; readonly max: number },
-): number | undefined {
-  const text = query.get(name);
-  if (text === undefined) return undefined;
-  const value = integerOf(name, text);
-  if (value < min || value > max) throw outOfRangeQueryParameter(name, text, min, max);
-  return value;
-}
 
 const messageCounts = { min: 1, max: messagesPerRequestMax };
 

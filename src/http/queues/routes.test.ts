@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { byLowerName, parseQueryString } from '../../wire/http/query-string.js';
+import { routeOf } from '../operations/route.js';
 import { parseQueuePath } from './resource.js';
 import { queueRouter, queueRoutes, type RoutedQueueRequest } from './routes.js';
-import { queueRouteOf } from './service.js';
 
 function requestOf(text: string): RoutedQueueRequest {
   const [method = '', target = '', version = '2021-12-02'] = text.split(' ');
@@ -18,7 +18,7 @@ function requestOf(text: string): RoutedQueueRequest {
 }
 
 function routed(text: string): string {
-  return queueRouteOf(requestOf(text)).name;
+  return routeOf(queueRouter, requestOf(text)).name;
 }
 
 describe('the route table of queues', () => {

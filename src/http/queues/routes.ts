@@ -6,6 +6,7 @@ import {
   type RoutedRequest,
   type ServiceRoute,
 } from '../operations/route.js';
+import { getUserDelegationKey } from '../operations/get-user-delegation-key.js';
 import { getServiceProperties, setServiceProperties } from '../operations/service-properties.js';
 import { getServiceStats } from '../operations/service-stats.js';
 import { getSignedIdentifiers, setSignedIdentifiers } from '../operations/signed-identifiers.js';
@@ -16,7 +17,6 @@ import { deleteMessage } from './delete-message.js';
 import { deleteQueue } from './delete-queue.js';
 import { getMessages } from './get-messages.js';
 import { getQueueMetadata } from './get-queue-metadata.js';
-import { getUserDelegationKey } from './get-user-delegation-key.js';
 import { listQueues } from './list-queues.js';
 import { peekOnlyOf } from './parameters.js';
 import { peekMessages } from './peek-messages.js';
@@ -53,6 +53,7 @@ const update = { methods: ['PUT'], ...message, since: messageVersions.update };
 const getAcl = getSignedIdentifiers(queuePolicies);
 const setAcl = setSignedIdentifiers(queuePolicies);
 const setProperties = setServiceProperties(queueProperties);
+const getDelegationKey = getUserDelegationKey('queue');
 
 function isPeek({ query }: RoutedQueueRequest): boolean {
   return peekOnlyOf(query);
@@ -86,7 +87,7 @@ export const queueRoutes: readonly QueueRoute[] = [
   routeTo('GetQueueServiceProperties', { methods: ['GET'], ...properties }, getServiceProperties),
   routeTo('SetQueueServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
   routeTo('GetQueueServiceStats', { methods: ['GET'], ...stats }, getServiceStats),
-  routeTo('GetUserDelegationKey', { methods: ['POST'], ...delegationKey }, getUserDelegationKey),
+  routeTo('GetUserDelegationKey', { methods: ['POST'], ...delegationKey }, getDelegationKey),
   queuePreflight,
 ];
 

@@ -16,10 +16,10 @@ export function tableHttpService(backend: TableBackend): HttpService {
   return {
     name: 'table',
     signatures: {
-      containerOf: () => undefined,
+      addressOf: () => undefined,
       storedPolicies: (account, table) => backend.tables.storedPolicies(account, table),
     },
-    verifiesContentMd5: false,
+    verifiesChecksums: false,
     corsRules: corsRulesOf('table', backend),
     preflight: (exchange) => preflightOf(tablePreflight, backend, exchange),
     requestOf: (exchange) => new ExchangeRequest(backend, exchange),

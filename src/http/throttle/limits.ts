@@ -14,10 +14,12 @@ import {
 export interface ThrottleRates {
   /** Entities written or returned. The cloud service: 2,000. */
   readonly entitiesPerSecondPerPartition?: number;
-  /** Requests to tables and queues together. The cloud service: 20,000. */
+  /** Requests to all services together. The cloud service: 20,000. */
   readonly requestsPerSecondPerAccount?: number;
   /** Messages written or returned. The cloud service: 2,000. */
   readonly messagesPerSecondPerQueue?: number;
+  /** Requests that name the blob. The cloud service: 500. */
+  readonly requestsPerSecondPerBlob?: number;
 }
 
 /** The rates of all accounts, and overrides for some. */
@@ -28,11 +30,12 @@ export interface ThrottleLimits extends ThrottleRates {
 /** `azure`: the limits of the cloud service. `off`: none. */
 export type ThrottleSetting = 'azure' | 'off' | ThrottleLimits;
 
-/** Published limits of a standard account (table-service §10.5). */
+/** Published limits of a standard account (table-service §10.5) and of a blob. */
 export const azureRates: Required<ThrottleRates> = Object.freeze({
   entitiesPerSecondPerPartition: 2_000,
   requestsPerSecondPerAccount: 20_000,
   messagesPerSecondPerQueue: 2_000,
+  requestsPerSecondPerBlob: 500,
 });
 
 /** Limits with all defaults. */
@@ -56,13 +59,18 @@ const rateMembers: MembersOf<ThrottleRates> = {
   ),
   requestsPerSecondPerAccount: member(
     rate,
-    `Requests to tables and queues together. The cloud service: ${azureRates.requestsPerSecondPerAccount}.`,
+    `Requests to all services together. The cloud service: ${azureRates.requestsPerSecondPerAccount}.`,
     1000,
   ),
   messagesPerSecondPerQueue: member(
     rate,
     `Messages written or returned. The cloud service: ${azureRates.messagesPerSecondPerQueue}.`,
     500,
+  ),
+  requestsPerSecondPerBlob: member(
+    rate,
+    `Requests that name a blob. The cloud service: ${azureRates.requestsPerSecondPerBlob}.`,
+    100,
   ),
 };
 
@@ -107,5 +115,6 @@ function ratesOf(
       rates.requestsPerSecondPerAccount ?? otherwise.requestsPerSecondPerAccount,
     messagesPerSecondPerQueue:
       rates.messagesPerSecondPerQueue ?? otherwise.messagesPerSecondPerQueue,
+    requestsPerSecondPerBlob: rates.requestsPerSecondPerBlob ?? otherwise.requestsPerSecondPerBlob,
   };
 }

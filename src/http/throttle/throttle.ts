@@ -19,6 +19,7 @@ const bucketsMax = 10_000;
 const partitionRate: Readonly<Record<ServiceName, keyof ThrottleRates>> = {
   table: 'entitiesPerSecondPerPartition',
   queue: 'messagesPerSecondPerQueue',
+  blob: 'requestsPerSecondPerBlob',
 };
 
 interface Reservation {

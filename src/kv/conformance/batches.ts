@@ -9,7 +9,7 @@ import { assertPartitionRule } from '../partition-rule.js';
 import type { Add, Check, CommitBatch, Put, Store } from '../store.js';
 import { prefixRange } from '../tuple.js';
 import { withCallLimits } from './call-limits.js';
-import type { TestScope } from './suite-test.js';
+import type { TestScope } from '../../base/conformance/suite-test.js';
 import type { ConformanceSuite, OpenedStore, SpawnedStore } from './suite.js';
 
 /** Larger than any page of these tests. */

@@ -10,7 +10,7 @@ import type { MemberStore } from '../member-store.js';
 import { partitionPrefixLength } from '../partition-prefix.js';
 import type { CommitBatch, Entry, KeyRange, Store } from '../store.js';
 import { commitsConformance } from './commits.js';
-import { failuresOf } from './failures.js';
+import { failuresOf } from '../../base/conformance/failures.js';
 import { guardsConformance } from './members.js';
 import { rangesConformance } from './ranges.js';
 import { readsConformance } from './reads.js';

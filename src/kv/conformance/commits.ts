@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from './suite-test.js';
+import { it } from '../../base/conformance/suite-test.js';
 import { StoreClosedError } from '../errors.js';
 import { batch, keyNamed, check, commit, keysOf, put, setUp, valueOf } from './batches.js';
 import type { ConformanceSuite } from './suite.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from './suite-test.js';
+import { it } from '../../base/conformance/suite-test.js';
 import { encodeCounter } from '../counter.js';
 import { keyBytesMax } from '../store.js';
 import { add, batch, keyNamed, check, commit, counterOf, keysOf, put, setUp } from './batches.js';

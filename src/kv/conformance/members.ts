@@ -18,7 +18,7 @@ import {
   setUp,
   valueOf,
 } from './batches.js';
-import { it } from './suite-test.js';
+import { it } from '../../base/conformance/suite-test.js';
 import type { ConformanceSuite } from './suite.js';
 
 /** Limits the writers of the fence test, so that they end when an engine does not fence them. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from './suite-test.js';
+import { it } from '../../base/conformance/suite-test.js';
 import * as fc from 'fast-check';
 import { compareBytes, concatBytes, equalBytes } from '../../base/bytes.js';
 import { counterBytes, decodeCounter, encodeCounter } from '../counter.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from './suite-test.js';
+import { it } from '../../base/conformance/suite-test.js';
 import type { Store } from '../store.js';
 import {
   add,

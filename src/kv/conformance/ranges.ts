@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from './suite-test.js';
+import { it } from '../../base/conformance/suite-test.js';
 import { compareBytes } from '../../base/bytes.js';
 import type { Candidate, KeyRange, RangeOptions, Store, Decision } from '../store.js';
 import { keyBytesMax } from '../store.js';

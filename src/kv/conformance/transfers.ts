@@ -18,7 +18,7 @@ import {
   setUp,
   valueOf,
 } from './batches.js';
-import { it } from './suite-test.js';
+import { it } from '../../base/conformance/suite-test.js';
 import type { ConformanceSuite } from './suite.js';
 
 const hourMicros = 3_600_000_000;

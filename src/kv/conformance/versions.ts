@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from './suite-test.js';
+import { it } from '../../base/conformance/suite-test.js';
 import { bytes, commit, keyIn, keyNamed, put, setUp } from './batches.js';
 import type { ConformanceSuite } from './suite.js';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { errorRegistry, type ErrorDefinition } from './registry.js';
+import type { ErrorDefinition } from './definition.js';
+import { errorRegistry } from './registry.js';
 
 const page = readFileSync(new URL('../../../../docs/reference/errors.md', import.meta.url), 'utf8');
 

@@ -1,10 +1,5 @@
-import {
-  errorDefinition,
-  errorRegistry,
-  type ErrorCode,
-  type ErrorLayer,
-  type ErrorShape,
-} from './registry.js';
+import type { ErrorLayer, ErrorShape } from './definition.js';
+import { errorDefinition, errorRegistry, type ErrorCode } from './registry.js';
 
 /** An extra child of an `<Error>` body with a detail of the error (queue-service §3.3). */
 export type ErrorDetail = readonly [element: string, value: string];
@@ -16,6 +11,8 @@ export interface StorageErrorOptions {
   readonly operationIndex?: number;
   /** The layer that found the error, when not the usual one of its code. */
   readonly layer?: ErrorLayer;
+  /** The status, where that of the code depends on the case, as of a condition on a read. */
+  readonly status?: number | undefined;
   /** Overrides whether the answer forbids caching. */
   readonly noCache?: boolean;
   /** Overrides the shape in which tables render the error. */
@@ -26,6 +23,8 @@ export interface StorageErrorOptions {
   readonly challenge?: string | undefined;
   /** The methods of the addressed resource, when the method of the request is not among them. */
   readonly allowed?: readonly string[] | undefined;
+  /** The length in bytes of what was asked for in a range that begins behind its end. */
+  readonly lengthBytes?: number | undefined;
   /** The time until a retry. */
   readonly retryAfterSeconds?: number | undefined;
   readonly cause?: unknown;
@@ -45,7 +44,9 @@ export class StorageError extends Error {
   readonly details: readonly ErrorDetail[];
   readonly challenge: string | undefined;
   readonly allowed: readonly string[] | undefined;
+  readonly lengthBytes: number | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly #status: number | undefined;
 
   constructor(code: ErrorCode, options: StorageErrorOptions = {}) {
     super(options.message ?? errorRegistry[code].message, { cause: options.cause });
@@ -57,17 +58,30 @@ export class StorageError extends Error {
     this.details = options.details ?? [];
     this.challenge = options.challenge;
     this.allowed = options.allowed;
+    this.lengthBytes = options.lengthBytes;
+    this.#status = options.status;
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 
   /** The same error as that of one operation of an entity group transaction. */
   atOperation(operationIndex: number): StorageError {
     const { code, message, layer, shape, noCache, details } = this;
-    const options = { message, layer, shape, noCache, details, operationIndex, cause: this };
+    const status = this.#status;
+    const options = {
+      message,
+      layer,
+      shape,
+      noCache,
+      details,
+      operationIndex,
+      status,
+      cause: this,
+    };
     return new StorageError(code, options);
   }
 
   get status(): number {
-    return this.challenge === undefined ? errorRegistry[this.code].status : 401;
+    if (this.challenge !== undefined) return 401;
+    return this.#status ?? errorRegistry[this.code].status;
   }
 }

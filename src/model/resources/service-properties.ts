@@ -36,11 +36,34 @@ export interface CorsRule {
   readonly maxAgeSeconds: number;
 }
 
-/** The settings of one service of an account (queue-service §6.2, table-service §3.15). */
+/** How long blobs are kept that were deleted or overwritten (blob-service §16.3). */
+export interface DeleteRetention extends RetentionPolicy {
+  /** Whether a client may end that time. */
+  readonly allowPermanentDelete: boolean;
+}
+
+/** The static website of an account. Names and paths of blobs of its container. */
+export interface StaticWebsite {
+  readonly enabled: boolean;
+  readonly indexDocument?: string;
+  readonly defaultIndexDocumentPath?: string;
+  readonly errorDocument404Path?: string;
+}
+
+/**
+ * The settings of one service of an account (queue-service §6.2, table-service §3.15, blob-service
+ * §6.2).
+ */
 export interface ServiceProperties {
   readonly logging: LoggingProperties;
   readonly hourMetrics: MetricsProperties;
   readonly minuteMetrics: MetricsProperties;
   /** In the order in which they are tried. */
   readonly cors: readonly CorsRule[];
+  /** Of blobs: the version of requests without one. Absent: none. */
+  readonly defaultServiceVersion?: string;
+  /** Of blobs; other services have none. */
+  readonly deleteRetention?: DeleteRetention;
+  /** Of blobs; other services have none. */
+  readonly staticWebsite?: StaticWebsite;
 }

@@ -1,22 +1,29 @@
 /**
  * The permissions of a credential, by the letters of `sp`, in the order in which clients write them
- * (table-service §8.4, queue-service §4.4). Other letters are ignored.
+ * (table-service §8.4, queue-service §4.4, blob-service §4.3). Other letters are ignored.
  */
 export const permissionLetters = {
   r: 'read',
   w: 'write',
   d: 'delete',
+  x: 'delete-version',
+  f: 'find',
+  t: 'tag',
   l: 'list',
   a: 'add',
   c: 'create',
   u: 'update',
   p: 'process',
+  m: 'move',
+  e: 'execute',
+  i: 'protect',
+  y: 'permanent-delete',
 } as const;
 export type Permission = (typeof permissionLetters)[keyof typeof permissionLetters];
 
 /**
- * The scope of an operation, by the letters of `srt`: a container is a table or a queue, an object
- * an entity or message.
+ * The scope of an operation, by the letters of `srt`: a container is a table, a queue or a container
+ * of blobs, an object an entity, a message or a blob.
  */
 export const scopeLetters = { s: 'service', c: 'container', o: 'object' } as const;
 export type Scope = (typeof scopeLetters)[keyof typeof scopeLetters];

@@ -7,5 +7,10 @@ export const queueService = {
   plural: 'queues',
   emulatorPort: 10_001,
   container: { noun: 'queue', ignoresCase: false, partitions: 'whole' },
-  signature: { letter: 'q', permissions: 'raup', scopes: ['container', 'object'] },
+  signature: {
+    letter: 'q',
+    permissions: 'raup',
+    delegable: ['raup'],
+    scopes: ['container', 'object'],
+  },
 } as const satisfies ServiceDescriptor;

@@ -11,7 +11,7 @@ export interface ServiceDescriptor {
    * The name as a prefix of members of connection strings (`TableEndpoint`) and in names of roles.
    */
   readonly title: string;
-  /** The plural of its containers, for people; also its member in configuration files. */
+  /** What it stores, in the plural, for people; also its member in configuration files. */
   readonly plural: string;
   /** The default port of the service in an emulator. */
   readonly emulatorPort: number;
@@ -21,12 +21,15 @@ export interface ServiceDescriptor {
 
 /** The containers of a service. */
 export interface ContainerDescriptor {
-  /** `table`, `queue`. Also the member of a fault rule that selects containers. */
+  /** `table`, `queue`, `container`. Also the member of a fault rule that selects containers. */
   readonly noun: string;
   /** True when container names are compared without case. */
   readonly ignoresCase: boolean;
-  /** The partitioning of data: by PartitionKey, or the whole container as one partition. */
-  readonly partitions: 'by-key' | 'whole';
+  /**
+   * The partitioning of data: by PartitionKey, by the name of each object, or the whole container
+   * as one partition.
+   */
+  readonly partitions: 'by-key' | 'by-name' | 'whole';
 }
 
 /** The shared access signatures of a service. */
@@ -38,6 +41,11 @@ export interface SignatureDescriptor {
    * they are written.
    */
   readonly permissions: string;
+  /**
+   * The sets of those letters that a user delegation key may stand for, the greatest first: a key
+   * stands for the first of them that its bearer holds all of. None: there are no such keys.
+   */
+  readonly delegable: readonly string[];
   /** The scopes of the operations that a signature for one container can allow. */
   readonly scopes: readonly Scope[];
   /** The field that names the container. Absent: the URL names it. */

@@ -50,7 +50,7 @@ describe('the services', () => {
 
 describe('letters', () => {
   it('mean permissions and resource types, and others nothing', () => {
-    assert.deepEqual([...permissionsOfLetters('xrya')], ['read', 'add']);
+    assert.deepEqual([...permissionsOfLetters('zrsa')], ['read', 'add']);
     assert.deepEqual([...scopesOfLetters('zos')], ['object', 'service']);
   });
 });

@@ -1,8 +1,9 @@
+import { blobService } from './blob.js';
 import { queueService } from './queue.js';
 import type { ServiceDescriptor } from './service-descriptor.js';
 import { tableService } from './table.js';
 
-const declared = { table: tableService, queue: queueService } as const;
+const declared = { table: tableService, queue: queueService, blob: blobService } as const;
 
 /** The storage services of this server. */
 export type ServiceName = keyof typeof declared;
@@ -14,10 +15,6 @@ export const services: { readonly [Name in ServiceName]: ServiceDescriptor & { n
 
 /** In display order. */
 export const serviceNames: readonly ServiceName[] = Object.values(services).map(({ name }) => name);
-
-/** Services of the cloud that this server does not have. */
-export const absentServices = ['blob'] as const satisfies readonly Absent<'blob'>[];
-type Absent<Name extends string> = Name extends ServiceName ? never : Name;
 
 /** A value for each service. */
 export function byService<Value>(

@@ -7,5 +7,11 @@ export const tableService = {
   plural: 'tables',
   emulatorPort: 10_002,
   container: { noun: 'table', ignoresCase: true, partitions: 'by-key' },
-  signature: { letter: 't', permissions: 'raud', scopes: ['object'], containerField: 'tn' },
+  signature: {
+    letter: 't',
+    permissions: 'raud',
+    delegable: [],
+    scopes: ['object'],
+    containerField: 'tn',
+  },
 } as const satisfies ServiceDescriptor;

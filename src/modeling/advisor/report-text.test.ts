@@ -7,7 +7,8 @@ import { otherPartition } from '../patterns/indexes/inter-partition-index.js';
 import { withIndexes } from '../patterns/indexes/with-indexes.js';
 import { zipf } from './facts/distribution.js';
 import { explain } from './explain.js';
-import { amount, byteText, percent, short } from './findings/number-text.js';
+import { byteText } from '../../base/byte-text.js';
+import { amount, percent, short } from './findings/number-text.js';
 import { reportJson, reportText } from './report-text.js';
 
 const Employee = defineEntity({

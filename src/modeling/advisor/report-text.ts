@@ -1,6 +1,7 @@
 import type { Estimate } from './plans/estimate.js';
 import type { Finding } from './findings/finding.js';
-import { amount, byteText, counted, percent, short } from './findings/number-text.js';
+import { byteText } from '../../base/byte-text.js';
+import { amount, counted, percent, short } from './findings/number-text.js';
 import type { OperationReport, PlaceReport, Report } from './report.js';
 
 const widthMax = 100;

@@ -104,6 +104,24 @@ for (const engine of engineNames) {
       assert.deepEqual(await properties.get('table', 'acct'), defaultServiceProperties);
       assert.deepEqual(await properties.get('queue', 'other'), defaultServiceProperties);
     });
+
+    it('have of blobs the retention and the website, which are off', async (t) => {
+      const properties = new ServicePropertiesService(await open(engine, t));
+      const own = {
+        deleteRetention: { enabled: false, allowPermanentDelete: false },
+        staticWebsite: { enabled: false },
+      };
+      assert.deepEqual(await properties.get('blob', 'acct'), {
+        ...defaultServiceProperties,
+        ...own,
+      });
+      await properties.set('blob', 'acct', { cors: all.cors });
+      assert.deepEqual(await properties.get('blob', 'acct'), {
+        ...defaultServiceProperties,
+        ...own,
+        cors: all.cors,
+      });
+    });
   });
 }
 
@@ -197,6 +215,35 @@ describe('rules about origins', () => {
     assert.deepEqual(service.recentCorsRules('queue', 'acct', 9_000), cors);
     await settle();
     assert.deepEqual(service.recentCorsRules('queue', 'acct', 9_001), cors);
+  });
+});
+
+describe('properties that were loaded', () => {
+  it('are known at once in a process that has not set them', async (t) => {
+    const store = await open('memory', t);
+    await new ServicePropertiesService(store).set('queue', 'acct', all);
+    const service = new ServicePropertiesService(store);
+    await service.load('queue', 'acct');
+    assert.deepEqual(service.recent('queue', 'acct', 0), all);
+    await service.set('queue', 'acct', { cors: [] });
+    await service.load('queue', 'acct');
+    assert.deepEqual(service.recent('queue', 'acct', 0).cors, []);
+  });
+});
+
+describe('logging', () => {
+  it('is told of when it is on after a change, before the change is acknowledged', async (t) => {
+    const logged: string[] = [];
+    const store = await open('memory', t);
+    const service = new ServicePropertiesService(store, async (account) => {
+      await new Promise(setImmediate);
+      logged.push(account);
+    });
+    const off = { ...all.logging, read: false, delete: false };
+    await service.set('queue', 'acct', { logging: off });
+    assert.deepEqual(logged, []);
+    await service.set('queue', 'acct', { logging: all.logging });
+    assert.deepEqual(logged, ['acct']);
   });
 });
 

@@ -15,7 +15,7 @@ const attemptsMax = 100;
 
 const keepNothing = Object.freeze({ enabled: false });
 
-/** The properties of a new account (queue-service §6.2, table-service §3.15). */
+/** The properties of a new account, of every service (queue-service §6.2, table-service §3.15). */
 export const defaultServiceProperties: ServiceProperties = Object.freeze({
   logging: Object.freeze({
     version: '1.0',
@@ -34,12 +34,25 @@ export const defaultServiceProperties: ServiceProperties = Object.freeze({
   cors: Object.freeze([]),
 });
 
-/** Cached rules that are older are refreshed. */
+/** Those of blobs (blob-service §6.2). */
+const defaultBlobProperties: ServiceProperties = Object.freeze({
+  ...defaultServiceProperties,
+  deleteRetention: Object.freeze({ enabled: false, allowPermanentDelete: false }),
+  staticWebsite: Object.freeze({ enabled: false }),
+});
+
+function defaultsOf(service: ServiceName): ServiceProperties {
+  return service === 'blob' ? defaultBlobProperties : defaultServiceProperties;
+}
+
+const neverLogged = () => Promise.resolve();
+
+/** Cached properties that are older are refreshed. */
 const recentMs = 1_000;
 
-/** Cached rules of this process. */
-interface SeenRules {
-  rules: readonly CorsRule[];
+/** Cached properties of this process. */
+interface SeenProperties {
+  properties: ServiceProperties;
   /** The time of the last refresh. */
   askedMs: number;
 }
@@ -50,16 +63,19 @@ interface SeenRules {
  */
 export class ServicePropertiesService {
   readonly #store: Store;
+  readonly #onLogging: (account: string) => Promise<void>;
   /** By service, then by account. A replaced entry is never written again. */
-  readonly #seen = new Map<string, Map<string, SeenRules>>();
+  readonly #seen = new Map<string, Map<string, SeenProperties>>();
 
-  constructor(store: Store) {
+  /** `onLogging`: called when properties were set that have requests of an account logged. */
+  constructor(store: Store, onLogging: (account: string) => Promise<void> = neverLogged) {
     this.#store = store;
+    this.#onLogging = onLogging;
   }
 
   async get(service: ServiceName, account: string): Promise<ServiceProperties> {
     const entry = await this.#store.get(servicePropertiesKey(service, account));
-    return entry === undefined ? defaultServiceProperties : decodeProperties(entry.value);
+    return entry === undefined ? defaultsOf(service) : decodeProperties(entry.value);
   }
 
   /** Replaces the members that are present, atomically; the others keep their values. */
@@ -69,18 +85,20 @@ export class ServicePropertiesService {
     change: Partial<ServiceProperties>,
   ): Promise<void> {
     const key = servicePropertiesKey(service, account);
-    await transact(
+    const { result: properties } = await transact(
       this.#store,
       async (transaction) => {
         const entry = await transaction.get(key);
-        const old = entry === undefined ? defaultServiceProperties : decodeProperties(entry.value);
-        transaction.put(key, encodeProperties({ ...old, ...change }));
+        const old = entry === undefined ? defaultsOf(service) : decodeProperties(entry.value);
+        const changed = { ...old, ...change };
+        transaction.put(key, encodeProperties(changed));
+        return changed;
       },
       { attemptsMax },
     );
-    if (change.cors !== undefined) {
-      this.#seenOf(service).set(account, { rules: change.cors, askedMs: -Infinity });
-    }
+    this.#seenOf(service).set(account, { properties, askedMs: -Infinity });
+    const { logging } = properties;
+    if (logging.read || logging.write || logging.delete) await this.#onLogging(account);
   }
 
   /** The CORS rules in the store. */
@@ -88,37 +106,50 @@ export class ServicePropertiesService {
     return (await this.get(service, account)).cors;
   }
 
+  /** The CORS rules, as `recent`. */
+  recentCorsRules(service: ServiceName, account: string, nowMs: number): readonly CorsRule[] {
+    return this.recent(service, account, nowMs).cors;
+  }
+
   /**
-   * The CORS rules from this process's cache, without waiting for the store. Changes by this
+   * The properties from this process's cache, without waiting for the store. Changes by this
    * process are visible at once. Changes by other processes are visible within a second under
-   * steady load, or with the second request after a pause: rules older than a second are refreshed
-   * in the background.
+   * steady load, or with the second request after a pause: properties older than a second are
+   * refreshed in the background.
    *
    * @param nowMs on the monotonic clock
    */
-  recentCorsRules(service: ServiceName, account: string, nowMs: number): readonly CorsRule[] {
+  recent(service: ServiceName, account: string, nowMs: number): ServiceProperties {
     const ofService = this.#seenOf(service);
     let seen = ofService.get(account);
     if (seen === undefined) {
-      seen = { rules: defaultServiceProperties.cors, askedMs: -Infinity };
+      seen = { properties: defaultsOf(service), askedMs: -Infinity };
       ofService.set(account, seen);
     }
     if (nowMs - seen.askedMs >= recentMs) {
       seen.askedMs = nowMs;
       void this.#refresh(service, account, seen);
     }
-    return seen.rules;
+    return seen.properties;
+  }
+
+  /** Reads properties into the cache, so that `recent` knows them at once. Never rejects. */
+  async load(service: ServiceName, account: string): Promise<void> {
+    const seen = { properties: defaultServiceProperties, askedMs: -Infinity };
+    await this.#refresh(service, account, seen);
+    const ofService = this.#seenOf(service);
+    if (!ofService.has(account)) ofService.set(account, seen);
   }
 
   /**
    * A failed read is retried after a second; requests that need the store report the failure
    * themselves.
    */
-  async #refresh(service: ServiceName, account: string, seen: SeenRules): Promise<void> {
-    seen.rules = await this.corsRules(service, account).catch(() => seen.rules);
+  async #refresh(service: ServiceName, account: string, seen: SeenProperties): Promise<void> {
+    seen.properties = await this.get(service, account).catch(() => seen.properties);
   }
 
-  #seenOf(service: ServiceName): Map<string, SeenRules> {
+  #seenOf(service: ServiceName): Map<string, SeenProperties> {
     let ofService = this.#seen.get(service);
     if (ofService === undefined) {
       ofService = new Map();

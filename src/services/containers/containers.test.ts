@@ -55,7 +55,7 @@ function countedReads(store: Store, events: string[]): Store {
 async function droppedIds(store: Store): Promise<number[]> {
   const list = prefixRange(droppedContainersPrefix(noteKind.service, account));
   const { entries } = await store.range(list, { limit: 10_000, bytesMax: 1 << 30 });
-  return entries.map(({ value }) => noteKind.decode(value).id);
+  return entries.map(({ value }) => noteKind.decode(value, 1).id);
 }
 
 for (const engine of engineNames) {
@@ -77,7 +77,7 @@ for (const engine of engineNames) {
         ...noteKind,
         decode(value) {
           events.push('decode');
-          return noteKind.decode(value);
+          return noteKind.decode(value, 1);
         },
       });
       const text = 'x'.repeat(20_000);

@@ -3,7 +3,7 @@ import { invariant } from '../../base/invariant.js';
 import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import { lazyList, type List } from '../../base/lazy-list.js';
 import type { CommitBatch, Entry, KeyRange, RangePage, Store } from '../../kv/store.js';
-import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
+import { appendString, prefixRange, stringAt, stringRange } from '../../kv/tuple.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { ContainerIds } from './container-ids.js';
 import { NameReservations, type NameReservation } from './name-reservations.js';
@@ -36,17 +36,21 @@ export interface ContainerRecord {
   readonly name: string;
 }
 
-/** How one service stores its containers. */
-export interface ContainerKind<R extends ContainerRecord> {
-  /** First element of every key: `table`, `queue`. */
+/**
+ * How one service stores its containers. `Draft`: a record to write, where it may leave the time of
+ * the commit open; every record is one.
+ */
+export interface ContainerKind<R extends Draft, Draft extends ContainerRecord = R> {
+  /** First element of every key: `table`, `queue`, `blob`. */
   readonly service: string;
   /**
    * The identity of a name; undefined when no container can have the name. Absent: the name is the
    * identity.
    */
   readonly identityOf?: (name: string) => string | undefined;
-  encode(record: R): Bytes;
-  decode(value: Bytes): R;
+  encode(record: Draft): Bytes;
+  /** `version`: that of the record's entry, the time of its last change. */
+  decode(value: Bytes, version: number): R;
   /** Reads the id in a record without decoding the rest, which may be long. */
   idOf(value: Bytes): number;
 }
@@ -74,13 +78,15 @@ interface KnownContainer {
 
 /** The writes that replace a directory entry, in one commit that checks the entry. */
 interface Replacement<T> extends Pick<CommitBatch, 'puts' | 'deletes'> {
-  readonly result: T;
+  /** Called with the version of the commit. */
+  readonly result: (version: number) => T;
 }
 
 /**
- * The named containers of all accounts in one service: tables, queues. A name maps to an id that is
- * never reused, and the content of a container is stored under its id; so dropping or emptying one
- * is a single commit of constant size, and `droppedContainersSweep` frees the space later.
+ * The named containers of all accounts in one service: tables, queues, blob containers. A name maps
+ * to an id that is never reused, and the content of a container is stored under its id; so dropping
+ * or emptying one is a single commit of constant size, and `droppedContainersSweep` frees the space
+ * later.
  *
  * The _identity_ distinguishes and orders the containers of an account: the name, or, where names
  * are compared without case, the name in lower case.
@@ -88,9 +94,9 @@ interface Replacement<T> extends Pick<CommitBatch, 'puts' | 'deletes'> {
  * Every change is atomic. One that conflicts with concurrent changes of the same container is
  * retried, and throws `ServerBusy` after a hundred attempts.
  */
-export class Containers<R extends ContainerRecord> {
+export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
   readonly #store: Store;
-  readonly #kind: ContainerKind<R>;
+  readonly #kind: ContainerKind<R, Draft>;
   readonly #ids: ContainerIds;
   /** Absent: a name is free as soon as its container is dropped. */
   readonly #reservations: NameReservations | undefined;
@@ -100,7 +106,7 @@ export class Containers<R extends ContainerRecord> {
    */
   readonly #known = new Map<string, KnownContainer>();
 
-  constructor(store: Store, kind: ContainerKind<R>, reservation?: NameReservation) {
+  constructor(store: Store, kind: ContainerKind<R, Draft>, reservation?: NameReservation) {
     this.#store = store;
     this.#kind = kind;
     this.#ids = new ContainerIds(store, kind.service);
@@ -113,7 +119,7 @@ export class Containers<R extends ContainerRecord> {
   async find(account: string, identity: string): Promise<R | undefined> {
     if (identity.length > identityLengthMax) return undefined;
     const entry = await this.#store.get(this.#nameKey(account, identity));
-    return entry === undefined ? undefined : this.#kind.decode(entry.value);
+    return entry === undefined ? undefined : this.#decode(entry);
   }
 
   /**
@@ -123,7 +129,7 @@ export class Containers<R extends ContainerRecord> {
   async create(
     account: string,
     identity: string,
-    make: (id: number) => R,
+    make: (id: number) => Draft,
   ): Promise<{ readonly created: boolean; readonly record: R }> {
     invariant(identity.length <= identityLengthMax, 'the name of a new container is too long');
     const key = this.#nameKey(account, identity);
@@ -131,47 +137,58 @@ export class Containers<R extends ContainerRecord> {
     for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
       // Looked up first, because clients often create existing containers, and ids are not free.
       const entry = await this.#store.get(key);
-      if (entry !== undefined) return { created: false, record: this.#kind.decode(entry.value) };
+      if (entry !== undefined) return { created: false, record: this.#decode(entry) };
       const held = await this.#reservations?.taken(account, identity);
       id ??= await this.#ids.next(account);
       const record = make(id);
       invariant(record.id === id, 'a new container has the id that was made for it');
+      const value = this.#kind.encode(record);
       const result = await this.#store.commit({
         checks: [{ key, version: 'absent' }, ...(held?.checks ?? [])],
-        puts: [{ key, value: this.#kind.encode(record) }],
+        puts: [{ key, value }],
         deletes: held?.deletes ?? [],
       });
-      if (result.ok) return { created: true, record };
+      if (result.ok) return { created: true, record: this.#kind.decode(value, result.version) };
     }
     throw new StorageError('ServerBusy');
   }
 
   /**
-   * Replaces the record, keeping its id. `change` may throw, and may be called several times.
-   * Undefined when there is no such container.
+   * Replaces the record, keeping its id, and returns it as stored. `change` may throw, and may be
+   * called several times. Undefined when there is no such container.
    */
-  update(account: string, identity: string, change: (record: R) => R): Promise<R | undefined> {
-    return this.#replace(account, identity, ({ key, value }) => {
-      const old = this.#kind.decode(value);
+  update(account: string, identity: string, change: (record: R) => Draft): Promise<R | undefined> {
+    return this.#replace(account, identity, (entry) => {
+      const { key } = entry;
+      const old = this.#decode(entry);
       const record = change(old);
       invariant(record.id === old.id, 'an updated container keeps its id');
-      return { puts: [{ key, value: this.#kind.encode(record) }], deletes: [], result: record };
+      const value = this.#kind.encode(record);
+      return {
+        puts: [{ key, value }],
+        deletes: [],
+        result: (version) => this.#kind.decode(value, version),
+      };
     });
   }
 
   /**
    * One commit. The name is free when it resolves, unless names are reserved. False when there was
-   * no such container.
+   * no such container. `allow` sees the record that is dropped, throws what keeps it, and may be
+   * called several times.
    */
-  async drop(account: string, identity: string): Promise<boolean> {
-    const dropped = await this.#replace(account, identity, (entry) => ({
-      puts:
-        this.#reservations === undefined
-          ? [this.#dropped(account, entry)]
-          : [this.#dropped(account, entry), this.#reservations.held(account, identity)],
-      deletes: [entry.key],
-      result: true,
-    }));
+  async drop(account: string, identity: string, allow?: (record: R) => void): Promise<boolean> {
+    const dropped = await this.#replace(account, identity, (entry) => {
+      allow?.(this.#decode(entry));
+      return {
+        puts:
+          this.#reservations === undefined
+            ? [this.#dropped(account, entry)]
+            : [this.#dropped(account, entry), this.#reservations.held(account, identity)],
+        deletes: [entry.key],
+        result: () => true,
+      };
+    });
     return dropped ?? false;
   }
 
@@ -183,15 +200,19 @@ export class Containers<R extends ContainerRecord> {
   replaceId(
     account: string,
     identity: string,
-    change: (record: R, id: number) => R,
+    change: (record: R, id: number) => Draft,
   ): Promise<R | undefined> {
     let id: number | undefined;
     return this.#replace(account, identity, async (entry) => {
       id ??= await this.#ids.next(account);
-      const record = change(this.#kind.decode(entry.value), id);
+      const record = change(this.#decode(entry), id);
       invariant(record.id === id, 'an emptied container has the id that was made for it');
-      const renewed = { key: entry.key, value: this.#kind.encode(record) };
-      return { puts: [renewed, this.#dropped(account, entry)], deletes: [], result: record };
+      const value = this.#kind.encode(record);
+      return {
+        puts: [{ key: entry.key, value }, this.#dropped(account, entry)],
+        deletes: [],
+        result: (version) => this.#kind.decode(value, version),
+      };
     });
   }
 
@@ -225,7 +246,7 @@ export class Containers<R extends ContainerRecord> {
   ): Promise<ContainerPage<R>> {
     const { from = '', startsWith = '', limit } = options;
     const names = containerNamesPrefix(this.#kind.service, account);
-    const wanted = beginningWith(names, startsWith);
+    const wanted = stringRange(names, startsWith);
     const start = from > startsWith ? appendString(names, from) : wanted.start;
     return this.#page(names, { ...wanted, start }, { limit, memory });
   }
@@ -264,7 +285,7 @@ export class Containers<R extends ContainerRecord> {
     const last = entries.at(-1);
     const isLast = last === undefined || (!more && entries.length <= limit);
     const kept = isLast ? entries : entries.slice(0, -1);
-    const records = lazyList(kept, ({ value }) => this.#kind.decode(value));
+    const records = lazyList(kept, (entry) => this.#decode(entry));
     return isLast ? { records } : { records, next: stringAt(last.key, names.length) };
   }
 
@@ -298,7 +319,7 @@ export class Containers<R extends ContainerRecord> {
       const { puts, deletes, result } = await plan(entry);
       const checks = [{ key, version: entry.version }];
       const committed = await this.#store.commit({ checks, puts, deletes });
-      if (committed.ok) return result;
+      if (committed.ok) return result(committed.version);
     }
     throw new StorageError('ServerBusy');
   }
@@ -316,6 +337,10 @@ export class Containers<R extends ContainerRecord> {
     return this.#nameKey(account, identity);
   }
 
+  #decode({ value, version }: Entry): R {
+    return this.#kind.decode(value, version);
+  }
+
   #nameKey(account: string, identity: string): Bytes {
     return containerNameKey(this.#kind.service, account, identity);
   }
@@ -323,9 +348,4 @@ export class Containers<R extends ContainerRecord> {
 
 function bytesOf(entries: readonly Entry[]): number {
   return entries.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
-}
-
-/** The directory entries of identities that begin with a text. */
-function beginningWith(names: Bytes, text: string): KeyRange {
-  return text === '' ? prefixRange(names) : prefixRange(appendString(names, text).subarray(0, -1));
 }

@@ -1,10 +1,10 @@
-import { compareBytes, nameOfBytes, type Bytes } from '../../base/bytes.js';
+import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
-import { partitionPrefixLength } from '../../kv/partition-prefix.js';
 import type { Entry, Store } from '../../kv/store.js';
 import { prefixRange } from '../../kv/tuple.js';
 import { containerPrefix, droppedContainersPrefix, droppedIdOfKey } from './keys.js';
-import { SweepCursor, type Reclaimed } from './sweep-cursor.js';
+import { SweepCursor } from './sweep-cursor.js';
+import { sweepRange, type SweepContext } from './sweep-range.js';
 import { accountsOf, entriesOf } from './walk.js';
 
 /**
@@ -13,9 +13,6 @@ import { accountsOf, entriesOf } from './walk.js';
  * after a sweep. No request lives this long, so a sweep after this time finds all late writes.
  */
 export const droppedGraceMicros = 10 * 60 * 1_000_000;
-
-/** How long one step reads, in milliseconds: the event loop does nothing else meanwhile. */
-const readMsMax = 1;
 
 /** Containers that are known to be empty. When there are more, all are looked at again. */
 const emptyMax = 100_000;
@@ -28,6 +25,16 @@ export interface DroppedContainer {
   readonly prefix: Bytes;
 }
 
+/** What a container holds besides its entries, as blobs do. */
+export interface DroppedContent {
+  /**
+   * How long after the entry of the dropped list was written the content stays, in microseconds:
+   * somebody may be reading, and writes the entry anew meanwhile.
+   */
+  readonly graceMicros: number;
+  readonly release: NonNullable<SweepContext['release']>;
+}
+
 /**
  * Frees the space of a service's dropped containers, all accounts. Every commit only deletes
  * unreachable entries of one partition, so a step may be interrupted anywhere, be repeated, or run
@@ -38,17 +45,24 @@ export function droppedContainersSweep(
   store: Store,
   clock: Clock,
   service: string,
+  content?: DroppedContent,
 ): SweepCursor<DroppedContainer> {
   const empty = new Set<string>();
   return new SweepCursor({
     all: () => droppedContainers(store, service),
     nameOf,
     async clear(container, entriesMax) {
-      const { entry, prefix } = container;
+      const { prefix } = container;
       const name = nameOf(container);
-      const isPast = clock.nowMicros() - entry.version >= droppedGraceMicros;
+      const entry = content === undefined ? container.entry : await again(store, container);
+      if (entry === undefined) return { deleted: 0, more: false };
+      const ageMicros = clock.nowMicros() - entry.version;
+      const isKept = content !== undefined && ageMicros < content.graceMicros;
+      if (isKept) return { deleted: 0, more: false };
+      const isPast = ageMicros >= droppedGraceMicros;
       if (!isPast && empty.has(name)) return { deleted: 0, more: false };
-      const swept = await sweep({ store, clock }, prefix, entriesMax);
+      const release = content?.release;
+      const swept = await sweepRange({ store, clock, release }, prefixRange(prefix), entriesMax);
       if (swept.deleted > 0) return swept;
       empty.delete(name);
       if (isPast) await forget(store, entry);
@@ -59,6 +73,11 @@ export function droppedContainersSweep(
       return swept;
     },
   });
+}
+
+/** The entry as it is now: somebody who reads may have written it anew. */
+function again(store: Store, { entry }: DroppedContainer): Promise<Entry | undefined> {
+  return store.get(entry.key);
 }
 
 function nameOf({ entry }: DroppedContainer): string {
@@ -73,65 +92,6 @@ async function* droppedContainers(store: Store, service: string): AsyncGenerator
       yield { entry, prefix: containerPrefix(service, account, id) };
     }
   }
-}
-
-interface SweepContext {
-  readonly store: Store;
-  readonly clock: Clock;
-}
-
-/**
- * Deletes up to `entriesMax` of the first entries of a container, one commit per partition. The
- * commits are made at once, so that an engine with group commit writes them in one transaction.
- */
-async function sweep(context: SweepContext, prefix: Bytes, entriesMax: number): Promise<Reclaimed> {
-  const { keys, more } = await firstKeys(context, prefix, entriesMax);
-  const commits = byPartition(keys).map((deletes) =>
-    context.store.commit({ checks: [], puts: [], deletes }),
-  );
-  // A step ends when all of its commits have.
-  for (const commit of await Promise.allSettled(commits)) {
-    if (commit.status === 'rejected') throw commit.reason;
-  }
-  return { deleted: keys.length, more };
-}
-
-/** The first keys of a container, read for a bounded time. Values are not copied. */
-async function firstKeys(
-  { store, clock }: SweepContext,
-  prefix: Bytes,
-  keysMax: number,
-): Promise<{ readonly keys: readonly Bytes[]; readonly more: boolean }> {
-  const keys: Bytes[] = [];
-  const endMs = clock.monotonicMs() + readMsMax;
-  const { more } = await store.range(prefixRange(prefix), {
-    limit: 1,
-    bytesMax: 0,
-    filter({ key }) {
-      const isFull = keys.length >= keysMax || clock.monotonicMs() >= endMs;
-      if (isFull && keys.length > 0) return 'stop';
-      keys.push(Buffer.from(key));
-      return 'skip';
-    },
-  });
-  return { keys, more };
-}
-
-/** Groups sorted keys by partition. */
-function byPartition(keys: readonly Bytes[]): Bytes[][] {
-  const groups: Bytes[][] = [];
-  let group: Bytes[] = [];
-  let prefix: Bytes | undefined;
-  for (const key of keys) {
-    const own = key.subarray(0, partitionPrefixLength(key));
-    if (prefix === undefined || compareBytes(prefix, own) !== 0) {
-      group = [];
-      groups.push(group);
-      prefix = own;
-    }
-    group.push(key);
-  }
-  return groups;
 }
 
 /** Removes a container from the list. A concurrent removal has the same effect. */

@@ -1,4 +1,4 @@
-import { queueNameLengthMax } from '../queues/queue-name.js';
+import { plainNameLengthMax } from '../containers/plain-name.js';
 import type { QueuePage, QueueQuery } from '../queues/types.js';
 import type { PageShape } from './paging-policy.js';
 import { shapedNames } from './shaped-names.js';
@@ -21,7 +21,7 @@ export async function shapedQueues(
       identityOf: ({ name }) => name,
       // A marker must not be longer than a name.
       behind: (name) =>
-        name.length < queueNameLengthMax ? `${name}${lowestCharacter}` : undefined,
+        name.length < plainNameLengthMax ? `${name}${lowestCharacter}` : undefined,
     },
     { limit: query.limit, from: query.from },
     shape,

@@ -7,8 +7,6 @@ export const visibilitySecondsMax = 604_800;
 export const timeToLiveSecondsDefault = 604_800;
 /** Messages that one request may get or peek. */
 export const messagesPerRequestMax = 32;
-/** Queues in one page of a list. */
-export const listMax = 5_000;
 
 /** 9999-12-31T23:59:59Z: the expiry of a message that never expires (queue-service §8.1). */
 export const neverMicros = 253_402_300_799_000_000;

@@ -1,3 +1,4 @@
+import { isMetricsTable } from '../../model/analytics/metrics-table.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { containerIdentity } from '../../model/services/services.js';
 
@@ -20,6 +21,20 @@ export function isTableName(name: string): boolean {
     tableIdentity(name) !== reservedName
   );
 }
+
+/**
+ * Whether the table is kept by the server itself: lists do not show it, and clients may read it and
+ * delete its entities (blob-service §22.1).
+ */
+export function isSystemTable(name: string): boolean {
+  return isMetricsTable(name);
+}
+
+/** The names of system tables begin with it, and no others do. */
+export const systemTablePrefix = '$';
+
+/** The lowest identity of a table that is no system table. */
+export const lowestIdentity = 'a';
 
 /** Refuses a name under which no table may be created, with the code of the rule it breaks. */
 export function checkTableName(name: string): void {

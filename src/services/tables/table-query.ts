@@ -4,14 +4,17 @@ import type { ContainerRecord, Containers } from '../containers/containers.js';
 import { keyBound } from './key-bounds.js';
 import { pageSize } from './page-size.js';
 import { intersectStrings, stringRange } from './string-set.js';
-import { tableIdentity } from './table-name.js';
+import { lowestIdentity, tableIdentity } from './table-name.js';
 import { planTables } from './table-plan.js';
 import type { TableInfo, TablePage, TableQuery } from './types.js';
 
 /** Records decoded before yielding: with policies they are long. */
 const tablesAtOnceMax = 200;
 
-/** One page of an account's tables, ordered by lower-case name (table-service §3.5). */
+/**
+ * One page of an account's tables, ordered by lower-case name (table-service §3.5). System tables
+ * are not among them (blob-service §22.1).
+ */
 export async function queryTableNames(
   context: {
     readonly containers: Containers<ContainerRecord>;
@@ -24,7 +27,8 @@ export async function queryTableNames(
   const top = pageSize(query.top);
   const wanted = planTables(query.filter);
   if (top === 0) return { tables: [] };
-  const from = stringRange(keyBound(tableIdentity(query.from ?? '')));
+  const start = keyBound(tableIdentity(query.from ?? ''));
+  const from = stringRange(start < lowestIdentity ? lowestIdentity : start);
   const tables: TableInfo[] = [];
   for (const interval of intersectStrings(wanted, from)) {
     // A full page still looks for the name that starts the next page.

@@ -1,4 +1,5 @@
 import { unboundedMemory, type MemoryBudget } from '../../base/async/memory-budget.js';
+import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import type { Store } from '../../kv/store.js';
 import { propertiesMax } from '../../model/edm/limits.js';
@@ -12,8 +13,9 @@ import { SweepTurns } from '../containers/sweep-turns.js';
 import { readEntity } from './entity-reads.js';
 import { checkGroup, writeEntity, writeGroup, type WriteContext } from './entity-writes.js';
 import { defaultQueryBudget, queryEntities, type QueryBudget } from './query.js';
+import { isSystemTable } from './table-name.js';
 import { tableKind } from './table-record.js';
-import { Tables } from './tables.js';
+import { Tables, type SystemTable } from './tables.js';
 import type {
   EntityPage,
   EntityQuery,
@@ -129,6 +131,7 @@ export class TableService {
   }
 
   async write(account: string, table: string, operation: WriteOperation): Promise<WriteResult> {
+    checkWrite(table, operation);
     const prefix = await this.#tables.prefixOf(account, table);
     return await writeEntity(this.#writes, prefix, operation);
   }
@@ -144,8 +147,19 @@ export class TableService {
     operations: readonly WriteOperation[],
   ): Promise<readonly WriteResult[]> {
     checkGroup(operations);
+    for (const operation of operations) checkWrite(table, operation);
     const prefix = await this.#tables.prefixOf(account, table).catch(rethrowForFirst);
     return await writeGroup(this.#writes, prefix, operations);
+  }
+
+  /** The prefix of the entities of a system table, which is made when it is not there yet. */
+  openSystemTable(account: string, name: string): Promise<Bytes> {
+    return this.#tables.openSystemTable(account, name);
+  }
+
+  /** The system tables of an account that are there. */
+  systemTables(account: string): Promise<readonly SystemTable[]> {
+    return this.#tables.systemTables(account);
   }
 
   /**
@@ -160,6 +174,11 @@ export class TableService {
 function reservationOf(clock: Clock, delayMs: number): NameReservation | undefined {
   if (delayMs === 0) return undefined;
   return { clock, micros: delayMs * 1000, refusal: 'TableBeingDeleted' };
+}
+
+/** Of a system table, clients may only delete entities (blob-service §22.1). */
+function checkWrite(table: string, { kind }: WriteOperation): void {
+  if (kind !== 'delete' && isSystemTable(table)) throw new StorageError('AuthorizationFailure');
 }
 
 /** A group whose table is missing fails at its first operation. */

@@ -1,15 +1,32 @@
 import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import type { Bytes } from '../../base/bytes.js';
+import { invariant } from '../../base/invariant.js';
 import type { Store } from '../../kv/store.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import { Containers } from '../containers/containers.js';
+import { containerPrefix } from '../containers/keys.js';
 import type { NameReservation } from '../containers/name-reservations.js';
 import type { PolicedRecord } from '../containers/stored-policies.js';
-import { checkTableName, isTableName, tableIdentity } from './table-name.js';
+import {
+  checkTableName,
+  isSystemTable,
+  isTableName,
+  systemTablePrefix,
+  tableIdentity,
+} from './table-name.js';
 import { queryTableNames } from './table-query.js';
 import { tableKind } from './table-record.js';
 import type { TableInfo, TablePage, TableQuery } from './types.js';
+
+/** More than there are names for. */
+const systemTablesMax = 100;
+
+/** A table that the server keeps, and the prefix of its entities. */
+export interface SystemTable {
+  readonly name: string;
+  readonly prefix: Bytes;
+}
 
 /** The tables of all accounts, and the prefixes of their entities. */
 export class Tables {
@@ -35,6 +52,7 @@ export class Tables {
   }
 
   async drop(account: string, name: string): Promise<void> {
+    if (isSystemTable(name)) throw new StorageError('AuthorizationFailure');
     if (!isTableName(name)) throw new StorageError('ResourceNotFound');
     const dropped = await this.#containers.drop(account, tableIdentity(name));
     if (!dropped) throw new StorageError('ResourceNotFound');
@@ -74,6 +92,27 @@ export class Tables {
     return prefix;
   }
 
+  /** The prefix of the entities of a system table, which is made when it is not there yet. */
+  async openSystemTable(account: string, name: string): Promise<Bytes> {
+    invariant(isSystemTable(name), 'a table that the server keeps');
+    const known = await this.#containers.prefixOf(account, name);
+    if (known !== undefined) return known;
+    const make = (id: number): PolicedRecord => ({ id, name, identifiers: [] });
+    const { record } = await this.#containers.create(account, tableIdentity(name), make);
+    return containerPrefix(tableKind.service, account, record.id);
+  }
+
+  /** The system tables of an account that are there. */
+  async systemTables(account: string): Promise<readonly SystemTable[]> {
+    const options = { startsWith: systemTablePrefix, limit: systemTablesMax };
+    const { records, next } = await this.#containers.list(account, options);
+    invariant(next === undefined, 'an account has few system tables');
+    return Array.from(records, ({ id, name }) => ({
+      name,
+      prefix: containerPrefix(tableKind.service, account, id),
+    }));
+  }
+
   async #find(account: string, name: string): Promise<PolicedRecord | undefined> {
     return isTableName(name) ? this.#containers.find(account, tableIdentity(name)) : undefined;
   }
@@ -81,6 +120,7 @@ export class Tables {
 
 /** The error for a missing table or an illegal table name. */
 function missing(name: string): StorageError {
+  if (isSystemTable(name)) return new StorageError('TableNotFound');
   try {
     checkTableName(name);
   } catch (error) {

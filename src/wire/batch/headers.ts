@@ -3,8 +3,11 @@ import { MalformedBatchError } from './malformed.js';
 /** Header lines of one part, folded ones included; each folded line copies the value. */
 const headerLinesMax = 64;
 
-/** Read access to the header fields of a part. Names are given in lower case. */
-export interface BatchHeaders {
+/**
+ * Read access to the header fields of a part. Names are given in lower case. Iterates over names
+ * and values, in their order.
+ */
+export interface BatchHeaders extends Iterable<readonly [name: string, value: string]> {
   /** The value without surrounding white space; of several fields with the name, the first. */
   get(name: string): string | undefined;
 }

@@ -101,6 +101,7 @@ const reasonPhrases: Readonly<Record<number, string>> = {
   412: 'Precondition Failed',
   413: 'Request Entity Too Large',
   415: 'Unsupported Media Type',
+  416: 'Range Not Satisfiable',
   500: 'Internal Server Error',
   501: 'Not Implemented',
   503: 'Service Unavailable',

@@ -2,7 +2,8 @@ import { unreachable } from '../../base/invariant.js';
 import { contentType, type MetadataLevel } from '../odata/media-type.js';
 import { element, textElement, xmlDocument } from '../xml/element.js';
 import { stampedMessage, type ErrorStamp } from './message.js';
-import { errorDefinition, type ErrorCode, type ErrorShape } from '../../model/errors/registry.js';
+import type { ErrorShape } from '../../model/errors/definition.js';
+import { errorDefinition, type ErrorCode } from '../../model/errors/registry.js';
 import type { StorageError } from '../../model/errors/storage-error.js';
 import { renderStorageXmlError, xmlError, type RenderedError } from './storage-xml.js';
 

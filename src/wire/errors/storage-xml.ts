@@ -33,7 +33,7 @@ export function renderStorageXmlError(error: StorageError, stamp: ErrorStamp): R
 
 /** The common form of XML errors: the message as reason phrase, a challenge. */
 export function xmlError(
-  { status, message, challenge = cloudChallenge }: StorageError,
+  { status, message, challenge = cloudChallenge, lengthBytes }: StorageError,
   sentCode: string,
   body: Buffer,
 ): RenderedError {
@@ -44,6 +44,7 @@ export function xmlError(
       ['Content-Type', 'application/xml'],
       ['x-ms-error-code', sentCode],
       ...(status === 401 ? [['WWW-Authenticate', challenge] as const] : []),
+      ...(lengthBytes === undefined ? [] : [['Content-Range', `bytes */${lengthBytes}`] as const]),
     ],
     body,
   };

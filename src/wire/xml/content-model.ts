@@ -49,7 +49,12 @@ export function itemsOf(parent: XmlElement, name: string): readonly XmlElement[]
   return items;
 }
 
-function elementsOf(parent: XmlElement): readonly XmlElement[] {
+/**
+ * The children of an element that contains only elements, in their order.
+ *
+ * @throws InvalidXmlDocument for text.
+ */
+export function elementsOf(parent: XmlElement): readonly XmlElement[] {
   if (parent.text.trim() !== '') {
     throw invalidXmlDocument(`${parent.name} holds text between its elements.`);
   }

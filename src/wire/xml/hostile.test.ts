@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { StorageError } from '../../model/errors/storage-error.js';
+import { parseBlockList, renderBlockList } from './blob-block-list.js';
+import { parseBlobTags, renderBlobTags } from './blob-tags.js';
 import { parseMessageText, renderMessages } from './queue-messages.js';
 import {
+  blobProperties,
   parseServiceProperties,
   queueProperties,
   renderServiceProperties,
@@ -20,6 +23,9 @@ const readers: readonly ((body: Buffer) => unknown)[] = [
   (body) => parseServiceProperties(body, version, queueProperties),
   (body) => parseServiceProperties(body, '2012-02-12', queueProperties),
   (body) => parseServiceProperties(body, version, tableProperties),
+  (body) => parseServiceProperties(body, version, blobProperties),
+  parseBlobTags,
+  parseBlockList,
 ];
 
 const retention = { enabled: true, days: 7 };
@@ -50,6 +56,21 @@ const sound: readonly Buffer[] = [
   ]),
   renderServiceProperties(properties, version),
   renderServiceProperties(properties, '2012-02-12'),
+  renderServiceProperties(
+    {
+      ...properties,
+      defaultServiceVersion: version,
+      deleteRetention: { ...retention, allowPermanentDelete: true },
+      staticWebsite: { enabled: true, indexDocument: 'a' },
+    },
+    version,
+  ),
+  renderBlobTags([
+    ['a', 'b'],
+    ['c d', ''],
+  ]),
+  renderBlockList({ committed: [{ id: Buffer.from('a'), bytes: 1 }] }),
+  Buffer.from('<BlockList><Latest>QQ==</Latest><Committed>QUE=</Committed></BlockList>'),
   renderMessages([{ id: 'a', insertedMicros: 0, expiresMicros: 0, text: 'b' }]),
 ];
 

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { ServiceProperties } from '../../model/resources/service-properties.js';
 import {
+  blobProperties,
   parseServiceProperties,
   queueProperties,
   renderServiceProperties,
@@ -227,6 +228,90 @@ describe('parseServiceProperties', () => {
         'InvalidXmlDocument',
         name,
       ]);
+    }
+  });
+});
+
+describe('the parts of blobs', () => {
+  const parts =
+    '<DefaultServiceVersion>2019-12-12</DefaultServiceVersion>' +
+    '<DeleteRetentionPolicy><Enabled>true</Enabled><Days>3</Days>' +
+    '<AllowPermanentDelete>true</AllowPermanentDelete></DeleteRetentionPolicy>' +
+    '<StaticWebsite><Enabled>true</Enabled><IndexDocument>index.html</IndexDocument>' +
+    '<ErrorDocument404Path>errors/404.html</ErrorDocument404Path></StaticWebsite>';
+  const own: Partial<ServiceProperties> = {
+    defaultServiceVersion: '2019-12-12',
+    deleteRetention: { enabled: true, days: 3, allowPermanentDelete: true },
+    staticWebsite: {
+      enabled: true,
+      indexDocument: 'index.html',
+      errorDocument404Path: 'errors/404.html',
+    },
+  };
+  const parse = (content: string, at = version) =>
+    parseServiceProperties(document(content), at, blobProperties);
+
+  it('are read and written', () => {
+    assert.deepEqual(parse(parts), own);
+    const body = renderServiceProperties({ ...expected, ...own }, version);
+    assert.ok(body.toString().includes(parts), body.toString());
+    assert.deepEqual(parseServiceProperties(body, version, blobProperties), {
+      ...expected,
+      ...own,
+    });
+  });
+
+  it('are switched off by one element', () => {
+    assert.deepEqual(
+      parse(
+        '<DeleteRetentionPolicy><Enabled>false</Enabled><Days>3</Days></DeleteRetentionPolicy>' +
+          '<StaticWebsite><Enabled>false</Enabled><IndexDocument>x</IndexDocument></StaticWebsite>',
+      ),
+      {
+        deleteRetention: { enabled: false, allowPermanentDelete: false },
+        staticWebsite: { enabled: false },
+      },
+    );
+  });
+
+  it('are written from their versions on', () => {
+    const text = (at: string) => renderServiceProperties({ ...expected, ...own }, at).toString();
+    assert.ok(text('2018-03-28').includes('StaticWebsite'));
+    assert.ok(!text('2017-11-09').includes('StaticWebsite'));
+    assert.ok(text('2020-02-10').includes('AllowPermanentDelete'));
+    assert.ok(!text('2019-12-12').includes('AllowPermanentDelete'));
+    assert.ok(text('2017-07-29').includes('DeleteRetentionPolicy'));
+    assert.ok(!text('2017-04-17').includes('DeleteRetentionPolicy'));
+    assert.ok(text('2012-02-12').includes('DefaultServiceVersion'));
+    const old = `${logging}${metrics('Metrics')}<DefaultServiceVersion>2011-08-18</DefaultServiceVersion>`;
+    assert.equal(parse(old, '2012-02-12').defaultServiceVersion, '2011-08-18');
+  });
+
+  it('are refused when they are none', () => {
+    const days = (text: string) =>
+      `<DeleteRetentionPolicy><Enabled>true</Enabled>${text}</DeleteRetentionPolicy>`;
+    for (const [content, code] of [
+      ['<DefaultServiceVersion>2019-12-13</DefaultServiceVersion>', 'InvalidXmlNodeValue'],
+      ['<DefaultServiceVersion />', 'InvalidXmlNodeValue'],
+      [days(''), 'MissingRequiredXmlNode'],
+      [days('<Days>0</Days>'), 'InvalidXmlNodeValue'],
+      [days('<Days>366</Days>'), 'InvalidXmlNodeValue'],
+      ['<StaticWebsite />', 'MissingRequiredXmlNode'],
+      ['<StaticWebsite><Enabled>yes</Enabled></StaticWebsite>', 'InvalidXmlNodeValue'],
+      [
+        `<StaticWebsite><Enabled>true</Enabled><IndexDocument>${'x'.repeat(1_025)}</IndexDocument></StaticWebsite>`,
+        'InvalidXmlNodeValue',
+      ],
+    ] as const) {
+      assert.throws(() => parse(content), { code }, content.slice(0, 60));
+    }
+  });
+
+  it('belong to no other service', () => {
+    for (const dialect of [queueProperties, tableProperties]) {
+      assert.throws(() => parseServiceProperties(document(parts), version, dialect), {
+        code: dialect === queueProperties ? 'UnsupportedXmlNode' : 'InvalidXmlDocument',
+      });
     }
   });
 });

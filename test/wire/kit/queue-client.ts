@@ -1,21 +1,10 @@
 import type { TabulariumServer } from '../../../src/app/index.js';
 import { messagesOf, type QueueMessage } from './queue-xml.js';
-import { queueAuthorizationOf } from './queue-signature.js';
-import type { Dial } from './connection.js';
+import { DatedClient, type DatedRequest } from './dated-client.js';
 import type { Headers } from './request-bytes.js';
 import type { WireResponse } from './response.js';
-import { developmentAccount, developmentKey } from './signature.js';
-import {
-  SigningClient,
-  type SignableRequest,
-  type Signer,
-  type WireRequest,
-} from './signing-client.js';
 
-export interface QueueRequest extends WireRequest {
-  /** `x-ms-version`; default 2021-12-02. */
-  readonly version?: string;
-}
+export type QueueRequest = DatedRequest;
 
 /** Query parameters as text, which need not be valid numbers. */
 export type QueryValues = Readonly<Record<string, string | number | undefined>>;
@@ -44,44 +33,11 @@ export function queryOf(values: QueryValues): string {
 }
 
 /** A client of the queue service: signed with SharedKey, version 2021-12-02. */
-export class QueueWireClient extends SigningClient<QueueRequest> {
-  protected readonly defaultPath = '/?comp=list';
-  protected readonly bodyType = 'application/xml';
-  protected readonly scheme = 'SharedKey';
-  readonly #now: () => Date;
+export class QueueWireClient extends DatedClient {
   #queues = 0;
-
-  constructor(
-    port: number,
-    options: Partial<Signer> & {
-      /** The time for `x-ms-date`; by default that of the machine. */
-      readonly now?: () => Date;
-      readonly dial?: Dial;
-    } = {},
-  ) {
-    const { account = developmentAccount, key = developmentKey, now = () => new Date() } = options;
-    super(port, { account, key }, options.dial);
-    this.#now = now;
-  }
 
   static of(server: TabulariumServer): QueueWireClient {
     return new QueueWireClient(server.queuePort);
-  }
-
-  protected defaultHeaders({ version = '2021-12-02' }: QueueRequest): Headers {
-    return { 'x-ms-version': version, 'x-ms-date': this.#now().toUTCString() };
-  }
-
-  protected authorization(request: SignableRequest): string {
-    return queueAuthorizationOf(request);
-  }
-
-  /** Sends a request; throws with the response unless it has this status. */
-  async expect(status: number, request: QueueRequest): Promise<WireResponse> {
-    const response = await this.send(request);
-    if (response.status === status) return response;
-    const asked = `${request.method ?? 'GET'} ${request.path ?? request.target ?? ''}`;
-    throw new Error(`${asked}: ${response.status}, not ${status}\n${response.text}`);
   }
 
   /** Creates a queue and returns its name. */

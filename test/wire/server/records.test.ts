@@ -136,6 +136,18 @@ describe('the record of a request', () => {
     assert.deepEqual([partitionKey, errorCode], ['p', 'ResourceNotFound']);
   });
 
+  it('names what a request was for whose sender is refused', async () => {
+    const headers = { Authorization: 'SharedKey devstoreaccount1:AAAA' };
+    const url = `${server.tableEndpoint}${entityPath('secret', 'p', 'r')}`;
+    const id = (await fetch(url, { headers })).headers.get('x-ms-request-id');
+    await client.get('secret', 'p', 'r');
+    const record = records.find(({ requestId }) => requestId === id);
+    assert.deepEqual(
+      [record?.operation, record?.resource, record?.partitionKey, record?.authKind, record?.status],
+      ['GetEntity', 'secret', 'p', 'none', 403],
+    );
+  });
+
   it('names a table that is created', async () => {
     const body = JSON.stringify({ TableName: 'Made' });
     const { resource } = await recordOf(client.send({ method: 'POST', path: '/Tables', body }));

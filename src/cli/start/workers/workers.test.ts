@@ -80,7 +80,7 @@ function connected(port: number, host: string): Promise<string | undefined> {
 /** Checks that no lock files are left, as after an orderly end. */
 async function assertReleased(location: string): Promise<void> {
   const files = await readdir(location);
-  assert.deepEqual(files.toSorted(), ['data.mdb', 'data.mdb-lock', 'format']);
+  assert.deepEqual(files.toSorted(), ['content', 'data.mdb', 'data.mdb-lock', 'format']);
 }
 
 /** Checks that a server can start on the data directory. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { codeOf } from '../../../base/thrown.js';
 import { DataDirectoryError } from '../directory/data-directory-error.js';
-import { isListening } from '../directory/lock-socket.js';
+import { isListening } from '../../../base/lock-socket.js';
 import { checkFileKinds, dataFile } from '../directory/file-kinds.js';
 import { checkDataFile, type CheckOptions, type CheckProgress, type CheckReport } from './check.js';
 

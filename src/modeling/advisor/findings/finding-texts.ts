@@ -1,4 +1,5 @@
-import { amount, byteText, counted, percent } from './number-text.js';
+import { byteText } from '../../../base/byte-text.js';
+import { amount, counted, percent } from './number-text.js';
 
 /** The figures of each finding. Rates are per second, shares 0 to 1. */
 export interface Figures {

@@ -36,19 +36,6 @@ export function percent(share: number): string {
   return `${amount(Math.round(share * 10_000) / 100)} %`;
 }
 
-const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
-
-/** `512 bytes`, `1.5 KiB`, `3 GiB`. */
-export function byteText(bytes: number): string {
-  let size = bytes;
-  let unit = 0;
-  while (size >= 1024 && unit < units.length - 1) {
-    size /= 1024;
-    unit += 1;
-  }
-  return `${amount(size)} ${units[unit] ?? ''}`;
-}
-
 /** `1 row`, `2 rows`, `1,000 entities`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${amount(count)} ${count === 1 ? one : many}`;

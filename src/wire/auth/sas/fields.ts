@@ -67,31 +67,92 @@ export interface UserDelegationQueueSas extends SasFields {
   readonly delegatedUserObjectId?: string | undefined;
 }
 
-/** A signature for services of an account (table-service §8.4, queue-service §4.4). */
+/**
+ * What a signature for blobs is for, by `sr` (blob-service §4.3): a blob, a container, a snapshot, a
+ * version, a directory.
+ */
+export type BlobSasResource = 'b' | 'c' | 'bs' | 'bv' | 'd';
+
+/** Headers of an answer that a signature replaces, by the fields `rscc` to `rsct`. */
+export interface SasResponseHeaders {
+  readonly cacheControl?: string | undefined;
+  readonly contentDisposition?: string | undefined;
+  readonly contentEncoding?: string | undefined;
+  readonly contentLanguage?: string | undefined;
+  readonly contentType?: string | undefined;
+}
+
+/** The fields of signatures for blobs. */
+interface BlobSasFields extends SasFields {
+  /** `sr`. */
+  readonly resource: BlobSasResource;
+  /**
+   * The `snapshot` or the `versionid` of the URL, which is signed: there exactly when the signature
+   * is for a snapshot or a version.
+   */
+  readonly snapshotTime?: string | undefined;
+  /** `sdd`: the segments of the directory; there exactly when the signature is for one. */
+  readonly directoryDepth?: number | undefined;
+  /** `ses`. */
+  readonly encryptionScope?: string | undefined;
+  readonly responseHeaders: SasResponseHeaders;
+}
+
+/** A service signature for what the URL names, or for a part of it (blob-service §4.3). */
+export interface BlobSas extends ServiceSasFields, BlobSasFields {
+  readonly kind: 'blob-sas';
+}
+
+/** The same by a user delegation key (blob-service §4.5). */
+export interface UserDelegationBlobSas extends BlobSasFields {
+  readonly kind: 'user-delegation-blob-sas';
+  readonly delegationKey: UserDelegationKeyFields;
+  /** `saoid` and `suoid`: the user who acts; the signer says that it is authorised, or not. */
+  readonly authorizedObjectId?: string | undefined;
+  readonly unauthorizedObjectId?: string | undefined;
+  /** `scid`. */
+  readonly correlationId?: string | undefined;
+  /** `sduoid`: the only user who may present the signature. */
+  readonly delegatedUserObjectId?: string | undefined;
+}
+
+/**
+ * A signature for services of an account (table-service §8.4, queue-service §4.4, blob-service
+ * §4.4).
+ */
 export interface AccountSas extends SasFields {
   readonly kind: 'account-sas';
   /** `ss`: letters of `bqtf`. */
   readonly services: string;
   /** `srt`: letters of `sco`. */
   readonly resourceTypes: string;
-  /** `ses`: ignored by tables and queues, but signed. */
+  /** `ses`: signed; there are no encryption scopes. */
   readonly encryptionScope?: string | undefined;
 }
 
-export type Sas = TableSas | QueueSas | UserDelegationQueueSas | AccountSas;
+export type Sas =
+  TableSas | QueueSas | UserDelegationQueueSas | BlobSas | UserDelegationBlobSas | AccountSas;
 
 /** The first versions with each feature, by the texts of `sv`, which sort by time. */
 export const sasVersions = {
   /** Tables and queues have signatures. */
   service: '2012-02-12',
+  /** Signatures for blobs have headers of the answer. */
+  responseHeaders: '2013-08-15',
   /** The signed resource begins with the name of the service. */
   resourcePrefix: '2015-02-21',
   /** Account signatures; addresses and protocols. */
   account: '2015-04-05',
-  /** Account signatures have a line for an encryption scope. */
+  /** Blobs: the kind of the resource is signed; snapshots, versions and user delegation keys. */
+  blobResource: '2018-11-09',
+  /** Blobs: directories, and users who act for others. */
+  directory: '2020-02-10',
+  /** Account signatures, and those for blobs, have a line for an encryption scope. */
   encryptionScope: '2020-12-06',
-  /** Queues have signatures by user delegation keys. */
+  /** Queues have signatures by user delegation keys; those for blobs name another user. */
   userDelegationQueue: '2025-07-05',
+  /** Signatures by user delegation keys have lines for headers and parameters of the request. */
+  signedRequest: '2026-04-06',
 } as const;
 
 /** Longest name of a stored policy, in UTF-16 code units. */

@@ -6,10 +6,15 @@ import {
   sasIdentifierLengthMax,
   sasVersions,
   type AccountSas,
+  type BlobSas,
+  type BlobSasResource,
   type QueueSas,
   type Sas,
   type SasFields,
+  type SasResponseHeaders,
   type TableSas,
+  type UserDelegationBlobSas,
+  type UserDelegationKeyFields,
   type UserDelegationQueueSas,
 } from './fields.js';
 import { checkSasTerms } from './terms.js';
@@ -17,7 +22,8 @@ import { checkSasTerms } from './terms.js';
 /**
  * Parses the shared access signature in a query string; undefined when there is none, that is, no
  * `sig`. Its fields are complete and well formed, but not yet verified. Tables spell the names of
- * fields in lower case, queues in any (table-service §8.3 and §8.4, queue-service §4.3 to §4.5).
+ * fields in lower case, queues and blobs in any (table-service §8.3 and §8.4, queue-service §4.3 to
+ * §4.5, blob-service §4.3 to §4.5).
  *
  * @param rawQuery the query string as sent, without its question mark
  * @throws {StorageError} `AuthenticationFailed` with a detail that names the field: it is missing,
@@ -39,6 +45,10 @@ const commonNames = ['sv', 'sp', 'st', 'se', 'sip', 'spr', 'sig'];
 const accountNames = ['ss', 'srt', 'ses'];
 const delegationNames = ['skoid', 'sktid', 'skt', 'ske', 'sks', 'skv', 'skdutid', 'sduoid'];
 const tableNames = ['tn', 'spk', 'srk', 'epk', 'erk'];
+const responseHeaderNames = ['rscc', 'rscd', 'rsce', 'rscl', 'rsct'];
+const agentNames = ['saoid', 'suoid', 'scid'];
+const signedRequestNames = ['srh', 'srq'];
+const blobNames = ['sr', 'sdd', 'snapshot', 'versionid', ...responseHeaderNames];
 
 /** The signature fields that a service accepts. */
 interface SasLayout {
@@ -59,6 +69,19 @@ const layouts: Readonly<Record<ServiceName, SasLayout>> = {
     names: new Set([...commonNames, 'si', ...accountNames, 'sr', ...delegationNames]),
     ignoresCase: true,
     ofContainer: anyQueueSas,
+  },
+  blob: {
+    names: new Set([
+      ...commonNames,
+      'si',
+      ...accountNames,
+      ...blobNames,
+      ...delegationNames,
+      ...agentNames,
+      ...signedRequestNames,
+    ]),
+    ignoresCase: true,
+    ofContainer: anyBlobSas,
   },
 };
 
@@ -153,14 +176,7 @@ function serviceFields(parameters: Parameters): SasFields & Pick<QueueSas, 'iden
 
 function userDelegationQueueSas(parameters: Parameters): UserDelegationQueueSas {
   const fields = commonFields(parameters, sasVersions.userDelegationQueue);
-  const reason = 'a signature by a user delegation key has it';
-  const [start, expiry] = [
-    required(parameters, 'skt', reason),
-    required(parameters, 'ske', reason),
-  ];
-  required(parameters, 'sp', reason);
-  required(parameters, 'se', reason);
-  refuse(parameters, ['si'], 'by a user delegation key');
+  const delegationKey = delegationKeyOf(parameters);
   // Not signed; several clients leave it out.
   const { letter } = services.queue.signature;
   if ((parameters.get('sr') ?? letter) !== letter) {
@@ -169,16 +185,134 @@ function userDelegationQueueSas(parameters: Parameters): UserDelegationQueueSas 
   return {
     kind: 'user-delegation-queue-sas',
     ...fields,
-    delegationKey: {
-      objectId: required(parameters, 'skoid', reason),
-      tenantId: required(parameters, 'sktid', reason),
-      start,
-      expiry,
-      service: required(parameters, 'sks', reason),
-      version: required(parameters, 'skv', reason),
-      delegatedTenantId: parameters.get('skdutid'),
-    },
+    delegationKey,
     delegatedUserObjectId: parameters.get('sduoid'),
+  };
+}
+
+const delegatedReason = 'a signature by a user delegation key has it';
+
+/** Checks too that nothing stands in for fields which such a signature must have itself. */
+function delegationKeyOf(parameters: Parameters): UserDelegationKeyFields {
+  required(parameters, 'sp', delegatedReason);
+  required(parameters, 'se', delegatedReason);
+  refuse(parameters, ['si'], 'by a user delegation key');
+  return {
+    objectId: required(parameters, 'skoid', delegatedReason),
+    tenantId: required(parameters, 'sktid', delegatedReason),
+    start: required(parameters, 'skt', delegatedReason),
+    expiry: required(parameters, 'ske', delegatedReason),
+    service: required(parameters, 'sks', delegatedReason),
+    version: required(parameters, 'skv', delegatedReason),
+    delegatedTenantId: parameters.get('skdutid'),
+  };
+}
+
+function anyBlobSas(parameters: Parameters): BlobSas | UserDelegationBlobSas {
+  return delegationNames.some((name) => parameters.has(name))
+    ? userDelegationBlobSas(parameters)
+    : blobSas(parameters);
+}
+
+function blobSas(parameters: Parameters): BlobSas {
+  const fields = serviceFields(parameters);
+  refuse(parameters, [...agentNames, ...signedRequestNames], 'by the key of an account');
+  return { kind: 'blob-sas', ...fields, ...blobFields(parameters, fields.version) };
+}
+
+function userDelegationBlobSas(parameters: Parameters): UserDelegationBlobSas {
+  const fields = commonFields(parameters, sasVersions.blobResource);
+  const { version } = fields;
+  const delegationKey = delegationKeyOf(parameters);
+  for (const name of signedRequestNames) {
+    if (parameters.has(name)) {
+      throw authenticationFailed(`${name}: signed headers and parameters are not accepted.`);
+    }
+  }
+  checkSigned(parameters, agentNames, version, sasVersions.directory);
+  checkSigned(parameters, ['skdutid', 'sduoid'], version, sasVersions.userDelegationQueue);
+  return {
+    kind: 'user-delegation-blob-sas',
+    ...fields,
+    ...blobFields(parameters, version),
+    delegationKey,
+    authorizedObjectId: parameters.get('saoid'),
+    unauthorizedObjectId: parameters.get('suoid'),
+    correlationId: parameters.get('scid'),
+    delegatedUserObjectId: parameters.get('sduoid'),
+  };
+}
+
+type BlobFields = Pick<
+  BlobSas,
+  'resource' | 'snapshotTime' | 'directoryDepth' | 'encryptionScope' | 'responseHeaders'
+>;
+
+function blobFields(parameters: Parameters, version: string): BlobFields {
+  const resource = blobResourceOf(parameters, version);
+  checkSigned(parameters, ['ses'], version, sasVersions.encryptionScope);
+  checkSigned(parameters, responseHeaderNames, version, sasVersions.responseHeaders);
+  return {
+    resource,
+    snapshotTime: snapshotTimeOf(parameters, resource),
+    directoryDepth: directoryDepthOf(parameters, resource),
+    encryptionScope: parameters.get('ses'),
+    responseHeaders: responseHeadersOf(parameters),
+  };
+}
+
+/** The first version that signs each kind of resource. */
+const blobResourceVersions: Readonly<Record<BlobSasResource, string>> = {
+  b: sasVersions.service,
+  c: sasVersions.service,
+  bs: sasVersions.blobResource,
+  bv: sasVersions.blobResource,
+  d: sasVersions.directory,
+};
+
+function blobResourceOf(parameters: Parameters, version: string): BlobSasResource {
+  const text = required(parameters, 'sr', 'a signature for blobs says what it is for');
+  if (!isBlobResource(text)) {
+    const known = Object.keys(blobResourceVersions).join(', ');
+    throw authenticationFailed(`sr is '${text}'; it must be one of ${known}.`);
+  }
+  const oldest = blobResourceVersions[text];
+  if (version >= oldest) return text;
+  throw authenticationFailed(`sr ${text} needs sv ${oldest} or later.`);
+}
+
+function isBlobResource(text: string): text is BlobSasResource {
+  return Object.hasOwn(blobResourceVersions, text);
+}
+
+function snapshotTimeOf(parameters: Parameters, resource: BlobSasResource): string | undefined {
+  switch (resource) {
+    case 'bs':
+      return required(parameters, 'snapshot', 'the signature is for a snapshot');
+    case 'bv':
+      return required(parameters, 'versionid', 'the signature is for a version');
+    default:
+      return undefined;
+  }
+}
+
+function directoryDepthOf(parameters: Parameters, resource: BlobSasResource): number | undefined {
+  if (resource !== 'd') {
+    refuse(parameters, ['sdd'], 'for anything but a directory');
+    return undefined;
+  }
+  const text = required(parameters, 'sdd', 'the signature is for a directory');
+  if (/^\d{1,3}$/.test(text)) return Number(text);
+  throw authenticationFailed(`sdd is '${text}'; it must be the number of segments of a path.`);
+}
+
+function responseHeadersOf(parameters: Parameters): SasResponseHeaders {
+  return {
+    cacheControl: parameters.get('rscc'),
+    contentDisposition: parameters.get('rscd'),
+    contentEncoding: parameters.get('rsce'),
+    contentLanguage: parameters.get('rscl'),
+    contentType: parameters.get('rsct'),
   };
 }
 
@@ -218,13 +352,7 @@ function refuse(parameters: Parameters, names: readonly string[], what: string):
 function commonFields(parameters: Parameters, oldest: string): SasFields {
   const version = required(parameters, 'sv', 'it says how the rest is signed');
   checkVersion(version, oldest);
-  for (const name of ['sip', 'spr']) {
-    if (parameters.has(name) && version < sasVersions.account) {
-      throw authenticationFailed(
-        `${name} needs sv ${sasVersions.account} or later; sv ${version} does not sign it.`,
-      );
-    }
-  }
+  checkSigned(parameters, ['sip', 'spr'], version, sasVersions.account);
   return {
     version,
     permissions: parameters.get('sp'),
@@ -234,6 +362,23 @@ function commonFields(parameters: Parameters, oldest: string): SasFields {
     protocol: parameters.get('spr'),
     signature: required(parameters, 'sig', 'it is empty'),
   };
+}
+
+/** Refuses fields that are there and not signed, since anybody could have put them there. */
+function checkSigned(
+  parameters: Parameters,
+  names: readonly string[],
+  version: string,
+  oldest: string,
+): void {
+  if (version >= oldest) return;
+  for (const name of names) {
+    if (parameters.has(name)) {
+      throw authenticationFailed(
+        `${name} needs sv ${oldest} or later; sv ${version} does not sign it.`,
+      );
+    }
+  }
 }
 
 function checkVersion(version: string, oldest: string): void {

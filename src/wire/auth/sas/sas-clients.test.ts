@@ -41,7 +41,11 @@ const ipRange = { start: '10.0.0.1', end: '10.0.0.9' };
 function rewritten(query: string, service: ServiceName, queue?: string): string {
   const sas = readSas(query, service);
   assert.ok(sas !== undefined);
-  verifySasSignature(sas, { name, keys: [key] }, queue);
+  verifySasSignature(
+    sas,
+    { name, keys: [key] },
+    queue === undefined ? queue : { container: queue },
+  );
   switch (sas.kind) {
     case 'table-sas':
       return signTableSas(sas, { name, key });
@@ -173,13 +177,13 @@ describe('@azure/storage-queue', () => {
     const sas = readSas(query, 'queue');
     assert.equal(sas?.kind, 'user-delegation-queue-sas');
     const keys = [createSecretKey(Buffer.from(value, 'base64'))];
-    verifySasSignature(sas, { name, keys }, 'q-1');
-    assert.throws(() => verifySasSignature(sas, { name, keys }, 'q-2'));
-    assert.throws(() => verifySasSignature(sas, { name, keys: [key] }, 'q-1'));
+    verifySasSignature(sas, { name, keys }, { container: 'q-1' });
+    assert.throws(() => verifySasSignature(sas, { name, keys }, { container: 'q-2' }));
+    assert.throws(() => verifySasSignature(sas, { name, keys: [key] }, { container: 'q-1' }));
     for (const field of ['sduoid', 'skoid', 'sks', 'ske']) {
       const other = readSas(query.replace(new RegExp(`${field}=[^&]*`), `${field}=x`), 'queue');
       assert.ok(other !== undefined);
-      assert.throws(() => verifySasSignature(other, { name, keys }, 'q-1'), field);
+      assert.throws(() => verifySasSignature(other, { name, keys }, { container: 'q-1' }), field);
     }
   });
 });

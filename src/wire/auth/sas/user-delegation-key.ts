@@ -10,16 +10,19 @@ export interface Delegation {
   readonly account: string;
   /** The issuer of the token. */
   readonly issuer: string;
+  /** Letters of the permissions that the key stands for: signatures made with it allow no more. */
+  readonly grants: string;
 }
 
 /**
  * The value of a user delegation key (queue-service §4.5). It is derived from a key of the account,
- * the issuer and all fields of the key, so nothing is stored, all processes derive the same value,
- * and it becomes invalid with the account key and with the trust in the issuer.
+ * the issuer, what the key stands for and all of its fields, so nothing is stored, all processes
+ * derive the same value, and it becomes invalid with the account key and with the trust in the
+ * issuer.
  */
 export function userDelegationKeyValue(
   accountKey: KeyObject,
-  { account, issuer }: Delegation,
+  { account, issuer, grants }: Delegation,
   fields: UserDelegationKeyFields,
 ): Buffer {
   const { objectId, tenantId, start, expiry, service, version } = fields;
@@ -27,6 +30,7 @@ export function userDelegationKeyValue(
     purpose,
     account,
     issuer,
+    grants,
     objectId,
     tenantId,
     start,
@@ -42,8 +46,9 @@ export function delegatedKeys(
   { name: account, keys }: KeyHolder,
   issuer: string,
   fields: UserDelegationKeyFields,
+  grants: string,
 ): KeyHolder {
-  const delegation = { account, issuer };
+  const delegation = { account, issuer, grants };
   return {
     name: account,
     keys: keys.map((key) => createSecretKey(userDelegationKeyValue(key, delegation, fields))),

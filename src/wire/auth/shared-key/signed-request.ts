@@ -37,6 +37,7 @@ export type SigningForm = SignedRequest['form'];
 export const signingForms: Readonly<Record<ServiceName, SigningForm>> = {
   table: 'table',
   queue: 'blob-queue',
+  blob: 'blob-queue',
 };
 
 /** A candidate for the signed text, and the date in it. */

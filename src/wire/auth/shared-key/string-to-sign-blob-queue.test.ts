@@ -71,7 +71,7 @@ interface Vector extends Described {
   readonly signature: string;
 }
 
-/** See queue-service §13. */
+/** See queue-service §13, blob-service §23. */
 const vectors: readonly Vector[] = [
   {
     title: 'Shared Key, path style, with a query',
@@ -99,9 +99,31 @@ const vectors: readonly Vector[] = [
     text: `GET\n\n\n\nx-ms-date:${date}\nx-ms-version:2021-12-02\n/devstoreaccount1/devstoreaccount1/?comp=list`,
     signature: 'mVae1Xnmafh3NvtPcWttCXtIvzlyYGhTKnK37p9yYKc=',
   },
+  {
+    title: 'Shared Key, a blob with an encoded name and a body',
+    scheme: 'SharedKey',
+    account: name,
+    method: 'PUT',
+    target: `/${name}/c1/dir/a%20b.txt`,
+    headers: {
+      'Content-Length': '11',
+      'Content-Type': 'text/plain',
+      'x-ms-blob-type': 'BlockBlob',
+    },
+    text: `PUT\n\n\n11\n\ntext/plain\n\n\n\n\n\n\nx-ms-blob-type:BlockBlob\nx-ms-date:${date}\nx-ms-version:2021-12-02\n/devstoreaccount1/devstoreaccount1/c1/dir/a%20b.txt`,
+    signature: 'RAUGNTbC3zq/1hnH3uEVs9Men6+B0v1Qk3lG/gxgsSI=',
+  },
+  {
+    title: 'Shared Key, a list of blobs with a comma in its query',
+    scheme: 'SharedKey',
+    account: name,
+    target: `/${name}/c1?restype=container&comp=list&prefix=dir/&include=metadata,snapshots`,
+    text: `GET\n\n\n\n\n\n\n\n\n\n\n\nx-ms-date:${date}\nx-ms-version:2021-12-02\n/devstoreaccount1/devstoreaccount1/c1\ncomp:list\ninclude:metadata,snapshots\nprefix:dir/\nrestype:container`,
+    signature: 'A5vsfE8YoC4qe+9C0h25GThDFWP1lzCLz12osMJiCzY=',
+  },
 ];
 
-describe('shared key vectors of queues', () => {
+describe('shared key vectors of queues and blobs', () => {
   for (const vector of vectors) {
     const { title, scheme, account, text, signature } = vector;
     const request = requestOf(vector);

@@ -1,0 +1,160 @@
+import type { ReadWriteLock } from '../base/async/read-write-lock.js';
+import type { Timer, Timers } from '../base/async/timers.js';
+import type { Clock } from '../base/clock.js';
+import type { Store } from '../kv/store.js';
+import { intervalMicros, intervalStart } from '../model/analytics/metrics-table.js';
+import { analyticsObserver } from '../http/analytics/analytics-observer.js';
+import type { RequestObserver } from '../http/exchange/record.js';
+import type { Logger } from '../http/exchange/logger.js';
+import { LogWriter } from '../services/analytics/log-writer.js';
+import { serviceNames } from '../model/services/services.js';
+import { MetricsWriter } from '../services/analytics/metrics-writer.js';
+import { RequestMetrics } from '../services/analytics/request-metrics.js';
+import type { Backend } from './backend.js';
+
+export interface AnalyticsOptions {
+  readonly store: Store;
+  /** The current services: they are asked for at each use. */
+  readonly services: Backend;
+  /** The data must not be replaced while something is written. */
+  readonly lock: ReadWriteLock;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+/** Lines of logs that are written before the minute ends. */
+const logCharactersAtOnce = 256 * 1024;
+
+/** The time between two writes: to the end of the minute, but never less than this. */
+const waitMsMin = 1_000;
+
+/**
+ * Storage Analytics of one process (blob-service §21, §22): counts the requests that it has served,
+ * and adds the counts to the tables of metrics in each minute and in the end. Lines of logs are
+ * written then as well, and earlier when there are many. A process that is killed loses the counts
+ * and lines of its last minute.
+ */
+export class Analytics {
+  readonly observe: RequestObserver;
+  readonly #options: AnalyticsOptions;
+  readonly #metrics = new RequestMetrics();
+  readonly #writer: MetricsWriter;
+  readonly #logs: LogWriter;
+  /** Of an owner of data: the accounts whose hours it closes. */
+  #accounts: () => readonly string[] = () => [];
+  #hourMicros: number;
+  #timer: Timer | undefined;
+  #writesLogs = false;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(options: AnalyticsOptions) {
+    const { store, services, clock } = options;
+    this.#options = options;
+    this.#writer = new MetricsWriter({ store, services });
+    this.#logs = new LogWriter(services);
+    const observing = { metrics: this.#metrics, logs: this.#logs, services, clock };
+    const observe = analyticsObserver(observing);
+    this.observe = (record) => {
+      observe(record);
+      if (this.#logs.characters >= logCharactersAtOnce) this.#writeSoon();
+    };
+    this.#hourMicros = this.#hour();
+  }
+
+  /** Reads what is to be counted and logged, before there are requests. Never rejects. */
+  async prepare(accounts: readonly string[]): Promise<void> {
+    const { properties } = this.#options.services;
+    for (const account of accounts) {
+      await Promise.all(serviceNames.map((service) => properties.load(service, account)));
+    }
+  }
+
+  /** Writes in each minute from now on. */
+  start(): void {
+    const { clock, timers } = this.#options;
+    const intoMinute = clock.nowMicros() % intervalMicros.Minute;
+    const waitMs = Math.ceil((intervalMicros.Minute - intoMinute) / 1000);
+    this.#timer = timers.start(Math.max(waitMs, waitMsMin), this.#tick, undefined);
+  }
+
+  /** As `start`; also makes the row of an hour without requests. One process does so. */
+  startAsOwner(accounts: () => readonly string[]): void {
+    this.#accounts = accounts;
+    this.start();
+  }
+
+  /** The data were replaced: what was counted before is not part of them. */
+  discard(): void {
+    this.#metrics.take();
+    this.#writer.discard();
+    this.#logs.discard();
+  }
+
+  /** Writes what was counted, a last time. The store must still be open. */
+  async stop(): Promise<void> {
+    this.#timer?.close();
+    await this.#write();
+  }
+
+  readonly #tick = (): void => {
+    void this.#write().finally(() => this.start());
+  };
+
+  /** One write at a time. Never rejects. */
+  #write(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#writeAll());
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    const { lock, logger } = this.#options;
+    const dropped = this.#writer.add(this.#metrics.take());
+    if (dropped > 0) logger.warn('metrics that could not be written were dropped', { dropped });
+    try {
+      await lock.read(() => this.#writer.write());
+      await this.#closeHour();
+    } catch (error) {
+      logger.warn('metrics could not be written', { error });
+    }
+    await this.#writeLogs();
+  }
+
+  async #writeLogs(): Promise<void> {
+    const logs = this.#logs;
+    const { lock, logger } = this.#options;
+    try {
+      await lock.read(() => logs.write());
+    } catch (error) {
+      logger.warn('logs of requests could not be written', { error });
+    }
+    const dropped = logs.takeDropped();
+    if (dropped > 0) logger.warn('lines of logs of requests were dropped', { dropped });
+  }
+
+  /** Writes the logs, unless that is under way or has just failed. */
+  #writeSoon(): void {
+    if (this.#writesLogs) return;
+    this.#writesLogs = true;
+    const again = () => {
+      this.#writesLogs = false;
+    };
+    this.#writing = this.#writing
+      .then(() => this.#writeLogs())
+      .finally(() => this.#options.timers.start(waitMsMin, again, undefined));
+  }
+
+  /** The hour that ended while this process ran. */
+  async #closeHour(): Promise<void> {
+    const ended = this.#hourMicros;
+    const hour = this.#hour();
+    if (hour === ended) return;
+    const { lock } = this.#options;
+    await lock.read(() => this.#writer.closeHour(this.#accounts(), ended));
+    this.#hourMicros = hour;
+  }
+
+  #hour(): number {
+    return intervalStart('Hour', this.#options.clock.nowMicros());
+  }
+}

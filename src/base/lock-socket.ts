@@ -1,0 +1,112 @@
+import { chmod, mkdtemp, rm, symlink } from 'node:fs/promises';
+import type { Server } from 'node:net';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { privateFileMode } from './private-files.js';
+
+/** Socket addresses hold 104 to 108 bytes; a longer path is reached through a short link. */
+const addressBytesMax = 100;
+/** The kernel of a living owner answers at once, even while the process is busy. */
+const connectWaitMs = 2_000;
+
+/** A socket whose existence shows that its process is alive. */
+export interface LockSocket {
+  /** The address for others: a name in the data directory, or an absolute address. */
+  readonly name: string;
+  close(): Promise<void>;
+}
+
+/** Listens without keeping the process alive. */
+export async function listenOn(directory: string, token: string): Promise<LockSocket> {
+  const fallback = outsideName(token);
+  const name = process.platform === 'win32' ? fallback : `owner-${token.slice(0, 8)}.sock`;
+  try {
+    return await listen(directory, name);
+  } catch (error) {
+    // Some shared and network file systems have no sockets.
+    if (name === fallback) throw error;
+    return listen(directory, fallback);
+  }
+}
+
+/** True when a living process listens there. Also true when that is uncertain. */
+export function isListening(directory: string, name: string): Promise<boolean> {
+  return withAddress(directory, name, (address) => {
+    const { promise, resolve: settle } = withResolver<boolean>();
+    const socket = connect(address);
+    const timer = setTimeout(() => settle(true), connectWaitMs);
+    socket.once('connect', () => settle(true));
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      settle(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT');
+    });
+    return promise.finally(() => {
+      clearTimeout(timer);
+      socket.destroy();
+    });
+  });
+}
+
+/** Removes the socket file of a dead owner. */
+export async function removeSocket(directory: string, name: string): Promise<void> {
+  if (!isPipe(name)) await rm(resolve(directory, name), { force: true });
+}
+
+async function listen(directory: string, name: string): Promise<LockSocket> {
+  const server = createServer((socket) => socket.destroy());
+  await withAddress(directory, name, (address) => listening(server, address));
+  server.unref();
+  if (!isPipe(name)) await chmod(resolve(directory, name), privateFileMode);
+  return {
+    name,
+    async close() {
+      await new Promise((done) => server.close(done));
+      await removeSocket(directory, name);
+    },
+  };
+}
+
+function listening(server: Server, path: string): Promise<void> {
+  return new Promise((done, fail) => {
+    server.once('error', fail);
+    // Exclusive, so that a worker of node:cluster listens itself instead of its primary.
+    server.listen({ path, exclusive: true }, () => {
+      server.off('error', fail);
+      done();
+    });
+  });
+}
+
+/** Named pipes of Windows are not files. */
+function isPipe(name: string): boolean {
+  return name.startsWith('\\\\');
+}
+
+function outsideName(token: string): string {
+  const name = `tabularium-${token}`;
+  return process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : join(tmpdir(), `${name}.sock`);
+}
+
+/** Passes an address that is short enough for a socket. */
+async function withAddress<T>(
+  directory: string,
+  name: string,
+  use: (address: string) => Promise<T>,
+): Promise<T> {
+  if (isAbsolute(name) || isPipe(name)) return use(name);
+  const path = resolve(directory, name);
+  if (Buffer.byteLength(path) <= addressBytesMax) return use(path);
+  const temporary = await mkdtemp(join(tmpdir(), 'tabularium-lock-'));
+  try {
+    await symlink(resolve(directory), join(temporary, 'd'));
+    return await use(join(temporary, 'd', name));
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
+  }
+}
+
+function withResolver<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((settle) => (resolve = settle));
+  return { promise, resolve };
+}

@@ -1,0 +1,117 @@
+import { Command } from 'commander';
+import { concurrently } from '../base/async/concurrently.js';
+import { blobPlace, namedBlob, placeText, type BlobPlace } from './arguments/blob-place.js';
+import {
+  connectionOf,
+  withConnectionOptions,
+  type ConnectionFlags,
+} from './client/connection-options.js';
+import { BlobClient } from './client/blob-client.js';
+import { listPages } from './client/blob-pages.js';
+import { briefRetries, retrying } from './client/retry.js';
+import { ServiceError } from './client/service-error.js';
+import { confirmed } from './terminal/confirm.js';
+import { CommandFailure, UsageError } from './terminal/failure.js';
+import { notice } from './terminal/notice.js';
+import { counted } from './terminal/terminal.js';
+
+interface DeleteFlags extends ConnectionFlags {
+  readonly prefix?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Requests in flight at a time. */
+const deletesAtOnce = 8;
+
+export function blobDeleteCommand(): Command {
+  const command = new Command('delete')
+    .summary('delete blobs')
+    .description(
+      'Delete blobs and their snapshots. With --prefix, delete all blobs whose names begin with ' +
+        'the names that are given: asks first; where nobody can be asked, --yes is needed.',
+    )
+    .argument('<blobs...>', 'container/name; with --prefix a container is all of its blobs')
+    .option('--prefix', 'delete all blobs whose names begin with the names')
+    .option('-y, --yes', 'do not ask');
+  return withConnectionOptions(command, 'blob')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tabularium blob delete photos/2030/cat.jpg photos/2030/dog.jpg
+  tabularium blob delete --prefix photos/2029/
+  tabularium blob delete --prefix photos --yes`,
+    )
+    .action(deleteBlobs);
+}
+
+async function deleteBlobs(words: readonly string[], flags: DeleteFlags): Promise<void> {
+  const { prefix = false, yes = false } = flags;
+  const places = words.map((word) => (prefix ? blobPlace(word) : namedBlob(word)));
+  if (prefix && !yes && !process.stdin.isTTY) {
+    throw new UsageError('This deletes all blobs whose names begin so: say so with --yes.');
+  }
+  const connection = connectionOf(flags, 'blob');
+  const client = new BlobClient(connection);
+  const deleted = { count: 0 };
+  try {
+    if (prefix && !yes) await ask(client, places, connection.endpoint);
+    for (const place of places) await deletePlace(client, place, prefix, deleted);
+    report(deleted.count);
+  } catch (error) {
+    if (deleted.count > 0) report(deleted.count);
+    throw error;
+  } finally {
+    client.close();
+  }
+}
+
+function report(count: number): void {
+  notice(`Deleted ${counted(count, 'blob')}.`);
+}
+
+async function ask(
+  client: BlobClient,
+  places: readonly BlobPlace[],
+  endpoint: string,
+): Promise<void> {
+  let count = 0;
+  for (const place of places) {
+    for await (const names of namesOf(client, place)) count += names.length;
+  }
+  const what = places.map((place) => `${placeText(place)}*`).join(', ');
+  const question = `Delete ${counted(count, 'blob')}, ${what}, at ${endpoint}?`;
+  if (await confirmed(question, process.stdin, process.stderr)) return;
+  throw new CommandFailure('Nothing was deleted.');
+}
+
+async function deletePlace(
+  client: BlobClient,
+  place: BlobPlace,
+  isPrefix: boolean,
+  deleted: { count: number },
+): Promise<void> {
+  const { container, blob } = place;
+  const pages = isPrefix || blob === undefined ? namesOf(client, place) : [[blob]];
+  for await (const names of pages) {
+    await concurrently(names, deletesAtOnce, async (name) => {
+      try {
+        await retrying(briefRetries, () => client.deleteBlob({ container, blob: name }));
+        deleted.count += 1;
+      } catch (error) {
+        // Of those that were listed, another client may have deleted one.
+        const isGone = error instanceof ServiceError && error.code === 'BlobNotFound';
+        if (!isPrefix || !isGone) throw error;
+      }
+    });
+  }
+}
+
+/** The names that begin with a place, page by page. */
+async function* namesOf(
+  client: BlobClient,
+  { container, blob = '' }: BlobPlace,
+): AsyncGenerator<readonly string[]> {
+  const pages = listPages(client, container, { prefix: blob, delimiter: undefined });
+  for await (const items of pages) yield items.map(({ name }) => name);
+}

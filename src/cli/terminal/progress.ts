@@ -1,0 +1,93 @@
+import { systemClock } from '../../base/clock.js';
+import { printable } from './terminal.js';
+
+/** Shows the progress of work: a bar on a terminal, otherwise a line every few seconds. */
+export interface ProgressReport {
+  /** Prints a line above the bar. */
+  line(text: string): void;
+  /** Makes room for a line on another stream of the same terminal. */
+  clear(): void;
+  stop(): void;
+}
+
+/** A terminal, or a stream that is none. */
+export interface ShownOn {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+export interface ShownWork {
+  readonly stream: ShownOn;
+  /** How much is done, 0 to 1; undefined when nobody knows how much there is. */
+  readonly share: (() => number) | undefined;
+  /** What is done, in short texts. */
+  readonly facts: () => readonly string[];
+  /** The bar is drawn after this time, so that short work shows none. Default: at once. */
+  readonly quietMs?: number;
+}
+
+const barIntervalMs = 200;
+const barColumns = 40;
+const clearLine = '\r\x1b[K';
+const lineIntervalMs = 5000;
+
+export function showProgress(work: ShownWork): ProgressReport {
+  const { stream, share } = work;
+  return stream.isTTY && share !== undefined ? barReport(work, share) : lineReport(work);
+}
+
+/** How many a second, since it was made. */
+export function rateOf(count: () => number): () => number {
+  const startMs = systemClock.monotonicMs();
+  const before = count();
+  return () => {
+    const seconds = Math.max(0.001, (systemClock.monotonicMs() - startMs) / 1000);
+    return Math.round((count() - before) / seconds);
+  };
+}
+
+function barReport({ stream, facts, quietMs = 0 }: ShownWork, share: () => number): ProgressReport {
+  const startMs = systemClock.monotonicMs();
+  let isShown = false;
+  const draw = (): void => {
+    if (systemClock.monotonicMs() - startMs < quietMs) return;
+    isShown = true;
+    const done = Math.min(1, share());
+    const full = Math.floor(done * barColumns);
+    const bar = '█'.repeat(full) + '░'.repeat(barColumns - full);
+    stream.write(`${clearLine}${bar} ${[percentage(done), ...facts()].join('  ')}`);
+  };
+  draw();
+  const timer = setInterval(draw, barIntervalMs);
+  const clear = (): void => {
+    if (isShown) stream.write(clearLine);
+    isShown = false;
+  };
+  return {
+    line(text) {
+      clear();
+      stream.write(`${printable(text)}\n`);
+    },
+    clear,
+    stop() {
+      clearInterval(timer);
+      clear();
+    },
+  };
+}
+
+function lineReport({ stream, share, facts }: ShownWork): ProgressReport {
+  const timer = setInterval(() => {
+    const parts = share === undefined ? facts() : [percentage(share()), ...facts()];
+    stream.write(`${parts.join(', ')}\n`);
+  }, lineIntervalMs);
+  return {
+    line: (text) => void stream.write(`${printable(text)}\n`),
+    clear: () => undefined,
+    stop: () => clearInterval(timer),
+  };
+}
+
+function percentage(share: number): string {
+  return `${Math.floor(share * 100)}%`;
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { writeNewFile } from './new-file.js';
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'tabularium-file-'));
+});
+
+afterEach(() => rm(directory, { recursive: true }));
+
+async function* failing(): AsyncGenerator<Buffer> {
+  yield Buffer.from('half');
+  throw new Error('the source ended');
+}
+
+async function* chunks(...texts: string[]): AsyncGenerator<Buffer> {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+void describe('a new file', () => {
+  void it('replaces what a name or a link leads to', async () => {
+    const path = join(directory, 'file');
+    await symlink(path, join(directory, 'link'));
+    await writeNewFile(path, chunks('one'));
+    await writeNewFile(join(directory, 'link'), chunks('two', ' and ', 'three'));
+    assert.equal(await readFile(path, 'utf8'), 'two and three');
+    assert.deepEqual((await readdir(directory)).toSorted(), ['file', 'link']);
+  });
+
+  void it('leaves what was there when its bytes fail', async () => {
+    const path = join(directory, 'file');
+    await writeFile(path, 'before');
+    await assert.rejects(writeNewFile(path, failing()), /the source ended/);
+    assert.equal(await readFile(path, 'utf8'), 'before');
+    assert.deepEqual(await readdir(directory), ['file']);
+  });
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    void it(`leaves nothing when ${signal} ends the process`, async () => {
+      const module = fileURLToPath(new URL('./new-file.js', import.meta.url));
+      const program = `
+        import { writeNewFile } from ${JSON.stringify(module)};
+        async function* chunks() {
+          yield Buffer.from('half');
+          console.log('begun');
+          await new Promise((resolve) => setTimeout(resolve, 600_000));
+        }
+        await writeNewFile('file', chunks());`;
+      const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+        cwd: directory,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const ended = once(child, 'exit');
+      await once(child.stdout, 'data');
+      assert.equal((await readdir(directory)).length, 1);
+      child.kill(signal);
+      assert.deepEqual(await ended, [null, signal]);
+      assert.deepEqual(await readdir(directory), []);
+    });
+  }
+});

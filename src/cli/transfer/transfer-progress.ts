@@ -1,0 +1,41 @@
+import { byteText } from '../../base/byte-text.js';
+import { rateOf, showProgress, type ProgressReport } from '../terminal/progress.js';
+import { printable } from '../terminal/terminal.js';
+
+/** Shorter transfers show no bar. */
+const quietMs = 1000;
+
+/** Counts the bytes of a transfer, and shows them when it takes long. */
+export class TransferProgress {
+  #bytes = 0;
+  readonly #report: ProgressReport;
+
+  /** `total`: the bytes that are expected; undefined when nobody will know. */
+  constructor(stream: NodeJS.WriteStream, total: (() => number) | undefined) {
+    const rate = rateOf(() => this.#bytes);
+    this.#report = showProgress({
+      stream,
+      share: total && (() => this.#bytes / Math.max(1, total())),
+      facts: () => [byteText(this.#bytes), `${byteText(rate())}/s`],
+      quietMs,
+    });
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  /** Prints a result to standard output, which may be the same terminal. */
+  print(line: string): void {
+    this.#report.clear();
+    process.stdout.write(`${printable(line)}\n`);
+  }
+
+  stop(): void {
+    this.#report.stop();
+  }
+}

@@ -1,0 +1,152 @@
+import type { Bytes } from '../base/bytes.js';
+import type { ContentProblem } from './errors.js';
+
+/**
+ * Where the bytes of blobs rest, beside the ordered key space. Bytes are stored first, as an
+ * _extent_; then a commit of the key space names it. What a commit no longer names is freed.
+ *
+ * Two rules of callers keep both in step over a crash:
+ *
+ * - An extent is named by a commit after `put` or `link` has resolved, or freed. If the process dies
+ *   before either, the sweep finds the extent, because its session has not ended in order.
+ * - The commit that stops naming extents also stores a note of their ids. They are freed, and then
+ *   the note is removed. If the process dies between, the next one finds the note and frees them
+ *   again. The sweep does not look for them.
+ *
+ * A _session_ is one opening by one process. Several processes may have one at the same time.
+ */
+export interface ContentStore {
+  /**
+   * Stores all bytes of the source as a new extent. It is durable when this resolves; when it
+   * rejects nothing remains. Pieces are used until the next one is requested, no longer. `owner`:
+   * 0 to `ownerBytesMax` bytes that tell `IsReferenced` where the key space would name the extent.
+   * Rejects with what the source throws, or `ContentWriteError`. The caller bounds the source: more
+   * than `extentBytesMax` bytes are an `InvariantError`.
+   */
+  put(source: AsyncIterable<Buffer>, owner: Bytes): Promise<Extent>;
+  /**
+   * Opens an extent to read the bytes from `start` to before `end`, 0 <= start <= end <= its
+   * bytes (an `InvariantError` otherwise). Once this has resolved, freeing the extent does not
+   * disturb the reader. The caller must close it. Rejects with `ExtentMissingError`, or
+   * `ContentDamagedError` when not even its length can be trusted.
+   */
+  read(id: ExtentId, start: number, end: number): Promise<ExtentReader>;
+  /**
+   * Deletes extents, durably when it resolves. Ids of missing extents are ignored. While something
+   * is retained, extents stay; see `retain`. Rejects with `ContentWriteError`.
+   */
+  free(ids: readonly ExtentId[]): Promise<void>;
+  /**
+   * A new extent with the bytes of another one, which are not stored again where that is possible.
+   * Each is freed by itself. Durable when it resolves; nothing remains when it rejects, with
+   * `ExtentMissingError`, `ContentDamagedError` or `ContentWriteError`.
+   */
+  link(id: ExtentId, owner: Bytes): Promise<Extent>;
+  /**
+   * Until the returned function is called, no extent is deleted: older states of the key space, to
+   * which it may be set back, name them. What was freed meanwhile is left to the sweep, which asks
+   * whether it is named again. Takes effect at once. The function is idempotent.
+   */
+  retain(): () => void;
+  /**
+   * Makes each extent of this moment a suspect, in this session and all that no other living
+   * process has. To be called before the key space is set back, while no extent waits for its
+   * commit. Durable when it resolves: a crash leaves them suspects. Rejects with
+   * `ContentWriteError`.
+   */
+  suspectAll(): Promise<void>;
+  /**
+   * One bounded step of the sweep: looks at suspects, asks which of them the key space names, and
+   * deletes the others. Suspects are extents of sessions that died (were not closed), those freed
+   * while something was retained, and those of `suspectAll`; never extents of another living
+   * process. Does nothing while something is retained. The next call goes on where this one ended,
+   * also after a rejection. At most one step at a time.
+   */
+  sweepOrphans(options: SweepOptions): Promise<SweepStep>;
+  /**
+   * Reads all extents and verifies their checksums, one bounded step a time, as fast as it is
+   * iterated. Extents that are stored or freed meanwhile may be left out, and those of another
+   * living process while they have no end.
+   */
+  scrub(): AsyncIterable<ScrubStep>;
+  /**
+   * Ends the session in order: nothing of it is a suspect. Waits for calls under way; later ones
+   * are refused with `ContentClosedError`. Open readers may go on. Idempotent.
+   */
+  close(): Promise<void>;
+}
+
+/** 1 to `extentIdLengthMax` characters of `0-9 A-Z a-z . _ -`. Never used again. */
+export type ExtentId = string;
+
+/** An immutable sequence of bytes. */
+export interface Extent {
+  readonly id: ExtentId;
+  readonly bytes: number;
+}
+
+export interface ExtentReader {
+  /** The length of the whole extent. */
+  readonly bytes: number;
+  /**
+   * The bytes of the range, in order, verified. Iterated at most once. A piece has 1 to
+   * `contentPieceBytesMax` bytes and stays as it is; at most one is read ahead. Throws
+   * `ContentDamagedError` before any byte of a damaged block.
+   */
+  readonly pieces: AsyncIterable<Buffer>;
+  /** Idempotent. A piece that is requested afterwards ends the iteration. */
+  close(): void;
+}
+
+/**
+ * Which of these extents the key space names. All have the same owner. The answer must contain each
+ * one that is named throughout the call, even when another key names it at the end than at the
+ * beginning.
+ */
+export type IsReferenced = (
+  owner: Bytes,
+  ids: readonly ExtentId[],
+) => Promise<ReadonlySet<ExtentId>>;
+
+export interface SweepOptions {
+  readonly isReferenced: IsReferenced;
+  /** Suspects to look at, about: at least `sweepSliceExtents` are. */
+  readonly extentsMax: number;
+}
+
+export interface SweepStep {
+  /** Suspects that were looked at. */
+  readonly looked: number;
+  readonly deleted: number;
+  /** There are more suspects to look at. */
+  readonly more: boolean;
+}
+
+export interface ScrubStep {
+  /** Extents and bytes of them that were verified in this step. */
+  readonly extents: number;
+  readonly bytes: number;
+  readonly damaged: readonly DamagedExtent[];
+}
+
+export interface DamagedExtent {
+  readonly id: ExtentId;
+  /** Undefined when it cannot be read. */
+  readonly owner: Bytes | undefined;
+  /** Where the first damaged block begins; 0 when no byte can be trusted. */
+  readonly offset: number;
+  /**
+   * `unfinished`: it has no end and is a suspect, so it was perhaps never written whole. The sweep
+   * deletes it unless it is named.
+   */
+  readonly problem: ContentProblem | 'unfinished';
+}
+
+export const extentIdLengthMax = 40;
+export const ownerBytesMax = 4096;
+/** 16 GiB; the checksums of so much take 1 MiB. */
+export const extentBytesMax = 16 * 1024 * 1024 * 1024;
+/** The longest piece of a reader. */
+export const contentPieceBytesMax = 256 * 1024;
+/** The sweep asks about so many suspects at a time. */
+export const sweepSliceExtents = 64;

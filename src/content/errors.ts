@@ -1,0 +1,71 @@
+/** A call after `close`. */
+export class ContentClosedError extends Error {
+  override readonly name = 'ContentClosedError';
+
+  constructor() {
+    super('The content store is closed.');
+  }
+}
+
+/**
+ * Bytes could not be written or deleted. Of a `put` or `link` nothing was stored and nothing
+ * remains; a `free` may have deleted some of its extents, and may be repeated. The store goes on
+ * serving. `cause` says why.
+ */
+export class ContentWriteError extends Error {
+  override readonly name = 'ContentWriteError';
+  /** There is no room: the same call may succeed when something was freed. */
+  readonly isFull: boolean;
+
+  constructor(message: string, options: { readonly isFull: boolean; readonly cause?: unknown }) {
+    super(message, { cause: options.cause });
+    this.isFull = options.isFull;
+  }
+}
+
+/** There is no extent of this id: it was freed, or never stored. */
+export class ExtentMissingError extends Error {
+  override readonly name = 'ExtentMissingError';
+  readonly extent: string;
+
+  constructor(extent: string) {
+    super(`There is no extent ${extent}.`);
+    this.extent = extent;
+  }
+}
+
+/**
+ * `damaged`: bytes are not those that were written. `truncated`: it does not end as it was written.
+ * `unreadable`: the disk says that it cannot read.
+ */
+export type ContentProblem = 'damaged' | 'truncated' | 'unreadable';
+
+const problems: Readonly<Record<ContentProblem, string>> = {
+  damaged: 'has bytes that are not those that were written',
+  truncated: 'does not end as it was written',
+  unreadable: 'cannot be read from the disk',
+};
+
+/**
+ * What is stored of an extent is not what was written. Bytes before `offset` may still be read, and
+ * mostly those behind the damaged block as well.
+ */
+export class ContentDamagedError extends Error {
+  override readonly name = 'ContentDamagedError';
+  readonly extent: string;
+  /** Where the damaged block begins, in bytes of the extent; 0 when no byte can be trusted. */
+  readonly offset: number;
+  readonly problem: ContentProblem;
+
+  constructor(extent: string, offset: number, problem: ContentProblem) {
+    super(`The extent ${extent} ${problems[problem]} (at byte ${offset}).`);
+    this.extent = extent;
+    this.offset = offset;
+    this.problem = problem;
+  }
+}
+
+/** The place where content is to be kept holds something else. The message is for people. */
+export class ContentPlaceError extends Error {
+  override readonly name = 'ContentPlaceError';
+}

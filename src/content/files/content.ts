@@ -1,0 +1,339 @@
+import { join } from 'node:path';
+import { asBuffer, type Bytes } from '../../base/bytes.js';
+import type { Clock } from '../../base/clock.js';
+import { unreachable } from '../../base/invariant.js';
+import type { Randomness } from '../../base/randomness.js';
+import { codeOf } from '../../base/thrown.js';
+import { assertOwner, assertRange } from '../assert-call.js';
+import { CallsUnderWay } from '../calls-under-way.js';
+import type {
+  ContentStore,
+  Extent,
+  ExtentId,
+  ExtentReader,
+  ScrubStep,
+  SweepOptions,
+  SweepStep,
+} from '../content-store.js';
+import { ContentWriteError, ExtentMissingError } from '../errors.js';
+import { Retentions } from '../retentions.js';
+import { contentDirectory, contentFolder, type ContentPlace } from './content-directory.js';
+import type { ContentFiles, NewFile } from './content-files.js';
+import { DiskContentFiles } from './disk-files.js';
+import { DiskSyncs } from './disk-syncs.js';
+import { encodeHead, type ExtentHead } from './extent-format.js';
+import {
+  extentsFolder,
+  fileOf,
+  idOf,
+  leafFolder,
+  ownerFileOf,
+  placeOf,
+  sessionFolder,
+  type ExtentPlace,
+} from './extent-place.js';
+import { openExtent, RangeReader } from './extent-reader.js';
+import { ExtentRemoval, placesOf } from './extent-removal.js';
+import { ExtentWriter } from './extent-writer.js';
+import { LeafFolders } from './leaf-folders.js';
+import { scrubExtents, type FateOfEndless } from './scrub.js';
+import { notedOf, Sessions, sessionsFolder } from './sessions.js';
+import { suspectAllFile, Suspects } from './suspects.js';
+import { Sweep } from './sweep.js';
+import { writeWholeFile } from './whole-file.js';
+import { writing } from './write-error.js';
+
+/** Extents up to this length are copied: a file with the owner of a link would take as much. */
+const copiedBytes = 64 * 1024;
+const saltBytes = 4;
+/** Why a file cannot have another name: the file system has no such names, or no more for it. */
+const noLinks: ReadonlySet<string | undefined> = new Set([
+  'EPERM',
+  'EMLINK',
+  'ENOSYS',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'EXDEV',
+]);
+
+export interface FileContentOptions {
+  readonly clock: Pick<Clock, 'nowMicros'>;
+  readonly randomness: Randomness;
+}
+
+/** Content in files; see docs/internals/content-store.md. */
+export interface FileContent extends ContentStore {
+  /** Leaves the session as one that has died: for a process whose key space has failed. */
+  abandon(): Promise<void>;
+}
+
+/**
+ * Opens the content of a data directory, which is there, and begins a session. Takes as long
+ * whatever is stored. Throws `ContentPlaceError`, and what the system says when it cannot write
+ * there.
+ */
+export async function openFileContent(
+  options: FileContentOptions & { readonly directory: string },
+): Promise<FileContent> {
+  return openContentIn(await contentDirectory(options.directory), options);
+}
+
+/** The same in any place. */
+export async function openContentIn(
+  { files, liveness }: ContentPlace,
+  { clock, randomness }: FileContentOptions,
+): Promise<FileContent> {
+  await files.makeFolder(sessionsFolder);
+  await files.makeFolder(extentsFolder);
+  await files.syncFolder('');
+  const areAllSuspect = files.isThere(suspectAllFile);
+  const sessions = await Sessions.begin({ files, liveness, clock, randomness });
+  return new OpenFileContent({ files, sessions, randomness, areAllSuspect });
+}
+
+/**
+ * Verifies the content of a data directory that no process uses, without a session; see `scrub`.
+ * Changes nothing. A directory without content has no extents.
+ */
+export function scrubDirectory(directory: string): AsyncIterable<ScrubStep> {
+  const files = new DiskContentFiles(join(directory, contentFolder));
+  const fateOf = ({ session }: ExtentPlace): FateOfEndless =>
+    notedOf(files, session) === 'ended' ? 'truncated' : 'left';
+  return scrubExtents({ files, fateOf });
+}
+
+interface Parts {
+  readonly files: ContentFiles;
+  readonly sessions: Sessions;
+  readonly randomness: Randomness;
+  readonly areAllSuspect: boolean;
+}
+
+class OpenFileContent implements FileContent {
+  readonly #files: ContentFiles;
+  readonly #sessions: Sessions;
+  readonly #randomness: Randomness;
+  readonly #calls = new CallsUnderWay();
+  readonly #retentions = new Retentions();
+  readonly #syncs: DiskSyncs;
+  readonly #leaves: LeafFolders;
+  readonly #removal: ExtentRemoval;
+  readonly #suspects: Suspects;
+  readonly #sweep: Sweep;
+  #lastNumber = 0;
+  /** Numbers of extents that are being written. */
+  readonly #unfinished = new Set<number>();
+  /** A file that should not be there could not be removed. */
+  #hasLeftovers = false;
+  #ended: Promise<void> | undefined;
+
+  constructor({ files, sessions, randomness, areAllSuspect }: Parts) {
+    const retentions = this.#retentions;
+    this.#files = files;
+    this.#sessions = sessions;
+    this.#randomness = randomness;
+    this.#syncs = new DiskSyncs(files);
+    this.#leaves = new LeafFolders(files, this.#syncs);
+    this.#removal = new ExtentRemoval(files, this.#syncs, (leaf) => leaf === this.#leaf);
+    this.#suspects = new Suspects({ files, sessions, retentions, areAllSuspect });
+    const suspects = this.#suspects;
+    this.#sweep = new Sweep({ files, suspects, retentions, removal: this.#removal });
+  }
+
+  put(source: AsyncIterable<Buffer>, owner: Bytes): Promise<Extent> {
+    return this.#calls.run(() => this.#put(source, owner));
+  }
+
+  read(id: ExtentId, start: number, end: number): Promise<ExtentReader> {
+    return this.#calls.run(() => this.#read(id, start, end));
+  }
+
+  free(ids: readonly ExtentId[]): Promise<void> {
+    return this.#calls.run(async () => {
+      const places = placesOf(ids);
+      if (!this.#retentions.isHeld) return writing(this.#removal.remove(places));
+      if (places.length === 0) return undefined;
+      return writing(this.#suspects.defer(places.map(idOf)));
+    });
+  }
+
+  link(id: ExtentId, owner: Bytes): Promise<Extent> {
+    return this.#calls.run(async () => {
+      assertOwner(owner);
+      const bytes = await this.#lengthOf(id);
+      const linked = bytes > copiedBytes ? await this.#link(id, owner) : undefined;
+      if (linked !== undefined) return { id: linked, bytes };
+      const reader = await this.#read(id, 0, bytes);
+      try {
+        return await this.#put(reader.pieces, owner);
+      } finally {
+        reader.close();
+      }
+    });
+  }
+
+  retain(): () => void {
+    return this.#retentions.retain();
+  }
+
+  suspectAll(): Promise<void> {
+    return this.#calls.run(() => writing(this.#suspects.suspectAll(this.#lastNumber + 1)));
+  }
+
+  sweepOrphans(options: SweepOptions): Promise<SweepStep> {
+    return this.#calls.run(() => this.#sweep.step(options));
+  }
+
+  async *scrub(): AsyncGenerator<ScrubStep, void, void> {
+    const fateOf = (place: ExtentPlace) => this.#fateOf(place);
+    const steps = scrubExtents({ files: this.#files, fateOf });
+    try {
+      for (;;) {
+        const { value, done } = await this.#calls.run(() => steps.next());
+        if (done === true) return;
+        yield value;
+      }
+    } finally {
+      await steps.return();
+    }
+  }
+
+  close(): Promise<void> {
+    return (this.#ended ??= this.#close());
+  }
+
+  abandon(): Promise<void> {
+    return (this.#ended ??= this.#calls.close().then(() => this.#sessions.abandon()));
+  }
+
+  /** The folder of the last extent, and probably of the next one. */
+  get #leaf(): string {
+    return leafFolder({ session: this.#sessions.own, number: this.#lastNumber, isLink: false });
+  }
+
+  async #put(source: AsyncIterable<Buffer>, owner: Bytes): Promise<Extent> {
+    assertOwner(owner);
+    return this.#storing(false, async (place) => {
+      const create = () => this.#files.create(fileOf(place));
+      const file = await writing(this.#leaves.within(place, create));
+      const salt = asBuffer(this.#randomness.bytes(saltBytes)).readUInt32LE();
+      const head = { session: place.session, number: place.number, salt, owner };
+      return { id: idOf(place), bytes: await this.#write(file, head, source) };
+    });
+  }
+
+  async #write(file: NewFile, head: ExtentHead, source: AsyncIterable<Buffer>): Promise<number> {
+    const writer = new ExtentWriter(file, head, () => this.#syncs.file(() => file.sync()));
+    try {
+      for await (const piece of source) await writing(writer.append(piece));
+      return await writing(writer.finish());
+    } finally {
+      await writer.settled();
+      await writing(file.close());
+    }
+  }
+
+  /** Undefined when the file system has no further name for the file. */
+  async #link(id: ExtentId, owner: Bytes): Promise<ExtentId | undefined> {
+    const from = existing(id);
+    try {
+      return await this.#storing(true, async (place) => {
+        const { session, number } = place;
+        const head = encodeHead({ session, number, salt: 0, owner });
+        const writeOwner = () => writeWholeFile(this.#files, ownerFileOf(place), head);
+        await this.#leaves.within(place, writeOwner);
+        // A link whose owner is not there is nobody's.
+        await this.#syncs.folder(leafFolder(place));
+        await this.#files.link(fileOf(from), fileOf(place));
+        return idOf(place);
+      });
+    } catch (error) {
+      // It was freed meanwhile.
+      if (!this.#files.isThere(fileOf(from))) throw new ExtentMissingError(id);
+      if (noLinks.has(codeOf(error))) return undefined;
+      return writing(Promise.reject(error));
+    }
+  }
+
+  /** Stores a new extent: its name is durable when this resolves, and gone when it rejects. */
+  async #storing<Result>(
+    isLink: boolean,
+    store: (place: ExtentPlace) => Promise<Result>,
+  ): Promise<Result> {
+    this.#lastNumber += 1;
+    const place = { session: this.#sessions.own, number: this.#lastNumber, isLink };
+    this.#unfinished.add(place.number);
+    try {
+      const stored = await store(place);
+      await writing(this.#syncs.folder(leafFolder(place)));
+      if (!this.#sessions.isInPlace()) throw takenForDead();
+      return stored;
+    } catch (error) {
+      await this.#removeFailed(place);
+      throw error;
+    } finally {
+      this.#unfinished.delete(place.number);
+    }
+  }
+
+  async #removeFailed(place: ExtentPlace): Promise<void> {
+    try {
+      await this.#removal.remove([place]);
+    } catch {
+      // Why it failed is thrown by the call. The session ends as one that died, for the sweep.
+      this.#hasLeftovers = true;
+    }
+  }
+
+  async #read(id: ExtentId, start: number, end: number): Promise<ExtentReader> {
+    const extent = await openExtent(this.#files, existing(id));
+    try {
+      assertRange(id, extent.bytes, start, end);
+      return new RangeReader(extent, start, end);
+    } catch (error) {
+      await extent.close();
+      throw error;
+    }
+  }
+
+  async #lengthOf(id: ExtentId): Promise<number> {
+    const extent = await openExtent(this.#files, existing(id));
+    await extent.close();
+    return extent.bytes;
+  }
+
+  #fateOf({ session, number }: ExtentPlace): FateOfEndless {
+    if (session === this.#sessions.own) {
+      return this.#unfinished.has(number) ? 'being-written' : 'truncated';
+    }
+    const noted = notedOf(this.#files, session);
+    switch (noted) {
+      case 'open':
+        return 'being-written';
+      case 'left':
+        return 'left';
+      case 'ended':
+        return 'truncated';
+      default:
+        return unreachable(noted);
+    }
+  }
+
+  async #close(): Promise<void> {
+    await this.#calls.close();
+    if (this.#hasLeftovers) return this.#sessions.abandon();
+    await this.#removal.removeFolders(this.#leaf, sessionFolder(this.#sessions.own));
+    return this.#sessions.end();
+  }
+}
+
+function existing(id: ExtentId): ExtentPlace {
+  const place = placeOf(id);
+  if (place === undefined) throw new ExtentMissingError(id);
+  return place;
+}
+
+function takenForDead(): ContentWriteError {
+  const message = 'Another process has taken this one for dead: it may delete what is stored.';
+  return new ContentWriteError(message, { isFull: false });
+}

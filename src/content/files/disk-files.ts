@@ -1,0 +1,165 @@
+import { fstatSync, statSync } from 'node:fs';
+import {
+  link,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rmdir,
+  unlink,
+  type FileHandle,
+} from 'node:fs/promises';
+import { join } from 'node:path';
+import { privateDirectoryMode, privateFileMode } from '../../base/private-files.js';
+import { syncDirectory } from '../../base/sync-directory.js';
+import { codeOf } from '../../base/thrown.js';
+import type { ContentFiles, NewFile, StoredFile } from './content-files.js';
+
+const absent = ['ENOENT', 'ENOTDIR'];
+
+/** The files of a content store in a folder of a disk. */
+export class DiskContentFiles implements ContentFiles {
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  async create(path: string): Promise<NewFile> {
+    return new NewDiskFile(await open(this.#at(path), 'wx', privateFileMode));
+  }
+
+  async open(path: string): Promise<StoredFile> {
+    const handle = await open(this.#at(path), 'r');
+    try {
+      // The system has it at hand once the file is open.
+      return new StoredDiskFile(handle, fstatSync(handle.fd).size);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  link(from: string, to: string): Promise<void> {
+    return link(this.#at(from), this.#at(to));
+  }
+
+  rename(from: string, to: string): Promise<void> {
+    return rename(this.#at(from), this.#at(to));
+  }
+
+  remove(path: string): Promise<boolean> {
+    return unless(absent, unlink(this.#at(path)));
+  }
+
+  makeFolder(path: string): Promise<boolean> {
+    return unless(['EEXIST'], mkdir(this.#at(path), { mode: privateDirectoryMode }));
+  }
+
+  removeFolder(path: string): Promise<boolean> {
+    return unless([...absent, 'ENOTEMPTY', 'EEXIST'], rmdir(this.#at(path)));
+  }
+
+  async list(path: string): Promise<readonly string[]> {
+    try {
+      return (await readdir(this.#at(path))).toSorted();
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return [];
+      throw error;
+    }
+  }
+
+  syncFolder(path: string): Promise<void> {
+    return syncDirectory(this.#at(path));
+  }
+
+  isThere(path: string): boolean {
+    return statSync(this.#at(path), { throwIfNoEntry: false }) !== undefined;
+  }
+
+  #at(path: string): string {
+    return join(this.#root, path);
+  }
+}
+
+/** True when the work succeeds, false when it fails for one of these reasons. */
+async function unless(codes: readonly string[], work: Promise<void>): Promise<boolean> {
+  try {
+    await work;
+    return true;
+  } catch (error) {
+    if (codes.includes(codeOf(error) ?? '')) return false;
+    throw error;
+  }
+}
+
+class NewDiskFile implements NewFile {
+  readonly #handle: FileHandle;
+  #bytes = 0;
+
+  constructor(handle: FileHandle) {
+    this.#handle = handle;
+  }
+
+  async append(parts: readonly Buffer[]): Promise<void> {
+    let left = parts.filter(({ length }) => length > 0);
+    while (left.length > 0) {
+      const written = await this.#write(left);
+      this.#bytes += written;
+      left = without(left, written);
+    }
+  }
+
+  /** Some of the parts; returns how many bytes. */
+  async #write(parts: readonly Buffer[]): Promise<number> {
+    const [first] = parts;
+    if (first !== undefined && parts.length === 1) {
+      return (await this.#handle.write(first, 0, first.length, this.#bytes)).bytesWritten;
+    }
+    return (await this.#handle.writev(parts, this.#bytes)).bytesWritten;
+  }
+
+  /** The times of the file are of no use. */
+  sync(): Promise<void> {
+    return this.#handle.datasync();
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+}
+
+/** What is left of the parts: the system may write less than it was given. */
+function without(parts: readonly Buffer[], bytes: number): Buffer[] {
+  let skipped = 0;
+  return parts.flatMap((part) => {
+    const start = Math.min(part.length, Math.max(0, bytes - skipped));
+    skipped += part.length;
+    return start === part.length ? [] : [part.subarray(start)];
+  });
+}
+
+class StoredDiskFile implements StoredFile {
+  readonly bytes: number;
+  readonly #handle: FileHandle;
+
+  constructor(handle: FileHandle, bytes: number) {
+    this.#handle = handle;
+    this.bytes = bytes;
+  }
+
+  async read(position: number, bytes: number): Promise<Buffer> {
+    const buffer = Buffer.allocUnsafe(bytes);
+    let done = 0;
+    while (done < bytes) {
+      const { bytesRead } = await this.#handle.read(buffer, done, bytes - done, position + done);
+      if (bytesRead === 0) break;
+      done += bytesRead;
+    }
+    return buffer.subarray(0, done);
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+}

@@ -1,0 +1,159 @@
+import { crc32 } from 'node:zlib';
+import { assertExtentBytes } from '../assert-call.js';
+import type { NewFile } from './content-files.js';
+import {
+  blockBytes,
+  blockSeed,
+  checksumBytes,
+  encodeFoot,
+  encodeHead,
+  type ExtentHead,
+} from './extent-format.js';
+
+/** Shorter pieces are gathered, so that writes are large. */
+const directBytes = 32 * 1024;
+const pageBytes = 4096;
+const gatheredBytesMax = 64 * 1024;
+/** After so many bytes the disk gets them while further ones come: the last sync is short. */
+const syncEveryBytes = 32 * 1024 * 1024;
+/** So many bytes may come while a sync goes on, which may have as many. */
+const unsyncedBytesMax = 128 * 1024 * 1024;
+
+/** Writes one extent from its beginning to its end. */
+export class ExtentWriter {
+  readonly #file: NewFile;
+  readonly #head: ExtentHead;
+  #headBytes: number;
+  /** Runs a sync of the file. */
+  readonly #sync: () => Promise<void>;
+  readonly #checksums = new Checksums();
+  #bytes = 0;
+  #blockSum: number;
+  /** What was not written yet, in a buffer of its own. */
+  #gathered: Buffer;
+  #gatheredBytes: number;
+  #unsyncedBytes = 0;
+  #earlySync: Promise<void> = Promise.resolve();
+  #isSyncing = false;
+
+  constructor(file: NewFile, head: ExtentHead, sync: () => Promise<void>) {
+    this.#file = file;
+    this.#head = head;
+    this.#sync = sync;
+    this.#gathered = encodeHead(head);
+    this.#headBytes = this.#gathered.length;
+    this.#gatheredBytes = this.#headBytes;
+    this.#blockSum = blockSeed(head.salt, 0);
+  }
+
+  /** When it settles, the piece is not used any more. */
+  async append(piece: Buffer): Promise<void> {
+    if (piece.length === 0) return;
+    assertExtentBytes(this.#bytes + piece.length);
+    if (piece.length < directBytes) {
+      this.#sum(piece);
+      await this.#gather(piece);
+      return;
+    }
+    if (this.#bytes === 0) this.#alignHead();
+    const writing = this.#file.append([this.#takeGathered(), piece]);
+    // While another thread writes.
+    this.#sum(piece);
+    await writing;
+    await this.#syncEarly(piece.length);
+  }
+
+  /** The bytes of the extent, which are durable in the file when this resolves. */
+  async finish(): Promise<number> {
+    const isBlockBegun = this.#bytes % blockBytes > 0;
+    if (isBlockBegun) this.#checksums.add(this.#blockSum);
+    const { session, number, salt } = this.#head;
+    const bytes = this.#bytes;
+    const foot = encodeFoot({ session, number, salt, bytes, headBytes: this.#headBytes });
+    await this.#file.append([this.#takeGathered(), this.#checksums.bytes, foot]);
+    await this.#earlySync;
+    await this.#sync();
+    return bytes;
+  }
+
+  /** Resolves when nothing uses the file any more. */
+  async settled(): Promise<void> {
+    await this.#earlySync.catch(() => undefined);
+  }
+
+  #sum(piece: Buffer): void {
+    for (let at = 0; at < piece.length;) {
+      const left = blockBytes - (this.#bytes % blockBytes);
+      const part = piece.subarray(at, at + left);
+      this.#blockSum = crc32(part, this.#blockSum);
+      this.#bytes += part.length;
+      at += part.length;
+      if (part.length < left) return;
+      this.#checksums.add(this.#blockSum);
+      this.#blockSum = blockSeed(this.#head.salt, this.#bytes / blockBytes);
+    }
+  }
+
+  /** A long extent begins at a page of the system, which takes less work for each write. */
+  #alignHead(): void {
+    this.#headBytes = Math.ceil(this.#headBytes / pageBytes) * pageBytes;
+    this.#gathered = Buffer.concat([this.#takeGathered()], this.#headBytes);
+    this.#gatheredBytes = this.#headBytes;
+  }
+
+  async #gather(piece: Buffer): Promise<void> {
+    if (this.#gatheredBytes + piece.length > gatheredBytesMax) {
+      const gathered = this.#takeGathered();
+      await this.#file.append([gathered]);
+      await this.#syncEarly(gathered.length);
+    }
+    const needed = this.#gatheredBytes + piece.length;
+    if (needed > this.#gathered.length) {
+      // Doubled, so that tiny pieces are not copied over and over.
+      const room = Math.min(gatheredBytesMax, Math.max(needed, 2 * this.#gathered.length));
+      const larger = Buffer.allocUnsafe(room);
+      this.#gathered.copy(larger, 0, 0, this.#gatheredBytes);
+      this.#gathered = larger;
+    }
+    piece.copy(this.#gathered, this.#gatheredBytes);
+    this.#gatheredBytes = needed;
+  }
+
+  /** What was gathered, which nothing else uses from now on. */
+  #takeGathered(): Buffer {
+    const gathered = this.#gathered.subarray(0, this.#gatheredBytes);
+    this.#gathered = Buffer.alloc(0);
+    this.#gatheredBytes = 0;
+    return gathered;
+  }
+
+  async #syncEarly(written: number): Promise<void> {
+    this.#unsyncedBytes += written;
+    if (this.#unsyncedBytes < syncEveryBytes) return;
+    if (this.#isSyncing && this.#unsyncedBytes < unsyncedBytesMax) return;
+    await this.#earlySync;
+    this.#unsyncedBytes = 0;
+    this.#isSyncing = true;
+    this.#earlySync = this.#sync().finally(() => (this.#isSyncing = false));
+    // It is awaited later; until then a rejection must not end the process.
+    this.#earlySync.catch(() => undefined);
+  }
+}
+
+/** A growing table of checksums. */
+class Checksums {
+  #table = Buffer.alloc(16 * checksumBytes);
+  #length = 0;
+
+  get bytes(): Buffer {
+    return this.#table.subarray(0, this.#length);
+  }
+
+  add(checksum: number): void {
+    if (this.#length === this.#table.length) {
+      this.#table = Buffer.concat([this.#table], 2 * this.#table.length);
+    }
+    this.#table.writeUInt32LE(checksum, this.#length);
+    this.#length += checksumBytes;
+  }
+}

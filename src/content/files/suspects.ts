@@ -1,0 +1,148 @@
+import { codeOf } from '../../base/thrown.js';
+import { sweepSliceExtents, type ExtentId } from '../content-store.js';
+import type { Retentions } from '../retentions.js';
+import type { ContentFiles } from './content-files.js';
+import { placesOf } from './extent-removal.js';
+import { extentsIn } from './leaf-extents.js';
+import { extentsFolder, isSession, sessionFolder, type ExtentPlace } from './extent-place.js';
+import type { Sessions } from './sessions.js';
+
+/** Its presence makes suspects of the extents of all sessions that were begun before. */
+export const suspectAllFile = 'suspect-all';
+
+export interface SuspectsOptions {
+  readonly files: ContentFiles;
+  readonly sessions: Sessions;
+  readonly retentions: Retentions;
+  /** Whether the file was there when this session began. */
+  readonly areAllSuspect: boolean;
+}
+
+/** A few suspects, all of one folder or all freed while something was retained. */
+export interface SuspectSlice {
+  readonly places: readonly ExtentPlace[];
+  /** To be called when those that nobody names are deleted, durably. */
+  readonly settle: () => void;
+}
+
+/** Which extents the key space may not name, found a few at a time. */
+export class Suspects {
+  readonly #files: ContentFiles;
+  readonly #sessions: Sessions;
+  readonly #retentions: Retentions;
+  /** A durable file says that there is more than dead sessions to look at. */
+  #isNoted: boolean;
+  /** All extents are to be looked at; of this session those below the number. */
+  #all: { readonly ownBelow: number } | undefined;
+  /** Not everything that is noted can be looked at in this session. */
+  #isLeftToLater = false;
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor({ files, sessions, retentions, areAllSuspect }: SuspectsOptions) {
+    this.#files = files;
+    this.#sessions = sessions;
+    this.#retentions = retentions;
+    this.#isNoted = areAllSuspect;
+    this.#all = areAllSuspect ? { ownBelow: 0 } : undefined;
+  }
+
+  /** These were freed, but are retained. */
+  async defer(ids: readonly ExtentId[]): Promise<void> {
+    // First, so that the note is not removed once it is there.
+    if (!this.#retentions.defer(ids)) this.#isLeftToLater = true;
+    await this.#note();
+  }
+
+  /** Everything is a suspect; of this session what has a smaller number. */
+  async suspectAll(ownBelow: number): Promise<void> {
+    this.#all = { ownBelow };
+    await this.#note();
+  }
+
+  /** A pass would find more than the extents of sessions that have died meanwhile. */
+  get areDue(): boolean {
+    return this.#all !== undefined || this.#retentions.released(1).length > 0;
+  }
+
+  /** One pass over what are suspects by now. */
+  async *pass(): AsyncGenerator<SuspectSlice, void, void> {
+    yield* this.#released();
+    const { left, live } = await this.#sessions.look();
+    for (const session of left) {
+      yield* this.#ofSession(session);
+      await this.#sessions.settle(session);
+    }
+    const all = this.#all;
+    if (all !== undefined) {
+      yield* this.#ofAll(all.ownBelow, live);
+      if (this.#all === all) this.#all = undefined;
+    }
+    await this.#endNote();
+  }
+
+  async *#released(): AsyncGenerator<SuspectSlice, void, void> {
+    for (;;) {
+      const ids = this.#retentions.released(sweepSliceExtents);
+      if (ids.length === 0) return;
+      yield { places: placesOf(ids), settle: () => this.#retentions.settle(ids) };
+    }
+  }
+
+  async *#ofAll(
+    ownBelow: number,
+    live: ReadonlySet<string>,
+  ): AsyncGenerator<SuspectSlice, void, void> {
+    const { own } = this.#sessions;
+    // A process that came after the look has extents that are none of these.
+    const before = await this.#files.list(extentsFolder);
+    const since = (await this.#sessions.look()).live;
+    for (const session of before.filter(isSession)) {
+      if (session === own) yield* this.#ofSession(own, ownBelow);
+      else if (live.has(session) || since.has(session)) this.#isLeftToLater = true;
+      else yield* this.#ofSession(session);
+    }
+  }
+
+  async *#ofSession(session: string, below = Infinity): AsyncGenerator<SuspectSlice, void, void> {
+    for (const leaf of await this.#files.list(sessionFolder(session))) {
+      const found = await extentsIn(this.#files, session, leaf);
+      const places = found.filter(({ number }) => number < below);
+      for (let at = 0; at < places.length; at += sweepSliceExtents) {
+        yield { places: places.slice(at, at + sweepSliceExtents), settle: () => undefined };
+      }
+      if (session !== this.#sessions.own && places.length === 0) {
+        await this.#files.removeFolder(`${sessionFolder(session)}/${leaf}`);
+      }
+    }
+    if (session !== this.#sessions.own) await this.#files.removeFolder(sessionFolder(session));
+  }
+
+  async #note(): Promise<void> {
+    await this.#inTurn(async () => {
+      if (this.#isNoted) return;
+      try {
+        await (await this.#files.create(suspectAllFile)).close();
+      } catch (error) {
+        if (codeOf(error) !== 'EEXIST') throw error;
+      }
+      await this.#files.syncFolder('');
+      this.#isNoted = true;
+    });
+  }
+
+  async #endNote(): Promise<void> {
+    await this.#inTurn(async () => {
+      if (!this.#isNoted || this.#isLeftToLater) return;
+      if (this.#all !== undefined || this.#retentions.isBusy) return;
+      this.#isNoted = false;
+      await this.#files.remove(suspectAllFile);
+    });
+  }
+
+  /** The note is made and removed by one at a time. */
+  async #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => undefined);
+    await done;
+  }
+}

@@ -1,0 +1,116 @@
+import { invariant } from '../../base/invariant.js';
+import {
+  sweepSliceExtents,
+  type IsReferenced,
+  type SweepOptions,
+  type SweepStep,
+} from '../content-store.js';
+import type { Retentions } from '../retentions.js';
+import { unreferenced, type Suspect } from '../unreferenced.js';
+import type { ContentFiles } from './content-files.js';
+import { ownerOf } from './extent-owner.js';
+import { idOf, type ExtentPlace } from './extent-place.js';
+import { placesOf, type ExtentRemoval } from './extent-removal.js';
+import type { SuspectSlice, Suspects } from './suspects.js';
+
+export interface SweepParts {
+  readonly files: ContentFiles;
+  readonly suspects: Suspects;
+  readonly retentions: Retentions;
+  readonly removal: ExtentRemoval;
+}
+
+interface OrphansOfSlice {
+  readonly orphans: readonly ExtentPlace[];
+  /** Perhaps removed by a step that failed before that was durable. */
+  readonly absent: readonly ExtentPlace[];
+}
+
+/** Deletes suspects that nobody names, step by step. */
+export class Sweep {
+  readonly #parts: SweepParts;
+  #pass: AsyncGenerator<SuspectSlice, void, void> | undefined;
+  /** What the pass has found and no step has settled. */
+  #slice: SuspectSlice | undefined;
+  #isRunning = false;
+
+  constructor(parts: SweepParts) {
+    this.#parts = parts;
+  }
+
+  async step({ isReferenced, extentsMax }: SweepOptions): Promise<SweepStep> {
+    invariant(!this.#isRunning, 'one step of a sweep at a time');
+    this.#isRunning = true;
+    try {
+      return await this.#run(isReferenced, extentsMax);
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  async #run(isReferenced: IsReferenced, extentsMax: number): Promise<SweepStep> {
+    const { retentions, suspects } = this.#parts;
+    let looked = 0;
+    let deleted = 0;
+    while (!retentions.isHeld) {
+      if (looked > 0 && looked + sweepSliceExtents > extentsMax) {
+        return { looked, deleted, more: true };
+      }
+      this.#slice ??= await this.#next();
+      const slice = this.#slice;
+      if (slice === undefined) return { looked, deleted, more: suspects.areDue };
+      const { orphans, absent } = await this.#orphansIn(slice.places, isReferenced);
+      if (retentions.isHeld) break;
+      await this.#parts.removal.remove([...orphans, ...absent]);
+      slice.settle();
+      this.#slice = undefined;
+      looked += slice.places.length;
+      deleted += orphans.length;
+    }
+    return { looked, deleted, more: false };
+  }
+
+  async #next(): Promise<SuspectSlice | undefined> {
+    this.#pass ??= this.#parts.suspects.pass();
+    try {
+      const { value, done } = await this.#pass.next();
+      if (done !== true) return value;
+      this.#pass = undefined;
+      return undefined;
+    } catch (error) {
+      // A generator that has thrown does not go on.
+      this.#pass = undefined;
+      throw error;
+    }
+  }
+
+  async #orphansIn(
+    places: readonly ExtentPlace[],
+    isReferenced: IsReferenced,
+  ): Promise<OrphansOfSlice> {
+    const orphans: ExtentPlace[] = [];
+    const absent: ExtentPlace[] = [];
+    const suspects: Suspect[] = [];
+    await Promise.all(
+      places.map(async (place) => {
+        const found = await ownerOf(this.#parts.files, place);
+        switch (found.kind) {
+          case 'known':
+            suspects.push({ id: idOf(place), owner: found.owner });
+            break;
+          case 'unwritten':
+            orphans.push(place);
+            break;
+          case 'absent':
+            absent.push(place);
+            break;
+          case 'damaged':
+            // Nobody can ask who names it; a scrub tells of it.
+            break;
+        }
+      }),
+    );
+    orphans.push(...placesOf(await unreferenced(suspects, isReferenced)));
+    return { orphans, absent };
+  }
+}

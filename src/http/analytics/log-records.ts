@@ -1,0 +1,143 @@
+import { analyticsName } from '../../model/analytics/operation-name.js';
+import {
+  callerPrefixes,
+  type CallerKind,
+  type RequestOutcome,
+} from '../../model/analytics/request-status.js';
+import { logDate, type LogRecord, type LogVersion } from '../../wire/analytics/log-line.js';
+import { parseHttpDate } from '../../wire/http/http-date.js';
+import type { RequestDetail, RequestRecord } from '../exchange/record.js';
+import { callerKindOf, outcomeOfRecord } from './request-outcome.js';
+
+/** From this version on, the log has the error code of a request (blob-service §21.5). */
+const errorCodesSince = '2017-04-17';
+
+/** A request of a known account, with the facts that a log needs. */
+export interface LoggedRequest {
+  readonly record: RequestRecord;
+  readonly account: string;
+  readonly detail: RequestDetail;
+}
+
+/**
+ * Whether requests like this one are logged: failed ones of nobody are not, except for failures of
+ * the server, and GET answered with 304 (blob-service §21.1).
+ */
+export function isLogged({ record, detail }: LoggedRequest): boolean {
+  if (callerKindOf(detail) !== 'anonymous') return true;
+  switch (outcomeOfRecord(record, detail)) {
+    case 'Success':
+    case 'ServerOtherError':
+    case 'ServerTimeoutError':
+    case 'ClientTimeoutError':
+      return true;
+    default:
+      return record.status === 304 && record.method === 'GET';
+  }
+}
+
+/** The records of a request, in order: one, but three of a copy (blob-service §21.6). */
+export function logRecordsOf(request: LoggedRequest, version: LogVersion): readonly LogRecord[] {
+  const first = logRecordOf(request, version);
+  if (first.operation !== 'CopyBlob') return [first];
+  const further = { ...first, etag: undefined, lastModifiedMicros: undefined };
+  const source = request.detail.requestHeader('x-ms-copy-source') ?? '';
+  return [
+    first,
+    {
+      ...further,
+      operation: 'CopyBlobSource',
+      objectKey: withoutQuery(source),
+      operationIndex: 1,
+    },
+    { ...further, operation: 'CopyBlobDestination', operationIndex: 2 },
+  ];
+}
+
+function logRecordOf(request: LoggedRequest, version: LogVersion): LogRecord {
+  const { record, account, detail } = request;
+  const outcome = outcomeOfRecord(record, detail);
+  const caller = callerKindOf(detail);
+  const isByToken = detail.credential === 'bearer';
+  const lastModified = parseHttpDate(detail.responseHeader('last-modified') ?? '');
+  return {
+    version,
+    startMicros: record.timeMicros,
+    operation: analyticsName(record.operation),
+    requestStatus: requestStatus(request, outcome, version),
+    httpStatus: outcome === 'NetworkError' ? undefined : record.status,
+    endToEndMs: Math.round(record.serverTimeMs),
+    serverMs: Math.round(detail.serverMs),
+    authentication: authenticationOf(caller, isByToken && version === '2.0'),
+    requesterAccount: caller === 'owner' ? account : undefined,
+    ownerAccount: account,
+    service: record.service,
+    url: detail.url,
+    objectKey: objectKeyOf(request),
+    requestId: record.requestId,
+    operationIndex: 0,
+    clientAddress: detail.clientAddress,
+    protocolVersion: detail.version,
+    requestHeadBytes: detail.requestHeadBytes,
+    requestBodyBytes: record.bytesReceived,
+    responseHeadBytes: detail.responseHeadBytes,
+    responseBodyBytes: record.bytesSent,
+    contentLength: contentLengthOf(detail),
+    requestMd5:
+      detail.requestHeader('content-md5') ?? detail.requestHeader('x-ms-blob-content-md5'),
+    serverMd5: detail.responseHeader('content-md5'),
+    etag: detail.responseHeader('etag'),
+    lastModifiedMicros: lastModified === undefined ? undefined : lastModified * 1000,
+    conditions: conditionsOf(detail),
+    userAgent: detail.requestHeader('user-agent'),
+    referrer: detail.requestHeader('referer'),
+    clientRequestId: record.clientRequestId,
+    bearer: detail.bearer,
+  };
+}
+
+/** The error code of what the client did wrong, or the outcome with the prefix of the caller. */
+function requestStatus(
+  { record, detail }: LoggedRequest,
+  outcome: RequestOutcome,
+  version: LogVersion,
+): string {
+  const hasCode = outcome === 'ClientOtherError' && detail.version >= errorCodesSince;
+  if (hasCode && record.errorCode !== undefined) return record.errorCode;
+  if (version === '2.0' && detail.credential === 'bearer') return `OAuth${outcome}`;
+  return `${callerPrefixes[callerKindOf(detail)]}${outcome}`;
+}
+
+function authenticationOf(caller: CallerKind, isBearer: boolean): LogRecord['authentication'] {
+  if (isBearer) return 'bearer';
+  if (caller === 'owner') return 'authenticated';
+  return caller;
+}
+
+/** `/account/container/blob`, or down to the queue or table (blob-service §21.3). */
+function objectKeyOf({ record, account }: LoggedRequest): string {
+  const { service, resource, partitionKey } = record;
+  const blob = service === 'blob' ? partitionKey : undefined;
+  return [account, resource, blob].map((name) => (name === undefined ? '' : `/${name}`)).join('');
+}
+
+function contentLengthOf(detail: RequestDetail): number | undefined {
+  const length = detail.requestHeader('content-length');
+  return length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined;
+}
+
+const conditionNames = ['If-Match', 'If-None-Match', 'If-Modified-Since', 'If-Unmodified-Since'];
+
+function conditionsOf(detail: RequestDetail): readonly string[] {
+  return conditionNames.flatMap((name) => {
+    const value = detail.requestHeader(name.toLowerCase());
+    if (value === undefined) return [];
+    const date = parseHttpDate(value);
+    return [`${name}=${date === undefined ? value : logDate(date * 1000)}`];
+  });
+}
+
+/** The query of a URL may have a signature. */
+function withoutQuery(url: string): string {
+  return url.replace(/\?.*$/s, '');
+}

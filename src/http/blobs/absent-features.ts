@@ -1,0 +1,27 @@
+import { StorageError } from '../../model/errors/storage-error.js';
+import { accountEncryptionScope } from './container.js';
+import type { BlobRequest } from './request.js';
+
+/**
+ * Headers of features that this server does not have, and what to do instead. To ignore one would
+ * store something else than the client means.
+ */
+const absentHeaders = {
+  'x-ms-encryption-key': 'There are no keys of clients: encrypt before you write.',
+  'x-ms-encryption-scope': 'There are no encryption scopes: leave the header out.',
+  'x-ms-immutability-policy-until-date': 'There are no immutability policies: leave it out.',
+  'x-ms-legal-hold': 'There are no legal holds: leave the header out.',
+  'x-ms-structured-body': 'Structured bodies are not read: send the bytes alone.',
+} as const;
+
+/** Values that mean what this server does anyway. */
+const asksForNothing: ReadonlySet<string> = new Set(['', 'false', accountEncryptionScope]);
+
+/** Refuses a request that asks for one of them. Throws `NotImplemented`. */
+export function refuseAbsentFeatures({ header }: Pick<BlobRequest, 'header'>): void {
+  for (const [name, instead] of Object.entries(absentHeaders)) {
+    const value = header(name);
+    if (value === undefined || asksForNothing.has(value)) continue;
+    throw new StorageError('NotImplemented', { message: `${name} is not supported. ${instead}` });
+  }
+}

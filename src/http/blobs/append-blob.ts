@@ -1,0 +1,133 @@
+import type { AppendConditions } from '../../model/blobs/conditions.js';
+import type { Appended } from '../../services/blobs/append-blobs.js';
+import type { Access, BlobAddress, NewProperties, Written } from '../../services/blobs/types.js';
+import { readAppendConditions } from '../../wire/blobs/conditions.js';
+import { contentHeadersOfBody } from '../../wire/blobs/content-headers.js';
+import { Crc64 } from '../../wire/checksum/crc64.js';
+import type { GrantedAccess } from '../exchange/access.js';
+import { objectAccess } from '../operations/access.js';
+import { metadataOf } from '../operations/metadata.js';
+import { blobAccessOf, blobOf } from './blob.js';
+import type { BlobOperation, BlobRequest } from './request.js';
+import { modifiedHeaders } from './state-headers.js';
+import {
+  checkNoBody,
+  checkSomeBody,
+  checksumHeaders,
+  summedBodyOf,
+  type BodyLimits,
+} from './streamed-body.js';
+import { createBlobAccess, encryptedHeaders, replacing, tagsOf } from './write-blob.js';
+
+interface Creation {
+  readonly address: BlobAddress;
+  readonly properties: NewProperties;
+  readonly access: Access;
+}
+
+/** `PUT /container/blob` with `x-ms-blob-type: AppendBlob` (blob-service §13). */
+export const createAppendBlob: BlobOperation<Creation, Written> = {
+  access: createBlobAccess,
+  bodyBytesMax: 0,
+
+  parse(request) {
+    checkNoBody(request);
+    const properties = {
+      headers: contentHeadersOfBody(request.header),
+      metadata: metadataOf(request.exchange),
+      tags: tagsOf(request),
+    };
+    return { address: blobOf(request), properties, access: blobAccessOf(request, 'write') };
+  },
+
+  run({ address, properties, access }, request) {
+    return replacing(request, access, (each) =>
+      request.backend.blobs.putAppendBlob(address, properties, each),
+    );
+  },
+
+  render({ modifiedMicros }) {
+    return { status: 201, headers: [...modifiedHeaders(modifiedMicros), ...encryptedHeaders] };
+  },
+};
+
+interface AppendInput {
+  readonly address: BlobAddress;
+  readonly access: Access & { readonly append: AppendConditions };
+}
+
+interface AppendOutput extends Appended {
+  readonly sum: Crc64;
+}
+
+/** The longest block, and that of former versions (blob-service §3.5). */
+const appendBlockBytesMax = 100 * 1024 * 1024;
+export const blockLimits: BodyLimits = [
+  { since: '2022-11-02', bytesMax: appendBlockBytesMax },
+  { since: '', bytesMax: 4 * 1024 * 1024 },
+];
+
+/** Who may add may not replace. */
+export const appendAccess: GrantedAccess = { ...objectAccess('add', 'write'), needs: 'any' };
+
+/** `PUT /container/blob?comp=appendblock` (blob-service §13). */
+export const appendBlock: BlobOperation<AppendInput, AppendOutput> = {
+  access: appendAccess,
+  bodyBytesMax: appendBlockBytesMax,
+  streamsBody: true,
+
+  parse(request) {
+    checkSomeBody(request, blockLimits);
+    const append = readAppendConditions(request.header);
+    return { address: blobOf(request), access: { ...blobAccessOf(request, 'write'), append } };
+  },
+
+  async run({ address, access }, request) {
+    const sum = new Crc64();
+    const body = summedBodyOf(request, sum);
+    const appended = await request.backend.blobs.appendBlock(address, { ...access, body });
+    return { ...appended, sum };
+  },
+
+  render({ sum, ...appended }, _input, request) {
+    return { status: 201, headers: appendedHeaders(appended, request, sum) };
+  },
+};
+
+export function appendedHeaders(
+  { modifiedMicros, offset, count }: Appended,
+  request: BlobRequest,
+  sum: Crc64,
+): string[] {
+  return [
+    ...modifiedHeaders(modifiedMicros),
+    'x-ms-blob-append-offset',
+    String(offset),
+    'x-ms-blob-committed-block-count',
+    String(count),
+    ...checksumHeaders(request, sum),
+    ...encryptedHeaders,
+  ];
+}
+
+/** `PUT /container/blob?comp=seal` (blob-service §13). */
+export const sealAppendBlob: BlobOperation<AppendInput, Written> = {
+  access: objectAccess('write'),
+  bodyBytesMax: 0,
+
+  parse(request) {
+    const append = readAppendConditions(request.header);
+    return { address: blobOf(request), access: { ...blobAccessOf(request, 'write'), append } };
+  },
+
+  run({ address, access }, { backend }) {
+    return backend.blobs.sealAppendBlob(address, access);
+  },
+
+  render({ modifiedMicros }) {
+    return {
+      status: 200,
+      headers: [...modifiedHeaders(modifiedMicros), 'x-ms-blob-sealed', 'true'],
+    };
+  },
+};

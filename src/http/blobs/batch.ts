@@ -1,0 +1,112 @@
+import { STATUS_CODES } from 'node:http';
+import { concurrentlyInOrder } from '../../base/async/concurrently.js';
+import { invariant } from '../../base/invariant.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import { parseBlobBatch, type BlobSubrequest } from '../../wire/batch/blob-batch.js';
+import { renderBlobBatch, type BlobBatchPart } from '../../wire/batch/blob-batch-response.js';
+import { authoriseExchange } from '../pipeline/authorise.js';
+import type { Exchange } from '../exchange/exchange.js';
+import { authenticatedPart } from '../exchange/part-exchange.js';
+import type { Reply } from '../exchange/service.js';
+import { storageErrorReply } from '../operations/replies.js';
+import { routeTo } from '../operations/route.js';
+import type { BlobRoute } from './blob-route.js';
+import { deleteBlob } from './delete-blob.js';
+import { BlobRequest, type BlobOperation } from './request.js';
+import { withoutServiceWrites } from './service-containers.js';
+import { setBlobTier } from './set-blob-tier.js';
+
+/** The longest body of a batch (blob-service §18). */
+const bodyBytesMax = 4 * 1024 * 1024;
+/** Requests of a batch that are at work at the same time. */
+const subrequestsAtOnceMax = 8;
+
+type Kind = BlobSubrequest['kind'];
+
+const routes: Readonly<Record<Kind, BlobRoute>> = {
+  'delete-blob': routeTo('DeleteBlob', { methods: ['DELETE'], resource: 'blob' }, deleteBlob),
+  'set-tier': routeTo('SetBlobTier', { methods: ['PUT'], resource: 'blob' }, setBlobTier),
+};
+
+/** What became of one request. */
+interface Outcome {
+  readonly contentId: string | undefined;
+  readonly reply: Reply;
+}
+
+/**
+ * `POST /?comp=batch`, or `POST /container?restype=container&comp=batch` for blobs of one container
+ * (blob-service §18). Each request has a credential of its own, and succeeds or fails by itself, in
+ * any order; the answers are in the order of the requests.
+ */
+export const blobBatch: BlobOperation<readonly BlobSubrequest[], readonly Outcome[]> = {
+  access: { kind: 'credential', byToken: true },
+  bodyBytesMax,
+
+  parse({ exchange, header }) {
+    return parseBlobBatch(exchange.body, header('content-type') ?? '');
+  },
+
+  isReadOnly: () => false,
+
+  describe(requests) {
+    return { operationCount: requests.length };
+  },
+
+  async run(requests, outer) {
+    const outcomes: Outcome[] = [];
+    const answered = concurrentlyInOrder(requests, subrequestsAtOnceMax, (request) =>
+      answer(request, outer),
+    );
+    for await (const outcome of answered) outcomes.push(outcome);
+    return outcomes;
+  },
+
+  render(outcomes, _requests, { exchange, backend }) {
+    const parts = outcomes.map((outcome) => partOf(outcome, exchange));
+    const { contentType, body } = renderBlobBatch(parts, backend.randomness);
+    return { status: 202, headers: ['Content-Type', contentType], body };
+  },
+};
+
+async function answer(request: BlobSubrequest, outer: BlobRequest): Promise<Outcome> {
+  const { contentId } = request;
+  try {
+    return { contentId, reply: await replyTo(request, outer) };
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    return { contentId, reply: storageErrorReply(error, outer.exchange) };
+  }
+}
+
+/** The same stages that a request by itself goes through. */
+async function replyTo(subrequest: BlobSubrequest, outer: BlobRequest): Promise<Reply> {
+  const exchange = await authenticatedPart(outer.exchange, subrequest);
+  const request = new BlobRequest(outer.backend, exchange);
+  const isInside = outer.container === undefined || outer.container === request.container;
+  if (request.resource.kind !== 'blob' || !isInside) {
+    throw new StorageError('InvalidInput', {
+      message: 'A request of a batch names a blob, in the container of the batch if it has one.',
+    });
+  }
+  const { name, operation } = withoutServiceWrites(routes[subrequest.kind], request);
+  authoriseExchange(exchange, { name, operation, request });
+  const input = operation.parse(request);
+  const reply = await operation.render(await operation.run(input, request), input, request);
+  invariant(reply.stream === undefined, 'requests of a batch have whole answers');
+  return reply;
+}
+
+function partOf({ contentId, reply }: Outcome, { requestId, version }: Exchange): BlobBatchPart {
+  const { status, reason = STATUS_CODES[status] ?? '', headers, body } = reply;
+  const fields: (readonly [string, string])[] = [
+    ['x-ms-request-id', requestId],
+    ['x-ms-version', version],
+  ];
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    fields.push([headers[at] ?? '', headers[at + 1] ?? '']);
+  }
+  if (body === undefined) return { contentId, status, reason, headers: fields };
+  fields.push(['Content-Length', String(body.length)]);
+  return { contentId, status, reason, headers: fields, body };
+}

@@ -1,0 +1,92 @@
+import type { BlobTier, CopyState } from '../../model/blobs/properties.js';
+import type { BlobProperties } from '../../services/blobs/types.js';
+import { answeredContentHeaders } from '../../wire/blobs/content-headers.js';
+import {
+  archiveStatusText,
+  blobTypeText,
+  copyProgressText,
+} from '../../wire/blobs/property-texts.js';
+import { formatSnapshotTime } from '../../wire/blobs/snapshot-time.js';
+import { httpDate } from '../../wire/http/http-date.js';
+import { metadataHeaders } from '../operations/metadata.js';
+import type { BlobRequest } from './request.js';
+import { leaseHeaders, modifiedHeaders } from './state-headers.js';
+
+/** The MD5 of a whole blob as a header; none when it has none. */
+export function md5Headers(name: string, { headers }: BlobProperties): string[] {
+  const { contentMd5: md5 } = headers;
+  return md5 === undefined ? [] : [name, Buffer.from(md5).toString('base64')];
+}
+
+/** The tier, which Get Blob Properties shows. Blobs of other kinds have none of the account. */
+export function tierHeaders({ kind, tier }: BlobProperties): string[] {
+  if (tier === undefined) {
+    return kind === 'block' ? ['x-ms-access-tier', 'Hot', 'x-ms-access-tier-inferred', 'true'] : [];
+  }
+  return ['x-ms-access-tier', tier.tier, ...changeHeaders(tier)];
+}
+
+function changeHeaders({ changedMicros, rehydratingTo, rehydratePriority }: BlobTier): string[] {
+  const headers: string[] = [];
+  if (changedMicros !== undefined) {
+    headers.push('x-ms-access-tier-change-time', httpDate(changedMicros));
+  }
+  if (rehydratingTo !== undefined) {
+    headers.push('x-ms-archive-status', archiveStatusText(rehydratingTo));
+  }
+  if (rehydratePriority !== undefined) headers.push('x-ms-rehydrate-priority', rehydratePriority);
+  return headers;
+}
+
+function copyHeaders(copy: CopyState): string[] {
+  const { id, status, source, completedMicros, description, incremental } = copy;
+  const headers = ['x-ms-copy-id', id, 'x-ms-copy-status', status, 'x-ms-copy-source', source];
+  headers.push('x-ms-copy-progress', copyProgressText(copy));
+  if (completedMicros !== undefined) {
+    headers.push('x-ms-copy-completion-time', httpDate(completedMicros));
+  }
+  if (description !== undefined) headers.push('x-ms-copy-status-description', description);
+  if (incremental !== undefined) {
+    headers.push('x-ms-incremental-copy', 'true');
+    const { snapshotMicros } = incremental;
+    if (snapshotMicros !== undefined) {
+      headers.push('x-ms-copy-destination-snapshot', formatSnapshotTime(snapshotMicros));
+    }
+  }
+  return headers;
+}
+
+function kindHeaders({ kind, sequenceNumber, append }: BlobProperties): string[] {
+  const headers = ['x-ms-blob-type', blobTypeText(kind)];
+  if (sequenceNumber !== undefined) {
+    headers.push('x-ms-blob-sequence-number', String(sequenceNumber));
+  }
+  if (append !== undefined) {
+    headers.push('x-ms-blob-committed-block-count', String(append.count));
+    if (append.isSealed) headers.push('x-ms-blob-sealed', 'true');
+  }
+  return headers;
+}
+
+/**
+ * The headers that Get Blob and Get Blob Properties have in common (blob-service §11.1). The
+ * checksum is not among them: which header has it depends on the request.
+ */
+export function blobHeaders(blob: BlobProperties, { responseHeaders }: BlobRequest): string[] {
+  const { headers, lease, copy, tags, metadata } = blob;
+  return [
+    ...modifiedHeaders(blob.modifiedMicros),
+    ...answeredContentHeaders(headers, responseHeaders).flat(),
+    ...metadataHeaders(metadata),
+    ...kindHeaders(blob),
+    ...(lease === undefined ? [] : leaseHeaders(lease)),
+    ...(copy === undefined ? [] : copyHeaders(copy)),
+    ...(tags.length === 0 ? [] : ['x-ms-tag-count', String(tags.length)]),
+    'x-ms-creation-time',
+    httpDate(blob.createdMicros),
+    'x-ms-server-encrypted',
+    'true',
+    'Accept-Ranges',
+    'bytes',
+  ];
+}

@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import {
+  cannotVerifyCopySource,
+  crc64Mismatch,
+  md5Mismatch,
+} from '../../model/errors/blob-errors.js';
+import { invalidHeader } from '../../model/errors/query-errors.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { BlobConditions } from '../../model/blobs/conditions.js';
+import type { BlobReading, Body, SnapshotAddress } from '../../services/blobs/types.js';
+import { sourceRange, type RequestedRange } from '../../wire/blobs/byte-ranges.js';
+import { readConditions } from '../../wire/blobs/conditions.js';
+import { readCopySource, type CopySource } from '../../wire/blobs/copy-source.js';
+import { parseBlobPath, type BlobResource } from '../../wire/blobs/resource-path.js';
+import { parseSnapshotTime } from '../../wire/blobs/snapshot-time.js';
+import { Crc64 } from '../../wire/checksum/crc64.js';
+import { claimedChecksum, type ClaimedChecksum } from '../../wire/checksum/checksum-headers.js';
+import type { RoutedBlobRequest } from './blob-route.js';
+import type { BlobRequest } from './request.js';
+
+/** The source of a copy: a blob or a snapshot of the addressed account. */
+export interface OwnSource {
+  readonly address: SnapshotAddress;
+  readonly conditions: BlobConditions;
+  /** The URL without a signature, as answers show it. */
+  readonly url: string;
+}
+
+/** Whether a request copies. */
+export function hasCopySource({ header }: RoutedBlobRequest): boolean {
+  return header('x-ms-copy-source') !== undefined;
+}
+
+/** A time that no snapshot has. */
+const never = -1;
+
+const tagOptionHeader = 'x-ms-copy-source-tag-option';
+
+/**
+ * The source that a request names. One that is elsewhere is `CannotVerifyCopySource` with 403: the
+ * server sends no requests for its clients. Tags of the source are not copied, and asking for them
+ * is `InvalidHeaderValue`. Throws as `readCopySource`.
+ */
+export function ownSourceOf(request: BlobRequest): OwnSource {
+  const { header, version, account } = request;
+  const source = readCopySource(header);
+  const option = header(tagOptionHeader);
+  if (option !== undefined && option.toLowerCase() !== 'replace') {
+    throw invalidHeader(tagOptionHeader, option);
+  }
+  const resource = resourceIn(source, request);
+  if (resource?.kind !== 'blob') throw invalidHeader('x-ms-copy-source', source.url);
+  const { container, blob } = resource;
+  const address = { account, container, blob };
+  return {
+    address: { ...address, ...snapshotIn(source) },
+    conditions: readConditions(header, 'source', version),
+    url: shownUrl(source),
+  };
+}
+
+function resourceIn(source: CopySource, { exchange }: BlobRequest): BlobResource {
+  const { host, pathname } = new URL(exchange.base);
+  const base = pathname === '/' ? '' : pathname;
+  const isOwn = source.host === host && `${source.rawPath}/`.startsWith(`${base}/`);
+  if (!isOwn) throw elsewhere();
+  return parseBlobPath(source.rawPath.slice(base.length), false);
+}
+
+function elsewhere(): StorageError {
+  const message = 'The server copies from blobs of the same account and endpoint alone.';
+  return cannotVerifyCopySource({ status: 403, message });
+}
+
+function snapshotIn({ snapshot, versionId }: CopySource): Pick<SnapshotAddress, 'snapshotMicros'> {
+  if (versionId !== undefined) return { snapshotMicros: never };
+  if (snapshot === undefined) return {};
+  return { snapshotMicros: parseSnapshotTime('snapshot', snapshot) ?? never };
+}
+
+function shownUrl({ url, rawQuery, snapshot }: CopySource): string {
+  const address = rawQuery === '' ? url : url.slice(0, url.length - rawQuery.length - 1);
+  return snapshot === undefined ? address : `${address}?snapshot=${encodeURIComponent(snapshot)}`;
+}
+
+/**
+ * Refuses a source that the caller may not read: `CannotVerifyCopySource` with 403. The credential
+ * of the request decides; a signature in the URL of the source is not looked at.
+ */
+export async function authoriseSource(
+  { exchange, backend, container }: BlobRequest,
+  { address }: OwnSource,
+): Promise<void> {
+  const { caller } = exchange;
+  if (caller.kind === 'owner') return;
+  if (caller.kind === 'bearer' && caller.permissions.object.has('read')) return;
+  if (caller.kind === 'account-sas') {
+    if (caller.permissions.has('read') && caller.resourceTypes.has('object')) return;
+  }
+  if (caller.kind === 'container-sas' && caller.isForObject === undefined) {
+    if (caller.permissions.has('read') && address.container === container) return;
+  }
+  if ((await backend.blobs.containers.publicAccess(address)) !== 'none') return;
+  throw cannotVerifyCopySource({ status: 403, code: 'AuthorizationPermissionMismatch' });
+}
+
+/** What a write from a URL takes of its source. */
+export interface SourceRead {
+  readonly source: OwnSource;
+  readonly range: RequestedRange | undefined;
+  readonly checksum: ClaimedChecksum | undefined;
+}
+
+/** Throws as `ownSourceOf`, `sourceRange` and `claimedChecksum`. */
+export function sourceReadOf(request: BlobRequest): SourceRead {
+  const { header } = request;
+  return {
+    source: ownSourceOf(request),
+    range: sourceRange(header),
+    checksum: claimedChecksum(
+      header('x-ms-source-content-md5'),
+      header('x-ms-source-content-crc64'),
+    ),
+  };
+}
+
+/** The bytes of the source as the body of a write. */
+export interface SourceBody {
+  readonly body: Body;
+  readonly bytes: number;
+  readonly reading: BlobReading;
+  /** Of all bytes; known when the body has ended. */
+  readonly sum: Crc64;
+}
+
+/** Reads the source, and hands it to `use`. Conditions that fail are `SourceConditionNotMet`. */
+export async function withSource<T>(
+  request: BlobRequest,
+  { source, range, checksum }: SourceRead,
+  use: (body: SourceBody) => Promise<T>,
+): Promise<T> {
+  await authoriseSource(request, source);
+  const reading = await readSource(request, source, range);
+  try {
+    const sum = new Crc64();
+    const bytes = reading.end - reading.start;
+    return await use({ body: checked(reading.body, checksum, sum), bytes, reading, sum });
+  } finally {
+    reading.close();
+  }
+}
+
+async function readSource(
+  { backend }: BlobRequest,
+  { address, conditions }: OwnSource,
+  range: RequestedRange | undefined,
+): Promise<BlobReading> {
+  try {
+    return await backend.blobs.getBlob(address, { conditions, range });
+  } catch (error) {
+    const isCondition = error instanceof StorageError && error.code === 'ConditionNotMet';
+    throw isCondition ? new StorageError('SourceConditionNotMet', { cause: error }) : error;
+  }
+}
+
+/** The same bytes. Throws `Md5Mismatch` or `Crc64Mismatch` at the end. */
+async function* checked(
+  body: Body,
+  claimed: ClaimedChecksum | undefined,
+  sum: Crc64,
+): AsyncGenerator<Buffer, void, void> {
+  const md5 = claimed?.kind === 'md5' ? createHash('md5') : undefined;
+  for await (const piece of body) {
+    sum.update(piece);
+    md5?.update(piece);
+    yield piece;
+  }
+  if (claimed === undefined) return;
+  const actual = md5 === undefined ? sum.digest() : md5.digest();
+  if (actual.equals(claimed.bytes)) return;
+  const mismatch = claimed.kind === 'md5' ? md5Mismatch : crc64Mismatch;
+  throw mismatch(claimed.bytes.toString('base64'), actual.toString('base64'));
+}

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { invalidHeader } from '../../model/errors/query-errors.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type {
+  Access,
+  BlobReading,
+  ReadRange,
+  SnapshotAddress,
+} from '../../services/blobs/types.js';
+import { contentRange, readRange } from '../../wire/blobs/byte-ranges.js';
+import { booleanHeader } from '../../wire/blobs/header-values.js';
+import { Crc64 } from '../../wire/checksum/crc64.js';
+import type { Reply, StreamedReply } from '../exchange/service.js';
+import { blobAccessOf, snapshotOf } from './blob.js';
+import { blobHeaders, md5Headers } from './blob-headers.js';
+import { readBlobAccess } from './get-blob-properties.js';
+import type { BlobOperation, BlobRequest } from './request.js';
+
+/** The checksum of the range that a request wants (blob-service §11.3). */
+type RangeChecksum = 'md5' | 'crc64';
+
+interface Input {
+  readonly address: SnapshotAddress;
+  readonly access: Access;
+  readonly range: ReadRange | undefined;
+  readonly checksum: RangeChecksum | undefined;
+}
+
+/** The longest range whose checksum is answered: it is read before the header is sent. */
+const summedRangeBytesMax = 4 * 1024 * 1024;
+
+const checksumHeaders = {
+  md5: 'x-ms-range-get-content-md5',
+  crc64: 'x-ms-range-get-content-crc64',
+} as const;
+
+/** The checksum that a request wants. Throws `InvalidHeaderValue` without a range, and for two. */
+function checksumOf({ header }: BlobRequest, range: ReadRange | undefined) {
+  const wantsMd5 = booleanHeader(header, checksumHeaders.md5) === true;
+  const wantsCrc64 = booleanHeader(header, checksumHeaders.crc64) === true;
+  if (!wantsMd5 && !wantsCrc64) return undefined;
+  const checksum: RangeChecksum = wantsMd5 ? 'md5' : 'crc64';
+  if (range === undefined || (wantsMd5 && wantsCrc64)) {
+    throw invalidHeader(checksumHeaders[checksum], 'true');
+  }
+  return checksum;
+}
+
+/** `GET /container/blob` (blob-service §11). */
+export const getBlob: BlobOperation<Input, BlobReading, Reply | StreamedReply> = {
+  access: readBlobAccess,
+  bodyBytesMax: 0,
+
+  parse(request) {
+    const range = readRange(request.header);
+    return {
+      address: snapshotOf(request),
+      access: blobAccessOf(request, 'read'),
+      range,
+      checksum: checksumOf(request, range),
+    };
+  },
+
+  run({ address, access, range }, { backend }) {
+    return backend.blobs.getBlob(address, { ...access, range });
+  },
+
+  async render(reading, { range, checksum }, request) {
+    const { properties, start, end, body } = reading;
+    const headers = blobHeaders(properties, request);
+    const stream = { bytes: end - start, pieces: body, close: () => reading.close() };
+    if (range === undefined) {
+      headers.push(...md5Headers('Content-MD5', properties));
+      return { status: 200, headers, stream };
+    }
+    const part = contentRange({ first: start, last: end - 1 }, properties.bytes);
+    headers.push('Content-Range', part, ...md5Headers('x-ms-blob-content-md5', properties));
+    if (checksum === undefined) return { status: 206, headers, stream };
+    const whole = await wholeOf(reading, request);
+    headers.push(...summed(checksum, whole));
+    return { status: 206, headers, body: whole };
+  },
+};
+
+/** Reads the range into memory. Throws `OutOfRangeInput` when it is too long. */
+async function wholeOf(reading: BlobReading, { exchange }: BlobRequest): Promise<Buffer> {
+  const { start, end, body } = reading;
+  try {
+    if (end - start > summedRangeBytesMax) throw new StorageError('OutOfRangeInput');
+    await exchange.memory.enter(end - start);
+    const whole = Buffer.allocUnsafe(end - start);
+    let at = 0;
+    for await (const piece of body) at += piece.copy(whole, at);
+    return whole;
+  } finally {
+    reading.close();
+  }
+}
+
+function summed(checksum: RangeChecksum, bytes: Buffer): string[] {
+  if (checksum === 'md5') {
+    return ['Content-MD5', createHash('md5').update(bytes).digest('base64')];
+  }
+  const sum = new Crc64();
+  sum.update(bytes);
+  return ['x-ms-content-crc64', sum.digest().toString('base64')];
+}

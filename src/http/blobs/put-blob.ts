@@ -1,0 +1,93 @@
+import { asBuffer } from '../../base/bytes.js';
+import { invalidHeader, missingHeader } from '../../model/errors/query-errors.js';
+import type {
+  Access,
+  BlobAddress,
+  NewBlockBlob,
+  PutBlobResult,
+} from '../../services/blobs/types.js';
+import { contentHeadersOfBody } from '../../wire/blobs/content-headers.js';
+import { accessTierHeader } from '../../wire/blobs/tier-headers.js';
+import { Crc64 } from '../../wire/checksum/crc64.js';
+import { metadataOf } from '../operations/metadata.js';
+import { blobAccessOf, blobOf } from './blob.js';
+import type { BlobOperation, BlobRequest } from './request.js';
+import { modifiedHeaders } from './state-headers.js';
+import { checkBodyLength, summedBodyOf } from './streamed-body.js';
+import { createBlobAccess, encryptedHeaders, replacing, tagsOf } from './write-blob.js';
+
+interface Input {
+  readonly address: BlobAddress;
+  readonly blob: NewBlockBlob;
+  readonly access: Access;
+}
+
+interface Output extends PutBlobResult {
+  readonly crc64: Buffer;
+}
+
+/** The longest body of Put Blob, and of former versions (blob-service §3.5). */
+const putBlobBytesMax = 5_000 * 1024 * 1024;
+const bodyLimits = [
+  { since: '2019-12-12', bytesMax: putBlobBytesMax },
+  { since: '2016-05-31', bytesMax: 256 * 1024 * 1024 },
+  { since: '', bytesMax: 64 * 1024 * 1024 },
+];
+
+/** Other types have operations of their own. */
+export function checkType({ header }: BlobRequest): void {
+  const type = header('x-ms-blob-type');
+  if (type === undefined || type === '') throw missingHeader('x-ms-blob-type');
+  if (type.toLowerCase() !== 'blockblob') throw invalidHeader('x-ms-blob-type', type);
+  const length = header('x-ms-blob-content-length');
+  if (length !== undefined) throw invalidHeader('x-ms-blob-content-length', length);
+}
+
+/** `PUT /container/blob` with a body (blob-service §12.1). */
+export const putBlob: BlobOperation<Input, Output> = {
+  access: createBlobAccess,
+  bodyBytesMax: putBlobBytesMax,
+  streamsBody: true,
+
+  parse(request) {
+    const { header, version, exchange } = request;
+    checkType(request);
+    checkBodyLength(request, bodyLimits);
+    const headers = contentHeadersOfBody(header);
+    const { contentMd5: md5 } = headers;
+    const tier = accessTierHeader(header, version);
+    const blob = {
+      headers,
+      metadata: metadataOf(exchange),
+      tags: tagsOf(request),
+      ...(tier === undefined ? {} : { tier: { tier } }),
+      ...(md5 === undefined ? {} : { md5 }),
+    };
+    return { address: blobOf(request), blob, access: blobAccessOf(request, 'write') };
+  },
+
+  async run({ address, blob, access }, request) {
+    const sum = new Crc64();
+    const body = summedBodyOf(request, sum);
+    const written = await replacing(request, access, (each) =>
+      request.backend.blobs.putBlockBlob(address, blob, { ...each, body }),
+    );
+    return { ...written, crc64: sum.digest() };
+  },
+
+  render({ crc64, ...written }) {
+    return { status: 201, headers: putBlobHeaders(written, crc64) };
+  },
+};
+
+/** The headers of the answer, with the checksums of the bytes. */
+export function putBlobHeaders({ modifiedMicros, md5 }: PutBlobResult, crc64: Buffer): string[] {
+  return [
+    ...modifiedHeaders(modifiedMicros),
+    'Content-MD5',
+    asBuffer(md5).toString('base64'),
+    'x-ms-content-crc64',
+    crc64.toString('base64'),
+    ...encryptedHeaders,
+  ];
+}

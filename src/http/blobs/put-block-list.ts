@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { inSlices } from '../../base/async/slice.js';
+import type { Access, BlobAddress, NewProperties, Written } from '../../services/blobs/types.js';
+import { contentHeadersOfBlob } from '../../wire/blobs/content-headers.js';
+import { accessTierHeader } from '../../wire/blobs/tier-headers.js';
+import { crc64 } from '../../wire/checksum/crc64.js';
+import { blockListFromPieces } from '../../wire/xml/blob-block-list.js';
+import { objectAccess } from '../operations/access.js';
+import { metadataOf } from '../operations/metadata.js';
+import { blobAccessOf, blobOf } from './blob.js';
+import type { BlobOperation } from './request.js';
+import { modifiedHeaders } from './state-headers.js';
+import { encryptedHeaders, tagsOf } from './write-blob.js';
+
+interface Input {
+  readonly address: BlobAddress;
+  readonly properties: NewProperties;
+  readonly access: Access;
+  readonly body: Buffer;
+}
+
+/** Takes 50,000 blocks with the longest ids. */
+const blockListBytesMax = 8 * 1024 * 1024;
+
+/** `PUT /container/blob?comp=blocklist` (blob-service §12.4). */
+export const putBlockList: BlobOperation<Input, Written> = {
+  access: objectAccess('write'),
+  bodyBytesMax: blockListBytesMax,
+
+  parse(request) {
+    const { header, version, exchange } = request;
+    const tier = accessTierHeader(header, version);
+    const properties = {
+      headers: contentHeadersOfBlob(header),
+      metadata: metadataOf(exchange),
+      tags: tagsOf(request),
+      ...(tier === undefined ? {} : { tier: { tier } }),
+    };
+    const access = blobAccessOf(request, 'write');
+    return { address: blobOf(request), properties, access, body: exchange.body };
+  },
+
+  async run({ address, properties, access, body }, { backend }) {
+    const blocks = await inSlices(blockListFromPieces(body), backend.clock);
+    return backend.blobs.putBlockList(address, { ...properties, blocks }, access);
+  },
+
+  render({ modifiedMicros }, { body }, { header }) {
+    // The checksum is that of the document, not of the blob.
+    const checksum =
+      header('content-md5') === undefined
+        ? ['x-ms-content-crc64', crc64(body).toString('base64')]
+        : ['Content-MD5', createHash('md5').update(body).digest('base64')];
+    return {
+      status: 201,
+      headers: [...modifiedHeaders(modifiedMicros), ...checksum, ...encryptedHeaders],
+    };
+  },
+};

@@ -1,0 +1,53 @@
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { BlobConditions } from '../../model/blobs/conditions.js';
+import type { Tags } from '../../model/blobs/tags.js';
+import type { Access } from '../../services/blobs/types.js';
+import { parseTagsHeader } from '../../wire/blobs/tags-header.js';
+import type { GrantedAccess } from '../exchange/access.js';
+import { objectAccess } from '../operations/access.js';
+import type { BlobRequest } from './request.js';
+
+// What operations have in common that write a whole blob (blob-service §12, §13, §14, §17).
+
+/** Writing may replace a blob; creating may not. */
+export const createBlobAccess: GrantedAccess = {
+  ...objectAccess('create', 'write'),
+  needs: 'any',
+};
+
+/** The tags that a request gives a blob. Throws as `parseTagsHeader`. */
+export function tagsOf({ header }: Pick<BlobRequest, 'header'>): Tags {
+  const text = header('x-ms-tags');
+  return text === undefined ? [] : parseTagsHeader(text);
+}
+
+/** Answers to writes say that what was written is encrypted (blob-service §3.2). */
+export const encryptedHeaders = ['x-ms-request-server-encrypted', 'true'] as const;
+
+/**
+ * Runs a write that replaces a blob. For a caller who may only create, an existing blob is refused
+ * with `AuthorizationPermissionMismatch` (blob-service §4.3).
+ */
+export async function replacing<Request extends Access, Outcome>(
+  { mayOverwrite }: Pick<BlobRequest, 'mayOverwrite'>,
+  access: Request,
+  write: (access: Request) => Promise<Outcome>,
+): Promise<Outcome> {
+  if (mayOverwrite) return write(access);
+  const conditions: BlobConditions = { ...access.conditions, ifNoneMatch: 'any' };
+  try {
+    return await write({ ...access, conditions });
+  } catch (error) {
+    const isThere = error instanceof StorageError && error.code === 'BlobAlreadyExists';
+    if (!isThere || access.conditions?.ifNoneMatch === 'any') throw error;
+    throw new StorageError('AuthorizationPermissionMismatch', {
+      details: [
+        [
+          'AuthenticationErrorDetail',
+          'The blob exists, and the signature may create blobs but not write them.',
+        ],
+      ],
+      cause: error,
+    });
+  }
+}

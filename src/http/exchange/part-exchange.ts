@@ -1,0 +1,69 @@
+import { invariant } from '../../base/invariant.js';
+import { authenticationFailed } from '../../model/errors/authentication-failed.js';
+import { Exchange } from './exchange.js';
+
+/** One request inside of the body of another. */
+export interface InnerRequest {
+  readonly method: string;
+  /** An absolute path and its query string, as sent. */
+  readonly target: { readonly path: string; readonly query: string };
+  readonly headers: Iterable<readonly [name: string, value: string]> & {
+    get(name: string): string | undefined;
+  };
+}
+
+const versionHeader = 'x-ms-version';
+
+/**
+ * A request inside of a batch, with a credential of its own, as the stages of the pipeline see it
+ * (blob-service §18). Its version, its id and its account are those of the batch.
+ */
+class PartExchange extends Exchange {
+  override readonly method: string;
+  readonly #headers: InnerRequest['headers'];
+
+  /** Throws `AuthenticationFailed` for a path of another account. */
+  constructor(outer: Exchange, { method, target, headers }: InnerRequest) {
+    const { service, requestId, timeMicros, startMs, protocol } = outer;
+    const start = { service, requestId, timeMicros, startMs, protocol, awaitsContinue: false };
+    super(outer.request, outer.response, start);
+    this.method = method;
+    this.#headers = headers;
+    this.path = target.path;
+    this.queryText = target.query;
+    this.host = outer.host;
+    this.version = outer.version;
+    this.isVersionChosen = outer.isVersionChosen;
+    this.account = outer.account;
+    this.secondary = outer.secondary;
+    this.base = outer.base;
+    this.resourcePath = resourcePathOf(outer, target.path);
+  }
+
+  override header(name: string): string | undefined {
+    return name === versionHeader ? this.version : this.#headers.get(name);
+  }
+
+  override get rawHeaders(): readonly string[] {
+    return [...this.#headers].flat();
+  }
+}
+
+/**
+ * The request with the caller that its own credential shows. Throws what a request by itself gets
+ * for its credential.
+ */
+export async function authenticatedPart(outer: Exchange, request: InnerRequest): Promise<Exchange> {
+  const { authenticatePart } = outer;
+  invariant(authenticatePart !== undefined, 'the pipeline authenticates parts');
+  const part = new PartExchange(outer, request);
+  part.caller = await authenticatePart(part);
+  return part;
+}
+
+/** The path behind the account, which stands in it exactly when it does in the outer request. */
+function resourcePathOf({ base, protocol, host }: Exchange, path: string): string {
+  const accountPath = base.slice(`${protocol}://${host}`.length);
+  if (path.startsWith(`${accountPath}/`)) return path.slice(accountPath.length);
+  throw authenticationFailed('The request inside of the batch is for another account.');
+}

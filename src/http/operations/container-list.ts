@@ -1,0 +1,58 @@
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { QueryOptions } from '../../wire/http/query-string.js';
+import type { EnumeratedPage } from '../../wire/xml/enumeration.js';
+import { enumeratedPage, listInputOf, pageSizeOf, type ListInput } from './list-page.js';
+
+/** What a request for a list of queues or containers asks for. */
+export interface ContainerListInput extends ListInput {
+  /** The name that the marker encodes. */
+  readonly from: string | undefined;
+}
+
+/** The parameters of a list (queue-service §6.1, blob-service §6.1). Throws `InvalidMarker`. */
+export function containerListOf(query: QueryOptions, account: string): ContainerListInput {
+  const input = listInputOf(query);
+  return { ...input, from: parseMarker(input.marker, account) };
+}
+
+/** The same as services take it. */
+export function pageQuery(input: ContainerListInput): {
+  readonly prefix?: string;
+  readonly from?: string;
+  readonly limit: number;
+} {
+  const { prefix, from } = input;
+  return {
+    ...(prefix === undefined ? {} : { prefix }),
+    ...(from === undefined ? {} : { from }),
+    limit: pageSizeOf(input),
+  };
+}
+
+/** The same as documents repeat it. `next`: the first name of the next page. */
+export function containerPage(
+  input: ContainerListInput,
+  account: string,
+  next: string | undefined,
+): EnumeratedPage {
+  return enumeratedPage(input, next === undefined ? undefined : markerOf(account, next));
+}
+
+/** The marker of a page in the format of the cloud: the position of the next name. */
+export function markerOf(account: string, name: string): string {
+  return `/${account}/${name}`;
+}
+
+const markedNameLengthMax = 63;
+/** The names of containers of blobs may begin with a dollar sign. */
+const markedName = /^\$?[a-z0-9-]+$/;
+
+/** The name in a marker. Throws `InvalidMarker` for anything that `markerOf` does not make. */
+export function parseMarker(marker: string | undefined, account: string): string | undefined {
+  if (marker === undefined || marker === '') return undefined;
+  const start = markerOf(account, '');
+  const name = marker.slice(start.length);
+  const isName = name.length <= markedNameLengthMax && markedName.test(name);
+  if (!marker.startsWith(start) || !isName) throw new StorageError('InvalidMarker');
+  return name;
+}

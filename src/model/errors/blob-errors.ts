@@ -1,0 +1,57 @@
+import type { ErrorCode } from './registry.js';
+import { StorageError, type ErrorDetail } from './storage-error.js';
+
+// Errors of blobs whose status or whose extra elements depend on the case (blob-service §3.4).
+
+/**
+ * A condition that does not hold: 412, and of a read that the client has the result of already
+ * (`unchanged`) 304 (blob-service §9.2).
+ */
+export function conditionNotMet(outcome: 'failed' | 'unchanged'): StorageError {
+  return new StorageError('ConditionNotMet', outcome === 'unchanged' ? { status: 304 } : {});
+}
+
+/** A range that begins behind the last of `lengthBytes` bytes (blob-service §11.2). */
+export function invalidRange(lengthBytes: number): StorageError {
+  return new StorageError('InvalidRange', { lengthBytes });
+}
+
+/** `claimed`: the text of the header; `actual`: the base64 form of what was received. */
+export function md5Mismatch(claimed: string, actual: string): StorageError {
+  return new StorageError('Md5Mismatch', {
+    details: [
+      ['UserSpecifiedMd5', claimed],
+      ['ServerCalculatedMd5', actual],
+    ],
+  });
+}
+
+/** `claimed`: the text of the header; `actual`: the base64 form of what was received. */
+export function crc64Mismatch(claimed: string, actual: string): StorageError {
+  return new StorageError('Crc64Mismatch', {
+    details: [
+      ['UserSpecifiedCrc', claimed],
+      ['ServerCalculatedCrc', actual],
+    ],
+  });
+}
+
+/** What the source of a copy answered instead of its content. */
+export interface CopySourceFailure {
+  readonly status: number;
+  readonly code?: ErrorCode | undefined;
+  readonly message?: string | undefined;
+}
+
+/**
+ * The source of a copy cannot be read. `failure`: what it answered, whose status the error has;
+ * undefined when there was no answer, which is 500 (blob-service §17.1, §20.1).
+ */
+export function cannotVerifyCopySource(failure?: CopySourceFailure): StorageError {
+  if (failure === undefined) return new StorageError('CannotVerifyCopySource');
+  const { status, code, message } = failure;
+  const details: ErrorDetail[] = [['CopySourceStatusCode', String(status)]];
+  if (code !== undefined) details.push(['CopySourceErrorCode', code]);
+  if (message !== undefined) details.push(['CopySourceErrorMessage', message]);
+  return new StorageError('CannotVerifyCopySource', { status, details });
+}

@@ -1,0 +1,46 @@
+import type { OperationClass } from '../../model/analytics/operation-name.js';
+import type { Reclaimed } from '../containers/sweep-cursor.js';
+
+/** What a log says of itself (blob-service §21.2). */
+export interface LogMetadata {
+  /** The classes of the operations in it, in the order read, write, delete. */
+  readonly types: readonly OperationClass[];
+  /** When the earliest and the latest of its requests began, in microseconds since 1970. */
+  readonly startMicros: number;
+  readonly endMicros: number;
+  readonly version: string;
+}
+
+/** Where logs are kept: the container `$logs` of an account. */
+export interface LogSink {
+  /** Makes the container of an account, if it is not there. */
+  open(account: string): Promise<void>;
+  /**
+   * Appends lines to a log of an account, which is made when it is not there. Atomic; several
+   * processes may append to the same log. What the log says of itself covers all of its lines
+   * afterwards. Returns its size.
+   */
+  append(
+    account: string,
+    name: string,
+    lines: readonly string[],
+    metadata: LogMetadata,
+  ): Promise<{ readonly bytes: number }>;
+  /** Deletes up to `entriesMax` of an account's logs whose names are from `start` to before `end`. */
+  deleteRange(
+    account: string,
+    names: { readonly start: string; readonly end: string },
+    entriesMax: number,
+  ): Promise<Reclaimed>;
+}
+
+/** The union of what two parts of a log say of themselves. */
+export function mergedMetadata(a: LogMetadata, b: LogMetadata): LogMetadata {
+  const types = new Set([...a.types, ...b.types]);
+  return {
+    types: (['read', 'write', 'delete'] as const).filter((type) => types.has(type)),
+    startMicros: Math.min(a.startMicros, b.startMicros),
+    endMicros: Math.max(a.endMicros, b.endMicros),
+    version: a.version < b.version ? b.version : a.version,
+  };
+}

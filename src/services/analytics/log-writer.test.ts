@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { memoryLogs } from '../../../test/support/memory-logs.js';
+import { logCharactersMax, LogWriter, type LogEntry } from './log-writer.js';
+
+const begun = Date.UTC(2011, 6, 31, 18, 59, 59) * 1000;
+
+function entry(line: string, more: Partial<LogEntry> = {}): LogEntry {
+  return {
+    account: 'acct',
+    service: 'table',
+    type: 'read',
+    startMicros: begun,
+    endMicros: begun,
+    version: '1.0',
+    line,
+    ...more,
+  };
+}
+
+describe('writing logs (blob-service §21.2)', () => {
+  it('puts lines into the log of the hour in which their request ended', async () => {
+    const sink = memoryLogs();
+    const writer = new LogWriter({ logs: sink });
+    writer.add(entry('a\n'));
+    writer.add(entry('b\n', { type: 'delete', startMicros: begun - 5 }));
+    writer.add(entry('c\n', { endMicros: begun + 1_000_000 }));
+    writer.add(entry('d\n', { service: 'queue' }));
+    writer.add(entry('e\n', { account: 'other' }));
+    await writer.write();
+    assert.deepEqual(
+      Array.from(sink.logs, ([name, { text }]) => [name, text]),
+      [
+        ['acct:table/2011/07/31/1800/000000.log', 'a\nb\n'],
+        ['acct:table/2011/07/31/1900/000000.log', 'c\n'],
+        ['acct:queue/2011/07/31/1800/000000.log', 'd\n'],
+        ['other:table/2011/07/31/1800/000000.log', 'e\n'],
+      ],
+    );
+    const log = sink.logs.get('acct:table/2011/07/31/1800/000000.log');
+    const metadata = {
+      types: ['read', 'delete'],
+      startMicros: begun - 5,
+      endMicros: begun,
+      version: '1.0',
+    };
+    assert.deepEqual(log?.metadata, metadata);
+    writer.add(entry('f\n', { type: 'write', version: '2.0' }));
+    await writer.write();
+    const grown = sink.logs.get('acct:table/2011/07/31/1800/000000.log');
+    assert.equal(grown?.text, 'a\nb\nf\n');
+    const types = ['read', 'write', 'delete'];
+    assert.deepEqual(grown.metadata, { ...metadata, types, version: '2.0' });
+  });
+
+  it('begins another log when one is large', async () => {
+    const sink = memoryLogs();
+    const writer = new LogWriter({ logs: sink });
+    const line = `${'x'.repeat(3 * 1024 * 1024)}\n`;
+    for (let time = 0; time < 4; time += 1) {
+      writer.add(entry(line));
+      await writer.write();
+    }
+    const numbers = [...sink.logs.keys()].map((name) => name.slice(-10));
+    assert.deepEqual(numbers, ['000000.log', '000001.log']);
+  });
+
+  it('appends later what a sink did not take', async () => {
+    const sink = memoryLogs();
+    const writer = new LogWriter({ logs: sink });
+    sink.failure = new Error('full');
+    writer.add(entry('a\n'));
+    await assert.rejects(writer.write(), sink.failure);
+    writer.add(entry('b\n'));
+    sink.failure = undefined;
+    await writer.write();
+    assert.deepEqual(
+      Array.from(sink.logs.values(), ({ text }) => text),
+      ['a\nb\n'],
+    );
+  });
+
+  it('holds a bounded number of characters, and counts the lines that it drops', async () => {
+    const sink = memoryLogs();
+    const writer = new LogWriter({ logs: sink });
+    sink.failure = new Error('full');
+    const line = `${'x'.repeat(1024 * 1024 - 1)}\n`;
+    for (let time = 0; time < 10; time += 1) writer.add(entry(line));
+    assert.equal(writer.characters, logCharactersMax);
+    assert.equal(writer.takeDropped(), 2);
+    const failed = writer.write();
+    writer.add(entry(line));
+    await assert.rejects(failed, sink.failure);
+    // What came meanwhile has the place of what was tried.
+    assert.ok(writer.characters <= logCharactersMax);
+    assert.equal(writer.takeDropped(), 8);
+    assert.equal(writer.takeDropped(), 0);
+  });
+});

@@ -1,0 +1,28 @@
+import type { ForwardClock } from '../../base/forward-clock.js';
+import type { Bytes } from '../../base/bytes.js';
+import type { Randomness } from '../../base/randomness.js';
+import type { ContentStore } from '../../content/content-store.js';
+import type { Store } from '../../kv/store.js';
+import type { Containers } from '../containers/containers.js';
+import type { ContainerDraft, ContainerRecord } from './container-record.js';
+import type { BlobReaders } from './blob-readers.js';
+
+/** What the operations of the blob service work with. */
+export interface BlobContext {
+  readonly store: Store;
+  readonly content: ContentStore;
+  /** Never steps back, so that leases do not last longer when the machine's clock is set back. */
+  readonly clock: ForwardClock;
+  readonly randomness: Randomness;
+  readonly containers: Containers<ContainerRecord, ContainerDraft>;
+  readonly readers: BlobReaders;
+  /** There is something to free. */
+  readonly onGarbage: () => void;
+}
+
+const idBytes = 12;
+
+/** An id of a content, a piece or a stage. Random, so it is never used again. */
+export function newId({ randomness }: Pick<BlobContext, 'randomness'>): Bytes {
+  return randomness.bytes(idBytes);
+}

@@ -1,0 +1,308 @@
+import type { MemoryBudget } from '../../base/async/memory-budget.js';
+import type { ForwardClock } from '../../base/forward-clock.js';
+import type { Timers } from '../../base/async/timers.js';
+import type { Randomness } from '../../base/randomness.js';
+import type { ContentStore } from '../../content/content-store.js';
+import type { Store } from '../../kv/store.js';
+import type { BlockReference } from '../../model/blobs/block-list.js';
+import type { BlobConditions } from '../../model/blobs/conditions.js';
+import type { LeaseAction } from '../../model/blobs/lease.js';
+import type { AccessTier, ContentHeaders } from '../../model/blobs/properties.js';
+import type { TagQuery } from '../../model/blobs/tag-expression.js';
+import type { Tags } from '../../model/blobs/tags.js';
+import type { Metadata } from '../../model/resources/metadata.js';
+import { Containers } from '../containers/containers.js';
+import { droppedContainersSweep } from '../containers/reclaim.js';
+import type { Reclaimed } from '../containers/sweep-cursor.js';
+import { SweepTurns } from '../containers/sweep-turns.js';
+import type { BlobContext } from './blob-context.js';
+import {
+  appendBlock,
+  putAppendBlob,
+  sealAppendBlob,
+  type AppendAccess,
+  type Appended,
+} from './append-blobs.js';
+import { BlobReaders } from './blob-readers.js';
+import { putBlock, putBlockBlob } from './block-blobs.js';
+import { getBlockList, putBlockList, type BlockListReading } from './block-lists.js';
+import { containerKind } from './container-record.js';
+import { BlobContainers } from './containers.js';
+import { abortCopy, copyBlob, type CopiedBlob, type CopyRequest } from './copies.js';
+import { deleteBlob } from './deletion.js';
+import { droppedBlobs } from './dropped-blobs.js';
+import { dueSweep } from './due-sweep.js';
+import { garbageSweep } from './garbage-sweep.js';
+import { findInAccount, findInContainer } from './find.js';
+import { listBlobs } from './listing.js';
+import { getTags, setTags } from './tags.js';
+import { setTier, type TierOutcome } from './tiers.js';
+import { leaseBlob, setHeaders, setMetadata } from './properties.js';
+import {
+  changePageBlob,
+  clearPages,
+  putPageBlob,
+  putPages,
+  type NewPageBlob,
+  type PageAccess,
+  type PageBlobChange,
+  type WrittenPages,
+} from './page-blobs.js';
+import { getPageRanges, type PageList, type PageListQuery } from './page-lists.js';
+import { getBlob, getProperties } from './reads.js';
+import type { Bounds } from './run.js';
+import { snapshotBlob, type TakenSnapshot } from './snapshots.js';
+import { namedExtents } from './named-extents.js';
+import type {
+  Access,
+  BlobAddress,
+  BlobList,
+  BlobProperties,
+  BlobQuery,
+  BlobReading,
+  BlockListKind,
+  Body,
+  ContainerAddress,
+  DeleteOptions,
+  FindOptions,
+  FoundBlobs,
+  LeaseOutcome,
+  NewBlock,
+  NewBlockBlob,
+  NewProperties,
+  PutBlobResult,
+  ReadRange,
+  SnapshotAddress,
+  Written,
+} from './types.js';
+
+/** Suspects of the content store that one step looks at, at most. */
+const suspectsPerStep = 64;
+
+export interface BlobServiceOptions {
+  readonly store: Store;
+  /** Where the bytes are; of this store alone. */
+  readonly content: ContentStore;
+  /** Never steps back, so that leases do not last longer when the machine's clock is set back. */
+  readonly clock: ForwardClock;
+  readonly randomness: Randomness;
+  readonly timers: Timers;
+  /** Called when `reclaim` may have something to free. */
+  readonly onGarbage?: () => void;
+}
+
+/**
+ * Azure Blob storage over any store and content store: no HTTP, no XML. Every method throws
+ * `StorageError` for a request that fails, which has changed nothing then. A change is durable when
+ * it resolves, and every read that begins afterwards sees it. Several processes may share one store
+ * and its content.
+ *
+ * Every change of a blob is one commit. It checks, in this order: that container and blob exist and
+ * are of the right kind, the lease, the conditions, then what the operation itself demands
+ * (blob-service §9.5).
+ */
+export class BlobService {
+  readonly containers: BlobContainers;
+  readonly #context: BlobContext;
+  readonly #sweeps: SweepTurns;
+
+  constructor(options: BlobServiceOptions) {
+    const { store, content, clock, randomness, timers, onGarbage = () => undefined } = options;
+    const containers = new Containers(store, containerKind);
+    const readers = new BlobReaders({ store, clock, timers });
+    this.containers = new BlobContainers({ containers, clock, randomness, onGarbage });
+    this.#context = { store, content, clock, randomness, containers, readers, onGarbage };
+    const { service } = containerKind;
+    this.#sweeps = new SweepTurns([
+      garbageSweep(this.#context),
+      droppedContainersSweep(store, clock, service, droppedBlobs(this.#context)),
+      dueSweep(this.#context),
+      { step: () => this.#sweepOrphans() },
+    ]);
+  }
+
+  /** `md5` of the result is that of the body. */
+  putBlockBlob(
+    address: BlobAddress,
+    blob: NewBlockBlob,
+    request: Access & { readonly body: Body },
+  ): Promise<PutBlobResult> {
+    return putBlockBlob(this.#context, address, blob, request);
+  }
+
+  putBlock(
+    address: BlobAddress,
+    block: NewBlock,
+    request: Pick<Access, 'leaseId'> & { readonly body: Body },
+  ): Promise<void> {
+    return putBlock(this.#context, address, block, request);
+  }
+
+  putBlockList(
+    address: BlobAddress,
+    list: NewProperties & { readonly blocks: readonly BlockReference[] },
+    access: Access = {},
+  ): Promise<Written> {
+    return putBlockList(this.#context, address, list, access);
+  }
+
+  getBlockList(
+    address: SnapshotAddress,
+    kind: BlockListKind,
+    access: Access = {},
+  ): Promise<BlockListReading> {
+    return getBlockList(this.#context, address, kind, access);
+  }
+
+  getBlob(
+    address: SnapshotAddress,
+    request: Access & { readonly range?: ReadRange | undefined } = {},
+  ): Promise<BlobReading> {
+    return getBlob(this.#context, address, request);
+  }
+
+  getProperties(address: SnapshotAddress, access: Access = {}): Promise<BlobProperties> {
+    return getProperties(this.#context, address, access);
+  }
+
+  setHeaders(address: BlobAddress, headers: ContentHeaders, access: Access = {}): Promise<Written> {
+    return setHeaders(this.#context, address, headers, access);
+  }
+
+  setMetadata(address: BlobAddress, metadata: Metadata, access: Access = {}): Promise<Written> {
+    return setMetadata(this.#context, address, metadata, access);
+  }
+
+  putAppendBlob(
+    address: BlobAddress,
+    properties: NewProperties,
+    access: Access = {},
+  ): Promise<Written> {
+    return putAppendBlob(this.#context, address, properties, access);
+  }
+
+  appendBlock(
+    address: BlobAddress,
+    request: AppendAccess & { readonly body: Body },
+  ): Promise<Appended> {
+    return appendBlock(this.#context, address, request);
+  }
+
+  sealAppendBlob(address: BlobAddress, access: AppendAccess = {}): Promise<Written> {
+    return sealAppendBlob(this.#context, address, access);
+  }
+
+  putPageBlob(address: BlobAddress, blob: NewPageBlob, access: Access = {}): Promise<WrittenPages> {
+    return putPageBlob(this.#context, address, blob, access);
+  }
+
+  putPages(
+    address: BlobAddress,
+    bounds: Bounds,
+    request: PageAccess & { readonly body: Body },
+  ): Promise<WrittenPages> {
+    return putPages(this.#context, address, bounds, request);
+  }
+
+  clearPages(address: BlobAddress, bounds: Bounds, access: PageAccess = {}): Promise<WrittenPages> {
+    return clearPages(this.#context, address, bounds, access);
+  }
+
+  changePageBlob(
+    address: BlobAddress,
+    change: PageBlobChange,
+    access: Access = {},
+  ): Promise<WrittenPages> {
+    return changePageBlob(this.#context, address, change, access);
+  }
+
+  getPageRanges(
+    address: SnapshotAddress,
+    query: PageListQuery = {},
+    access: Access = {},
+  ): Promise<PageList> {
+    return getPageRanges(this.#context, address, query, access);
+  }
+
+  snapshotBlob(
+    address: BlobAddress,
+    options: { readonly metadata?: Metadata | undefined } = {},
+    access: Access = {},
+  ): Promise<TakenSnapshot> {
+    return snapshotBlob(this.#context, address, options, access);
+  }
+
+  copyBlob(target: BlobAddress, request: CopyRequest, access: Access = {}): Promise<CopiedBlob> {
+    return copyBlob(this.#context, target, request, access);
+  }
+
+  /** Throws `NoPendingCopyOperation` at best. */
+  abortCopy(address: BlobAddress, access: Pick<Access, 'leaseId'> = {}): Promise<never> {
+    return abortCopy(this.#context, address, access);
+  }
+
+  deleteBlob(address: SnapshotAddress, options: DeleteOptions = {}): Promise<void> {
+    return deleteBlob(this.#context, address, options);
+  }
+
+  leaseBlob(
+    address: BlobAddress,
+    action: LeaseAction,
+    conditions: BlobConditions = {},
+  ): Promise<LeaseOutcome> {
+    return leaseBlob(this.#context, address, action, conditions);
+  }
+
+  listBlobs(address: ContainerAddress, query: BlobQuery, memory?: MemoryBudget): Promise<BlobList> {
+    return listBlobs(this.#context, address, query, memory);
+  }
+
+  getTags(address: SnapshotAddress, access: Access = {}): Promise<Tags> {
+    return getTags(this.#context, address, access);
+  }
+
+  setTags(address: BlobAddress, tags: Tags, access: Access = {}): Promise<void> {
+    return setTags(this.#context, address, tags, access);
+  }
+
+  findInContainer(
+    address: ContainerAddress,
+    query: TagQuery,
+    options: FindOptions,
+    memory?: MemoryBudget,
+  ): Promise<FoundBlobs> {
+    return findInContainer(this.#context, address, query, options, memory);
+  }
+
+  findInAccount(
+    account: string,
+    query: TagQuery,
+    options: FindOptions,
+    memory?: MemoryBudget,
+  ): Promise<FoundBlobs> {
+    return findInAccount(this.#context, account, query, options, memory);
+  }
+
+  setTier(address: SnapshotAddress, tier: AccessTier, access: Access = {}): Promise<TierOutcome> {
+    return setTier(this.#context, address, tier, access);
+  }
+
+  /**
+   * One bounded step of freeing space: what was overwritten or deleted, dropped containers,
+   * uncommitted blocks whose time is over, and what a process that died has left. Safe to stop or
+   * repeat anywhere, in several processes at once.
+   */
+  reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
+    return this.#sweeps.step(entriesMax);
+  }
+
+  async #sweepOrphans(): Promise<Reclaimed> {
+    const { store, content } = this.#context;
+    const isReferenced = namedExtents(store);
+    const { deleted, more } = await content.sweepOrphans({
+      isReferenced,
+      extentsMax: suspectsPerStep,
+    });
+    return { deleted, more };
+  }
+}

@@ -1,0 +1,57 @@
+import type { Bytes } from '../../base/bytes.js';
+import type { Add, Check, CommitBatch, Entry, Put } from '../../kv/store.js';
+import type { BlobContext } from './blob-context.js';
+import { attemptsMax } from './limits.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+
+/** What one commit is to check and to write. A key is written once. */
+export class Changes {
+  readonly #checks: Check[] = [];
+  readonly #puts: Put[] = [];
+  readonly #deletes: Bytes[] = [];
+  readonly #adds: Add[] = [];
+
+  /** The entry must be as it was read. */
+  checkRead(key: Bytes, entry: Entry | undefined): void {
+    this.#checks.push({ key, version: entry?.version ?? 'absent' });
+  }
+
+  put(key: Bytes, value: Bytes): void {
+    this.#puts.push({ key, value });
+  }
+
+  delete(key: Bytes): void {
+    this.#deletes.push(key);
+  }
+
+  add(key: Bytes, delta: number): void {
+    this.#adds.push({ key, delta });
+  }
+
+  batch(): CommitBatch {
+    return {
+      checks: this.#checks,
+      puts: this.#puts,
+      deletes: this.#deletes,
+      adds: this.#adds,
+    };
+  }
+}
+
+/**
+ * Plans a commit and makes it, again and again until nothing it has read has changed meanwhile.
+ * `plan` may throw, and returns what is made of the version of the commit. Throws `ServerBusy` when
+ * every attempt conflicts.
+ */
+export async function commitChanges<T>(
+  { store }: Pick<BlobContext, 'store'>,
+  plan: (changes: Changes) => Promise<(version: number) => T>,
+): Promise<T> {
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const changes = new Changes();
+    const result = await plan(changes);
+    const committed = await store.commit(changes.batch());
+    if (committed.ok) return result(committed.version);
+  }
+  throw new StorageError('ServerBusy');
+}

@@ -1,0 +1,230 @@
+import type { MemoryBudget } from '../../base/async/memory-budget.js';
+import type { Clock } from '../../base/clock.js';
+import { lazyList } from '../../base/lazy-list.js';
+import type { Randomness } from '../../base/randomness.js';
+import type { LeaseAction } from '../../model/blobs/lease.js';
+import type { PublicAccess } from '../../model/blobs/properties.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { Metadata } from '../../model/resources/metadata.js';
+import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
+import type { Containers } from '../containers/containers.js';
+import { checkMetadata } from '../containers/metadata.js';
+import { checkWriteConditions } from './conditions.js';
+import { checkContainerName, firstOfUsers, isOfService } from './container-name.js';
+import type { ContainerDraft, ContainerRecord } from './container-record.js';
+import {
+  changeLease,
+  checkLease,
+  leaseProperties,
+  type LeaseChange,
+  type LeaseUse,
+} from './lease.js';
+import type {
+  Access,
+  ContainerAcl,
+  ContainerAddress,
+  ContainerList,
+  ContainerProperties,
+  ContainerQuery,
+  LeaseOutcome,
+  NewContainer,
+  Written,
+} from './types.js';
+
+export interface BlobContainersOptions {
+  readonly containers: Containers<ContainerRecord, ContainerDraft>;
+  /** Never steps back, so that leases do not last longer when the machine's clock is set back. */
+  readonly clock: Pick<Clock, 'nowMicros'>;
+  readonly randomness: Pick<Randomness, 'uuid'>;
+  /** Called when a container was dropped. */
+  readonly onGarbage: () => void;
+}
+
+/**
+ * The containers of the blob service (blob-service §7). Every change is one commit. A request is
+ * checked in this order: the container exists, its lease, the conditions.
+ *
+ * Only deletion needs the id of a lease; every other request is refused when it brings a wrong one
+ * (blob-service §10.4).
+ */
+export class BlobContainers {
+  readonly #options: BlobContainersOptions;
+  readonly #containers: Containers<ContainerRecord, ContainerDraft>;
+
+  constructor(options: BlobContainersOptions) {
+    this.#options = options;
+    this.#containers = options.containers;
+  }
+
+  /** Throws `ContainerAlreadyExists`, whatever the metadata are. */
+  async create(
+    { account, container }: ContainerAddress,
+    { metadata, publicAccess }: NewContainer,
+  ): Promise<Written> {
+    checkContainerName(container);
+    refuseOfService(container);
+    checkMetadata(metadata);
+    const { created, record } = await this.#containers.create(account, container, (id) => ({
+      id,
+      name: container,
+      metadata,
+      publicAccess,
+      identifiers: [],
+      lease: undefined,
+      modifiedMicros: 'commit',
+    }));
+    if (!created) throw new StorageError('ContainerAlreadyExists');
+    return { modifiedMicros: record.modifiedMicros };
+  }
+
+  /** Atomic, whatever the container holds; its name can be reused at once. */
+  async delete({ account, container }: ContainerAddress, access: Access): Promise<void> {
+    refuseOfService(container);
+    const dropped = await this.#containers.drop(account, container, (record) =>
+      this.#check(record, access, 'write'),
+    );
+    if (!dropped) throw notFound(container);
+    this.#options.onGarbage();
+  }
+
+  /** One page of containers in order of their names. */
+  async list(
+    account: string,
+    { prefix, from = '', limit, includesSystem = false }: ContainerQuery,
+    memory?: MemoryBudget,
+  ): Promise<ContainerList> {
+    const nowMicros = this.#options.clock.nowMicros();
+    const { records, next } = await this.#containers.list(
+      account,
+      {
+        limit,
+        from: includesSystem || from > firstOfUsers ? from : firstOfUsers,
+        ...(prefix === undefined ? {} : { startsWith: prefix }),
+      },
+      memory,
+    );
+    const containers = lazyList(records, (record) => propertiesOf(record, nowMicros));
+    return next === undefined ? { containers } : { containers, next };
+  }
+
+  async get(address: ContainerAddress, access: Access): Promise<ContainerProperties> {
+    const record = await this.#allowed(address, access);
+    return propertiesOf(record, this.#options.clock.nowMicros());
+  }
+
+  /** Replaces all metadata. */
+  async setMetadata(
+    address: ContainerAddress,
+    metadata: Metadata,
+    access: Access,
+  ): Promise<Written> {
+    checkMetadata(metadata);
+    return this.#change(address, (record) => {
+      this.#check(record, access, 'read');
+      return { ...record, metadata, modifiedMicros: 'commit' };
+    });
+  }
+
+  async getAcl(address: ContainerAddress, access: Access): Promise<ContainerAcl & Written> {
+    const { publicAccess, identifiers, modifiedMicros } = await this.#allowed(address, access);
+    return { publicAccess, identifiers, modifiedMicros };
+  }
+
+  /** Replaces both the public access and all policies. */
+  async setAcl(
+    address: ContainerAddress,
+    { publicAccess, identifiers }: ContainerAcl,
+    access: Access,
+  ): Promise<Written> {
+    return this.#change(address, (record) => {
+      this.#check(record, access, 'read');
+      return { ...record, publicAccess, identifiers, modifiedMicros: 'commit' };
+    });
+  }
+
+  /** Changes the lease (blob-service §10.3). ETag and Last-Modified stay. */
+  async lease(
+    address: ContainerAddress,
+    action: LeaseAction,
+    { conditions = {} }: Pick<Access, 'conditions'>,
+  ): Promise<LeaseOutcome> {
+    const { clock, randomness } = this.#options;
+    const newId = () => randomness.uuid();
+    let change: LeaseChange | undefined;
+    const { modifiedMicros } = await this.#change(address, (record) => {
+      checkWriteConditions(conditions, record, 'change');
+      change = changeLease(record.lease, action, { nowMicros: clock.nowMicros(), newId });
+      return { ...record, lease: change.lease };
+    });
+    const { id, remainingSeconds } = change ?? {};
+    return {
+      modifiedMicros,
+      ...(id === undefined ? {} : { leaseId: id }),
+      ...(remainingSeconds === undefined ? {} : { remainingSeconds }),
+    };
+  }
+
+  /** What signatures and requests without credentials find; nothing when there is no container. */
+  async publicAccess({ account, container }: ContainerAddress): Promise<PublicAccess> {
+    return (await this.#containers.find(account, container))?.publicAccess ?? 'none';
+  }
+
+  /** The stored policies that signatures may use; none when there is no container. */
+  async storedPolicies({
+    account,
+    container,
+  }: ContainerAddress): Promise<readonly SignedIdentifier[]> {
+    return (await this.#containers.find(account, container))?.identifiers ?? [];
+  }
+
+  async #allowed(
+    { account, container }: ContainerAddress,
+    access: Access,
+  ): Promise<ContainerRecord> {
+    const record = await this.#containers.find(account, container);
+    if (record === undefined) throw notFound(container);
+    this.#check(record, access, 'read');
+    return record;
+  }
+
+  async #change(
+    { account, container }: ContainerAddress,
+    change: (record: ContainerRecord) => ContainerDraft,
+  ): Promise<Written> {
+    const changed = await this.#containers.update(account, container, change);
+    if (changed === undefined) throw notFound(container);
+    return { modifiedMicros: changed.modifiedMicros };
+  }
+
+  #check(record: ContainerRecord, { leaseId: id, conditions = {} }: Access, use: LeaseUse): void {
+    const nowMicros = this.#options.clock.nowMicros();
+    checkLease(record.lease, { id, use }, { holder: 'container', nowMicros });
+    checkWriteConditions(conditions, record, 'change');
+  }
+}
+
+function propertiesOf(
+  { name, metadata, publicAccess, modifiedMicros, lease }: ContainerRecord,
+  nowMicros: number,
+): ContainerProperties {
+  return {
+    name,
+    metadata,
+    publicAccess,
+    modifiedMicros,
+    lease: leaseProperties(lease, nowMicros),
+  };
+}
+
+/** The error for a missing container; for an illegal name, the error of the broken rule instead. */
+export function notFound(name: string): StorageError {
+  checkContainerName(name);
+  return new StorageError('ContainerNotFound');
+}
+
+function refuseOfService(name: string): void {
+  if (!isOfService(name)) return;
+  throw new StorageError('AuthorizationFailure', {
+    details: [['AuthenticationErrorDetail', `The service alone creates and deletes ${name}.`]],
+  });
+}

@@ -1,0 +1,212 @@
+import type { BlobConditions } from '../../model/blobs/conditions.js';
+import type { BlobTier, CopyState } from '../../model/blobs/properties.js';
+import type { Tags } from '../../model/blobs/tags.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { Metadata } from '../../model/resources/metadata.js';
+import { ExtentMissingError } from '../../content/errors.js';
+import { checkMetadata } from '../containers/metadata.js';
+import type { BlobContext } from './blob-context.js';
+import type { BlobDraft, BlobRecord } from './blob-record.js';
+import {
+  changeBlob,
+  checkWrite,
+  committedOf,
+  existing,
+  keysOf,
+  putRecord,
+  readState,
+  readVersion,
+  recordOf,
+  type BlobState,
+} from './blob-state.js';
+import { replacing } from './block-blobs.js';
+import { checkWriteConditions } from './conditions.js';
+import { ContentGoneError } from './contents.js';
+import { putCopied, withCopiedContent, type CopiedContent } from './copied-content.js';
+import type { BlobKeys } from './keys.js';
+import { leaseState } from './lease.js';
+import { attemptsMax } from './limits.js';
+import { putTagHints } from './tag-hints.js';
+import type { Access, BlobAddress, SnapshotAddress, Written } from './types.js';
+
+export interface CopyRequest {
+  readonly source: SnapshotAddress;
+  readonly sourceConditions?: BlobConditions;
+  /** As answers show it: without a signature. */
+  readonly sourceUrl: string;
+  /** Absent: that of the source. */
+  readonly metadata?: Metadata | undefined;
+  readonly tags: Tags;
+  /** Absent: as Put Blob has it. An archived source needs one. */
+  readonly tier?: BlobTier | undefined;
+  /** Whether an append blob is sealed. Absent: as the source is. */
+  readonly isSealed?: boolean | undefined;
+  /** The source must be a block blob of at most so many bytes. Absent: any blob. */
+  readonly blockBytesMax?: number | undefined;
+}
+
+export interface CopiedBlob extends Written {
+  /** A GUID. */
+  readonly copyId: string;
+  /** That of the source, as it is stored. */
+  readonly headers: BlobRecord['headers'];
+}
+
+/**
+ * Copy Blob and Copy Blob From URL inside of the server (blob-service §17): the target becomes what
+ * the source is at one moment, with its properties, blocks and pages. Done when it resolves. Bytes
+ * are linked instead of stored again where the content store can. A lease of the source does not
+ * matter; that of the target stays and must be infinite.
+ */
+export async function copyBlob(
+  context: BlobContext,
+  target: BlobAddress,
+  request: CopyRequest,
+  access: Access,
+): Promise<CopiedBlob> {
+  if (request.metadata !== undefined) checkMetadata(request.metadata);
+  const from = await keysOf(context, request.source);
+  const to = await keysOf(context, target);
+  const close = context.readers.begin(from);
+  try {
+    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+      const { record, version } = await readSource(context, from, request);
+      checkTarget(await readState(context, to), access, record);
+      const copied = await tryCopy(context, { from, to, record, version }, request, access);
+      if (copied !== undefined) return copied;
+    }
+    throw new StorageError('ServerBusy');
+  } finally {
+    close();
+  }
+}
+
+interface Copying {
+  readonly from: BlobKeys;
+  readonly to: BlobKeys;
+  readonly record: BlobRecord;
+  /** That of the source's entry. */
+  readonly version: number | undefined;
+}
+
+/** Undefined: the source has changed meanwhile. */
+async function tryCopy(
+  context: BlobContext,
+  { from, to, record, version }: Copying,
+  request: CopyRequest,
+  access: Access,
+): Promise<CopiedBlob | undefined> {
+  try {
+    return await withCopiedContent(context, { from, to, record }, async (content) => {
+      // The map of a page blob may change under its id.
+      if (version !== undefined && (await context.store.get(from.base))?.version !== version) {
+        throw new ContentGoneError();
+      }
+      await putTagHints(context, to, request.tags);
+      return putCopy(context, to, { record, content }, request, access);
+    });
+  } catch (error) {
+    if (error instanceof ContentGoneError || error instanceof ExtentMissingError) return undefined;
+    throw error;
+  }
+}
+
+function putCopy(
+  context: BlobContext,
+  keys: BlobKeys,
+  source: { readonly record: BlobRecord; readonly content: CopiedContent },
+  request: CopyRequest,
+  access: Access,
+): Promise<CopiedBlob> {
+  const { record, content } = source;
+  const { kind, headers } = record;
+  const copyId = context.randomness.uuid();
+  return changeBlob(context, keys, async (state, changes) => {
+    checkTarget(state, access, record);
+    const properties = {
+      headers,
+      metadata: request.metadata ?? record.metadata,
+      tags: request.tags,
+      ...(request.tier !== undefined && { tier: request.tier }),
+    };
+    const draft = await replacing(context, state, changes, { kind, properties });
+    const written = putRecord(state, changes, {
+      ...draft,
+      ...kindOf(record, request),
+      headers,
+      bytes: content.bytes,
+      content: await putCopied(context, keys, changes, content),
+      copy: copyState(copyId, request, content.bytes, state.nowMicros),
+    });
+    return (version) => ({ ...written(version), copyId, headers });
+  });
+}
+
+/** What belongs to the type of the source. */
+function kindOf(
+  { blockIdBytes, append, page }: BlobRecord,
+  { isSealed }: CopyRequest,
+): Pick<BlobDraft, 'blockIdBytes' | 'append' | 'page'> {
+  return {
+    blockIdBytes,
+    append: append && { ...append, isSealed: isSealed ?? append.isSealed },
+    page: page && { ...page, generation: 1, sharedGeneration: 0 },
+  };
+}
+
+function copyState(
+  id: string,
+  { sourceUrl: source }: CopyRequest,
+  bytes: number,
+  nowMicros: number,
+): CopyState {
+  const progress = { bytesDone: bytes, bytesTotal: bytes };
+  return { id, status: 'success', source, ...progress, completedMicros: nowMicros };
+}
+
+async function readSource(
+  { store }: BlobContext,
+  keys: BlobKeys,
+  { source, sourceConditions = {}, tier, blockBytesMax }: CopyRequest,
+): Promise<{ readonly record: BlobRecord; readonly version: number | undefined }> {
+  const { snapshotMicros } = source;
+  const entry = snapshotMicros === undefined ? await store.get(keys.base) : undefined;
+  const record =
+    snapshotMicros === undefined
+      ? existing(recordOf(entry))
+      : await readVersion({ store }, keys, snapshotMicros);
+  checkWriteConditions(sourceConditions, record, 'source');
+  if (record.tier?.tier === 'Archive' && tier === undefined) throw new StorageError('BlobArchived');
+  if (blockBytesMax !== undefined) {
+    if (record.kind !== 'block') throw new StorageError('InvalidSourceBlobType');
+    if (record.bytes > blockBytesMax)
+      throw new StorageError('CannotVerifyCopySource', { status: 409 });
+  }
+  const version = record.kind === 'page' ? entry?.version : undefined;
+  return { record, version };
+}
+
+/** Refuses a copy that the target does not allow (blob-service §10.4, §17.1). */
+function checkTarget(state: BlobState, access: Access, source: BlobRecord): void {
+  checkWrite(state, access, 'create');
+  const { record, nowMicros } = state;
+  if (record?.lease?.kind === 'fixed' && leaseState(record.lease, nowMicros) === 'leased') {
+    throw new StorageError('InfiniteLeaseDurationRequired');
+  }
+  const target = committedOf(record);
+  if (target === undefined) return;
+  if (target.kind !== source.kind) throw new StorageError('InvalidBlobType');
+  if (target.tier?.tier === 'Archive') throw new StorageError('BlobArchived');
+}
+
+/** Abort Copy Blob (blob-service §17.2): every copy is done when it is answered. */
+export async function abortCopy(
+  context: BlobContext,
+  address: BlobAddress,
+  { leaseId }: Pick<Access, 'leaseId'>,
+): Promise<never> {
+  const state = await readState(context, await keysOf(context, address));
+  existing(state.record);
+  checkWrite(state, leaseId === undefined ? {} : { leaseId }, 'change');
+  throw new StorageError('NoPendingCopyOperation');
+}

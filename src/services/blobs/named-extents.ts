@@ -1,0 +1,84 @@
+import { unreachable } from '../../base/invariant.js';
+import type { IsReferenced } from '../../content/content-store.js';
+import type { Entry, Store } from '../../kv/store.js';
+import { entriesOf } from '../containers/walk.js';
+import { decodeBlobRecord } from './blob-record.js';
+import { decodePieceGarbage } from './garbage.js';
+import { blobKind, kindOfKey, keysOfPartition, readGarbageKey, type BlobKeys } from './keys.js';
+import type { Piece } from './pieces.js';
+import { decodeBlock, decodeSegments } from './segments.js';
+
+/** How often the entries of a blob that keeps changing are walked. */
+const walksMax = 5;
+
+/** The pieces that an entry of a blob names, each as often as it is named. */
+export function piecesOf({ key, value, version }: Entry): readonly Piece[] {
+  const kind = kindOfKey(key);
+  switch (kind) {
+    case blobKind.base:
+    case blobKind.version: {
+      const { content } = decodeBlobRecord(value, version);
+      return content === undefined ? [] : content.tail.map(({ piece }) => piece);
+    }
+    case blobKind.block:
+    case blobKind.page:
+      return [decodeBlock(value).piece];
+    case blobKind.chunk:
+      return decodeSegments(value).map(({ piece }) => piece);
+    case blobKind.inlinePiece:
+    case blobKind.pieceNames:
+    case blobKind.contentNames:
+    case blobKind.blockCount:
+    case undefined:
+      return [];
+    default:
+      return unreachable(kind);
+  }
+}
+
+/** The extents that an entry of a blob, or of the garbage list, names. */
+export function extentsOf(entry: Entry): readonly string[] {
+  return extentIds(piecesOf(entry));
+}
+
+export function extentIds(pieces: readonly Piece[]): string[] {
+  return pieces.flatMap((piece) => (piece.kind === 'extent' ? [piece.id] : []));
+}
+
+/**
+ * Tells the content store which extents a blob names. What has been given up and waits to be freed
+ * counts as named. The record of a blob changes whenever a name moves from one entry to another, so
+ * a walk during which it stays sees them all; of a blob that does not stand still, everything
+ * counts as named.
+ */
+export function namedExtents(store: Store): IsReferenced {
+  return async (owner, ids) => {
+    const keys = keysOfPartition(owner);
+    for (let walk = 0; walk < walksMax; walk += 1) {
+      const before = await store.get(keys.base);
+      const named = await walkBlob(store, keys, new Set(ids));
+      const after = await store.get(keys.base);
+      if (before?.version === after?.version) return named;
+    }
+    return new Set(ids);
+  };
+}
+
+async function walkBlob(
+  store: Store,
+  keys: BlobKeys,
+  wanted: ReadonlySet<string>,
+): Promise<Set<string>> {
+  const named = new Set<string>();
+  const note = (ids: readonly string[]): void => {
+    for (const id of ids) if (wanted.has(id)) named.add(id);
+  };
+  for await (const entry of entriesOf(store, keys.all())) note(extentsOf(entry));
+  for (const range of keys.garbage()) {
+    for await (const { key, value } of entriesOf(store, range)) {
+      if (readGarbageKey(key).kind !== 'pieces') continue;
+      note(extentIds(decodePieceGarbage(value).segments.map(({ piece }) => piece)));
+    }
+  }
+  return named;
+}

@@ -1,0 +1,179 @@
+import { nextTurn } from '../../base/async/turns.js';
+import type { Bytes } from '../../base/bytes.js';
+import { invariant } from '../../base/invariant.js';
+import type { Candidate, Decision, Store } from '../../kv/store.js';
+import { keyAfter } from '../../kv/tuple.js';
+import type { BlobContext } from './blob-context.js';
+import type { BlobRecord, PageState } from './blob-record.js';
+import type { Changes } from './changes.js';
+import type { BlobKeys } from './keys.js';
+import { pageRangeBytesMax } from './limits.js';
+import { NameBalance } from './name-balance.js';
+import {
+  decodePageRange,
+  encodePageRange,
+  endOf,
+  isSeen,
+  pageRangeInPlace,
+  pageRangeKey,
+  type PageRange,
+} from './page-range.js';
+import type { Piece } from './pieces.js';
+import type { Bounds, Run } from './run.js';
+
+const rangesPerRead = 1000;
+const rangesBytesPerRead = 1 << 20;
+
+/** The page map of a record: its content, and the generation that the record sees of it. */
+export interface PageView extends Pick<PageState, 'generation' | 'sharedGeneration'> {
+  readonly content: Bytes;
+}
+
+export function pageViewOf({ content, page }: Pick<BlobRecord, 'content' | 'page'>): PageView {
+  invariant(content !== undefined && page !== undefined, 'a page blob has a page map');
+  const { generation, sharedGeneration } = page;
+  return { content: content.id, generation, sharedGeneration };
+}
+
+/**
+ * What a generation sees of a page map within bounds, in order of the offsets. An entry may begin
+ * before the bounds, and end behind them. Not of one moment: of a blob that is written meanwhile
+ * entries may overlap those before them.
+ */
+export async function* rangesSeen(
+  store: Store,
+  keys: BlobKeys,
+  { content, generation }: Pick<PageView, 'content' | 'generation'>,
+  { start, end }: Bounds,
+): AsyncGenerator<PageRange, void, void> {
+  const filter = (candidate: Candidate): Decision =>
+    isSeen(pageRangeInPlace(keys, candidate), generation) ? 'take' : 'skip';
+  const first = keys.page(content, start, 0);
+  // What a generation sees does not overlap, so only the last entry before reaches into the bounds.
+  const before = {
+    start: keys.page(content, Math.max(0, start - pageRangeBytesMax), 0),
+    end: first,
+  };
+  const lastBefore = await store.range(before, { limit: 1, bytesMax: 0, reverse: true, filter });
+  for (const entry of lastBefore.entries) {
+    const range = decodePageRange(keys, entry);
+    if (endOf(range) > start) yield range;
+  }
+  const behind = keys.page(content, end, 0);
+  const options = { limit: rangesPerRead, bytesMax: rangesBytesPerRead, filter };
+  for (let next = first; ;) {
+    const page = await store.range({ start: next, end: behind }, options);
+    for (const entry of page.entries) yield decodePageRange(keys, entry);
+    const last = page.entries.at(-1);
+    if (!page.more || last === undefined) return;
+    next = keyAfter(last.key);
+    await nextTurn();
+  }
+}
+
+/** What a record of a page blob has within bounds, without gaps. */
+export async function* pageRuns(
+  store: Store,
+  keys: BlobKeys,
+  view: PageView,
+  { start, end }: Bounds,
+): AsyncGenerator<Run, void, void> {
+  let at = start;
+  for await (const range of rangesSeen(store, keys, view, { start, end })) {
+    const from = Math.max(at, range.offset);
+    const to = Math.min(end, endOf(range));
+    // A write between two reads of the map may have put in place what was passed already.
+    if (to <= from) continue;
+    if (from > at) yield zeros(from - at);
+    const pieceStart = range.pieceStart + (from - range.offset);
+    yield { bytes: to - from, piece: range.piece, start: pieceStart };
+    at = to;
+  }
+  if (at < end) yield zeros(end - at);
+}
+
+function zeros(bytes: number): Run {
+  return { bytes, piece: undefined, start: 0 };
+}
+
+/** A change of a page map: bytes of a new piece from its beginning, or zeros, take their place. */
+export interface PageWrite extends Bounds {
+  readonly piece: Piece | undefined;
+  /** All entries that the generation sees there. */
+  readonly overlapped: readonly PageRange[];
+}
+
+/**
+ * Lets a commit put a piece, or zeros, in the place of what a blob sees. What its snapshots see
+ * stays for them. The commit must check that the record of the blob is as it was read. Returns
+ * whether there is garbage.
+ */
+export async function planPageWrite(
+  context: Pick<BlobContext, 'randomness' | 'clock'>,
+  keys: BlobKeys,
+  changes: Changes,
+  { content, generation, sharedGeneration }: PageView,
+  { start, end, piece, overlapped }: PageWrite,
+): Promise<boolean> {
+  const names = new NameBalance();
+  const puts = new Map<string, PageRange>();
+  const deletes: PageRange[] = [];
+  const put = (range: PageRange): void => {
+    puts.set(nameOfRange(range), range);
+  };
+  for (const range of overlapped) {
+    const segment = { blockId: undefined, bytes: range.bytes, piece: range.piece };
+    if (range.from <= sharedGeneration) put({ ...range, until: generation });
+    else {
+      deletes.push(range);
+      names.add(segment, -1);
+    }
+    for (const rest of restsOf(range, { start, end }, generation)) {
+      put(rest);
+      names.add(segment, 1);
+    }
+  }
+  if (piece !== undefined) put(written({ start, end, piece }, generation));
+  for (const range of puts.values()) {
+    changes.put(pageRangeKey(keys, content, range), encodePageRange(range));
+  }
+  for (const range of deletes) {
+    if (!puts.has(nameOfRange(range))) changes.delete(pageRangeKey(keys, content, range));
+  }
+  return names.settle(context, keys, changes);
+}
+
+function nameOfRange({ offset, from }: PageRange): string {
+  return `${offset} ${from}`;
+}
+
+function written(
+  { start, end, piece }: Bounds & { readonly piece: Piece },
+  generation: number,
+): PageRange {
+  return {
+    offset: start,
+    bytes: end - start,
+    piece,
+    pieceStart: 0,
+    writtenIn: generation,
+    from: generation,
+    until: undefined,
+  };
+}
+
+/** What is left of an entry before and behind bounds that it overlaps. */
+function restsOf(range: PageRange, { start, end }: Bounds, generation: number): PageRange[] {
+  const rests: PageRange[] = [];
+  const rest = { ...range, from: generation, until: undefined };
+  if (range.offset < start) rests.push({ ...rest, bytes: start - range.offset });
+  if (endOf(range) > end) {
+    rests.push({
+      ...rest,
+      offset: end,
+      bytes: endOf(range) - end,
+      pieceStart: range.pieceStart + (end - range.offset),
+    });
+  }
+  return rests;
+}

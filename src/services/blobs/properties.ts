@@ -1,0 +1,76 @@
+import type { BlobConditions } from '../../model/blobs/conditions.js';
+import type { LeaseAction } from '../../model/blobs/lease.js';
+import type { ContentHeaders } from '../../model/blobs/properties.js';
+import type { Metadata } from '../../model/resources/metadata.js';
+import { checkMetadata } from '../containers/metadata.js';
+import type { BlobContext } from './blob-context.js';
+import type { BlobDraft, BlobRecord } from './blob-record.js';
+import { changeBlob, checkWrite, existing, keysOf, leaseKept, putRecord } from './blob-state.js';
+import { checkWriteConditions } from './conditions.js';
+import { changeLease } from './lease.js';
+import type { Access, BlobAddress, LeaseOutcome, Written } from './types.js';
+
+/**
+ * Changes the record of a blob that exists, and its ETag, as a write that needs its lease. `change`
+ * may throw, and may be called several times.
+ */
+export async function changeRecord(
+  context: BlobContext,
+  address: BlobAddress,
+  access: Access,
+  change: (record: BlobRecord) => BlobDraft,
+): Promise<Written> {
+  const keys = await keysOf(context, address);
+  return changeBlob(context, keys, async (state, changes) => {
+    const record = existing(state.record);
+    checkWrite(state, access, 'change');
+    // What a copy has told is over (blob-service §11.1).
+    const changed = change({ ...record, copy: undefined });
+    const lease = leaseKept(state);
+    return putRecord(state, changes, { ...changed, modifiedMicros: 'commit', lease });
+  });
+}
+
+/** Set Blob Properties (blob-service §15.1): replaces all of them; absent ones are cleared. */
+export function setHeaders(
+  context: BlobContext,
+  address: BlobAddress,
+  headers: ContentHeaders,
+  access: Access,
+): Promise<Written> {
+  return changeRecord(context, address, access, (record) => ({ ...record, headers }));
+}
+
+/** Set Blob Metadata (blob-service §15.2): replaces all of it. */
+export function setMetadata(
+  context: BlobContext,
+  address: BlobAddress,
+  metadata: Metadata,
+  access: Access,
+): Promise<Written> {
+  checkMetadata(metadata);
+  return changeRecord(context, address, access, (record) => ({ ...record, metadata }));
+}
+
+/** Lease Blob (blob-service §10). The ETag stays. */
+export async function leaseBlob(
+  context: BlobContext,
+  address: BlobAddress,
+  action: LeaseAction,
+  conditions: BlobConditions,
+): Promise<LeaseOutcome> {
+  const keys = await keysOf(context, address);
+  return changeBlob(context, keys, async (state, changes) => {
+    const record = existing(state.record);
+    checkWriteConditions(conditions, record, 'change');
+    const { nowMicros } = state;
+    const newId = () => context.randomness.uuid();
+    const { lease, id, remainingSeconds } = changeLease(record.lease, action, { nowMicros, newId });
+    const written = putRecord(state, changes, { ...record, lease });
+    return (version) => ({
+      ...written(version),
+      ...(id !== undefined && { leaseId: id }),
+      ...(remainingSeconds !== undefined && { remainingSeconds }),
+    });
+  });
+}

@@ -1,0 +1,194 @@
+import { Slice } from '../../base/async/slice.js';
+import { asBuffer } from '../../base/bytes.js';
+import { invalidRange } from '../../model/errors/blob-errors.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { BlobContext } from './blob-context.js';
+import type { BlobRecord } from './blob-record.js';
+import { keysOf, readRecord } from './blob-state.js';
+import { ContentGoneError, segmentsFrom } from './contents.js';
+import type { BlobKeys } from './keys.js';
+import { leaseProperties } from './lease.js';
+import { attemptsMax, readPieceBytesMax } from './limits.js';
+import { pageRuns, pageViewOf } from './page-map.js';
+import type { Bounds, Run } from './run.js';
+import { isInline } from './segments.js';
+import type {
+  Access,
+  BlobProperties,
+  BlobReading,
+  Body,
+  ReadRange,
+  SnapshotAddress,
+} from './types.js';
+
+/** Get Blob Properties and Get Blob Metadata (blob-service §11.1). */
+export async function getProperties(
+  context: BlobContext,
+  address: SnapshotAddress,
+  access: Access,
+): Promise<BlobProperties> {
+  const keys = await keysOf(context, address);
+  const record = await readRecord(context, keys, address, access);
+  return propertiesOf(record, address, context.clock.nowMicros());
+}
+
+/**
+ * Get Blob (blob-service §11). Without a range everything. Throws `InvalidRange` for one that
+ * begins behind the last byte.
+ */
+export async function getBlob(
+  context: BlobContext,
+  address: SnapshotAddress,
+  { range, ...access }: Access & { readonly range?: ReadRange | undefined },
+): Promise<BlobReading> {
+  const keys = await keysOf(context, address);
+  const close = context.readers.begin(keys);
+  try {
+    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+      const record = await readRecord(context, keys, address, access);
+      if (record.tier?.tier === 'Archive') throw archived(record);
+      const bounds = boundsOf(record, range);
+      const body = await bodyOf(context, keys, record, bounds);
+      if (body === undefined) continue;
+      const properties = propertiesOf(record, address, context.clock.nowMicros());
+      return { properties, ...bounds, body: until(body, close), close };
+    }
+    throw new StorageError('ServerBusy');
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** The body of a reading; undefined when the record was replaced since it was read. */
+async function bodyOf(
+  context: BlobContext,
+  keys: BlobKeys,
+  record: BlobRecord,
+  bounds: Bounds,
+): Promise<Body | undefined> {
+  const { content, kind } = record;
+  const isAtOnce = kind === 'block' && content !== undefined && isInline(content);
+  if (!isAtOnce) return bytesOf(context, keys, record, bounds);
+  // They are gone as soon as the record is replaced, so they are read at once.
+  const pieces: Buffer[] = [];
+  try {
+    for await (const piece of bytesOf(context, keys, record, bounds)) pieces.push(piece);
+  } catch (error) {
+    if (error instanceof ContentGoneError) return undefined;
+    throw error;
+  }
+  return inOrder(pieces);
+}
+
+async function* inOrder(pieces: readonly Buffer[]): AsyncGenerator<Buffer, void, void> {
+  yield* pieces;
+}
+
+function archived({ tier }: BlobRecord): StorageError {
+  const isOnTheWay = tier?.rehydratingTo !== undefined;
+  return new StorageError(isOnTheWay ? 'BlobBeingRehydrated' : 'BlobArchived');
+}
+
+function boundsOf({ bytes }: BlobRecord, range: ReadRange | undefined): Bounds {
+  if (range === undefined) return { start: 0, end: bytes };
+  if (range.first >= bytes) throw invalidRange(bytes);
+  const last = range.last ?? Infinity;
+  return { start: range.first, end: Math.min(last + 1, bytes) };
+}
+
+async function* until(body: Body, close: () => void): AsyncGenerator<Buffer, void, void> {
+  try {
+    yield* body;
+  } finally {
+    close();
+  }
+}
+
+/** The runs from `start` to before `end`, in order. */
+export async function* runsOf(
+  { store }: BlobContext,
+  keys: BlobKeys,
+  record: BlobRecord,
+  { start, end }: Bounds,
+): AsyncGenerator<Run, void, void> {
+  if (start >= end) return;
+  if (record.kind === 'page') {
+    yield* pageRuns(store, keys, pageViewOf(record), { start, end });
+    return;
+  }
+  for await (const { piece, bytes, offset } of segmentsFrom(store, keys, record, start)) {
+    if (offset >= end) return;
+    const first = Math.max(0, start - offset);
+    yield { piece, start: first, bytes: Math.min(bytes, end - offset) - first };
+  }
+}
+
+/** The bytes of a record's content. The caller keeps the content (`BlobReaders`). */
+export async function* bytesOf(
+  context: BlobContext,
+  keys: BlobKeys,
+  record: BlobRecord,
+  bounds: Bounds,
+): AsyncGenerator<Buffer, void, void> {
+  const slice = new Slice(context.clock);
+  let at = bounds.start;
+  for await (const run of runsOf(context, keys, record, bounds)) {
+    at += run.bytes;
+    yield* bytesOfRun(context, keys, run);
+    // Blocks may be as small as a byte.
+    if (slice.isOver) await slice.endOnTime();
+  }
+  if (at !== bounds.end) throw new ContentGoneError();
+}
+
+async function* bytesOfRun(
+  { store, content }: BlobContext,
+  keys: BlobKeys,
+  { piece, start, bytes }: Run,
+): AsyncGenerator<Buffer, void, void> {
+  if (piece === undefined) {
+    for (let left = bytes; left > 0; left -= zeros.length) yield zeros.subarray(0, left);
+    return;
+  }
+  if (piece.kind === 'inline') {
+    const entry = await store.get(keys.inlinePiece(piece.id));
+    if (entry === undefined) throw new ContentGoneError();
+    yield asBuffer(entry.value).subarray(start, start + bytes);
+    return;
+  }
+  const reader = await content.read(piece.id, start, start + bytes);
+  try {
+    yield* reader.pieces;
+  } finally {
+    reader.close();
+  }
+}
+
+/** Never written to: whoever gets a piece of it only reads. */
+const zeros = Buffer.alloc(readPieceBytesMax);
+
+/** What answers show of a record. Neither snapshots nor what was deleted have a lease. */
+export function propertiesOf(
+  record: BlobRecord,
+  { snapshotMicros }: Pick<SnapshotAddress, 'snapshotMicros'>,
+  nowMicros: number,
+): BlobProperties {
+  const { kind, bytes, createdMicros, modifiedMicros, headers, metadata, tags } = record;
+  const { tier, copy, page, append, lease, deleted } = record;
+  const isLeasable = snapshotMicros === undefined && deleted === undefined;
+  return {
+    kind,
+    bytes,
+    createdMicros,
+    modifiedMicros,
+    headers,
+    metadata,
+    tags,
+    ...(tier !== undefined && { tier }),
+    ...(isLeasable && { lease: leaseProperties(lease, nowMicros) }),
+    ...(copy !== undefined && { copy }),
+    ...(page !== undefined && { sequenceNumber: page.sequenceNumber }),
+    ...(append !== undefined && { append }),
+  };
+}

@@ -1,0 +1,109 @@
+import { unreachable } from '../../base/invariant.js';
+import type { AccessTier, BlobKind, PremiumTier } from '../../model/blobs/properties.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { BlobContext } from './blob-context.js';
+import { encodeBlobRecord, type BlobRecord } from './blob-record.js';
+import {
+  changeBlob,
+  checkWrite,
+  existing,
+  keysOf,
+  leaseKept,
+  putRecord,
+  readVersion,
+} from './blob-state.js';
+import { checkWriteConditions } from './conditions.js';
+import type { Access, SnapshotAddress } from './types.js';
+
+/** What became of a tier: `rehydrated` when the blob was in the archive and is not any more. */
+export type TierOutcome = 'set' | 'rehydrated';
+
+/**
+ * Set Blob Tier (blob-service §15.3), of a blob or a snapshot. The ETag stays. A blob comes back
+ * from the archive at once, whatever its priority. Throws `AccessTierNotSupportedForBlobType`,
+ * `CannotChangeToLowerTier`, `BlobTierInadequateForContentLength`.
+ */
+export async function setTier(
+  context: BlobContext,
+  address: SnapshotAddress,
+  tier: AccessTier,
+  access: Access,
+): Promise<TierOutcome> {
+  const keys = await keysOf(context, address);
+  const { snapshotMicros } = address;
+  return changeBlob(context, keys, async (state, changes) => {
+    const { nowMicros } = state;
+    if (snapshotMicros === undefined) {
+      const record = existing(state.record);
+      checkWrite(state, access, 'change');
+      const changed = withTier(record, tier, nowMicros);
+      putRecord(state, changes, { ...changed, lease: leaseKept(state) });
+      return () => outcomeOf(record, tier);
+    }
+    const record = await readVersion(context, keys, snapshotMicros, changes);
+    checkWriteConditions(access.conditions ?? {}, record, 'change');
+    changes.put(keys.version(snapshotMicros), encodeBlobRecord(withTier(record, tier, nowMicros)));
+    return () => outcomeOf(record, tier);
+  });
+}
+
+function outcomeOf({ tier: before }: BlobRecord, tier: AccessTier): TierOutcome {
+  return before?.tier === 'Archive' && tier !== 'Archive' ? 'rehydrated' : 'set';
+}
+
+function withTier(record: BlobRecord, tier: AccessTier, nowMicros: number): BlobRecord {
+  checkTierOfKind(record.kind, tier);
+  if (record.kind === 'page') checkPremium(record, tier);
+  return { ...record, tier: { tier, changedMicros: nowMicros } };
+}
+
+/**
+ * Refuses a tier that blobs of the kind cannot have: block blobs have the four that are cool or
+ * hot, page blobs those of premium accounts, append blobs none (blob-service §15.3).
+ */
+export function checkTierOfKind(kind: BlobKind, tier: AccessTier): void {
+  if (!isFor(kind, tier)) throw new StorageError('AccessTierNotSupportedForBlobType');
+}
+
+function isFor(kind: BlobKind, tier: AccessTier): boolean {
+  switch (kind) {
+    case 'block':
+      return premiumGibibytes(tier) === undefined;
+    case 'page':
+      return premiumGibibytes(tier) !== undefined;
+    case 'append':
+      return false;
+    default:
+      return unreachable(kind);
+  }
+}
+
+const gibibyte = 2 ** 30;
+
+/** What page blobs of a tier hold. */
+const capacities: Readonly<Record<PremiumTier, number>> = {
+  P4: 32,
+  P6: 64,
+  P10: 128,
+  P15: 256,
+  P20: 512,
+  P30: 1024,
+  P40: 2048,
+  P50: 4095,
+  P60: 8192,
+  P70: 16_384,
+  P80: 32_768,
+};
+
+function premiumGibibytes(tier: AccessTier): number | undefined {
+  return tier in capacities ? capacities[tier as PremiumTier] : undefined;
+}
+
+/** A page blob only goes up, and to a tier that holds it. */
+function checkPremium({ tier: before, bytes }: BlobRecord, tier: AccessTier): void {
+  const capacity = premiumGibibytes(tier) ?? 0;
+  if (before !== undefined && capacity < (premiumGibibytes(before.tier) ?? 0)) {
+    throw new StorageError('CannotChangeToLowerTier');
+  }
+  if (bytes > capacity * gibibyte) throw new StorageError('BlobTierInadequateForContentLength');
+}

@@ -1,0 +1,248 @@
+import type { Bytes } from '../../base/bytes.js';
+import type { List } from '../../base/lazy-list.js';
+import type { BlobConditions } from '../../model/blobs/conditions.js';
+import type { LeaseProperties } from '../../model/blobs/lease.js';
+import type {
+  BlobKind,
+  BlobTier,
+  ContentHeaders,
+  CopyState,
+  PublicAccess,
+} from '../../model/blobs/properties.js';
+import type { Tags } from '../../model/blobs/tags.js';
+import type { Metadata } from '../../model/resources/metadata.js';
+import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
+
+// All times are microseconds since 1970. `modifiedMicros` is what ETag and Last-Modified show.
+
+/** A body in pieces. It ends only when all of it has arrived and its checksums are right. */
+export type Body = AsyncIterable<Buffer>;
+
+export interface ContainerAddress {
+  readonly account: string;
+  readonly container: string;
+}
+
+export interface BlobAddress extends ContainerAddress {
+  readonly blob: string;
+}
+
+/** A blob, or one of its snapshots. */
+export interface SnapshotAddress extends BlobAddress {
+  /** Absent: the blob itself. A time that no snapshot can have: -1, which is never found. */
+  readonly snapshotMicros?: number;
+}
+
+/** What a request says of the state that it expects. */
+export interface Access {
+  /** A GUID in lower case with dashes. */
+  readonly leaseId?: string;
+  readonly conditions?: BlobConditions;
+}
+
+/** The outcome of a write: the ETag and Last-Modified of the blob or container. */
+export interface Written {
+  readonly modifiedMicros: number;
+}
+
+export interface NewContainer {
+  readonly metadata: Metadata;
+  readonly publicAccess: PublicAccess;
+}
+
+export interface ContainerAcl {
+  readonly publicAccess: PublicAccess;
+  readonly identifiers: readonly SignedIdentifier[];
+}
+
+export interface ContainerProperties extends NewContainer {
+  readonly name: string;
+  readonly modifiedMicros: number;
+  readonly lease: LeaseProperties;
+}
+
+export interface ContainerQuery {
+  /** Lists only names with this prefix. */
+  readonly prefix?: string;
+  /** The position to continue from: the first name to return. */
+  readonly from?: string;
+  readonly limit: number;
+  /** Lists the containers that the service keeps itself as well. Absent: false. */
+  readonly includesSystem?: boolean;
+}
+
+export interface ContainerList {
+  /** In order of their names. Decoded on access: metadata may be large. */
+  readonly containers: List<ContainerProperties>;
+  /** The first name of the next page. */
+  readonly next?: string;
+}
+
+/** What Get Blob Properties tells of a blob or a snapshot (blob-service §11.1). */
+export interface BlobProperties {
+  readonly kind: BlobKind;
+  readonly bytes: number;
+  readonly createdMicros: number;
+  readonly modifiedMicros: number;
+  readonly headers: ContentHeaders;
+  readonly metadata: Metadata;
+  readonly tags: Tags;
+  /** Absent: the default of the account, inferred. */
+  readonly tier?: BlobTier;
+  /** Absent for a snapshot. */
+  readonly lease?: LeaseProperties;
+  readonly copy?: CopyState;
+  /** Of a page blob. */
+  readonly sequenceNumber?: bigint;
+  /** Of an append blob. */
+  readonly append?: { readonly count: number; readonly isSealed: boolean };
+}
+
+/** What a list shows beside blobs that are there (blob-service §8). */
+export interface ListedStates {
+  readonly snapshots: boolean;
+  /** Blobs that have nothing but uncommitted blocks. */
+  readonly uncommitted: boolean;
+  /** What was deleted and is kept. */
+  readonly deleted: boolean;
+}
+
+/** The place of the first item of a page. */
+export interface ListPosition {
+  readonly name: string;
+  /** Of the blob of this name only the snapshots from this time on, and the blob itself. */
+  readonly fromMicros?: number;
+}
+
+/** Which items a list has. */
+export interface ListSelection extends ListedStates {
+  readonly prefix?: string;
+  /** Not empty. Names with it behind the prefix are listed as one item. */
+  readonly delimiter?: string;
+  readonly from?: ListPosition;
+}
+
+export interface BlobQuery extends ListSelection {
+  readonly limit: number;
+}
+
+/** All blobs of a list whose names begin alike, up to and with the delimiter. */
+export interface ListedPrefix {
+  readonly kind: 'prefix';
+  readonly name: string;
+}
+
+/** A blob or a snapshot in a list. */
+export interface ListedBlob {
+  readonly kind: 'blob';
+  readonly name: string;
+  /** Of a snapshot. */
+  readonly snapshotMicros?: number;
+  /** Of what was deleted and is kept. */
+  readonly deleted?: { readonly timeMicros: number; readonly remainingDays: number };
+  /** Absent: the blob has uncommitted blocks only. */
+  readonly properties?: BlobProperties;
+}
+
+export interface BlobList {
+  /**
+   * In the order of their names, the snapshots of a blob before it, oldest first. Decoded on
+   * access: a record may be large.
+   */
+  readonly items: List<ListedBlob | ListedPrefix>;
+  /** Absent on the last page. */
+  readonly next?: ListPosition;
+}
+
+/** The place of the first result of a page. */
+export interface FindPosition {
+  readonly container: string;
+  /** Of the tag whose hints the search reads. */
+  readonly value: string;
+  readonly name: string;
+}
+
+export interface FindOptions {
+  readonly limit: number;
+  readonly from?: FindPosition;
+}
+
+/** A blob that was found by its tags. */
+export interface FoundBlob {
+  readonly name: string;
+  readonly container: string;
+  /** Those that the query names. */
+  readonly tags: Tags;
+}
+
+export interface FoundBlobs {
+  readonly blobs: readonly FoundBlob[];
+  /** Absent on the last page. */
+  readonly next?: FindPosition;
+}
+
+/** Bytes of a blob, both ends included; no end means the last byte. */
+export interface ReadRange {
+  readonly first: number;
+  readonly last: number | undefined;
+}
+
+/** The answer to a read, from one moment of the blob. */
+export interface BlobReading {
+  readonly properties: BlobProperties;
+  /** The first byte that is read, and the one behind the last. */
+  readonly start: number;
+  readonly end: number;
+  /**
+   * The bytes, in pieces of at most `readPieceBytesMax`; iterated at most once. They stay those of
+   * that moment, whatever happens to the blob. Whoever does not iterate calls `close`.
+   */
+  readonly body: Body;
+  /** Lets go of the content. Idempotent; called by the end of the iteration as well. */
+  close(): void;
+}
+
+/** What Put Blob and Put Block List set beside the content; everything is replaced. */
+export interface NewProperties {
+  readonly headers: ContentHeaders;
+  readonly metadata: Metadata;
+  readonly tags: Tags;
+  /** Absent: a tier that was set stays (blob-service §12.1). */
+  readonly tier?: BlobTier;
+}
+
+export interface NewBlockBlob extends NewProperties {
+  /**
+   * What the body must have: 16 bytes. Absent: it is computed. It is stored as `contentMd5` in
+   * either case, unless the headers have one.
+   */
+  readonly md5?: Bytes;
+}
+
+export interface PutBlobResult extends Written {
+  /** Of the body. */
+  readonly md5: Bytes;
+}
+
+export interface NewBlock {
+  /** Decoded from base64: 1 to 64 bytes. */
+  readonly id: Bytes;
+}
+
+/** Which parts Get Block List returns. */
+export type BlockListKind = 'committed' | 'uncommitted' | 'all';
+
+/** Which snapshots Delete Blob takes along (blob-service §16.2). */
+export type DeleteSnapshots = 'include' | 'only';
+
+export interface DeleteOptions extends Access {
+  /** Absent: the blob must have no snapshots. */
+  readonly snapshots?: DeleteSnapshots;
+}
+
+export interface LeaseOutcome extends Written {
+  /** Of acquire, renew and change. */
+  readonly leaseId?: string;
+  /** Of break: the rest of the lease. */
+  readonly remainingSeconds?: number;
+}

@@ -1,0 +1,96 @@
+import { nextTurn } from '../../base/async/turns.js';
+import { equalBytes, type Bytes } from '../../base/bytes.js';
+import type { Candidate, Decision, Entry, Store } from '../../kv/store.js';
+import { keyAfter, prefixRange } from '../../kv/tuple.js';
+import { decodeBlobRecord } from './blob-record.js';
+import { blobKind, type BlobKeys } from './keys.js';
+import { isSeen, pageRangeInPlace, type PageRange } from './page-range.js';
+
+const entriesPerRead = 500;
+const bytesPerRead = 1 << 20;
+
+/** A page map some of whose records are gone, and how far it was looked through. */
+export interface UnseenQuery {
+  readonly content: Bytes;
+  /** Absent: from its beginning. */
+  readonly from: Bytes | undefined;
+  readonly limit: number;
+}
+
+export interface UnseenPages {
+  /** Up to `limit` entries of the page map that no record sees. */
+  readonly entries: readonly Entry[];
+  /** Where to go on; absent at the end. */
+  readonly next: Bytes | undefined;
+}
+
+/**
+ * Entries of a page map that no record sees. They stay unseen: a snapshot that is taken later sees
+ * what the blob sees, which is left out here.
+ */
+export async function unseenPages(
+  store: Store,
+  keys: BlobKeys,
+  { content, from, limit }: UnseenQuery,
+): Promise<UnseenPages> {
+  const viewers = await viewersOf(store, keys, content);
+  const filter = (candidate: Candidate): Decision =>
+    isNeeded(pageRangeInPlace(keys, candidate), viewers) ? 'skip' : 'take';
+  const { end, start } = prefixRange(keys.group(blobKind.page, content));
+  const range = { start: from ?? start, ...(end !== undefined && { end }) };
+  const { entries, more } = await store.range(range, { limit, bytesMax: bytesPerRead, filter });
+  const last = entries.at(-1);
+  return { entries, next: more && last !== undefined ? keyAfter(last.key) : undefined };
+}
+
+/** The generations that records see of a content. */
+interface Viewers {
+  /** That of the blob, unless it has another content by now, which it keeps then. */
+  readonly blob: number | undefined;
+  readonly snapshots: readonly number[];
+}
+
+/**
+ * Snapshots that are taken after the record of the blob was read see what it saw, or what was
+ * written later.
+ */
+function isNeeded(range: PageRange, { blob, snapshots }: Viewers): boolean {
+  const { until } = range;
+  if (blob !== undefined && (until === undefined || until > blob)) return true;
+  return snapshots.some((generation) => isSeen(range, generation));
+}
+
+async function viewersOf(store: Store, keys: BlobKeys, content: Bytes): Promise<Viewers> {
+  const base = await store.get(keys.base);
+  const blob = base === undefined ? undefined : generationIn(base, content);
+  return { blob, snapshots: await snapshotGenerations(store, keys, content) };
+}
+
+/** What the snapshots of a blob see of a page map, oldest first. */
+export async function snapshotGenerations(
+  store: Store,
+  keys: BlobKeys,
+  content: Bytes,
+): Promise<number[]> {
+  const generations: number[] = [];
+  const { end, start: first } = keys.versions();
+  for (let start = first; ;) {
+    const options = { limit: entriesPerRead, bytesMax: bytesPerRead };
+    const range = { start, ...(end !== undefined && { end }) };
+    const { entries, more } = await store.range(range, options);
+    for (const entry of entries) {
+      const generation = generationIn(entry, content);
+      if (generation !== undefined) generations.push(generation);
+    }
+    const last = entries.at(-1);
+    if (!more || last === undefined) return generations;
+    start = keyAfter(last.key);
+    await nextTurn();
+  }
+}
+
+/** What a record sees of a page map; undefined when it has another content. */
+function generationIn({ value, version }: Entry, content: Bytes): number | undefined {
+  const { content: own, page } = decodeBlobRecord(value, version);
+  return own !== undefined && equalBytes(own.id, content) ? page?.generation : undefined;
+}

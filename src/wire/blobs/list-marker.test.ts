@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import {
+  formatBlobMarker,
+  formatFindMarker,
+  parseBlobMarker,
+  parseFindMarker,
+} from './list-marker.js';
+
+const name = fc.array(fc.nat({ max: 0xffff }), { minLength: 1, maxLength: 20 });
+
+describe('the marker of a list of blobs', () => {
+  it('keeps every name and time, and only has characters that URLs carry', () => {
+    const time = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+    fc.assert(
+      fc.property(name, time, (units, micros) => {
+        const text = String.fromCharCode(...units);
+        const place = micros === 0 ? { name: text } : { name: text, fromMicros: micros };
+        const marker = formatBlobMarker(place);
+        assert.deepEqual(parseBlobMarker(marker), place);
+        assert.match(marker, /^[\w!-]+$/);
+      }),
+    );
+  });
+
+  it('is no place when it is empty or absent', () => {
+    assert.equal(parseBlobMarker(undefined), undefined);
+    assert.equal(parseBlobMarker(''), undefined);
+  });
+
+  it('is refused when nothing made it', () => {
+    const sound = formatBlobMarker({ name: 'ab', fromMicros: 5 });
+    const wrong = [
+      'x',
+      '1!!',
+      '1!0!',
+      '2!0!YQA',
+      `${sound}=`,
+      `${sound} `,
+      '1!05!YQBiAA',
+      '1!5!YQB',
+    ];
+    for (const marker of [...wrong, '1!9999999999999999!YQBiAA']) {
+      assert.throws(() => parseBlobMarker(marker), { code: 'InvalidMarker' }, marker);
+    }
+  });
+});
+
+describe('the marker of a search', () => {
+  it('keeps every place', () => {
+    fc.assert(
+      fc.property(name, name, (units, others) => {
+        const place = {
+          container: 'c',
+          value: String.fromCharCode(...others),
+          name: String.fromCharCode(...units),
+        };
+        assert.deepEqual(parseFindMarker(formatFindMarker(place)), place);
+      }),
+    );
+    assert.equal(parseFindMarker(''), undefined);
+  });
+
+  it('is refused when nothing made it', () => {
+    for (const marker of ['x', '2!!', '1!YQA!YQA!YQA', '2!YQA!YQA!YQ', '2!YQA!YQA!YQA!']) {
+      assert.throws(() => parseFindMarker(marker), { code: 'InvalidMarker' }, marker);
+    }
+  });
+});

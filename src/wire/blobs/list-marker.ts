@@ -1,0 +1,66 @@
+import { StorageError } from '../../model/errors/storage-error.js';
+
+/** The place of the first item of a page of blobs. */
+export interface MarkedBlob {
+  readonly name: string;
+  /** Of this blob only the snapshots from this time on, in microseconds, and the blob itself. */
+  readonly fromMicros?: number;
+}
+
+const form = /^1!(\d{1,16})!([A-Za-z0-9_-]*)$/;
+/** Stands for the first snapshot. */
+const fromStart = 0;
+
+/** The marker of a page of blobs. Names of any characters, and no larger than an escaped name. */
+export function formatBlobMarker({ name, fromMicros = fromStart }: MarkedBlob): string {
+  return `1!${fromMicros}!${encoded(name)}`;
+}
+
+/**
+ * The place that a marker stands for; undefined for none.
+ *
+ * @throws {StorageError} `InvalidMarker` for anything that `formatBlobMarker` does not make
+ */
+export function parseBlobMarker(text: string | undefined): MarkedBlob | undefined {
+  if (text === undefined || text === '') return undefined;
+  const [, micros = '', encodedName = ''] = form.exec(text) ?? [];
+  const name = decoded(encodedName);
+  const fromMicros = Number(micros);
+  const place = fromMicros === fromStart ? { name } : { name, fromMicros };
+  const isSafe = Number.isSafeInteger(fromMicros) && name !== '';
+  if (!isSafe || formatBlobMarker(place) !== text) throw new StorageError('InvalidMarker');
+  return place;
+}
+
+/** The place of the first result of a page of found blobs. */
+export interface MarkedResult {
+  readonly container: string;
+  readonly value: string;
+  readonly name: string;
+}
+
+const resultForm = /^2!([\w-]*)!([\w-]*)!([\w-]*)$/;
+
+/** The marker of a page of found blobs. */
+export function formatFindMarker({ container, value, name }: MarkedResult): string {
+  return `2!${[container, value, name].map(encoded).join('!')}`;
+}
+
+/** The place that such a marker stands for; undefined for none. Throws `InvalidMarker`. */
+export function parseFindMarker(text: string | undefined): MarkedResult | undefined {
+  if (text === undefined || text === '') return undefined;
+  const [container = '', value = '', name = ''] =
+    resultForm.exec(text)?.slice(1).map(decoded) ?? [];
+  const place = { container, value, name };
+  if (formatFindMarker(place) !== text) throw new StorageError('InvalidMarker');
+  return place;
+}
+
+/** Every code unit is kept, those that are no whole character as well. */
+function encoded(text: string): string {
+  return Buffer.from(text, 'utf16le').toString('base64url');
+}
+
+function decoded(text: string): string {
+  return Buffer.from(text, 'base64url').toString('utf16le');
+}

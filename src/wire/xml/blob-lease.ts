@@ -1,0 +1,8 @@
+import type { LeaseProperties } from '../../model/blobs/lease.js';
+import { element } from './element.js';
+
+/** The lease of a container or a blob in a list (blob-service §6.1, §8.3). */
+export function leaseElements({ status, state, duration }: LeaseProperties): string {
+  const shown = element('LeaseStatus', status) + element('LeaseState', state);
+  return duration === undefined ? shown : shown + element('LeaseDuration', duration);
+}

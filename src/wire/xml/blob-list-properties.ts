@@ -1,0 +1,123 @@
+import type { LeaseProperties } from '../../model/blobs/lease.js';
+import type {
+  BlobKind,
+  BlobTier,
+  ContentHeaders,
+  CopyState,
+} from '../../model/blobs/properties.js';
+import { etagText } from '../blobs/etag.js';
+import { archiveStatusText, blobTypeText, copyProgressText } from '../blobs/property-texts.js';
+import { formatSnapshotTime } from '../blobs/snapshot-time.js';
+import { httpDate } from '../http/http-date.js';
+import { leaseElements } from './blob-lease.js';
+import { element, textElement } from './element.js';
+import { creationTimeVersion, encryptionVersion, tagsVersion, tiersVersion } from './versions.js';
+
+/** The properties of a blob that is there. Times are microseconds since 1970. */
+export interface ListedBlobProperties {
+  readonly kind: BlobKind;
+  readonly bytes: number;
+  readonly createdMicros: number;
+  /** What ETag and Last-Modified show. */
+  readonly modifiedMicros: number;
+  readonly headers: ContentHeaders;
+  /** Absent: the default of the account, inferred. */
+  readonly tier?: BlobTier;
+  /** Absent of a snapshot and of what was deleted. */
+  readonly lease?: LeaseProperties;
+  readonly copy?: CopyState;
+  /** Of a page blob. */
+  readonly sequenceNumber?: bigint;
+  /** Of an append blob. */
+  readonly append?: { readonly isSealed: boolean };
+}
+
+/** What else the elements depend on. */
+export interface ShownProperties {
+  /** `x-ms-version` of the request. */
+  readonly version: string;
+  readonly showsCopy: boolean;
+  readonly tagCount: number;
+  /** The elements about a deletion, which stand among the others. */
+  readonly deletion: string;
+}
+
+/** The children of `Properties`, in the order of the cloud service (blob-service §8.3). */
+export function blobPropertyElements(blob: ListedBlobProperties, shown: ShownProperties): string {
+  const { version, tagCount } = shown;
+  let xml = '';
+  if (version >= creationTimeVersion) xml += element('Creation-Time', httpDate(blob.createdMicros));
+  xml += element('Last-Modified', httpDate(blob.modifiedMicros));
+  xml += element('Etag', etagText(blob.modifiedMicros));
+  xml += element('Content-Length', String(blob.bytes));
+  xml += contentElements(blob.headers);
+  if (blob.sequenceNumber !== undefined) {
+    xml += element('x-ms-blob-sequence-number', String(blob.sequenceNumber));
+  }
+  xml += element('BlobType', blobTypeText(blob.kind));
+  if (version >= tiersVersion) xml += tierElements(blob);
+  if (blob.lease !== undefined) xml += leaseElements(blob.lease);
+  if (shown.showsCopy && blob.copy !== undefined) xml += copyElements(blob.copy);
+  if (version >= encryptionVersion) xml += element('ServerEncrypted', 'true');
+  if (blob.copy?.incremental !== undefined) xml += incrementalElements(blob.copy.incremental);
+  xml += shown.deletion;
+  if (tagCount > 0 && version >= tagsVersion) xml += element('TagCount', String(tagCount));
+  return blob.append?.isSealed === true ? xml + element('Sealed', 'true') : xml;
+}
+
+/** The properties of a blob that has uncommitted blocks only. */
+export function uncommittedBlobElements(): string {
+  return element('Content-Length', '0') + element('BlobType', blobTypeText('block'));
+}
+
+/** All of them; an empty element for what the blob does not have. */
+function contentElements(headers: ContentHeaders): string {
+  const md5 = headers.contentMd5;
+  const digest = md5 === undefined ? '' : Buffer.from(md5).toString('base64');
+  return (
+    textElement('Content-Type', headers.contentType ?? '') +
+    textElement('Content-Encoding', headers.contentEncoding ?? '') +
+    textElement('Content-Language', headers.contentLanguage ?? '') +
+    element('Content-MD5', digest) +
+    textElement('Cache-Control', headers.cacheControl ?? '') +
+    textElement('Content-Disposition', headers.contentDisposition ?? '')
+  );
+}
+
+/** Only block blobs have a tier without being given one. */
+function tierElements({ kind, tier }: ListedBlobProperties): string {
+  if (tier === undefined) {
+    if (kind !== 'block') return '';
+    return element('AccessTier', 'Hot') + element('AccessTierInferred', 'true');
+  }
+  let xml = element('AccessTier', tier.tier);
+  if (tier.changedMicros !== undefined) {
+    xml += element('AccessTierChangeTime', httpDate(tier.changedMicros));
+  }
+  if (tier.rehydratingTo !== undefined) {
+    xml += element('ArchiveStatus', archiveStatusText(tier.rehydratingTo));
+  }
+  if (tier.rehydratePriority !== undefined) {
+    xml += element('RehydratePriority', tier.rehydratePriority);
+  }
+  return xml;
+}
+
+function copyElements(copy: CopyState): string {
+  let xml = element('CopyId', copy.id) + element('CopyStatus', copy.status);
+  xml += textElement('CopySource', copy.source);
+  xml += element('CopyProgress', copyProgressText(copy));
+  if (copy.completedMicros !== undefined) {
+    xml += element('CopyCompletionTime', httpDate(copy.completedMicros));
+  }
+  if (copy.description !== undefined) {
+    xml += textElement('CopyStatusDescription', copy.description);
+  }
+  return xml;
+}
+
+function incrementalElements({ snapshotMicros }: { readonly snapshotMicros?: number }): string {
+  const xml = element('IncrementalCopy', 'true');
+  if (snapshotMicros === undefined) return xml;
+  return xml + element('DestinationSnapshot', formatSnapshotTime(snapshotMicros));
+}
