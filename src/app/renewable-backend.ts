@@ -13,34 +13,12 @@ export interface RenewableBackend extends Backend {
 
 export function renewableBackend(make: () => Backend): RenewableBackend {
   let current = make();
-  const services: Backend = {
-    get tables() {
-      return current.tables;
-    },
-    get queues() {
-      return current.queues;
-    },
-    get blobs() {
-      return current.blobs;
-    },
-    get properties() {
-      return current.properties;
-    },
-    get metricsRetention() {
-      return current.metricsRetention;
-    },
-    get capacityMetrics() {
-      return current.capacityMetrics;
-    },
-    get logs() {
-      return current.logs;
-    },
-    get logRetention() {
-      return current.logRetention;
-    },
-  };
+  const names = Object.keys(current) as (keyof Backend)[];
+  const liveProperties = Object.fromEntries(
+    names.map((name) => [name, { get: () => current[name], enumerable: true }]),
+  );
   const withServices = <T extends object>(target: T): T & Backend => {
-    Object.defineProperties(target, Object.getOwnPropertyDescriptors(services));
+    Object.defineProperties(target, liveProperties);
     return target as T & Backend;
   };
   return withServices({

@@ -45,10 +45,8 @@ export const deleteBlob: BlobOperation<Input, void> = {
     return { address, options: snapshots === undefined ? access : { ...access, snapshots } };
   },
 
-  async run({ address, options }, { backend }) {
-    // A snapshot that is not there is none of the blob's, which must stay.
-    if (address.snapshotMicros !== undefined) await backend.blobs.getProperties(address);
-    await backend.blobs.deleteBlob(address, options);
+  run({ address, options }, { backend }) {
+    return backend.blobs.deleteBlob(address, options);
   },
 
   render() {

@@ -9,7 +9,7 @@ import type {
 } from '../../services/blobs/types.js';
 import { contentRange, readRange } from '../../wire/blobs/byte-ranges.js';
 import { booleanHeader } from '../../wire/blobs/header-values.js';
-import { Crc64 } from '../../wire/checksum/crc64.js';
+import { crc64 } from '../../wire/checksum/crc64.js';
 import type { Reply, StreamedReply } from '../exchange/service.js';
 import { blobAccessOf, snapshotOf } from './blob.js';
 import { blobHeaders, md5Headers } from './blob-headers.js';
@@ -101,7 +101,5 @@ function summed(checksum: RangeChecksum, bytes: Buffer): string[] {
   if (checksum === 'md5') {
     return ['Content-MD5', createHash('md5').update(bytes).digest('base64')];
   }
-  const sum = new Crc64();
-  sum.update(bytes);
-  return ['x-ms-content-crc64', sum.digest().toString('base64')];
+  return ['x-ms-content-crc64', crc64(bytes).toString('base64')];
 }

@@ -64,7 +64,7 @@ export const setBlobProperties: BlobOperation<NewHeaders, Changed> = {
     };
   },
 
-  async run({ address, headers, bytes, sequence, access }, { backend }) {
+  run({ address, headers, bytes, sequence, access }, { backend }) {
     const { blobs } = backend;
     if (bytes !== undefined || sequence !== undefined) {
       const change = {
@@ -74,9 +74,7 @@ export const setBlobProperties: BlobOperation<NewHeaders, Changed> = {
       };
       return blobs.changePageBlob(address, change, access);
     }
-    if (headers !== undefined) return blobs.setHeaders(address, headers, access);
-    const { headers: kept } = await blobs.getProperties(address);
-    return blobs.setHeaders(address, kept, access);
+    return blobs.setHeaders(address, headers, access);
   },
 
   render({ modifiedMicros, sequenceNumber }) {

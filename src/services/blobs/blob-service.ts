@@ -165,7 +165,11 @@ export class BlobService {
     return getProperties(this.#context, address, access);
   }
 
-  setHeaders(address: BlobAddress, headers: ContentHeaders, access: Access = {}): Promise<Written> {
+  setHeaders(
+    address: BlobAddress,
+    headers: ContentHeaders | undefined,
+    access: Access = {},
+  ): Promise<Written> {
     return setHeaders(this.#context, address, headers, access);
   }
 

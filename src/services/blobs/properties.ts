@@ -31,14 +31,19 @@ export async function changeRecord(
   });
 }
 
-/** Set Blob Properties (blob-service §15.1): replaces all of them; absent ones are cleared. */
+/**
+ * Set Blob Properties (blob-service §15.1): replaces all of them; absent ones are cleared. Without
+ * any, all stay, and only the ETag changes.
+ */
 export function setHeaders(
   context: BlobContext,
   address: BlobAddress,
-  headers: ContentHeaders,
+  headers: ContentHeaders | undefined,
   access: Access,
 ): Promise<Written> {
-  return changeRecord(context, address, access, (record) => ({ ...record, headers }));
+  return changeRecord(context, address, access, (record) =>
+    headers === undefined ? record : { ...record, headers },
+  );
 }
 
 /** Set Blob Metadata (blob-service §15.2): replaces all of it. */
