@@ -166,6 +166,7 @@ const unnoticed = new Set(
     frameBytesMax
     freeFilesMax
     gatheredBytesMax
+    generationMax
     givenCharactersMax
     groupBytesMax
     groupCommitsMax

@@ -76,6 +76,13 @@ describe('files of a journal on a disk', () => {
     await assert.rejects(at.open().retired().next(), refusal);
   });
 
+  it('are not taken where a generation has a number that none can have', async () => {
+    await using at = await location();
+    await mkdir(join(at.folder, '999999999999999'), { recursive: true });
+    await assert.rejects(at.open().retire(), /999999999999999 is no journal of these data/);
+    assert.deepEqual(await readdir(at.folder), ['999999999999999']);
+  });
+
   it('are nowhere when all was removed', async () => {
     await using at = await location();
     await (await beginIn(at.open(), 1)).close();

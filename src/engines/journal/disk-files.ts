@@ -13,6 +13,8 @@ import type { JournalFile, JournalFiles } from './journal-files.js';
 export const journalFolder = 'journal';
 
 const generationForm = /^([1-9]\d{0,14})(?:\.old)?$/;
+/** Far more than there can be: the next one after it must still have a name of this form. */
+const generationMax = 1e12;
 const zerosBytes = 1 << 20;
 
 export interface DiskFilesOptions {
@@ -127,13 +129,22 @@ export class DiskFiles implements JournalFiles {
     }
   }
 
-  /** Throws `StoreDamagedError` where something else stands in the place of one, or two of one. */
+  /**
+   * Throws `StoreDamagedError` where something else stands in the place of one, two of one, or one
+   * that no server has counted to.
+   */
   async #generations(): Promise<readonly GenerationFolder[]> {
     await assertKind(this.#folder, 'directory');
     const found = await this.#found();
     const names = new Map<number, string>();
     for (const { number, name } of found) {
       await assertKind(join(this.#folder, name), 'directory');
+      if (number > generationMax) {
+        throw new StoreDamagedError(
+          `${join(this.#folder, name)} is no journal of these data: no server has been started ` +
+            'so many times. Nothing was changed. Move it away.',
+        );
+      }
       const other = names.get(number);
       if (other !== undefined) {
         throw new StoreDamagedError(
