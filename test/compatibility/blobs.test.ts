@@ -155,6 +155,16 @@ holdRows('Request headers of blobs', [
     const wrong = await put(`${path}2`, { 'x-ms-copy-source': 'x' });
     assertStatus(wrong, 400, 'InvalidHeaderValue');
   }),
+  supported('x-ms-copy-source-authorization', async () => {
+    const path = await madeBlob(createPages);
+    const by = (authorization: string) =>
+      put(`${path}2`, {
+        'x-ms-copy-source': urlOf(path),
+        'x-ms-copy-source-authorization': authorization,
+      });
+    assertStatus(await by('SharedKey a:b'), 400, 'InvalidHeaderValue');
+    assertStatus(await by('Bearer x'), 401, 'CannotVerifyCopySource');
+  }),
   supported('x-ms-copy-source-blob-properties', async () => {
     const made = { 'x-ms-blob-type': 'BlockBlob', 'x-ms-blob-content-type': 'text/plain' };
     const path = await madeBlob(made);
@@ -172,12 +182,25 @@ holdRows('Request headers of blobs', [
       assert.match(head, new RegExp(`^Content-Type: ${type}\\r?$`, 'im'));
     }
   }),
-  absent('x-ms-copy-source-tag-option', async () => {
-    const path = await madeBlob(createPages);
-    const option = (text: string) =>
-      put(`${path}2`, { 'x-ms-copy-source': urlOf(path), 'x-ms-copy-source-tag-option': text });
-    assertStatus(await option('COPY'), 400, 'InvalidHeaderValue');
+  supported('x-ms-copy-source-tag-option', async () => {
+    const path = await madeBlob({ ...createPages, 'x-ms-tags': 'a=b' });
+    const option = (text: string, more = {}) =>
+      put(`${path}2`, {
+        'x-ms-copy-source': urlOf(path),
+        'x-ms-copy-source-tag-option': text,
+        ...more,
+      });
+    const count = async () => {
+      const { head } = await blobs.expect(200, { method: 'HEAD', path: `${path}2` });
+      return /^x-ms-tag-count: (.*)\r?$/im.exec(head)?.[1];
+    };
     assertStatus(await option('REPLACE'), 202);
+    assert.equal(await count(), undefined);
+    assertStatus(await option('COPY'), 202);
+    assert.equal(await count(), '1');
+    const both = 'BothUserTagsAndSourceTagsCopyPresentException';
+    assertStatus(await option('COPY', { 'x-ms-tags': 'c=d' }), 400, both);
+    assertStatus(await option('none'), 400, 'InvalidHeaderValue');
   }),
   absent('x-ms-default-encryption-scope', async () => {
     const name = 'x-ms-default-encryption-scope';

@@ -37,12 +37,12 @@ function parse(request: BlobRequest): Input {
   const tier = accessTierHeader(header, version);
   // Checked alone: a blob comes back from the archive at once.
   rehydratePriorityHeader(header);
-  const copy = {
+  const copy: CopyRequest = {
     source: source.address,
     sourceConditions: source.conditions,
     sourceUrl: source.url,
     metadata: metadata.length === 0 ? undefined : metadata,
-    tags: tagsOf(request),
+    tags: source.copiesTags ? 'source' : tagsOf(request),
     tier: tier === undefined ? undefined : { tier },
     isSealed: booleanHeader(header, 'x-ms-seal-blob'),
   };

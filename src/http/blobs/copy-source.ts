@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { unreachable } from '../../base/invariant.js';
 import {
   cannotVerifyCopySource,
   crc64Mismatch,
@@ -15,8 +16,16 @@ import { parseBlobPath, type BlobResource } from '../../wire/blobs/resource-path
 import { parseSnapshotTime } from '../../wire/blobs/snapshot-time.js';
 import { Crc64 } from '../../wire/checksum/crc64.js';
 import { claimedChecksum, type ClaimedChecksum } from '../../wire/checksum/checksum-headers.js';
+import { byLowerName, parseQueryString } from '../../wire/http/query-string.js';
+import type { GrantedAccess } from '../exchange/access.js';
+import { isPermitted } from '../exchange/caller.js';
+import { authenticatedPart, type InnerRequest } from '../exchange/part-exchange.js';
+import { objectAccess } from '../operations/access.js';
+import { authoriseExchange } from '../pipeline/authorise.js';
 import type { RoutedBlobRequest } from './blob-route.js';
-import type { BlobRequest } from './request.js';
+import { getBlob } from './get-blob.js';
+import { readBlobAccess } from './get-blob-properties.js';
+import { BlobRequest } from './request.js';
 
 /** The source of a copy: a blob or a snapshot of the addressed account. */
 export interface OwnSource {
@@ -24,7 +33,14 @@ export interface OwnSource {
   readonly conditions: BlobConditions;
   /** The URL without a signature, as answers show it. */
   readonly url: string;
+  /** Whether the target gets the tags of the source, instead of those that its request gives. */
+  readonly copiesTags: boolean;
+  /** The credential of the source alone, in its URL or in a header of the request. */
+  readonly credential: SourceCredential | undefined;
 }
+
+/** A request that reads the source, with the credential of the source. */
+type SourceCredential = Pick<InnerRequest, 'target' | 'headers'>;
 
 /** Whether a request copies. */
 export function hasCopySource({ header }: RoutedBlobRequest): boolean {
@@ -35,19 +51,17 @@ export function hasCopySource({ header }: RoutedBlobRequest): boolean {
 const never = -1;
 
 const tagOptionHeader = 'x-ms-copy-source-tag-option';
+const authorizationHeader = 'x-ms-copy-source-authorization';
 
 /**
  * The source that a request names. One that is elsewhere is `CannotVerifyCopySource` with 403: the
- * server sends no requests for its clients. Tags of the source are not copied, and asking for them
- * is `InvalidHeaderValue`. Throws as `readCopySource`.
+ * server sends no requests for its clients. Throws as `readCopySource`; `InvalidHeaderValue` for a
+ * credential of the source that is no bearer token, and for an unknown tag option;
+ * `BothUserTagsAndSourceTagsCopyPresentException` for tags of both.
  */
 export function ownSourceOf(request: BlobRequest): OwnSource {
   const { header, version, account } = request;
   const source = readCopySource(header);
-  const option = header(tagOptionHeader);
-  if (option !== undefined && option.toLowerCase() !== 'replace') {
-    throw invalidHeader(tagOptionHeader, option);
-  }
   const resource = resourceIn(source, request);
   if (resource?.kind !== 'blob') throw invalidHeader('x-ms-copy-source', source.url);
   const { container, blob } = resource;
@@ -56,7 +70,36 @@ export function ownSourceOf(request: BlobRequest): OwnSource {
     address: { ...address, ...snapshotIn(source) },
     conditions: readConditions(header, 'source', version),
     url: shownUrl(source),
+    copiesTags: copiesTags(request),
+    credential: credentialOf(source, request),
   };
+}
+
+function copiesTags({ header }: BlobRequest): boolean {
+  const text = header(tagOptionHeader);
+  const option = text?.toLowerCase();
+  if (text === undefined || option === 'replace') return false;
+  if (option !== 'copy') throw invalidHeader(tagOptionHeader, text);
+  if (header('x-ms-tags') === undefined) return true;
+  throw new StorageError('BothUserTagsAndSourceTagsCopyPresentException');
+}
+
+/** A signature in the URL, or a token; undefined: the credential of the request must suffice. */
+function credentialOf(
+  { rawPath: path, rawQuery: query }: CopySource,
+  { header }: BlobRequest,
+): SourceCredential | undefined {
+  const target = { path, query };
+  const authorization = header(authorizationHeader);
+  if (authorization === undefined) {
+    const isSigned = byLowerName(parseQueryString(query)).has('sig');
+    return isSigned ? { target, headers: new Map() } : undefined;
+  }
+  if (/^bearer /i.test(authorization)) {
+    return { target, headers: new Map([['authorization', authorization]]) };
+  }
+  // It is not told: it is a secret.
+  throw invalidHeader(authorizationHeader, '');
 }
 
 function resourceIn(source: CopySource, { exchange }: BlobRequest): BlobResource {
@@ -84,24 +127,64 @@ function shownUrl({ url, rawQuery, snapshot }: CopySource): string {
 }
 
 /**
- * Refuses a source that the caller may not read: `CannotVerifyCopySource` with 403. The credential
- * of the request decides; a signature in the URL of the source is not looked at.
+ * Refuses a source that may not be read: `CannotVerifyCopySource` with the status of that refusal.
+ * The credential of the source decides where it has one, and otherwise that of the request.
  */
-export async function authoriseSource(
-  { exchange, backend, container }: BlobRequest,
-  { address }: OwnSource,
-): Promise<void> {
-  const { caller } = exchange;
-  if (caller.kind === 'owner') return;
-  if (caller.kind === 'bearer' && caller.permissions.object.has('read')) return;
-  if (caller.kind === 'account-sas') {
-    if (caller.permissions.has('read') && caller.resourceTypes.has('object')) return;
-  }
-  if (caller.kind === 'container-sas' && caller.isForObject === undefined) {
-    if (caller.permissions.has('read') && address.container === container) return;
-  }
-  if ((await backend.blobs.containers.publicAccess(address)) !== 'none') return;
+export async function authoriseSource(request: BlobRequest, source: OwnSource): Promise<void> {
+  const { credential } = source;
+  if (credential !== undefined) return authoriseByItself(request, source, credential);
+  if (mayRead(request, source)) return;
+  const { backend } = request;
+  if (
+    !source.copiesTags &&
+    (await backend.blobs.containers.publicAccess(source.address)) !== 'none'
+  )
+    return;
   throw cannotVerifyCopySource({ status: 403, code: 'AuthorizationPermissionMismatch' });
+}
+
+/** What a caller needs to read the source. */
+function accessTo({ copiesTags }: OwnSource): GrantedAccess {
+  return copiesTags ? objectAccess('read', 'tag') : readBlobAccess;
+}
+
+function mayRead({ exchange, container }: BlobRequest, source: OwnSource): boolean {
+  const { caller } = exchange;
+  const isGranted = accessTo(source).permissions.every((each) =>
+    isPermitted(caller, 'object', each),
+  );
+  switch (caller.kind) {
+    case 'account-sas':
+      return isGranted && caller.resourceTypes.has('object');
+    case 'container-sas':
+      return (
+        isGranted && caller.isForObject === undefined && source.address.container === container
+      );
+    case 'owner':
+    case 'bearer':
+    case 'anonymous':
+      return isGranted;
+    default:
+      return unreachable(caller);
+  }
+}
+
+/** The stages that a request which reads the source goes through. */
+async function authoriseByItself(
+  { exchange, backend }: BlobRequest,
+  source: OwnSource,
+  credential: SourceCredential,
+): Promise<void> {
+  try {
+    const part = await authenticatedPart(exchange, { method: 'GET', ...credential });
+    const operation = { ...getBlob, access: accessTo(source) };
+    const request = new BlobRequest(backend, part);
+    authoriseExchange(part, { name: 'GetBlob', operation, request });
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    const { status, code, message } = error;
+    throw cannotVerifyCopySource({ status, code, message });
+  }
 }
 
 /** What a write from a URL takes of its source. */

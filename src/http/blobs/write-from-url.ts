@@ -88,6 +88,7 @@ export const putBlobFromUrl: BlobOperation<NewBlob, PutBlobResult & Summed> = {
         ...blob,
         headers: copiesHeaders ? { ...copied, ...blob.headers } : blob.headers,
         metadata: blob.metadata.length > 0 ? blob.metadata : reading.properties.metadata,
+        tags: read.source.copiesTags ? reading.properties.tags : blob.tags,
       };
       const written = await replacing(request, access, (each) =>
         request.backend.blobs.putBlockBlob(address, made, { ...each, body }),

@@ -55,6 +55,10 @@ export const blobErrors = {
     400,
     'Both x-ms-content-crc64 header and Content-MD5 header are present. Send one of them.',
   ),
+  BothUserTagsAndSourceTagsCopyPresentException: storageXml(
+    400,
+    'x-ms-tags cannot be given when x-ms-copy-source-tag-option is COPY. Leave out one of them.',
+  ),
   CannotChangeToLowerTier: storageXml(409, 'A higher blob tier has already been explicitly set.'),
   CannotVerifyCopySource: storageXml(500, 'Could not verify the copy source.'),
   ConditionHeadersNotSupported: storageXml(400, 'Condition headers are not supported.'),

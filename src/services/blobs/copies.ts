@@ -36,7 +36,7 @@ export interface CopyRequest {
   readonly sourceUrl: string;
   /** Absent: that of the source. */
   readonly metadata?: Metadata | undefined;
-  readonly tags: Tags;
+  readonly tags: Tags | 'source';
   /** Absent: as Put Blob has it. An archived source needs one. */
   readonly tier?: BlobTier | undefined;
   /** Whether an append blob is sealed. Absent: as the source is. */
@@ -102,7 +102,7 @@ async function tryCopy(
       if (version !== undefined && (await context.store.get(from.base))?.version !== version) {
         throw new ContentGoneError();
       }
-      await putTagHints(context, to, request.tags);
+      await putTagHints(context, to, tagsOf(record, request));
       return putCopy(context, to, { record, content }, request, access);
     });
   } catch (error) {
@@ -126,7 +126,7 @@ function putCopy(
     const properties = {
       headers,
       metadata: request.metadata ?? record.metadata,
-      tags: request.tags,
+      tags: tagsOf(record, request),
       ...(request.tier !== undefined && { tier: request.tier }),
     };
     const draft = await replacing(context, state, changes, { kind, properties });
@@ -140,6 +140,10 @@ function putCopy(
     });
     return (version) => ({ ...written(version), copyId, headers });
   });
+}
+
+function tagsOf({ tags }: BlobRecord, request: CopyRequest): Tags {
+  return request.tags === 'source' ? tags : request.tags;
 }
 
 /** What belongs to the type of the source. */

@@ -119,6 +119,46 @@ describe('a copy', () => {
   });
 });
 
+describe('the credential of a source', () => {
+  it('decides what may be read, when its URL has a signature', async () => {
+    const one = await container();
+    const source = one.getBlockBlobClient('source');
+    await source.upload('secret', 6, { tags: { a: 'b' } });
+    const expiresOn = new Date(Date.now() + 3_600_000);
+    const urlOf = (blob: BlockBlobClient, letters: string) =>
+      blob.generateSasUrl({ permissions: BlobSASPermissions.parse(letters), expiresOn });
+    const other = (await container()).getBlockBlobClient('target');
+    const target = new BlockBlobClient(await urlOf(other, 'cw'), undefined, {
+      retryOptions: { maxTries: 1 },
+    });
+    const readable = await urlOf(source, 'r');
+    await (await target.beginCopyFromURL(readable)).pollUntilDone();
+    assert.equal(await textOf(other), 'secret');
+    assert.equal((await other.getProperties()).copySource, source.url);
+    await target.syncCopyFromURL(readable);
+    await target.syncUploadFromURL(readable);
+    await target.stageBlockFromURL('MDE=', readable);
+    const withTags = { copySourceTags: 'COPY' } as const;
+    await target.syncCopyFromURL(await urlOf(source, 'rt'), withTags);
+    assert.deepEqual((await other.getTags()).tags, { a: 'b' });
+    await other.setTags({});
+    await target.syncUploadFromURL(await urlOf(source, 'rt'), withTags);
+    assert.deepEqual((await other.getTags()).tags, { a: 'b' });
+
+    const changed = readable.replace('/source?', '/another?');
+    const refusals: readonly (readonly [Promise<unknown>, number])[] = [
+      [target.syncCopyFromURL(readable, withTags), 403],
+      [target.syncCopyFromURL(await urlOf(source, 'w')), 403],
+      [target.syncCopyFromURL(changed), 403],
+      [other.syncCopyFromURL(changed), 403],
+      [target.syncCopyFromURL(source.url), 403],
+    ];
+    for (const [work, status] of refusals) {
+      assert.deepEqual(await refused(work), [status, 'CannotVerifyCopySource']);
+    }
+  });
+});
+
 describe('a write from a URL', () => {
   it('takes the bytes of another blob, or a part of them', async () => {
     const one = await container();
