@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { insertOperation, sendChangeset } from '../../test/wire/kit/batch.js';
+import { BlobWireClient } from '../../test/wire/kit/blob-client.js';
 import { WireClient } from '../../test/wire/kit/client.js';
 import { QueueWireClient } from '../../test/wire/kit/queue-client.js';
 import type { WireResponse } from '../../test/wire/kit/response.js';
@@ -21,19 +22,22 @@ const logger = {
 async function faultyServer() {
   const failure: { error?: Error } = {};
   const server = await startServer(
-    { inMemory: true, tablePort: 0, queuePort: 0, logger },
+    { inMemory: true, tablePort: 0, queuePort: 0, blobPort: 0, logger },
     'exclusive',
     async (settings, sharing) => faulty(await openStore(settings, sharing), failure),
   );
   const tables = WireClient.of(server);
   const queues = QueueWireClient.of(server);
+  const blobs = BlobWireClient.of(server);
   return {
     failure,
     tables,
     queues,
+    blobs,
     async [Symbol.asyncDispose]() {
       tables.close();
       queues.close();
+      blobs.close();
       delete failure.error;
       await server.close();
     },
@@ -58,17 +62,19 @@ function faulty(store: ServedStore, failure: { readonly error?: Error }): Served
 }
 
 describe('a failure of the store', () => {
+  const headers = { 'x-ms-blob-type': 'BlockBlob' };
   const cases = [
     { error: new StoreBusyError(), status: 503, code: 'ServerBusy', retryAfter: '1' },
     { error: new CommitUnknownError('?'), status: 500, code: 'OperationTimedOut' },
     { error: new StoreWriteError('disk'), status: 500, code: 'InternalError' },
   ];
   for (const { error, status, code, retryAfter } of cases) {
-    it(`is answered with ${status} ${code} by tables and queues when it is a ${error.name}`, async () => {
+    it(`is answered with ${status} ${code} by every service when it is a ${error.name}`, async () => {
       await using server = await faultyServer();
-      const { tables, queues, failure } = server;
+      const { tables, queues, blobs, failure } = server;
       const table = await tables.newTable();
       await queues.expect(201, { method: 'PUT', path: '/tasks' });
+      await blobs.expect(201, { method: 'PUT', path: '/files?restype=container' });
       failure.error = error;
       const entity = { PartitionKey: 'p', RowKey: 'r' };
       const answers: [WireResponse, RegExp][] = [
@@ -85,9 +91,14 @@ describe('a failure of the store', () => {
           }),
           new RegExp(`<Code>${code}</Code>`),
         ],
+        [
+          await blobs.send({ method: 'PUT', path: '/files/a', headers, body: 'text' }),
+          new RegExp(`<Code>${code}</Code>`),
+        ],
       ];
       // Unexpected failures are logged for the operator; load is not.
-      assert.equal(errors.splice(0).length, code === 'ServerBusy' ? 0 : answers.length);
+      const ofRequests = errors.splice(0).filter((message) => message.startsWith('a request'));
+      assert.equal(ofRequests.length, code === 'ServerBusy' ? 0 : answers.length);
       for (const [answer, body] of answers) {
         assert.equal(answer.status, status, answer.text);
         assert.match(answer.text, body);

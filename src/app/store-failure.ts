@@ -1,13 +1,14 @@
-import { CommitUnknownError, StoreBusyError } from '../kv/errors.js';
+import { ContentWriteError } from '../content/errors.js';
+import { CommitUnknownError, StoreBusyError, StoreWriteError } from '../kv/errors.js';
 import { StorageError } from '../model/errors/storage-error.js';
 
 /** When a full commit queue has probably moved on. */
 const retryAfterSeconds = 1;
 
 /**
- * The answer to a failure of the store; undefined: an internal error. A busy store has done
- * nothing. After an unknown outcome, a retry may find its own first write, as after any lost
- * answer.
+ * The answer to a failure of the store or of the content beside it; undefined: a defect. A busy
+ * store, and one that could not write, has done nothing. After an unknown outcome, a retry may find
+ * its own first write, as after any lost answer.
  */
 export function storeFailure(error: unknown): StorageError | undefined {
   if (error instanceof StoreBusyError) {
@@ -15,6 +16,9 @@ export function storeFailure(error: unknown): StorageError | undefined {
   }
   if (error instanceof CommitUnknownError) {
     return new StorageError('OperationTimedOut', { cause: error });
+  }
+  if (error instanceof StoreWriteError || error instanceof ContentWriteError) {
+    return new StorageError('InternalError', { cause: error });
   }
   return undefined;
 }

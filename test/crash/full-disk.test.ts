@@ -7,6 +7,7 @@ import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ServerProcess, StartFailure } from '../support/crash-server.js';
 import type { WireClient } from '../wire/kit/client.js';
+import { assertStatus } from '../wire/kit/errors.js';
 import { messageBody, type QueueWireClient } from '../wire/kit/queue-client.js';
 import type { WireResponse } from '../wire/kit/response.js';
 
@@ -173,6 +174,30 @@ async function insertsAgain(client: WireClient, index: number): Promise<void> {
   }
   assert.fail('the server takes no writes again');
 }
+
+it('refuses content that the disk has no room for, says why, and serves the rest', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tabularium-full-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const server = await ServerProcess.start(directory, { fileKiBMax: 3000 });
+  t.after(() => server.end('SIGKILL'));
+  const blobs = server.blobClient();
+  const path = `/${await blobs.newContainer()}/a`;
+  const headers = { 'x-ms-blob-type': 'BlockBlob' };
+  const put = (mebibytes: number) =>
+    blobs.send({ method: 'PUT', path, headers, body: Buffer.alloc(mebibytes << 20, mebibytes) });
+  assert.equal((await put(1)).status, 201);
+  for (let attempt = 0; attempt < 2; attempt += 1) assertStatus(await put(4), 500, 'InternalError');
+  assert.ok((await blobs.expect(200, { path })).body.equals(Buffer.alloc(1 << 20, 1)));
+  assert.equal((await put(2)).status, 201);
+  blobs.close();
+  const { code, output } = await server.end('SIGTERM');
+  assert.equal(code, 0);
+  assert.match(
+    output,
+    /"reason":"The content could not be written: EFBIG[^"]*","operation":"PutBlob"/,
+  );
+  assert.doesNotMatch(output, /"stack"/);
+});
 
 it('says what to do where the disk takes no journal at the start', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-no-journal-'));

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { WireClient } from '../wire/kit/client.js';
+import { BlobWireClient } from '../wire/kit/blob-client.js';
 import { QueueWireClient } from '../wire/kit/queue-client.js';
 
 const program = fileURLToPath(new URL('../../../bin/tabularium.js', import.meta.url));
@@ -11,6 +12,7 @@ const startTimeoutMs = 60_000;
 interface Ports {
   readonly table: number;
   readonly queue: number;
+  readonly blob: number;
 }
 
 export interface ServerExit {
@@ -45,6 +47,7 @@ export class ServerProcess {
   /** The port of the table service. */
   readonly port: number;
   readonly queuePort: number;
+  readonly blobPort: number;
   readonly #process: ChildProcess;
   /** Resolves with the output when it has ended. */
   readonly exit: Promise<ServerExit>;
@@ -53,6 +56,7 @@ export class ServerProcess {
     this.#process = child;
     this.port = ports.table;
     this.queuePort = ports.queue;
+    this.blobPort = ports.blob;
     this.exit = exit;
   }
 
@@ -114,6 +118,10 @@ export class ServerProcess {
     return new QueueWireClient(this.queuePort);
   }
 
+  blobClient(): BlobWireClient {
+    return new BlobWireClient(this.blobPort);
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#process.kill(signal);
   }
@@ -128,7 +136,7 @@ export class ServerProcess {
 function portsPrinted(output: string): Ports | undefined {
   const portOf = (label: string): string | undefined =>
     new RegExp(`${label} +https?://[^:]+:(\\d+)/`).exec(output)?.[1];
-  const [table, queue] = [portOf('Tables'), portOf('Queues')];
-  if (table === undefined || queue === undefined) return undefined;
-  return { table: Number(table), queue: Number(queue) };
+  const [table, queue, blob] = [portOf('Tables'), portOf('Queues'), portOf('Blobs')];
+  if (table === undefined || queue === undefined || blob === undefined) return undefined;
+  return { table: Number(table), queue: Number(queue), blob: Number(blob) };
 }

@@ -9,7 +9,7 @@ import { objectAccess } from '../operations/access.js';
 import { metadataOf } from '../operations/metadata.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
-import { modifiedHeaders } from './state-headers.js';
+import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 import {
   checkNoBody,
   checkSomeBody,

@@ -10,7 +10,8 @@ import { formatSnapshotTime } from '../../wire/blobs/snapshot-time.js';
 import { httpDate } from '../../wire/http/http-date.js';
 import { metadataHeaders } from '../operations/metadata.js';
 import type { BlobRequest } from './request.js';
-import { leaseHeaders, modifiedHeaders } from './state-headers.js';
+import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
+import { leaseHeaders } from './state-headers.js';
 
 /** The MD5 of a whole blob as a header; none when it has none. */
 export function md5Headers(name: string, { headers }: BlobProperties): string[] {

@@ -18,7 +18,7 @@ import {
   publicAccessOf,
 } from './container.js';
 import type { BlobOperation } from './request.js';
-import { modifiedHeaders } from './state-headers.js';
+import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 
 interface Input {
   readonly address: ContainerAddress;

@@ -13,7 +13,7 @@ import { metadataOf } from '../operations/metadata.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import { authoriseSource, ownSourceOf, withSource, type OwnSource } from './copy-source.js';
 import type { BlobOperation, BlobRequest } from './request.js';
-import { modifiedHeaders } from './state-headers.js';
+import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 import { checkNoBody } from './streamed-body.js';
 import { createBlobAccess, replacing, tagsOf } from './write-blob.js';
 

@@ -3,7 +3,7 @@ import { createContainerAccess } from '../operations/access.js';
 import { metadataOf } from '../operations/metadata.js';
 import { containerOf, publicAccessOf, refuseEncryptionScope } from './container.js';
 import type { BlobOperation } from './request.js';
-import { modifiedHeaders } from './state-headers.js';
+import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 
 interface Input {
   readonly address: ContainerAddress;

@@ -6,7 +6,7 @@ import type { StreamedReply } from '../exchange/service.js';
 import { blobAccessOf, snapshotOf } from './blob.js';
 import { blobHeaders, md5Headers, tierHeaders } from './blob-headers.js';
 import type { BlobOperation } from './request.js';
-import { modifiedHeaders } from './state-headers.js';
+import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 
 interface Input {
   readonly address: SnapshotAddress;

@@ -7,7 +7,7 @@ import { itemsAtOnceMax, longXmlReply } from '../operations/replies.js';
 import { snapshotOf, taggedAccessOf } from './blob.js';
 import { readBlobAccess } from './get-blob-properties.js';
 import type { BlobOperation } from './request.js';
-import { modifiedHeaders } from './state-headers.js';
+import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 
 interface Input {
   readonly address: SnapshotAddress;

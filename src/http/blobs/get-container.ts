@@ -8,7 +8,8 @@ import {
   publicRead,
 } from './container.js';
 import type { BlobOperation } from './request.js';
-import { leaseHeaders, modifiedHeaders } from './state-headers.js';
+import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
+import { leaseHeaders } from './state-headers.js';
 
 interface Input {
   readonly address: ContainerAddress;

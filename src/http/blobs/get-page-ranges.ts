@@ -12,7 +12,7 @@ import { itemsAtOnceMax, longXmlReply } from '../operations/replies.js';
 import { rangedInteger } from '../operations/integer-parameter.js';
 import { blobAccessOf, snapshotOf } from './blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
-import { modifiedHeaders } from './state-headers.js';
+import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 
 interface Input {
   readonly address: SnapshotAddress;

@@ -7,7 +7,7 @@ import type { GrantedAccess } from '../exchange/access.js';
 import { routeTo } from '../operations/route.js';
 import type { BlobOperation, BlobRequest } from './request.js';
 import type { BlobRoute, RoutedBlobRequest } from './blob-route.js';
-import { modifiedHeaders } from './state-headers.js';
+import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 
 type LeaseKind = LeaseAction['kind'];
 

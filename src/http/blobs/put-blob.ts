@@ -12,7 +12,7 @@ import { Crc64 } from '../../wire/checksum/crc64.js';
 import { metadataOf } from '../operations/metadata.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
-import { modifiedHeaders } from './state-headers.js';
+import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 import { checkBodyLength, summedBodyOf } from './streamed-body.js';
 import { createBlobAccess, encryptedHeaders, replacing, tagsOf } from './write-blob.js';
 

@@ -10,7 +10,7 @@ import { metadataOf } from '../operations/metadata.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import { pageBlobBytesOf } from './page-blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
-import { modifiedHeaders } from './state-headers.js';
+import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 import { encryptedHeaders } from './write-blob.js';
 
 interface Target {

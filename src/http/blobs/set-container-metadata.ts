@@ -3,7 +3,7 @@ import type { Access, ContainerAddress, Written } from '../../services/blobs/typ
 import { metadataOf } from '../operations/metadata.js';
 import { accountOnly, containerAccessOf, containerOf } from './container.js';
 import type { BlobOperation } from './request.js';
-import { modifiedHeaders } from './state-headers.js';
+import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 
 interface Input {
   readonly address: ContainerAddress;

@@ -5,7 +5,7 @@ import { formatSnapshotTime } from '../../wire/blobs/snapshot-time.js';
 import { metadataOf } from '../operations/metadata.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation } from './request.js';
-import { modifiedHeaders } from './state-headers.js';
+import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 import { createBlobAccess, encryptedHeaders } from './write-blob.js';
 
 interface Input {

@@ -1,11 +1,4 @@
 import type { LeaseProperties } from '../../model/blobs/lease.js';
-import { etagHeader } from '../../wire/blobs/etag.js';
-import { httpDate } from '../../wire/http/http-date.js';
-
-/** `ETag` and `Last-Modified` of a blob or container: name, value, name, value. */
-export function modifiedHeaders(modifiedMicros: number): string[] {
-  return ['ETag', etagHeader(modifiedMicros), 'Last-Modified', httpDate(modifiedMicros)];
-}
 
 /** The lease of a blob or container (blob-service §10.2): name, value, name, value, … */
 export function leaseHeaders({ status, state, duration }: LeaseProperties): string[] {

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import { inOnePiece, inSlices, type Pieces } from '../../base/async/slice.js';
 import type { StorageError } from '../../model/errors/storage-error.js';
 import type { ServiceName } from '../../model/services/services.js';
+import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 import { renderStorageXmlError } from '../../wire/errors/storage-xml.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { Reply } from '../exchange/service.js';
@@ -55,7 +56,9 @@ export function storageErrorReply(error: StorageError, exchange: Exchange): Repl
   if (status === 304) {
     // Headers of a document would be taken for those of what the client has (blob-service §3.4).
     const others = headers.filter(([name]) => name !== 'Content-Type');
-    return { status, reason, headers: others.flat() };
+    const { modifiedMicros } = error;
+    const state = modifiedMicros === undefined ? [] : modifiedHeaders(modifiedMicros);
+    return { status, reason, headers: [...others.flat(), ...state] };
   }
   return { status, reason, headers: headers.flat(), body };
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/thrown.js';
 import type { Clock } from '../../base/clock.js';
 import type { Timers } from '../../base/async/timers.js';
 import { nextTurn } from '../../base/async/turns.js';
@@ -386,8 +387,13 @@ export class Pipeline {
     const known = this.#options.failureOf?.(error);
     if (known?.code === 'ServerBusy') return known;
     const { operation, requestId } = exchange;
-    this.#options.logger.error('a request failed unexpectedly', { error, operation, requestId });
-    return known ?? new StorageError('InternalError', { cause: error });
+    const { logger } = this.#options;
+    if (known !== undefined) {
+      logger.error('a request failed', { reason: messageOf(error), operation, requestId });
+      return known;
+    }
+    logger.error('a request failed unexpectedly', { error, operation, requestId });
+    return new StorageError('InternalError', { cause: error });
   }
 
   #reply(exchange: Exchange, reply: Reply): void {

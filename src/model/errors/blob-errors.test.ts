@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   cannotVerifyCopySource,
-  conditionNotMet,
   crc64Mismatch,
   invalidRange,
   md5Mismatch,
+  notModified,
 } from './blob-errors.js';
 
 describe('errors of blobs', () => {
-  it('answer 412 for a condition that fails and 304 for one that shows nothing changed', () => {
-    assert.equal(conditionNotMet('failed').status, 412);
-    assert.equal(conditionNotMet('unchanged').status, 304);
+  it('answer 304 for a read that shows nothing new, and know since when', () => {
+    const { code, status, modifiedMicros } = notModified(7);
+    assert.deepEqual([code, status, modifiedMicros], ['ConditionNotMet', 304, 7]);
   });
 
   it('keep a status of their own inside of a batch', () => {
-    assert.equal(conditionNotMet('unchanged').atOperation(3).status, 304);
+    assert.equal(notModified(7).atOperation(3).status, 304);
   });
 
   it('know the length that a range missed', () => {

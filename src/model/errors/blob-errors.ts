@@ -4,11 +4,11 @@ import { StorageError, type ErrorDetail } from './storage-error.js';
 // Errors of blobs whose status or whose extra elements depend on the case (blob-service §3.4).
 
 /**
- * A condition that does not hold: 412, and of a read that the client has the result of already
- * (`unchanged`) 304 (blob-service §9.2).
+ * A read whose result the client has already: 304 (blob-service §9.2). `modifiedMicros`: when what
+ * it has was last modified, microseconds since 1970.
  */
-export function conditionNotMet(outcome: 'failed' | 'unchanged'): StorageError {
-  return new StorageError('ConditionNotMet', outcome === 'unchanged' ? { status: 304 } : {});
+export function notModified(modifiedMicros: number): StorageError {
+  return new StorageError('ConditionNotMet', { status: 304, modifiedMicros });
 }
 
 /** A range that begins behind the last of `lengthBytes` bytes (blob-service §11.2). */

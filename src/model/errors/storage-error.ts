@@ -25,6 +25,8 @@ export interface StorageErrorOptions {
   readonly allowed?: readonly string[] | undefined;
   /** The length in bytes of what was asked for in a range that begins behind its end. */
   readonly lengthBytes?: number | undefined;
+  /** When the unchanged resource was last modified, microseconds since 1970. */
+  readonly modifiedMicros?: number | undefined;
   /** The time until a retry. */
   readonly retryAfterSeconds?: number | undefined;
   readonly cause?: unknown;
@@ -45,6 +47,7 @@ export class StorageError extends Error {
   readonly challenge: string | undefined;
   readonly allowed: readonly string[] | undefined;
   readonly lengthBytes: number | undefined;
+  readonly modifiedMicros: number | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly #status: number | undefined;
 
@@ -59,6 +62,7 @@ export class StorageError extends Error {
     this.challenge = options.challenge;
     this.allowed = options.allowed;
     this.lengthBytes = options.lengthBytes;
+    this.modifiedMicros = options.modifiedMicros;
     this.#status = options.status;
     this.retryAfterSeconds = options.retryAfterSeconds;
   }

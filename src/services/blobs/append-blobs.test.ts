@@ -23,7 +23,7 @@ import {
 import { manualClock } from '../../base/clock.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobService } from './blob-service.js';
-import { chunkSegmentsMax } from './limits.js';
+import { attemptsMax, chunkSegmentsMax } from './limits.js';
 
 const address = at('log');
 const plain = { headers: {}, metadata: [], tags: [] };
@@ -150,6 +150,21 @@ for (const engine of engineNames) {
       assert.deepEqual(state, { count: parts.length, isSealed: false });
       await settle(world);
       await assertTidy(world);
+    });
+
+    it('take more appends at the same time than a change has attempts', async (t) => {
+      const world = await setUp(engine, t);
+      const { blobs } = world;
+      await blobs.putAppendBlob(address, plain);
+      const count = 2 * attemptsMax;
+      const appended = await Promise.all(
+        Array.from({ length: count }, (_, index) => append(blobs, `${index};`)),
+      );
+      const bytes = await readAll(blobs, address);
+      for (const [index, { offset }] of appended.entries()) {
+        assert.ok(bytes.subarray(offset).toString().startsWith(`${index};`));
+      }
+      assert.equal((await blobs.getProperties(address)).append?.count, count);
     });
 
     it('take appends at the same time one after the other, and lose none', async (t) => {

@@ -1,3 +1,4 @@
+import type { KeyedGate } from '../../base/async/keyed-gate.js';
 import type { ForwardClock } from '../../base/forward-clock.js';
 import type { Bytes } from '../../base/bytes.js';
 import type { Randomness } from '../../base/randomness.js';
@@ -16,6 +17,8 @@ export interface BlobContext {
   readonly randomness: Randomness;
   readonly containers: Containers<ContainerRecord, ContainerDraft>;
   readonly readers: BlobReaders;
+  /** The changes of each blob, by the name of its key, that read what they write. */
+  readonly turns: KeyedGate;
   /** There is something to free. */
   readonly onGarbage: () => void;
 }

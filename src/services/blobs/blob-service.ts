@@ -1,3 +1,4 @@
+import { KeyedGate } from '../../base/async/keyed-gate.js';
 import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import type { ForwardClock } from '../../base/forward-clock.js';
 import type { Timers } from '../../base/async/timers.js';
@@ -111,7 +112,8 @@ export class BlobService {
     const containers = new Containers(store, containerKind);
     const readers = new BlobReaders({ store, clock, timers });
     this.containers = new BlobContainers({ containers, clock, randomness, onGarbage });
-    this.#context = { store, content, clock, randomness, containers, readers, onGarbage };
+    const turns = new KeyedGate();
+    this.#context = { store, content, clock, randomness, containers, readers, turns, onGarbage };
     const { service } = containerKind;
     this.#sweeps = new SweepTurns([
       garbageSweep(this.#context),

@@ -1,3 +1,4 @@
+import { nameOfBytes } from '../../base/bytes.js';
 import type { Entry } from '../../kv/store.js';
 import { invariant } from '../../base/invariant.js';
 import { StorageError } from '../../model/errors/storage-error.js';
@@ -34,14 +35,27 @@ export interface BlobState {
   readonly nowMicros: number;
 }
 
+type ChangePlan<T> = (state: BlobState, changes: Changes) => Promise<(version: number) => T>;
+
 /**
  * Changes a blob by one commit that checks that its record is as it was read. `plan` may throw, and
- * may be called several times.
+ * may be called several times. Changes by this process take turns: at the same time all but one of
+ * them would conflict, again and again.
  */
 export function changeBlob<T>(
   context: BlobContext,
   keys: BlobKeys,
-  plan: (state: BlobState, changes: Changes) => Promise<(version: number) => T>,
+  plan: ChangePlan<T>,
+): Promise<T> {
+  const name = nameOfBytes(keys.base);
+  return context.turns.run(name, () => changeBlobBeside(context, keys, plan));
+}
+
+/** The same beside other changes, for one that mostly leaves the record as it is. */
+export function changeBlobBeside<T>(
+  context: BlobContext,
+  keys: BlobKeys,
+  plan: ChangePlan<T>,
 ): Promise<T> {
   return commitChanges(context, async (changes) => {
     const state = await readState(context, keys, changes);

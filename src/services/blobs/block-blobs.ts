@@ -8,6 +8,7 @@ import { newId, type BlobContext } from './blob-context.js';
 import { newBlobDraft, type BlobDraft, type BlobRecord } from './blob-record.js';
 import {
   changeBlob,
+  changeBlobBeside,
   checkWrite,
   keysOf,
   leaseKept,
@@ -141,7 +142,7 @@ export async function putBlock(
   checkPutBlock(before, id, access);
   await withNewPiece(context, { keys, body }, async (piece) => {
     let isHinted = false;
-    await changeBlob(context, keys, async (state, changes) => {
+    await changeBlobBeside(context, keys, async (state, changes) => {
       checkPutBlock(state, id, access);
       const { nowMicros, record } = state;
       const stage = await openStage(context.store, keys, record, nowMicros);

@@ -1,7 +1,7 @@
 import type { BlobConditions, EtagCondition } from '../../model/blobs/conditions.js';
 import { tagsMeet } from '../../model/blobs/tag-expression.js';
 import type { Tags } from '../../model/blobs/tags.js';
-import { conditionNotMet } from '../../model/errors/blob-errors.js';
+import { notModified } from '../../model/errors/blob-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 
 /** What conditions are about: a blob, a snapshot, or a container (which has no tags). */
@@ -23,15 +23,15 @@ export type ConditionUse = 'create' | 'change' | 'source';
  */
 export function checkReadConditions(conditions: BlobConditions, target: Conditioned): void {
   const { ifMatch, ifNoneMatch, ifModifiedSinceSeconds: since } = conditions;
-  if (ifMatch !== undefined && !matches(ifMatch, target)) throw conditionNotMet('failed');
+  if (ifMatch !== undefined && !matches(ifMatch, target)) throw new StorageError('ConditionNotMet');
   if (!isUnmodifiedSince(conditions.ifUnmodifiedSinceSeconds, target)) {
-    throw conditionNotMet('failed');
+    throw new StorageError('ConditionNotMet');
   }
-  if (!hasTags(conditions, target)) throw conditionNotMet('failed');
+  if (!hasTags(conditions, target)) throw new StorageError('ConditionNotMet');
   if (ifNoneMatch === undefined && since === undefined) return;
   const isOther = ifNoneMatch !== undefined && !matches(ifNoneMatch, target);
   const isLater = since !== undefined && isModifiedSince(since, target);
-  if (!isOther && !isLater) throw conditionNotMet('unchanged');
+  if (!isOther && !isLater) throw notModified(target.modifiedMicros);
 }
 
 /**
@@ -93,5 +93,5 @@ function hasTags({ ifTags }: BlobConditions, { tags = [] }: Conditioned): boolea
 }
 
 function notMet(use: ConditionUse): StorageError {
-  return use === 'source' ? new StorageError('SourceConditionNotMet') : conditionNotMet('failed');
+  return new StorageError(use === 'source' ? 'SourceConditionNotMet' : 'ConditionNotMet');
 }

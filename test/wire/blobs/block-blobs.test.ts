@@ -104,6 +104,9 @@ describe('a read of a blob that has not changed', () => {
       const unchanged = { 'If-None-Match': put.header('etag') };
       const answer = await wire.expect(304, { method, path, headers: unchanged });
       assert.equal(answer.header('x-ms-error-code'), 'ConditionNotMet');
+      for (const name of ['etag', 'last-modified']) {
+        assert.equal(answer.header(name), put.header(name), name);
+      }
       assert.doesNotMatch(answer.head, /^(Content-|Transfer-Encoding)/im);
       assert.equal(answer.text, '');
       assert.equal((await wire.expect(200, { path })).text, 'first');
