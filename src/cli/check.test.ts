@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { runCli } from '../../test/support/cli-process.js';
@@ -29,7 +29,10 @@ void it('tells whether a data directory is intact, and lists what is not', async
   const intact = await check();
   assert.equal(intact.code, 0, intact.stderr);
   assert.match(intact.stderr, /^Checking .*data\.mdb \([\d,]+ bytes\)\n/);
-  assert.match(intact.stdout, /^No damage: \d+ entries are intact\.\n$/);
+  assert.match(
+    intact.stdout,
+    /^No damage: \d+ entries are intact\.\nNo damage: 0 files of content, 0 bytes, are intact\.\n$/,
+  );
 
   const file = join(location, 'data.mdb');
   const bytes = await readFile(file);
@@ -84,4 +87,63 @@ void it('tells what a server that was killed has left of its journal', async () 
   assert.equal(await stopCli(again), 0);
   const settled = await check();
   assert.deepEqual([settled.code, /journal/.test(settled.stdout)], [0, false]);
+});
+
+/** The files of extents, each with its size. */
+async function contentFiles(location: string): Promise<ReadonlyMap<number, string>> {
+  const folder = join(location, 'content', 'extents');
+  const names = await readdir(folder, { recursive: true });
+  const found = new Map<number, string>();
+  for (const name of names) {
+    const path = join(folder, name);
+    const stats = await stat(path);
+    if (stats.isFile()) found.set(stats.size, path);
+  }
+  return found;
+}
+
+void it('reads the content of blobs, and names blob and file of what is not intact', async () => {
+  await using directory = await temporaryDirectory();
+  const location = join(directory.path, 'data');
+  const check = (...options: string[]) => runCli(['check', '--location', location, ...options]);
+  const server = await startCli(['--location', location, '--journal', 'on']);
+  const connection = ['-c', connectionStringOf(server)];
+  const names = ['flipped', 'missing', 'short', 'whole', 'small'];
+  for (const [index, name] of names.entries()) {
+    const bytes = name === 'small' ? 100 : (index + 2) * 100_000;
+    await writeFile(join(directory.path, name), Buffer.alloc(bytes, name));
+    const words = [join(directory.path, name), 'photos', '--create'];
+    const put = await runCli(['blob', 'put', ...words, ...connection]);
+    assert.equal(put.code, 0, put.stderr);
+  }
+  // What was stored is in the journal alone.
+  server.child.kill('SIGKILL');
+  await server.result;
+  const intact = await check();
+  assert.equal(intact.code, 0, intact.stdout + intact.stderr);
+  assert.match(intact.stdout, /\nNo damage: 4 files of content, 1\.34 MiB, are intact\.\n$/);
+
+  const files = [...(await contentFiles(location))].sort(([left], [right]) => left - right);
+  const [[, flipped] = [], [, missing] = [], [shortBytes, short] = [], [, whole] = []] = files;
+  assert.ok(flipped && missing && short && whole && shortBytes);
+  const bytes = await readFile(flipped);
+  bytes.writeUInt8((bytes[150_000] ?? 0) ^ 1, 150_000);
+  await writeFile(flipped, bytes);
+  await rm(missing);
+  await truncate(short, shortBytes - 10);
+  await writeFile(whole.replace(/[^/]+$/, 'zzz'), 'left by a crash');
+  const damaged = await check();
+  assert.equal(damaged.code, 1);
+  const account = 'devstoreaccount1: photos';
+  const lines = damaged.stdout.split('\n').filter((line) => line.startsWith('devstore'));
+  assert.deepEqual(lines.sort(), [
+    `${account}/flipped: ${flipped} does not match its checksums, from byte 131,072 of the ` +
+      'content on',
+    `${account}/missing: ${missing} is missing`,
+    `${account}/short: ${short} is shorter than it was written, or has lost its end`,
+  ]);
+  assert.match(damaged.stdout, /\n1 file is of no blob: it was given up, or left by a crash\./);
+  assert.match(damaged.stderr, /error: The content of .*data is damaged in 3 files\. Restore/);
+  const keys = await check('--no-content');
+  assert.deepEqual([keys.code, /content/.test(keys.stdout)], [0, false]);
 });

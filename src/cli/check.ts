@@ -1,14 +1,20 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { unreachable } from '../base/invariant.js';
+import { byteText } from '../base/byte-text.js';
 import { checkDataDirectory, type CheckReport } from '../app/check.js';
+import { checkContent, type ContentDamage } from '../app/check-content.js';
 import { CommandFailure, messageOf } from './terminal/failure.js';
 import { locationOption } from './arguments/location-option.js';
 import { notice } from './terminal/notice.js';
 import { counted, grouped, printable } from './terminal/terminal.js';
+import { TransferProgress } from './transfer/transfer-progress.js';
 
 interface CheckFlags {
   readonly location: string;
+  /** Whether the bytes of blobs are read. */
+  readonly content: boolean;
 }
 
 /** Progress lines where a line cannot be overwritten: every tenth of the file. */
@@ -18,16 +24,20 @@ export function checkCommand(): Command {
   return new Command('check')
     .summary('look for damage in a data directory that no server uses')
     .description(
-      'Read all of a data directory that no server uses and tell whether it holds everything that ' +
-        'was written to it. Changes nothing. Exit code 0: it does; 1: it is damaged, or could not ' +
+      'Read all of a data directory that no server uses, the content of blobs included, and ' +
+        'tell whether it holds everything that was written to it. Changes nothing. Exit code 0: it does; 1: it is damaged, or could not ' +
         'be read.',
     )
     .addOption(locationOption('the data directory'))
-    .addHelpText('after', '\nExample:\n  tabularium check --location /var/lib/tabularium')
+    .option('--no-content', 'leave out the content of blobs, which may take long to read')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  tabularium check --location /var/lib/tabularium\n  tabularium check --no-content',
+    )
     .action(run);
 }
 
-async function run({ location }: CheckFlags): Promise<void> {
+async function run({ location, content }: CheckFlags): Promise<void> {
   const file = join(location, 'data.mdb');
   const { size } = await stat(file).catch((error: unknown) => {
     throw new CommandFailure(`There are no data to check in ${location}: ${messageOf(error)}`);
@@ -40,13 +50,78 @@ async function run({ location }: CheckFlags): Promise<void> {
   );
   begin();
   tell(report);
-  const { damage } = report.journal ?? {};
-  if (report.damages === 0 && damage === undefined) return;
-  if (damage !== undefined) throw new CommandFailure(damage);
+  assertSound(file, report);
+  if (content) await readContent(location, report);
+}
+
+function assertSound(file: string, { damages, journal }: CheckReport): void {
+  if (journal?.damage !== undefined) throw new CommandFailure(journal.damage);
+  if (damages === 0) return;
   throw new CommandFailure(
-    `The data file ${file} is damaged in ${counted(report.damages, 'place')}. Restore a backup of ` +
-      'the data directory.',
+    `The data file ${file} is damaged in ${counted(damages, 'place')}. ${advice}`,
   );
+}
+
+const advice = 'Restore a backup of the data directory.';
+
+/** Compares the files of the content with what the data file and the journal name. */
+async function readContent(location: string, report: CheckReport): Promise<void> {
+  let bytesNamed = 0;
+  const progress = new TransferProgress(process.stderr, () => bytesNamed);
+  const { files, damages, leftovers } = await checkContent(location, report, {
+    begin: ({ bytes }) => {
+      bytesNamed = bytes;
+    },
+    read: (bytes) => progress.add(bytes),
+    damage: (damage) => progress.print(damageText(damage)),
+  })
+    .catch((error: unknown) => {
+      throw new CommandFailure(messageOf(error), { cause: error });
+    })
+    .finally(() => progress.stop());
+  if (damages === 0) {
+    const size = byteText(progress.bytes);
+    process.stdout.write(
+      `No damage: ${counted(files, 'file')} of content, ${size}, ${areIntact(files)}.\n`,
+    );
+  }
+  if (leftovers > 0) {
+    const what =
+      leftovers === 1
+        ? '1 file is of no blob: it was'
+        : `${grouped(leftovers)} files are of no blob: they were`;
+    process.stdout.write(`${what} given up, or left by a crash. A server deletes such files.\n`);
+  }
+  if (damages === 0) return;
+  throw new CommandFailure(
+    `The content of ${location} is damaged in ${counted(damages, 'file')}. ${advice}`,
+  );
+}
+
+function areIntact(files: number): string {
+  return files === 1 ? 'is intact' : 'are intact';
+}
+
+function damageText({ account, container, blob, file, ...fault }: ContentDamage): string {
+  return `${account}: ${container}/${blob}: ${file} ${faultText(fault)}`;
+}
+
+function faultText({ problem, offset }: Pick<ContentDamage, 'problem' | 'offset'>): string {
+  const at = `from byte ${grouped(offset)} of the content on`;
+  switch (problem) {
+    case 'missing':
+      return 'is missing';
+    case 'short':
+      return `ends after ${counted(offset, 'byte')} of content, which are fewer than the blob names`;
+    case 'truncated':
+      return 'is shorter than it was written, or has lost its end';
+    case 'damaged':
+      return `does not match its checksums, ${at}`;
+    case 'unreadable':
+      return `cannot be read from the disk, ${at}`;
+    default:
+      return unreachable(problem);
+  }
 }
 
 function once(tellBeginning: () => void): () => void {

@@ -169,6 +169,26 @@ async function orDamaged<Result>(
   }
 }
 
+/**
+ * Reads all of an extent and compares it with its checksums. Yields how many bytes are right.
+ * Throws `ExtentMissingError` and `ContentDamagedError`.
+ */
+export async function* verifiedBytes(
+  files: ContentFiles,
+  place: ExtentPlace,
+): AsyncGenerator<number, void, void> {
+  const extent = await openExtent(files, place);
+  try {
+    for (let at = 0; at < extent.bytes;) {
+      const piece = await extent.verify(await extent.fetch(at, extent.bytes));
+      at += piece.length;
+      yield piece.length;
+    }
+  } finally {
+    await extent.close();
+  }
+}
+
 /** Reads a range of an extent, one piece ahead. */
 export class RangeReader implements ExtentReader {
   readonly bytes: number;

@@ -3,7 +3,7 @@ import { ContentDamagedError, ExtentMissingError } from '../errors.js';
 import type { ContentFiles } from './content-files.js';
 import { ownerOf } from './extent-owner.js';
 import { extentsFolder, idOf, isSession, sessionFolder, type ExtentPlace } from './extent-place.js';
-import { openExtent } from './extent-reader.js';
+import { verifiedBytes } from './extent-reader.js';
 import { extentsIn } from './leaf-extents.js';
 
 /** A step ends after so many bytes or extents. */
@@ -67,16 +67,9 @@ async function* scrubOne(
 ): AsyncGenerator<void, void, void> {
   const id = idOf(place);
   try {
-    const extent = await openExtent(files, place);
-    try {
-      for (let at = 0; at < extent.bytes;) {
-        const piece = await extent.verify(await extent.fetch(at, extent.bytes));
-        at += piece.length;
-        step.read(piece.length);
-        if (step.isFull) yield;
-      }
-    } finally {
-      await extent.close();
+    for await (const bytes of verifiedBytes(files, place)) {
+      step.read(bytes);
+      if (step.isFull) yield;
     }
     const found = await ownerOf(files, place);
     // Absent: it was freed meanwhile.

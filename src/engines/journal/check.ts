@@ -1,6 +1,8 @@
 import { messageOf } from '../../base/thrown.js';
 import { appliedOf, noteKey } from './base-note.js';
 import { DiskFiles } from './disk-files.js';
+import type { Change } from './frame-change.js';
+import { lastChanges } from './left-changes.js';
 import { recover } from './recovery.js';
 
 export { noteKey } from './base-note.js';
@@ -8,6 +10,8 @@ export { noteKey } from './base-note.js';
 export interface JournalReport {
   /** Frames that are intact and whose changes the data file may lack. */
   readonly frames: number;
+  /** What they make of each key, in the order of the keys. */
+  readonly changes: readonly Change[];
   /** Why the next start would refuse it; undefined when it would not. */
   readonly damage: string | undefined;
 }
@@ -26,8 +30,8 @@ export async function checkJournal(
     const files = new DiskFiles({ directory, sync: true });
     if (applied.isSettled && !(await files.isPresent())) return undefined;
     const { frames } = await recover(files, applied);
-    return { frames: frames.length, damage: undefined };
+    return { frames: frames.length, changes: lastChanges(frames), damage: undefined };
   } catch (error) {
-    return { frames: 0, damage: messageOf(error) };
+    return { frames: 0, changes: [], damage: messageOf(error) };
   }
 }

@@ -6,25 +6,33 @@ import { decodeBlobRecord } from './blob-record.js';
 import { decodePieceGarbage } from './garbage.js';
 import { blobKind, kindOfKey, keysOfPartition, readGarbageKey, type BlobKeys } from './keys.js';
 import type { Piece } from './pieces.js';
-import { decodeBlock, decodeSegments } from './segments.js';
+import { decodeBlock, decodeSegments, type Segment } from './segments.js';
 
 /** How often the entries of a blob that keeps changing are walked. */
 const walksMax = 5;
 
+/** A piece, and how many of its bytes are named there. */
+export type NamedPiece = Omit<Segment, 'blockId'>;
+
 /** The pieces that an entry of a blob names, each as often as it is named. */
-export function piecesOf({ key, value, version }: Entry): readonly Piece[] {
+export function piecesOf(entry: Entry): readonly Piece[] {
+  return namedPieces(entry).map(({ piece }) => piece);
+}
+
+/** The same, with their bytes. */
+export function namedPieces({ key, value, version }: Entry): readonly NamedPiece[] {
   const kind = kindOfKey(key);
   switch (kind) {
     case blobKind.base:
     case blobKind.version: {
       const { content } = decodeBlobRecord(value, version);
-      return content === undefined ? [] : content.tail.map(({ piece }) => piece);
+      return content?.tail ?? [];
     }
     case blobKind.block:
     case blobKind.page:
-      return [decodeBlock(value).piece];
+      return [decodeBlock(value)];
     case blobKind.chunk:
-      return decodeSegments(value).map(({ piece }) => piece);
+      return decodeSegments(value);
     case blobKind.inlinePiece:
     case blobKind.pieceNames:
     case blobKind.contentNames:

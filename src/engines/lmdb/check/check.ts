@@ -8,7 +8,8 @@ import { Walk, type FoundEntry, type TreeVisitor } from './walk.js';
 
 /** Further damage is counted but not reported. */
 export const findingsMax = 20;
-const versionBytes = 8;
+/** The version before each value. */
+export const versionBytes = 8;
 /** The trees of a data file, LMDB's own aside. */
 const treeNames = ['entries', 'meta'] as const;
 type TreeName = (typeof treeNames)[number];
@@ -145,7 +146,8 @@ function* counted(
   for (const _ of steps) yield { pages: walk.pages, pagesMax: lastPage + 1 };
 }
 
-function treeOf({ page, node, key, data }: FoundEntry): [TreeName, TreeHead] {
+/** A tree of the store, as the main tree names it. Throws for any other entry. */
+export function treeOf({ page, node, key, data }: FoundEntry): [TreeName, TreeHead] {
   const text = textOfKey(key).replace(/\0$/, '');
   const name = treeNames.find((each) => each === text);
   const isTree = page.nodeFlagsOf(node) === nodeFlags.tree && data.length === treeHeadBytes;
