@@ -250,14 +250,11 @@ export interface StartOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** What `npm start` gives to node, here given to every server alike: fewer, cheaper collections. */
-const nodeFlags = ['--max-semi-space-size=64'];
-
 function spawnNode(
   args: readonly string[],
   environment: StartOptions['environment'] = {},
 ): ChildProcess {
-  return spawn(process.execPath, [...nodeFlags, ...args], {
+  return spawn(process.execPath, [...args], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: { ...process.env, NODE_ENV: 'production', ...environment },
   });

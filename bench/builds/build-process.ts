@@ -12,9 +12,6 @@ export interface BuildProcess {
 
 const script = fileURLToPath(new URL('stretch-process.js', import.meta.url));
 
-/** As `npm start` runs a server. */
-const nodeFlags = ['--max-semi-space-size=64'];
-
 function answer(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     const onExit = (code: number | null): void => {
@@ -35,7 +32,7 @@ export async function startBuild(
   connections: number,
 ): Promise<BuildProcess> {
   const child = fork(script, [repository, kind, String(connections)], {
-    execArgv: nodeFlags,
+    execArgv: [],
     env: { ...process.env, NODE_ENV: 'production' },
   });
   await answer(child);
