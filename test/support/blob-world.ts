@@ -149,7 +149,10 @@ export function md5Of(bytes: Buffer): Buffer {
 const settleStepsMax = 1_000;
 
 /** Lets the grace pass and sweeps until nothing is left to free. */
-export async function settle({ clock, services }: BlobWorld): Promise<void> {
+export async function settle({
+  clock,
+  services,
+}: Pick<BlobWorld, 'clock' | 'services'>): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     clock.advanceMicros(garbageGraceMicros);
     for (const service of services) {
@@ -171,7 +174,13 @@ export async function entriesOfBlobs(store: Store): Promise<readonly Entry[]> {
  * Checks what must hold when everything has settled: every extent and every inline piece has the
  * names that are counted, every content has its records, and there is no garbage.
  */
-export async function assertTidy({ store, content }: BlobWorld): Promise<void> {
+export async function assertTidy({
+  store,
+  content,
+}: {
+  readonly store: Store;
+  readonly content: Pick<TrackedContent, 'ids'>;
+}): Promise<void> {
   const garbage = await store.range(garbageRange(), { limit: 1, bytesMax: 0 });
   assert.equal(garbage.entries.length, 0, 'there is no garbage');
   const names = new Map<string, number>();

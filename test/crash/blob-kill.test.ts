@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { openStore } from '../../src/app/backend.js';
+import { openData } from '../../src/app/open-data.js';
+import { settingsOf } from '../../src/app/settings.js';
+import { manualClock } from '../../src/base/clock.js';
+import { forwardClock } from '../../src/base/forward-clock.js';
+import { contentFolder } from '../../src/content/files/content-directory.js';
+import {
+  extentsFolder,
+  idOf,
+  isOwnerFile,
+  placeNamed,
+} from '../../src/content/files/extent-place.js';
+import { BlobService } from '../../src/services/blobs/blob-service.js';
+import { account, assertTidy, settle } from '../support/blob-world.js';
+import { ServerProcess } from '../support/crash-server.js';
+import { manualTimers } from '../support/manual-timers.js';
+import { byLength } from '../support/run-length.js';
+import { SimRandom } from '../support/sim-random.js';
+import { numberSetting, seedSetting } from '../support/sim-settings.js';
+import { BlobWireClient } from '../wire/kit/blob-client.js';
+import type { Image, KnownBlob } from './blob-ledger.js';
+import { blobsOf, commitStaged, crashContainer, runBlobLoad, type BlobLoad } from './blob-load.js';
+
+// How to repeat and to run longer: docs/internals/correctness.md.
+
+const seed = seedSetting('TABULARIUM_CRASH_SEED');
+const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', byLength({ short: 2, long: 30 }));
+const connections = 6;
+const key = Buffer.alloc(64, 7).toString('base64');
+const kinds = { BlockBlob: 'block', AppendBlob: 'append', PageBlob: 'page' } as const;
+const weekMicros = 8 * 24 * 3600 * 1_000_000;
+
+const clientOf = (server: ServerProcess) => new BlobWireClient(server.blobPort, { account, key });
+
+/** Compares every blob and every snapshot with what is known, and the list with both. */
+async function check(client: BlobWireClient, blobs: readonly KnownBlob[]): Promise<void> {
+  const listed = `/${crashContainer}?restype=container&comp=list`;
+  const { text } = await client.expect(200, { path: listed });
+  const names = new Set([...text.matchAll(/<Name>([^<]+)</g)].map(([, name]) => name));
+  for (const blob of blobs) {
+    const response = await client.send({ path: blob.path });
+    assert.ok([200, 404].includes(response.status), `${blob.path}: ${response.status}`);
+    const type = response.header('x-ms-blob-type') as keyof typeof kinds;
+    const found = response.status === 404 ? undefined : { kind: kinds[type], bytes: response.body };
+    assert.equal(blob.settle(found), undefined);
+    const name = blob.path.slice(crashContainer.length + 2);
+    assert.equal(names.has(name), found !== undefined, `${name} in the list`);
+    await checkSnapshots(client, blob.path, blob.image);
+  }
+}
+
+async function checkSnapshots(
+  client: BlobWireClient,
+  path: string,
+  image: Image | undefined,
+): Promise<void> {
+  for (const [time, bytes] of image?.snapshots ?? []) {
+    const query = `?snapshot=${encodeURIComponent(time)}`;
+    const { body } = await client.expect(200, { path: `${path}${query}` });
+    assert.ok(body.equals(bytes), `${path}${query}`);
+  }
+}
+
+/** The extents that are on the disk. */
+async function extentsIn(directory: string): Promise<Set<string>> {
+  const root = join(directory, contentFolder, extentsFolder);
+  const files = await readdir(root, { recursive: true, withFileTypes: true });
+  const ids = files
+    .filter((entry) => entry.isFile() && !isOwnerFile(entry.name))
+    .map(({ parentPath, name }) => {
+      const [session = ''] = parentPath.slice(root.length + 1).split('/');
+      const place = placeNamed(session, name);
+      assert.ok(place !== undefined, `${parentPath}/${name} is an extent`);
+      return idOf(place);
+    });
+  return new Set(ids);
+}
+
+/** Sweeps a week later: what is there is named, and what is named is there. */
+async function sweepEverything(directory: string): Promise<number> {
+  const settings = settingsOf({ location: directory });
+  const { randomness } = settings;
+  const data = await openData(settings, () => openStore(settings, 'exclusive'));
+  try {
+    const { store, content } = data;
+    const clock = manualClock(settings.storageClock.nowMicros() + weekMicros);
+    const timers = manualTimers();
+    const options = { store, content, clock: forwardClock(clock), randomness, timers };
+    const services = [new BlobService(options)];
+    await settle({ clock, services });
+    const ids = await extentsIn(directory);
+    await assertTidy({ store, content: { ids } });
+    return ids.size;
+  } finally {
+    await data.close();
+  }
+}
+
+it(`keeps every blob whole and no orphan when it is killed ${rounds} times under load (seed ${seed})`, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'tabularium-blob-crash-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const directory = join(folder, 'data');
+  const random = new SimRandom(seed);
+  const workers = blobsOf(connections);
+  const all = workers.flat();
+  const start = () => ServerProcess.start(directory, { flags: ['--account', `${account}:${key}`] });
+  let server = await start();
+  let acknowledged = 0;
+  try {
+    const first = clientOf(server);
+    await first.expect(201, { method: 'PUT', path: `/${crashContainer}?restype=container` });
+    first.close();
+    for (let round = 1; round <= rounds; round += 1) {
+      const load: BlobLoad = { random, isOver: false, surprises: [], acknowledged: 0 };
+      const running = server;
+      const done = Promise.all(workers.map((own) => runBlobLoad(load, clientOf(running), own)));
+      await pause(random.between(50, 500));
+      const { output } = await server.end('SIGKILL');
+      load.isOver = true;
+      await done;
+      assert.deepEqual(load.surprises, [], `round ${round}\n${output}`);
+      server = await start();
+      const client = clientOf(server);
+      await check(client, all);
+      load.isOver = false;
+      await commitStaged(load, client, all);
+      await check(client, all);
+      assert.deepEqual(load.surprises, [], `blocks of round ${round}`);
+      client.close();
+      acknowledged += load.acknowledged;
+    }
+  } finally {
+    await server.end('SIGKILL');
+  }
+  const extents = await sweepEverything(directory);
+  t.diagnostic(`${acknowledged} acknowledged writes over ${rounds} kills, ${extents} extents`);
+  assert.ok(acknowledged > rounds, 'the load did something');
+});
