@@ -107,6 +107,24 @@ describe('copies in the same partition', () => {
 });
 
 describe('copies elsewhere', () => {
+  it('are not replaced with their source, nor are rows of its table with the same keys', async () => {
+    const { gateway: employees, takeKinds } = await started.newTable();
+    const departments = (await started.newTable()).gateway;
+    await filled(employees, departments);
+    for (const name of ['Sales', 'Labs']) {
+      await entitiesOf(Department, employees).insert({ company, name, managerName: 'other' });
+    }
+    const source = await jo(employees);
+    takeKinds();
+    await assert.rejects(copiesOf(employees, departments).replace({ ...source, name: 'Joanna' }), {
+      name: 'ValueError',
+      message: /cannot change in one transaction.*refresh\(\)/,
+    });
+    assert.deepEqual(takeKinds(), []);
+    const changed = await entitiesOf(Department, employees).get({ company, name: 'Sales' });
+    assert.deepEqual([changed?.managerName, (await jo(employees)).name], ['other', 'Jo']);
+  });
+
   interface World {
     readonly employees: TableGateway;
     readonly departments: TableGateway;

@@ -4,6 +4,7 @@ import { codecOf } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import type { KeyOf, MergeOf, ReadOf } from '../definition/shapes.js';
 import { etagOf } from '../definition/stored-entity.js';
+import { ValueError } from '../rows/model-error.js';
 import type { RowProperties } from '../rows/row.js';
 import { retryConflicts, type ContentionOptions } from '../table/contention.js';
 import { Entities } from '../table/entities.js';
@@ -60,10 +61,18 @@ export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
    * Replaces a source that was read, and all its copies, in one transaction and without a read: for
    * at most 99 copies in the same partition of the same table. Throws `ConditionFailedError` when
    * another writer has changed the source since, `EntityNotFoundError` when the source or an entity
-   * with a copy does not exist; then nothing has changed.
+   * with a copy does not exist; then nothing has changed. Throws `ValueError`, and sends nothing,
+   * unless `sourceTable` and `targetTable` are one gateway, or when a copy is in another partition.
    */
   async replace(source: ReadOf<S>, ifMatch = etagOf(source)): Promise<void> {
-    const { copy, targetsOf, target, sourceTable } = this.#options;
+    const { copy, targetsOf, target, sourceTable, targetTable } = this.#options;
+    // Two gateways may differ in account or encryption even where the names of the tables agree.
+    if (sourceTable !== targetTable) {
+      throw new ValueError(
+        `the copies in '${targetTable.table}' cannot change in one transaction with their source ` +
+          `in '${sourceTable.table}': give the same gateway for both, or replace and refresh()`,
+      );
+    }
     const writes = transaction(sourceTable).replace(this.#options.source, source, { ifMatch });
     for (const key of targetsOf(source)) {
       writes.merge(target, key, copy(source), { ifMatch: 'any' });
