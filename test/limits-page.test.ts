@@ -89,6 +89,7 @@ const documented: Readonly<Record<string, string>> = {
   rulesMax: 'fault rules',
   searchMsMax: 'page of found blobs',
   seedBytesMax: '| seed ',
+  seedBlobBytesMax: '| file of a blob of a seed ',
   skipDepthMax: 'member that is skipped',
   snapshotBytesMax: 'snapshots of a server',
   snapshotsMax: 'snapshots of a server',

@@ -91,11 +91,12 @@ export function backendOver(
 
 /** Creates the configured initial data. Throws `SeedError`. */
 export async function seedBackend(
-  { tables, queues }: Backend,
+  { tables, queues, blobs }: Backend,
   { init, accounts, logger }: Pick<ServerSettings, 'init' | 'accounts' | 'logger'>,
 ): Promise<void> {
-  const counts = await seed({ tables, queues, accounts: accounts.map(({ name }) => name) }, init);
-  if (counts.tables + counts.queues > 0) logger.info('seeded', { ...counts });
+  const names = accounts.map(({ name }) => name);
+  const counts = await seed({ tables, queues, blobs, accounts: names }, init);
+  if (counts.tables + counts.queues + counts.containers > 0) logger.info('seeded', { ...counts });
 }
 
 /**

@@ -30,6 +30,8 @@ export type { LenientItem } from '../http/operations/request-rules.js';
 export {
   SeedError,
   type SeedAccount,
+  type SeedBlob,
+  type SeedContainer,
   type SeedData,
   type SeedEntity,
   type SeedMessage,

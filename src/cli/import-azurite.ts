@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import type { SeedProgress } from '../app/index.js';
+import { seededNothing, type SeedProgress } from '../app/seed/seed-data.js';
 import { systemClock } from '../base/clock.js';
 import type { Refuse, StoredAccounts } from './azurite/stored-data.js';
 import { CommandFailure } from './terminal/failure.js';
@@ -73,7 +73,7 @@ async function write(
   refuse: Refuse,
 ): Promise<SeedProgress> {
   const { writeAccounts } = await import('./azurite/write-data.js');
-  let done: SeedProgress = { entities: 0, messages: 0, keptEntities: 0, keptQueues: 0 };
+  let done = seededNothing;
   const report = reportProgress({
     stream: process.stderr,
     bytesTotal: sum(accounts, 'entities') + sum(accounts, 'messages'),

@@ -71,7 +71,7 @@ export const seedOptions = {
   init: option({
     shape: seedShape,
     help:
-      'make the tables, entities, queues and messages of this seed, as far as they are absent, ' +
+      'make the tables, queues and containers of this seed, as far as they are absent, ' +
       'before the server listens',
     standardWords: 'none',
     group: 'Data:',

@@ -44,10 +44,41 @@ export interface SeedQueue {
   readonly messages?: readonly (string | SeedMessage)[];
 }
 
-/** Tables and queues by name. A table or queue that is null is created empty. */
+/**
+ * A block blob. Its content is one of `text`, `base64`, `bytes` and `stream`; without any it is
+ * empty.
+ */
+export interface SeedBlob {
+  /** Stored as UTF-8. */
+  readonly text?: string;
+  readonly base64?: string;
+  readonly bytes?: Uint8Array;
+  /** Called when the blob is written, up to 5,000 MiB. What it throws ends the seed. */
+  readonly stream?: () => AsyncIterable<Uint8Array>;
+  /** Default: `application/octet-stream`. */
+  readonly contentType?: string;
+  readonly contentEncoding?: string;
+  readonly contentLanguage?: string;
+  readonly contentDisposition?: string;
+  readonly cacheControl?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** Up to 10. */
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
+export interface SeedContainer {
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** What may be read without credentials. Default: `none`. */
+  readonly publicAccess?: 'none' | 'blob' | 'container';
+  /** By name. A text is the content of a blob; a blob that is null is empty. */
+  readonly blobs?: Readonly<Record<string, string | SeedBlob | null>>;
+}
+
+/** Tables, queues and containers by name. One that is null is created empty. */
 export interface SeedAccount {
   readonly tables?: Readonly<Record<string, SeedTable | null>>;
   readonly queues?: Readonly<Record<string, SeedQueue | null>>;
+  readonly containers?: Readonly<Record<string, SeedContainer | null>>;
 }
 
 /**
@@ -56,8 +87,9 @@ export interface SeedAccount {
 export interface SeedData extends SeedAccount {
   readonly accounts?: Readonly<Record<string, SeedAccount>>;
   /**
-   * `skip`, the default: existing entities and queues are unchanged. `replace`: entities are
-   * overwritten, and the metadata and messages of queues are replaced.
+   * `skip`, the default: existing entities, queues, containers and blobs are unchanged. `replace`:
+   * entities and blobs are overwritten, and the metadata and messages of queues, the metadata and
+   * public access of containers are replaced.
    */
   readonly ifExists?: 'skip' | 'replace';
   /** Called repeatedly with the progress so far. */
@@ -69,11 +101,24 @@ export interface SeedProgress {
   readonly entities: number;
   /** Messages that were put. */
   readonly messages: number;
+  /** Blobs written or skipped. */
+  readonly blobs: number;
   /** Existing entities that were skipped. */
   readonly keptEntities: number;
   /** Existing queues that were skipped, with their messages. */
   readonly keptQueues: number;
+  /** Existing blobs that were skipped. */
+  readonly keptBlobs: number;
 }
+
+export const seededNothing: SeedProgress = Object.freeze({
+  entities: 0,
+  messages: 0,
+  blobs: 0,
+  keptEntities: 0,
+  keptQueues: 0,
+  keptBlobs: 0,
+});
 
 /** A path in a seed: member names and list positions. */
 export type SeedPath = readonly (string | number)[];

@@ -15,10 +15,13 @@ import {
   whole,
   type Shape,
 } from '../../base/shape/shape.js';
+import { contentTypeDefault } from '../../model/blobs/properties.js';
 import { timeToLiveSecondsDefault, visibilitySecondsMax } from '../../services/queues/limits.js';
 import {
   SeedError,
   type SeedAccount,
+  type SeedBlob,
+  type SeedContainer,
   type SeedData,
   type SeedEntity,
   type SeedMessage,
@@ -186,10 +189,12 @@ const message: Shape<string | SeedMessage> = either(
   },
 );
 
+const metadata = member(record(anyText), 'Metadata: names and texts.', { owner: 'billing' });
+
 const queue: Shape<SeedQueue | null> = either(
   [
     object<SeedQueue>({
-      metadata: member(record(anyText), 'Metadata: names and texts.', { owner: 'billing' }),
+      metadata,
       messages: member(list(message), 'Messages in the order in which they are handed out.', [
         'first',
         { text: 'second', visibilitySeconds: 60 },
@@ -211,33 +216,101 @@ const queues = record(queue, {
   definition: { name: 'queues', description: 'Queues by name.' },
 });
 
-const noContainers = 'A seed makes no containers of blobs. Take this member away.';
-
-/** The members of an account, and those that are not allowed. */
-interface SaidAccount extends SeedAccount {
-  readonly containers?: never;
+/** A blob in a program or a file. */
+interface SaidBlob extends SeedBlob {
+  readonly file?: string;
 }
 
-const containers = member(
-  shapeOf<never>({
-    kind: 'never',
-    expected: 'absent: a seed makes no containers of blobs',
-  }),
-  noContainers,
+const blob: Shape<string | SeedBlob | null> = either(
+  [
+    anyText,
+    object<SaidBlob>({
+      text: member(anyText, 'The content as text, which is stored as UTF-8.', 'Hello'),
+      base64: member(anyText, 'The content in base64.', 'SGVsbG8='),
+      bytes: member(instance<Uint8Array>('bytes'), 'The content.', undefined, 'program'),
+      stream: member(
+        instance<() => AsyncIterable<Uint8Array>>('function', {
+          expected: 'a function that returns an async iterable',
+        }),
+        'Gives the content in pieces when the blob is written.',
+        undefined,
+        'program',
+      ),
+      file: member(
+        text(),
+        'The file with the content. A relative path starts at the folder of this file.',
+        'cat.jpg',
+        'file',
+      ),
+      contentType: member(anyText, `The media type. Default: ${contentTypeDefault}.`, 'image/jpeg'),
+      contentEncoding: member(anyText, 'How the content is encoded.', 'gzip'),
+      contentLanguage: member(anyText, 'The language of the content.', 'en'),
+      contentDisposition: member(
+        anyText,
+        'How browsers show the content.',
+        'attachment; filename="cat.jpg"',
+      ),
+      cacheControl: member(anyText, 'How long caches keep the content.', 'max-age=60'),
+      metadata,
+      tags: member(record(anyText), 'Tags: up to 10 names and texts.', { project: 'garden' }),
+    }),
+    nothing,
+    instance<null>('undefined'),
+  ],
+  {
+    expected: 'a text, an object, or null for a blob without content',
+    definition: {
+      name: 'blob',
+      description:
+        'A block blob: its content as text, or an object with one of text, base64 and file beside ' +
+        'its properties.',
+    },
+  },
 );
 
+const container: Shape<SeedContainer | null> = either(
+  [
+    object<SeedContainer>({
+      metadata,
+      publicAccess: member(
+        choice(['none', 'blob', 'container']),
+        'What may be read without credentials: nothing, blobs whose names are known, or all that ' +
+          'the container has. Default: none.',
+        'blob',
+      ),
+      blobs: member(record(blob), 'Blobs by name.', {
+        'notes/hello.txt': 'Hello',
+        'cat.jpg': { file: 'cat.jpg', contentType: 'image/jpeg' },
+      }),
+    }),
+    nothing,
+    instance<null>('undefined'),
+  ],
+  {
+    expected: 'an object, or null for a container without blobs',
+    definition: {
+      name: 'container',
+      description: 'A container and the blobs that it begins with.',
+    },
+  },
+);
+
+const containers = record(container, {
+  definition: { name: 'containers', description: 'Containers of blobs by name.' },
+});
+
 const account: Shape<SeedAccount> = shapeOf(
-  object<SaidAccount>(
+  object<SeedAccount>(
     {
       tables: member(tables, 'Tables by name.', { people: {} }),
       queues: member(queues, 'Queues by name.', { work: {} }),
-      containers,
+      containers: member(containers, 'Containers of blobs by name.', { photos: {} }),
     },
     { definition: { name: 'account', description: 'What an account gets.' } },
   ),
 );
 
-interface SaidSeed extends SeedData, SaidAccount {
+interface SaidSeed extends SeedData {
   readonly $schema?: string;
 }
 
@@ -251,8 +324,9 @@ export const seedShape: Shape<SeedData> = shapeOf(
     ),
     ifExists: member(
       choice(['skip', 'replace']),
-      'skip: entities and queues that exist stay as they are. replace: entities are overwritten, ' +
-        'and queues get the metadata and messages of this file instead of theirs. Default: skip.',
+      'skip: entities, queues, containers and blobs that exist stay as they are. replace: entities ' +
+        'and blobs are overwritten, queues get the metadata and messages of this file instead of ' +
+        'theirs, containers its metadata and public access. Default: skip.',
       'skip',
     ),
     tables: member(tables, 'Tables of the first account, by name.', {
@@ -261,10 +335,12 @@ export const seedShape: Shape<SeedData> = shapeOf(
     queues: member(queues, 'Queues of the first account, by name.', {
       work: { messages: ['first'] },
     }),
-    containers,
+    containers: member(containers, 'Containers of the first account, by name.', {
+      photos: { blobs: { 'hello.txt': 'Hello' } },
+    }),
     accounts: member(
       record(account, { names: /^[a-z0-9]{3,24}$/ }),
-      'Tables and queues of other accounts, by the name of the account.',
+      'Tables, queues and containers of other accounts, by the name of the account.',
       { orders: { queues: { work: {} } } },
     ),
     progress: member(

@@ -1,16 +1,25 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { inspect } from 'node:util';
+import { systemTimers } from '../../base/async/timers.js';
 import { systemClock } from '../../base/clock.js';
 import { forwardClock } from '../../base/forward-clock.js';
 import { systemRandomness } from '../../base/randomness.js';
 import type { Store } from '../../kv/store.js';
+import { openMemoryContent } from '../../content/memory/content.js';
+import { BlobService } from '../../services/blobs/blob-service.js';
 import { QueueService } from '../../services/queues/queue-service.js';
 import { TableService } from '../../services/tables/table-service.js';
 import { decodeBag } from '../../model/bag/bag.js';
 import type { Property } from '../../model/edm/value.js';
 import { openTestStore } from '../../../test/support/stores.js';
-import { SeedError, type SeedData, type SeedEntity, type SeedValue } from './seed-data.js';
+import {
+  SeedError,
+  type SeedBlob,
+  type SeedData,
+  type SeedEntity,
+  type SeedValue,
+} from './seed-data.js';
 import { checkSeedShape } from './seed-shape.js';
 import { seed } from './seed.js';
 
@@ -23,6 +32,7 @@ class World {
   breaksAt = Infinity;
   readonly tables: TableService;
   readonly queues: QueueService;
+  readonly blobs: BlobService;
 
   constructor(store: Store) {
     this.#store = store;
@@ -35,12 +45,16 @@ class World {
     };
     const parts = { store: breaking, clock: forwardClock(systemClock) };
     this.tables = new TableService(parts);
-    this.queues = new QueueService({ ...parts, randomness: systemRandomness });
+    const random = { ...parts, randomness: systemRandomness };
+    this.queues = new QueueService(random);
+    const content = openMemoryContent();
+    this.blobs = new BlobService({ ...random, content, timers: systemTimers });
   }
 
   async seed(data: SeedData) {
     checkSeedShape(data);
-    return seed({ tables: this.tables, queues: this.queues, accounts: [account, 'other'] }, data);
+    const { tables, queues, blobs } = this;
+    return seed({ tables, queues, blobs, accounts: [account, 'other'] }, data);
   }
 
   async entities(table: string): Promise<Record<string, readonly Property[]>> {
@@ -58,6 +72,22 @@ class World {
     return messages.map(({ text }) => text);
   }
 
+  /** The blobs of a container: content, media type, metadata and tags. */
+  async blobsOf(container: string): Promise<Record<string, unknown>> {
+    const query = { snapshots: false, uncommitted: false, deleted: false, limit: 100 };
+    const { items } = await this.blobs.listBlobs({ account, container }, query);
+    const found: Record<string, unknown> = {};
+    for (const { name: blob } of items) {
+      const { properties, body } = await this.blobs.getBlob({ account, container, blob });
+      const { headers, metadata, tags } = properties;
+      const pieces: Buffer[] = [];
+      for await (const piece of body) pieces.push(piece);
+      const bytes = Buffer.concat(pieces);
+      found[blob] = [bytes.toString(), headers.contentType, metadata, tags];
+    }
+    return found;
+  }
+
   /** Everything that a client can read from the account. */
   async state() {
     const { tables } = await this.tables.queryTables(account, {});
@@ -67,7 +97,11 @@ class World {
       queues,
       async (queue) => [queue, await this.texts(queue.name)] as const,
     );
-    return [await Promise.all(rows), await Promise.all(texts)];
+    const { containers } = await this.blobs.containers.list(account, { limit: 100 });
+    const blobs = Array.from(containers, async ({ name, metadata, publicAccess }) => {
+      return [name, metadata, publicAccess, await this.blobsOf(name)] as const;
+    });
+    return [await Promise.all(rows), await Promise.all(texts), await Promise.all(blobs)];
   }
 
   async #commit(batch: Parameters<Store['commit']>[0]) {
@@ -93,6 +127,14 @@ async function* streamOf(entities: readonly SeedEntity[]): AsyncGenerator<SeedEn
   yield* entities;
 }
 
+async function* piecesOf(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+function blobWith(blob: SeedBlob, name = 'b'): SeedData {
+  return { containers: { photos: { blobs: { [name]: blob } } } };
+}
+
 const whole: SeedData = {
   tables: {
     people: { entities: [...rows('a', 150), ...rows('b', 3)], stream: streamOf([]) },
@@ -101,6 +143,25 @@ const whole: SeedData = {
   queues: {
     work: { metadata: { owner: 'me' }, messages: ['one', 'two', { text: 'three' }] },
     idle: { metadata: { owner: 'you' } },
+  },
+  containers: {
+    photos: {
+      metadata: { owner: 'me' },
+      publicAccess: 'blob',
+      blobs: {
+        'notes/hello.txt': 'Hello',
+        empty: null,
+        picture: {
+          base64: 'AAEC',
+          contentType: 'image/png',
+          metadata: { Size: 'small' },
+          tags: { project: 'garden' },
+        },
+        bytes: { bytes: Buffer.from('in bytes') },
+        pieces: { stream: () => piecesOf('in ', 'pieces') },
+      },
+    },
+    bare: null,
   },
 };
 
@@ -136,6 +197,49 @@ describe('a seed', () => {
     assert.deepEqual(await world.texts('work'), ['kept']);
     const { metadata } = await world.queues.getQueue(account, 'work');
     assert.deepEqual(metadata, [['owner', 'first']]);
+  });
+
+  it('makes containers with blobs of every kind of content', async (context) => {
+    const world = await openWorld(context);
+    const { containers, blobs, keptBlobs } = await world.seed(whole);
+    assert.deepEqual([containers, blobs, keptBlobs], [2, 5, 0]);
+    const plain = 'application/octet-stream';
+    assert.deepEqual(await world.blobsOf('photos'), {
+      bytes: ['in bytes', plain, [], []],
+      empty: ['', plain, [], []],
+      'notes/hello.txt': ['Hello', plain, [], []],
+      picture: ['\0\x01\x02', 'image/png', [['Size', 'small']], [['project', 'garden']]],
+      pieces: ['in pieces', plain, [], []],
+    });
+    const { metadata, publicAccess } = await world.blobs.containers.get(
+      { account, container: 'photos' },
+      {},
+    );
+    assert.deepEqual([metadata, publicAccess], [[['owner', 'me']], 'blob']);
+  });
+
+  it('leaves containers and blobs as they are, or replaces them', async (context) => {
+    const world = await openWorld(context);
+    await world.seed(whole);
+    const photos = {
+      metadata: { owner: 'you' },
+      publicAccess: 'none',
+      blobs: { empty: 'no more', other: 'new' },
+    } as const;
+    const { keptBlobs } = await world.seed({ containers: { photos } });
+    assert.equal(keptBlobs, 1);
+    const [[, , [, first] = []] = []] = [await world.state()];
+    assert.deepEqual(first?.slice(0, 3), ['photos', [['owner', 'me']], 'blob']);
+    const contentOf = async (name: string) => (await world.blobsOf('photos'))[name];
+    const plain = 'application/octet-stream';
+    assert.deepEqual(await contentOf('empty'), ['', plain, [], []]);
+    assert.deepEqual(await contentOf('other'), ['new', plain, [], []]);
+
+    await world.seed({ ifExists: 'replace', containers: { photos } });
+    const [[, , [, second] = []] = []] = [await world.state()];
+    assert.deepEqual(second?.slice(0, 3), ['photos', [['owner', 'you']], 'none']);
+    assert.deepEqual(await contentOf('empty'), ['no more', plain, [], []]);
+    assert.equal(Object.keys(await world.blobsOf('photos')).length, 6);
   });
 
   it('does not bring messages back that were taken', async (context) => {
@@ -175,8 +279,8 @@ describe('a seed', () => {
       accounts: { other: { queues: { theirs: { messages: ['m'] } } } },
       progress: ({ entities, messages }) => seen.push(entities + messages),
     });
-    const none = { keptEntities: 0, keptQueues: 0 };
-    assert.deepEqual(counts, { tables: 2, queues: 3, entities: 153, messages: 4, ...none });
+    const made = { tables: 2, queues: 3, containers: 2, entities: 153, messages: 4, blobs: 5 };
+    assert.deepEqual(counts, { ...made, keptEntities: 0, keptQueues: 0, keptBlobs: 0 });
     assert.deepEqual(
       seen,
       seen.toSorted((left, right) => left - right),
@@ -291,7 +395,16 @@ describe('a seed', () => {
       'queues.work.messages.0',
       /less than the message lives/,
     ],
-    ['containers', { containers: {} } as SeedData, 'containers', /a seed makes no containers/],
+    ['a bad container name', { containers: { A: null } }, 'containers.A', /OutOfRangeInput/],
+    ['a container of the service', { containers: { $logs: null } }, '$logs', /keeps this/],
+    ['a blob without a name', blobWith({}, ''), 'blobs.', /InvalidUri/],
+    ['a folder in the root', { containers: { $root: { blobs: { 'a/b': '' } } } }, 'a/b', /Uri/],
+    ['two contents', blobWith({ text: 'a', base64: '' }), 'blobs.b', /text and base64/],
+    ['what is no base64', blobWith({ base64: 'a' }), 'b.base64', /no base64/],
+    ['a header in two lines', blobWith({ contentType: 'a\nb' }), 'b.contentType', /header/],
+    ['metadata that none can have', blobWith({ metadata: { 'a b': '' } }), 'metadata', /InvalidM/],
+    ['a tag that none can have', blobWith({ tags: { a: '!' } }), 'b.tags', /InvalidTag/],
+    ['a file in a program', blobWith({ file: 'x' } as object), 'b', /'file'/],
     ['another way', { ifExists: 'fail' as 'skip' }, 'ifExists', /skip or replace/],
   ];
   for (const [what, data, path, reason] of refused) {

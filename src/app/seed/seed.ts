@@ -1,3 +1,4 @@
+import type { BlobService } from '../../services/blobs/blob-service.js';
 import type { QueueService } from '../../services/queues/queue-service.js';
 import type { TableService } from '../../services/tables/table-service.js';
 import {
@@ -6,7 +7,9 @@ import {
   type SeedData,
   type SeedPath,
   type SeedProgress,
+  seededNothing,
 } from './seed-data.js';
+import { noteContainerMistakes, seedContainer } from './seed-containers.js';
 import { SeedMistakes } from './seed-mistakes.js';
 import { noteQueueMistakes, seedQueue } from './seed-queues.js';
 import { noteTableMistakes, seedTable } from './seed-tables.js';
@@ -14,6 +17,7 @@ import { noteTableMistakes, seedTable } from './seed-tables.js';
 export interface SeedTarget {
   readonly tables: TableService;
   readonly queues: QueueService;
+  readonly blobs: BlobService;
   /** Names of the accounts that the server has. */
   readonly accounts: readonly string[];
 }
@@ -28,6 +32,7 @@ interface AccountPart {
 export interface SeedCounts extends SeedProgress {
   readonly tables: number;
   readonly queues: number;
+  readonly containers: number;
 }
 
 /**
@@ -43,14 +48,11 @@ export async function seed(target: SeedTarget, data: SeedData): Promise<SeedCoun
   const mistakes = new SeedMistakes();
   for (const part of parts) check(part, mistakes);
   mistakes.throwAll();
-  const progress = { entities: 0, messages: 0, keptEntities: 0, keptQueues: 0 };
-  const counts = { tables: 0, queues: 0 };
+  let progress = seededNothing;
+  const counts = { tables: 0, queues: 0, containers: 0 };
   const done = (more: Partial<SeedProgress>): void => {
-    progress.entities += more.entities ?? 0;
-    progress.messages += more.messages ?? 0;
-    progress.keptEntities += more.keptEntities ?? 0;
-    progress.keptQueues += more.keptQueues ?? 0;
-    data.progress?.({ ...progress });
+    progress = sumOf(progress, more);
+    data.progress?.(progress);
   };
   for (const { account, content, path } of parts) {
     const common = { ...target, account, ifExists };
@@ -64,8 +66,26 @@ export async function seed(target: SeedTarget, data: SeedData): Promise<SeedCoun
       await seedQueue({ ...common, queue, path: place, done }, messages ?? {});
       counts.queues += 1;
     }
+    for (const [container, blobs] of Object.entries(content.containers ?? {})) {
+      const place = [...path, 'containers', container];
+      await seedContainer({ ...common, container, path: place, done }, blobs ?? {});
+      counts.containers += 1;
+    }
   }
   return { ...counts, ...progress };
+}
+
+function sumOf(progress: SeedProgress, more: Partial<SeedProgress>): SeedProgress {
+  const { entities = 0, messages = 0, blobs = 0 } = more;
+  const { keptEntities = 0, keptQueues = 0, keptBlobs = 0 } = more;
+  return {
+    entities: progress.entities + entities,
+    messages: progress.messages + messages,
+    blobs: progress.blobs + blobs,
+    keptEntities: progress.keptEntities + keptEntities,
+    keptQueues: progress.keptQueues + keptQueues,
+    keptBlobs: progress.keptBlobs + keptBlobs,
+  };
 }
 
 function partsOf(data: SeedData, names: readonly string[]): readonly AccountPart[] {
@@ -89,5 +109,8 @@ function check({ content, path }: AccountPart, mistakes: SeedMistakes): void {
   }
   for (const [name, queue] of Object.entries(content.queues ?? {})) {
     noteQueueMistakes(name, queue ?? {}, [...path, 'queues', name], mistakes);
+  }
+  for (const [name, container] of Object.entries(content.containers ?? {})) {
+    noteContainerMistakes(name, container ?? {}, [...path, 'containers', name], mistakes);
   }
 }

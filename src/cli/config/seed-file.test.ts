@@ -59,8 +59,9 @@ describe('a seed file', () => {
     assert.deepEqual(server.accounts, ['orders', 'devstoreaccount1']);
     assert.equal(seen.at(-1), 4);
     const csv = await readFile(join(example, '../products.csv'));
-    assert.equal(bytesTotal, csv.length);
-    assert.equal(bytesRead(), csv.length);
+    // Entities of a table, and the content of a blob.
+    assert.equal(bytesTotal, 2 * csv.length);
+    assert.equal(bytesRead(), 2 * csv.length);
   });
 
   it('keeps every number as its digits say', async () => {
@@ -114,6 +115,21 @@ describe('a seed file', () => {
     ]);
   });
 
+  it('reads blobs from files beside it', async () => {
+    await write('cat.jpg', 'a cat');
+    const { data, bytesTotal, bytesRead } = await loadSeed(
+      await write(
+        'seed.yaml',
+        'containers: { photos: { publicAccess: blob, blobs: { "a/b": { file: cat.jpg } } } }',
+      ),
+    );
+    await using server = await createServer({ inMemory: true, init: data });
+    const [, url = ''] = /BlobEndpoint=([^;]+)/.exec(server.connectionString()) ?? [];
+    const answer = await fetch(`${url}/photos/a/b`);
+    assert.equal(await answer.text(), 'a cat');
+    assert.deepEqual([bytesTotal, bytesRead()], [5, 5]);
+  });
+
   it('names the file and the line of a row that cannot be read or stored', async () => {
     await write('a.csv', 'PartitionKey,RowKey,Age:int32\na,1,5\na,2,old\n');
     const seed = 'tables: { people: { files: [a.csv] } }';
@@ -164,14 +180,24 @@ describe('a seed file', () => {
       /^seed\.yaml:1:\d+: tables my-table: InvalidResourceName: .*[^.]\.$/,
     ],
     [
-      'containers',
-      'containers: { photos: }',
-      /^seed\.yaml:1:13: containers must be absent: a seed makes no containers/,
+      'a blob that has its content twice',
+      'containers:\n  photos:\n    blobs:\n      cat.jpg: { text: a, base64: YQ== }',
+      /^seed\.yaml:4:\d+: containers photos cat\.jpg: has the content twice: text and base64\.$/,
     ],
     [
-      'containers of an account',
-      'accounts: { devstoreaccount1: { containers: [] } }',
-      /containers must be absent: a seed makes no containers/,
+      'a blob that is a number',
+      'containers: { photos: { blobs: { one: 1 } } }',
+      /blobs\.one must be a text, an object, or null for a blob without content, not 1\.$/,
+    ],
+    [
+      'a file of a blob that is not there',
+      'containers: { photos: { blobs: { one: { file: none.jpg } } } }',
+      /There is no file none\.jpg/,
+    ],
+    [
+      'another public access',
+      'accounts: { devstoreaccount1: { containers: { photos: { publicAccess: blobs } } } }',
+      /publicAccess must be none, blob or container.*Did you mean 'blob'\?/,
     ],
     [
       'an account that the server does not have',

@@ -1,16 +1,24 @@
 import { dirname, resolve } from 'node:path';
 import { isMap, isPair, isScalar, visit, type Document, type Scalar } from 'yaml';
-import type { SeedAccount, SeedData, SeedEntity, SeedError, SeedTable } from '../../app/index.js';
+import type {
+  SeedAccount,
+  SeedContainer,
+  SeedData,
+  SeedEntity,
+  SeedError,
+  SeedTable,
+} from '../../app/index.js';
 import { CommandFailure } from '../terminal/failure.js';
 import { printable } from '../terminal/terminal.js';
 import { checkSchema } from './schema-check.js';
+import { SeedBlobFiles, type ContainerText } from './seed-blobs.js';
 import { SeedRows } from './seed-rows.js';
 import { plainValue, readStructuredFile } from './structured-file.js';
 
 /** A loaded seed file. */
 export interface LoadedSeed {
   readonly data: SeedData;
-  /** The total bytes of the entity files, and those read so far. */
+  /** The total bytes of the files that it names, and those read so far. */
   readonly bytesTotal: number;
   readonly bytesRead: () => number;
   /** Converts a mistake to a message for people, with its position. */
@@ -18,13 +26,14 @@ export interface LoadedSeed {
 }
 
 /** The seed after validation by the schema. */
-interface SeedText extends Omit<SeedData, 'accounts' | 'tables' | 'queues'>, AccountText {
+interface SeedText extends Omit<SeedData, keyof SeedAccount | 'accounts'>, AccountText {
   readonly $schema?: string;
   readonly accounts?: Readonly<Record<string, AccountText>>;
 }
 
 type AccountText = Pick<SeedAccount, 'queues'> & {
   readonly tables?: Readonly<Record<string, TableText | null>>;
+  readonly containers?: Readonly<Record<string, ContainerText | null>>;
 };
 
 interface TableText {
@@ -47,14 +56,23 @@ export async function loadSeed(name: string): Promise<LoadedSeed> {
   const { $schema: _, accounts, ...first } = value as SeedText;
   const folder = dirname(resolve(name));
   const rows = new SeedRows();
+  const files = new SeedBlobFiles(folder);
   const accountOf = async (text: AccountText): Promise<SeedAccount> => {
     const tables: [string, SeedTable | null][] = [];
     for (const [table, content] of Object.entries(text.tables ?? {})) {
-      const files = (content?.files ?? []).map((path) => resolve(folder, path));
-      const stream = files.length === 0 ? {} : { stream: await rows.open(files) };
+      const paths = (content?.files ?? []).map((path) => resolve(folder, path));
+      const stream = paths.length === 0 ? {} : { stream: await rows.open(paths) };
       tables.push([table, { entities: content?.entities ?? [], ...stream }]);
     }
-    return { tables: Object.fromEntries(tables), queues: text.queues ?? {} };
+    const containers: [string, SeedContainer | null][] = [];
+    for (const [container, content] of Object.entries(text.containers ?? {})) {
+      containers.push([container, content && (await files.container(content))]);
+    }
+    return {
+      tables: Object.fromEntries(tables),
+      queues: text.queues ?? {},
+      containers: Object.fromEntries(containers),
+    };
   };
   const others: [string, SeedAccount][] = [];
   for (const [account, text] of Object.entries(accounts ?? {})) {
@@ -67,12 +85,12 @@ export async function loadSeed(name: string): Promise<LoadedSeed> {
       accounts: Object.fromEntries(others),
       ...(ifExists === undefined ? {} : { ifExists }),
     },
-    bytesTotal: rows.bytesTotal,
-    bytesRead: () => rows.bytesRead,
+    bytesTotal: rows.bytesTotal + files.bytesTotal,
+    bytesRead: () => rows.bytesRead + files.bytesRead,
     explain(error) {
       const lines = [error, ...error.others].map(({ path, reason, entity }) => {
         const origin = entity === undefined ? undefined : rows.originOf(entity);
-        const what = path.filter((part) => part !== 'stream' && part !== 'entities').slice(-4);
+        const what = path.filter((part) => !lists.has(part)).slice(-4);
         const place = origin ?? file.location(path);
         return `${place}: ${subject(what, entity)}${reason.replace(/\.$/, '')}.`;
       });
@@ -81,7 +99,10 @@ export async function loadSeed(name: string): Promise<LoadedSeed> {
   };
 }
 
-/** The table or queue, and the entity, of a path. */
+/** Members between the names of a path, which messages leave out. */
+const lists: ReadonlySet<string | number> = new Set(['stream', 'entities', 'blobs']);
+
+/** The table, queue or container, and the entity or blob, of a path. */
 function subject(path: readonly (string | number)[], entity: SeedEntity | undefined): string {
   const names = path.filter((part) => typeof part === 'string').map(printable);
   if (entity === undefined) return names.length === 0 ? '' : `${names.join(' ')}: `;

@@ -27,7 +27,7 @@ export async function withSeed<Started>(
   );
   const progress: ServerOptions['init'] = {
     ...seed.data,
-    progress: ({ entities, messages }) => void (rows = entities + messages),
+    progress: ({ entities, messages, blobs }) => void (rows = entities + messages + blobs),
   };
   try {
     return await start({ init: progress });

@@ -45,12 +45,21 @@ export function parseBlobPath(rawPathAfterAccount: string, namesContainer: boole
 
 function blobOf(container: string, decodedName: string): BlobResource {
   const blob = decodedName.replaceAll('\\', '/');
-  const isInRoot = container === rootContainer;
-  if (isInRoot && blob.includes('/')) throw new StorageError('InvalidUri');
-  if (blob.length > blobNameLengthMax || blob.split('/').length > blobNameSegmentsMax) {
+  checkBlobName(container, blob);
+  return { kind: 'blob', container, blob };
+}
+
+/**
+ * Refuses a name that no blob of the container can have.
+ *
+ * @throws {StorageError} `InvalidUri`
+ */
+export function checkBlobName(container: string, blob: string): void {
+  const isLong = blob.length > blobNameLengthMax || blob.split('/').length > blobNameSegmentsMax;
+  const isNested = container === rootContainer && blob.includes('/');
+  if (blob === '' || blob.includes('\\') || isLong || isNested) {
     throw new StorageError('InvalidUri');
   }
-  return { kind: 'blob', container, blob };
 }
 
 function decoded(raw: string): string {
