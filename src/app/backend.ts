@@ -9,6 +9,7 @@ import { CapacityMetrics } from '../services/analytics/capacity-metrics.js';
 import { logRetention } from '../services/analytics/log-retention.js';
 import type { LogSink } from '../services/analytics/log-sink.js';
 import { metricsRetention } from '../services/analytics/metrics-retention.js';
+import { ShapedBlobService } from '../services/paging/shaped-blob-service.js';
 import { ShapedQueueService } from '../services/paging/shaped-queue-service.js';
 import { ShapedTableService } from '../services/paging/shaped-table-service.js';
 import { QueueService } from '../services/queues/queue-service.js';
@@ -74,7 +75,8 @@ export function backendOver(
   const ofTables = { store, clock, propertiesMax, deleteDelayMs: tableDeleteDelayMs, onGarbage };
   const ofQueues = { store, clock, randomness, onGarbage };
   const tables = paging ? new ShapedTableService(ofTables, paging) : new TableService(ofTables);
-  const blobs = new BlobService({ ...ofQueues, timers, content });
+  const ofBlobs = { ...ofQueues, timers, content };
+  const blobs = paging ? new ShapedBlobService(ofBlobs, paging) : new BlobService(ofBlobs);
   const logs = new BlobLogs({ store, randomness, blobs });
   const properties = new ServicePropertiesService(store, (account) => logs.open(account));
   return {

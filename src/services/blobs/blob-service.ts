@@ -28,7 +28,7 @@ import { BlobReaders } from './blob-readers.js';
 import { putBlock, putBlockBlob } from './block-blobs.js';
 import { getBlockList, putBlockList, type BlockListReading } from './block-lists.js';
 import { containerKind } from './container-record.js';
-import { BlobContainers } from './containers.js';
+import { BlobContainers, type BlobContainersOptions } from './containers.js';
 import { abortCopy, copyBlob, type CopiedBlob, type CopyRequest } from './copies.js';
 import { deleteBlob } from './deletion.js';
 import { droppedBlobs } from './dropped-blobs.js';
@@ -90,6 +90,8 @@ export interface BlobServiceOptions {
   readonly timers: Timers;
   /** Called when `reclaim` may have something to free. */
   readonly onGarbage?: () => void;
+  /** Makes the containers. Default: `BlobContainers`. */
+  readonly containersOver?: (options: BlobContainersOptions) => BlobContainers;
 }
 
 /**
@@ -111,7 +113,8 @@ export class BlobService {
     const { store, content, clock, randomness, timers, onGarbage = () => undefined } = options;
     const containers = new Containers(store, containerKind);
     const readers = new BlobReaders({ store, clock, timers });
-    this.containers = new BlobContainers({ containers, clock, randomness, onGarbage });
+    const ofContainers = { containers, clock, randomness, onGarbage };
+    this.containers = options.containersOver?.(ofContainers) ?? new BlobContainers(ofContainers);
     const turns = new KeyedGate();
     this.#context = { store, content, clock, randomness, containers, readers, turns, onGarbage };
     const { service } = containerKind;

@@ -2,9 +2,20 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { openTestStore } from '../../../test/support/stores.js';
+import { systemTimers } from '../../base/async/timers.js';
 import { systemClock } from '../../base/clock.js';
 import { forwardClock } from '../../base/forward-clock.js';
 import { systemRandomness } from '../../base/randomness.js';
+import { openMemoryContent } from '../../content/memory/content.js';
+import { BlobService } from '../blobs/blob-service.js';
+import type {
+  BlobQuery,
+  ContainerQuery,
+  ListedBlob,
+  ListedPrefix,
+  ListPosition,
+} from '../blobs/types.js';
+import { ShapedBlobService } from './shaped-blob-service.js';
 import { QueueService } from '../queues/queue-service.js';
 import { ShapedQueueService } from './shaped-queue-service.js';
 import type { QueueQuery } from '../queues/types.js';
@@ -16,6 +27,7 @@ import { pagingTestPolicy } from './paging-policy.js';
 const account = 'acct';
 const last = 'z'.repeat(63);
 const queueNames = ['aaa', 'aaa-0', 'aaa0', 'aab', 'b-b', 'b0b', 'zzz', last].sort();
+const blobNames = ['a', 'a/b', 'a/b/c', 'a0', 'b', 'b/1', 'b/2', 'b0', 'c/d', 'é', '\u{1f600}'];
 const tableNames = ['Aaa', 'AAA0', 'aaa00', 'Bbb', 'ccc', 'Ccc0', last].sort((a, b) =>
   a.toLowerCase() < b.toLowerCase() ? -1 : 1,
 );
@@ -27,13 +39,13 @@ interface Walked {
 }
 
 /** Goes through a list page by page. */
-async function walk<Query extends { readonly from?: string }>(
-  read: (query: Query) => Promise<{ readonly names: readonly string[]; readonly next?: string }>,
+async function walk<Query extends { readonly from?: Position }, Position = string>(
+  read: (query: Query) => Promise<{ readonly names: readonly string[]; readonly next?: Position }>,
   query: Query,
 ): Promise<Walked> {
   const names: string[] = [];
   let [empty, empties, sizeMax] = [0, 0, 0];
-  let from: string | undefined = query.from;
+  let from: Position | undefined = query.from;
   for (let pages = 0; ; pages += 1) {
     assert.ok(pages < 100, 'a list without end');
     const page = await read({ ...query, ...(from === undefined ? {} : { from }) });
@@ -108,6 +120,70 @@ describe('lists of every shape', () => {
           queueNames.filter((name) => name.startsWith(prefix ?? '')),
         );
         assert.ok(empties <= 1 && sizeMax <= limit);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('give every container, blob, snapshot and common beginning once and in order', async (t) => {
+    const store = await openTestStore('memory', t, systemClock);
+    const parts = {
+      store,
+      clock: forwardClock(systemClock),
+      randomness: systemRandomness,
+      timers: systemTimers,
+      content: openMemoryContent(),
+    };
+    const plain = new BlobService(parts);
+    for (const container of queueNames) {
+      const address = { account, container };
+      await plain.containers.create(address, { metadata: [], publicAccess: 'none' });
+    }
+    const address = { account, container: 'aaa' };
+    for (const blob of blobNames) {
+      const target = { ...address, blob };
+      await plain.putAppendBlob(target, { headers: {}, metadata: [], tags: [] });
+      if (!blob.startsWith('b')) continue;
+      for (let count = 0; count < 3; count += 1) await plain.snapshotBlob(target, undefined);
+    }
+    const states = { uncommitted: false, deleted: false };
+    const queries = [
+      { ...states, snapshots: false },
+      { ...states, snapshots: true },
+      { ...states, snapshots: false, delimiter: '/' },
+      { ...states, snapshots: true, prefix: 'b' },
+    ];
+    const textOf = (item: ListedBlob | ListedPrefix): string =>
+      `${item.kind} ${item.name} ${item.kind === 'blob' ? item.snapshotMicros : ''}`;
+    const expected = new Map<unknown, readonly string[]>();
+    for (const query of queries) {
+      const { items } = await plain.listBlobs(address, { ...query, limit: 1000 });
+      expected.set(query, Array.from(items, textOf));
+    }
+    await fc.assert(
+      fc.asyncProperty(seeds, limits, fc.constantFrom(...queries), async (seed, limit, query) => {
+        const service = new ShapedBlobService(parts, pagingTestPolicy(seed));
+        const blobs = await walk<BlobQuery, ListPosition>(
+          async (asked) => {
+            const { items, ...next } = await service.listBlobs(address, asked);
+            return { names: Array.from(items, textOf), ...next };
+          },
+          { ...query, limit },
+        );
+        assert.deepEqual(blobs.names, expected.get(query));
+        assert.ok(blobs.empties <= 1 && blobs.sizeMax <= limit);
+        const containers = await walk<ContainerQuery>(
+          async (asked) => {
+            const page = await service.containers.list(account, asked);
+            assert.ok((page.next ?? '').length <= 63);
+            const { next } = page;
+            const names = Array.from(page.containers, ({ name }) => name);
+            return { names, ...(next === undefined ? {} : { next }) };
+          },
+          { limit },
+        );
+        assert.deepEqual(containers.names, queueNames);
+        assert.ok(containers.empties <= 1 && containers.sizeMax <= limit);
       }),
       { numRuns: 200 },
     );

@@ -1,10 +1,7 @@
-import { plainNameLengthMax } from '../containers/plain-name.js';
 import type { QueuePage, QueueQuery } from '../queues/types.js';
 import type { PageShape } from './paging-policy.js';
+import { plainPositions } from './plain-names.js';
 import { shapedNames } from './shaped-names.js';
-
-/** The lowest character of a queue's name. */
-const lowestCharacter = '-';
 
 /** A page of a list of queues in a given shape. `read` lists without a shape. */
 export async function shapedQueues(
@@ -18,12 +15,9 @@ export async function shapedQueues(
         const { queues, ...next } = await read({ ...query, limit });
         return { items: [...queues], ...next };
       },
-      identityOf: ({ name }) => name,
-      // A marker must not be longer than a name.
-      behind: (name) =>
-        name.length < plainNameLengthMax ? `${name}${lowestCharacter}` : undefined,
+      ...plainPositions(query.from),
+      limit: query.limit,
     },
-    { limit: query.limit, from: query.from },
     shape,
   );
   return { queues: items, ...rest };

@@ -22,10 +22,13 @@ export async function shapedTables(
         const { tables, ...next } = await read({ ...query, top });
         return { items: tables, ...next };
       },
-      identityOf: ({ name }) => tableIdentity(name),
-      behind: (identity) => `${identity}${lowestCharacter}`,
+      startOf: ({ name }) => {
+        const identity = tableIdentity(name);
+        return identity === from ? undefined : identity;
+      },
+      behind: ({ name }) => `${tableIdentity(name)}${lowestCharacter}`,
+      limit,
     },
-    { limit, from },
     shape,
   );
   return { tables: items, ...rest };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { TableClient, TableServiceClient } from '@azure/data-tables';
+import { BlobServiceClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
 import { withoutExtras } from '../../support/extras.js';
 import { legacyCall, loadLegacyClient, type LegacyRow } from '../../support/legacy-client.js';
@@ -110,6 +111,28 @@ for (const seed of seeds) {
           names.filter((name) => name.startsWith(prefix)),
         );
       }
+    });
+
+    it('lists of containers and blobs', async () => {
+      const blobs = BlobServiceClient.fromConnectionString(text);
+      const names = ['ant', 'ant0', 'bee', 'beetle', 'cat'];
+      for (const name of names) await blobs.createContainer(name);
+      const foundContainers: string[] = [];
+      for await (const { name } of blobs.listContainers()) foundContainers.push(name);
+      assert.deepEqual(foundContainers, names);
+
+      const container = blobs.getContainerClient('bee');
+      const paths = ['a', 'a/1', 'a/2', 'b', 'c/1', 'é'];
+      for (const path of paths) await container.getBlockBlobClient(path).upload('x', 1);
+      const found: string[] = [];
+      for await (const { name } of container.listBlobsFlat()) found.push(name);
+      assert.deepEqual(found, paths);
+      const grouped: string[] = [];
+      for await (const { kind, name } of container.listBlobsByHierarchy('/')) {
+        grouped.push(`${kind} ${name}`);
+      }
+      const expected = ['blob a', 'prefix a/', 'blob b', 'prefix c/', 'blob é'];
+      assert.deepEqual(grouped.toSorted(), expected.toSorted());
     });
   });
 }

@@ -1,0 +1,71 @@
+import { unreachable } from '../../base/invariant.js';
+import type {
+  BlobList,
+  BlobQuery,
+  ContainerList,
+  ContainerQuery,
+  ListedBlob,
+  ListedPrefix,
+  ListPosition,
+} from '../blobs/types.js';
+import type { PageShape } from './paging-policy.js';
+import { plainPositions } from './plain-names.js';
+import { shapedNames } from './shaped-names.js';
+
+/** The lowest character of a name of a blob. */
+const lowestCharacter = '\0';
+
+/** A page of a list of containers in a given shape. `read` lists without a shape. */
+export async function shapedContainers(
+  read: (query: ContainerQuery) => Promise<ContainerList>,
+  query: ContainerQuery,
+  shape: PageShape,
+): Promise<ContainerList> {
+  const { items, ...rest } = await shapedNames(
+    {
+      read: async (limit) => {
+        const { containers, ...next } = await read({ ...query, limit });
+        return { items: [...containers], ...next };
+      },
+      ...plainPositions(query.from),
+      limit: query.limit,
+    },
+    shape,
+  );
+  return { containers: items, ...rest };
+}
+
+/** A page of a list of blobs in a given shape. `read` lists without a shape. */
+export async function shapedBlobs(
+  read: (query: BlobQuery) => Promise<BlobList>,
+  query: BlobQuery,
+  shape: PageShape,
+): Promise<BlobList> {
+  return shapedNames<ListedBlob | ListedPrefix, ListPosition>(
+    {
+      read: async (limit) => {
+        const { items, ...next } = await read({ ...query, limit });
+        return { items: [...items], ...next };
+      },
+      // A page that continues within a blob must not begin again with its first snapshot.
+      startOf: ({ name }) => (name === query.from?.name ? undefined : { name }),
+      behind,
+      limit: query.limit,
+    },
+    shape,
+  );
+}
+
+/** A position behind a common beginning would list it again. */
+function behind(item: ListedBlob | ListedPrefix): ListPosition | undefined {
+  switch (item.kind) {
+    case 'prefix':
+      return undefined;
+    case 'blob':
+      return item.snapshotMicros === undefined
+        ? { name: `${item.name}${lowestCharacter}` }
+        : { name: item.name, fromMicros: item.snapshotMicros + 1 };
+    default:
+      return unreachable(item);
+  }
+}
