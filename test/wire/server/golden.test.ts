@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { BlobWireClient } from '../kit/blob-client.js';
 import { WireClient } from '../kit/client.js';
+import type { DatedClient } from '../kit/dated-client.js';
 import { QueueWireClient } from '../kit/queue-client.js';
 import { queueAuthorizationOf } from '../kit/queue-signature.js';
 import { readResponse, type WireResponse } from '../kit/response.js';
@@ -34,9 +36,10 @@ import {
 //     {{date}} {{time}}  an HTTP date, the time in an error
 //     {{token}} {{number}} {{any}}   a continuation token, digits, anything up to the end of the line
 //     {{lf}}             a line feed without a carriage return
+//     {{version:label}}  the etag of a blob or a container, without its quotes
 //     {{receipt:label}}  a pop receipt; percent-encoded in a request, where `guid` serves as well
 //
-// Files named `queue-…` speak to the queues, signed with SharedKey. There the clock stands at
+// Files named `queue-…` and `blob-…` speak to these, signed with SharedKey. There the clock stands at
 // Fri, 01 Mar 2024 12:00:00 GMT, so that times are what they are, and a request line
 // `{{wait:SECONDS}}` in front of a request moves it.
 
@@ -71,6 +74,7 @@ const patterns: Readonly<Record<string, string>> = {
   any: '[^\\r\\n]+',
   lf: '\\n',
   receipt: '[A-Za-z0-9+/_=-]+',
+  version: '0x[0-9A-F]{15}',
 };
 
 /** Labels that have another value in each response. */
@@ -177,7 +181,7 @@ class Transcript {
   }
 
   #fill(text: string): string {
-    const pattern = /\{\{(stamp|etag|guid|receipt):([^}]+)\}\}/g;
+    const pattern = /\{\{(stamp|etag|guid|receipt|version):([^}]+)\}\}/g;
     return this.#authorised(text).replace(pattern, (whole, kind, label) => {
       const value = this.#values.get(`${kind === 'etag' ? 'stamp' : kind}:${label}`);
       if (value === undefined) return whole;
@@ -203,10 +207,10 @@ function tableSpeaker(server: TabulariumServer): Speaker & Disposable {
   };
 }
 
-const queueEpochMicros = Date.UTC(2024, 2, 1, 12) * 1000;
+const epochMicros = Date.UTC(2024, 2, 1, 12) * 1000;
 
-function queueSpeaker(server: TabulariumServer, clock: ManualClock): Speaker & Disposable {
-  const client = QueueWireClient.of(server);
+/** For queues or blobs. */
+function datedSpeaker(client: DatedClient, clock: ManualClock): Speaker & Disposable {
   const { account, key, authority } = client;
   return {
     authority,
@@ -220,15 +224,26 @@ function queueSpeaker(server: TabulariumServer, clock: ManualClock): Speaker & D
   };
 }
 
+function speakerOf(
+  service: string | undefined,
+  server: TabulariumServer,
+  clock: ManualClock,
+): Speaker & Disposable {
+  if (service === undefined) return tableSpeaker(server);
+  const client = service === 'queue' ? QueueWireClient.of(server) : BlobWireClient.of(server);
+  return datedSpeaker(client, clock);
+}
+
 describe('golden transcripts', () => {
   const files = readdirSync(folder).filter((file) => file.endsWith('.http'));
   assert.ok(files.length > 0, `no transcripts in ${folder}`);
   for (const file of files) {
     it(file, async () => {
-      const clock = manualClock(queueEpochMicros);
-      const isOfQueues = file.startsWith('queue-');
-      await using server = await createServer({ inMemory: true, ...(isOfQueues ? { clock } : {}) });
-      using speaker = isOfQueues ? queueSpeaker(server, clock) : tableSpeaker(server);
+      const clock = manualClock(epochMicros);
+      const [, service] = /^(queue|blob)-/.exec(file) ?? [];
+      const options = service === undefined ? {} : { clock };
+      await using server = await createServer({ inMemory: true, ...options });
+      using speaker = speakerOf(service, server, clock);
       const transcript = new Transcript(speaker);
       const sections = sectionsOf(file);
       for (let at = 0; at < sections.length; at += 2) {
