@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { systemClock } from '../../base/clock.js';
 import { sasVersions } from '../../wire/auth/sas/fields.js';
 import { signBlobSas } from '../../wire/auth/sas/sas-signature.js';
@@ -9,7 +9,8 @@ import {
   type ConnectionFlags,
 } from '../client/connection-options.js';
 import { UsageError } from '../terminal/failure.js';
-import { containerLetters, explained, inWords, lettersOf } from './permission-letters.js';
+import { containerLetters, inWords } from './permission-letters.js';
+import { permissionsOption } from './permissions-option.js';
 import { permissionsOrPolicy, policyInWords } from './policy-terms.js';
 import { signerOf } from './signer.js';
 import { policyOption, termsOf, withTermOptions, type TermFlags } from './term-options.js';
@@ -41,12 +42,7 @@ export function blobSasCommand(print: Print = toStandardOutput): Command {
         'to exist yet.',
     )
     .argument('<place>', 'container/name for a blob, or a container', blobPlace)
-    .addOption(
-      new Option(
-        '-p, --permissions <letters>',
-        `what it allows: ${explained(letters)} (default: r)`,
-      ).argParser(lettersOf(letters)),
-    )
+    .addOption(permissionsOption(letters))
     .addOption(policyOption('container'));
   withTermOptions(command, sasVersions.service).addOption(tokenFormatOption());
   return withConnectionOptions(command, 'blob')

@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { systemClock } from '../../base/clock.js';
 import { sasVersions } from '../../wire/auth/sas/fields.js';
 import { signQueueSas } from '../../wire/auth/sas/sas-signature.js';
@@ -8,7 +8,8 @@ import {
   withConnectionOptions,
   type ConnectionFlags,
 } from '../client/connection-options.js';
-import { containerLetters, explained, inWords, lettersOf } from './permission-letters.js';
+import { containerLetters, inWords } from './permission-letters.js';
+import { permissionsOption } from './permissions-option.js';
 import { permissionsOrPolicy, policyInWords } from './policy-terms.js';
 import { signerOf } from './signer.js';
 import { policyOption, termsOf, withTermOptions, type TermFlags } from './term-options.js';
@@ -37,12 +38,7 @@ export function queueSasCommand(print: Print = toStandardOutput): Command {
         'key alone: nothing is sent, and neither the queue nor a policy has to exist yet.',
     )
     .addOption(queueOption())
-    .addOption(
-      new Option(
-        '-p, --permissions <letters>',
-        `what it allows: ${explained(letters)} (default: r)`,
-      ).argParser(lettersOf(letters)),
-    )
+    .addOption(permissionsOption(letters))
     .addOption(policyOption('queue'));
   withTermOptions(command, sasVersions.service).addOption(tokenFormatOption());
   return withConnectionOptions(command, 'queue')

@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { systemClock } from '../../base/clock.js';
 import { sasVersions } from '../../wire/auth/sas/fields.js';
 import { signTableSas } from '../../wire/auth/sas/sas-signature.js';
@@ -14,7 +14,8 @@ import {
   withKeyRangeOptions,
   type KeyRangeFlags,
 } from './key-range-options.js';
-import { containerLetters, explained, inWords, lettersOf } from './permission-letters.js';
+import { containerLetters, inWords } from './permission-letters.js';
+import { permissionsOption } from './permissions-option.js';
 import { permissionsOrPolicy, policyInWords } from './policy-terms.js';
 import { signerOf } from './signer.js';
 import { policyOption, termsOf, withTermOptions, type TermFlags } from './term-options.js';
@@ -43,12 +44,7 @@ export function tableSasCommand(print: Print = toStandardOutput): Command {
         'alone: nothing is sent, and neither the table nor a policy has to exist yet.',
     )
     .addOption(tableOption())
-    .addOption(
-      new Option(
-        '-p, --permissions <letters>',
-        `what it allows: ${explained(letters)}; to insert or replace takes a and u (default: r)`,
-      ).argParser(lettersOf(letters)),
-    )
+    .addOption(permissionsOption(letters, '; to insert or replace takes a and u'))
     .addOption(policyOption('table'));
   withTermOptions(withKeyRangeOptions(command), sasVersions.service).addOption(tokenFormatOption());
   return withConnectionOptions(command, 'table')

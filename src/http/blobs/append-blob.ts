@@ -6,7 +6,6 @@ import { contentHeadersOfBody } from '../../wire/blobs/content-headers.js';
 import { Crc64 } from '../../wire/checksum/crc64.js';
 import type { GrantedAccess } from '../exchange/access.js';
 import { objectAccess } from '../operations/access.js';
-import { metadataOf } from '../operations/metadata.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
 import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
@@ -17,7 +16,7 @@ import {
   summedBodyOf,
   type BodyLimits,
 } from './streamed-body.js';
-import { createBlobAccess, encryptedHeaders, replacing, tagsOf } from './write-blob.js';
+import { createBlobAccess, describedBy, encryptedHeaders, replacing } from './write-blob.js';
 
 interface Creation {
   readonly address: BlobAddress;
@@ -34,8 +33,7 @@ export const createAppendBlob: BlobOperation<Creation, Written> = {
     checkNoBody(request);
     const properties = {
       headers: contentHeadersOfBody(request.header),
-      metadata: metadataOf(request.exchange),
-      tags: tagsOf(request),
+      ...describedBy(request),
     };
     return { address: blobOf(request), properties, access: blobAccessOf(request, 'write') };
   },

@@ -6,7 +6,7 @@ import type { CopiedBlob, CopyRequest } from '../../services/blobs/copies.js';
 import type { Access, BlobAddress } from '../../services/blobs/types.js';
 import { booleanHeader } from '../../wire/blobs/header-values.js';
 import { leaseIdOf } from '../../wire/blobs/lease-headers.js';
-import { accessTierHeader, rehydratePriorityHeader } from '../../wire/blobs/tier-headers.js';
+import { rehydratePriorityHeader } from '../../wire/blobs/tier-headers.js';
 import { parseMd5 } from '../../wire/checksum/checksum-headers.js';
 import { objectAccess } from '../operations/access.js';
 import { metadataOf } from '../operations/metadata.js';
@@ -15,7 +15,7 @@ import { authoriseSource, ownSourceOf, withSource, type OwnSource } from './copy
 import type { BlobOperation, BlobRequest } from './request.js';
 import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 import { checkNoBody } from './streamed-body.js';
-import { createBlobAccess, replacing, tagsOf } from './write-blob.js';
+import { createBlobAccess, replacing, tagsOf, tierOf } from './write-blob.js';
 
 interface Input {
   readonly address: BlobAddress;
@@ -30,11 +30,11 @@ interface Input {
 const syncBytesMax = 256 * 1024 * 1024;
 
 function parse(request: BlobRequest): Input {
-  const { header, version, exchange } = request;
+  const { header, exchange } = request;
   checkNoBody(request);
   const source = ownSourceOf(request);
   const metadata = metadataOf(exchange);
-  const tier = accessTierHeader(header, version);
+  const tier = tierOf(request);
   // Checked alone: a blob comes back from the archive at once.
   rehydratePriorityHeader(header);
   const copy: CopyRequest = {
@@ -43,7 +43,7 @@ function parse(request: BlobRequest): Input {
     sourceUrl: source.url,
     metadata: metadata.length === 0 ? undefined : metadata,
     tags: source.copiesTags ? 'source' : tagsOf(request),
-    tier: tier === undefined ? undefined : { tier },
+    tier,
     isSealed: booleanHeader(header, 'x-ms-seal-blob'),
   };
   const access = blobAccessOf(request, 'write');

@@ -1,7 +1,6 @@
 import { yieldIfBusy } from '../../base/async/slice.js';
-import { invalidQueryParameter } from '../../model/errors/query-errors.js';
 import type { ContainerList } from '../../services/blobs/types.js';
-import type { QueryOptions } from '../../wire/http/query-string.js';
+import { parseContainerInclude, type ContainerInclude } from '../../wire/blobs/list-include.js';
 import { containerListInPieces } from '../../wire/xml/blob-container-list.js';
 import { serviceAccess } from '../operations/access.js';
 import {
@@ -14,7 +13,7 @@ import { itemsAtOnceMax, longXmlReply } from '../operations/replies.js';
 import type { BlobOperation } from './request.js';
 
 interface Input extends ContainerListInput {
-  readonly included: ReadonlySet<string>;
+  readonly included: ReadonlySet<ContainerInclude>;
 }
 
 /** `GET /?comp=list` (blob-service §6.1). Deleted containers are not kept, so none is listed. */
@@ -22,8 +21,9 @@ export const listContainers: BlobOperation<Input, ContainerList> = {
   access: serviceAccess('list'),
   bodyBytesMax: 0,
 
-  parse({ query, account }) {
-    return { ...containerListOf(query, account), included: includedOf(query) };
+  parse({ query, account, version }) {
+    const included = parseContainerInclude(query.get('include'), version);
+    return { ...containerListOf(query, account), included };
   },
 
   async run(input, { backend, account, exchange }) {
@@ -43,15 +43,3 @@ export const listContainers: BlobOperation<Input, ContainerList> = {
     return longXmlReply(list, containers.length > itemsAtOnceMax, backend.clock);
   },
 };
-
-const includable: ReadonlySet<string> = new Set(['metadata', 'deleted', 'system']);
-
-/** The members of `include`, in lower case. */
-function includedOf(query: QueryOptions): ReadonlySet<string> {
-  const include = query.get('include') ?? '';
-  const names = include.split(',').map((name) => name.trim().toLowerCase());
-  const unknown = names.find((name) => name !== '' && !includable.has(name));
-  if (unknown === undefined) return new Set(names);
-  const known = [...includable].join(', ');
-  throw invalidQueryParameter('include', include, `What can be included is ${known}.`);
-}

@@ -13,12 +13,11 @@ import { contentHeadersOfBody } from '../../wire/blobs/content-headers.js';
 import { countHeader, sequenceNumberHeader } from '../../wire/blobs/header-values.js';
 import { Crc64 } from '../../wire/checksum/crc64.js';
 import { objectAccess } from '../operations/access.js';
-import { metadataOf } from '../operations/metadata.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
 import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 import { checkNoBody, checkSomeBody, checksumHeaders, summedBodyOf } from './streamed-body.js';
-import { createBlobAccess, encryptedHeaders, replacing, tagsOf } from './write-blob.js';
+import { createBlobAccess, describedBy, encryptedHeaders, replacing } from './write-blob.js';
 
 const lengthHeader = 'x-ms-blob-content-length';
 
@@ -51,8 +50,7 @@ export const createPageBlob: BlobOperation<Creation, WrittenPages> = {
       bytes,
       sequenceNumber: sequenceNumberHeader(request.header, 'x-ms-blob-sequence-number') ?? 0n,
       headers: contentHeadersOfBody(request.header),
-      metadata: metadataOf(request.exchange),
-      tags: tagsOf(request),
+      ...describedBy(request),
     };
     return { address: blobOf(request), blob, access: blobAccessOf(request, 'write') };
   },

@@ -7,14 +7,17 @@ import type {
   PutBlobResult,
 } from '../../services/blobs/types.js';
 import { contentHeadersOfBody } from '../../wire/blobs/content-headers.js';
-import { accessTierHeader } from '../../wire/blobs/tier-headers.js';
 import { Crc64 } from '../../wire/checksum/crc64.js';
-import { metadataOf } from '../operations/metadata.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
 import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 import { checkBodyLength, summedBodyOf } from './streamed-body.js';
-import { createBlobAccess, encryptedHeaders, replacing, tagsOf } from './write-blob.js';
+import {
+  blockBlobDescribedBy,
+  createBlobAccess,
+  encryptedHeaders,
+  replacing,
+} from './write-blob.js';
 
 interface Input {
   readonly address: BlobAddress;
@@ -50,17 +53,13 @@ export const putBlob: BlobOperation<Input, Output> = {
   streamsBody: true,
 
   parse(request) {
-    const { header, version, exchange } = request;
     checkType(request);
     checkBodyLength(request, bodyLimits);
-    const headers = contentHeadersOfBody(header);
+    const headers = contentHeadersOfBody(request.header);
     const { contentMd5: md5 } = headers;
-    const tier = accessTierHeader(header, version);
     const blob = {
       headers,
-      metadata: metadataOf(exchange),
-      tags: tagsOf(request),
-      ...(tier === undefined ? {} : { tier: { tier } }),
+      ...blockBlobDescribedBy(request),
       ...(md5 === undefined ? {} : { md5 }),
     };
     return { address: blobOf(request), blob, access: blobAccessOf(request, 'write') };

@@ -2,15 +2,13 @@ import { createHash } from 'node:crypto';
 import { inSlices } from '../../base/async/slice.js';
 import type { Access, BlobAddress, NewProperties, Written } from '../../services/blobs/types.js';
 import { contentHeadersOfBlob } from '../../wire/blobs/content-headers.js';
-import { accessTierHeader } from '../../wire/blobs/tier-headers.js';
 import { crc64 } from '../../wire/checksum/crc64.js';
 import { blockListFromPieces } from '../../wire/xml/blob-block-list.js';
 import { objectAccess } from '../operations/access.js';
-import { metadataOf } from '../operations/metadata.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation } from './request.js';
 import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
-import { encryptedHeaders, tagsOf } from './write-blob.js';
+import { blockBlobDescribedBy, encryptedHeaders } from './write-blob.js';
 
 interface Input {
   readonly address: BlobAddress;
@@ -28,13 +26,10 @@ export const putBlockList: BlobOperation<Input, Written> = {
   bodyBytesMax: blockListBytesMax,
 
   parse(request) {
-    const { header, version, exchange } = request;
-    const tier = accessTierHeader(header, version);
+    const { header, exchange } = request;
     const properties = {
       headers: contentHeadersOfBlob(header),
-      metadata: metadataOf(exchange),
-      tags: tagsOf(request),
-      ...(tier === undefined ? {} : { tier: { tier } }),
+      ...blockBlobDescribedBy(request),
     };
     const access = blobAccessOf(request, 'write');
     return { address: blobOf(request), properties, access, body: exchange.body };

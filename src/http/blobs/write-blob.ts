@@ -1,10 +1,13 @@
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobConditions } from '../../model/blobs/conditions.js';
+import type { BlobTier } from '../../model/blobs/properties.js';
 import type { Tags } from '../../model/blobs/tags.js';
-import type { Access } from '../../services/blobs/types.js';
+import type { Access, NewProperties } from '../../services/blobs/types.js';
 import { parseTagsHeader } from '../../wire/blobs/tags-header.js';
+import { accessTierHeader } from '../../wire/blobs/tier-headers.js';
 import type { GrantedAccess } from '../exchange/access.js';
 import { objectAccess } from '../operations/access.js';
+import { metadataOf } from '../operations/metadata.js';
 import type { BlobRequest } from './request.js';
 
 // What operations have in common that write a whole blob (blob-service §12, §13, §14, §17).
@@ -14,6 +17,30 @@ export const createBlobAccess: GrantedAccess = {
   ...objectAccess('create', 'write'),
   needs: 'any',
 };
+
+/** The metadata and tags that a request gives a blob. Throws as `tagsOf`. */
+export function describedBy(
+  request: Pick<BlobRequest, 'header' | 'exchange'>,
+): Pick<NewProperties, 'metadata' | 'tags'> {
+  return { metadata: metadataOf(request.exchange), tags: tagsOf(request) };
+}
+
+/** The same, and the tier that it gives a block blob. Throws `InvalidHeaderValue` as well. */
+export function blockBlobDescribedBy(
+  request: Pick<BlobRequest, 'header' | 'exchange' | 'version'>,
+): Omit<NewProperties, 'headers'> {
+  const tier = tierOf(request);
+  return { ...describedBy(request), ...(tier === undefined ? {} : { tier }) };
+}
+
+/** The tier that a request sets; undefined when it sets none. Throws `InvalidHeaderValue`. */
+export function tierOf({
+  header,
+  version,
+}: Pick<BlobRequest, 'header' | 'version'>): BlobTier | undefined {
+  const tier = accessTierHeader(header, version);
+  return tier === undefined ? undefined : { tier };
+}
 
 /** The tags that a request gives a blob. Throws as `parseTagsHeader`. */
 export function tagsOf({ header }: Pick<BlobRequest, 'header'>): Tags {

@@ -16,10 +16,8 @@ import { readAppendConditions, readSequenceConditions } from '../../wire/blobs/c
 import { changedContentHeaders } from '../../wire/blobs/content-headers.js';
 import { booleanHeader } from '../../wire/blobs/header-values.js';
 import { leaseIdOf } from '../../wire/blobs/lease-headers.js';
-import { accessTierHeader } from '../../wire/blobs/tier-headers.js';
 import type { Crc64 } from '../../wire/checksum/crc64.js';
 import { objectAccess } from '../operations/access.js';
-import { metadataOf } from '../operations/metadata.js';
 import { appendAccess, appendedHeaders, blockLimits } from './append-blob.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import { sourceReadOf, withSource, type SourceRead } from './copy-source.js';
@@ -27,7 +25,12 @@ import { pagesHeaders } from './page-blob.js';
 import { checkType, putBlobHeaders } from './put-blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
 import { checkNoBody, type BodyLimits } from './streamed-body.js';
-import { createBlobAccess, encryptedHeaders, replacing, tagsOf } from './write-blob.js';
+import {
+  blockBlobDescribedBy,
+  createBlobAccess,
+  encryptedHeaders,
+  replacing,
+} from './write-blob.js';
 
 // Writes whose bytes are those of another blob (blob-service §12.2, §12.3, §13, §14).
 
@@ -65,18 +68,15 @@ export const putBlobFromUrl: BlobOperation<NewBlob, PutBlobResult & Summed> = {
   bodyBytesMax: 0,
 
   parse(request) {
-    const { header, version } = request;
+    const { header } = request;
     checkType(request);
-    const tier = accessTierHeader(header, version);
     return {
       ...targetOf(request),
       access: blobAccessOf(request, 'write'),
       copiesHeaders: booleanHeader(header, 'x-ms-copy-source-blob-properties') !== false,
       blob: {
         headers: changedContentHeaders(header) ?? {},
-        metadata: metadataOf(request.exchange),
-        tags: tagsOf(request),
-        ...(tier === undefined ? {} : { tier: { tier } }),
+        ...blockBlobDescribedBy(request),
       },
     };
   },
