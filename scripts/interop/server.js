@@ -5,7 +5,11 @@ import { SignJWT, exportJWK, generateKeyPair } from 'jose';
 import { createServer } from '../../dist/src/app/index.js';
 
 const issuer = 'https://issuer.interop.example/';
-const roles = ['Storage Table Data Contributor', 'Storage Queue Data Contributor'];
+const roles = [
+  'Storage Table Data Contributor',
+  'Storage Queue Data Contributor',
+  'Storage Blob Data Contributor',
+];
 /** Whose the token is: user delegation keys name it. */
 const identity = {
   oid: '11111111-2222-4333-8444-555555555555',

@@ -26,7 +26,7 @@ KEY = SETTINGS["AccountKey"]
 
 
 def fresh_name(letter="t") -> str:
-    """A name of a table or a queue that no other test uses."""
+    """A name of a table, a queue or a container that no other test uses."""
     return letter + uuid.uuid4().hex
 
 
