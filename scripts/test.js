@@ -7,6 +7,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { grouped } from './test-groups.js';
 
 const root = fileURLToPath(new URL('../dist/', import.meta.url));
 const { isLong, wanted } = argumentsOf(process.argv.slice(2));
@@ -20,7 +21,10 @@ const asked = readdirSync(root, { recursive: true })
   .filter((file) => (isLong ? hasLongForm(file) : wanted.length > 0 || !file.includes('.long.')))
   .sort();
 const leftOut = hasExtras ? [] : asked.filter((file) => file.endsWith('.extras.test.js'));
-const files = asked.filter((file) => !leftOut.includes(file)).map((file) => join(root, file));
+const toRun = asked.filter((file) => !leftOut.includes(file));
+// Who names files, or wants the long form, gets every file in a process of its own.
+const files =
+  isLong || wanted.length > 0 ? toRun.map((file) => join(root, file)) : grouped(root, toRun);
 
 function argumentsOf(given) {
   return {

@@ -16,7 +16,8 @@ import { settle } from './settle.js';
 // How to repeat and to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_CRASH_SEED');
-const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', byLength({ short: 4, long: 40 }));
+const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', byLength({ short: 2, long: 40 }));
+const roundsOfStops = byLength({ short: 1, long: 5 });
 const connections = 8;
 
 function clientsOf(server: ServerProcess): WireClient[] {
@@ -73,7 +74,7 @@ it(`loses nothing and ends with 0 when SIGTERM stops it under load (seed ${seed}
   let server = await ServerProcess.start(directory);
   try {
     await createMainTable(server.client(), ledger);
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < roundsOfStops; round += 1) {
       const load: Load = { ledger, random, isOver: false, surprises: [] };
       const done = runLoad(load, clientsOf(server));
       await pause(random.between(50, 500));

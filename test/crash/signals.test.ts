@@ -18,10 +18,16 @@ import { numberSetting } from '../support/sim-settings.js';
 // Signals from the first milliseconds of a start to the last of a stop. TABULARIUM_SIGNAL_STEP_MS
 // sets the milliseconds between the moments that are tried.
 
-const stepMs = numberSetting('TABULARIUM_SIGNAL_STEP_MS', byLength({ short: 450, long: 100 }));
+const stepMs = numberSetting('TABULARIUM_SIGNAL_STEP_MS', byLength({ short: 900, long: 100 }));
 const startMs = 900;
 /** From the first signal to after the end of a stop. */
 const stopMs = 300;
+
+/** The first moment, in a time in which every moment has its turn over many runs. */
+function firstMs(lengthMs: number): number {
+  return Math.floor(Math.random() * Math.min(stepMs, lengthMs));
+}
+
 const furtherSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /**
@@ -71,7 +77,7 @@ for (const workers of ['1', '2']) {
       void it(`${signals.join(' and ')}: it ends as documented, and the directory starts again`, async () => {
         await using directory = await temporaryDirectory();
         const location = ['--location', join(directory.path, 'data'), '--workers', workers];
-        for (let atMs = 0; atMs <= startMs; atMs += stepMs) {
+        for (let atMs = firstMs(startMs); atMs <= startMs; atMs += stepMs) {
           const server = new CliProcess(['start', ...freePorts, ...location]);
           await pause(atMs);
           for (const signal of signals) {
@@ -93,7 +99,7 @@ for (const workers of ['1', '2']) {
       await using directory = await temporaryDirectory();
       const location = ['--location', join(directory.path, 'data'), '--workers', workers];
       let round = 0;
-      for (let atMs = 0; atMs <= stopMs; atMs += stepMs) {
+      for (let atMs = firstMs(stopMs); atMs <= stopMs; atMs += stepMs) {
         const server = await startCli(location);
         // A request in progress, so that the stop has to wait.
         const held = await heldRequest(server);

@@ -1,0 +1,57 @@
+// Test files that may share a process. To start a process and load there what a file imports takes
+// longer than the tests of most files.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Enough files that loading is paid a few times only, and enough groups for all processors. */
+const filesInGroup = 30;
+
+/** The folder whose files test what a process may have twice. */
+const sharedFolder = /^src\//;
+
+/** What changes or measures a process, starts others, or is a hook of all tests of a process. */
+const needsOwnProcess = new RegExp(
+  [
+    String.raw`\bprocess\.`,
+    'node:(child_process|v8|vm|worker_threads)',
+    String.raw`/(cli-process|cli-server|crash-server)\.js'`,
+    String.raw`^(void )?(before|beforeEach|afterEach)\(`,
+  ].join('|'),
+  'm',
+);
+
+/**
+ * The files to give to the runner: a file for each group, and the files that are in none.
+ * @param {string} root the folder of the compiled files, in which the groups are written
+ * @param {readonly string[]} files by their paths in the root, sorted
+ */
+export function grouped(root, files) {
+  const folder = join(root, 'groups');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  const shared = files.filter((file) => mayShare(root, file));
+  const groups = [];
+  for (let from = 0; from < shared.length; from += filesInGroup) {
+    const group = join(folder, `${String(groups.length + 1).padStart(2, '0')}.js`);
+    writeFileSync(group, textOf(shared.slice(from, from + filesInGroup)));
+    groups.push(group);
+  }
+  const alone = files.filter((file) => !shared.includes(file)).map((file) => join(root, file));
+  return [...groups, ...alone];
+}
+
+function mayShare(root, file) {
+  return sharedFolder.test(file) && !needsOwnProcess.test(readFileSync(join(root, file), 'utf8'));
+}
+
+/**
+ * The first test holds back all others until every file is loaded. Otherwise the runner ends, and calls
+ * the hooks of the end, when the tests of the first files are done and the next one is still loading.
+ */
+function textOf(files) {
+  return [
+    `import { loaded } from '../../scripts/test-group-gate.js';`,
+    ...files.map((file) => `import '../${file}';`),
+    'loaded();\n',
+  ].join('\n');
+}
