@@ -75,7 +75,9 @@ export function backendOver(
   const ofTables = { store, clock, propertiesMax, deleteDelayMs: tableDeleteDelayMs, onGarbage };
   const ofQueues = { store, clock, randomness, onGarbage };
   const tables = paging ? new ShapedTableService(ofTables, paging) : new TableService(ofTables);
-  const ofBlobs = { ...ofQueues, timers, content };
+  const retention = async (account: string) =>
+    (await properties.get('blob', account)).deleteRetention;
+  const ofBlobs = { ...ofQueues, timers, content, retention };
   const blobs = paging ? new ShapedBlobService(ofBlobs, paging) : new BlobService(ofBlobs);
   const logs = new BlobLogs({ store, randomness, blobs });
   const properties = new ServicePropertiesService(store, (account) => logs.open(account));

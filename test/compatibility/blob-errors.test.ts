@@ -260,6 +260,8 @@ const answeredBy: Readonly<Record<string, Probe>> = {
     const path = await newBlob({ ...pages, 'x-ms-blob-sequence-number': String(2n ** 63n - 1n) });
     return put(`${path}?comp=properties`, { 'x-ms-sequence-number-action': 'increment' });
   },
+  BlobSnapshotNotSoftDeleted: async () =>
+    wire.send({ method: 'DELETE', path: `${await newBlob()}?deletetype=permanent` }),
   SnapshotsPresent: async () => {
     const path = await newBlob();
     await snapshotOf(path);

@@ -384,7 +384,8 @@ holdRows('Query parameters of blobs', [
     const remove = (type: string) =>
       blobs.send({ method: 'DELETE', path: `${path}?deletetype=${type}` });
     assertStatus(await remove('x'), 400, 'InvalidQueryParameterValue');
-    assertStatus(await remove('permanent'), 202);
+    assertStatus(await remove('permanent'), 409, 'BlobSnapshotNotSoftDeleted');
+    assertStatus(await remove(''), 202);
   }),
   supported('delimiter', async () => {
     const path = `/${await blobs.newContainer()}?restype=container&comp=list`;

@@ -12,7 +12,7 @@ import type { Entry, Store } from '../../src/kv/store.js';
 import { encodeTuple, prefixRange } from '../../src/kv/tuple.js';
 import { garbageGraceMicros } from '../../src/services/blobs/blob-readers.js';
 import { decodeBlobRecord } from '../../src/services/blobs/blob-record.js';
-import { BlobService } from '../../src/services/blobs/blob-service.js';
+import { BlobService, type BlobServiceOptions } from '../../src/services/blobs/blob-service.js';
 import {
   blobKind,
   garbageRange,
@@ -89,16 +89,18 @@ export function blobWorld(
     readonly clock: ManualClock;
     readonly randomness?: Randomness;
     readonly commits?: (store: Store) => Store;
+    readonly retention?: BlobServiceOptions['retention'];
   },
 ): BlobWorld {
   const { count = 1, clock, randomness = systemRandomness } = options;
   const content = tracked(openMemoryContent());
   const timers = manualTimers();
+  const { retention = () => Promise.resolve(undefined) } = options;
   const ruled = withPartitionRule(options.commits?.(store) ?? store);
+  const shared = { store: ruled, content, randomness, timers, retention };
   const services = Array.from(
     { length: count },
-    () =>
-      new BlobService({ store: ruled, content, clock: forwardClock(clock), randomness, timers }),
+    () => new BlobService({ ...shared, clock: forwardClock(clock) }),
   );
   return { store, content, clock, timers, services };
 }
@@ -107,8 +109,9 @@ export function blobWorld(
 export async function openBlobs(
   store: Store,
   clock: ManualClock,
+  options: Pick<BlobServiceOptions, 'retention'> = {},
 ): Promise<BlobWorld & { readonly blobs: BlobService; readonly beside: BlobService }> {
-  const world = blobWorld(store, { clock, count: 2 });
+  const world = blobWorld(store, { ...options, clock, count: 2 });
   const [blobs, beside] = world.services;
   assert.ok(blobs !== undefined && beside !== undefined);
   await blobs.containers.create({ account, container }, { metadata: [], publicAccess: 'none' });

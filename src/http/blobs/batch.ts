@@ -11,7 +11,7 @@ import type { Reply } from '../exchange/service.js';
 import { storageErrorReply } from '../operations/replies.js';
 import { routeTo } from '../operations/route.js';
 import type { BlobRoute } from './blob-route.js';
-import { deleteBlob } from './delete-blob.js';
+import { deleteBlob, deleteBlobPermanently, isPermanent } from './delete-blob.js';
 import { BlobRequest, type BlobOperation } from './request.js';
 import { withoutServiceWrites } from './service-containers.js';
 import { setBlobTier } from './set-blob-tier.js';
@@ -27,6 +27,16 @@ const routes: Readonly<Record<Kind, BlobRoute>> = {
   'delete-blob': routeTo('DeleteBlob', { methods: ['DELETE'], resource: 'blob' }, deleteBlob),
   'set-tier': routeTo('SetBlobTier', { methods: ['PUT'], resource: 'blob' }, setBlobTier),
 };
+
+const permanentDeletion: BlobRoute = routeTo(
+  'DeleteBlob',
+  { methods: ['DELETE'], resource: 'blob' },
+  deleteBlobPermanently,
+);
+
+function routeOf(kind: Kind, request: BlobRequest): BlobRoute {
+  return kind === 'delete-blob' && isPermanent(request) ? permanentDeletion : routes[kind];
+}
 
 /** What became of one request. */
 interface Outcome {
@@ -89,7 +99,7 @@ async function replyTo(subrequest: BlobSubrequest, outer: BlobRequest): Promise<
       message: 'A request of a batch names a blob, in the container of the batch if it has one.',
     });
   }
-  const { name, operation } = withoutServiceWrites(routes[subrequest.kind], request);
+  const { name, operation } = withoutServiceWrites(routeOf(subrequest.kind, request), request);
   authoriseExchange(exchange, { name, operation, request });
   const input = operation.parse(request);
   const reply = await operation.render(await operation.run(input, request), input, request);

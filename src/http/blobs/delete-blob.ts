@@ -5,6 +5,8 @@ import type {
   SnapshotAddress,
 } from '../../services/blobs/types.js';
 import { objectAccess } from '../operations/access.js';
+import type { Deletion } from '../../services/blobs/deletion.js';
+import type { RoutedBlobRequest } from './blob-route.js';
 import { blobAccessOf, snapshotOf } from './blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
 
@@ -15,8 +17,12 @@ interface Input {
 
 const snapshotsHeader = 'x-ms-delete-snapshots';
 
-/** Deleting for good is deleting: nothing is kept of what was deleted. */
 const deleteTypes: ReadonlySet<string> = new Set(['', 'permanent']);
+
+/** Whether a request ends the time for which something deleted is kept. */
+export function isPermanent({ query }: RoutedBlobRequest): boolean {
+  return query.get('deletetype')?.toLowerCase() === 'permanent';
+}
 
 function snapshotsOf({ header }: BlobRequest): DeleteSnapshots | undefined {
   const text = header(snapshotsHeader);
@@ -27,7 +33,7 @@ function snapshotsOf({ header }: BlobRequest): DeleteSnapshots | undefined {
 }
 
 /** `DELETE /container/blob` (blob-service §16.2). */
-export const deleteBlob: BlobOperation<Input, void> = {
+export const deleteBlob: BlobOperation<Input, Deletion> = {
   access: objectAccess('delete'),
   bodyBytesMax: 0,
 
@@ -42,14 +48,21 @@ export const deleteBlob: BlobOperation<Input, void> = {
       throw invalidHeader(snapshotsHeader, snapshots);
     }
     const access = blobAccessOf(request, 'write');
-    return { address, options: snapshots === undefined ? access : { ...access, snapshots } };
+    const options = { ...access, permanently: isPermanent(request) };
+    return { address, options: snapshots === undefined ? options : { ...options, snapshots } };
   },
 
   run({ address, options }, { backend }) {
     return backend.blobs.deleteBlob(address, options);
   },
 
-  render() {
-    return { status: 202, headers: ['x-ms-delete-type-permanent', 'true'] };
+  render({ isPermanent: isGone }) {
+    return { status: 202, headers: ['x-ms-delete-type-permanent', String(isGone)] };
   },
+};
+
+/** The same with `deletetype=permanent`, which needs a permission of its own. */
+export const deleteBlobPermanently: BlobOperation<Input, Deletion> = {
+  ...deleteBlob,
+  access: objectAccess('permanent-delete'),
 };

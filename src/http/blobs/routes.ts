@@ -23,7 +23,7 @@ import {
   putPageFromUrl,
 } from './write-from-url.js';
 import { createContainer } from './create-container.js';
-import { deleteBlob } from './delete-blob.js';
+import { deleteBlob, deleteBlobPermanently, isPermanent } from './delete-blob.js';
 import { deleteContainer } from './delete-container.js';
 import { findBlobs, findBlobsInContainer } from './find-blobs.js';
 import { getAccountInformation } from './get-account-information.js';
@@ -39,6 +39,7 @@ import { putBlockList } from './put-block-list.js';
 import { putBlock } from './put-block.js';
 import { setBlobMetadata, setBlobProperties } from './set-blob-properties.js';
 import { setContainerMetadata } from './set-container-metadata.js';
+import { undeleteBlob } from './undelete-blob.js';
 
 const ofService = { resource: 'service', restype: 'service' } as const;
 const properties = { ...ofService, comp: 'properties' } as const;
@@ -133,7 +134,9 @@ export const blobRoutes: readonly BlobRoute[] = [
   routeTo('PutPage', { methods: ['PUT'], ...page }, putPage),
   routeTo('GetPageRanges', { methods: ['GET'], ...blob, comp: 'pagelist' }, getPageRanges),
   routeTo('SnapshotBlob', { methods: ['PUT'], ...blob, comp: 'snapshot' }, snapshotBlob),
+  routeTo('DeleteBlob', { methods: ['DELETE'], ...blob, when: isPermanent }, deleteBlobPermanently),
   routeTo('DeleteBlob', { methods: ['DELETE'], ...blob }, deleteBlob),
+  routeTo('UndeleteBlob', { methods: ['PUT'], ...blob, comp: 'undelete' }, undeleteBlob),
   routeTo('GetBlobMetadata', { methods: reading, ...blob, comp: 'metadata' }, getBlobMetadata),
   routeTo('SetBlobMetadata', { methods: ['PUT'], ...blob, comp: 'metadata' }, setBlobMetadata),
   routeTo(

@@ -4,6 +4,7 @@ import type { Bytes } from '../../base/bytes.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { ContentStore } from '../../content/content-store.js';
 import type { Store } from '../../kv/store.js';
+import type { DeleteRetention } from '../../model/resources/service-properties.js';
 import type { Containers } from '../containers/containers.js';
 import type { ContainerDraft, ContainerRecord } from './container-record.js';
 import type { BlobReaders } from './blob-readers.js';
@@ -19,6 +20,8 @@ export interface BlobContext {
   readonly readers: BlobReaders;
   /** The changes of each blob, by the name of its key, that read what they write. */
   readonly turns: KeyedGate;
+  /** How long an account keeps what is deleted in it. */
+  readonly retention: (account: string) => Promise<DeleteRetention | undefined>;
   /** There is something to free. */
   readonly onGarbage: () => void;
 }

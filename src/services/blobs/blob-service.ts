@@ -12,6 +12,7 @@ import type { AccessTier, ContentHeaders } from '../../model/blobs/properties.js
 import type { TagQuery } from '../../model/blobs/tag-expression.js';
 import type { Tags } from '../../model/blobs/tags.js';
 import type { Metadata } from '../../model/resources/metadata.js';
+import type { DeleteRetention } from '../../model/resources/service-properties.js';
 import { Containers } from '../containers/containers.js';
 import { droppedContainersSweep } from '../containers/reclaim.js';
 import type { Reclaimed } from '../containers/sweep-cursor.js';
@@ -30,12 +31,13 @@ import { getBlockList, putBlockList, type BlockListReading } from './block-lists
 import { containerKind } from './container-record.js';
 import { BlobContainers, type BlobContainersOptions } from './containers.js';
 import { abortCopy, copyBlob, type CopiedBlob, type CopyRequest } from './copies.js';
-import { deleteBlob } from './deletion.js';
+import { deleteBlob, type Deletion } from './deletion.js';
 import { droppedBlobs } from './dropped-blobs.js';
 import { dueSweep } from './due-sweep.js';
 import { garbageSweep } from './garbage-sweep.js';
 import { findInAccount, findInContainer } from './find.js';
 import { listBlobs } from './listing.js';
+import { undeleteBlob } from './undeletion.js';
 import { getTags, setTags } from './tags.js';
 import { setTier, type TierOutcome } from './tiers.js';
 import { leaseBlob, setHeaders, setMetadata } from './properties.js';
@@ -92,6 +94,8 @@ export interface BlobServiceOptions {
   readonly onGarbage?: () => void;
   /** Makes the containers. Default: `BlobContainers`. */
   readonly containersOver?: (options: BlobContainersOptions) => BlobContainers;
+  /** How long an account keeps what is deleted; asked for each deletion. Absent: not at all. */
+  readonly retention?: (account: string) => Promise<DeleteRetention | undefined>;
 }
 
 /**
@@ -111,12 +115,14 @@ export class BlobService {
 
   constructor(options: BlobServiceOptions) {
     const { store, content, clock, randomness, timers, onGarbage = () => undefined } = options;
+    const { retention = () => Promise.resolve(undefined) } = options;
     const containers = new Containers(store, containerKind);
     const readers = new BlobReaders({ store, clock, timers });
     const ofContainers = { containers, clock, randomness, onGarbage };
     this.containers = options.containersOver?.(ofContainers) ?? new BlobContainers(ofContainers);
     const turns = new KeyedGate();
-    this.#context = { store, content, clock, randomness, containers, readers, turns, onGarbage };
+    const services = { containers, readers, turns, retention, onGarbage };
+    this.#context = { store, content, clock, randomness, ...services };
     const { service } = containerKind;
     this.#sweeps = new SweepTurns([
       garbageSweep(this.#context),
@@ -250,8 +256,12 @@ export class BlobService {
     return abortCopy(this.#context, address, access);
   }
 
-  deleteBlob(address: SnapshotAddress, options: DeleteOptions = {}): Promise<void> {
+  deleteBlob(address: SnapshotAddress, options: DeleteOptions = {}): Promise<Deletion> {
     return deleteBlob(this.#context, address, options);
+  }
+
+  undeleteBlob(address: BlobAddress): Promise<void> {
+    return undeleteBlob(this.#context, address);
   }
 
   leaseBlob(
@@ -297,9 +307,9 @@ export class BlobService {
   }
 
   /**
-   * One bounded step of freeing space: what was overwritten or deleted, dropped containers,
-   * uncommitted blocks whose time is over, and what a process that died has left. Safe to stop or
-   * repeat anywhere, in several processes at once.
+   * One bounded step of freeing space: what was overwritten or deleted and is not kept, dropped
+   * containers, uncommitted blocks whose time is over, and what a process that died has left. Safe
+   * to stop or repeat anywhere, in several processes at once.
    */
   reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
     return this.#sweeps.step(entriesMax);

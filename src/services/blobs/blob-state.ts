@@ -30,8 +30,10 @@ export async function keysOf(
 /** What a change of a blob starts from. */
 export interface BlobState {
   readonly keys: BlobKeys;
-  /** Also of an uncommitted blob. */
+  /** Also of an uncommitted blob. Undefined for one that is deleted, kept or not. */
   readonly record: BlobRecord | undefined;
+  /** The record of a deleted blob that is kept (blob-service §16.3). A write moves it. */
+  readonly deleted: BlobRecord | undefined;
   readonly nowMicros: number;
 }
 
@@ -71,16 +73,22 @@ export async function readState(
 ): Promise<BlobState> {
   const entry = await store.get(keys.base);
   changes?.checkRead(keys.base, entry);
-  return { keys, record: recordOf(entry), nowMicros: clock.nowMicros() };
+  const found = recordOf(entry);
+  const isDeleted = found?.deleted !== undefined;
+  const [record, deleted] = isDeleted ? [undefined, found] : [found, undefined];
+  return { keys, record, deleted, nowMicros: clock.nowMicros() };
 }
 
 export function recordOf(entry: Entry | undefined): BlobRecord | undefined {
   return entry === undefined ? undefined : decodeBlobRecord(entry.value, entry.version);
 }
 
-/** The record of a blob that exists for its clients: one with uncommitted blocks only does not. */
+/**
+ * The record of a blob that exists for its clients: one with uncommitted blocks only does not, and
+ * none that is deleted.
+ */
 export function committedOf(record: BlobRecord | undefined): BlobRecord | undefined {
-  return record?.state === 'committed' ? record : undefined;
+  return record?.state === 'committed' && record.deleted === undefined ? record : undefined;
 }
 
 /** Throws `BlobNotFound`. */
@@ -133,7 +141,6 @@ export async function readVersion(
   const key = keys.version(snapshotMicros);
   const entry = await store.get(key);
   const record = existing(recordOf(entry));
-  if (record.deleted !== undefined) throw new StorageError('BlobNotFound');
   changes?.checkRead(key, entry);
   return record;
 }

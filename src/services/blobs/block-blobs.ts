@@ -21,6 +21,7 @@ import { putContent, putPieceGarbage, releaseContents } from './contents.js';
 import { uncommittedBlocksMax } from './limits.js';
 import { hashed, putPiece, withNewPiece, type NewPiece } from './new-piece.js';
 import { decodeBlock, encodeBlock } from './segments.js';
+import { keepReplaced } from './retention.js';
 import { dropStage, openStage, putStageHint, type OpenStage } from './stages.js';
 import { putTagHints } from './tag-hints.js';
 import type {
@@ -88,7 +89,8 @@ export interface Replacement {
 
 /**
  * The draft of a blob that replaces whatever is there: with other properties, without content, and
- * with what survives an overwrite. What does not is made garbage.
+ * with what survives an overwrite. What does not is kept as a deleted snapshot if the account keeps
+ * what is deleted, and made garbage otherwise.
  */
 export async function replacing(
   context: BlobContext,
@@ -98,7 +100,9 @@ export async function replacing(
 ): Promise<BlobDraft> {
   const { keys, record } = state;
   await dropStage(context, keys, changes, record);
-  const isGarbage = await releaseContents(context, keys, changes, record ? [record] : []);
+  const isKept = await keepReplaced(context, state, changes);
+  const given = record === undefined || isKept ? [] : [record];
+  const isGarbage = await releaseContents(context, keys, changes, given);
   if (isGarbage || record?.stage !== undefined) context.onGarbage();
   return { ...overwritten(state, replacement), content: undefined };
 }
@@ -156,6 +160,7 @@ export async function putBlock(
       if (!isHinted) await putStageHint(context, keys, address.blob, nowMicros);
       isHinted = true;
       await dropStage(context, keys, changes, record);
+      if (state.deleted !== undefined) await keepReplaced(context, state, changes);
       beginStage(context, state, changes, { id, piece });
       return () => undefined;
     });

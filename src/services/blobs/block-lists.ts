@@ -24,6 +24,7 @@ import { checkLease } from './lease.js';
 import { committedBlocksMax } from './limits.js';
 import { NameBalance } from './name-balance.js';
 import type { Content, Segment } from './segments.js';
+import { keepReplaced } from './retention.js';
 import {
   blocksOf,
   dropStage,
@@ -64,7 +65,8 @@ export async function putBlockList(
     const available = await availableBlocks(context, state);
     const segments = await resolveAll(context, available, blocks);
     const content = await putContent(context, keys, changes, segments);
-    await settleNames(context, state, changes, { available, segments });
+    const isKept = await keepReplaced(context, state, changes);
+    await settleNames(context, state, changes, { available, segments, isKept });
     context.onGarbage();
     return putRecord(state, changes, {
       ...overwritten(state, { kind: 'block', properties }),
@@ -134,7 +136,7 @@ function resolve({ committed, uncommitted }: AvailableBlocks, block: BlockRefere
 /**
  * Counts the names of pieces anew: the old content and the stage give up theirs, the new content
  * has some of them, perhaps several times. What nobody names any more becomes garbage. The entries
- * of the old content stay for those who are reading them.
+ * of the old content stay for those who are reading them. `isKept`: the old content keeps its names.
  */
 async function settleNames(
   context: BlobContext,
@@ -143,7 +145,12 @@ async function settleNames(
   {
     available,
     segments,
-  }: { readonly available: AvailableBlocks; readonly segments: readonly Segment[] },
+    isKept,
+  }: {
+    readonly available: AvailableBlocks;
+    readonly segments: readonly Segment[];
+    readonly isKept: boolean;
+  },
 ): Promise<void> {
   const names = new NameBalance();
   const slice = new Slice(context.clock);
@@ -160,7 +167,7 @@ async function settleNames(
     await count(available.uncommitted.values(), -1);
     endStage(keys, changes, stage, { pieces: 'kept', bornMicros });
   }
-  const old = record?.content;
+  const old = isKept ? undefined : record?.content;
   if (old !== undefined && (await isGivenUp(context, keys, changes, old))) {
     await count(available.segments, -1);
     const garbage = { pieces: 'kept', bornMicros } as const;

@@ -8,6 +8,7 @@ import { readState, putRecord } from './blob-state.js';
 import { commitChanges } from './changes.js';
 import { containerKind } from './container-record.js';
 import { BlobKeys, dueHintKey, dueHints, readDueHint } from './keys.js';
+import { purgeDeleted } from './purge.js';
 import { dropStage, stageEndsMicros } from './stages.js';
 
 const hintsPerRead = 100;
@@ -19,14 +20,14 @@ interface DueHint {
 
 /**
  * Acts on what is due in blobs: uncommitted blocks vanish a week after the last Put Block
- * (blob-service §12.3). A hint leads to a blob of which something may be due; where it is not yet,
- * a later hint takes its place.
+ * (blob-service §12.3), and what is deleted goes when its retention is over. A hint leads to a blob
+ * of which something may be due; where its blocks are not yet, a later hint takes its place.
  */
 export function dueSweep(context: BlobContext): SweepCursor<DueHint> {
   return new SweepCursor({
     all: () => dueHintsOf(context),
     nameOf: ({ entry }) => nameOfBytes(entry.key),
-    clear: (hint) => act(context, hint),
+    clear: (hint, entriesMax) => act(context, hint, entriesMax),
   });
 }
 
@@ -45,10 +46,17 @@ async function* dueHintsOf({
   }
 }
 
-async function act(context: BlobContext, { container, entry }: DueHint): Promise<Reclaimed> {
+async function act(
+  context: BlobContext,
+  { container, entry }: DueHint,
+  entriesMax: number,
+): Promise<Reclaimed> {
   const { store } = context;
   const { name } = readDueHint(entry.key, container);
-  const nextMicros = await dropStageWhenDue(context, new BlobKeys(container, name));
+  const keys = new BlobKeys(container, name);
+  const purged = await purgeDeleted(context, keys, entriesMax);
+  if (purged.more) return purged;
+  const nextMicros = await dropStageWhenDue(context, keys);
   const { key, version } = entry;
   const next = nextMicros === undefined ? undefined : dueHintKey(container, nextMicros, name);
   await store.commit({
@@ -56,7 +64,7 @@ async function act(context: BlobContext, { container, entry }: DueHint): Promise
     puts: next === undefined ? [] : [{ key: next, value: entry.value }],
     deletes: [key],
   });
-  return { deleted: 1, more: false };
+  return { deleted: purged.deleted + 1, more: false };
 }
 
 /** Returns when the stage of a blob may be due, if it is not yet. */

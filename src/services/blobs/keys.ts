@@ -289,6 +289,13 @@ export function containerOfKey(key: Bytes): Bytes {
   return key.subarray(0, elementEnd(key, elementEnd(key, elementEnd(key, 0))));
 }
 
+/** The account of a blob's key or partition. */
+export function accountOfKey(key: Bytes): string {
+  const [, account] = decodeTuple(key, 0, 2);
+  invariant(typeof account === 'string', 'the key of a blob names its account');
+  return account;
+}
+
 /** The start of the keys behind the partition of this blob, for a listing that seeks. */
 export function afterBlob(container: Bytes, name: string): Bytes {
   const { end } = prefixRange(encodeTuple([name]));

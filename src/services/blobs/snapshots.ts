@@ -105,9 +105,10 @@ function pageOf({ page }: BlobRecord): BlobRecord['page'] {
   return page === undefined ? undefined : { ...page, sharedGeneration: 0 };
 }
 
-async function newSnapshotMicros(
-  { store }: BlobContext,
-  { keys, nowMicros }: BlobState,
+/** The time of a new snapshot: after those of all that there are, deleted ones included. */
+export async function newSnapshotMicros(
+  { store }: Pick<BlobContext, 'store'>,
+  { keys, nowMicros }: Pick<BlobState, 'keys' | 'nowMicros'>,
 ): Promise<number> {
   const { entries } = await store.range(keys.versions(), { limit: 1, bytesMax: 0, reverse: true });
   const [last] = entries;

@@ -238,6 +238,8 @@ export type DeleteSnapshots = 'include' | 'only';
 export interface DeleteOptions extends Access {
   /** Absent: the blob must have no snapshots. */
   readonly snapshots?: DeleteSnapshots;
+  /** Ends the time for which a deleted snapshot is kept (blob-service §16.2). Absent: false. */
+  readonly permanently?: boolean;
 }
 
 export interface LeaseOutcome extends Written {

@@ -1,0 +1,63 @@
+import type { Candidate, Decision } from '../../kv/store.js';
+import type { Reclaimed } from '../containers/sweep-cursor.js';
+import type { BlobContext } from './blob-context.js';
+import { decodeBlobRecord, peekBlobRecord } from './blob-record.js';
+import { changeBlob, recordOf } from './blob-state.js';
+import { releaseContents } from './contents.js';
+import { dropVersion } from './deletion.js';
+import type { BlobKeys } from './keys.js';
+
+const bytesPerRead = 1 << 20;
+
+/**
+ * Deletes what of a blob is kept for longer than its retention: deleted snapshots, then the blob.
+ * Their contents become garbage. Up to `entriesMax` snapshots, each by a commit.
+ */
+export async function purgeDeleted(
+  context: BlobContext,
+  keys: BlobKeys,
+  entriesMax: number,
+): Promise<Reclaimed> {
+  const { store, clock } = context;
+  const nowMicros = clock.nowMicros();
+  const filter = (candidate: Candidate): Decision =>
+    isOver(candidate, nowMicros) ? 'take' : 'skip';
+  const limits = { limit: entriesMax, bytesMax: bytesPerRead, filter };
+  const { entries, more } = await store.range(keys.versions(), limits);
+  for (const { key } of entries) await purgeVersion(context, keys, keys.microsOf(key));
+  if (more && entries.length > 0) return { deleted: entries.length, more: true };
+  const isBlobGone = await purgeBase(context, keys);
+  const deleted = entries.length + (isBlobGone ? 1 : 0);
+  if (deleted > 0) context.onGarbage();
+  return { deleted, more: false };
+}
+
+function isOver({ value, valueLength, version }: Candidate, nowMicros: number): boolean {
+  if (!peekBlobRecord(value).isDeleted) return false;
+  const { deleted } = decodeBlobRecord(value.subarray(0, valueLength), version);
+  return deleted !== undefined && deleted.purgedMicros <= nowMicros;
+}
+
+/** It may have been restored since it was found. */
+function purgeVersion(context: BlobContext, keys: BlobKeys, micros: number): Promise<void> {
+  return changeBlob(context, keys, async (state, changes) => {
+    const entry = await context.store.get(keys.version(micros));
+    const record = recordOf(entry);
+    changes.checkRead(keys.version(micros), entry);
+    if (record?.deleted !== undefined && record.deleted.purgedMicros <= state.nowMicros) {
+      await dropVersion(context, state, changes, { micros, record });
+    }
+    return () => undefined;
+  });
+}
+
+function purgeBase(context: BlobContext, keys: BlobKeys): Promise<boolean> {
+  return changeBlob(context, keys, async ({ deleted: record, nowMicros }, changes) => {
+    if (record?.deleted === undefined || record.deleted.purgedMicros > nowMicros) {
+      return () => false;
+    }
+    changes.delete(keys.base);
+    await releaseContents(context, keys, changes, [record]);
+    return () => true;
+  });
+}

@@ -1,0 +1,68 @@
+import type { BlobContext } from './blob-context.js';
+import { encodeBlobRecord, type BlobRecord } from './blob-record.js';
+import { committedOf, type BlobState } from './blob-state.js';
+import type { Changes } from './changes.js';
+import { accountOfKey, blobNameOfKey, containerOfKey, dueHintKey, type BlobKeys } from './keys.js';
+import { newSnapshotMicros } from './snapshots.js';
+
+const microsPerDay = 24 * 60 * 60 * 1_000_000;
+/** Hints stand at multiples of it, so that a blob that is often overwritten has few. */
+const hintStepMicros = 60 * 1_000_000;
+
+/**
+ * What the record of something says that is deleted now; undefined when its account keeps nothing
+ * (blob-service §16.3). The hint that leads the sweep to it is stored when this resolves.
+ */
+export async function deletionMark(
+  context: Pick<BlobContext, 'store' | 'retention'>,
+  { keys, nowMicros }: Pick<BlobState, 'keys' | 'nowMicros'>,
+): Promise<BlobRecord['deleted']> {
+  const policy = await context.retention(accountOfKey(keys.base));
+  if (policy?.enabled !== true || policy.days === undefined) return undefined;
+  const purgedMicros = nowMicros + policy.days * microsPerDay;
+  await putPurgeHint(context, keys, purgedMicros);
+  return { micros: nowMicros, purgedMicros };
+}
+
+async function putPurgeHint(
+  { store }: Pick<BlobContext, 'store'>,
+  keys: BlobKeys,
+  purgedMicros: number,
+): Promise<void> {
+  const container = containerOfKey(keys.base);
+  const micros = Math.ceil(purgedMicros / hintStepMicros) * hintStepMicros;
+  const key = dueHintKey(container, micros, blobNameOfKey(keys.base, container));
+  // One that is there stays for a day at least: only the sweep deletes it, when it is due.
+  if ((await store.get(key)) !== undefined) return;
+  await store.commit({ checks: [], puts: [{ key, value: Buffer.alloc(0) }], deletes: [] });
+}
+
+/** A record as it is kept. What was deleted has neither a lease nor uncommitted blocks. */
+export function asDeleted(record: BlobRecord, deleted: BlobRecord['deleted']): BlobRecord {
+  return { ...record, deleted, lease: undefined, stage: undefined };
+}
+
+/**
+ * Keeps what the commit replaces as a deleted snapshot: the blob, if its account keeps what is
+ * deleted, or a deleted blob whose name is used again. Its record takes its name for the content
+ * along. False: nothing is kept, and the blob's name for its content is to be given up.
+ */
+export async function keepReplaced(
+  context: BlobContext,
+  state: BlobState,
+  changes: Changes,
+): Promise<boolean> {
+  const kept = state.deleted ?? (await markedOf(context, state));
+  if (kept === undefined) return false;
+  const page = kept.page === undefined ? undefined : { ...kept.page, sharedGeneration: 0 };
+  const micros = await newSnapshotMicros(context, state);
+  changes.put(state.keys.version(micros), encodeBlobRecord({ ...kept, page }));
+  return true;
+}
+
+async function markedOf(context: BlobContext, state: BlobState): Promise<BlobRecord | undefined> {
+  const record = committedOf(state.record);
+  if (record === undefined) return undefined;
+  const mark = await deletionMark(context, state);
+  return mark === undefined ? undefined : asDeleted(record, mark);
+}
