@@ -27,6 +27,9 @@ describe('text in keys', () => {
     }
     assert.equal(escapeKeyText('a/b', ''), 'a.\uffee2Fb');
     assert.equal(escapeKeyText('a_b', '_'), 'a^\uffee5Fb');
+    assert.equal(escapeKeyText('~bob', '_', 'first'), '}\uffee7Ebob');
+    assert.equal(unescapeKeyText('}\uffee7Ebob', '_', 'first'), '~bob');
+    assert.equal(unescapeKeyText('~bob', '_', 'first'), undefined);
   });
 
   it('has no character that keys forbid, nor the separator, and is read back', () => {

@@ -1,4 +1,5 @@
 import { ValueError } from '../rows/model-error.js';
+import { isReservedKey, reservedInitials } from './reserved-keys.js';
 
 /**
  * Text inside of keys. The service forbids / \ # ? and the control characters U+0000–1F and
@@ -11,6 +12,7 @@ import { ValueError } from '../rows/model-error.js';
  *   character.
  * - A character from U+FFED on, which would sort with or above the mark, becomes `literal` (U+FFED)
  *   and the low byte of its code.
+ * - At the beginning of a key, a reserved character is forbidden too: `~bob` is `}￮7Ebob`.
  * - Every other character stays as it is.
  *
  * U+0000–1F have no allowed character below them: they are written above the space and sort just
@@ -43,17 +45,21 @@ export function isSeparator(char: string): boolean {
   return /^[ -~]$/.test(char) && !/[0-9A-F]/.test(char) && !forbidden.test(char);
 }
 
-function isForbidden(char: string, separator: string): boolean {
-  return char === separator || forbidden.test(char);
+/** Where a text is in its key. */
+export type TextPlace = 'first' | 'later';
+
+/** The characters that a text must not have at a position, besides those of `forbidden`. */
+function isForbidden(char: string, others: string): boolean {
+  return others.includes(char) || forbidden.test(char);
 }
 
-function baseOf(char: string, separator: string): string {
+function baseOf(char: string, others: string): string {
   const code = char.charCodeAt(0);
   for (let below = code - 1; below >= 0x20; below--) {
     const base = String.fromCharCode(below);
-    if (!isForbidden(base, separator)) return base;
+    if (!isForbidden(base, others)) return base;
   }
-  return separator === ' ' ? '!' : ' ';
+  return [' ', '!', '"'].find((base) => !isForbidden(base, others)) ?? '$';
 }
 
 function hexOf(code: number): string {
@@ -64,8 +70,11 @@ function hexOf(code: number): string {
  * Escapes a text as a part of a key. `separator` is the character that ends the part, '' at the end
  * of a key. Throws `ValueError` for a lone surrogate, which UTF-8 cannot encode.
  */
-export function escapeKeyText(text: string, separator: string): string {
-  const isPlain = !notable.test(text) && (separator === '' || !text.includes(separator));
+export function escapeKeyText(text: string, separator: string, place: TextPlace = 'later'): string {
+  const isPlain =
+    !notable.test(text) &&
+    (separator === '' || !text.includes(separator)) &&
+    (place === 'later' || !isReservedKey(text));
   if (isPlain) return text;
   if (loneSurrogate.test(text)) {
     throw new ValueError('a string with half a surrogate pair cannot be in a key');
@@ -74,15 +83,21 @@ export function escapeKeyText(text: string, separator: string): string {
   for (let index = 0; index < text.length; index++) {
     const char = text.charAt(index);
     const code = text.charCodeAt(index);
+    const others = index === 0 && place === 'first' ? separator + reservedInitials : separator;
     if (code >= literalFrom) escaped += literal + hexOf(code & 0xff);
-    else if (isForbidden(char, separator)) escaped += baseOf(char, separator) + above + hexOf(code);
+    else if (isForbidden(char, others)) escaped += baseOf(char, others) + above + hexOf(code);
     else escaped += char;
   }
   return escaped;
 }
 
 /** Undoes `escapeKeyText`; undefined for a text that it does not produce. */
-export function unescapeKeyText(escaped: string, separator: string): string | undefined {
+export function unescapeKeyText(
+  escaped: string,
+  separator: string,
+  place: TextPlace = 'later',
+): string | undefined {
+  if (place === 'first' && isReservedKey(escaped)) return undefined;
   if (!notable.test(escaped)) return escaped;
   if (isForbiddenInKeys(escaped)) return undefined;
   if (!escaped.includes(above) && !escaped.includes(literal)) return escaped;
@@ -94,5 +109,6 @@ export function unescapeKeyText(escaped: string, separator: string): string | un
         : String.fromCharCode(Number.parseInt(code, 16)),
   );
   // Another spelling means that another program wrote the key.
-  return !loneSurrogate.test(text) && escapeKeyText(text, separator) === escaped ? text : undefined;
+  const isOwn = !loneSurrogate.test(text) && escapeKeyText(text, separator, place) === escaped;
+  return isOwn ? text : undefined;
 }

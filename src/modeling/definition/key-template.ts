@@ -7,7 +7,9 @@ import {
   isForbiddenInKeys,
   isSeparator,
   unescapeKeyText,
+  type TextPlace,
 } from './key-escape.js';
+import { isReservedKey } from './reserved-keys.js';
 import { textAfterPrefix } from '../rows/text-order.js';
 import type { KeyPart } from './key-part.js';
 
@@ -32,7 +34,8 @@ export interface KeyRange {
 /**
  * A key template: ``key`empid_${p.id.padded(6)}` ``. Different values give different keys, and keys
  * can be parsed back. Throws `DefinitionError` when nothing separates a value of variable width
- * from what follows, or a literal text has a character that keys forbid.
+ * from what follows, a literal text has a character that keys forbid, or a key could begin with `~`
+ * or `!`: such keys are of the library. A value that begins so is escaped there.
  */
 export function key<const P extends readonly KeyPart[]>(
   texts: TemplateStringsArray,
@@ -53,6 +56,13 @@ export function keyTemplate<const P extends readonly KeyPart[]>(
       );
     }
   }
+  // A first value of variable width may be empty.
+  const isLater = texts[0] !== '' || parts[0]?.format.width !== undefined;
+  if (isReservedKey((isLater ? texts[0] : texts[1]) ?? '')) {
+    throw new DefinitionError(
+      `a key cannot begin with '~' or '!': rows that the library itself writes have such keys`,
+    );
+  }
   parts.forEach(({ property, format }, index) => {
     const isLast = index === parts.length - 1 && texts[index + 1] === '';
     if (format.width !== undefined || isLast) return;
@@ -69,13 +79,17 @@ function separatorAfter({ texts }: KeyTemplate, index: number): string {
   return (texts[index + 1] ?? '').charAt(0);
 }
 
+function placeOf({ texts }: KeyTemplate, index: number): TextPlace {
+  return index === 0 && texts[0] === '' ? 'first' : 'later';
+}
+
 function formatPart(template: KeyTemplate, index: number, value: unknown): string {
   const found = template.parts[index];
   if (found === undefined) return '';
   try {
     const text = found.format.format(value);
     return found.format.width === undefined
-      ? escapeKeyText(text, separatorAfter(template, index))
+      ? escapeKeyText(text, separatorAfter(template, index), placeOf(template, index))
       : text;
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
@@ -133,7 +147,10 @@ export function parseKeyInto(
     if (end < 0 || !text.startsWith(next, end)) return false;
     const written = text.slice(at, end);
     const separator = separatorAfter(template, index);
-    const plain = format.width === undefined ? unescapeKeyText(written, separator) : written;
+    const plain =
+      format.width === undefined
+        ? unescapeKeyText(written, separator, placeOf(template, index))
+        : written;
     const value = plain === undefined ? undefined : format.parse(plain);
     if (value === undefined) return false;
     const before = values[property];
@@ -197,7 +214,9 @@ export function openPrefix(template: KeyTemplate, prefix: KeyPrefix, start: stri
       `a key can begin with a text only where its next part is text; this is ${next?.property ?? 'its end'}`,
     );
   }
-  const text = prefix.text + escapeKeyText(start, separatorAfter(template, prefix.count));
+  const { count } = prefix;
+  const escaped = escapeKeyText(start, separatorAfter(template, count), placeOf(template, count));
+  const text = prefix.text + escaped;
   return { ...prefix, text, bound: text, isWhole: false, isOpen: true };
 }
 

@@ -1,6 +1,7 @@
 import { bucketOf } from '../../placement/hash.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import { escapeKeyText } from '../definition/key-escape.js';
+import { reservedPartitionKeys } from '../definition/reserved-keys.js';
 import { formatKey, type KeyValues } from '../definition/key-template.js';
 import type { CreateOf, KeyOf, MergeOf, PartitionOf, ReadOf } from '../definition/shapes.js';
 import type { Stored } from '../definition/stored-entity.js';
@@ -39,10 +40,8 @@ export interface SpreadQuery<D extends AnyDefinition, B> extends RowKeyBounds<D>
 const bucketsMax = 1000;
 const hashName = 'murmur3-32';
 
-/**
- * The partition with the layout of the table. No template writes such a PartitionKey by accident.
- */
-const layoutPartition = '!spread-keys';
+/** The partition with the layout of the table. */
+const { spreadKeys: layoutPartition } = reservedPartitionKeys;
 
 /**
  * Entities with growing keys, such as events by time, spread over buckets so that inserts go to

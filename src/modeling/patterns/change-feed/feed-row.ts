@@ -1,6 +1,7 @@
 import { DecodeError, ValueError } from '../../rows/model-error.js';
 import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
 import { escapeKeyText } from '../../definition/key-escape.js';
+import { reservedRowKeys } from '../../definition/reserved-keys.js';
 import { odataString } from '../../table/odata.js';
 import {
   committedAt,
@@ -18,8 +19,7 @@ import type { Envelope } from '../../worker/envelope.js';
  *
  * Sequences count up from 1 without gaps. The row of a sequence never changes.
  */
-const eventPrefix = '~feed_';
-const groupPrefix = '~feed-group_';
+const { feedEvent: eventPrefix, feedGroup: groupPrefix, feedHead } = reservedRowKeys;
 const sequenceDigits = 19;
 
 /** One change in a feed. */
@@ -75,7 +75,7 @@ export function eventsAfter(partitionKey: string, sequence: bigint): string {
 }
 
 export function headKey(partitionKey: string): RowKey {
-  return { partitionKey, rowKey: '~feed-head' };
+  return { partitionKey, rowKey: feedHead };
 }
 
 export function groupKey(partitionKey: string, group: string): RowKey {

@@ -1,3 +1,4 @@
+import { reservedRowKeys } from '../../definition/reserved-keys.js';
 import { DecodeError } from '../../rows/model-error.js';
 import { binaryBytesMax, rowBytesMax } from '../../rows/row-size.js';
 import type { Row, RowKey, RowProperties, WireValue } from '../../rows/row.js';
@@ -15,7 +16,7 @@ export const rowPartBytes = 14 * binaryBytesMax;
 export const ownerProperty = '_LargeOf';
 
 /** Part rows sort after rows that begin with a letter or a digit. */
-export const partRowPrefix = '~large_';
+export const { largePart: partRowPrefix } = reservedRowKeys;
 
 function partName(index: number): string {
   return `_Large${String(index).padStart(2, '0')}`;

@@ -1,9 +1,12 @@
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { escapeKeyText } from '../../definition/key-escape.js';
+import { successorOfPrefix } from '../../definition/key-template.js';
 import { codecOf } from '../../definition/codec.js';
+import { reservedRowKeys } from '../../definition/reserved-keys.js';
 import type { CreateOf, KeyOf, ReadOf } from '../../definition/shapes.js';
 import { etagOf, type Stored } from '../../definition/stored-entity.js';
 import type { Instant } from '../../rows/instant.js';
+import type { RowProperties } from '../../rows/row.js';
 import {
   isConflictBehind,
   retryConflicts,
@@ -23,12 +26,14 @@ import {
 /** Records that an event is in the view, in the view's partition, so that both are one change. */
 function markOf(partitionKey: string, event: string): RowWrite {
   const rowKey = `${marks.from}${escapeKeyText(event, '')}`;
-  const properties = { EntityType: { type: 'String', value: 'AppliedEvent' } } as const;
+  const properties: RowProperties = { EntityType: { type: 'String', value: rowType } };
   return { kind: 'insert', row: { partitionKey, rowKey, properties } };
 }
 
 /** The range of the RowKeys of these records. */
-const marks = { from: 'applied_', before: 'applied`' };
+const { appliedEvent } = reservedRowKeys;
+const marks = { from: appliedEvent, before: successorOfPrefix(appliedEvent) };
+const rowType = 'AppliedEvent';
 
 /**
  * Views in another partition or table than their sources, updated by events that may be delivered
@@ -41,10 +46,7 @@ export class EventView<V extends AnyDefinition> {
   readonly #table: TableGateway;
   readonly #options: ContentionOptions;
 
-  /**
-   * The view and its event records share a partition; no RowKey of the view may begin with
-   * `applied_`. Sends nothing.
-   */
+  /** The view and its event records share a partition. Sends nothing. */
   constructor(view: V, table: TableGateway, options: ContentionOptions = {}) {
     this.#view = view;
     this.#views = new Entities(view, table);
@@ -96,7 +98,7 @@ export class EventView<V extends AnyDefinition> {
     const scope = {
       partitionKey,
       rowKeys: marks,
-      filter: `Timestamp lt ${time}`,
+      filter: `EntityType eq '${rowType}' and Timestamp lt ${time}`,
     };
     return deleteWhere(this.#table, scope, options);
   }

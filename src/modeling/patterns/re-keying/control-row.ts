@@ -1,12 +1,13 @@
 import { escapeKeyText } from '../../definition/key-escape.js';
+import { reservedPartitionKeys } from '../../definition/reserved-keys.js';
 import { DecodeError } from '../../rows/model-error.js';
 import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { text, textIn } from './move-mark.js';
 import { isPhase, type Phase } from './phase.js';
 
-/** The partition of control rows. No template writes such a PartitionKey by accident. */
-const partition = '!re-keying';
+/** The partition of control rows. */
+const { reKeying: partition } = reservedPartitionKeys;
 
 /** The progress of a walk over the rows. */
 export interface Progress {

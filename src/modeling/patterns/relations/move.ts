@@ -145,7 +145,10 @@ async function arrive<P extends AnyDefinition, C extends AnyDefinition>(
   try {
     await changeBehind(relation, 2, async () => {
       const writes = transaction(table)
-        .add({ kind: 'insert', row: arrivedRow(partitionKey, move, from) })
+        .add({
+          kind: 'insert',
+          row: arrivedRow({ partitionKey, move, from }, typeNameOf(definition)),
+        })
         .add({ kind: 'insert', row });
       await addCount(relation, writes, parentKey, 1);
       await writes.run();
@@ -194,6 +197,7 @@ export async function finishMoves<P extends AnyDefinition, C extends AnyDefiniti
   const stuck: { child: RowKey; error: ModelError }[] = [];
   for await (const row of rowsOf(table, partitionKey, movingRange)) {
     const moving = movingOf(row, typeNameOf(child));
+    if (moving === undefined) continue;
     try {
       await arrive(relation, partitionKey, moving);
       finished += 1;
@@ -208,14 +212,15 @@ export async function finishMoves<P extends AnyDefinition, C extends AnyDefiniti
 
 /** Removes old marks of finished moves. */
 async function removeMarks<P extends AnyDefinition, C extends AnyDefinition>(
-  { table, clock = systemClock }: OneToManyOptions<P, C>,
+  { table, child, clock = systemClock }: OneToManyOptions<P, C>,
   partitionKey: string,
 ): Promise<number> {
   const oldest = ticksOfMicros(clock.nowMicros()) - markTicks;
   let removed = 0;
   for await (const mark of rowsOf(table, partitionKey, arrivedRange)) {
-    if (mark.timestamp > oldest) continue;
-    if ((await table.get(originOf(mark), [])) !== undefined) continue;
+    const origin = originOf(mark, typeNameOf(child));
+    if (origin === undefined || mark.timestamp > oldest) continue;
+    if ((await table.get(origin, [])) !== undefined) continue;
     if (await deleteIfThere(table, mark)) removed += 1;
   }
   return removed;

@@ -1,4 +1,6 @@
 import { own } from '../../../base/own.js';
+import { successorOfPrefix, type KeyRange } from '../../definition/key-template.js';
+import { reservedRowKeys } from '../../definition/reserved-keys.js';
 import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
 
 /**
@@ -7,8 +9,10 @@ import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../row
  * there. `move` is unique: a mark with it, in the target partition, shows that the child has
  * arrived.
  *
- *   RowKey  moving_<move>    MovingType MovingPartition MovingRow MovingParent + the child's own
- *   RowKey  arrived_<move>   ArrivedFrom
+ *   RowKey  ~moving_<move>    MovingType MovingPartition MovingRow MovingParent + the child's own
+ *   RowKey  ~arrived_<move>   ArrivedFrom
+ *
+ * Their types, in the property with the types of entities, are `Moving` and `Arrived`.
  */
 export interface Moving {
   readonly move: string;
@@ -18,11 +22,13 @@ export interface Moving {
   readonly parentRowKey: string;
 }
 
-const movingPrefix = 'moving_';
-const arrivedPrefix = 'arrived_';
+const { movingChild: movingPrefix, arrivedChild: arrivedPrefix } = reservedRowKeys;
 /** The ranges of RowKeys of both kinds of rows. */
-export const movingRange = { from: movingPrefix, before: 'moving`' };
-export const arrivedRange = { from: arrivedPrefix, before: 'arrived`' };
+export const movingRange = rangeOf(movingPrefix);
+export const arrivedRange = rangeOf(arrivedPrefix);
+
+const movingType = 'Moving';
+const arrivedType = 'Arrived';
 
 const names = {
   childType: 'MovingType',
@@ -31,6 +37,10 @@ const names = {
   parent: 'MovingParent',
   from: 'ArrivedFrom',
 };
+
+function rangeOf(prefix: string): KeyRange {
+  return { from: prefix, before: successorOfPrefix(prefix) };
+}
 
 export function movingKey(partitionKey: string, move: string): RowKey {
   return { partitionKey, rowKey: movingPrefix + move };
@@ -44,9 +54,9 @@ function text(value: string): WireValue {
   return { type: 'String', value };
 }
 
-function textOf(properties: RowProperties, name: string): string {
-  const wire = properties[name];
-  return wire?.type === 'String' ? wire.value : '';
+function textOf(properties: RowProperties, name: string): string | undefined {
+  const wire = own(properties, name);
+  return wire?.type === 'String' ? wire.value : undefined;
 }
 
 /** The row that keeps a child. `typeName` is the property with the types of entities. */
@@ -58,7 +68,7 @@ export function movingRow(partitionKey: string, moving: Moving, typeName: string
     ...movingKey(partitionKey, move),
     properties: {
       ...child.properties,
-      [typeName]: text('Moving'),
+      [typeName]: text(movingType),
       [names.partition]: text(child.partitionKey),
       [names.row]: text(child.rowKey),
       [names.parent]: text(parentRowKey),
@@ -67,28 +77,44 @@ export function movingRow(partitionKey: string, moving: Moving, typeName: string
   };
 }
 
-/** Reads such a row. The child is returned as if it were stored under its new keys. */
-export function movingOf(row: StoredRow, typeName: string): Moving & { readonly child: StoredRow } {
+/**
+ * Reads such a row. The child is returned as if it were stored under its new keys. Undefined for a
+ * row that no move wrote.
+ */
+export function movingOf(
+  row: StoredRow,
+  typeName: string,
+): (Moving & { readonly child: StoredRow }) | undefined {
+  if (textOf(row.properties, typeName) !== movingType) return undefined;
   const properties: Record<string, WireValue> = { ...row.properties };
   const childType = properties[names.childType];
   const [partitionKey, rowKey, parentRowKey] = [names.partition, names.row, names.parent].map(
     (name) => textOf(properties, name),
   );
+  if (partitionKey === undefined || rowKey === undefined || parentRowKey === undefined) {
+    return undefined;
+  }
   for (const name of [typeName, ...Object.values(names)]) delete properties[name];
   if (childType !== undefined) properties[typeName] = childType;
   return {
     move: row.rowKey.slice(movingPrefix.length),
-    child: { ...row, partitionKey: partitionKey ?? '', rowKey: rowKey ?? '', properties },
-    parentRowKey: parentRowKey ?? '',
+    child: { ...row, partitionKey, rowKey, properties },
+    parentRowKey,
   };
 }
 
 /** The mark that a child has arrived. `from` is the partition that it left. */
-export function arrivedRow(partitionKey: string, move: string, from: string): Row {
-  return { ...arrivedKey(partitionKey, move), properties: { [names.from]: text(from) } };
+export function arrivedRow(
+  { partitionKey, move, from }: { partitionKey: string; move: string; from: string },
+  typeName: string,
+): Row {
+  const properties = { [typeName]: text(arrivedType), [names.from]: text(from) };
+  return { ...arrivedKey(partitionKey, move), properties };
 }
 
-/** The key of the row that kept the child of a mark. */
-export function originOf({ rowKey, properties }: Row): RowKey {
-  return movingKey(textOf(properties, names.from), rowKey.slice(arrivedPrefix.length));
+/** The key of the row that kept the child of a mark; undefined for a row that is no such mark. */
+export function originOf({ rowKey, properties }: Row, typeName: string): RowKey | undefined {
+  const from = textOf(properties, names.from);
+  if (from === undefined || textOf(properties, typeName) !== arrivedType) return undefined;
+  return movingKey(from, rowKey.slice(arrivedPrefix.length));
 }

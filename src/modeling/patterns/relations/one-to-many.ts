@@ -1,6 +1,5 @@
 import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
-import { parseKey } from '../../definition/key-template.js';
 import type { CreateOf, KeyOf, PartitionOf, ReadOf } from '../../definition/shapes.js';
 import type { Stored } from '../../definition/stored-entity.js';
 import { DefinitionError } from '../../rows/model-error.js';
@@ -32,9 +31,6 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
     const model = parent.properties[count]?.model;
     if (model?.kind !== 'int32' || !model.flags.has('default')) {
       throw new DefinitionError(`${parent.type}.${count} cannot count: make it int32().default(0)`);
-    }
-    if (child.system.type === undefined && parseKey(child.rowKey, 'moving_0') !== undefined) {
-      throw new DefinitionError(`${child.type} must store its type: its keys do not tell it`);
     }
     this.options = options;
     this.parents = new Entities(parent, table);

@@ -1,5 +1,7 @@
 import { Instant } from '../../rows/instant.js';
-import { ValueError } from '../../rows/model-error.js';
+import { own } from '../../../base/own.js';
+import { reservedRowKeys } from '../../definition/reserved-keys.js';
+import { DecodeError, ValueError } from '../../rows/model-error.js';
 import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
 import { ticksPerMillisecond } from '../../rows/ticks.js';
 
@@ -16,7 +18,8 @@ import { ticksPerMillisecond } from '../../rows/ticks.js';
  *
  * The row stays when the lease is released, because the token continues from it.
  */
-const prefix = '~lease_';
+const { lease: prefix } = reservedRowKeys;
+const rowType = 'RowLease';
 const keyUnitsMax = 512;
 
 export interface Grant {
@@ -51,7 +54,7 @@ export function leaseKey({ partitionKey, rowKey }: RowKey): RowKey {
 /** The row of a granted lease, or of a free one with the token of the last grant. */
 export function leaseRow(key: RowKey, grant: Grant | { readonly token: bigint }, id: string): Row {
   const properties: RowProperties = {
-    EntityType: { type: 'String', value: 'RowLease' },
+    EntityType: { type: 'String', value: rowType },
     Token: { type: 'Int64', value: grant.token },
     LeaseWrite: { type: 'String', value: id },
   };
@@ -67,7 +70,13 @@ export function leaseRow(key: RowKey, grant: Grant | { readonly token: bigint },
   };
 }
 
-export function leaseState({ etag, timestamp, properties }: StoredRow): LeaseState {
+/** Throws `DecodeError` for a row that is no lease: it must not be written over. */
+export function leaseState({ etag, timestamp, rowKey, properties }: StoredRow): LeaseState {
+  if (own(properties, 'EntityType')?.value !== rowType) {
+    throw new DecodeError(
+      `'${rowKey}' is not the lease that belongs there: another program wrote it`,
+    );
+  }
   const text = (name: string): string => {
     const wire = properties[name];
     return wire?.type === 'String' ? wire.value : '';

@@ -1,3 +1,4 @@
+import { reservedRowKeys } from '../../definition/reserved-keys.js';
 import { ModelError } from '../../rows/model-error.js';
 import type { Row, RowKey, StoredRow } from '../../rows/row.js';
 import { EntityNotFoundError, TransactionFailedError } from '../../table/errors.js';
@@ -24,8 +25,12 @@ import { odataString } from '../../table/odata.js';
  * **Open, claimed → closed.** Deletes both rows. The program that closes has read a map that takes
  * the partition from this shard; a later claimant reads that map, too.
  */
-const names = { claim: '!shard:claim', epoch: '!shard:epoch', owner: '!shard:owner' } as const;
-const prefix = '!shard:';
+const { shardFence: prefix } = reservedRowKeys;
+const names = {
+  claim: `${prefix}claim`,
+  epoch: `${prefix}epoch`,
+  owner: `${prefix}owner`,
+} as const;
 const afterPrefix = '!shard;';
 
 export function isFenceRow({ rowKey }: RowKey): boolean {

@@ -8,13 +8,14 @@ import {
   type ShardRouting,
 } from '../../../placement/shard-routing.js';
 import { escapeKeyText } from '../../definition/key-escape.js';
+import { reservedPartitionKeys } from '../../definition/reserved-keys.js';
 import { DecodeError, TooLargeError } from '../../rows/model-error.js';
 import { rowBytes, rowBytesMax } from '../../rows/row-size.js';
 import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
 import type { MapPhase, MapState } from './map-state.js';
 
-/** The partition of stored maps. No template writes such a PartitionKey by accident. */
-const partition = '!shard-map';
+/** The partitions of stored maps and of stored progress. */
+const { shardMap: partition, shardProgress: progressPartition } = reservedPartitionKeys;
 /** Below the limit of a property: 32,768 UTF-16 code units. */
 const pieceUnits = 32_000;
 const phases: readonly string[] = [
@@ -23,9 +24,6 @@ const phases: readonly string[] = [
   'handed-over',
   'handing-back',
 ] satisfies readonly MapPhase[];
-
-/** The partition of stored progress. */
-const progressPartition = '!shard-progress';
 
 export function isMapRow({ partitionKey }: RowKey): boolean {
   return partitionKey === partition || partitionKey === progressPartition;

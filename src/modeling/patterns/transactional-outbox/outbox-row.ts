@@ -1,4 +1,6 @@
+import { own } from '../../../base/own.js';
 import { messageOf } from '../../../base/thrown.js';
+import { reservedRowKeys } from '../../definition/reserved-keys.js';
 import { DecodeError } from '../../rows/model-error.js';
 import type { Row, RowKey, StoredRow } from '../../rows/row.js';
 import { stringUnitsMax } from '../../rows/row-size.js';
@@ -20,8 +22,7 @@ import {
  * A poison message has the same key with the prefix ~outbox-poison_. The tilde sorts these rows
  * after all others that begin with a letter or digit, so that ranges of those do not include them.
  */
-const waitingPrefix = '~outbox_';
-const poisonPrefix = '~outbox-poison_';
+const { waitingMessage: waitingPrefix, poisonMessage: poisonPrefix } = reservedRowKeys;
 const ticksDigits = 19;
 
 export interface WaitingMessage {
@@ -49,12 +50,19 @@ export function outboxRow(
   };
 }
 
-/** The filter of the waiting messages of a partition. */
+const keyShape = new RegExp(`^(?:${waitingPrefix}|${poisonPrefix})[0-9]{19}_[0-9a-f]{16}$`);
+
+/** Whether an outbox wrote a row: other programs' rows may have keys that begin likewise. */
+export function isOutboxRow({ rowKey, properties }: Row): boolean {
+  return keyShape.test(rowKey) && own(properties, 'Message')?.type === 'String';
+}
+
+/** The filter of the waiting messages of a partition. `isOutboxRow` tells them from other rows. */
 export function waitingFilter(partitionKey: string): string {
   return filterOf(partitionKey, waitingPrefix);
 }
 
-/** The filter of the poison messages of a partition. */
+/** The same of the poison messages of a partition. */
 export function poisonFilter(partitionKey: string): string {
   return filterOf(partitionKey, poisonPrefix);
 }

@@ -14,6 +14,7 @@ import { deletingSink, type MessageSink } from './message-sink.js';
 import {
   envelopeOfRow,
   failuresOf,
+  isOutboxRow,
   poisonFilter,
   poisonKey,
   waitingKey,
@@ -205,8 +206,9 @@ export class Relay {
     let count = 0;
     for (let cursor: string | undefined; ;) {
       const page = await this.table.page(cursor === undefined ? query : { ...query, cursor });
-      const { rows } = page;
-      // An empty page may not be the last. Moved messages are gone, so the next read starts again.
+      const rows = page.rows.filter(isOutboxRow);
+      // A page without messages may not be the last. Moved messages are gone, so the next read
+      // starts again.
       cursor = rows.length === 0 ? page.cursor : undefined;
       if (rows.length === 0 && cursor === undefined) return count;
       if (rows.length === 0) continue;

@@ -1,6 +1,6 @@
 import type { StoredRow } from '../../rows/row.js';
 import type { RowPage, TableGateway } from '../../table/gateway.js';
-import { committedAt, waitingFilter } from './outbox-row.js';
+import { committedAt, isOutboxRow, waitingFilter } from './outbox-row.js';
 
 export interface WaitingRows {
   /** In the order in which their transactions were committed. */
@@ -29,9 +29,10 @@ export async function readWaiting(table: TableGateway, partitionKey: string): Pr
   let cursor: string | undefined;
   for (let pages = 0; pages === 0 || (cursor !== undefined && pages < pagesMax); pages += 1) {
     const page: RowPage = await table.page(cursor === undefined ? { filter } : { filter, cursor });
-    if (horizon === undefined && page.rows.length > 0) horizon = latestOf(page.rows);
-    const known = page.rows.filter((row) => committedAt(row) <= (horizon ?? 0n));
-    hasMore ||= known.length < page.rows.length;
+    const waiting = page.rows.filter(isOutboxRow);
+    if (horizon === undefined && waiting.length > 0) horizon = latestOf(waiting);
+    const known = waiting.filter((row) => committedAt(row) <= (horizon ?? 0n));
+    hasMore ||= known.length < waiting.length;
     rows.push(...known);
     ({ cursor } = page);
   }
