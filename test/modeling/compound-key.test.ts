@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { defineEntity, int32, key, string } from '../../src/modeling/index.js';
+import {
+  defineEntity,
+  deleteWhere,
+  int32,
+  key,
+  string,
+  type KeyPart,
+} from '../../src/modeling/index.js';
 import { compoundKeyOf } from '../../src/modeling/patterns/compound-key.js';
 import { startTables } from './support/observed-tables.js';
 import { NamedEmployee as Employee } from './support/employees.js';
@@ -24,6 +31,7 @@ const Review = defineEntity({
 });
 
 const department = 'Sales';
+const some = await started.newTable();
 
 async function filled() {
   const table = await started.newTable();
@@ -92,33 +100,87 @@ describe('a compound key', () => {
     );
   });
 
-  it('does not take the reviews of a longer name for those of a shorter', async () => {
+  it('does not find or delete the books of a longer name with those of a shorter', async () => {
     const Author = defineEntity({
       type: 'Author',
       properties: { site: string(), name: string() },
       partitionKey: (p) => key`${p.site}`,
-      rowKey: (p) => key`author_${p.name}`,
+      rowKey: (p) => key`author_${p.name}_`,
     });
     const Book = defineEntity({
       type: 'Book',
       properties: { site: string(), name: string(), title: string() },
       partitionKey: (p) => key`${p.site}`,
-      rowKey: (p) => key`author_${p.name}_${p.title}`,
+      rowKey: (p) => key`author_${p.name}_by_${p.title}`,
     });
     const { gateway } = await started.newTable();
     const books = compoundKeyOf(Author, Book, gateway);
-    for (const name of ['jo', 'john', 'jo anne', 'jo_h']) {
-      await books.parents.insert({ site: 's', name });
-      await books.children.insert({ site: 's', name, title: `by ${name}` });
+    const site = 's';
+    const names = ['1', '10', '11', '1_002', '1_by_x', '1 1', ''];
+    const titlesOf = async (name: string) => {
+      const { parent, children } = await books.family({ site, name });
+      return [parent?.name, ...children.map(({ title }) => title)];
+    };
+    for (const name of names) {
+      await books.parents.insert({ site, name });
+      for (const title of ['', 'x']) await books.children.insert({ site, name, title });
     }
-    for (const name of ['jo', 'john', 'jo anne', 'jo_h']) {
-      const { parent, children } = await books.family({ site: 's', name });
-      assert.equal(parent?.name, name);
-      assert.deepEqual(
-        children.map(({ title }) => title),
-        [`by ${name}`],
-      );
+    for (const name of names) assert.deepEqual(await titlesOf(name), [name, '', 'x']);
+    for (const [index, name] of names.entries()) {
+      const rowKeys = books.range({ site, name });
+      const { deleted } = await deleteWhere(gateway, { partitionKey: site, rowKeys });
+      assert.equal(deleted, 3);
+      assert.deepEqual(await titlesOf(name), [undefined]);
+      for (const left of names.slice(index + 1)) {
+        assert.deepEqual(await titlesOf(left), [left, '', 'x']);
+      }
     }
+  });
+
+  it('is refused where the key of another parent or child could begin with or be a parent', () => {
+    const properties = { site: string(), name: string(), number: int32() };
+    const partitionKey = (p: { site: KeyPart<'site', string> }) => key`${p.site}`;
+    const Open = defineEntity({
+      type: 'Open',
+      properties: { site: string(), name: string() },
+      partitionKey,
+      rowKey: (p) => key`c_${p.name}`,
+    });
+    const Closed = defineEntity({
+      type: 'Closed',
+      properties: { site: string(), name: string() },
+      partitionKey,
+      rowKey: (p) => key`c_${p.name}_`,
+    });
+    const Unordered = defineEntity({
+      type: 'Unordered',
+      properties: { site: string(), number: int32() },
+      partitionKey,
+      rowKey: (p) => key`c_${p.number.unordered()}`,
+    });
+    const Child = defineEntity({
+      type: 'Child',
+      properties,
+      partitionKey,
+      rowKey: (p) => key`c_${p.name}_${p.number.padded(3)}`,
+    });
+    const Numbered = defineEntity({
+      type: 'Numbered',
+      properties,
+      partitionKey,
+      rowKey: (p) => key`c_${p.number.unordered()}_${p.name}`,
+    });
+    const Empty = defineEntity({
+      type: 'Empty',
+      properties: { ...properties, title: string() },
+      partitionKey,
+      rowKey: (p) => key`c_${p.name}_${p.title}`,
+    });
+    const { gateway } = some;
+    assert.throws(() => compoundKeyOf(Open, Child, gateway), /of any length/);
+    assert.throws(() => compoundKeyOf(Unordered, Numbered, gateway), /of any length/);
+    assert.throws(() => compoundKeyOf(Closed, Empty, gateway), /and go on/);
+    assert.doesNotThrow(() => compoundKeyOf(Closed, Child, gateway));
   });
 
   it('says when there are more children than were expected', async () => {

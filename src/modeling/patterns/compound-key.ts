@@ -1,12 +1,6 @@
 import { codecOf } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
-import {
-  prefixOf,
-  successorOfPrefix,
-  type KeyRange,
-  type KeyTemplate,
-  type KeyValues,
-} from '../definition/key-template.js';
+import { successorOfPrefix, type KeyRange, type KeyTemplate } from '../definition/key-template.js';
 import type { KeyOf, ReadOf } from '../definition/shapes.js';
 import type { Stored } from '../definition/stored-entity.js';
 import { DefinitionError } from '../rows/model-error.js';
@@ -33,7 +27,9 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
 
   /**
    * Throws `DefinitionError` unless both have the same PartitionKey and the RowKey of the child
-   * begins with the RowKey of the parent: same texts, same properties, same widths. Sends nothing.
+   * begins with the RowKey of the parent and goes on: same texts, same properties, same widths. The
+   * parent's must end in a value of fixed width or in a text, or it could be the beginning of other
+   * parents' keys, or be the key of another's child. Sends nothing.
    */
   constructor(parent: P, child: C, table: TableGateway, options?: EntitiesOptions) {
     checkTemplates(parent, child);
@@ -44,21 +40,11 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
 
   /**
    * The range of RowKeys of a parent and its children, such as `empid_000123` up to `empid_000124`.
-   * Sends nothing.
+   * No other parents or children are in it. Sends nothing.
    */
   range(parentKey: KeyOf<P>): KeyRange {
     const { rowKey } = codecOf(this.parents.definition).key(parentKey);
-    const { texts, parts } = this.parents.definition.rowKey;
-    const hasFixedEnd = parts.at(-1)?.format.width !== undefined || texts.at(-1) !== '';
-    if (hasFixedEnd) return { from: rowKey, before: successorOfPrefix(rowKey) };
-    // A text at the end of the parent's key may be escaped differently within the child's, and the
-    // keys of other parents may begin with it.
-    const children = this.#childPrefix(parentKey);
-    const ends = [successorOfPrefix(children), `${rowKey} `];
-    return {
-      from: rowKey < children ? rowKey : children,
-      before: ends.reduce((last, end) => (end > last ? end : last)),
-    };
+    return { from: rowKey, before: successorOfPrefix(rowKey) };
   }
 
   /**
@@ -72,7 +58,6 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
     const parentCodec = codecOf(this.parents.definition);
     const childCodec = codecOf(this.children.definition);
     const { partitionKey, rowKey } = parentCodec.key(parentKey);
-    const childPrefix = this.#childPrefix(parentKey);
     const rows = new MixedTable(this.#table, []).query({
       partitionKey,
       rowKeys: this.range(parentKey),
@@ -83,17 +68,9 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
       if (found.type !== undefined) continue;
       const { row } = found;
       if (row.rowKey === rowKey) parent = parentCodec.fromRow(row);
-      else if (row.rowKey.startsWith(childPrefix) && childCodec.matches(row)) {
-        children.push(childCodec.fromRow(row));
-      }
+      else if (childCodec.matches(row)) children.push(childCodec.fromRow(row));
     }
     return { parent, children };
-  }
-
-  /** The prefix of the RowKeys of a parent's children. */
-  #childPrefix(parentKey: KeyOf<P>): string {
-    const values = parentKey as KeyValues;
-    return prefixOf(this.children.definition.rowKey, values).text;
   }
 }
 
@@ -103,11 +80,25 @@ function checkTemplates(parent: AnyDefinition, child: AnyDefinition): void {
       `${child.type} has other PartitionKeys than ${parent.type}: no range has both`,
     );
   }
-  const isLonger = !isSame(child.rowKey, parent.rowKey);
-  if (isLonger && beginsWith(child.rowKey, parent.rowKey)) return;
+  if (!beginsWith(child.rowKey, parent.rowKey) || !goesOn(child.rowKey, parent.rowKey)) {
+    throw new DefinitionError(
+      `the RowKey of ${child.type} does not begin with the RowKey of ${parent.type} and go on`,
+    );
+  }
+  const { parts, texts } = parent.rowKey;
+  const last = parts.at(-1);
+  if (texts.at(-1) !== '' || last === undefined || last.format.width !== undefined) return;
   throw new DefinitionError(
-    `the RowKey of ${child.type} does not begin with the RowKey of ${parent.type} and go on`,
+    `the RowKey of ${parent.type} ends in '${last.property}' of any length, so others' keys ` +
+      'may begin with it: give it a fixed width, or end both keys there with a text such as _',
   );
+}
+
+/** Whether something always follows the end of the shorter key, whatever the values are. */
+function goesOn(long: KeyTemplate, short: KeyTemplate): boolean {
+  const { length } = short.parts;
+  const isTextLonger = (long.texts[length] ?? '').length > (short.texts[length] ?? '').length;
+  return isTextLonger || long.parts[length]?.format.width !== undefined;
 }
 
 function isSame(left: KeyTemplate, right: KeyTemplate): boolean {
