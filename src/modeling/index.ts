@@ -47,6 +47,7 @@ export type {
   KeyOf,
   MergeOf,
   MergeRefused,
+  OnlyRead,
   PartitionKeyPrefixOf,
   PartitionOf,
   ReadOf,
@@ -70,6 +71,7 @@ export * from './table/errors.js';
 export {
   Entities,
   entitiesOf,
+  type Change,
   type EntitiesOptions,
   type Picked,
   type Selection,

@@ -6,6 +6,7 @@ import {
   ContentionError,
   dateTime,
   defineEntity,
+  embedded,
   entitiesOf,
   EntityExistsError,
   EntityNotFoundError,
@@ -69,6 +70,46 @@ describe('entities', () => {
     assert.equal(etagOf(read), etagOf(inserted));
     assert.ok(timestampOf(read) !== undefined);
     assert.equal(timestampOf(inserted), undefined);
+  });
+
+  it('refuses names that the definition does not declare, before anything is sent', async () => {
+    const { employees, takeKinds } = await newEmployees();
+    const inserted = await employees.insert(jones);
+    takeKinds();
+    const misspelt: typeof jones = Object.assign({ emial: 'jones@contoso.com' }, jones);
+    const refusal = {
+      name: 'ValueError',
+      message: "Employee has no property 'emial'; did you mean 'email'?",
+    };
+    await assert.rejects(employees.insert(misspelt), refusal);
+    await assert.rejects(employees.upsertReplace(misspelt), refusal);
+    await assert.rejects(employees.upsertMerge(misspelt), refusal);
+    await assert.rejects(employees.replace({ ...inserted, ...misspelt }), refusal);
+    await assert.rejects(
+      employees.merge(inserted, { emial: 'jones@contoso.com' } as object),
+      refusal,
+    );
+    assert.deepEqual(takeKinds(), []);
+    await assert.rejects(
+      employees.update(keyOfJones, (current): typeof inserted => ({ ...current, ...misspelt })),
+      refusal,
+    );
+    assert.deepEqual(takeKinds(), ['point-read']);
+  });
+
+  it('refuses names that an embedded object does not declare', async () => {
+    const { gateway } = await tables.newTable();
+    const Place = defineEntity({
+      type: 'Place',
+      properties: { id: string(), address: embedded({ city: string(), zip: string().optional() }) },
+      partitionKey: (p) => key`${p.id}`,
+      rowKey: () => key`place`,
+    });
+    const address: { readonly city: string } = Object.assign({ zpi: '00118' }, { city: 'Rome' });
+    await assert.rejects(entitiesOf(Place, gateway).insert({ id: '1', address }), {
+      name: 'ValueError',
+      message: "Place.address: the embedded object has no property 'zpi'; did you mean 'zip'?",
+    });
   });
 
   it('gives undefined for an absent entity, and an error for an absent table', async () => {

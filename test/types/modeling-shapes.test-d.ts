@@ -207,6 +207,17 @@ export async function writes(review: ReadOf<Review>) {
   await secrets.merge({ owner: 'x' }, { open: 'y' }, { ifMatch: 'any' });
   // @ts-expect-error -- the new entity lacks properties
   await reviews.update(whole, () => ({ ...whole }));
+  await reviews.update(whole, (current) => ({ ...current, rating: 'bad' }));
+  await reviews.update(whole, (current) =>
+    current.flag ? { ...current, flag: false } : undefined,
+  );
+  await reviews.update(whole, () => Promise.resolve(review));
+  // @ts-expect-error -- the new entity has an unknown property
+  await reviews.update(whole, (current) => ({ ...current, wieght: 2 }));
+  // @ts-expect-error -- also behind a promise
+  await reviews.update(whole, async (current) => Promise.resolve({ ...current, wieght: 2 }));
+  // @ts-expect-error -- an unknown property beside known ones
+  await reviews.insert({ ...review, wieght: 2 });
   transaction(table)
     .insert(Review, review)
     .delete(Review, whole, { ifMatch: 'any' })

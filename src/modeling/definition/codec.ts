@@ -23,6 +23,7 @@ import type { KeyRange } from './key-template.js';
 import type { PropertyModel, WireReader, WireWriter } from './property.js';
 import type { CreateOf, KeyOf, MergeOf, PartitionOf, ReadOf, RowKeyPrefixOf } from './shapes.js';
 import { storedAs, storedAsOf, type Stored, type StoredAs } from './stored-entity.js';
+import { refuseUnknownNames, unknownName } from './unknown-name.js';
 
 /** An extra property of a row, besides those of its entity. */
 export interface Mark {
@@ -140,6 +141,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
   readonly definition: D;
   readonly #keys: EntityKeys;
   readonly #fields: readonly Field[];
+  readonly #names: readonly string[];
   readonly #knownNames: ReadonlySet<string>;
   readonly #encrypted: readonly string[];
   readonly #large: readonly string[];
@@ -148,6 +150,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     this.definition = definition;
     this.#keys = new EntityKeys(definition);
     this.#fields = fieldsOf(definition);
+    this.#names = this.#fields.map(({ name }) => name);
     const { type, version } = definition.system;
     this.#knownNames = new Set([
       ...this.#fields.filter(({ isStored }) => isStored).flatMap(storedNamesOf),
@@ -178,6 +181,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
       );
     }
     const { type } = this.definition;
+    refuseUnknownNames(type, entity, this.#names);
     const values = completeValues(type, this.#fields, entity as Values, absent);
     const row = new RowBuilder(before);
     this.#writeSystem(row);
@@ -278,7 +282,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     const stored = names.flatMap((name) => {
       const field = this.#fields.find((each) => each.name === name);
       if (field === undefined) {
-        throw new ValueError(`${this.definition.type} has no property '${name}'`);
+        throw new ValueError(unknownName(this.definition.type, name, this.#names));
       }
       return field.isStored ? storedNamesOf(field) : [];
     });
@@ -362,6 +366,9 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     }
     const old = codecOf(upgradeFrom.from).fromRow(row);
     const upgraded = upgradeFrom.upgrade(old) as Values;
+    // An upgrade may copy whole old entities, with properties that the new version gave up.
+    const given = Object.keys(upgradeFrom.from.properties);
+    refuseUnknownNames(this.definition.type, upgraded, this.#names, given);
     const values = completeValues(this.definition.type, this.#fields, upgraded, defaultOf);
     const key = this.#keys.format(values);
     if (key.partitionKey !== row.partitionKey || key.rowKey !== row.rowKey) {

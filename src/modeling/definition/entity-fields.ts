@@ -1,6 +1,7 @@
 import { ValueError } from '../rows/model-error.js';
 import { keyNamesOf, storedNameOf, type AnyDefinition } from './entity-definition.js';
 import type { PropertyModel } from './property.js';
+import { unknownName } from './unknown-name.js';
 
 /** A property of a definition, with derived facts. */
 export interface Field {
@@ -87,7 +88,15 @@ export function mergedValues(type: string, fields: readonly Field[], changes: Va
   for (const [name, value] of Object.entries(changes)) {
     if (value === undefined) continue;
     const field = fields.find((each) => each.name === name);
-    if (field === undefined) throw new ValueError(`${type} has no property '${name}'`);
+    if (field === undefined) {
+      throw new ValueError(
+        unknownName(
+          type,
+          name,
+          fields.map((each) => each.name),
+        ),
+      );
+    }
     refuseMerge(type, field, value);
     values[name] = value;
   }

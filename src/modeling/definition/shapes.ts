@@ -58,6 +58,14 @@ export type CreateOf<D extends Shaped> = CreateShape<D['properties']>;
 /** Result of a read: every property; only optional ones may be absent. */
 export type ReadOf<D extends Shaped> = ReadShape<D['properties']>;
 
+/**
+ * A result `R` of a function, when it has no names but those of the entity: the compiler checks
+ * other names in arguments, not in what functions return.
+ */
+export type OnlyRead<D extends Shaped, R> = R & {
+  readonly [N in Exclude<keyof R & string, keyof ReadOf<D>>]: never;
+};
+
 type IsNever<T> = [T] extends [never] ? true : false;
 
 /**

@@ -11,6 +11,7 @@ import {
   type ValueOf,
 } from './property.js';
 import { textOfIssues, type StandardSchema } from './standard-schema.js';
+import { refuseUnknownNames } from './unknown-name.js';
 
 /** Values of JSON. */
 export type JsonValue =
@@ -135,10 +136,12 @@ export function embedded<const P extends EmbeddedProperties>(
     model,
     suffix: `_${model.wireName ?? name}`,
   }));
+  const names = Object.keys(properties);
   const codec: ValueCodec = {
     wireNames: (name) => parts.flatMap(({ suffix, model }) => model.codec.wireNames(name + suffix)),
     write: (name, value, writer) => {
       if (!isRecord(value)) throw new ValueError('the value is no object');
+      refuseUnknownNames('the embedded object', value, names);
       for (const part of parts) {
         const inner = value[part.name] ?? undefined;
         if (inner !== undefined) part.model.codec.write(name + part.suffix, inner, writer);

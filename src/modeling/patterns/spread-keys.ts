@@ -7,7 +7,12 @@ import type { CreateOf, KeyOf, MergeOf, PartitionOf, ReadOf } from '../definitio
 import type { Stored } from '../definition/stored-entity.js';
 import { DefinitionError } from '../rows/model-error.js';
 import type { Row } from '../rows/row.js';
-import { Entities, type EntitiesOptions, type UpdateOptions } from '../table/entities.js';
+import {
+  Entities,
+  type Change,
+  type EntitiesOptions,
+  type UpdateOptions,
+} from '../table/entities.js';
 import { EntityExistsError } from '../table/errors.js';
 import type { TableGateway } from '../table/gateway.js';
 import type { Query } from '../table/query.js';
@@ -118,9 +123,9 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
     return this.entities.deleteIfExists(this.key(key), condition);
   }
 
-  update(
+  update<R extends ReadOf<D>>(
     key: Unspread<KeyOf<D>, B>,
-    change: (current: Stored<ReadOf<D>>) => ReadOf<D> | undefined | Promise<ReadOf<D> | undefined>,
+    change: Change<D, R>,
     options?: UpdateOptions<D>,
   ): Promise<Stored<ReadOf<D>>> {
     return this.entities.update(this.key(key), change, options);

@@ -3,7 +3,7 @@ import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import { codecOf, type EntityCodec } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
-import type { CreateOf, KeyNames, KeyOf, MergeOf, ReadOf } from '../definition/shapes.js';
+import type { CreateOf, KeyNames, KeyOf, MergeOf, OnlyRead, ReadOf } from '../definition/shapes.js';
 import { storedAs, type Stored } from '../definition/stored-entity.js';
 import { ValueError, type RequestSummary } from '../rows/model-error.js';
 import type { Row, RowKey, StoredRow } from '../rows/row.js';
@@ -251,9 +251,9 @@ export class Entities<D extends AnyDefinition> {
    * `attemptsMax` attempts, and `EntityNotFoundError` when the entity is absent and there is no
    * `ifAbsent`.
    */
-  async update(
+  async update<R extends ReadOf<D>>(
     key: KeyOf<D>,
-    change: Change<D>,
+    change: Change<D, R>,
     options: UpdateOptions<D> = {},
   ): Promise<Stored<ReadOf<D>>> {
     const attemptsMax = options.attemptsMax ?? updateAttemptsMax;
@@ -305,7 +305,7 @@ export class Entities<D extends AnyDefinition> {
   /** The write that an attempt of `update` makes; undefined when nothing changes. */
   async #change(
     { row, rowKey, stamp }: Attempt,
-    change: Change<D>,
+    change: AnyChange<D>,
     ifAbsent: UpdateOptions<D>['ifAbsent'],
   ): Promise<PutWrite | undefined> {
     const writes = this.#writes(stamp);
@@ -376,9 +376,15 @@ export class Entities<D extends AnyDefinition> {
   }
 }
 
-type Change<D extends AnyDefinition> = (
+/** Makes the new entity of the current one; undefined leaves it unchanged. */
+type AnyChange<D extends AnyDefinition> = (
   current: Stored<ReadOf<D>>,
 ) => ReadOf<D> | undefined | Promise<ReadOf<D> | undefined>;
+
+/** A change whose result has no names that the definition does not declare. */
+export type Change<D extends AnyDefinition, R extends ReadOf<D>> = (
+  current: Stored<ReadOf<D>>,
+) => OnlyRead<D, R> | undefined | Promise<OnlyRead<D, R> | undefined>;
 
 interface Attempt {
   readonly row: StoredRow | undefined;

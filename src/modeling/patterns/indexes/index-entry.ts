@@ -54,7 +54,7 @@ export function entryOf(
     rowKey: formatKey(rowKey, values),
   };
   if (index.kind === 'list') return { index, ...listEntry(index, key, primary) };
-  const row = index.codec.toRow(valuesOnly(values));
+  const row = index.codec.toRow(copied(index, values));
   return { index, key, row };
 }
 
@@ -81,10 +81,12 @@ export function textIn({ place }: Pick<ResolvedLists, 'place'>, primary: RowKey)
 /**
  * The values with the exact ticks of their dates, without the other metadata of the entity's row.
  */
-function valuesOnly(values: Values): Values {
+function copied({ definition }: ResolvedIndex, values: Values): Values {
+  const copy: Record<string | symbol, unknown> = {};
+  for (const name of Object.keys(definition.properties)) copy[name] = values[name];
   const before: StoredAs | undefined = storedAsOf(values);
-  if (before === undefined) return values;
-  return { ...values, [storedAs]: { ...before, unknown: {}, isPartial: false } };
+  if (before !== undefined) copy[storedAs] = { ...before, unknown: {}, isPartial: false };
+  return copy;
 }
 
 export function sameKey(left: RowKey, right: RowKey): boolean {

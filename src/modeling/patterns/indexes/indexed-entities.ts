@@ -7,7 +7,12 @@ import type { RowKey, StoredRow } from '../../rows/row.js';
 import { absentEntityError, DefinitionError, ValueError } from '../../table/errors.js';
 import { writeIfPresent } from '../../table/write-if-present.js';
 import { unlessPresent } from '../../table/unless-present.js';
-import { entitiesOf, type Entities, type UpdateOptions } from '../../table/entities.js';
+import {
+  entitiesOf,
+  type Change,
+  type Entities,
+  type UpdateOptions,
+} from '../../table/entities.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import {
   targetKey,
@@ -73,10 +78,6 @@ export type LookUps<D extends AnyDefinition, I extends AnyIndexes<D>> = {
       : ListLookUp<D, X>
     : never;
 };
-
-type Change<D extends AnyDefinition> = (
-  current: Stored<ReadOf<D>>,
-) => ReadOf<D> | undefined | Promise<ReadOf<D> | undefined>;
 
 /**
  * Entities with secondary indexes. Reads are those of `Entities`; `by` has a look-up for each
@@ -235,9 +236,9 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
    * conflict. When `change` returns undefined, nothing is written. Each attempt is a point read and
    * a transaction. Otherwise as `update` of `Entities`.
    */
-  async update(
+  async update<R extends ReadOf<D>>(
     key: KeyOf<D>,
-    change: Change<D>,
+    change: Change<D, R>,
     { attemptsMax, ifAbsent }: UpdateOptions<D> = {},
   ): Promise<Stored<ReadOf<D>>> {
     const { codec } = this.#entities;

@@ -5,7 +5,7 @@ import type { KeyOf, ReadOf } from '../../definition/shapes.js';
 import { storedAs, type Stored } from '../../definition/stored-entity.js';
 import type { RowKey } from '../../rows/row.js';
 import { isConflict } from '../../table/contention.js';
-import type { Entities } from '../../table/entities.js';
+import type { Change, Entities } from '../../table/entities.js';
 import {
   ContentionError,
   EntityNotFoundError,
@@ -107,9 +107,7 @@ export class RowLease<D extends AnyDefinition> {
    * for each attempt. `undefined` leaves the entity unchanged. Throws `EntityNotFoundError` when it
    * is absent, and `ContentionError` after 24 attempts.
    */
-  update(
-    change: (current: Stored<ReadOf<D>>) => ReadOf<D> | undefined | Promise<ReadOf<D> | undefined>,
-  ): Promise<Stored<ReadOf<D>>> {
+  update<R extends ReadOf<D>>(change: Change<D, R>): Promise<Stored<ReadOf<D>>> {
     return this.#gate.run(async () => {
       const { entities, key } = this.#parts;
       const { definition } = entities;
