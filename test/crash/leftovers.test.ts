@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { it, type TestContext } from 'node:test';
+import { after, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.js';
 import { openLmdbStore } from '../../src/engines/lmdb/store.js';
@@ -17,9 +17,13 @@ import { sendGroup } from './load.js';
 
 const seed = seedSetting('TABULARIUM_CRASH_SEED');
 
-async function temporary(t: TestContext): Promise<string> {
+/** Removed last of all: the hook of a test that ends its server runs behind those before it. */
+const directories: string[] = [];
+after(() => Promise.all(directories.map((each) => rm(each, { recursive: true, force: true }))));
+
+async function temporary(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-leftovers-'));
-  t.after(() => rm(directory, { recursive: true, force: true }));
+  directories.push(directory);
   return directory;
 }
 
@@ -44,7 +48,7 @@ async function fill(client: WireClient, table: string, count: number): Promise<v
 }
 
 it('starts over a lock file and temporary files that a crash left in pieces', async (t) => {
-  const directory = await temporary(t);
+  const directory = await temporary();
   let server = await ServerProcess.start(directory);
   t.after(() => server.end('SIGKILL'));
   await fill(server.client(), 'kept', 150);
@@ -65,8 +69,8 @@ it('starts over a lock file and temporary files that a crash left in pieces', as
   assert.equal((await readEverything(server.client())).rows.size, 150);
 });
 
-it('refuses a directory whose format file is torn, and says so', async (t) => {
-  const directory = await temporary(t);
+it('refuses a directory whose format file is torn, and says so', async () => {
+  const directory = await temporary();
   const server = await ServerProcess.start(directory);
   await server.end('SIGKILL');
   await truncate(join(directory, 'format'), 10);
@@ -80,7 +84,7 @@ it('refuses a directory whose format file is torn, and says so', async (t) => {
 });
 
 it(`goes on freeing a dropped table however often it is killed meanwhile (seed ${seed})`, async (t) => {
-  const directory = await temporary(t);
+  const directory = await temporary();
   const random = new SimRandom(seed);
   let server = await ServerProcess.start(directory);
   t.after(() => server.end('SIGKILL'));
