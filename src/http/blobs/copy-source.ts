@@ -16,7 +16,6 @@ import { parseBlobPath, type BlobResource } from '../../wire/blobs/resource-path
 import { parseSnapshotTime } from '../../wire/blobs/snapshot-time.js';
 import { Crc64 } from '../../wire/checksum/crc64.js';
 import { claimedChecksum, type ClaimedChecksum } from '../../wire/checksum/checksum-headers.js';
-import { byLowerName, parseQueryString } from '../../wire/http/query-string.js';
 import type { GrantedAccess } from '../exchange/access.js';
 import { isPermitted } from '../exchange/caller.js';
 import { authenticatedPart, type InnerRequest } from '../exchange/part-exchange.js';
@@ -86,15 +85,12 @@ function copiesTags({ header }: BlobRequest): boolean {
 
 /** A signature in the URL, or a token; undefined: the credential of the request must suffice. */
 function credentialOf(
-  { rawPath: path, rawQuery: query }: CopySource,
+  { rawPath: path, rawQuery: query, isSigned }: CopySource,
   { header }: BlobRequest,
 ): SourceCredential | undefined {
   const target = { path, query };
   const authorization = header(authorizationHeader);
-  if (authorization === undefined) {
-    const isSigned = byLowerName(parseQueryString(query)).has('sig');
-    return isSigned ? { target, headers: new Map() } : undefined;
-  }
+  if (authorization === undefined) return isSigned ? { target, headers: new Map() } : undefined;
   if (/^bearer /i.test(authorization)) {
     return { target, headers: new Map([['authorization', authorization]]) };
   }
@@ -133,14 +129,14 @@ function shownUrl({ url, rawQuery, snapshot }: CopySource): string {
 export async function authoriseSource(request: BlobRequest, source: OwnSource): Promise<void> {
   const { credential } = source;
   if (credential !== undefined) return authoriseByItself(request, source, credential);
-  if (mayRead(request, source)) return;
-  const { backend } = request;
-  if (
-    !source.copiesTags &&
-    (await backend.blobs.containers.publicAccess(source.address)) !== 'none'
-  )
-    return;
+  if (mayRead(request, source) || (await isPublic(request, source))) return;
   throw cannotVerifyCopySource({ status: 403, code: 'AuthorizationPermissionMismatch' });
+}
+
+/** Tags are never public. */
+async function isPublic({ backend }: BlobRequest, source: OwnSource): Promise<boolean> {
+  if (source.copiesTags) return false;
+  return (await backend.blobs.containers.publicAccess(source.address)) !== 'none';
 }
 
 /** What a caller needs to read the source. */

@@ -16,11 +16,13 @@ describe('the source of a copy', () => {
       rawQuery: 'snapshot=2011-03-09T01%3A42%3A34.9360000Z',
       snapshot: '2011-03-09T01:42:34.9360000Z',
       versionId: undefined,
+      isSigned: false,
     });
     const other = parseCopySource('HTTPS://Account.Blob.Example:443/c/b?VersionId=v&sig=a%2Bb');
     assert.equal(other.host, 'account.blob.example');
     assert.ok(other.isHttps);
     assert.equal(other.versionId, 'v');
+    assert.equal(other.isSigned, true);
     assert.equal(other.rawQuery, 'VersionId=v&sig=a%2Bb');
   });
 

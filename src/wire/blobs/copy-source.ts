@@ -16,6 +16,8 @@ export interface CopySource {
   /** The texts of `snapshot` and `versionid`. */
   readonly snapshot: string | undefined;
   readonly versionId: string | undefined;
+  /** Whether the URL has a signature. */
+  readonly isSigned: boolean;
 }
 
 const name = 'x-ms-copy-source';
@@ -48,14 +50,18 @@ export function parseCopySource(url: string): CopySource {
     host: new URL(url).host,
     rawPath,
     rawQuery,
-    ...selectorsOf(rawQuery, url),
+    ...ofQuery(rawQuery, url),
   };
 }
 
-function selectorsOf(rawQuery: string, url: string): Pick<CopySource, 'snapshot' | 'versionId'> {
+function ofQuery(
+  rawQuery: string,
+  url: string,
+): Pick<CopySource, 'snapshot' | 'versionId' | 'isSigned'> {
   try {
     const options = byLowerName(parseQueryString(rawQuery));
-    return { snapshot: filled(options, 'snapshot'), versionId: filled(options, 'versionid') };
+    const versionId = filled(options, 'versionid');
+    return { snapshot: filled(options, 'snapshot'), versionId, isSigned: options.has('sig') };
   } catch {
     throw invalidHeader(name, url);
   }
