@@ -62,13 +62,16 @@ export async function openEngine(settings: EngineSettings, sharing: Sharing): Pr
     if (error === undefined) logger.warn('the data file takes what the journal has again');
     else logger.error('the data file takes nothing: the journal keeps it', { error });
   };
+  const onUnremoved = (error: Error) =>
+    logger.warn('old files of the journal cannot be removed: they take space, no more', { error });
+  const calls = { onFailed, onTrouble, onUnremoved };
   const openOver = async <Opened>(
     lmdb: Pick<LmdbStoreOptions, 'durability' | 'ingestsInThread'>,
     open: (options: JournaledStoreOptions & { readonly base: LmdbStore }) => Promise<Opened>,
   ): Promise<Opened> => {
     const base = await openLmdbStore({ ...engine, ...lmdb });
     try {
-      return await open({ base, files, clock, timers, randomness, onFailed, onTrouble });
+      return await open({ base, files, clock, timers, randomness, ...calls });
     } catch (error) {
       await base.close();
       throw engineError(directory, error);

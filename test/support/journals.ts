@@ -24,6 +24,7 @@ export interface OpenOptions {
   readonly timers?: Timers;
   readonly onFailed?: (error: StoreFailedError) => void;
   readonly onTrouble?: (error: Error | undefined) => void;
+  readonly onUnremoved?: (error: Error) => void;
 }
 
 /** A data directory whose data file is a model in memory, which lasts as long as the directory. */
@@ -50,6 +51,7 @@ export async function journalDirectory(): Promise<JournalDirectory> {
       limits,
       onFailed,
       onTrouble,
+      onUnremoved,
       timers = systemTimers,
     } = {}) =>
       openJournaledStore({
@@ -61,6 +63,7 @@ export async function journalDirectory(): Promise<JournalDirectory> {
         limits: { ...smallLimits, ...limits },
         ...(onFailed !== undefined && { onFailed }),
         ...(onTrouble !== undefined && { onTrouble }),
+        ...(onUnremoved !== undefined && { onUnremoved }),
       }),
     [Symbol.asyncDispose]: remove,
   };

@@ -86,6 +86,21 @@ function full() {
   return { state, files };
 }
 
+/** Files of former openings that cannot be removed while it is told so. */
+function stuck() {
+  const state = { isStuck: true };
+  const files = (disk: JournalFiles): JournalFiles =>
+    new Proxy(disk, {
+      get(target, name) {
+        const found: unknown = Reflect.get(target, name, target);
+        if (typeof found !== 'function') return found;
+        if (name !== 'removeRetired' || !state.isStuck) return found.bind(target);
+        return () => Promise.reject(new Error('EACCES: permission denied, rmdir'));
+      },
+    });
+  return { state, files };
+}
+
 /** Refuses as soon as it has restored a snapshot. */
 function thenRefusing(base: JournalBase, state: { refuses: boolean }): JournalBase {
   return new Proxy(base, {
@@ -229,6 +244,32 @@ describe('failures of a journal', () => {
       assert.ok(await has(made.memory, `${index}`));
     }
     assert.equal(await has(made.memory, `${acknowledged}`), false);
+  });
+
+  it('goes on beside folders that cannot be removed, says so once, and tries again', async () => {
+    await using made = await journalDirectory();
+    await put(await made.open(), 'before');
+    const { state, files } = stuck();
+    const told: string[] = [];
+    const troubles: unknown[] = [];
+    const store = await made.open({
+      files,
+      onTrouble: (error) => troubles.push(error),
+      onUnremoved: ({ message }) => told.push(message),
+    });
+    const folders = () => readdir(join(made.directory, 'journal'));
+    for (const name of ['a', 'b']) {
+      await put(store, name);
+      await store.takeSnapshot();
+      assert.ok(await has(made.memory, name));
+    }
+    assert.deepEqual(told, ['EACCES: permission denied, rmdir']);
+    assert.deepEqual([store.trouble(), troubles], [undefined, []]);
+    assert.deepEqual(await folders(), ['1.old', '2']);
+    state.isStuck = false;
+    await store.takeSnapshot();
+    assert.deepEqual(await folders(), ['2']);
+    await store.close();
   });
 
   it('keeps the journal when the data file takes nothing at the end', async () => {

@@ -37,6 +37,8 @@ export interface JournalOptions {
    * opens soon. A frame that is larger has a file of its own.
    */
   readonly fileBytes: number;
+  /** Called once, when what is not needed any more cannot be removed: it takes space, no more. */
+  readonly onUnremoved?: ((error: Error) => void) | undefined;
 }
 
 /**
@@ -63,6 +65,7 @@ export class Journal {
   #growingBytes = firstFileBytes;
   #isWriting = false;
   #mayHaveRetired = true;
+  #hasToldUnremoved = false;
 
   constructor(options: JournalOptions) {
     const { generation, lastSequence, randomness } = options;
@@ -130,18 +133,32 @@ export class Journal {
 
   /**
    * The base knows that it has all up to this position, and so all that was recovered. The files
-   * before the one that it names are used again, or removed.
+   * before the one that it names are used again, or removed. Folders of former openings that cannot
+   * be removed are tried again the next time.
    */
   async release({ file: kept }: Pick<Applied, 'file'>): Promise<void> {
     const at = this.#used.findIndex(({ number }) => number === kept);
     for (const file of this.#used.splice(0, at < 0 ? this.#used.length : at)) {
       const isUsual = file.bytes === this.#options.fileBytes;
       if (isUsual && this.#free.length < freeFilesMax) this.#free.push(file);
-      else await file.remove();
+      else await this.#canRemove(() => file.remove());
     }
     // The position comes after all frames that former openings have left.
-    if (this.#mayHaveRetired) await this.#options.files.removeRetired();
-    this.#mayHaveRetired = false;
+    if (!this.#mayHaveRetired) return;
+    this.#mayHaveRetired = !(await this.#canRemove(() => this.#options.files.removeRetired()));
+  }
+
+  /** What stays is passed over by recovery, so nothing has to wait until it is gone. */
+  async #canRemove(remove: () => Promise<void>): Promise<boolean> {
+    try {
+      await remove();
+      return true;
+    } catch (error) {
+      const cause = error instanceof Error ? error : new Error(String(error));
+      if (!this.#hasToldUnremoved) this.#options.onUnremoved?.(cause);
+      this.#hasToldUnremoved = true;
+      return false;
+    }
   }
 
   async close(): Promise<void> {

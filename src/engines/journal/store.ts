@@ -78,6 +78,8 @@ export interface JournaledStoreOptions {
   readonly onFailed?: (error: StoreFailedError) => void;
   /** The base takes nothing, which the journal keeps; or, without an error, takes all again. */
   readonly onTrouble?: (error: Error | undefined) => void;
+  /** Files of the journal that are not needed any more cannot be removed. Called once. */
+  readonly onUnremoved?: (error: Error) => void;
 }
 
 /**
@@ -86,7 +88,7 @@ export interface JournaledStoreOptions {
  * `StoreDamagedError` when something acknowledged is missing from it.
  */
 export async function openJournaledStore(options: JournaledStoreOptions): Promise<JournaledStore> {
-  const { base, files, randomness, limits = defaultJournalLimits } = options;
+  const { base, files, randomness, onUnremoved, limits = defaultJournalLimits } = options;
   const applied = appliedOf(await base.get(noteKey));
   const generations = await files.retire();
   const { frames, lastSequence } = await recover(files, applied, options.trust);
@@ -99,7 +101,8 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
     lastVersion = Math.max(lastVersion, frame.lastVersion);
     for (const change of frame.changes) table.apply(change, frame.sequence, false);
   }
-  const journal = new Journal({ files, randomness, generation, lastSequence, ...limits });
+  const own = { files, randomness, generation, lastSequence, onUnremoved };
+  const journal = new Journal({ ...own, ...limits });
   try {
     await journal.open();
     // From now on a journal that is not there is missed.
