@@ -190,7 +190,6 @@ const unnoticed = new Set(
     manyPropertiesMax
     mapPositionsMax
     copiedInlineBytesMax
-    markedNameLengthMax
     marksMax
     mediaTypeLengthMax
     microsMax

@@ -67,7 +67,11 @@ export function backendOver(
     randomness,
     strictness,
     timers,
-  }: Pick<ServerSettings, 'storageClock' | 'randomness' | 'strictness' | 'timers'>,
+    containerRetentionDays,
+  }: Pick<
+    ServerSettings,
+    'storageClock' | 'randomness' | 'strictness' | 'timers' | 'containerRetentionDays'
+  >,
   onGarbage: () => void = () => undefined,
 ): Backend {
   const { rules, tableDeleteDelayMs, paging } = strictness;
@@ -77,7 +81,7 @@ export function backendOver(
   const tables = paging ? new ShapedTableService(ofTables, paging) : new TableService(ofTables);
   const retention = async (account: string) =>
     (await properties.get('blob', account)).deleteRetention;
-  const ofBlobs = { ...ofQueues, timers, content, retention };
+  const ofBlobs = { ...ofQueues, timers, content, retention, containerRetentionDays };
   const blobs = paging ? new ShapedBlobService(ofBlobs, paging) : new BlobService(ofBlobs);
   const logs = new BlobLogs({ store, randomness, blobs });
   const properties = new ServicePropertiesService(store, (account) => logs.open(account));

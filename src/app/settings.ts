@@ -40,6 +40,8 @@ export interface ServerSettings {
   readonly durability: 'durable' | 'relaxed';
   /** Of a process that shares its data with no worker. */
   readonly journal: 'on' | 'off';
+  /** For how many days deleted containers of blobs are kept. Undefined: not at all. */
+  readonly containerRetentionDays: number | undefined;
   readonly init: SeedData;
   readonly observers: readonly RequestObserver[];
   readonly logger: Logger;
@@ -78,6 +80,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     accounts: accountsOf(options.accounts ?? [developmentAccount]),
     durability: options.durability ?? 'durable',
     journal: journalOf(options),
+    containerRetentionDays: options.containerRetentionDays,
     init: options.init ?? {},
     observers: options.observers ?? [],
     logger: options.logger ?? silentLogger,

@@ -208,6 +208,15 @@ holdRows('Request headers of blobs', [
     const refused = await put('/scoped?restype=container', { [name]: 'mine' });
     assertStatus(refused, 400, 'InvalidHeaderValue');
   }),
+  supported('x-ms-deleted-container-name, x-ms-deleted-container-version', async () => {
+    const path = '/abc?restype=container&comp=undelete';
+    const named = { 'x-ms-deleted-container-name': 'abc' };
+    assertStatus(await put(path, named), 400, 'MissingRequiredHeader');
+    const whole = { ...named, 'x-ms-deleted-container-version': '01D69540C360196E' };
+    assertStatus(await put(path, whole), 404, 'ContainerNotFound');
+    const other = { ...whole, 'x-ms-deleted-container-name': 'abd' };
+    assertStatus(await put(path, other), 400, 'InvalidHeaderValue');
+  }),
   absent('x-ms-deny-encryption-scope-override', async () => {
     await blobs.newContainer({ 'x-ms-deny-encryption-scope-override': 'true' });
   }),

@@ -90,6 +90,7 @@ export function blobWorld(
     readonly randomness?: Randomness;
     readonly commits?: (store: Store) => Store;
     readonly retention?: BlobServiceOptions['retention'];
+    readonly containerRetentionDays?: number;
   },
 ): BlobWorld {
   const { count = 1, clock, randomness = systemRandomness } = options;
@@ -97,7 +98,9 @@ export function blobWorld(
   const timers = manualTimers();
   const { retention = () => Promise.resolve(undefined) } = options;
   const ruled = withPartitionRule(options.commits?.(store) ?? store);
-  const shared = { store: ruled, content, randomness, timers, retention };
+  const { containerRetentionDays } = options;
+  const settings = { retention, containerRetentionDays };
+  const shared = { store: ruled, content, randomness, timers, ...settings };
   const services = Array.from(
     { length: count },
     () => new BlobService({ ...shared, clock: forwardClock(clock) }),

@@ -1,5 +1,6 @@
 import { accountOptions } from './accounts.js';
 import { addressOptions } from './addresses.js';
+import { blobRows } from './blobs.js';
 import { processOptions, seedOptions, storageOptions } from './data.js';
 import { environmentOptions } from './environment.js';
 import { controlRows, interceptorRows } from './failures.js';
@@ -13,6 +14,7 @@ import { tlsOptions } from './tls.js';
 export const serverTable = {
   ...storageOptions,
   ...seedOptions,
+  ...blobRows,
   ...addressOptions,
   ...accountOptions,
   ...tlsOptions,

@@ -16,7 +16,7 @@ interface Input extends ContainerListInput {
   readonly included: ReadonlySet<ContainerInclude>;
 }
 
-/** `GET /?comp=list` (blob-service §6.1). Deleted containers are not kept, so none is listed. */
+/** `GET /?comp=list` (blob-service §6.1). */
 export const listContainers: BlobOperation<Input, ContainerList> = {
   access: serviceAccess('list'),
   bodyBytesMax: 0,
@@ -28,7 +28,11 @@ export const listContainers: BlobOperation<Input, ContainerList> = {
 
   async run(input, { backend, account, exchange }) {
     await yieldIfBusy(backend.clock);
-    const asked = { ...pageQuery(input), includesSystem: input.included.has('system') };
+    const asked = {
+      ...pageQuery(input),
+      includesSystem: input.included.has('system'),
+      includesDeleted: input.included.has('deleted'),
+    };
     return backend.blobs.containers.list(account, asked, exchange.memory);
   },
 

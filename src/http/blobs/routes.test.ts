@@ -40,6 +40,7 @@ describe('the route table of blobs', () => {
     ['GET /c?restype=container&comp=acl', 'GetContainerACL'],
     ['PUT /c?restype=container&comp=acl', 'SetContainerACL'],
     ['PUT /c?restype=container&comp=lease', 'AcquireContainerLease'],
+    ['PUT /c?restype=container&comp=undelete', 'RestoreContainer'],
     ['GET /c/b?restype=container', undefined],
     ['GET /c?restype=other', undefined],
     ['OPTIONS /c/b', 'BlobPreflightRequest'],

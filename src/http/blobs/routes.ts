@@ -33,6 +33,7 @@ import { getBlockList } from './get-block-list.js';
 import { listBlobs } from './list-blobs.js';
 import { listContainers } from './list-containers.js';
 import { getContainerMetadata, getContainerProperties } from './get-container.js';
+import { restoreContainer } from './restore-container.js';
 import { setBlobTier } from './set-blob-tier.js';
 import { putBlob } from './put-blob.js';
 import { putBlockList } from './put-block-list.js';
@@ -158,6 +159,11 @@ export const blobRoutes: readonly BlobRoute[] = [
   routeTo('GetContainerProperties', { methods: reading, ...container }, getContainerProperties),
   routeTo('CreateContainer', { methods: ['PUT'], ...container }, createContainer),
   routeTo('DeleteContainer', { methods: ['DELETE'], ...container }, deleteContainer),
+  routeTo(
+    'RestoreContainer',
+    { methods: ['PUT'], ...container, comp: 'undelete', since: '2019-12-12' },
+    restoreContainer,
+  ),
   routeTo('GetContainerMetadata', { methods: reading, ...metadata }, getContainerMetadata),
   routeTo('SetContainerMetadata', { methods: ['PUT'], ...metadata }, setContainerMetadata),
   routeTo('GetContainerACL', { methods: reading, ...acl }, getContainerAcl),

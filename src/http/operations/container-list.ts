@@ -43,16 +43,17 @@ export function markerOf(account: string, name: string): string {
   return `/${account}/${name}`;
 }
 
-const markedNameLengthMax = 63;
-/** The names of containers of blobs may begin with a dollar sign. */
-const markedName = /^\$?[a-z0-9-]+$/;
+/**
+ * The names of containers of blobs may begin with a dollar sign. Behind that of a deleted one is
+ * its version.
+ */
+const markedName = /^\$?[a-z0-9-]{1,63}(?:\/[0-9A-F]{16})?$/;
 
 /** The name in a marker. Throws `InvalidMarker` for anything that `markerOf` does not make. */
 export function parseMarker(marker: string | undefined, account: string): string | undefined {
   if (marker === undefined || marker === '') return undefined;
   const start = markerOf(account, '');
   const name = marker.slice(start.length);
-  const isName = name.length <= markedNameLengthMax && markedName.test(name);
-  if (!marker.startsWith(start) || !isName) throw new StorageError('InvalidMarker');
+  if (!marker.startsWith(start) || !markedName.test(name)) throw new StorageError('InvalidMarker');
   return name;
 }

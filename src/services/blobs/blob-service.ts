@@ -14,6 +14,7 @@ import type { Tags } from '../../model/blobs/tags.js';
 import type { Metadata } from '../../model/resources/metadata.js';
 import type { DeleteRetention } from '../../model/resources/service-properties.js';
 import { Containers } from '../containers/containers.js';
+import { keptContainersSweep } from '../containers/kept-containers.js';
 import { droppedContainersSweep } from '../containers/reclaim.js';
 import type { Reclaimed } from '../containers/sweep-cursor.js';
 import { SweepTurns } from '../containers/sweep-turns.js';
@@ -96,6 +97,8 @@ export interface BlobServiceOptions {
   readonly containersOver?: (options: BlobContainersOptions) => BlobContainers;
   /** How long an account keeps what is deleted; asked for each deletion. Absent: not at all. */
   readonly retention?: (account: string) => Promise<DeleteRetention | undefined>;
+  /** For how many days deleted containers are kept, 1 to 365. Absent: not at all. */
+  readonly containerRetentionDays?: number | undefined;
 }
 
 /**
@@ -115,10 +118,11 @@ export class BlobService {
 
   constructor(options: BlobServiceOptions) {
     const { store, content, clock, randomness, timers, onGarbage = () => undefined } = options;
-    const { retention = () => Promise.resolve(undefined) } = options;
+    const { retention = () => Promise.resolve(undefined), containerRetentionDays } = options;
     const containers = new Containers(store, containerKind);
     const readers = new BlobReaders({ store, clock, timers });
-    const ofContainers = { containers, clock, randomness, onGarbage };
+    const retentionDays = containerRetentionDays;
+    const ofContainers = { containers, clock, randomness, onGarbage, retentionDays };
     this.containers = options.containersOver?.(ofContainers) ?? new BlobContainers(ofContainers);
     const turns = new KeyedGate();
     const services = { containers, readers, turns, retention, onGarbage };
@@ -127,6 +131,7 @@ export class BlobService {
     this.#sweeps = new SweepTurns([
       garbageSweep(this.#context),
       droppedContainersSweep(store, clock, service, droppedBlobs(this.#context)),
+      keptContainersSweep(store, clock, service),
       dueSweep(this.#context),
       { step: () => this.#sweepOrphans() },
     ]);

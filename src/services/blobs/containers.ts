@@ -1,6 +1,5 @@
 import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import type { Clock } from '../../base/clock.js';
-import { lazyList } from '../../base/lazy-list.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { LeaseAction } from '../../model/blobs/lease.js';
 import type { PublicAccess } from '../../model/blobs/properties.js';
@@ -10,15 +9,12 @@ import type { SignedIdentifier } from '../../model/resources/signed-identifier.j
 import type { Containers } from '../containers/containers.js';
 import { checkMetadata } from '../containers/metadata.js';
 import { checkWriteConditions } from './conditions.js';
-import { checkContainerName, firstOfUsers, isOfService } from './container-name.js';
+import { containerProperties, listContainers, listWithDeleted } from './container-list.js';
+import { checkContainerName, isOfService } from './container-name.js';
 import type { ContainerDraft, ContainerRecord } from './container-record.js';
-import {
-  changeLease,
-  checkLease,
-  leaseProperties,
-  type LeaseChange,
-  type LeaseUse,
-} from './lease.js';
+import { changeLease, checkLease, type LeaseChange, type LeaseUse } from './lease.js';
+import { idOfDeletion } from './deletion-id.js';
+import { keepingFor } from './retention.js';
 import type {
   Access,
   ContainerAcl,
@@ -26,6 +22,7 @@ import type {
   ContainerList,
   ContainerProperties,
   ContainerQuery,
+  DeletedContainerAddress,
   LeaseOutcome,
   NewContainer,
   Written,
@@ -36,6 +33,8 @@ export interface BlobContainersOptions {
   /** Never steps back, so that leases do not last longer when the machine's clock is set back. */
   readonly clock: Pick<Clock, 'nowMicros'>;
   readonly randomness: Pick<Randomness, 'uuid'>;
+  /** For how many days deleted containers are kept, 1 to 365. Absent: not at all. */
+  readonly retentionDays?: number | undefined;
   /** Called when a container was dropped. */
   readonly onGarbage: () => void;
 }
@@ -77,39 +76,58 @@ export class BlobContainers {
     return { modifiedMicros: record.modifiedMicros };
   }
 
-  /** Atomic, whatever the container holds; its name can be reused at once. */
+  /**
+   * Atomic, whatever the container holds; its name can be reused at once. It is kept where
+   * containers are, but for its lease.
+   */
   async delete({ account, container }: ContainerAddress, access: Access): Promise<void> {
     refuseOfService(container);
-    const dropped = await this.#containers.drop(account, container, (record) =>
-      this.#check(record, access, 'write'),
-    );
-    if (!dropped) throw notFound(container);
-    this.#options.onGarbage();
+    const { clock, retentionDays, onGarbage } = this.#options;
+    const check = (record: ContainerRecord) => this.#check(record, access, 'write');
+    const isDeleted =
+      retentionDays === undefined
+        ? await this.#containers.drop(account, container, check)
+        : await this.#containers.keep(
+            account,
+            container,
+            keepingFor(retentionDays, clock.nowMicros()),
+            (record) => {
+              check(record);
+              return { ...record, lease: undefined };
+            },
+          );
+    if (!isDeleted) throw notFound(container);
+    onGarbage();
+  }
+
+  /**
+   * Restore Container (blob-service §7): a deleted container that is kept is there again, with its
+   * blobs and the ETag that it had. Throws `ContainerNotFound`, and `ContainerAlreadyExists` where
+   * another one has the name.
+   */
+  async restore({ account, container, version }: DeletedContainerAddress): Promise<void> {
+    checkContainerName(container);
+    const id = idOfDeletion(version);
+    if (id === undefined) throw notFound(container);
+    const outcome = await this.#containers.restore(account, { identity: container, id });
+    if (outcome === 'not kept') throw notFound(container);
+    if (outcome === 'name taken') throw new StorageError('ContainerAlreadyExists');
   }
 
   /** One page of containers in order of their names. */
   async list(
     account: string,
-    { prefix, from = '', limit, includesSystem = false }: ContainerQuery,
+    query: ContainerQuery,
     memory?: MemoryBudget,
   ): Promise<ContainerList> {
     const nowMicros = this.#options.clock.nowMicros();
-    const { records, next } = await this.#containers.list(
-      account,
-      {
-        limit,
-        from: includesSystem || from > firstOfUsers ? from : firstOfUsers,
-        ...(prefix === undefined ? {} : { startsWith: prefix }),
-      },
-      memory,
-    );
-    const containers = lazyList(records, (record) => propertiesOf(record, nowMicros));
-    return next === undefined ? { containers } : { containers, next };
+    const list = query.includesDeleted === true ? listWithDeleted : listContainers;
+    return list({ containers: this.#containers, account, nowMicros, memory }, query);
   }
 
   async get(address: ContainerAddress, access: Access): Promise<ContainerProperties> {
     const record = await this.#allowed(address, access);
-    return propertiesOf(record, this.#options.clock.nowMicros());
+    return containerProperties(record, this.#options.clock.nowMicros());
   }
 
   /** Replaces all metadata. */
@@ -201,19 +219,6 @@ export class BlobContainers {
     checkLease(record.lease, { id, use }, { holder: 'container', nowMicros });
     checkWriteConditions(conditions, record, 'change');
   }
-}
-
-function propertiesOf(
-  { name, metadata, publicAccess, modifiedMicros, lease }: ContainerRecord,
-  nowMicros: number,
-): ContainerProperties {
-  return {
-    name,
-    metadata,
-    publicAccess,
-    modifiedMicros,
-    lease: leaseProperties(lease, nowMicros),
-  };
 }
 
 /** The error for a missing container; for an illegal name, the error of the broken rule instead. */

@@ -7,6 +7,7 @@ import type { BlobContext } from './blob-context.js';
 import { decodeBlobRecord } from './blob-record.js';
 import { walkItems, type WalkedItem, type WalkedPage } from './item-walk.js';
 import { propertiesOf } from './reads.js';
+import { shownDeletion } from './retention.js';
 import type {
   BlobList,
   BlobQuery,
@@ -72,19 +73,7 @@ function listedItem(item: WalkedItem, nowMicros: number): ListedBlob | ListedPre
     kind: 'blob',
     name,
     ...which,
-    ...(deleted !== undefined && {
-      deleted: {
-        timeMicros: deleted.micros,
-        remainingDays: remainingDays(deleted.purgedMicros, nowMicros),
-      },
-    }),
+    ...(deleted !== undefined && { deleted: shownDeletion(deleted, nowMicros) }),
     properties: propertiesOf(record, which, nowMicros),
   };
-}
-
-const microsPerDay = 24 * 60 * 60 * 1_000_000;
-
-/** Begun days count. */
-function remainingDays(purgedMicros: number, nowMicros: number): number {
-  return Math.max(0, Math.ceil((purgedMicros - nowMicros) / microsPerDay));
 }

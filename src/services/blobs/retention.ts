@@ -2,10 +2,24 @@ import type { BlobContext } from './blob-context.js';
 import { encodeBlobRecord, type BlobRecord } from './blob-record.js';
 import { committedOf, type BlobState } from './blob-state.js';
 import type { Changes } from './changes.js';
+import type { Keeping } from '../containers/kept-containers.js';
 import { accountOfKey, blobNameOfKey, containerOfKey, dueHintKey, type BlobKeys } from './keys.js';
 import { newSnapshotMicros } from './snapshots.js';
+import type { ShownDeletion } from './types.js';
 
 const microsPerDay = 24 * 60 * 60 * 1_000_000;
+
+/** The time of a deletion, and when it is final after so many days. */
+export function keepingFor(days: number, nowMicros: number): Keeping {
+  return { micros: nowMicros, purgedMicros: nowMicros + days * microsPerDay };
+}
+
+/** What lists show of a deletion. Begun days count. */
+export function shownDeletion({ micros, purgedMicros }: Keeping, nowMicros: number): ShownDeletion {
+  const remainingDays = Math.max(0, Math.ceil((purgedMicros - nowMicros) / microsPerDay));
+  return { timeMicros: micros, remainingDays };
+}
+
 /** Hints stand at multiples of it, so that a blob that is often overwritten has few. */
 const hintStepMicros = 60 * 1_000_000;
 
@@ -19,9 +33,9 @@ export async function deletionMark(
 ): Promise<BlobRecord['deleted']> {
   const policy = await context.retention(accountOfKey(keys.base));
   if (policy?.enabled !== true || policy.days === undefined) return undefined;
-  const purgedMicros = nowMicros + policy.days * microsPerDay;
-  await putPurgeHint(context, keys, purgedMicros);
-  return { micros: nowMicros, purgedMicros };
+  const keeping = keepingFor(policy.days, nowMicros);
+  await putPurgeHint(context, keys, keeping.purgedMicros);
+  return keeping;
 }
 
 async function putPurgeHint(

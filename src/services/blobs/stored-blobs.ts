@@ -2,7 +2,13 @@ import { equalBytes, startsWith, type Bytes } from '../../base/bytes.js';
 import { partitionPrefixLength } from '../../kv/partition-prefix.js';
 import type { Entry } from '../../kv/store.js';
 import { decodeTuple } from '../../kv/tuple.js';
-import { accountOfKey, containerNamesPrefix, servicePrefix } from '../containers/keys.js';
+import {
+  accountOfKey,
+  containerNamesPrefix,
+  keptContainersPrefix,
+  servicePrefix,
+} from '../containers/keys.js';
+import { decodeKept } from '../containers/kept-containers.js';
 import { containerKind } from './container-record.js';
 import { blobNameOfKey, containerOfKey } from './keys.js';
 import { namedPieces } from './named-extents.js';
@@ -26,7 +32,7 @@ export function isOfBlobs(key: Bytes): boolean {
 
 /**
  * The extents that blobs name, each once. `entries`: all of the service, in the order of their keys.
- * Containers that were dropped have none.
+ * Containers that were dropped have none, those that were deleted and are kept have theirs.
  */
 export async function* extentsOfBlobs(
   entries: AsyncIterable<Entry>,
@@ -47,6 +53,11 @@ export async function* extentsOfBlobs(
     // The directory of an account stands before its containers.
     if (startsWith(key, containerNamesPrefix(containerKind.service, account))) {
       const record = containerKind.decode(entry.value, entry.version);
+      names.set(record.id, record.name);
+      continue;
+    }
+    if (startsWith(key, keptContainersPrefix(containerKind.service, account))) {
+      const record = containerKind.decode(decodeKept(entry.value).record, entry.version);
       names.set(record.id, record.name);
       continue;
     }

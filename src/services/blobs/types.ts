@@ -55,18 +55,35 @@ export interface ContainerAcl {
   readonly identifiers: readonly SignedIdentifier[];
 }
 
+/** What lists show of something that was deleted and is kept. */
+export interface ShownDeletion {
+  readonly timeMicros: number;
+  /** Begun days count. */
+  readonly remainingDays: number;
+}
+
 export interface ContainerProperties extends NewContainer {
   readonly name: string;
   readonly modifiedMicros: number;
   readonly lease: LeaseProperties;
+  /** Of a container that was deleted and is kept. `version` tells those of one name apart. */
+  readonly deleted?: ShownDeletion & { readonly version: string };
+}
+
+/** A deleted container. */
+export interface DeletedContainerAddress extends ContainerAddress {
+  /** As lists show it (`ContainerProperties.deleted`). */
+  readonly version: string;
 }
 
 export interface ContainerQuery {
   /** Lists only names with this prefix. */
   readonly prefix?: string;
-  /** The position to continue from: the first name to return. */
+  /** The position to continue from, as in `ContainerList.next`. */
   readonly from?: string;
   readonly limit: number;
+  /** Lists deleted containers that are kept as well. Absent: false. */
+  readonly includesDeleted?: boolean;
   /** Lists the containers that the service keeps itself as well. Absent: false. */
   readonly includesSystem?: boolean;
 }
@@ -74,7 +91,7 @@ export interface ContainerQuery {
 export interface ContainerList {
   /** In order of their names. Decoded on access: metadata may be large. */
   readonly containers: List<ContainerProperties>;
-  /** The first name of the next page. */
+  /** The first name of the next page. Behind that of a deleted one are a slash and its version. */
   readonly next?: string;
 }
 
@@ -139,7 +156,7 @@ export interface ListedBlob {
   /** Of a snapshot. */
   readonly snapshotMicros?: number;
   /** Of what was deleted and is kept. */
-  readonly deleted?: { readonly timeMicros: number; readonly remainingDays: number };
+  readonly deleted?: ShownDeletion;
   /** Absent: the blob has uncommitted blocks only. */
   readonly properties?: BlobProperties;
 }

@@ -7,11 +7,16 @@ import { appendString, prefixRange, stringAt, stringRange } from '../../kv/tuple
 import { StorageError } from '../../model/errors/storage-error.js';
 import { ContainerIds } from './container-ids.js';
 import { NameReservations, type NameReservation } from './name-reservations.js';
+import { decodeKept, encodeKept, type KeptContainer, type Keeping } from './kept-containers.js';
 import {
   containerNameKey,
   containerNamesPrefix,
   containerPrefix,
   droppedContainerKey,
+  keptContainerKey,
+  keptContainersPrefix,
+  readKeptKey,
+  type KeptKey,
 } from './keys.js';
 import { accountsOf, entriesOf } from './walk.js';
 
@@ -67,6 +72,13 @@ export interface ContainerPage<R extends ContainerRecord> {
   readonly records: List<R>;
   /** The identity of the first record after the page; absent on the last page. */
   readonly next?: string;
+}
+
+/** One page of deleted containers. */
+export interface KeptPage<R extends ContainerRecord> {
+  readonly containers: List<KeptContainer<R>>;
+  /** The place of the first one after the page; absent on the last page. */
+  readonly next?: KeptKey;
 }
 
 interface KnownContainer {
@@ -193,6 +205,78 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
   }
 
   /**
+   * Deletes a container and keeps it, in one commit: its name is free, and it can be restored for a
+   * time (`keptContainersSweep`). `plan` returns the record to keep, throws what stands in the way,
+   * and may be called several times. False when there is no such container.
+   */
+  async keep(
+    account: string,
+    identity: string,
+    keeping: Keeping,
+    plan: (record: R) => Draft,
+  ): Promise<boolean> {
+    const kept = await this.#replace(account, identity, (entry) => {
+      const record = plan(this.#decode(entry));
+      const value = encodeKept(keeping, this.#kind.encode(record));
+      const key = keptContainerKey(this.#kind.service, account, { identity, id: record.id });
+      return { puts: [{ key, value }], deletes: [entry.key], result: () => true };
+    });
+    return kept ?? false;
+  }
+
+  /** Gives a container that was deleted and kept its name again. */
+  async restore(
+    account: string,
+    { identity, id }: KeptKey,
+  ): Promise<'restored' | 'not kept' | 'name taken'> {
+    if (identity.length > identityLengthMax) return 'not kept';
+    const key = keptContainerKey(this.#kind.service, account, { identity, id });
+    const nameKey = this.#nameKey(account, identity);
+    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+      const kept = await this.#store.get(key);
+      if (kept === undefined) return 'not kept';
+      if ((await this.#store.get(nameKey)) !== undefined) return 'name taken';
+      const { ok } = await this.#store.commit({
+        checks: [
+          { key, version: kept.version },
+          { key: nameKey, version: 'absent' },
+        ],
+        puts: [{ key: nameKey, value: decodeKept(kept.value).record }],
+        deletes: [key],
+      });
+      if (ok) return 'restored';
+    }
+    throw new StorageError('ServerBusy');
+  }
+
+  /**
+   * One page of the deleted containers that are kept, by identity and then by id: those from `from`
+   * on whose identity begins with `startsWith`.
+   */
+  async listKept(
+    account: string,
+    options: { readonly from?: KeptKey; readonly startsWith?: string; readonly limit: number },
+    memory?: MemoryBudget,
+  ): Promise<KeptPage<R>> {
+    const { from, startsWith = '', limit } = options;
+    const { service } = this.#kind;
+    const prefix = keptContainersPrefix(service, account);
+    const wanted = stringRange(prefix, startsWith);
+    const isBehind = from !== undefined && from.identity >= startsWith;
+    const start = isBehind ? keptContainerKey(service, account, from) : wanted.start;
+    const { entries, last } = await this.#pageOf({ ...wanted, start }, { limit, memory });
+    const containers = lazyList(entries, (entry) => this.#decodeKept(entry));
+    return last === undefined
+      ? { containers }
+      : { containers, next: readKeptKey(last.key, prefix) };
+  }
+
+  #decodeKept({ value, version }: Entry): KeptContainer<R> {
+    const { record, ...deleted } = decodeKept(value);
+    return { record: this.#kind.decode(record, version), deleted };
+  }
+
+  /**
    * Empties a container in one commit: its name gets a fresh id, and the old id goes to the dropped
    * list. `change` makes the new record and may be called several times, with the same id.
    * Undefined when there is no such container.
@@ -281,12 +365,20 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
     range: KeyRange,
     { limit, memory }: { readonly limit: number; readonly memory: MemoryBudget | undefined },
   ): Promise<ContainerPage<R>> {
-    const { entries, more } = await this.#entries(range, { limit, memory });
+    const { entries, last } = await this.#pageOf(range, { limit, memory });
+    const records = lazyList(entries, (entry) => this.#decode(entry));
+    return last === undefined ? { records } : { records, next: stringAt(last.key, names.length) };
+  }
+
+  /** The entries of a page, and the one that starts the next page. */
+  async #pageOf(
+    range: KeyRange,
+    options: { readonly limit: number; readonly memory: MemoryBudget | undefined },
+  ): Promise<{ readonly entries: readonly Entry[]; readonly last: Entry | undefined }> {
+    const { entries, more } = await this.#entries(range, options);
     const last = entries.at(-1);
-    const isLast = last === undefined || (!more && entries.length <= limit);
-    const kept = isLast ? entries : entries.slice(0, -1);
-    const records = lazyList(kept, (entry) => this.#decode(entry));
-    return isLast ? { records } : { records, next: stringAt(last.key, names.length) };
+    const isLast = last === undefined || (!more && entries.length <= options.limit);
+    return isLast ? { entries, last: undefined } : { entries: entries.slice(0, -1), last };
   }
 
   /** Reads one entry more than the page holds; it starts the next page. */

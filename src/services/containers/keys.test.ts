@@ -11,6 +11,7 @@ import {
   droppedContainerKey,
   droppedContainersPrefix,
   droppedIdOfKey,
+  keptContainerKey,
   reservedNameKey,
   servicePropertiesKey,
 } from './keys.js';
@@ -21,6 +22,7 @@ const written: Readonly<Record<string, Bytes>> = {
   'dropped container': droppedContainerKey('table', 'acct', 7),
   'service properties': servicePropertiesKey('table', 'acct'),
   'held name': reservedNameKey('table', 'acct', 'people'),
+  'kept container': keptContainerKey('table', 'acct', { identity: 'people', id: 7 }),
   'what it holds': appendString(containerPrefix('table', 'acct', 7), 'London'),
 };
 

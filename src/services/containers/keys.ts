@@ -4,6 +4,7 @@ import { partitionPrefix } from '../../kv/partition-prefix.js';
 import {
   appendNumber,
   appendString,
+  appendTuple,
   decodeTuple,
   elementEnd,
   encodeTuple,
@@ -18,6 +19,7 @@ const nameKind = 1;
 const droppedKind = 2;
 const servicePropertiesKind = 3;
 const reservedNameKind = 4;
+const keptKind = 5;
 
 /** Everything of one service, all accounts. */
 export function servicePrefix(service: string): Bytes {
@@ -81,6 +83,35 @@ export function reservedNamesPrefix(service: string, account: string): Bytes {
 
 export function reservedNameKey(service: string, account: string, identity: string): Bytes {
   return appendString(reservedNamesPrefix(service, account), identity);
+}
+
+/** The prefix of an account's deleted containers that are kept. An identity and an id follow. */
+export function keptContainersPrefix(service: string, account: string): Bytes {
+  return appendNumber(directoryPrefix(service, account), keptKind);
+}
+
+/** A deleted container that is kept. Several may have had the same name. */
+export function keptContainerKey(
+  service: string,
+  account: string,
+  { identity, id }: KeptKey,
+): Bytes {
+  return appendTuple(keptContainersPrefix(service, account), [identity, id]);
+}
+
+/** What follows the prefix in the key of a deleted container. */
+export interface KeptKey {
+  readonly identity: string;
+  readonly id: number;
+}
+
+export function readKeptKey(key: Bytes, prefix: Bytes): KeptKey {
+  const [identity, id] = decodeTuple(key, prefix.length);
+  invariant(
+    typeof identity === 'string' && typeof id === 'number',
+    'the key of a deleted container ends with its identity and its id',
+  );
+  return { identity, id };
 }
 
 /** The prefix of a container's content. A partition follows. */

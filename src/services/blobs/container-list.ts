@@ -1,0 +1,183 @@
+import type { MemoryBudget } from '../../base/async/memory-budget.js';
+import { lazyList, type List } from '../../base/lazy-list.js';
+import type { Containers } from '../containers/containers.js';
+import type { KeptContainer } from '../containers/kept-containers.js';
+import { firstOfUsers } from './container-name.js';
+import type { ContainerDraft, ContainerRecord } from './container-record.js';
+import { deletionId, idOfDeletion } from './deletion-id.js';
+import { leaseProperties } from './lease.js';
+import { shownDeletion } from './retention.js';
+import type { ContainerList, ContainerProperties, ContainerQuery } from './types.js';
+
+/** What a list is made of. */
+interface Listing {
+  readonly containers: Containers<ContainerRecord, ContainerDraft>;
+  readonly account: string;
+  readonly nowMicros: number;
+  readonly memory: MemoryBudget | undefined;
+}
+
+/** One page of containers in order of their names. */
+export async function listContainers(
+  { containers, account, nowMicros, memory }: Listing,
+  { prefix, from = '', limit, includesSystem = false }: ContainerQuery,
+): Promise<ContainerList> {
+  const { records, next } = await containers.list(
+    account,
+    {
+      limit,
+      from: includesSystem || from > firstOfUsers ? from : firstOfUsers,
+      ...(prefix === undefined ? {} : { startsWith: prefix }),
+    },
+    memory,
+  );
+  const listed = lazyList(records, (record) => containerProperties(record, nowMicros));
+  return next === undefined ? { containers: listed } : { containers: listed, next };
+}
+
+/**
+ * The same with deleted containers that are kept. They stand behind the container that has their
+ * name now, those that were made first before the others.
+ */
+export async function listWithDeleted(
+  listing: Listing,
+  query: ContainerQuery,
+): Promise<ContainerList> {
+  const { containers, account, nowMicros, memory } = listing;
+  const { limit, prefix } = query;
+  const from = query.from === undefined ? undefined : placeIn(query.from);
+  const live = await listContainers(listing, liveQuery(query, from));
+  const kept = await containers.listKept(
+    account,
+    {
+      limit,
+      ...(prefix === undefined ? {} : { startsWith: prefix }),
+      ...(from === undefined ? {} : { from: { identity: from.name, id: from.id } }),
+    },
+    memory,
+  );
+  const lists: readonly List<PlacedContainer>[] = [
+    lazyList(live.containers, (properties) => ({
+      place: { name: properties.name, id: ofLive },
+      properties,
+    })),
+    lazyList(kept.containers, ({ record, deleted }) => ({
+      place: { name: record.name, id: record.id },
+      properties: deletedProperties({ record, deleted }, nowMicros),
+    })),
+  ];
+  const ends: Place[] = [];
+  if (live.next !== undefined) ends.push({ name: live.next, id: ofLive });
+  if (kept.next !== undefined) ends.push({ name: kept.next.identity, id: kept.next.id });
+  const { length, next } = pageEnd(lists, limit, ends.toSorted(byPlace)[0]);
+  const page = firstOf(lists, length);
+  return next === undefined ? { containers: page } : { containers: page, next: textOf(next) };
+}
+
+/** The place of a container among all, deleted ones included. */
+interface Place {
+  readonly name: string;
+  /** `ofLive`, or the id of a deleted container. */
+  readonly id: number;
+}
+
+interface PlacedContainer {
+  readonly place: Place;
+  readonly properties: ContainerProperties;
+}
+
+/** Stands for the container that has the name now. Ids begin with 1. */
+const ofLive = 0;
+/** Comes behind a name and before the next one. */
+const behindName = '\0';
+
+function textOf({ name, id }: Place): string {
+  return id === ofLive ? name : `${name}/${deletionId(id)}`;
+}
+
+function placeIn(text: string): Place {
+  const [name = '', id] = text.split('/');
+  return { name, id: id === undefined ? ofLive : (idOfDeletion(id) ?? ofLive) };
+}
+
+function liveQuery(query: ContainerQuery, from: Place | undefined): ContainerQuery {
+  if (from === undefined) return query;
+  return { ...query, from: from.id === ofLive ? from.name : `${from.name}${behindName}` };
+}
+
+function byPlace(left: Place, right: Place): number {
+  if (left.name !== right.name) return left.name < right.name ? -1 : 1;
+  return left.id - right.id;
+}
+
+/** How many containers a page has, and where the next one begins. `end`: nothing is known behind it. */
+function pageEnd(
+  lists: readonly List<PlacedContainer>[],
+  limit: number,
+  end: Place | undefined,
+): { readonly length: number; readonly next: Place | undefined } {
+  let length = 0;
+  for (const { place } of merged(lists)) {
+    if (end !== undefined && byPlace(place, end) >= 0) break;
+    if (length === limit) return { length, next: place };
+    length += 1;
+  }
+  return { length, next: end };
+}
+
+function firstOf(
+  lists: readonly List<PlacedContainer>[],
+  length: number,
+): ContainerList['containers'] {
+  return {
+    length,
+    *[Symbol.iterator]() {
+      let left = length;
+      for (const { properties } of merged(lists)) {
+        if (left === 0) return;
+        left -= 1;
+        yield properties;
+      }
+    },
+  };
+}
+
+/** The containers of lists that are in order, in order. */
+function* merged(lists: readonly List<PlacedContainer>[]): Generator<PlacedContainer, void, void> {
+  const heads = lists.map((list) => {
+    const rest = list[Symbol.iterator]();
+    return { rest, next: rest.next() };
+  });
+  for (;;) {
+    let first: (typeof heads)[number] | undefined;
+    let found: PlacedContainer | undefined;
+    for (const head of heads) {
+      if (head.next.done === true) continue;
+      const { value } = head.next;
+      if (found !== undefined && byPlace(found.place, value.place) < 0) continue;
+      [first, found] = [head, value];
+    }
+    if (first === undefined || found === undefined) return;
+    yield found;
+    first.next = first.rest.next();
+  }
+}
+
+/** What answers show of a container. */
+export function containerProperties(
+  { name, metadata, publicAccess, modifiedMicros, lease }: ContainerRecord,
+  nowMicros: number,
+): ContainerProperties {
+  const shown = leaseProperties(lease, nowMicros);
+  return { name, metadata, publicAccess, modifiedMicros, lease: shown };
+}
+
+function deletedProperties(
+  { record, deleted }: KeptContainer<ContainerRecord>,
+  nowMicros: number,
+): ContainerProperties {
+  return {
+    ...containerProperties(record, nowMicros),
+    deleted: { version: deletionId(record.id), ...shownDeletion(deleted, nowMicros) },
+  };
+}
