@@ -143,6 +143,24 @@ describe('entities that are being moved', () => {
     assert.equal(back.properties['amount']?.value, 1);
   });
 
+  it('are converted by functions that spread the whole entity of the other side', async () => {
+    const { tables } = await filled();
+    const move = moveOf(tables, {
+      forward: (old) => ({ ...old, city: old.town }),
+      backward: (entity) => ({ ...entity, town: entity.city }),
+    });
+    await stepsTo(move, 'verifying');
+    await move.entities.update(order(3), (each) => ({ ...each, amount: 31 }));
+    await move.cutOver();
+    await move.entities.update(order(3), (each) => ({ ...each, note: 'moved' }));
+    const found = await move.entities.get(order(3));
+    assert.deepEqual(found && plain(found), { ...order(3, 31), note: 'moved' });
+    const wrong = moveOf((await filled(1)).tables, {
+      forward: (old) => ({ ...old, city: old.town, citty: old.town }),
+    });
+    await assert.rejects(wrong.entities.get(order(0)), /no property 'citty'/);
+  });
+
   it('take the requests that the guide says', async () => {
     const read = ['point-read'];
     const control = ['point-read'];

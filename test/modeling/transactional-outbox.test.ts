@@ -435,6 +435,18 @@ describe('a message that cannot be handed on', () => {
     assert.equal((await parts.table.page({ filter: poisonFilter('Sales') })).rows.length, 0);
   });
 
+  it('waits for a program that knows its type, however often another one meets it', async () => {
+    const parts = await newParts();
+    await hire(outboxOf(parts), { id: 1 });
+    const relay = relayOf(parts, toHandlers([]), { attemptsMax: 2 });
+    for (let attempt = 0; attempt < 4; attempt += 1) {
+      await assert.rejects(relay.partition('Sales'), RelayBlockedError);
+    }
+    const { rows } = await parts.table.page({ filter: poisonFilter('Sales') });
+    assert.equal(rows.length, 0);
+    assert.equal(await waitingIn(parts.table), 1);
+  });
+
   it('does not keep a sweep from other partitions', async () => {
     const parts = await newParts();
     await hire(outboxOf(parts), { id: 1 });

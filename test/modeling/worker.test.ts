@@ -271,6 +271,35 @@ describe('a message that fails', () => {
       [1, 40],
     );
   });
+
+  it('waits however often workers that do not know it get it, and is then as new', async () => {
+    const { queue, poison, worker, events } = await newWork();
+    const payload = wholeNumber;
+    const upgrades = { 1: (old: unknown) => old as { n: number } };
+    const Newer = defineMessage('count', { payload, version: 2, upgrades });
+    const Other = defineMessage('other', { payload });
+    await sendMessage(queue, Newer, { n: 1 });
+    await sendMessage(queue, Other, { n: 2 });
+    const older = worker(done, { dequeueMax: 2 });
+    for (let round = 0; round < 4; round += 1) {
+      await older.drain();
+      await time.pass(300_000);
+    }
+    assert.deepEqual(new Set(kindsOf(events)), new Set(['failed']));
+    assert.equal(events.length, 8);
+    assert.equal(await messageCount(poison), 0);
+    let runs = 0;
+    const failing = () => Promise.reject(new Error(`run ${(runs += 1)}`));
+    const newer = worker(done, {
+      dequeueMax: 2,
+      handlers: [handle(Newer, done), handle(Other, failing)],
+    });
+    const first = await newer.drain();
+    assert.deepEqual({ handled: first.handled, failed: first.failed }, { handled: 1, failed: 1 });
+    await time.pass(300_000);
+    assert.equal((await newer.drain()).poisoned, 1);
+    assert.equal(runs, 2);
+  });
 });
 
 describe('a message that nobody can read', () => {

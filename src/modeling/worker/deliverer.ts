@@ -7,6 +7,7 @@ import {
   decodeEnvelope,
   excuse,
   poisonText,
+  postpone,
   type Envelope,
   type PoisonReason,
   type TextEncoding,
@@ -59,6 +60,8 @@ type Outcome = { readonly kind: 'done' } | { readonly kind: 'failed'; readonly e
  *
  * - received → poisoned, when it is malformed, or when more deliveries than allowed began before
  *   and none of them ended.
+ * - received → failed, hidden for the back-off and never poisoned, while only another program knows
+ *   its type or its version.
  * - received → handling, under a lease that is renewed → finished (deleted), failed (hidden for the
  *   back-off), poisoned (too many failures), released (the worker stops) or lost.
  *
@@ -87,7 +90,8 @@ export class Deliverer {
     }
     const { envelope } = decoded;
     const received = { message, envelope, startedMs };
-    if (this.#counted(message, envelope) > dequeueMax) {
+    const isKnown = this.#settings.handlers.has(envelope.type);
+    if (isKnown && this.#counted(message, envelope) > dequeueMax) {
       const error = new Error(`${message.dequeueCount} deliveries, none of which came to an end`);
       return this.#poison(received, message.popReceipt, 'failed', error);
     }
@@ -101,8 +105,8 @@ export class Deliverer {
   }
 
   /** Deliveries that count towards `dequeueMax`. */
-  #counted({ dequeueCount }: ReceivedMessage, { excused }: Envelope): number {
-    return dequeueCount - Math.min(excused, this.#settings.transientMax);
+  #counted({ dequeueCount }: ReceivedMessage, { excused, postponed = 0 }: Envelope): number {
+    return dequeueCount - postponed - Math.min(excused, this.#settings.transientMax);
   }
 
   #leaseOf(message: ReceivedMessage, grantedAtMs: number): Lease {
@@ -161,13 +165,16 @@ export class Deliverer {
     if (error instanceof MalformedMessageError) {
       return this.#poison(received, receipt, 'malformed', error);
     }
+    const isUnknown = error instanceof UnknownMessageError;
     const passes = isTransient(error) && envelope.excused < transientMax;
-    if (!passes && this.#counted(message, envelope) >= dequeueMax) {
+    if (!isUnknown && !passes && this.#counted(message, envelope) >= dequeueMax) {
       return this.#poison(received, receipt, 'failed', error);
     }
+    const postponed = isUnknown ? postpone(envelope, message.messageText, encoding) : undefined;
     const wait = backOff(failureBackOffSeconds, message.dequeueCount, this.#settings.randomness);
     const delaySeconds = Math.min(Math.ceil(wait), visibilitySecondsMax);
-    const refused = await this.#hide(message, receipt, passes ? excused : undefined, delaySeconds);
+    const text = passes ? excused : postponed;
+    const refused = await this.#hide(message, receipt, text, delaySeconds);
     if (refused !== undefined) return this.#lost(received, error);
     const failure = { error, isTransient: passes, delaySeconds };
     return { kind: 'failed', ...this.#delivery(received), ...failure };

@@ -8,7 +8,7 @@ import { messageTextBytesMax } from './queue-port.js';
  *   {"v":1,"type":"archive-employee","version":1,"id":"9f…","payload":{…},"excused":2,"poison":{…}}
  *
  * `v` is the version of this format and stays 1 as long as old readers can read new texts.
- * `excused` and `poison` are absent unless they are needed.
+ * `excused`, `postponed` and `poison` are absent unless they are needed.
  */
 export interface Envelope {
   /** The kind of message, by which its handler is found. */
@@ -20,6 +20,11 @@ export interface Envelope {
   readonly payload: JsonValue;
   /** Deliveries that failed transiently; they do not count towards `dequeueMax`. */
   readonly excused: number;
+  /**
+   * Deliveries to programs that do not know the type or the version; they do not count towards
+   * `dequeueMax`. Absent: none.
+   */
+  readonly postponed?: number;
   /** Why the message is in a poison queue. */
   readonly poison?: PoisonNote;
 }
@@ -68,8 +73,17 @@ export function encodeEnvelope(envelope: Envelope, encoding: TextEncoding): stri
 
 /** The envelope with `excused` incremented; the unchanged text when that does not fit. */
 export function excuse(envelope: Envelope, text: string, encoding: TextEncoding): string {
-  const excused = encodeText(jsonOf({ ...envelope, excused: envelope.excused + 1 }), encoding);
-  return fits(excused) ? excused : text;
+  return recounted({ ...envelope, excused: envelope.excused + 1 }, text, encoding);
+}
+
+/** The envelope with `postponed` incremented; the unchanged text when that does not fit. */
+export function postpone(envelope: Envelope, text: string, encoding: TextEncoding): string {
+  return recounted({ ...envelope, postponed: (envelope.postponed ?? 0) + 1 }, text, encoding);
+}
+
+function recounted(envelope: Envelope, text: string, encoding: TextEncoding): string {
+  const counted = encodeText(jsonOf(envelope), encoding);
+  return fits(counted) ? counted : text;
 }
 
 /**
@@ -105,7 +119,8 @@ function fits(text: string): boolean {
   return Buffer.byteLength(text) <= messageTextBytesMax;
 }
 
-function jsonOf({ type, version, id, payload, excused, poison }: Envelope): string {
+function jsonOf(envelope: Envelope): string {
+  const { type, version, id, payload, excused, postponed, poison } = envelope;
   return json({
     v: 1,
     type,
@@ -113,6 +128,7 @@ function jsonOf({ type, version, id, payload, excused, poison }: Envelope): stri
     id,
     payload,
     ...(excused === 0 ? {} : { excused }),
+    ...(postponed === undefined ? {} : { postponed }),
     ...(poison === undefined ? {} : { poison }),
   });
 }
@@ -142,7 +158,7 @@ export function decodeEnvelope(text: string): DecodedText {
     return malformed('the text is neither JSON nor JSON in base64');
   }
   if (!isObject(value)) return malformed('the text is no JSON object');
-  const { v, type, version, id, payload, excused = 0, poison, text: kept } = value;
+  const { v, type, version, id, payload, excused = 0, postponed, poison, text: kept } = value;
   if (v !== 1) return malformed('its v is not 1');
   if (type === undefined && typeof kept === 'string') {
     return { kind: 'malformed', reason: 'it was malformed before', text: kept };
@@ -160,6 +176,7 @@ export function decodeEnvelope(text: string): DecodedText {
       id,
       payload: payload as JsonValue,
       excused,
+      ...(isCount(postponed) ? { postponed } : {}),
       ...(isNote(poison) ? { poison } : {}),
     },
   };

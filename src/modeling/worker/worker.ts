@@ -26,7 +26,10 @@ export interface WorkerOptions {
    * runs. After a crash it comes again when they end. Default 60.
    */
   readonly visibilitySeconds?: number;
-  /** Deliveries that fail, or never end, before a message is poisoned. Default 5. */
+  /**
+   * Deliveries that fail, or never end, before a message is poisoned. Default 5. Those to programs
+   * that do not know its type or version do not count: such a message waits.
+   */
   readonly dequeueMax?: number;
   /**
    * Transient failures, such as those of a busy service, that do not count towards `dequeueMax`;

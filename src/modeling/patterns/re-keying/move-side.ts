@@ -195,23 +195,39 @@ export interface Conversion<O extends AnyDefinition, N extends AnyDefinition> {
   readonly backward: (entity: ReadOf<N>) => CreateOf<O>;
 }
 
-/** Keeps properties that neither definition knows, so that they are not lost. */
+/**
+ * Keeps stored properties that neither definition knows, so that they are not lost. A conversion
+ * may spread a whole entity: names that only its own side declares are left out.
+ */
 export function oldTranslation<O extends AnyDefinition, N extends AnyDefinition>(
   from: O,
   to: N,
   { forward, backward }: Conversion<O, N>,
 ): Translation {
   const [olds, news] = [codecOf(from), codecOf(to)];
+  const [oldNames, newNames] = [Object.keys(from.properties), Object.keys(to.properties)];
+  const [onlyOld, onlyNew] = [without(oldNames, newNames), without(newNames, oldNames)];
   return {
     toNewSide: (row) => {
       const old = olds.fromRow(row);
-      return news.toRow({ ...forward(old), [storedAs]: old[storedAs] });
+      const converted = leftOut(forward(old), onlyOld);
+      return news.toRow({ ...converted, [storedAs]: old[storedAs] });
     },
     fromNewSide: (entityRow) => {
       const entity = news.fromRow({ ...entityRow, etag: '', timestamp: 0n });
-      return olds.toRow({ ...backward(entity), [storedAs]: entity[storedAs] });
+      const converted = leftOut(backward(entity), onlyNew);
+      return olds.toRow({ ...converted, [storedAs]: entity[storedAs] });
     },
   };
+}
+
+function without(names: readonly string[], others: readonly string[]): ReadonlySet<string> {
+  return new Set(names.filter((name) => !others.includes(name)));
+}
+
+function leftOut<T extends object>(entity: T, names: ReadonlySet<string>): T {
+  const kept = Object.entries(entity).filter(([name]) => !names.has(name));
+  return Object.fromEntries(kept) as T;
 }
 
 /** Upgrades rows of older versions of the definition. */

@@ -33,7 +33,7 @@ export interface ReKeyingOptions<O extends AnyDefinition, N extends AnyDefinitio
   readonly keys: (address: A) => { readonly old: KeyOf<O>; readonly new: KeyOf<N> };
   /**
    * Converts an entity to the new definition and back. Both must be pure, and inverse to each
-   * other.
+   * other. They may spread the entity: names that only its own definition declares are left out.
    */
   readonly forward: (old: ReadOf<O>) => CreateOf<N>;
   readonly backward: (entity: ReadOf<N>) => CreateOf<O>;

@@ -5,7 +5,7 @@ import { concurrently } from '../../../base/async/concurrently.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { Envelope } from '../../worker/envelope.js';
 import { handle, type MessageHandler } from '../../worker/handler.js';
-import { MalformedMessageError } from '../../worker/message-type.js';
+import { MalformedMessageError, UnknownMessageError } from '../../worker/message-type.js';
 import { sleep } from '../../../base/async/sleep.js';
 import { isTransient } from '../../table/transient.js';
 import type { Dispatch } from './dispatch.js';
@@ -34,7 +34,10 @@ export interface RelayOptions {
   readonly dispatch?: Dispatch;
   /** Receives dispatched messages, such as a change feed. When absent, they are deleted. */
   readonly sink?: MessageSink;
-  /** Failed attempts before a message becomes a poison message. Default 10. */
+  /**
+   * Failed attempts before a message becomes a poison message. Default 10. Transient failures and
+   * `UnknownMessageError` do not count.
+   */
   readonly attemptsMax?: number;
   /** Partitions that a sweep processes concurrently. Default 8. */
   readonly concurrency?: number;
@@ -265,7 +268,7 @@ export class Relay {
       return undefined;
     } catch (error) {
       const isHopeless = envelope === undefined || error instanceof MalformedMessageError;
-      const isLast = !isTransient(error) && failuresOf(row) + 1 >= this.#attemptsMax;
+      const isLast = !isExcused(error) && failuresOf(row) + 1 >= this.#attemptsMax;
       const kind = isHopeless || isLast ? 'poisoned' : 'failed';
       await this.#recordFailure(row, error, kind);
       this.#observe({ kind, partitionKey, rowKey, envelope, error });
@@ -275,9 +278,9 @@ export class Relay {
     }
   }
 
-  /** One transaction or one update; nothing for transient failures. */
+  /** One transaction or one update; nothing for failures that do not count. */
   async #recordFailure(row: StoredRow, error: unknown, kind: 'poisoned' | 'failed'): Promise<void> {
-    if (kind === 'failed' && isTransient(error)) return;
+    if (kind === 'failed' && isExcused(error)) return;
     const failed = withFailure(row, error);
     const { etag } = row;
     try {
@@ -293,6 +296,11 @@ export class Relay {
       if (!isConflict(conflict)) throw conflict;
     }
   }
+}
+
+/** Failures that pass by themselves, or with a program that knows the message. */
+function isExcused(error: unknown): boolean {
+  return isTransient(error) || error instanceof UnknownMessageError;
 }
 
 function keyOf({ partitionKey, rowKey }: RowKey): RowKey {
