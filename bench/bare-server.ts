@@ -1,6 +1,8 @@
 // The ceiling: `node:http` alone, answering prebuilt bodies of the size that the real servers send,
-// with the same kind of headers. It checks nothing and stores nothing.
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+// with the same kind of headers. It checks nothing and stores nothing but blobs, which are files:
+// `bare-server.js DIRECTORY`.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { BareFiles } from './bare-files.js';
 import {
   batchRows,
   bucketCount,
@@ -11,6 +13,8 @@ import {
 } from './dataset.js';
 import { messageText } from './queue-workloads.js';
 import { endWithParent, reportPorts } from './child.js';
+
+const [, , directory = ''] = process.argv;
 
 const etag = `W/"datetime'2025-11-21T10%3A00%3A00.1234567Z'"`;
 
@@ -94,11 +98,24 @@ const server = createServer((request, response) => {
   else answer(response, 200, json, point);
 });
 
+const bareFiles = new BareFiles(directory);
+const files = createServer((request, response) => {
+  void bareFiles.answer(request, response).catch((error: unknown) => {
+    response.destroy(error instanceof Error ? error : undefined);
+  });
+});
+
+function portOf(listening: Server): number {
+  const address = listening.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
 server.listen(0, '127.0.0.1', () => {
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  reportPorts({ table: port, queue: port });
+  files.listen(0, '127.0.0.1', () => {
+    reportPorts({ table: portOf(server), queue: portOf(server), blob: portOf(files) });
+  });
 });
 endWithParent(async () => {
   server.closeAllConnections();
+  files.closeAllConnections();
 });

@@ -2,6 +2,7 @@
 export interface Ports {
   readonly table: number;
   readonly queue: number;
+  readonly blob: number;
 }
 
 /** Tells the benchmark on which ports this server listens. */

@@ -2,7 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { tableName } from './dataset.js';
-import { isQueueKind, queuePlan, type QueueKind, type WorkloadKind } from './kinds.js';
+import { blobCreation, blobLoading } from './blob-workloads.js';
+import {
+  isQueueKind,
+  queuePlan,
+  type BlobKind,
+  type QueueKind,
+  type WorkloadKind,
+} from './kinds.js';
 import { runLoad, type Workload } from './load.js';
 import { progress } from './progress.js';
 import { countMessages, puts, queueCreation } from './queue-workloads.js';
@@ -53,6 +60,31 @@ export async function createQueues(
   for (const queue of new Set(kinds.map((kind) => queuePlan(kind).queue))) {
     await sendAll(server, queueCreation(server.target, queue), 1);
   }
+}
+
+/** More would take the others too long: Azurite writes the list of its blobs anew again and again. */
+const referenceBlobsMax = 20_000;
+const progressBlobs = 10_000;
+
+/** The blobs that a server gets where so many are asked for. */
+export function blobsOf(server: ServerName, asked: number): number {
+  return isReference(server) ? Math.min(asked, referenceBlobsMax) : asked;
+}
+
+/** Creates the containers, the blob that is downloaded, and those that are read and listed. */
+export async function fillBlobs(
+  server: ServerProcess,
+  kinds: readonly BlobKind[],
+  options: { readonly blobs: number; readonly connections: number },
+): Promise<void> {
+  if (kinds.length === 0) return;
+  await sendAll(server, blobCreation(server.target), 1);
+  if (!kinds.some((kind) => kind === 'blob-get' || kind === 'blob-list')) return;
+  const blobs = blobsOf(server.name, options.blobs);
+  const onSent = (sent: number): void => {
+    if (sent % progressBlobs === 0) progress(`${server.name}: ${sent} of ${blobs} blobs sent`);
+  };
+  await sendAll(server, blobLoading(server.target, blobs, onSent), options.connections);
 }
 
 /** Whether a server is measured under a kind: those with a backlog are about this server alone. */

@@ -1,3 +1,5 @@
+import { unreachable } from '../src/base/invariant.js';
+
 /** Kinds of load by the service that they are for, in the order in which they are measured. */
 export const tableKinds = [
   'point',
@@ -19,21 +21,38 @@ export const queueKinds = [
   'queue-get-delete-1m',
   'queue-get-delete-one-1m',
 ] as const;
-export const workloadKinds = [...tableKinds, ...queueKinds] as const;
+export const blobKinds = [
+  'blob-put',
+  'blob-get',
+  'blob-list',
+  'blob-put-block',
+  'blob-download',
+] as const;
+export const workloadKinds = [...tableKinds, ...queueKinds, ...blobKinds] as const;
 
 export type TableKind = (typeof tableKinds)[number];
 export type QueueKind = (typeof queueKinds)[number];
-export type WorkloadKind = TableKind | QueueKind;
+export type BlobKind = (typeof blobKinds)[number];
+export type WorkloadKind = TableKind | QueueKind | BlobKind;
 
-export const services = ['table', 'queue'] as const;
+export const services = ['table', 'queue', 'blob'] as const;
 export type Service = (typeof services)[number];
 
 export function isQueueKind(kind: WorkloadKind): kind is QueueKind {
   return kind.startsWith('queue-');
 }
 
+export function isBlobKind(kind: WorkloadKind): kind is BlobKind {
+  return kind.startsWith('blob-');
+}
+
 export function isTableKind(kind: WorkloadKind): kind is TableKind {
-  return !isQueueKind(kind);
+  return !isQueueKind(kind) && !isBlobKind(kind);
+}
+
+export function serviceOf(kind: WorkloadKind): Service {
+  if (isQueueKind(kind)) return 'queue';
+  return isBlobKind(kind) ? 'blob' : 'table';
 }
 
 export const tableOperations = ['point', 'range', 'scan', 'insert', 'batch'] as const;
@@ -61,6 +80,7 @@ export function tablePlan(kind: TableKind): TablePlan {
 
 /** The connections of a kind, where so many are asked for. */
 export function connectionsOf(kind: WorkloadKind, asked: number): number {
+  if (isBlobKind(kind)) return Math.min(asked, blobPlan(kind).connectionsMax);
   return (isTableKind(kind) ? tablePlan(kind).connections : undefined) ?? asked;
 }
 
@@ -100,4 +120,27 @@ export function queuePlan(kind: QueueKind): QueuePlan {
 export function emptyKind(kind: WorkloadKind): WorkloadKind {
   if (!isQueueKind(kind)) return kind;
   return `queue-${queuePlan(kind).operation}`;
+}
+
+export interface BlobPlan {
+  /** More would hold more bytes under way than they add to the rate. */
+  readonly connectionsMax: number;
+  /** Mebibytes that a request moves, where those are counted and not requests. */
+  readonly mebibytes?: number;
+}
+
+export function blobPlan(kind: BlobKind): BlobPlan {
+  switch (kind) {
+    case 'blob-put':
+    case 'blob-get':
+      return { connectionsMax: Infinity };
+    case 'blob-list':
+      return { connectionsMax: 4 };
+    case 'blob-put-block':
+      return { connectionsMax: 4, mebibytes: 4 };
+    case 'blob-download':
+      return { connectionsMax: 4, mebibytes: 64 };
+    default:
+      return unreachable(kind);
+  }
 }

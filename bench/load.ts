@@ -1,6 +1,6 @@
 import { createConnection, type Socket } from 'node:net';
 import type { Target } from './http-request.js';
-import { ResponseReader } from './response-reader.js';
+import { ResponseReader, type ResponseListener } from './response-reader.js';
 
 interface Requests {
   /** The next request of a connection, or `undefined` when there is no more to send. */
@@ -21,7 +21,9 @@ export interface DialogueWorkload extends Requests {
    * Takes an answer and tells how many units of work are done with it. Throws when it is not what
    * was asked for.
    */
-  answered(connection: number, status: number, body: readonly Buffer[]): number;
+  answered(connection: number, status: number, body: readonly Buffer[], bytes: number): number;
+  /** Whether bodies of good answers are counted and not kept: they are too long. */
+  readonly discardsBodies?: boolean;
 }
 
 export type Workload = UniformWorkload | DialogueWorkload;
@@ -40,13 +42,15 @@ export interface LoadPair {
   readonly beside?: { readonly workload: Workload; readonly connections: number };
 }
 
-/** The figures are those of the measured load. */
+/** The figures are those of the measured load, but for `answered`, which is of both. */
 export interface PairResult extends LoadResult {
   readonly requestsBeside: number;
 }
 
 export interface LoadResult {
   readonly requests: number;
+  /** All requests of the run: those that were answered before and behind the measured time too. */
+  readonly answered: number;
   /** What was done: requests, or what a dialogue counts instead. */
   readonly units: number;
   readonly seconds: number;
@@ -60,7 +64,8 @@ export interface LoadResult {
 const sampleInterval = 16;
 const shownBytesMax = 600;
 
-function occurrences(body: readonly Buffer[], marker: string): number {
+/** How often a text is in a body. */
+export function occurrences(body: readonly Buffer[], marker: string): number {
   const whole = Buffer.concat(body);
   const needle = Buffer.from(marker);
   let count = 0;
@@ -68,6 +73,13 @@ function occurrences(body: readonly Buffer[], marker: string): number {
     count += 1;
   }
   return count;
+}
+
+/** Complains about an answer with another status. */
+export function expectStatus(status: number, expected: number, body: readonly Buffer[]): void {
+  if (status === expected) return;
+  const text = Buffer.concat(body).toString('utf8', 0, shownBytesMax);
+  throw new Error(`Expected status ${expected}, got ${status}: ${text}`);
 }
 
 /** Complains when an answer is not the one that the workload promises. */
@@ -93,16 +105,27 @@ export function quantile(sorted: Float64Array, share: number): number {
 }
 
 /** Takes an answer and tells how many units of work are done with it. Throws at a wrong one. */
-export type Acceptance = (connection: number, status: number, body: readonly Buffer[]) => number;
+export type Acceptance = (
+  connection: number,
+  status: number,
+  body: readonly Buffer[],
+  bytes: number,
+) => number;
 
 export function acceptanceOf(workload: Workload): Acceptance {
   let sequence = 0;
-  return (connection, status, body) => {
-    if ('answered' in workload) return workload.answered(connection, status, body);
+  return (connection, status, body, bytes) => {
+    if ('answered' in workload) return workload.answered(connection, status, body, bytes);
     sequence += 1;
     verify(workload, status, body, sequence % sampleInterval === 1);
     return 1;
   };
+}
+
+/** Reads the answers to a workload. */
+export function readerFor(workload: Workload, listener: ResponseListener): ResponseReader {
+  const discardsBodies = 'answered' in workload && workload.discardsBodies === true;
+  return new ResponseReader(listener, { discardsBodies });
 }
 
 /** A closed loop over keep-alive connections: each sends its next request when it has its answer. */
@@ -111,6 +134,7 @@ class LoadRun {
   readonly #accept: Acceptance;
   readonly #latencies: number[] = [];
   #units = 0;
+  #answered = 0;
   #recording = false;
   #stopping = false;
 
@@ -123,6 +147,10 @@ class LoadRun {
     this.#latencies.length = 0;
     this.#units = 0;
     this.#recording = true;
+  }
+
+  get answered(): number {
+    return this.#answered;
   }
 
   /** Ends the measured time; requests under way are still answered and checked. */
@@ -147,9 +175,10 @@ class LoadRun {
       sentAt = performance.now();
       socket.write(request);
     };
-    const reader = new ResponseReader((status, body) => {
+    const reader = readerFor(this.#workload, (status, body, bytes) => {
       const latency = performance.now() - sentAt;
-      const units = this.#accept(connection, status, body);
+      const units = this.#accept(connection, status, body, bytes);
+      this.#answered += 1;
       if (this.#recording) {
         this.#latencies.push(latency);
         this.#units += units;
@@ -224,6 +253,7 @@ export async function runLoad(
   await all;
   return {
     requests: latencies.length,
+    answered: run.answered,
     units,
     seconds,
     p50Ms: quantile(latencies, 0.5),
@@ -243,5 +273,6 @@ export async function runLoads(
       ? undefined
       : runLoad(target, beside.workload, { ...options, connections: beside.connections });
   const [result, otherResult] = await Promise.all([runLoad(target, measured, options), other]);
-  return { ...result, requestsBeside: otherResult?.requests ?? 0 };
+  const answered = result.answered + (otherResult?.answered ?? 0);
+  return { ...result, answered, requestsBeside: otherResult?.requests ?? 0 };
 }

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { BaselineGuard } from './baseline/guard.js';
 import { machineLine } from './figures.js';
-import { isQueueKind, isTableKind, services } from './kinds.js';
+import { services, serviceOf } from './kinds.js';
 import { parseOptions, usage, type BenchOptions } from './options.js';
 import { stopServersAtEnd } from './server-process.js';
 import { benchService, type ServiceResults } from './service-bench.js';
@@ -19,8 +19,7 @@ async function run(options: BenchOptions): Promise<number> {
   if (flameDirectory !== undefined) mkdirSync(flameDirectory, { recursive: true });
   const results: ServiceResults[] = [];
   for (const service of services) {
-    const isAsked = service === 'queue' ? isQueueKind : isTableKind;
-    const kinds = options.kinds.filter((kind) => isAsked(kind));
+    const kinds = options.kinds.filter((kind) => serviceOf(kind) === service);
     if (kinds.length > 0) results.push(await benchService(options, service, kinds));
   }
   process.stdout.write(`\n${machineLine()}\n`);

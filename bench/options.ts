@@ -2,8 +2,9 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { BaselineUse } from './baseline/guard.js';
-import { defaultRows, partitionRows } from './dataset.js';
+import { defaultBlobs, defaultRows, partitionRows } from './dataset.js';
 import {
+  blobKinds,
   queueKinds,
   queueOperations,
   tableKinds,
@@ -21,6 +22,8 @@ export interface BenchOptions {
   readonly writers: number;
   /** Rows of the table before the clock starts. */
   readonly rows: number;
+  /** Blobs of the container that is read and listed, before the clock starts. */
+  readonly blobs: number;
   readonly kinds: readonly WorkloadKind[];
   readonly servers: readonly ServerName[];
   readonly jsonFile: string | undefined;
@@ -32,7 +35,7 @@ export interface BenchOptions {
 
 const defaultBaseline = fileURLToPath(new URL('../../bench/baseline.json', import.meta.url));
 
-const kindGroups = { tables: tableKinds, queues: queueKinds } as const;
+const kindGroups = { tables: tableKinds, queues: queueKinds, blobs: blobKinds } as const;
 
 export const usage = `npm run bench -- [options]
 
@@ -42,9 +45,12 @@ export const usage = `npm run bench -- [options]
   --writers N       connections that insert meanwhile, in point-under-writes (default 32)
   --rows N          rows of the table before the clock starts, a multiple of ${partitionRows}
                     (default ${defaultRows})
-  --kinds LIST      tables and queues (the default) or single kinds:
+  --blobs N         blobs before the clock starts (default ${defaultBlobs}); Azurite
+                    and the bare server have no more than ${defaultBlobs}
+  --kinds LIST      tables, queues and blobs (the default) or single kinds:
                     ${tableKinds.join(',')},
-                    ${queueOperations.map((operation) => `queue-${operation}`).join(',')};
+                    ${queueOperations.map((operation) => `queue-${operation}`).join(',')},
+                    ${blobKinds.join(',')};
                     the queue kinds also with -100k or -1m behind them: so many messages wait
   --servers LIST    of ${serverNames.join(',')}
                     (default: bare,azurite,tabularium)
@@ -102,10 +108,12 @@ export function names<T extends string>(
 /** Names of kinds and of groups of kinds, in the order in which they are measured. */
 export function kindsOf(text: string): readonly WorkloadKind[] {
   const groups = Object.keys(kindGroups) as (keyof typeof kindGroups)[];
+  const group = (name: string) => groups.find((each) => each === name);
   const asked = new Set<string>(
-    names('kinds', text, [...groups, ...workloadKinds]).flatMap((name): readonly string[] =>
-      name === 'tables' || name === 'queues' ? kindGroups[name] : [name],
-    ),
+    names('kinds', text, [...groups, ...workloadKinds]).flatMap((name): readonly string[] => {
+      const found = group(name);
+      return found === undefined ? [name] : kindGroups[found];
+    }),
   );
   return workloadKinds.filter((kind) => asked.has(kind));
 }
@@ -120,6 +128,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
       connections: { type: 'string', default: '32' },
       writers: { type: 'string', default: '32' },
       rows: { type: 'string', default: String(defaultRows) },
+      blobs: { type: 'string', default: String(defaultBlobs) },
       kinds: { type: 'string', default: Object.keys(kindGroups).join(',') },
       servers: { type: 'string' },
       json: { type: 'string' },
@@ -141,6 +150,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     connections: positive('connections', values.connections),
     writers: positive('writers', values.writers),
     rows: rowsOf(values.rows),
+    blobs: positive('blobs', values.blobs),
     kinds: kindsOf(values.kinds),
     servers: serversOf(values.servers ?? defaultServers, values.flame !== undefined),
     jsonFile: values.json,

@@ -44,14 +44,14 @@ describe('the load of queues', () => {
     assert.ok('answered' in workload);
     const get = 'GET /a/bench/messages?numofmessages=32&timeout=30&visibilitytimeout=300';
     assert.equal(shownBy(workload.next(0)), get);
-    assert.equal(workload.answered(0, 200, answer(message('one'), message('two'))), 0);
+    assert.equal(workload.answered(0, 200, answer(message('one'), message('two')), 0), 0);
     assert.equal(
       shownBy(workload.next(0)),
       'DELETE /a/bench/messages/two?popreceipt=r%2Btwo%3D&timeout=30',
     );
-    assert.equal(workload.answered(0, 204, []), 1);
+    assert.equal(workload.answered(0, 204, [], 0), 1);
     assert.match(shownBy(workload.next(0)), /^DELETE .*\/one\?/);
-    assert.throws(() => workload.answered(0, 404, []), /Expected status 204, got 404/);
+    assert.throws(() => workload.answered(0, 404, [], 0), /Expected status 204, got 404/);
     assert.equal(shownBy(workload.next(1)), get);
   });
 

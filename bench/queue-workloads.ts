@@ -3,8 +3,8 @@ import { unreachable } from '../src/base/invariant.js';
 import { prose } from './dataset.js';
 import type { Target } from './http-request.js';
 import { queuePlan, type QueueKind } from './kinds.js';
-import type { Workload } from './load.js';
-import { QueueSigner, timeoutParameter } from './queue-request.js';
+import { expectStatus, type Workload } from './load.js';
+import { StorageSigner, timeoutParameter } from './storage-signer.js';
 
 /** Characters of a message's text. */
 export const messageCharacters = 1024;
@@ -16,7 +16,7 @@ const emptyAnswersMax = 3;
 
 export const messageText = prose(7, messageCharacters);
 
-function putRequest(signer: QueueSigner, queue: string): Buffer {
+function putRequest(signer: StorageSigner, queue: string): Buffer {
   const body =
     '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>' +
     `<QueueMessage><MessageText>${messageText}</MessageText></QueueMessage>`;
@@ -26,7 +26,7 @@ function putRequest(signer: QueueSigner, queue: string): Buffer {
 
 /** Puts the same message over and over; up to so many. */
 export function puts(target: Target, queue: string, count = Infinity): Workload {
-  const request = putRequest(new QueueSigner(target), queue);
+  const request = putRequest(new StorageSigner(target, 'queue'), queue);
   let left = count;
   return {
     next() {
@@ -79,7 +79,7 @@ interface Consumer {
 
 /** Each connection gets up to `count` messages and deletes them one by one: a unit is a message. */
 function consumers(target: Target, queue: string, count: number): Workload {
-  const signer = new QueueSigner(target);
+  const signer = new StorageSigner(target, 'queue');
   const getRequest = signer.request({
     method: 'GET',
     path: `/${queue}/messages`,
@@ -122,12 +122,6 @@ function consumers(target: Target, queue: string, count: number): Workload {
   };
 }
 
-function expectStatus(status: number, expected: number, body: readonly Buffer[]): void {
-  if (status === expected) return;
-  const text = Buffer.concat(body).toString('utf8').slice(0, 600);
-  throw new Error(`Expected status ${expected}, got ${status}: ${text}`);
-}
-
 /** The load of a kind. Call it again for every measurement. */
 export function makeQueueWorkload(kind: QueueKind, target: Target): Workload {
   const { operation, queue } = queuePlan(kind);
@@ -145,7 +139,7 @@ export function makeQueueWorkload(kind: QueueKind, target: Target): Workload {
 
 /** Creates a queue; sent once. */
 export function queueCreation(target: Target, queue: string): Workload {
-  const signer = new QueueSigner(target);
+  const signer = new StorageSigner(target, 'queue');
   const requests = [
     signer.request({ method: 'PUT', path: `/${queue}`, query: [timeoutParameter] }),
   ];
@@ -154,7 +148,7 @@ export function queueCreation(target: Target, queue: string): Workload {
 
 /** How many messages a queue says that it has. */
 export async function countMessages(target: Target, queue: string): Promise<number> {
-  const request = new QueueSigner(target).request({
+  const request = new StorageSigner(target, 'queue').request({
     method: 'GET',
     path: `/${queue}`,
     query: [['comp', 'metadata'], timeoutParameter],

@@ -1,10 +1,14 @@
 import { unreachable } from '../src/base/invariant.js';
+import { pageBlobs, smallBlobBytes } from './blob-workloads.js';
 import { batchRows, partitionRows } from './dataset.js';
 import { median, row, shortNumber } from './figures.js';
 import {
+  blobPlan,
   emptyKind,
+  isBlobKind,
   isQueueKind,
   queuePlan,
+  type BlobKind,
   type QueueKind,
   type Service,
   type WorkloadKind,
@@ -36,6 +40,7 @@ const queueTargetPerSecond = 10_000;
 
 export function titleOf(kind: WorkloadKind): string {
   if (isQueueKind(kind)) return queueTitle(kind);
+  if (isBlobKind(kind)) return blobTitle(kind);
   switch (kind) {
     case 'point':
       return 'point read';
@@ -66,6 +71,24 @@ function queueTitle(kind: QueueKind): string {
   const among = waiting === 0 ? '' : `, ${waiting.toLocaleString('en-US')} waiting`;
   return `${titles[operation]}${among}`;
 }
+
+function blobTitle(kind: BlobKind): string {
+  const { mebibytes = 0 } = blobPlan(kind);
+  const titles = {
+    'blob-put': `put of ${smallBlobBytes} bytes`,
+    'blob-get': `get of ${smallBlobBytes} bytes`,
+    'blob-list': `page of ${pageBlobs.toLocaleString('en-US')}`,
+    'blob-put-block': `put of a block of ${mebibytes} MiB, in MiB`,
+    'blob-download': `download of ${mebibytes} MiB, in MiB`,
+  };
+  return titles[kind];
+}
+
+const unitsOf: Readonly<Record<Service, string>> = {
+  table: 'req/s',
+  queue: 'messages/s',
+  blob: 'per second',
+};
 
 interface Summary {
   readonly rate: number;
@@ -107,7 +130,7 @@ export function loadTable(
   const head = [
     'kind',
     'server',
-    isQueue ? 'messages/s' : 'req/s',
+    unitsOf[service],
     'p50 ms',
     'p99 ms',
     'CPU µs/req',

@@ -40,6 +40,23 @@ describe('the response reader', () => {
     }
   });
 
+  it('counts the bytes of bodies that are not kept, and keeps those of errors', () => {
+    const seen: unknown[] = [];
+    const reader = new ResponseReader(
+      (status, body, bytes) => seen.push([status, Buffer.concat(body).toString(), bytes]),
+      { discardsBodies: true },
+    );
+    reader.push(stream);
+    reader.push(Buffer.from('HTTP/1.1 500 Oh\r\nContent-Length: 3\r\n\r\nwhy'));
+    assert.deepEqual(seen, [
+      [200, '', 5],
+      [204, '', 0],
+      [202, '', 15],
+      [404, '', 0],
+      [500, 'why', 3],
+    ]);
+  });
+
   it('reports nothing before the last byte has come', () => {
     assert.equal(read(stream.subarray(0, stream.length - 1), 0).length, responses.length - 1);
   });

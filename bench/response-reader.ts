@@ -1,7 +1,12 @@
 import { unreachable } from '../src/base/invariant.js';
 
-/** One whole response: its status and its body in the pieces in which it came. */
-export type ResponseListener = (status: number, body: readonly Buffer[]) => void;
+/** One whole response: its status, its body in the pieces in which it came, and their length. */
+export type ResponseListener = (status: number, body: readonly Buffer[], bytes: number) => void;
+
+export interface ResponseReaderOptions {
+  /** Whether listeners get no bodies of good answers, only their lengths. Default: false. */
+  readonly discardsBodies?: boolean;
+}
 
 type State = 'head' | 'sized-body' | 'chunk-size' | 'chunk' | 'last-chunk';
 
@@ -21,15 +26,18 @@ function malformed(what: string): Error {
  */
 export class ResponseReader {
   readonly #listener: ResponseListener;
+  readonly #discardsBodies: boolean;
   #state: State = 'head';
   #status = 0;
   #body: Buffer[] = [];
+  #bodyBytes = 0;
   /** Bytes of the body or chunk still to come; a chunk's closing CRLF included. */
   #remaining = 0;
   #pending: Buffer = empty;
 
-  constructor(listener: ResponseListener) {
+  constructor(listener: ResponseListener, options: ResponseReaderOptions = {}) {
     this.#listener = listener;
+    this.#discardsBodies = options.discardsBodies ?? false;
   }
 
   push(arrived: Buffer): void {
@@ -85,7 +93,7 @@ export class ResponseReader {
 
   #readSized(data: Buffer, at: number): number {
     const end = Math.min(data.length, at + this.#remaining);
-    this.#body.push(data.subarray(at, end));
+    this.#take(data.subarray(at, end));
     this.#remaining -= end - at;
     if (this.#remaining === 0) this.#finish();
     return end;
@@ -104,7 +112,7 @@ export class ResponseReader {
   #readChunk(data: Buffer, at: number): number {
     const end = Math.min(data.length, at + this.#remaining);
     const bodyEnd = Math.min(end, at + this.#remaining - lineEnd.length);
-    if (bodyEnd > at) this.#body.push(data.subarray(at, bodyEnd));
+    if (bodyEnd > at) this.#take(data.subarray(at, bodyEnd));
     this.#remaining -= end - at;
     if (this.#remaining === 0) this.#state = 'chunk-size';
     return end;
@@ -117,10 +125,16 @@ export class ResponseReader {
     return at + lineEnd.length;
   }
 
+  #take(piece: Buffer): void {
+    this.#bodyBytes += piece.length;
+    if (!this.#discardsBodies || this.#status >= 300) this.#body.push(piece);
+  }
+
   #finish(): void {
-    const body = this.#body;
+    const [body, bytes] = [this.#body, this.#bodyBytes];
     this.#body = [];
+    this.#bodyBytes = 0;
     this.#state = 'head';
-    this.#listener(this.#status, body);
+    this.#listener(this.#status, body, bytes);
   }
 }

@@ -189,7 +189,7 @@ function script(path: string): string {
 function launchOf(name: ServerName, service: Service): Launch {
   switch (name) {
     case 'bare':
-      return { args: () => [script('bare-server.js')], reportsPorts: true };
+      return { args: (directory) => [script('bare-server.js'), directory], reportsPorts: true };
     case 'azurite':
       return azurite(service);
     case 'tabularium-workers':
@@ -220,7 +220,7 @@ const withWorkers: Launch = {
     `--location=${directory}`,
     `--table-port=${ports.table}`,
     `--queue-port=${ports.queue}`,
-    '--blob-port=0',
+    `--blob-port=${ports.blob}`,
     '--workers=2',
     '--log-level=error',
   ],
@@ -284,7 +284,7 @@ export async function startServer(
 ): Promise<ServerProcess> {
   const directory = mkdtempSync(join(tmpdir(), `tabularium-bench-${name}-`));
   const launch = options.launch ?? launchOf(name, service);
-  const asked = { table: await freePort(), queue: await freePort() };
+  const asked = { table: await freePort(), queue: await freePort(), blob: await freePort() };
   const args = [...(options.nodeFlags ?? []), ...launch.args(directory, asked)];
   const child = spawnNode(args, options.environment);
   const abandon = (): void => {

@@ -1,8 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { shortNumber } from './figures.js';
-import { createQueues, fillTable, isMeasured, topUp } from './fill.js';
+import { BlobData, makeBlobWorkload } from './blob-workloads.js';
+import { blobsOf, createQueues, fillBlobs, fillTable, isMeasured, topUp } from './fill.js';
 import {
   connectionsOf,
+  isBlobKind,
   isQueueKind,
   isTableKind,
   isUnderWrites,
@@ -50,10 +52,9 @@ function describe(
 function cpuPerRequest(
   before: ProcessUsage,
   after: ProcessUsage,
-  { requests, requestsBeside }: PairResult,
+  { answered }: PairResult,
 ): number | undefined {
   if (before.cpuSeconds === undefined || after.cpuSeconds === undefined) return undefined;
-  const answered = requests + requestsBeside;
   return answered === 0 ? undefined : ((after.cpuSeconds - before.cpuSeconds) * 1e6) / answered;
 }
 
@@ -63,6 +64,7 @@ class Bench {
   readonly #kinds: readonly WorkloadKind[];
   readonly #servers: readonly ServerProcess[];
   readonly #data: TableData;
+  readonly #blobs: ReadonlyMap<ServerName, BlobData>;
   readonly measurements: report.Measurement[] = [];
   /** What profiles have shown. */
   readonly flames: string[] = [];
@@ -76,6 +78,9 @@ class Bench {
     this.#kinds = kinds;
     this.#servers = servers;
     this.#data = new TableData(options.rows);
+    this.#blobs = new Map(
+      servers.map(({ name }) => [name, new BlobData(blobsOf(name, options.blobs))]),
+    );
   }
 
   async fill(): Promise<void> {
@@ -85,6 +90,7 @@ class Bench {
         await fillTable(server, this.#data, this.#options.connections);
       }
       await createQueues(server, queueKinds);
+      await fillBlobs(server, this.#kinds.filter(isBlobKind), this.#options);
     }
   }
 
@@ -152,8 +158,12 @@ class Bench {
     return result;
   }
 
-  #loads({ target }: ServerProcess, kind: WorkloadKind): LoadPair {
+  #loads({ name, target }: ServerProcess, kind: WorkloadKind): LoadPair {
     if (isQueueKind(kind)) return { measured: makeQueueWorkload(kind, target) };
+    if (isBlobKind(kind)) {
+      const data = this.#blobs.get(name) ?? new BlobData(0);
+      return { measured: makeBlobWorkload(kind, target, data) };
+    }
     const measured = makeTableWorkload(tablePlan(kind).operation, target, this.#data);
     if (!isUnderWrites(kind)) return { measured };
     const writes = makeTableWorkload('insert', target, this.#data);

@@ -10,5 +10,5 @@ const server = await createServer({
   durability: mode === 'relaxed' ? 'relaxed' : 'durable',
   journal: mode === 'journal' ? 'on' : 'off',
 });
-reportPorts({ table: server.tablePort, queue: server.queuePort });
+reportPorts({ table: server.tablePort, queue: server.queuePort, blob: server.blobPort });
 endWithParent(() => server.close());

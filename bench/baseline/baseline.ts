@@ -18,6 +18,7 @@ export interface RunShape {
   readonly connections: number;
   readonly writers: number;
   readonly rows: number;
+  readonly blobs: number;
 }
 
 export interface BaselineEntry {
@@ -60,9 +61,10 @@ const shape: Shape<Baseline> = object<Baseline>(
     connections: member(whole(1), 'Connections of the load.'),
     writers: member(whole(1), 'Connections that write beside reads.'),
     rows: member(whole(1), 'Rows of the table before the clock starts.'),
+    blobs: member(whole(1), 'Blobs of a container before the clock starts.'),
     entries: member(list(entry), 'One for each kind and server.'),
   },
-  { required: ['connections', 'writers', 'rows', 'entries'] },
+  { required: ['connections', 'writers', 'rows', 'blobs', 'entries'] },
 );
 
 /** Reads the text of a baseline. Throws on one that was not written by this benchmark. */
@@ -78,7 +80,7 @@ export function ratioIn(
   return entries.find((entry) => entry.kind === kind && entry.server === server)?.ratios[name];
 }
 
-const shapeNames = ['connections', 'writers', 'rows'] as const;
+const shapeNames = ['connections', 'writers', 'rows', 'blobs'] as const;
 
 /** Why a run cannot be compared with a baseline, in words; nothing when it can be. */
 export function shapeDifferences(baseline: RunShape, run: RunShape): readonly string[] {
@@ -127,6 +129,6 @@ export function withEntries(
   const place = ({ kind, server }: BaselineEntry): number =>
     workloadKinds.indexOf(kind) * serverNames.length + serverNames.indexOf(server);
   const entries = [...merged.values()].toSorted((left, right) => place(left) - place(right));
-  const { connections, writers, rows } = run;
-  return { connections, writers, rows, entries };
+  const { connections, writers, rows, blobs } = run;
+  return { connections, writers, rows, blobs, entries };
 }

@@ -7,7 +7,7 @@ import { lacking, parseBaseline, shapeDifferences, withEntries } from './baselin
 import { changesSince, changesTable, conclusion, outcomeOf, verdictOf } from './comparison.js';
 import { ratiosOf, telling, type KindRatios } from './ratios.js';
 
-const run = { connections: 32, writers: 32, rows: 20_000 };
+const run = { connections: 32, writers: 32, rows: 20_000, blobs: 20_000 };
 
 function measurement(
   kind: WorkloadKind,
@@ -20,6 +20,7 @@ function measurement(
     server,
     round,
     requests: figures.rate * 2,
+    answered: figures.rate * 2,
     requestsBeside: 0,
     units: figures.rate * 2,
     seconds: 2,

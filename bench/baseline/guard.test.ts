@@ -11,6 +11,7 @@ const plan = {
   connections: 32,
   writers: 32,
   rows: 20_000,
+  blobs: 20_000,
   kinds: ['point'],
   servers: ['bare', 'tabularium'],
 } as const;
@@ -22,6 +23,7 @@ function runWith(cpu: number, othersShare = 0): readonly Measurement[] {
       server,
       round: 0,
       requests: 100,
+      answered: 100,
       requestsBeside: 0,
       units: 100,
       seconds: 1,

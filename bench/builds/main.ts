@@ -18,6 +18,9 @@ const stretchRequests: Readonly<Partial<Record<WorkloadKind, number>>> = {
   range: 30,
   scan: 20,
   batch: 3,
+  'blob-list': 8,
+  'blob-put-block': 8,
+  'blob-download': 4,
 };
 const stretchRequestsOfOthers = 100;
 

@@ -1,7 +1,6 @@
 import { createConnection, type Socket } from 'node:net';
 import type { Target } from '../http-request.js';
-import { acceptanceOf, listen, type Acceptance, type Workload } from '../load.js';
-import { ResponseReader } from '../response-reader.js';
+import { acceptanceOf, listen, readerFor, type Acceptance, type Workload } from '../load.js';
 
 /** A closed loop over connections that stay open between the stretches in which it runs. */
 export class StretchLoad {
@@ -33,8 +32,8 @@ export class StretchLoad {
 
   #connect({ port, host }: Target, index: number): void {
     const socket = createConnection(port, host);
-    const reader = new ResponseReader((status, body) => {
-      this.#accept(index, status, body);
+    const reader = readerFor(this.#workload, (status, body, bytes) => {
+      this.#accept(index, status, body, bytes);
       this.#underWay -= 1;
       if (this.#toSend > 0) this.#send(socket, index);
       else if (this.#underWay === 0) this.#end?.resolve();

@@ -8,9 +8,18 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { createServer as CreateServer } from '../../src/app/index.js';
 import { developmentAccount } from '../../src/services/accounts/directory.js';
-import { defaultRows } from '../dataset.js';
+import { BlobData, blobCreation, blobLoading, makeBlobWorkload } from '../blob-workloads.js';
+import { defaultBlobs, defaultRows } from '../dataset.js';
 import type { Target } from '../http-request.js';
-import { isQueueKind, queuePlan, tablePlan, workloadKinds, type WorkloadKind } from '../kinds.js';
+import {
+  isBlobKind,
+  isQueueKind,
+  queuePlan,
+  serviceOf,
+  tablePlan,
+  workloadKinds,
+  type WorkloadKind,
+} from '../kinds.js';
 import { runLoad, type Workload } from '../load.js';
 import { makeQueueWorkload, puts, queueCreation } from '../queue-workloads.js';
 import { dataLoading, makeTableWorkload, TableData, tableCreation } from '../table-workloads.js';
@@ -31,7 +40,9 @@ const server = await createServer({
   durability: 'relaxed',
   tablePort: 0,
   queuePort: 0,
+  blobPort: 0,
 });
+const ports = { table: server.tablePort, queue: server.queuePort, blob: server.blobPort };
 
 async function sendAll(target: Target, workload: Workload, over = connections): Promise<void> {
   await runLoad(target, workload, { connections: over, warmupMs: 0, durationMs: Infinity });
@@ -43,6 +54,14 @@ async function prepared(target: Target): Promise<Workload> {
     await sendAll(target, queueCreation(target, queue), 1);
     await sendAll(target, puts(target, queue, waiting + sparePerConnection * connections));
     return makeQueueWorkload(kind, target);
+  }
+  if (isBlobKind(kind)) {
+    await sendAll(target, blobCreation(target), 1);
+    await sendAll(
+      target,
+      blobLoading(target, defaultBlobs, () => undefined),
+    );
+    return makeBlobWorkload(kind, target, new BlobData(defaultBlobs));
   }
   await sendAll(target, tableCreation(target), 1);
   const data = new TableData(defaultRows);
@@ -61,7 +80,7 @@ async function replenish(target: Target, of: WorkloadKind, requests: number): Pr
 
 const target: Target = {
   host: '127.0.0.1',
-  port: isQueueKind(kind) ? server.queuePort : server.tablePort,
+  port: ports[serviceOf(kind)],
   account: {
     name: developmentAccount.name,
     key: createSecretKey(Buffer.from(developmentAccount.keys[0] ?? '', 'base64')),

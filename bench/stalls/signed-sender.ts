@@ -133,6 +133,7 @@ function signedRequest(
         xMsDate: headers['x-ms-date'],
       };
     case 'queue':
+    case 'blob':
       return {
         form: 'blob-queue',
         method,

@@ -10,7 +10,7 @@ import { TurnWatch } from './turn-watch.js';
 const [, , location = '', issuer = '', jwks = ''] = process.argv;
 
 const server = await createServer({ location, oauth: { issuer, jwks, allowHttp: true } });
-reportPorts({ table: server.tablePort, queue: server.queuePort });
+reportPorts({ table: server.tablePort, queue: server.queuePort, blob: server.blobPort });
 endWithParent(() => server.close());
 
 /** A second time for what only finalisers of the first free. */

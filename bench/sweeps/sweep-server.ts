@@ -82,7 +82,7 @@ const server = await createServer({
   durability: 'durable',
   journal: durability === 'journal' ? 'on' : 'off',
 });
-reportPorts({ table: server.tablePort, queue: server.queuePort });
+reportPorts({ table: server.tablePort, queue: server.queuePort, blob: server.blobPort });
 endWithParent(() => server.close());
 
 const turns = new TurnWatch();
