@@ -80,6 +80,7 @@ export {
 export {
   writesOf,
   type KeyOrEntity,
+  type ReadTarget,
   type PutWrite,
   type RowWrites,
   type WriteCondition,

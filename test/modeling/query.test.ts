@@ -289,6 +289,19 @@ describe('a query', () => {
     await assert.rejects(other.page({ cursor: 'x' }), /no cursor/);
   });
 
+  it('refuses a page without items before anything is sent', async () => {
+    const employees = entitiesOf(Employee, tables.gatewayOfNothing);
+    const one = employees.query({ partition: { department: 'Sales' } });
+    const many = employees.queryPartitions({ partitions: [{ department: 'Sales' }] });
+    const { gateway } = await tables.newTable();
+    for (const limit of [0, -1, 1.5, Number.NaN]) {
+      await assert.rejects(one.page({ limit }), ValueError);
+      await assert.rejects(many.page({ limit }), ValueError);
+      await assert.rejects(gateway.page({ limit }), ValueError);
+    }
+    assert.deepEqual(await one.first(0), []);
+  });
+
   it('ends when the service gives the same page for ever', async () => {
     const stuck = entitiesOf(Employee, {
       ...tables.gatewayOfNothing,

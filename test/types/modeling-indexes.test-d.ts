@@ -2,11 +2,14 @@
 import {
   boolean,
   defineEntity,
+  double,
   indexEntity,
   indexedEntitiesOf,
   indexTable,
   int32,
+  json,
   key,
+  list,
   otherPartition,
   samePartition,
   string,
@@ -178,6 +181,24 @@ withIndexes(Employee, {
   // @ts-expect-error a condition reads the entity as it is
   email: samePartition({ rowKey: (p) => key`email_${p.email}`, when: (e) => e.age > 3 }),
 });
+const Tagged = defineEntity({
+  type: 'Tagged',
+  properties: { name: string(), tags: list<string>(), notes: json<object>(), weight: double() },
+  partitionKey: () => key`tagged`,
+  rowKey: (p) => key`${p.name}`,
+});
+withIndexes(Tagged, {
+  // @ts-expect-error a list has no order
+  tag: samePartition({ rowKey: (p) => key`tag_${p.tags}` }),
+});
+withIndexes(Tagged, {
+  // @ts-expect-error JSON has no order
+  notes: samePartition({ rowKey: (p) => key`notes_${p.notes}` }),
+});
+withIndexes(Tagged, {
+  // @ts-expect-error not every double has one text
+  weight: samePartition({ rowKey: (p) => key`weight_${p.weight}` }),
+});
 // @ts-expect-error an index entity elsewhere needs a partition
 indexEntity({ place: 'other-partition', rowKey: () => key`x` });
 
@@ -191,8 +212,23 @@ const beside = withIndexes(Employee, {
   email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
 });
 indexedEntitiesOf(beside, { table });
+// Declared where they are used.
+const inlined = indexedEntitiesOf(
+  withIndexes(Employee, {
+    email: samePartition({ rowKey: (p) => key`email_${p.email}`, include: ['level'] }),
+  }),
+  { table },
+);
+export const levelOf = async (department: string, email: string): Promise<number | undefined> =>
+  (await inlined.by.email.get({ department, email }))?.level;
 // @ts-expect-error no index has a table of its own
 indexedEntitiesOf(beside, { table, tables: {} });
 // @ts-expect-error no such index
 void employees.backfill('name');
 void employees.verify({ indexes: ['email', 'town'] });
+
+// The values of keys carry no ETag, so a write of them says which one it expects.
+const at = { department: 'Sales', id: 1 };
+// @ts-expect-error a merge of keys without ifMatch
+void employees.delete(at);
+void employees.delete(at, { ifMatch: 'any' });

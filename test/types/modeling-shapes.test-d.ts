@@ -22,7 +22,9 @@ import {
   type KeyOf,
   type MergeOf,
   type MergeRefused,
+  type Entities,
   type ReadOf,
+  type Stored,
   type RowKeyPrefixOf,
   type StandardSchema,
   type TableGateway,
@@ -300,3 +302,29 @@ export function upgrades() {
   // @ts-expect-error -- the old version has none
   V2.upgrading(V1, ({ name, age }) => ({ name, age }));
 }
+
+// The values of keys carry no ETag, so a write of them says which one it expects.
+const reviewed = entitiesOf(Review, table);
+declare const read: Stored<ReadOf<Review>>;
+declare const key1: KeyOf<Review>;
+void reviewed.merge(read, { flag: true });
+void reviewed.merge({ ...read, flag: false }, { flag: true });
+void reviewed.merge(key1, { flag: true }, { ifMatch: 'any' });
+// @ts-expect-error a merge of keys without ifMatch
+void reviewed.merge(key1, { flag: true });
+// @ts-expect-error a merge of keys with an empty condition
+void reviewed.merge(key1, { flag: true }, {});
+// @ts-expect-error a delete of keys without ifMatch
+void reviewed.delete(key1);
+void reviewed.delete(read);
+transaction(table).merge(Review, key1, { flag: true }, { ifMatch: 'any' }).delete(Review, read);
+// @ts-expect-error a merge of keys without ifMatch, in a transaction
+transaction(table).merge(Review, key1, { flag: true });
+
+// An interface shortens what editors show of everything that is made from a definition.
+type ReviewParts = typeof Review;
+interface ReviewDefinition extends ReviewParts {}
+const NamedReview: ReviewDefinition = Review;
+same<ReadOf<ReviewDefinition>, ReadOf<Review>>();
+const named: Entities<ReviewDefinition> = entitiesOf(NamedReview, table);
+void named.get(key1);

@@ -85,6 +85,13 @@ const Numbered = defineEntity({
   rowKey: () => key`1`,
 });
 
+const Login = defineEntity({
+  type: 'Login',
+  properties: { day: string(), id: string() },
+  partitionKey: (p) => key`${p.day}`,
+  rowKey: (p) => key`${p.id}`,
+});
+
 function inserts(
   definition: AnyDefinition,
   perSecond: number,
@@ -486,5 +493,30 @@ describe('the findings of the advisor', () => {
     );
     assert.equal(found?.severity, 'warning');
     assert.equal(found?.code === 'hot-partition' ? found.figures.partitions : undefined, 0);
+  });
+});
+
+describe('a day in a text', () => {
+  const codes = ({ findings }: Report) =>
+    findings
+      .filter(({ code }) => code !== 'sizes-assumed')
+      .map(({ code, severity }) => [code, severity]);
+
+  it('is asked about where the inserts of one partition would be too many', () => {
+    assert.deepEqual(codes(inserts(Login, 3000, uniform(365))), [['maybe-append-key', 'warning']]);
+    assert.deepEqual(codes(inserts(Login, 1, uniform(365))), [['maybe-append-key', 'info']]);
+  });
+
+  it('makes a hot partition of today once it is known to be one', () => {
+    const report = explain(Login, {
+      rows: 1_000_000,
+      partitions: uniform(365),
+      properties: { day: { isTime: true } },
+      operations: [{ kind: 'insert', perSecond: 3000 }],
+    });
+    assert.deepEqual(
+      new Set(codes(report).map(([code]) => code)),
+      new Set(['append-key', 'hot-partition']),
+    );
   });
 });

@@ -171,6 +171,10 @@ function factsOf(
   );
 }
 
+/** A date, a month or a longer time, largest unit first: `2026-11-23`, `20261123`, `2026-11`. */
+const timeText =
+  /^(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-[0-3]\d)?|(?:0[1-9]|1[0-2])[0-3]\d)(?:\D|$)/;
+
 /** Aggregates the values of one property. */
 class PropertyMeter {
   readonly #storedName: string;
@@ -181,6 +185,8 @@ class PropertyMeter {
   #measured = 0;
   #units = 0;
   #unitsMax = 0;
+  #times = 0;
+  #texts = 0;
 
   constructor(storedName: string, { model }: AnyProperty) {
     this.#storedName = storedName;
@@ -202,13 +208,19 @@ class PropertyMeter {
   #addValue(wire: WireValue | undefined, inKeys: unknown): boolean {
     const value = wire?.value ?? inKeys;
     if (value === undefined) return false;
-    if (typeof value === 'string') this.#addUnits(value.length);
+    if (typeof value === 'string') this.#addText(value);
     else if (value instanceof Uint8Array) {
       this.#addUnits(Math.max(0, value.length - (this.#isEncrypted ? encryptionBytes : 0)));
     }
     const name = nameOfValue(value);
     if (name !== undefined) this.#values.add(name);
     return true;
+  }
+
+  #addText(text: string): void {
+    this.#addUnits(text.length);
+    this.#texts += 1;
+    if (timeText.test(text)) this.#times += 1;
   }
 
   #addUnits(units: number): void {
@@ -227,6 +239,7 @@ class PropertyMeter {
       present: rows === 0 ? 1 : this.#present / rows,
       ...(size === undefined ? {} : { size }),
       ...(values === undefined ? {} : { values }),
+      ...(this.#texts > 0 && this.#times === this.#texts ? { isTime: true } : {}),
       ...(this.#inner === undefined
         ? {}
         : {

@@ -363,6 +363,23 @@ describe('values with a validator', () => {
     }
   });
 
+  it('are refused in words when they have no JSON', () => {
+    const Free = defineEntity({
+      type: 'Free',
+      properties: { name: string(), value: json<object>() },
+      partitionKey: () => key`free`,
+      rowKey: (p) => key`${p.name}`,
+    });
+    const circle: { self?: object } = {};
+    circle.self = circle;
+    for (const value of [circle, { big: 1n }]) {
+      assert.throws(
+        () => codecOf(Free).toRow({ name: 'x', value }),
+        (error) => error instanceof ValueError && /Free\.value: .* no JSON/.test(error.message),
+      );
+    }
+  });
+
   it('cannot wait for an answer', () => {
     const slow: StandardSchema<string> = {
       '~standard': {

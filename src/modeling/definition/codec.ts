@@ -284,9 +284,10 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
       if (field === undefined) {
         throw new ValueError(unknownName(this.definition.type, name, this.#names));
       }
-      return field.isStored ? storedNamesOf(field) : [];
+      if (!field.isStored) return [];
+      return [...storedNamesOf(field), ...(field.model.codec.alsoReads ?? none)];
     });
-    return [...stored, ...(type === undefined ? [] : [type]), version];
+    return [...new Set(stored), ...(type === undefined ? [] : [type]), version];
   }
 
   #partial(values: Values, stored: StoredAs): Stored<Partial<ReadOf<D>>> {

@@ -42,6 +42,8 @@ export interface WireReader {
 export interface ValueCodec {
   /** The stored names that a value under `name` may take. */
   wireNames(name: string): readonly string[];
+  /** Further stored names that a read of the value needs when properties are selected. */
+  readonly alsoReads?: readonly string[];
   /** Throws `ValueError`, without the property's name, for a value that it cannot hold. */
   write(name: string, value: unknown, writer: WireWriter): void;
   /** Undefined when nothing is stored. Throws `DecodeError` for a stored value of another form. */

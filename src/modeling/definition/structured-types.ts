@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/thrown.js';
 import { DecodeError, ModelError, ValueError } from '../rows/model-error.js';
 import { stringUnitsMax } from '../rows/row-size.js';
 import type { WireValue } from '../rows/row.js';
@@ -42,8 +43,7 @@ export function jsonCodec(check: Check | undefined, unitsMax: number = stringUni
   return {
     wireNames: (name) => [name],
     write: (name, value, writer) => {
-      const text: string | undefined = JSON.stringify(value);
-      if (text === undefined) throw new ValueError('the value has no JSON');
+      const text = jsonOf(value);
       if (text.length > unitsMax) {
         throw new ValueError(
           `its JSON has ${text.length} UTF-16 code units, more than ${unitsMax}; ` +
@@ -58,6 +58,18 @@ export function jsonCodec(check: Check | undefined, unitsMax: number = stringUni
       return wire === undefined ? undefined : readJson(wire, check);
     },
   };
+}
+
+/** Throws `ValueError` for a value without JSON, such as a function, a circle or a bigint. */
+function jsonOf(value: unknown): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (cause) {
+    throw new ValueError(`the value has no JSON: ${messageOf(cause)}`, { cause });
+  }
+  if (text === undefined) throw new ValueError('the value has no JSON');
+  return text;
 }
 
 function readJson(wire: WireValue, check: Check | undefined): unknown {

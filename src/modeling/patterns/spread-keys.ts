@@ -102,7 +102,7 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
   merge(
     key: Unspread<KeyOf<D>, B>,
     changes: MergeOf<D>,
-    condition: WriteCondition,
+    condition: Required<WriteCondition>,
   ): Promise<{ readonly etag: string }> {
     return this.entities.merge(this.key(key), changes, condition);
   }
@@ -115,7 +115,7 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
     return this.entities.upsertMerge(this.#create(entity));
   }
 
-  delete(key: Unspread<KeyOf<D>, B>, condition: WriteCondition): Promise<void> {
+  delete(key: Unspread<KeyOf<D>, B>, condition: Required<WriteCondition>): Promise<void> {
     return this.entities.delete(this.key(key), condition);
   }
 

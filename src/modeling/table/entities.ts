@@ -33,6 +33,7 @@ import {
   writesOf,
   type KeyOrEntity,
   type PutWrite,
+  type ReadTarget,
   type RowWrites,
   type WriteCondition,
 } from './row-writes.js';
@@ -198,6 +199,17 @@ export class Entities<D extends AnyDefinition> {
    * One update that changes the given properties and keeps the others. A merge cannot remove a
    * property: read the entity and replace it. Returns the new ETag. Throws as `replace`.
    */
+  merge(
+    target: ReadTarget<D>,
+    changes: MergeOf<D>,
+    condition?: WriteCondition,
+  ): Promise<{ readonly etag: string }>;
+  /** The same for the values of the keys, which carry no ETag. */
+  merge(
+    target: KeyOrEntity<D>,
+    changes: MergeOf<D>,
+    condition: Required<WriteCondition>,
+  ): Promise<{ readonly etag: string }>;
   async merge(
     target: KeyOrEntity<D>,
     changes: MergeOf<D>,
@@ -230,6 +242,9 @@ export class Entities<D extends AnyDefinition> {
    * One delete. Needs the ETag that the entity was read with, or `ifMatch`. Throws
    * `EntityNotFoundError` when there is no entity, even when the client repeated its own delete.
    */
+  delete(target: ReadTarget<D>, condition?: WriteCondition): Promise<void>;
+  /** The same for the values of the keys, which carry no ETag. */
+  delete(target: KeyOrEntity<D>, condition: Required<WriteCondition>): Promise<void>;
   async delete(target: KeyOrEntity<D>, condition?: WriteCondition): Promise<void> {
     await this.table.write(this.#writes().delete(target, condition));
   }

@@ -33,7 +33,10 @@ export interface RowQuery {
   readonly filter?: string;
   /** Stored names. The keys are always read. */
   readonly select?: readonly string[];
-  /** Maximum rows of the page, 1 to 1000; the service may return fewer. 1000 when absent. */
+  /**
+   * Maximum rows of the page, 1 to 1000; the service may return fewer. 1000 when absent, and for
+   * more. Less is a `ValueError`.
+   */
   readonly limit?: number;
   /** The cursor of an earlier page of the same query. */
   readonly cursor?: string;
@@ -85,6 +88,16 @@ export const pageRowsMax = 1000;
  */
 export function openTable(client: TableClient, options: TableOptions = {}): TableGateway {
   return new ClientGateway(client, options);
+}
+
+/**
+ * The rows that a page may have: the given limit, at most 1000. Throws `ValueError` unless it is a
+ * whole number from 1.
+ */
+export function pageLimitOf(limit: number): number {
+  const found = Math.min(limit, pageRowsMax);
+  if (found >= 1 && Number.isInteger(found)) return found;
+  throw new ValueError(`a page has a limit of at least 1, not ${limit}`);
 }
 
 /** The key of the row that a write changes. */
@@ -192,7 +205,7 @@ class ClientGateway implements TableGateway {
         },
       })
       .byPage({
-        maxPageSize: Math.max(1, Math.min(limit, pageRowsMax)),
+        maxPageSize: pageLimitOf(limit),
         ...(cursor === undefined ? {} : { continuationToken: cursor }),
       });
     try {

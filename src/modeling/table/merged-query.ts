@@ -2,7 +2,7 @@ import type { StoredRow } from '../rows/row.js';
 import { compareTexts } from '../rows/text-order.js';
 import { fingerprintOf, readCursor, writeCursor, type CursorPosition } from './cursor.js';
 import { Gate } from '../../base/async/gate.js';
-import { pageRowsMax, type RowPage, type TableGateway } from './gateway.js';
+import { pageLimitOf, pageRowsMax, type RowPage, type TableGateway } from './gateway.js';
 import { odataString } from './odata.js';
 import { Query, type Decode, type PageOptions, type QueryPage } from './query.js';
 import type { QueryPlan } from './query-plan.js';
@@ -67,6 +67,7 @@ export class MergedQuery<T> extends Query<T> {
    * before that position meanwhile are not returned, and no row is returned twice.
    */
   async page({ cursor, limit = pageRowsMax }: PageOptions = {}): Promise<QueryPage<T>> {
+    if (limit !== Infinity) pageLimitOf(limit);
     const from = cursor === undefined ? undefined : readCursor(this.#fingerprint, cursor);
     const items: T[] = [];
     let last: StoredRow | undefined;

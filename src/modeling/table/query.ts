@@ -1,7 +1,7 @@
 import { ModelError, ValueError } from '../rows/model-error.js';
 import type { StoredRow } from '../rows/row.js';
 import { fingerprintOf, readCursor, writeCursor } from './cursor.js';
-import { pageRowsMax, type TableGateway } from './gateway.js';
+import { pageLimitOf, pageRowsMax, type TableGateway } from './gateway.js';
 import type { QueryPlan } from './query-plan.js';
 
 /** One page of a query. */
@@ -16,7 +16,10 @@ export interface QueryPage<T> {
 export interface PageOptions {
   /** The cursor of an earlier page of the same query. */
   readonly cursor?: string;
-  /** Maximum items of the page; 1000 when absent. */
+  /**
+   * Maximum items of the page, from 1; 1000 when absent. Less is a `ValueError`. Queries of one
+   * filter read at most 1000.
+   */
   readonly limit?: number;
 }
 
@@ -37,7 +40,7 @@ export abstract class Query<T> implements AsyncIterable<T> {
     return this.#requests;
   }
 
-  /** One page. Throws `ValueError` for a cursor of another query. */
+  /** One page. Throws `ValueError` for a cursor of another query, and for a limit below 1. */
   abstract page(options?: PageOptions): Promise<QueryPage<T>>;
 
   /** All items in order. Pages are read as needed, empty ones skipped. */
@@ -96,10 +99,11 @@ export class RowsQuery<T> extends Query<T> {
   /** One range read. */
   async page({ cursor, limit = pageRowsMax }: PageOptions = {}): Promise<QueryPage<T>> {
     const { filters, select } = this.plan;
+    const rowsMax = pageLimitOf(limit);
     this.counted();
     const page = await this.#table.page({
       filter: filters[0] ?? '',
-      limit: Math.min(limit, pageRowsMax),
+      limit: rowsMax,
       ...(select === undefined ? {} : { select }),
       ...(cursor === undefined ? {} : { cursor: this.#token(cursor) }),
     });

@@ -10,7 +10,10 @@ import type { RowWrite } from './gateway.js';
 import { newStamp, stampAfter } from './write-stamp.js';
 
 /** An entity that was read, or the values of its keys. */
-export type KeyOrEntity<D extends AnyDefinition> = KeyOf<D> | Stored<ReadOf<D>>;
+export type KeyOrEntity<D extends AnyDefinition> = KeyOf<D> | ReadTarget<D>;
+
+/** An entity that was read, whole or at least with its keys: it carries its ETag. */
+export type ReadTarget<D extends AnyDefinition> = Stored<ReadOf<D>> | Stored<KeyOf<D>>;
 
 /** A write other than a delete. */
 export type PutWrite = Extract<RowWrite, { readonly row: Row }>;

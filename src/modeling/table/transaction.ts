@@ -15,6 +15,7 @@ import {
   writesOf,
   type KeyOrEntity,
   type PutWrite,
+  type ReadTarget,
   type RowWrites,
   type WriteCondition,
 } from './row-writes.js';
@@ -74,6 +75,19 @@ export class Transaction {
   /** Under the ETag that the entity was read with, or `ifMatch`. */
   merge<D extends AnyDefinition>(
     definition: D,
+    target: ReadTarget<D>,
+    changes: MergeOf<D>,
+    condition?: WriteCondition,
+  ): this;
+  /** The same for the values of the keys, which carry no ETag. */
+  merge<D extends AnyDefinition>(
+    definition: D,
+    target: KeyOrEntity<D>,
+    changes: MergeOf<D>,
+    condition: Required<WriteCondition>,
+  ): this;
+  merge<D extends AnyDefinition>(
+    definition: D,
     target: KeyOrEntity<D>,
     changes: MergeOf<D>,
     condition?: WriteCondition,
@@ -90,6 +104,17 @@ export class Transaction {
   }
 
   /** Under the ETag that the entity was read with, or `ifMatch`. */
+  delete<D extends AnyDefinition>(
+    definition: D,
+    target: ReadTarget<D>,
+    condition?: WriteCondition,
+  ): this;
+  /** The same for the values of the keys, which carry no ETag. */
+  delete<D extends AnyDefinition>(
+    definition: D,
+    target: KeyOrEntity<D>,
+    condition: Required<WriteCondition>,
+  ): this;
   delete<D extends AnyDefinition>(
     definition: D,
     target: KeyOrEntity<D>,

@@ -46,6 +46,21 @@ describe('the motion of keys', () => {
     assert.deepEqual(motion((p) => key`${p.on.descending()}`)?.direction, 'prepend');
   });
 
+  it('asks about texts that are named like times, and takes those that were found to be such', () => {
+    const definition = defineEntity({
+      type: 'Login',
+      properties: { loginDay: string(), birthday: string() },
+      partitionKey: (p) => key`${p.loginDay}_${p.birthday}`,
+      rowKey: () => key`1`,
+    });
+    const found = (facts: FactsByName) =>
+      movingPart(definition.partitionKey, definition.properties, facts)?.evidence;
+    assert.equal(found({}), 'name');
+    assert.equal(found({ loginDay: { isTime: true } }), 'moment');
+    assert.equal(found({ loginDay: { order: 'random' } }), undefined);
+    assert.equal(found({ loginDay: { order: 'increasing' } }), 'declared');
+  });
+
   it('is none for moments that have nothing to do with inserts', () => {
     assert.equal(
       motion((p) => key`${p.on.ascending()}`, { on: { order: 'random' } }),

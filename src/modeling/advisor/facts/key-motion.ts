@@ -14,9 +14,9 @@ export interface MovingPart {
   readonly direction: Direction;
   /**
    * `declared`: the workload says so; `moment`: it is a date; `number`: it may be a sequence
-   * number.
+   * number; `name`: a text whose name says that it may be a time.
    */
-  readonly evidence: 'declared' | 'moment' | 'number';
+  readonly evidence: 'declared' | 'moment' | 'number' | 'name';
   /**
    * The greatest share of new keys that follow one another, 0 to 1: 1 when the part leads the key,
    * else the share of the most frequent values before it. Undefined when those are unknown.
@@ -56,20 +56,31 @@ function greatestShare(
   return values.length === 0 ? undefined : 1 / values.length;
 }
 
+const timeWords: ReadonlySet<string> = new Set(
+  'date day hour minute month period quarter time timestamp week year'.split(' '),
+);
+
+/** Whether the last word of a name is one of time, as in `loginDay` or `created_date`. */
+function isNameOfTime(name: string): boolean {
+  const words = name.split(/(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z]+/).filter((word) => word !== '');
+  return timeWords.has((words.at(-1) ?? '').toLowerCase());
+}
+
 function motionOf(
   part: KeyPart,
   kind: PropertyKind,
-  { order, values }: PropertyFacts,
+  { order, values, isTime = false }: PropertyFacts,
 ): Pick<MovingPart, 'direction' | 'evidence'> | undefined {
   if (order === 'random') return undefined;
-  const isMoment = kind === 'instant' || kind === 'dateTime';
+  const isMoment = kind === 'instant' || kind === 'dateTime' || (kind === 'string' && isTime);
   // A number with few values, such as that of a bucket, is no counter.
   const isNumber = (kind === 'int32' || kind === 'int64') && values === undefined;
-  if (order === undefined && !isMoment && !isNumber) return undefined;
+  const isNamed = kind === 'string' && isNameOfTime(part.property);
+  if (order === undefined && !isMoment && !isNumber && !isNamed) return undefined;
   const isTurned = !isAscending(part, kind);
   const direction = (order === 'decreasing') === isTurned ? 'append' : 'prepend';
-  const evidence = order !== undefined ? 'declared' : isMoment ? 'moment' : 'number';
-  return { direction, evidence };
+  if (order !== undefined) return { direction, evidence: 'declared' };
+  return { direction, evidence: isMoment ? 'moment' : isNumber ? 'number' : 'name' };
 }
 
 /** Whether greater values have greater keys in this format. */

@@ -26,9 +26,11 @@ export interface PropertyFacts {
   /**
    * `increasing` for sequence numbers and times of events, `random` for times that are independent
    * of the order of inserts, such as dates of birth. When absent, moments are assumed to increase,
-   * and nothing is assumed of other kinds.
+   * and nothing is assumed of other kinds; a text or number that may increase is asked about.
    */
   readonly order?: ValueOrder;
+  /** Of a text: whether its values are dates or times, written so that they sort by time. */
+  readonly isTime?: boolean;
   /** Of an embedded object, by the names of its properties. */
   readonly properties?: Readonly<Record<string, PropertyFacts>>;
 }

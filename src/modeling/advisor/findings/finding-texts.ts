@@ -153,8 +153,8 @@ export const findingTexts: { readonly [C in FindingCode]: FindingText<Figures[C]
     },
     'maybe-append-key': {
       problem: ({ key, property }) =>
-        `The ${key} begins with the number '${property}'. If it counts up, each insert follows the ` +
-        `last one, and ${nodeOfRange}.`,
+        `The ${key} begins with '${property}'. If its values grow with time, each insert follows ` +
+        `the last one, and ${nodeOfRange}.`,
       advice: ({ property }) =>
         `Say in the workload how '${property}' goes: order 'increasing' or 'random'.`,
       page: 'spread-keys',

@@ -76,7 +76,8 @@ function growingShare(
 ): number | undefined {
   if (partitions.values * 2 > rows) return undefined;
   const moving = movingPart(definition.partitionKey, definition.properties, facts);
-  return moving === undefined || moving.evidence === 'number' ? undefined : moving.share;
+  const isKnown = moving?.evidence === 'declared' || moving?.evidence === 'moment';
+  return isKnown ? moving.share : undefined;
 }
 
 function loadOf(rowSet: RowSet, flows: readonly Flow[]): PartitionLoad {

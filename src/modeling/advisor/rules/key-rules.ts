@@ -48,8 +48,10 @@ function partitionKeyFindings(
     target,
   };
   const subject = `PartitionKey of ${name}`;
-  if (evidence === 'number') {
-    return share === 1 ? [finding('info', 'maybe-append-key', subject, figures)] : [];
+  if (evidence === 'number' || evidence === 'name') {
+    const isPressing = evidence === 'name' && inserts > target;
+    const severity = isPressing ? 'warning' : 'info';
+    return share === 1 ? [finding(severity, 'maybe-append-key', subject, figures)] : [];
   }
   const perRange = inserts * (share ?? 0);
   // After a part that spreads, keys grow in many places at once.
@@ -69,7 +71,8 @@ function rowKeyFindings(
   const ofPartition = told ?? partitions.greatest;
   const perSecond = inserts * ofPartition;
   const isOnly = partitions.values === 1;
-  if (evidence === 'number' || share !== 1 || (!isOnly && perSecond <= target)) return [];
+  if (evidence === 'number' || evidence === 'name' || share !== 1) return [];
+  if (!isOnly && perSecond <= target) return [];
   return [
     finding(severityOf(perSecond, target), `${direction}-key`, `RowKey of ${name}`, {
       key: 'RowKey',

@@ -1,5 +1,5 @@
 import type { AnyDefinition, EntityDefinition } from '../../definition/entity-definition.js';
-import type { KeyFieldOf } from '../../definition/key-part.js';
+import type { KeyableKind, KeyFieldOf } from '../../definition/key-part.js';
 import type { KeyTemplate } from '../../definition/key-template.js';
 import type {
   AnyProperty,
@@ -23,8 +23,10 @@ type Unindexable<S extends boolean> = S extends true ? 'encrypted' : 'encrypted'
  */
 export type IndexFields<D extends AnyDefinition, S extends boolean> = {
   readonly [
-    N in NamesOf<D> as [Extract<FlagsOf<D['properties'][N]>, Unindexable<S>>] extends [never]
-      ? N
+    N in NamesOf<D> as KindOf<D['properties'][N]> extends KeyableKind
+      ? [Extract<FlagsOf<D['properties'][N]>, Unindexable<S>>] extends [never]
+        ? N
+        : never
       : never
   ]: KeyFieldOf<N, D['properties'][N]>;
 };

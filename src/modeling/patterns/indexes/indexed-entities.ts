@@ -19,6 +19,7 @@ import {
   writesOf,
   type KeyOrEntity,
   type PutWrite,
+  type ReadTarget,
   type RowWrites,
   type WriteCondition,
 } from '../../table/row-writes.js';
@@ -176,6 +177,17 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   /**
    * A point read and a transaction that changes the given properties. Conditions as for `replace`.
    */
+  merge(
+    target: ReadTarget<D>,
+    changes: MergeOf<D>,
+    condition?: WriteCondition,
+  ): Promise<Stored<ReadOf<D>>>;
+  /** The same for the values of the keys, which carry no ETag. */
+  merge(
+    target: KeyOrEntity<D>,
+    changes: MergeOf<D>,
+    condition: Required<WriteCondition>,
+  ): Promise<Stored<ReadOf<D>>>;
   async merge(
     target: KeyOrEntity<D>,
     changes: MergeOf<D>,
@@ -216,6 +228,9 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
    * A point read and a transaction. Needs the ETag that the entity was read with, or `ifMatch`.
    * Throws as `replace`.
    */
+  delete(target: ReadTarget<D>, condition?: WriteCondition): Promise<void>;
+  /** The same for the values of the keys, which carry no ETag. */
+  delete(target: KeyOrEntity<D>, condition: Required<WriteCondition>): Promise<void>;
   async delete(target: KeyOrEntity<D>, condition?: WriteCondition): Promise<void> {
     const given = this.#writes().delete(target, condition);
     const key = targetKey(this.definition, target);

@@ -66,7 +66,7 @@ const besideMax = 16;
 export function withIndexes<D extends AnyDefinition, const I extends AnyIndexes<D>>(
   entity: D,
   declared: I,
-): IndexedDefinition<D, I> {
+): IndexedDefinition<NoInfer<D>, NoInfer<I>> {
   const indexes = Object.entries<AnyIndex<D>>(declared).map(([name, index]) =>
     resolve(entity, name, index),
   );

@@ -1,14 +1,17 @@
+import { own } from '../../../base/own.js';
 import { storedNameOf, type AnyDefinition } from '../../definition/entity-definition.js';
 import {
   propertyOf,
   type AnyProperty,
   type Property,
   type ValueCodec,
+  type WireReader,
 } from '../../definition/property.js';
 import type { StandardSchema } from '../../definition/standard-schema.js';
 import { checkOf, jsonCodec, type JsonValue } from '../../definition/structured-types.js';
 import { DecodeError, ValueError } from '../../rows/model-error.js';
 import type { WireValue } from '../../rows/row.js';
+import { manifestProperty, parseManifest } from './manifest.js';
 
 // Properties whose values may exceed the limits of the service. Their table is opened with
 // `withLargeValues`. Their kind is that of JSON, so filters and keys cannot use them.
@@ -16,7 +19,22 @@ import type { WireValue } from '../../rows/row.js';
 const loneSurrogate = /\p{Surrogate}/u;
 
 function largeProperty<V>(codec: ValueCodec): Property<'json', V> {
-  return propertyOf('json', codec, { isLarge: true });
+  const read: ValueCodec['read'] = (name, reader) => {
+    const value = codec.read(name, reader);
+    if (value === undefined) refuseElsewhere(name, reader);
+    return value;
+  };
+  return propertyOf('json', { ...codec, alsoReads: [manifestProperty], read }, { isLarge: true });
+}
+
+/** A table with large values shows them in their properties, and no manifest. */
+function refuseElsewhere(name: string, reader: WireReader): void {
+  const manifest = reader.get(manifestProperty);
+  if (manifest?.type !== 'String') return;
+  if (own(parseManifest(manifest.value).values, name) === undefined) return;
+  throw new DecodeError(
+    'it is stored outside of its property; open the table with withLargeValues',
+  );
 }
 
 function codecOfType(type: WireValue['type'], encode: (value: unknown) => WireValue): ValueCodec {

@@ -14,7 +14,7 @@ import {
 } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { odataString } from '../../table/odata.js';
-import type { KeyOrEntity } from '../../table/row-writes.js';
+import type { ReadTarget } from '../../table/row-writes.js';
 import { Transaction } from '../../table/transaction.js';
 import type {
   AnyWideDefinition,
@@ -303,11 +303,14 @@ export class WideEntities<W extends AnyWideDefinition> {
     throw new ValueError(`${this.definition.type} has no property '${unknown}'`);
   }
 
-  /** The row's part of an entity that was read, or the values of the keys. */
-  #target(target: object, group: string, row: AnyDefinition): KeyOrEntity<AnyDefinition> {
+  /**
+   * The row's part of an entity that was read, or the values of the keys. A write of values without
+   * a condition is refused when it is made.
+   */
+  #target(target: object, group: string, row: AnyDefinition): ReadTarget<AnyDefinition> {
     const keys = pick(row, { ...target }, Object.keys(this.definition.keys));
     const carried = own(rowsOf(target), group);
-    return carried === undefined ? keys : { ...keys, [storedAs]: carried };
+    return { ...keys, ...(carried && { [storedAs]: carried }) } as ReadTarget<AnyDefinition>;
   }
 
   #absent(key: Values): EntityNotFoundError {
