@@ -68,9 +68,15 @@ export function backendOver(
     strictness,
     timers,
     containerRetentionDays,
+    blobVersioning: versioning,
   }: Pick<
     ServerSettings,
-    'storageClock' | 'randomness' | 'strictness' | 'timers' | 'containerRetentionDays'
+    | 'storageClock'
+    | 'randomness'
+    | 'strictness'
+    | 'timers'
+    | 'containerRetentionDays'
+    | 'blobVersioning'
   >,
   onGarbage: () => void = () => undefined,
 ): Backend {
@@ -81,7 +87,8 @@ export function backendOver(
   const tables = paging ? new ShapedTableService(ofTables, paging) : new TableService(ofTables);
   const retention = async (account: string) =>
     (await properties.get('blob', account)).deleteRetention;
-  const ofBlobs = { ...ofQueues, timers, content, retention, containerRetentionDays };
+  const kept = { retention, containerRetentionDays, versioning };
+  const ofBlobs = { ...ofQueues, timers, content, ...kept };
   const blobs = paging ? new ShapedBlobService(ofBlobs, paging) : new BlobService(ofBlobs);
   const logs = new BlobLogs({ store, randomness, blobs });
   const properties = new ServicePropertiesService(store, (account) => logs.open(account));

@@ -40,6 +40,8 @@ export interface ServerSettings {
   readonly durability: 'durable' | 'relaxed';
   /** Of a process that shares its data with no worker. */
   readonly journal: 'on' | 'off';
+  /** Whether an account keeps versions of its blobs. */
+  readonly blobVersioning: (account: string) => boolean;
   /** For how many days deleted containers of blobs are kept. Undefined: not at all. */
   readonly containerRetentionDays: number | undefined;
   readonly init: SeedData;
@@ -80,6 +82,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     accounts: accountsOf(options.accounts ?? [developmentAccount]),
     durability: options.durability ?? 'durable',
     journal: journalOf(options),
+    blobVersioning: versioningOf(options),
     containerRetentionDays: options.containerRetentionDays,
     init: options.init ?? {},
     observers: options.observers ?? [],
@@ -94,6 +97,12 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     timers: options.timers ?? systemTimers,
     randomness: options.randomness ?? systemRandomness,
   };
+}
+
+function versioningOf({ blobVersioning = false }: ServerOptions): (account: string) => boolean {
+  if (typeof blobVersioning === 'boolean') return () => blobVersioning;
+  const names = new Set(blobVersioning);
+  return names.has('*') ? () => true : (account) => names.has(account);
 }
 
 function storageOf({ location, inMemory }: ServerOptions): StorageChoice {

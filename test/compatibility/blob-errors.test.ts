@@ -282,6 +282,7 @@ const rare: Readonly<Record<string, string>> = {
   BlobBeingRehydrated: 'in data of a server where blobs come back slowly',
   BlockCountExceedsLimit: 'after 50,000 requests: src/services/blobs/block-blobs.test.ts',
   InvalidOperation: 'for a page blob with 100,000 ranges',
+  OperationNotAllowedOnRootBlob: 'where versions are kept: test/wire/blobs/versions.test.ts',
   OperationNotAllowedOnIncrementalCopyBlob: 'in data of a server with incremental copies',
 };
 

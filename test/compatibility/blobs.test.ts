@@ -440,7 +440,7 @@ holdRows('Query parameters of blobs', [
     const unknown = await blobs.send({ path: `${path}?snapshot=2020-01-01T00:00:00.0000000Z` });
     assertStatus(unknown, 404, 'BlobNotFound');
   }),
-  differs('versionid', async () => {
+  supported('versionid', async () => {
     const version = 'versionid=2020-01-01T00:00:00.0000000Z';
     const path = await madeBlob(createPages);
     const body = '<Tags><TagSet></TagSet></Tags>';

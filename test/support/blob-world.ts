@@ -91,6 +91,7 @@ export function blobWorld(
     readonly commits?: (store: Store) => Store;
     readonly retention?: BlobServiceOptions['retention'];
     readonly containerRetentionDays?: number;
+    readonly versioning?: BlobServiceOptions['versioning'];
   },
 ): BlobWorld {
   const { count = 1, clock, randomness = systemRandomness } = options;
@@ -98,8 +99,8 @@ export function blobWorld(
   const timers = manualTimers();
   const { retention = () => Promise.resolve(undefined) } = options;
   const ruled = withPartitionRule(options.commits?.(store) ?? store);
-  const { containerRetentionDays } = options;
-  const settings = { retention, containerRetentionDays };
+  const { containerRetentionDays, versioning = () => false } = options;
+  const settings = { retention, containerRetentionDays, versioning };
   const shared = { store: ruled, content, randomness, timers, ...settings };
   const services = Array.from(
     { length: count },
@@ -112,7 +113,7 @@ export function blobWorld(
 export async function openBlobs(
   store: Store,
   clock: ManualClock,
-  options: Pick<BlobServiceOptions, 'retention'> = {},
+  options: Pick<BlobServiceOptions, 'retention' | 'versioning'> = {},
 ): Promise<BlobWorld & { readonly blobs: BlobService; readonly beside: BlobService }> {
   const world = blobWorld(store, { ...options, clock, count: 2 });
   const [blobs, beside] = world.services;

@@ -8,7 +8,7 @@ import type { GrantedAccess } from '../exchange/access.js';
 import { objectAccess } from '../operations/access.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
-import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
+import { modifiedHeaders, writtenHeaders } from '../../wire/blobs/modified-headers.js';
 import {
   checkNoBody,
   checkSomeBody,
@@ -44,8 +44,8 @@ export const createAppendBlob: BlobOperation<Creation, Written> = {
     );
   },
 
-  render({ modifiedMicros }) {
-    return { status: 201, headers: [...modifiedHeaders(modifiedMicros), ...encryptedHeaders] };
+  render(written) {
+    return { status: 201, headers: [...writtenHeaders(written), ...encryptedHeaders] };
   },
 };
 

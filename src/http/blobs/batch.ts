@@ -11,7 +11,13 @@ import type { Reply } from '../exchange/service.js';
 import { storageErrorReply } from '../operations/replies.js';
 import { routeTo } from '../operations/route.js';
 import type { BlobRoute } from './blob-route.js';
-import { deleteBlob, deleteBlobPermanently, isPermanent } from './delete-blob.js';
+import {
+  deleteBlob,
+  deleteBlobPermanently,
+  deleteBlobVersion,
+  isPermanent,
+  namesVersion,
+} from './delete-blob.js';
 import { BlobRequest, type BlobOperation } from './request.js';
 import { withoutServiceWrites } from './service-containers.js';
 import { setBlobTier } from './set-blob-tier.js';
@@ -28,14 +34,14 @@ const routes: Readonly<Record<Kind, BlobRoute>> = {
   'set-tier': routeTo('SetBlobTier', { methods: ['PUT'], resource: 'blob' }, setBlobTier),
 };
 
-const permanentDeletion: BlobRoute = routeTo(
-  'DeleteBlob',
-  { methods: ['DELETE'], resource: 'blob' },
-  deleteBlobPermanently,
-);
+const ofBlob = { methods: ['DELETE'], resource: 'blob' } as const;
+const permanentDeletion: BlobRoute = routeTo('DeleteBlob', ofBlob, deleteBlobPermanently);
+const versionDeletion: BlobRoute = routeTo('DeleteBlob', ofBlob, deleteBlobVersion);
 
 function routeOf(kind: Kind, request: BlobRequest): BlobRoute {
-  return kind === 'delete-blob' && isPermanent(request) ? permanentDeletion : routes[kind];
+  if (kind !== 'delete-blob') return routes[kind];
+  if (isPermanent(request)) return permanentDeletion;
+  return namesVersion(request) ? versionDeletion : routes[kind];
 }
 
 /** What became of one request. */

@@ -10,7 +10,7 @@ import { formatSnapshotTime } from '../../wire/blobs/snapshot-time.js';
 import { httpDate } from '../../wire/http/http-date.js';
 import { metadataHeaders } from '../operations/metadata.js';
 import type { BlobRequest } from './request.js';
-import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
+import { modifiedHeaders, versionIdHeader } from '../../wire/blobs/modified-headers.js';
 import { leaseHeaders } from './state-headers.js';
 
 /** The MD5 of a whole blob as a header; none when it has none. */
@@ -69,17 +69,23 @@ function kindHeaders({ kind, sequenceNumber, append }: BlobProperties): string[]
   return headers;
 }
 
+function versionHeaders({ micros, isCurrent }: NonNullable<BlobProperties['version']>): string[] {
+  const headers = [versionIdHeader, formatSnapshotTime(micros)];
+  return isCurrent ? [...headers, 'x-ms-is-current-version', 'true'] : headers;
+}
+
 /**
  * The headers that Get Blob and Get Blob Properties have in common (blob-service §11.1). The
  * checksum is not among them: which header has it depends on the request.
  */
 export function blobHeaders(blob: BlobProperties, { responseHeaders }: BlobRequest): string[] {
-  const { headers, lease, copy, tags, metadata } = blob;
+  const { headers, lease, copy, tags, metadata, version } = blob;
   return [
     ...modifiedHeaders(blob.modifiedMicros),
     ...answeredContentHeaders(headers, responseHeaders).flat(),
     ...metadataHeaders(metadata),
     ...kindHeaders(blob),
+    ...(version === undefined ? [] : versionHeaders(version)),
     ...(lease === undefined ? [] : leaseHeaders(lease)),
     ...(copy === undefined ? [] : copyHeaders(copy)),
     ...(tags.length === 0 ? [] : ['x-ms-tag-count', String(tags.length)]),

@@ -1,11 +1,10 @@
 import type { Tags } from '../../model/blobs/tags.js';
-import { StorageError } from '../../model/errors/storage-error.js';
-import type { Access, BlobAddress, SnapshotAddress } from '../../services/blobs/types.js';
+import type { Access, SnapshotAddress } from '../../services/blobs/types.js';
 import { parseBlobTags, renderBlobTags } from '../../wire/xml/blob-tags.js';
 import { objectAccess } from '../operations/access.js';
 import { emptyReply, xmlReply } from '../operations/replies.js';
 import { xmlBodyBytesMax } from '../operations/request.js';
-import { blobOf, snapshotOf, taggedAccessOf } from './blob.js';
+import { snapshotOf, taggedAccessOf, versionOf } from './blob.js';
 import type { BlobOperation } from './request.js';
 
 interface Reading {
@@ -34,7 +33,7 @@ export const getBlobTags: BlobOperation<Reading, Tags> = {
 };
 
 interface Replacement {
-  readonly address: BlobAddress;
+  readonly address: SnapshotAddress;
   readonly access: Access;
   readonly tags: Tags;
 }
@@ -45,10 +44,8 @@ export const setBlobTags: BlobOperation<Replacement, void> = {
   bodyBytesMax: xmlBodyBytesMax,
 
   parse(request) {
-    // No blob has versions, so the one that is named is never found.
-    if (request.query.get('versionid') !== undefined) throw new StorageError('BlobNotFound');
     return {
-      address: blobOf(request),
+      address: versionOf(request),
       access: taggedAccessOf(request, 'write'),
       tags: parseBlobTags(request.exchange.body),
     };

@@ -29,12 +29,11 @@ function baseOf(request: BlobRequest): BlobAddress {
   return { account: request.account, container, blob };
 }
 
-/** Stands for a snapshot that no blob has. */
-const neverTaken = -1;
+/** Stands for a snapshot or a version that no blob has. */
+const never = -1;
 
 /**
- * The addressed blob or snapshot. Blobs have no versions, so one that names a version is never
- * found. Throws `InvalidInput` for both,
+ * The addressed blob, snapshot or version. Throws `InvalidInput` for both of the last,
  * `InvalidQueryParameterValue` for a malformed time.
  */
 export function snapshotOf(request: BlobRequest): SnapshotAddress {
@@ -42,12 +41,21 @@ export function snapshotOf(request: BlobRequest): SnapshotAddress {
   const [snapshot, version] = [query.get('snapshot'), query.get('versionid')];
   if (snapshot !== undefined && version !== undefined) throw new StorageError('InvalidInput');
   if (version !== undefined) {
-    parseSnapshotTime('versionid', version);
-    return { ...baseOf(request), snapshotMicros: neverTaken };
+    const versionMicros = parseSnapshotTime('versionid', version) ?? never;
+    return { ...baseOf(request), versionMicros };
   }
   if (snapshot === undefined) return baseOf(request);
-  const snapshotMicros = parseSnapshotTime('snapshot', snapshot) ?? neverTaken;
+  const snapshotMicros = parseSnapshotTime('snapshot', snapshot) ?? never;
   return { ...baseOf(request), snapshotMicros };
+}
+
+/** The same for what can be written of a version, and not of a snapshot. */
+export function versionOf(request: BlobRequest): SnapshotAddress {
+  const snapshot = request.query.get('snapshot');
+  if (snapshot !== undefined) {
+    throw invalidQueryParameter('snapshot', snapshot, 'It cannot be written.');
+  }
+  return snapshotOf(request);
 }
 
 /** The lease id and the conditions of a request. */

@@ -13,7 +13,7 @@ import { metadataOf } from '../operations/metadata.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import { authoriseSource, ownSourceOf, withSource, type OwnSource } from './copy-source.js';
 import type { BlobOperation, BlobRequest } from './request.js';
-import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
+import { writtenHeaders } from '../../wire/blobs/modified-headers.js';
 import { checkNoBody } from './streamed-body.js';
 import { createBlobAccess, replacing, tagsOf, tierOf } from './write-blob.js';
 
@@ -55,9 +55,9 @@ async function run({ address, source, copy, access }: Input, request: BlobReques
   return replacing(request, access, (each) => request.backend.blobs.copyBlob(address, copy, each));
 }
 
-function copyHeaders({ modifiedMicros, copyId }: CopiedBlob): string[] {
+function copyHeaders({ copyId, ...written }: CopiedBlob): string[] {
   const copy = ['x-ms-copy-id', copyId, 'x-ms-copy-status', 'success'];
-  return [...modifiedHeaders(modifiedMicros), ...copy];
+  return [...writtenHeaders(written), ...copy];
 }
 
 /** `PUT /container/blob` with `x-ms-copy-source` (blob-service §17.1); done when it is answered. */

@@ -8,7 +8,7 @@ import {
 import { invalidHeader } from '../../model/errors/query-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobConditions } from '../../model/blobs/conditions.js';
-import type { BlobReading, Body, SnapshotAddress } from '../../services/blobs/types.js';
+import type { BlobReading, Body, Moment, SnapshotAddress } from '../../services/blobs/types.js';
 import { sourceRange, type RequestedRange } from '../../wire/blobs/byte-ranges.js';
 import { readConditions } from '../../wire/blobs/conditions.js';
 import { readCopySource, type CopySource } from '../../wire/blobs/copy-source.js';
@@ -46,7 +46,7 @@ export function hasCopySource({ header }: RoutedBlobRequest): boolean {
   return header('x-ms-copy-source') !== undefined;
 }
 
-/** A time that no snapshot has. */
+/** A time that no snapshot and no version has. */
 const never = -1;
 
 const tagOptionHeader = 'x-ms-copy-source-tag-option';
@@ -66,7 +66,7 @@ export function ownSourceOf(request: BlobRequest): OwnSource {
   const { container, blob } = resource;
   const address = { account, container, blob };
   return {
-    address: { ...address, ...snapshotIn(source) },
+    address: { ...address, ...momentIn(source) },
     conditions: readConditions(header, 'source', version),
     url: shownUrl(source),
     copiesTags: copiesTags(request),
@@ -111,14 +111,17 @@ function elsewhere(): StorageError {
   return cannotVerifyCopySource({ status: 403, message });
 }
 
-function snapshotIn({ snapshot, versionId }: CopySource): Pick<SnapshotAddress, 'snapshotMicros'> {
-  if (versionId !== undefined) return { snapshotMicros: never };
+function momentIn({ snapshot, versionId }: CopySource): Moment {
+  if (versionId !== undefined) {
+    return { versionMicros: parseSnapshotTime('versionid', versionId) ?? never };
+  }
   if (snapshot === undefined) return {};
   return { snapshotMicros: parseSnapshotTime('snapshot', snapshot) ?? never };
 }
 
-function shownUrl({ url, rawQuery, snapshot }: CopySource): string {
+function shownUrl({ url, rawQuery, snapshot, versionId }: CopySource): string {
   const address = rawQuery === '' ? url : url.slice(0, url.length - rawQuery.length - 1);
+  if (versionId !== undefined) return `${address}?versionid=${encodeURIComponent(versionId)}`;
   return snapshot === undefined ? address : `${address}?snapshot=${encodeURIComponent(snapshot)}`;
 }
 

@@ -44,7 +44,10 @@ export const deleteBlob: BlobOperation<Input, Deletion> = {
     if (!deleteTypes.has(type.toLowerCase())) {
       throw invalidQueryParameter('deletetype', type, 'It can be permanent.');
     }
-    if (address.snapshotMicros !== undefined && snapshots !== undefined) {
+    if (
+      (address.snapshotMicros ?? address.versionMicros) !== undefined &&
+      snapshots !== undefined
+    ) {
       throw invalidHeader(snapshotsHeader, snapshots);
     }
     const access = blobAccessOf(request, 'write');
@@ -59,6 +62,17 @@ export const deleteBlob: BlobOperation<Input, Deletion> = {
   render({ isPermanent: isGone }) {
     return { status: 202, headers: ['x-ms-delete-type-permanent', String(isGone)] };
   },
+};
+
+/** Whether a request deletes a version. */
+export function namesVersion({ query }: RoutedBlobRequest): boolean {
+  return query.get('versionid') !== undefined;
+}
+
+/** The same of a version, which needs a permission of its own. */
+export const deleteBlobVersion: BlobOperation<Input, Deletion> = {
+  ...deleteBlob,
+  access: objectAccess('delete-version'),
 };
 
 /** The same with `deletetype=permanent`, which needs a permission of its own. */

@@ -26,8 +26,8 @@ interface Input extends ListInput {
 }
 
 /**
- * `GET /container?restype=container&comp=list` (blob-service §8). Versions and policies that can be
- * included are ignored: no blob has any.
+ * `GET /container?restype=container&comp=list` (blob-service §8). Policies that can be included are
+ * ignored: no blob has any.
  */
 export const listBlobs: BlobOperation<Input, BlobList> = {
   access: { ...containerAccess('list'), publicAt: 'container' },
@@ -79,6 +79,8 @@ function blobQuery(input: Input): BlobQuery {
     snapshots: included.has('snapshots'),
     uncommitted: included.has('uncommittedblobs'),
     deleted: included.has('deleted'),
+    versions: included.has('versions'),
+    versionsOnly: included.has('deletedwithversions'),
     limit: pageSizeOf(input),
   };
 }

@@ -15,7 +15,7 @@ import { Crc64 } from '../../wire/checksum/crc64.js';
 import { objectAccess } from '../operations/access.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
-import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
+import { modifiedHeaders, writtenHeaders } from '../../wire/blobs/modified-headers.js';
 import { checkNoBody, checkSomeBody, checksumHeaders, summedBodyOf } from './streamed-body.js';
 import { createBlobAccess, describedBy, encryptedHeaders, replacing } from './write-blob.js';
 
@@ -61,8 +61,8 @@ export const createPageBlob: BlobOperation<Creation, WrittenPages> = {
     );
   },
 
-  render({ modifiedMicros }) {
-    return { status: 201, headers: [...modifiedHeaders(modifiedMicros), ...encryptedHeaders] };
+  render(written) {
+    return { status: 201, headers: [...writtenHeaders(written), ...encryptedHeaders] };
   },
 };
 

@@ -10,7 +10,7 @@ import { contentHeadersOfBody } from '../../wire/blobs/content-headers.js';
 import { Crc64 } from '../../wire/checksum/crc64.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
-import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
+import { writtenHeaders } from '../../wire/blobs/modified-headers.js';
 import { checkBodyLength, summedBodyOf } from './streamed-body.js';
 import {
   blockBlobDescribedBy,
@@ -80,11 +80,11 @@ export const putBlob: BlobOperation<Input, Output> = {
 };
 
 /** The headers of the answer, with the checksums of the bytes. */
-export function putBlobHeaders({ modifiedMicros, md5 }: PutBlobResult, crc64: Buffer): string[] {
+export function putBlobHeaders(written: PutBlobResult, crc64: Buffer): string[] {
   return [
-    ...modifiedHeaders(modifiedMicros),
+    ...writtenHeaders(written),
     'Content-MD5',
-    asBuffer(md5).toString('base64'),
+    asBuffer(written.md5).toString('base64'),
     'x-ms-content-crc64',
     crc64.toString('base64'),
     ...encryptedHeaders,

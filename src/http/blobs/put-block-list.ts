@@ -7,7 +7,7 @@ import { blockListFromPieces } from '../../wire/xml/blob-block-list.js';
 import { objectAccess } from '../operations/access.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation } from './request.js';
-import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
+import { writtenHeaders } from '../../wire/blobs/modified-headers.js';
 import { blockBlobDescribedBy, encryptedHeaders } from './write-blob.js';
 
 interface Input {
@@ -40,7 +40,7 @@ export const putBlockList: BlobOperation<Input, Written> = {
     return backend.blobs.putBlockList(address, { ...properties, blocks }, access);
   },
 
-  render({ modifiedMicros }, { body }, { header }) {
+  render(written, { body }, { header }) {
     // The checksum is that of the document, not of the blob.
     const checksum =
       header('content-md5') === undefined
@@ -48,7 +48,7 @@ export const putBlockList: BlobOperation<Input, Written> = {
         : ['Content-MD5', createHash('md5').update(body).digest('base64')];
     return {
       status: 201,
-      headers: [...modifiedHeaders(modifiedMicros), ...checksum, ...encryptedHeaders],
+      headers: [...writtenHeaders(written), ...checksum, ...encryptedHeaders],
     };
   },
 };

@@ -23,7 +23,13 @@ import {
   putPageFromUrl,
 } from './write-from-url.js';
 import { createContainer } from './create-container.js';
-import { deleteBlob, deleteBlobPermanently, isPermanent } from './delete-blob.js';
+import {
+  deleteBlob,
+  deleteBlobPermanently,
+  deleteBlobVersion,
+  isPermanent,
+  namesVersion,
+} from './delete-blob.js';
 import { deleteContainer } from './delete-container.js';
 import { findBlobs, findBlobsInContainer } from './find-blobs.js';
 import { getAccountInformation } from './get-account-information.js';
@@ -136,6 +142,7 @@ export const blobRoutes: readonly BlobRoute[] = [
   routeTo('GetPageRanges', { methods: ['GET'], ...blob, comp: 'pagelist' }, getPageRanges),
   routeTo('SnapshotBlob', { methods: ['PUT'], ...blob, comp: 'snapshot' }, snapshotBlob),
   routeTo('DeleteBlob', { methods: ['DELETE'], ...blob, when: isPermanent }, deleteBlobPermanently),
+  routeTo('DeleteBlob', { methods: ['DELETE'], ...blob, when: namesVersion }, deleteBlobVersion),
   routeTo('DeleteBlob', { methods: ['DELETE'], ...blob }, deleteBlob),
   routeTo('UndeleteBlob', { methods: ['PUT'], ...blob, comp: 'undelete' }, undeleteBlob),
   routeTo('GetBlobMetadata', { methods: reading, ...blob, comp: 'metadata' }, getBlobMetadata),

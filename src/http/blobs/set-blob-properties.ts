@@ -10,7 +10,7 @@ import { metadataOf } from '../operations/metadata.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import { pageBlobBytesOf } from './page-blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
-import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
+import { modifiedHeaders, writtenHeaders } from '../../wire/blobs/modified-headers.js';
 import { encryptedHeaders } from './write-blob.js';
 
 interface Target {
@@ -105,7 +105,7 @@ export const setBlobMetadata: BlobOperation<NewMetadata, Written> = {
     return backend.blobs.setMetadata(address, metadata, access);
   },
 
-  render({ modifiedMicros }) {
-    return { status: 200, headers: [...modifiedHeaders(modifiedMicros), ...encryptedHeaders] };
+  render(written) {
+    return { status: 200, headers: [...writtenHeaders(written), ...encryptedHeaders] };
   },
 };

@@ -5,7 +5,7 @@ import { formatSnapshotTime } from '../../wire/blobs/snapshot-time.js';
 import { metadataOf } from '../operations/metadata.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation } from './request.js';
-import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
+import { writtenHeaders } from '../../wire/blobs/modified-headers.js';
 import { createBlobAccess, encryptedHeaders } from './write-blob.js';
 
 interface Input {
@@ -33,11 +33,11 @@ export const snapshotBlob: BlobOperation<Input, TakenSnapshot> = {
     return backend.blobs.snapshotBlob(address, { metadata }, access);
   },
 
-  render({ modifiedMicros, snapshotMicros }) {
+  render({ snapshotMicros, ...written }) {
     return {
       status: 201,
       headers: [
-        ...modifiedHeaders(modifiedMicros),
+        ...writtenHeaders(written),
         'x-ms-snapshot',
         formatSnapshotTime(snapshotMicros),
         ...encryptedHeaders,

@@ -208,6 +208,10 @@ export const blobErrors = {
     409,
     'The specified operation is not allowed on an incremental copy blob.',
   ),
+  OperationNotAllowedOnRootBlob: storageXml(
+    403,
+    'The specified operation is not allowed on the current version of a blob.',
+  ),
   PendingCopyOperation: storageXml(409, 'There is currently a pending copy operation.'),
   PreviousSnapshotCannotBeNewer: storageXml(
     400,

@@ -22,6 +22,8 @@ export interface BlobContext {
   readonly turns: KeyedGate;
   /** How long an account keeps what is deleted in it. */
   readonly retention: (account: string) => Promise<DeleteRetention | undefined>;
+  /** Whether an account keeps versions of its blobs. */
+  readonly versioning: (account: string) => boolean;
   /** There is something to free. */
   readonly onGarbage: () => void;
 }

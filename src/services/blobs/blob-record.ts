@@ -181,6 +181,7 @@ export function encodeBlobRecord(record: BlobDraft): Bytes {
 export function peekBlobRecord(value: Bytes): {
   readonly isUncommitted: boolean;
   readonly isDeleted: boolean;
+  readonly isVersion: boolean;
 } {
   const [format, , parts] = decodeTuple(value, 0, 3);
   invariant(
@@ -190,6 +191,7 @@ export function peekBlobRecord(value: Bytes): {
   return {
     isUncommitted: (parts & part.uncommitted) !== 0,
     isDeleted: (parts & part.deleted) !== 0,
+    isVersion: (parts & part.version) !== 0,
   };
 }
 

@@ -99,6 +99,8 @@ export interface BlobServiceOptions {
   readonly retention?: (account: string) => Promise<DeleteRetention | undefined>;
   /** For how many days deleted containers are kept, 1 to 365. Absent: not at all. */
   readonly containerRetentionDays?: number | undefined;
+  /** Whether an account keeps versions of its blobs. Absent: none does. */
+  readonly versioning?: (account: string) => boolean;
 }
 
 /**
@@ -125,7 +127,8 @@ export class BlobService {
     const ofContainers = { containers, clock, randomness, onGarbage, retentionDays };
     this.containers = options.containersOver?.(ofContainers) ?? new BlobContainers(ofContainers);
     const turns = new KeyedGate();
-    const services = { containers, readers, turns, retention, onGarbage };
+    const { versioning = () => false } = options;
+    const services = { containers, readers, turns, retention, versioning, onGarbage };
     this.#context = { store, content, clock, randomness, ...services };
     const { service } = containerKind;
     this.#sweeps = new SweepTurns([
@@ -285,7 +288,7 @@ export class BlobService {
     return getTags(this.#context, address, access);
   }
 
-  setTags(address: BlobAddress, tags: Tags, access: Access = {}): Promise<void> {
+  setTags(address: SnapshotAddress, tags: Tags, access: Access = {}): Promise<void> {
     return setTags(this.#context, address, tags, access);
   }
 

@@ -14,7 +14,7 @@ import { commitChanges } from './changes.js';
 import { checkReadConditions, checkWriteConditions, type ConditionUse } from './conditions.js';
 import { BlobKeys } from './keys.js';
 import { checkLease, leaseAfterWrite, leaseNotPresent, type StoredLease } from './lease.js';
-import type { Access, BlobAddress, SnapshotAddress, Written } from './types.js';
+import type { Access, BlobAddress, Moment, Written } from './types.js';
 
 /** The keys of a blob. Throws `ContainerNotFound`. */
 export async function keysOf(
@@ -126,38 +126,91 @@ export function putRecord(
   draft: BlobDraft,
 ): (version: number) => Written {
   changes.put(keys.base, encodeBlobRecord(draft));
-  const { modifiedMicros } = draft;
-  return (version) => ({ modifiedMicros: modifiedMicros === 'commit' ? version : modifiedMicros });
+  const { modifiedMicros, versionMicros } = draft;
+  return (version) => ({
+    modifiedMicros: modifiedMicros === 'commit' ? version : modifiedMicros,
+    ...(versionMicros !== undefined && { versionMicros }),
+  });
 }
 
-/** The record of a snapshot; the commit of `changes` demands that it stays. Throws `BlobNotFound`. */
-export async function readVersion(
+/**
+ * The name of the snapshot or the version of the past that a request is about; undefined for the
+ * blob itself, which may be named by its version. `record`: that of the blob.
+ */
+export function pastMicros(
+  record: BlobRecord | undefined,
+  { snapshotMicros, versionMicros }: Moment,
+): number | undefined {
+  if (snapshotMicros !== undefined) return snapshotMicros;
+  return versionMicros === record?.versionMicros ? undefined : versionMicros;
+}
+
+/**
+ * The entry of a snapshot or a version of the past, deleted or not; undefined when there is none of
+ * this name. The commit of `changes` demands that it stays.
+ */
+export async function findPast(
   { store }: Pick<BlobContext, 'store'>,
   keys: BlobKeys,
-  snapshotMicros: number,
+  { snapshotMicros, versionMicros }: Moment,
   changes?: Changes,
-): Promise<BlobRecord> {
-  if (snapshotMicros < 0) throw new StorageError('BlobNotFound');
-  const key = keys.version(snapshotMicros);
+): Promise<BlobRecord | undefined> {
+  const micros = snapshotMicros ?? versionMicros ?? -1;
+  if (micros < 0) return undefined;
+  const key = keys.version(micros);
   const entry = await store.get(key);
-  const record = existing(recordOf(entry));
+  const record = recordOf(entry);
+  if (record?.versionMicros !== versionMicros) return undefined;
   changes?.checkRead(key, entry);
   return record;
 }
 
-/** The record of a blob or a snapshot that may be read now. Throws `BlobNotFound`. */
+/** The same of one that is not deleted. Throws `BlobNotFound`. */
+export async function readPast(
+  context: Pick<BlobContext, 'store'>,
+  keys: BlobKeys,
+  moment: Moment,
+  changes?: Changes,
+): Promise<BlobRecord> {
+  return existing(await findPast(context, keys, moment, changes));
+}
+
+/** A record that was found for a request. */
+export interface FoundRecord {
+  readonly record: BlobRecord;
+  /** It is that of the blob itself: no snapshot and no version of the past. */
+  readonly isBlob: boolean;
+  /** The version of the entry of the blob itself. */
+  readonly entryVersion?: number;
+}
+
+/** The record that an address is about. Throws `BlobNotFound`. */
+export async function findRecord(
+  { store }: Pick<BlobContext, 'store'>,
+  keys: BlobKeys,
+  moment: Moment,
+): Promise<FoundRecord> {
+  // The blob goes first: what it was moves from its key to that of a version.
+  const entry = moment.snapshotMicros === undefined ? await store.get(keys.base) : undefined;
+  const blob = committedOf(recordOf(entry));
+  if (pastMicros(blob, moment) !== undefined) {
+    return { record: await readPast({ store }, keys, moment), isBlob: false };
+  }
+  const record = existing(blob);
+  return { record, isBlob: true, ...(entry !== undefined && { entryVersion: entry.version }) };
+}
+
+/** The same of a record that may be read now. */
 export async function readRecord(
   { store, clock }: BlobContext,
   keys: BlobKeys,
-  { snapshotMicros }: Pick<SnapshotAddress, 'snapshotMicros'>,
+  moment: Moment,
   { leaseId, conditions = {} }: Access,
-): Promise<BlobRecord> {
-  const record =
-    snapshotMicros === undefined
-      ? existing(recordOf(await store.get(keys.base)))
-      : await readVersion({ store }, keys, snapshotMicros);
+): Promise<FoundRecord> {
+  const found = await findRecord({ store }, keys, moment);
+  const { record } = found;
   const nowMicros = clock.nowMicros();
   checkLease(record.lease, { id: leaseId, use: 'read' }, { holder: 'blob', nowMicros });
   checkReadConditions(conditions, record);
-  return record;
+  return found;
 }

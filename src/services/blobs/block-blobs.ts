@@ -21,9 +21,9 @@ import { putContent, putPieceGarbage, releaseContents } from './contents.js';
 import { uncommittedBlocksMax } from './limits.js';
 import { hashed, putPiece, withNewPiece, type NewPiece } from './new-piece.js';
 import { decodeBlock, encodeBlock } from './segments.js';
-import { keepReplaced } from './retention.js';
 import { dropStage, openStage, putStageHint, type OpenStage } from './stages.js';
 import { putTagHints } from './tag-hints.js';
+import { keepReplaced } from './versions.js';
 import type {
   Access,
   BlobAddress,
@@ -89,8 +89,8 @@ export interface Replacement {
 
 /**
  * The draft of a blob that replaces whatever is there: with other properties, without content, and
- * with what survives an overwrite. What does not is kept as a deleted snapshot if the account keeps
- * what is deleted, and made garbage otherwise.
+ * with what survives an overwrite. What does not is kept as a version or a deleted snapshot where
+ * the account keeps them (`keepReplaced`), and made garbage otherwise.
  */
 export async function replacing(
   context: BlobContext,
@@ -100,11 +100,11 @@ export async function replacing(
 ): Promise<BlobDraft> {
   const { keys, record } = state;
   await dropStage(context, keys, changes, record);
-  const isKept = await keepReplaced(context, state, changes);
+  const { isKept, versionMicros } = await keepReplaced(context, state, changes);
   const given = record === undefined || isKept ? [] : [record];
   const isGarbage = await releaseContents(context, keys, changes, given);
   if (isGarbage || record?.stage !== undefined) context.onGarbage();
-  return { ...overwritten(state, replacement), content: undefined };
+  return { ...overwritten(state, replacement), versionMicros, content: undefined };
 }
 
 /** The record of a blob after Put Blob, Put Block List or a copy, its content aside. */

@@ -9,10 +9,11 @@ import {
   changeBlob,
   checkWrite,
   committedOf,
+  findPast,
   keysOf,
+  pastMicros,
   putRecord,
   readState,
-  recordOf,
   type BlobState,
 } from './blob-state.js';
 import { checkIsBlockBlob, overwritten } from './block-blobs.js';
@@ -24,7 +25,6 @@ import { checkLease } from './lease.js';
 import { committedBlocksMax } from './limits.js';
 import { NameBalance } from './name-balance.js';
 import type { Content, Segment } from './segments.js';
-import { keepReplaced } from './retention.js';
 import {
   blocksOf,
   dropStage,
@@ -34,10 +34,12 @@ import {
   type StagedBlock,
 } from './stages.js';
 import { putTagHints } from './tag-hints.js';
+import { keepReplaced } from './versions.js';
 import type {
   Access,
   BlobAddress,
   BlockListKind,
+  Moment,
   NewProperties,
   SnapshotAddress,
   Written,
@@ -65,11 +67,12 @@ export async function putBlockList(
     const available = await availableBlocks(context, state);
     const segments = await resolveAll(context, available, blocks);
     const content = await putContent(context, keys, changes, segments);
-    const isKept = await keepReplaced(context, state, changes);
+    const { isKept, versionMicros } = await keepReplaced(context, state, changes);
     await settleNames(context, state, changes, { available, segments, isKept });
     context.onGarbage();
     return putRecord(state, changes, {
       ...overwritten(state, { kind: 'block', properties }),
+      versionMicros,
       bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
       content,
       blockIdBytes: segments[0]?.blockId?.length,
@@ -227,13 +230,12 @@ export async function getBlockList(
 async function listedRecord(
   context: BlobContext,
   keys: BlobKeys,
-  { snapshotMicros }: SnapshotAddress,
+  moment: Moment,
 ): Promise<Pick<BlobState, 'record' | 'nowMicros'>> {
-  if (snapshotMicros === undefined) return readState(context, keys);
-  const nowMicros = context.clock.nowMicros();
-  if (snapshotMicros < 0) return { record: undefined, nowMicros };
-  const record = recordOf(await context.store.get(keys.version(snapshotMicros)));
-  return { record, nowMicros };
+  const state = await readState(context, keys);
+  if (pastMicros(state.record, moment) === undefined) return state;
+  const { nowMicros } = state;
+  return { record: await findPast(context, keys, moment), nowMicros };
 }
 
 async function committedBlocks(

@@ -12,11 +12,10 @@ import {
   checkWrite,
   committedOf,
   existing,
+  findRecord,
   keysOf,
   putRecord,
   readState,
-  readVersion,
-  recordOf,
   type BlobState,
 } from './blob-state.js';
 import { replacing } from './block-blobs.js';
@@ -173,12 +172,7 @@ async function readSource(
   keys: BlobKeys,
   { source, sourceConditions = {}, tier, blockBytesMax }: CopyRequest,
 ): Promise<{ readonly record: BlobRecord; readonly version: number | undefined }> {
-  const { snapshotMicros } = source;
-  const entry = snapshotMicros === undefined ? await store.get(keys.base) : undefined;
-  const record =
-    snapshotMicros === undefined
-      ? existing(recordOf(entry))
-      : await readVersion({ store }, keys, snapshotMicros);
+  const { record, entryVersion } = await findRecord({ store }, keys, source);
   checkWriteConditions(sourceConditions, record, 'source');
   if (record.tier?.tier === 'Archive' && tier === undefined) throw new StorageError('BlobArchived');
   if (blockBytesMax !== undefined) {
@@ -186,7 +180,7 @@ async function readSource(
     if (record.bytes > blockBytesMax)
       throw new StorageError('CannotVerifyCopySource', { status: 409 });
   }
-  const version = record.kind === 'page' ? entry?.version : undefined;
+  const version = record.kind === 'page' ? entryVersion : undefined;
   return { record, version };
 }
 

@@ -11,10 +11,12 @@ import {
 import {
   changeBlob,
   checkWrite,
+  committedOf,
+  findPast,
   keysOf,
+  pastMicros,
   putRecord,
-  readVersion,
-  recordOf,
+  readPast,
   type BlobState,
 } from './blob-state.js';
 import type { Changes } from './changes.js';
@@ -22,8 +24,9 @@ import { releaseContents } from './contents.js';
 import { accountOfKey, type BlobKeys } from './keys.js';
 import { asDeleted, deletionMark } from './retention.js';
 import { dropStage } from './stages.js';
-import type { Access, DeleteOptions, SnapshotAddress } from './types.js';
+import type { Access, DeleteOptions, Moment, SnapshotAddress } from './types.js';
 import { snapshotGenerations } from './unseen-pages.js';
+import { asVersion, keepsVersion, putPast, type PastRecord } from './versions.js';
 
 /** Snapshots that one deletion takes along; more are refused with `ServerBusy`. */
 const snapshotsAtOnceMax = 10_000;
@@ -37,7 +40,7 @@ export interface Deletion {
 /**
  * Delete Blob (blob-service §16.2): the blob, also an uncommitted one; its snapshots with it, or
  * alone. In one commit, whatever its size; the space is freed later. An account with a retention
- * keeps what is deleted, uncommitted blocks aside.
+ * keeps what is deleted, uncommitted blocks aside; in one with versions the blob stays as one.
  */
 export async function deleteBlob(
   context: BlobContext,
@@ -45,83 +48,96 @@ export async function deleteBlob(
   { snapshots, permanently = false, ...access }: DeleteOptions,
 ): Promise<Deletion> {
   const keys = await keysOf(context, address);
-  const { snapshotMicros } = address;
-  if (permanently) return endRetention(context, keys, snapshotMicros, access);
-  if (snapshotMicros !== undefined) return deleteSnapshot(context, keys, snapshotMicros, access);
+  if (permanently) return endRetention(context, keys, address, access);
+  const { snapshotMicros, versionMicros } = address;
+  if ((snapshotMicros ?? versionMicros) !== undefined) {
+    return deletePast(context, keys, address, access);
+  }
   return changeBlob<Deletion>(context, keys, async (state, changes) => {
     const { record } = state;
     if (record === undefined) throw new StorageError('BlobNotFound');
     checkWrite(state, access, 'change');
-    const versions = await versionsOf(context, state);
-    if (versions.length > 0 && snapshots === undefined) throw new StorageError('SnapshotsPresent');
-    const mark = record.state === 'committed' ? await deletionMark(context, state) : undefined;
-    if (snapshots !== 'only') await dropStage(context, keys, changes, record);
+    const snapshotsThere = await snapshotsOf(context, state);
+    if (snapshotsThere.length > 0 && snapshots === undefined)
+      throw new StorageError('SnapshotsPresent');
+    const isCommitted = record.state === 'committed';
+    const mark = isCommitted ? await deletionMark(context, state) : undefined;
+    const isBlobDeleted = snapshots !== 'only';
+    if (isBlobDeleted) await dropStage(context, keys, changes, record);
+    const becomesVersion = isBlobDeleted && isCommitted && keepsVersion(context, state, record);
+    if (becomesVersion) {
+      changes.delete(keys.base);
+      putPast(state, changes, await asVersion(context, state, record));
+    }
     if (mark !== undefined) {
-      for (const entry of versions) markVersion(changes, entry, mark);
-      if (snapshots !== 'only') putRecord(state, changes, asDeleted(record, mark));
+      for (const entry of snapshotsThere) markPast(changes, entry, mark);
+      if (isBlobDeleted && !becomesVersion) putRecord(state, changes, asDeleted(record, mark));
       context.onGarbage();
       return () => ({ isPermanent: false });
     }
-    const given = versions.map((entry) => releaseVersion(changes, entry));
-    if (snapshots !== 'only') {
+    const given = snapshotsThere.map((entry) => releasePast(changes, entry));
+    if (isBlobDeleted && !becomesVersion) {
       changes.delete(keys.base);
       given.push(record);
-    } else if (record.page !== undefined) {
+    } else if (!isBlobDeleted && record.page !== undefined) {
       const sharedGeneration = await lastGeneration(context, keys, record, given);
       putRecord(state, changes, { ...record, page: { ...record.page, sharedGeneration } });
     }
     await releaseContents(context, keys, changes, given);
     context.onGarbage();
-    return () => ({ isPermanent: true });
+    return () => ({ isPermanent: !becomesVersion });
   });
 }
 
-/** A snapshot alone. It has no lease, and that of its blob does not protect it. */
-function deleteSnapshot(
+/**
+ * A snapshot or a version alone. It has no lease, and that of its blob does not protect it. Throws
+ * `OperationNotAllowedOnRootBlob` for the version that the blob itself is.
+ */
+function deletePast(
   context: BlobContext,
   keys: BlobKeys,
-  micros: number,
+  moment: Moment,
   access: Access,
 ): Promise<Deletion> {
   return changeBlob<Deletion>(context, keys, async (state, changes) => {
-    const record = await readVersion(context, keys, micros, changes);
+    const micros = pastMicros(committedOf(state.record), moment);
+    if (micros === undefined) throw new StorageError('OperationNotAllowedOnRootBlob');
+    const record = await readPast(context, keys, moment, changes);
     checkWrite({ ...state, record }, access, 'change');
     const mark = await deletionMark(context, state);
     if (mark !== undefined) {
-      changes.put(keys.version(micros), encodeBlobRecord(asDeleted(record, mark)));
+      putPast(state, changes, { micros, record: asDeleted(record, mark) });
       return () => ({ isPermanent: false });
     }
-    await dropVersion(context, state, changes, { micros, record });
+    await dropPast(context, state, changes, { micros, record });
     context.onGarbage();
     return () => ({ isPermanent: true });
   });
 }
 
-/** Deletes a deleted snapshot before its time is over (blob-service §16.2). */
+/** Deletes a deleted snapshot or version before its time is over (blob-service §16.2). */
 async function endRetention(
   context: BlobContext,
   keys: BlobKeys,
-  micros: number | undefined,
+  moment: Moment,
   access: Access,
 ): Promise<Deletion> {
   const policy = await context.retention(accountOfKey(keys.base));
   return changeBlob(context, keys, async (state, changes) => {
     const { record: blob, deleted } = state;
+    const micros = pastMicros(committedOf(blob), moment);
     if (micros === undefined) {
       if (blob === undefined && deleted === undefined) throw new StorageError('BlobNotFound');
-      throw notEnded('Only a deleted snapshot can be deleted permanently.');
+      throw notEnded('Only a deleted snapshot or version can be deleted permanently.');
     }
-    const key = keys.version(Math.max(0, micros));
-    const entry = await context.store.get(key);
-    const record = recordOf(entry);
+    const record = await findPast(context, keys, moment, changes);
     if (record === undefined) throw new StorageError('BlobNotFound');
     if (record.deleted === undefined) throw new StorageError('BlobSnapshotNotSoftDeleted');
     if (policy?.allowPermanentDelete !== true) {
       throw notEnded('The properties of the service do not allow permanent deletion.');
     }
     checkWrite({ ...state, record: { ...record, deleted: undefined } }, access, 'change');
-    changes.checkRead(key, entry);
-    await dropVersion(context, state, changes, { micros, record });
+    await dropPast(context, state, changes, { micros, record });
     context.onGarbage();
     return () => ({ isPermanent: true });
   });
@@ -131,19 +147,19 @@ function notEnded(message: string): StorageError {
   return new StorageError('BlobSnapshotNotSoftDeleted', { message });
 }
 
-/** Deletes a snapshot for good, deleted before or not. */
-export async function dropVersion(
+/** Deletes a snapshot or a version for good, deleted before or not. */
+export async function dropPast(
   context: BlobContext,
   state: BlobState,
   changes: Changes,
-  { micros, record }: { readonly micros: number; readonly record: BlobRecord },
+  { micros, record }: PastRecord,
 ): Promise<void> {
   changes.delete(state.keys.version(micros));
   await releaseContents(context, state.keys, changes, [record]);
   await unshare(context, state, changes, record);
 }
 
-/** Tells a page blob what is its own when the last of its snapshots goes. */
+/** Tells a page blob what is its own when the last that shares its map goes. */
 async function unshare(
   context: BlobContext,
   state: BlobState,
@@ -157,7 +173,7 @@ async function unshare(
   putRecord(state, changes, { ...record, page: { ...record.page, sharedGeneration } });
 }
 
-/** The last generation that snapshots see of a page blob, `gone` aside; 0 when there is none. */
+/** The last generation that others see of a page blob, `gone` aside; 0 when there is none. */
 export async function lastGeneration(
   { store }: Pick<BlobContext, 'store'>,
   keys: BlobKeys,
@@ -166,11 +182,12 @@ export async function lastGeneration(
 ): Promise<number> {
   if (record.content === undefined || record.page === undefined) return 0;
   const generations = await snapshotGenerations(store, keys, record.content.id);
-  const left = new Set(generations);
-  for (const snapshot of gone) {
-    if (isOfOneContent(record, snapshot)) left.delete(snapshot.page?.generation ?? 0);
+  for (const past of gone) {
+    // A snapshot and a version may have the same.
+    const at = isOfOneContent(record, past) ? generations.indexOf(past.page?.generation ?? 0) : -1;
+    if (at >= 0) generations.splice(at, 1);
   }
-  return Math.max(0, ...left);
+  return generations.reduce((last, generation) => Math.max(last, generation), 0);
 }
 
 function isOfOneContent({ content: left }: BlobRecord, { content: right }: BlobRecord): boolean {
@@ -178,7 +195,7 @@ function isOfOneContent({ content: left }: BlobRecord, { content: right }: BlobR
 }
 
 /** The snapshots that are not deleted. */
-async function versionsOf({ store }: BlobContext, { keys }: BlobState): Promise<readonly Entry[]> {
+async function snapshotsOf({ store }: BlobContext, { keys }: BlobState): Promise<readonly Entry[]> {
   const page = await store.range(keys.versions(), {
     limit: snapshotsAtOnceMax,
     bytesMax: Infinity,
@@ -189,16 +206,17 @@ async function versionsOf({ store }: BlobContext, { keys }: BlobState): Promise<
 }
 
 function takeLive({ value }: Candidate): Decision {
-  return peekBlobRecord(value).isDeleted ? 'skip' : 'take';
+  const { isDeleted, isVersion } = peekBlobRecord(value);
+  return isDeleted || isVersion ? 'skip' : 'take';
 }
 
-function markVersion(changes: Changes, entry: Entry, mark: BlobRecord['deleted']): void {
+function markPast(changes: Changes, entry: Entry, mark: BlobRecord['deleted']): void {
   const record = decodeBlobRecord(entry.value, entry.version);
   changes.checkRead(entry.key, entry);
   changes.put(entry.key, encodeBlobRecord(asDeleted(record, mark)));
 }
 
-function releaseVersion(changes: Changes, entry: Entry) {
+function releasePast(changes: Changes, entry: Entry) {
   changes.checkRead(entry.key, entry);
   changes.delete(entry.key);
   return decodeBlobRecord(entry.value, entry.version);

@@ -13,13 +13,14 @@ import {
   stringRange,
 } from '../../kv/tuple.js';
 import { peekBlobRecord } from './blob-record.js';
-import { afterBlob, blobKind, BlobKeys } from './keys.js';
+import { afterBlob, blobKind, BlobKeys, keysOfPartition } from './keys.js';
 import type { ListPosition, ListSelection } from './types.js';
 
 /** An item of a list whose record is not decoded yet. */
 export type WalkedItem =
   | { readonly kind: 'prefix'; readonly name: string }
   | { readonly kind: 'base'; readonly name: string; readonly entry: Entry }
+  | { readonly kind: 'versions-only'; readonly name: string; readonly entry: Entry }
   | {
       readonly kind: 'version';
       readonly name: string;
@@ -56,8 +57,8 @@ const entriesBetweenLooks = 128;
 
 /**
  * One page of the items of a container, in the order of List Blobs (blob-service §8.1): by name,
- * and of one blob its snapshots from the oldest on, then the blob. However many entries a blob has
- * beside its record, and however many blobs a group has, each costs one seek.
+ * and of one blob its snapshots and versions from the oldest on, then the blob. However many
+ * entries a blob has beside its record, and however many blobs a group has, each costs one seek.
  */
 export async function walkItems(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
@@ -76,13 +77,32 @@ export async function walkItems(
     const filter = walk.beginRead(() => slice.isOver, isTimeUp);
     const page = await store.range(range, { limit: Infinity, bytesMax: Infinity, filter });
     range = walk.endRead(range, page);
+    const left = walk.versionsLeft();
+    if (left !== undefined) walk.takeLast(await lastVersion(store, left));
   }
   return walk.page();
+}
+
+/** The last version of a blob that is there no more. */
+async function lastVersion(store: Store, partition: Bytes): Promise<Entry | undefined> {
+  const range = keysOfPartition(partition).versions();
+  const limits = { limit: 1, bytesMax: 0, reverse: true, filter: takeVersion };
+  return (await store.range(range, limits)).entries[0];
+}
+
+function takeVersion({ value }: Candidate): Decision {
+  return isLiveVersion(value) ? 'take' : 'skip';
+}
+
+function isLiveVersion(value: Bytes): boolean {
+  const { isVersion, isDeleted } = peekBlobRecord(value);
+  return isVersion && !isDeleted;
 }
 
 /** Where a read stopped: the entry that it stopped before, or the place to go on from. */
 type Stop =
   | { readonly kind: 'pause' | 'seek'; readonly start: Bytes }
+  | { readonly kind: 'versions-left'; readonly start: Bytes; readonly partition: Bytes }
   | {
       readonly kind: 'end';
       readonly next: ListPosition;
@@ -100,8 +120,10 @@ class Walk {
   #stop: Stop | undefined;
   /** The prefix of the keys of the group that was taken last. */
   #group: Bytes | undefined;
-  /** The partition of the blob whose record was taken last. */
+  /** The partition of the blob whose record, or last version, was taken last. */
   #blob: Bytes | undefined;
+  /** Versions that stand for blobs that are there no more. */
+  readonly #lastVersions = new Set<Entry>();
   #passed = 0;
   #hasSeen = false;
   // Of the read that is under way.
@@ -114,7 +136,8 @@ class Walk {
     this.#container = container;
     this.#selection = selection;
     this.#budget = budget;
-    this.#kindMax = selection.snapshots ? blobKind.version : blobKind.base;
+    const { snapshots, versions = false, versionsOnly = false } = selection;
+    this.#kindMax = snapshots || versions || versionsOnly ? blobKind.version : blobKind.base;
   }
 
   /** The record of the blob of which only later snapshots follow, and it. */
@@ -126,9 +149,7 @@ class Walk {
   /** It comes behind those snapshots. */
   resume(entry: Entry | undefined): void {
     if (entry === undefined || !this.#isListed(blobKind.base, entry.value)) return;
-    this.#taken.push(entry);
-    this.#bytes += entry.key.length + entry.value.length;
-    this.#blob = entry.key.subarray(0, this.#nameEnd(entry.key));
+    this.#take(entry);
   }
 
   start(): KeyRange | undefined {
@@ -171,6 +192,24 @@ class Walk {
     return stop.kind === 'end' ? undefined : { ...range, start: stop.start };
   }
 
+  /** The blob whose last version is to be read next, because nothing but versions is left of it. */
+  versionsLeft(): Bytes | undefined {
+    const stop: Stop | undefined = this.#stop;
+    return stop?.kind === 'versions-left' ? stop.partition : undefined;
+  }
+
+  takeLast(entry: Entry | undefined): void {
+    if (entry === undefined) return;
+    this.#take(entry);
+    this.#lastVersions.add(entry);
+  }
+
+  #take(entry: Entry): void {
+    this.#taken.push(entry);
+    this.#bytes += entry.key.length + entry.value.length;
+    this.#blob = entry.key.subarray(0, this.#nameEnd(entry.key));
+  }
+
   page(): WalkedPage {
     const items: WalkedItem[] = [];
     let base: WalkedItem | undefined;
@@ -180,7 +219,7 @@ class Walk {
         items.push(base);
         base = undefined;
       }
-      if (item.kind === 'base') base = item;
+      if (item.kind === 'base' || item.kind === 'versions-only') base = item;
       else items.push(item);
     }
     const end = this.#stop?.kind === 'end' ? this.#stop : undefined;
@@ -206,6 +245,7 @@ class Walk {
     if (this.#isPauseDue()) return this.#pause(candidate);
     this.#seen += 1;
     this.#hasSeen = true;
+    if (kind === blobKind.version && this.#isLastLeft(candidate)) return this.#seekLast(candidate);
     if (!this.#isListed(kind, value)) return 'skip';
     const before = this.#itemsBefore(key, kind);
     if (before >= this.#budget.limit) return this.#end(candidate, 'limit');
@@ -228,10 +268,33 @@ class Walk {
   }
 
   #isListed(kind: number, value: Bytes): boolean {
-    const { isUncommitted, isDeleted } = peekBlobRecord(value);
-    const { uncommitted, deleted } = this.#selection;
-    invariant(kind === blobKind.base || !isUncommitted, 'no snapshot is uncommitted');
-    return (!isUncommitted || uncommitted) && (!isDeleted || deleted);
+    const { isUncommitted, isDeleted, isVersion } = peekBlobRecord(value);
+    const { uncommitted, deleted, snapshots, versions = false } = this.#selection;
+    const isBase = kind === blobKind.base;
+    invariant(isBase || !isUncommitted, 'no snapshot is uncommitted');
+    const isShown = isBase || (isVersion ? versions : snapshots);
+    return isShown && (!isUncommitted || uncommitted) && (!isDeleted || deleted);
+  }
+
+  /** Whether it is a version of a blob that is there no more, and for which one is to stand. */
+  #isLastLeft({ key, value }: Candidate): boolean {
+    const { versionsOnly = false, versions = false } = this.#selection;
+    if (!versionsOnly || versions) return false;
+    return (this.#blob === undefined || !startsWith(key, this.#blob)) && isLiveVersion(value);
+  }
+
+  #seekLast(candidate: Candidate): Decision {
+    const { key } = candidate;
+    if (this.#taken.length + this.#takenNow >= this.#budget.limit) {
+      return this.#end(candidate, 'limit');
+    }
+    const partition = Buffer.from(key.subarray(0, this.#nameEnd(key)));
+    const group = this.#groupOf(stringAt(key, this.#container.length));
+    if (group !== undefined) this.#group = stringRange(this.#container, group).start;
+    const start = this.#selection.snapshots ? keyAfter(key) : prefixRange(partition).end;
+    invariant(start !== undefined, 'the keys of a blob have an end');
+    this.#stop = { kind: 'versions-left', start, partition };
+    return 'stop';
   }
 
   /** Passes over an entry of a blob or a group, or over all that begin as it does. */
@@ -272,6 +335,7 @@ class Walk {
     const name = stringAt(key, this.#container.length);
     const group = this.#groupOf(name);
     if (group !== undefined) return { kind: 'prefix', name: group };
+    if (this.#lastVersions.has(entry)) return { kind: 'versions-only', name, entry };
     const nameEnd = this.#nameEnd(key);
     if (numberAt(key, nameEnd) === blobKind.base) return { kind: 'base', name, entry };
     return { kind: 'version', name, micros: microsOf(key, nameEnd), entry };

@@ -68,12 +68,16 @@ function listedItem(item: WalkedItem, nowMicros: number): ListedBlob | ListedPre
   const record = decodeBlobRecord(entry.value, entry.version);
   if (record.state === 'uncommitted') return { kind: 'blob', name };
   const { deleted } = record;
-  const which = item.kind === 'version' ? { snapshotMicros: item.micros } : {};
+  const isBlob = item.kind === 'base';
+  const isSnapshot = item.kind === 'version' && record.versionMicros === undefined;
+  const properties = propertiesOf({ record, isBlob }, nowMicros);
   return {
     kind: 'blob',
     name,
-    ...which,
+    ...(isSnapshot && { snapshotMicros: item.micros }),
+    ...(properties.version !== undefined && { version: properties.version }),
+    ...(item.kind === 'versions-only' && { hasVersionsOnly: true }),
     ...(deleted !== undefined && { deleted: shownDeletion(deleted, nowMicros) }),
-    properties: propertiesOf(record, which, nowMicros),
+    properties,
   };
 }

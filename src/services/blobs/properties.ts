@@ -9,21 +9,25 @@ import { changeBlob, checkWrite, existing, keysOf, leaseKept, putRecord } from '
 import { checkWriteConditions } from './conditions.js';
 import { changeLease } from './lease.js';
 import type { Access, BlobAddress, LeaseOutcome, Written } from './types.js';
+import { beginVersion } from './versions.js';
 
 /**
  * Changes the record of a blob that exists, and its ETag, as a write that needs its lease. `change`
- * may throw, and may be called several times.
+ * may throw, and may be called several times. `makesVersion`: where versions are kept, the blob stays
+ * as one as it was.
  */
 export async function changeRecord(
   context: BlobContext,
   address: BlobAddress,
   access: Access,
   change: (record: BlobRecord) => BlobDraft,
+  { makesVersion = false }: { readonly makesVersion?: boolean } = {},
 ): Promise<Written> {
   const keys = await keysOf(context, address);
   return changeBlob(context, keys, async (state, changes) => {
-    const record = existing(state.record);
+    const before = existing(state.record);
     checkWrite(state, access, 'change');
+    const record = makesVersion ? await beginVersion(context, state, changes, before) : before;
     // What a copy has told is over (blob-service §11.1).
     const changed = change({ ...record, copy: undefined });
     const lease = leaseKept(state);
@@ -54,7 +58,8 @@ export function setMetadata(
   access: Access,
 ): Promise<Written> {
   checkMetadata(metadata);
-  return changeRecord(context, address, access, (record) => ({ ...record, metadata }));
+  const change = (record: BlobRecord): BlobDraft => ({ ...record, metadata });
+  return changeRecord(context, address, access, change, { makesVersion: true });
 }
 
 /** Lease Blob (blob-service §10). The ETag stays. */

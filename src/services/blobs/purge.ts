@@ -4,7 +4,7 @@ import type { BlobContext } from './blob-context.js';
 import { decodeBlobRecord, peekBlobRecord } from './blob-record.js';
 import { changeBlob, recordOf } from './blob-state.js';
 import { releaseContents } from './contents.js';
-import { dropVersion } from './deletion.js';
+import { dropPast } from './deletion.js';
 import type { BlobKeys } from './keys.js';
 
 const bytesPerRead = 1 << 20;
@@ -45,7 +45,7 @@ function purgeVersion(context: BlobContext, keys: BlobKeys, micros: number): Pro
     const record = recordOf(entry);
     changes.checkRead(keys.version(micros), entry);
     if (record?.deleted !== undefined && record.deleted.purgedMicros <= state.nowMicros) {
-      await dropVersion(context, state, changes, { micros, record });
+      await dropPast(context, state, changes, { micros, record });
     }
     return () => undefined;
   });

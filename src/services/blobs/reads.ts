@@ -4,7 +4,7 @@ import { invalidRange } from '../../model/errors/blob-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobContext } from './blob-context.js';
 import type { BlobRecord } from './blob-record.js';
-import { keysOf, readRecord } from './blob-state.js';
+import { keysOf, readRecord, type FoundRecord } from './blob-state.js';
 import { ContentGoneError, segmentsFrom } from './contents.js';
 import type { BlobKeys } from './keys.js';
 import { leaseProperties } from './lease.js';
@@ -28,8 +28,8 @@ export async function getProperties(
   access: Access,
 ): Promise<BlobProperties> {
   const keys = await keysOf(context, address);
-  const record = await readRecord(context, keys, address, access);
-  return propertiesOf(record, address, context.clock.nowMicros());
+  const found = await readRecord(context, keys, address, access);
+  return propertiesOf(found, context.clock.nowMicros());
 }
 
 /**
@@ -45,12 +45,13 @@ export async function getBlob(
   const close = context.readers.begin(keys);
   try {
     for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-      const record = await readRecord(context, keys, address, access);
+      const found = await readRecord(context, keys, address, access);
+      const { record } = found;
       if (record.tier?.tier === 'Archive') throw archived(record);
       const bounds = boundsOf(record, range);
       const body = await bodyOf(context, keys, record, bounds);
       if (body === undefined) continue;
-      const properties = propertiesOf(record, address, context.clock.nowMicros());
+      const properties = propertiesOf(found, context.clock.nowMicros());
       return { properties, ...bounds, body: until(body, close), close };
     }
     throw new StorageError('ServerBusy');
@@ -168,15 +169,14 @@ async function* bytesOfRun(
 /** Never written to: whoever gets a piece of it only reads. */
 const zeros = Buffer.alloc(readPieceBytesMax);
 
-/** What answers show of a record. Neither snapshots nor what was deleted have a lease. */
+/** What answers show of a record. What is past or was deleted has no lease. */
 export function propertiesOf(
-  record: BlobRecord,
-  { snapshotMicros }: Pick<SnapshotAddress, 'snapshotMicros'>,
+  { record, isBlob }: Pick<FoundRecord, 'record' | 'isBlob'>,
   nowMicros: number,
 ): BlobProperties {
   const { kind, bytes, createdMicros, modifiedMicros, headers, metadata, tags } = record;
-  const { tier, copy, page, append, lease, deleted } = record;
-  const isLeasable = snapshotMicros === undefined && deleted === undefined;
+  const { tier, copy, page, append, lease, deleted, versionMicros } = record;
+  const isLeasable = isBlob && deleted === undefined;
   return {
     kind,
     bytes,
@@ -186,6 +186,9 @@ export function propertiesOf(
     metadata,
     tags,
     ...(tier !== undefined && { tier }),
+    ...(versionMicros !== undefined && {
+      version: { micros: versionMicros, isCurrent: isBlob },
+    }),
     ...(isLeasable && { lease: leaseProperties(lease, nowMicros) }),
     ...(copy !== undefined && { copy }),
     ...(page !== undefined && { sequenceNumber: page.sequenceNumber }),

@@ -1,10 +1,8 @@
 import type { BlobContext } from './blob-context.js';
-import { encodeBlobRecord, type BlobRecord } from './blob-record.js';
-import { committedOf, type BlobState } from './blob-state.js';
-import type { Changes } from './changes.js';
+import type { BlobRecord } from './blob-record.js';
+import type { BlobState } from './blob-state.js';
 import type { Keeping } from '../containers/kept-containers.js';
 import { accountOfKey, blobNameOfKey, containerOfKey, dueHintKey, type BlobKeys } from './keys.js';
-import { newSnapshotMicros } from './snapshots.js';
 import type { ShownDeletion } from './types.js';
 
 const microsPerDay = 24 * 60 * 60 * 1_000_000;
@@ -51,32 +49,16 @@ async function putPurgeHint(
   await store.commit({ checks: [], puts: [{ key, value: Buffer.alloc(0) }], deletes: [] });
 }
 
-/** A record as it is kept. What was deleted has neither a lease nor uncommitted blocks. */
-export function asDeleted(record: BlobRecord, deleted: BlobRecord['deleted']): BlobRecord {
-  return { ...record, deleted, lease: undefined, stage: undefined };
-}
-
 /**
- * Keeps what the commit replaces as a deleted snapshot: the blob, if its account keeps what is
- * deleted, or a deleted blob whose name is used again. Its record takes its name for the content
- * along. False: nothing is kept, and the blob's name for its content is to be given up.
+ * A record as that of a snapshot or a version, which has neither a lease nor uncommitted blocks,
+ * and shares its page map with nobody that comes after it.
  */
-export async function keepReplaced(
-  context: BlobContext,
-  state: BlobState,
-  changes: Changes,
-): Promise<boolean> {
-  const kept = state.deleted ?? (await markedOf(context, state));
-  if (kept === undefined) return false;
-  const page = kept.page === undefined ? undefined : { ...kept.page, sharedGeneration: 0 };
-  const micros = await newSnapshotMicros(context, state);
-  changes.put(state.keys.version(micros), encodeBlobRecord({ ...kept, page }));
-  return true;
+export function asPast(record: BlobRecord): BlobRecord {
+  const page = record.page && { ...record.page, sharedGeneration: 0 };
+  return { ...record, page, lease: undefined, stage: undefined };
 }
 
-async function markedOf(context: BlobContext, state: BlobState): Promise<BlobRecord | undefined> {
-  const record = committedOf(state.record);
-  if (record === undefined) return undefined;
-  const mark = await deletionMark(context, state);
-  return mark === undefined ? undefined : asDeleted(record, mark);
+/** A record of the past that is deleted and kept. */
+export function asDeleted(record: BlobRecord, deleted: BlobRecord['deleted']): BlobRecord {
+  return { ...asPast(record), deleted };
 }

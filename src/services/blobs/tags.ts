@@ -6,26 +6,30 @@ import {
   existing,
   keysOf,
   leaseKept,
+  pastMicros,
   putRecord,
+  readPast,
   readRecord,
 } from './blob-state.js';
+import { checkWriteConditions } from './conditions.js';
 import { putTagHints } from './tag-hints.js';
-import type { Access, BlobAddress, SnapshotAddress } from './types.js';
+import type { Access, SnapshotAddress } from './types.js';
+import { putPast } from './versions.js';
 
-/** Get Blob Tags (blob-service §15.4), of a blob or a snapshot. */
+/** Get Blob Tags (blob-service §15.4), of a blob, a snapshot or a version. */
 export async function getTags(
   context: BlobContext,
   address: SnapshotAddress,
   access: Access,
 ): Promise<Tags> {
   const keys = await keysOf(context, address);
-  return (await readRecord(context, keys, address, access)).tags;
+  return (await readRecord(context, keys, address, access)).record.tags;
 }
 
-/** Set Blob Tags (blob-service §15.4): replaces all of them. The ETag stays. */
+/** Set Blob Tags (blob-service §15.4), of a blob or a version: replaces all. The ETag stays. */
 export async function setTags(
   context: BlobContext,
-  address: BlobAddress,
+  address: SnapshotAddress,
   tags: Tags,
   access: Access,
 ): Promise<void> {
@@ -33,6 +37,13 @@ export async function setTags(
   const keys = await keysOf(context, address);
   await putTagHints(context, keys, tags);
   await changeBlob(context, keys, async (state, changes) => {
+    const micros = pastMicros(state.record, address);
+    if (micros !== undefined) {
+      const past = await readPast(context, keys, address, changes);
+      checkWriteConditions(access.conditions ?? {}, past, 'change');
+      putPast(state, changes, { micros, record: { ...past, tags } });
+      return () => undefined;
+    }
     const record = existing(state.record);
     checkWrite(state, access, 'change');
     putRecord(state, changes, { ...record, tags, lease: leaseKept(state) });

@@ -2,25 +2,27 @@ import { unreachable } from '../../base/invariant.js';
 import type { AccessTier, BlobKind, PremiumTier } from '../../model/blobs/properties.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobContext } from './blob-context.js';
-import { encodeBlobRecord, type BlobRecord } from './blob-record.js';
+import type { BlobRecord } from './blob-record.js';
 import {
   changeBlob,
   checkWrite,
   existing,
   keysOf,
   leaseKept,
+  pastMicros,
   putRecord,
-  readVersion,
+  readPast,
 } from './blob-state.js';
 import { checkWriteConditions } from './conditions.js';
 import type { Access, SnapshotAddress } from './types.js';
+import { putPast } from './versions.js';
 
 /** What became of a tier: `rehydrated` when the blob was in the archive and is not any more. */
 export type TierOutcome = 'set' | 'rehydrated';
 
 /**
- * Set Blob Tier (blob-service §15.3), of a blob or a snapshot. The ETag stays. A blob comes back
- * from the archive at once, whatever its priority. Throws `AccessTierNotSupportedForBlobType`,
+ * Set Blob Tier (blob-service §15.3), of a blob, a snapshot or a version. The ETag stays. A blob
+ * comes back from the archive at once, whatever its priority. Throws `AccessTierNotSupportedForBlobType`,
  * `CannotChangeToLowerTier`, `BlobTierInadequateForContentLength`.
  */
 export async function setTier(
@@ -30,19 +32,19 @@ export async function setTier(
   access: Access,
 ): Promise<TierOutcome> {
   const keys = await keysOf(context, address);
-  const { snapshotMicros } = address;
   return changeBlob(context, keys, async (state, changes) => {
     const { nowMicros } = state;
-    if (snapshotMicros === undefined) {
+    const micros = pastMicros(state.record, address);
+    if (micros === undefined) {
       const record = existing(state.record);
       checkWrite(state, access, 'change');
       const changed = withTier(record, tier, nowMicros);
       putRecord(state, changes, { ...changed, lease: leaseKept(state) });
       return () => outcomeOf(record, tier);
     }
-    const record = await readVersion(context, keys, snapshotMicros, changes);
+    const record = await readPast(context, keys, address, changes);
     checkWriteConditions(access.conditions ?? {}, record, 'change');
-    changes.put(keys.version(snapshotMicros), encodeBlobRecord(withTier(record, tier, nowMicros)));
+    putPast(state, changes, { micros, record: withTier(record, tier, nowMicros) });
     return () => outcomeOf(record, tier);
   });
 }

@@ -27,11 +27,17 @@ export interface BlobAddress extends ContainerAddress {
   readonly blob: string;
 }
 
-/** A blob, or one of its snapshots. */
-export interface SnapshotAddress extends BlobAddress {
-  /** Absent: the blob itself. A time that no snapshot can have: -1, which is never found. */
+/**
+ * Which state of a blob: the blob itself, a snapshot, or the version of an id, which may be that of
+ * the blob itself. One of them at most. -1 is never found.
+ */
+export interface Moment {
   readonly snapshotMicros?: number;
+  readonly versionMicros?: number;
 }
+
+/** A blob, one of its snapshots or one of its versions. */
+export interface SnapshotAddress extends BlobAddress, Moment {}
 
 /** What a request says of the state that it expects. */
 export interface Access {
@@ -43,6 +49,8 @@ export interface Access {
 /** The outcome of a write: the ETag and Last-Modified of the blob or container. */
 export interface Written {
   readonly modifiedMicros: number;
+  /** The id of the version that the blob is now. Absent: it is none. */
+  readonly versionMicros?: number;
 }
 
 export interface NewContainer {
@@ -106,7 +114,9 @@ export interface BlobProperties {
   readonly tags: Tags;
   /** Absent: the default of the account, inferred. */
   readonly tier?: BlobTier;
-  /** Absent for a snapshot. */
+  /** Of a version: its id, and whether it is the blob itself. */
+  readonly version?: { readonly micros: number; readonly isCurrent: boolean };
+  /** Of the blob itself alone. */
   readonly lease?: LeaseProperties;
   readonly copy?: CopyState;
   /** Of a page blob. */
@@ -118,6 +128,10 @@ export interface BlobProperties {
 /** What a list shows beside blobs that are there (blob-service §8). */
 export interface ListedStates {
   readonly snapshots: boolean;
+  /** The versions of the past. Absent: false. */
+  readonly versions?: boolean;
+  /** Blobs of which nothing but versions is left, unless `versions` shows those. Absent: false. */
+  readonly versionsOnly?: boolean;
   /** Blobs that have nothing but uncommitted blocks. */
   readonly uncommitted: boolean;
   /** What was deleted and is kept. */
@@ -127,7 +141,7 @@ export interface ListedStates {
 /** The place of the first item of a page. */
 export interface ListPosition {
   readonly name: string;
-  /** Of the blob of this name only the snapshots from this time on, and the blob itself. */
+  /** Of the blob of this name only what was from this time on, and the blob itself. */
   readonly fromMicros?: number;
 }
 
@@ -155,6 +169,10 @@ export interface ListedBlob {
   readonly name: string;
   /** Of a snapshot. */
   readonly snapshotMicros?: number;
+  /** Of a version: its id, and whether it is the blob itself. */
+  readonly version?: { readonly micros: number; readonly isCurrent: boolean };
+  /** True: versions are all that is left of the blob, and this is the last. */
+  readonly hasVersionsOnly?: boolean;
   /** Of what was deleted and is kept. */
   readonly deleted?: ShownDeletion;
   /** Absent: the blob has uncommitted blocks only. */
@@ -255,7 +273,7 @@ export type DeleteSnapshots = 'include' | 'only';
 export interface DeleteOptions extends Access {
   /** Absent: the blob must have no snapshots. */
   readonly snapshots?: DeleteSnapshots;
-  /** Ends the time for which a deleted snapshot is kept (blob-service §16.2). Absent: false. */
+  /** Ends the time for which a snapshot or version is kept (blob-service §16.2). Absent: false. */
   readonly permanently?: boolean;
 }
 

@@ -14,9 +14,9 @@ const bytesPerCommit = 1 << 20;
 
 /**
  * Undelete Blob (blob-service §16.3): the blob, if it is deleted and kept, and all of its deleted
- * snapshots are there again, with the ETags that they had. The blob comes first; more than
- * `snapshotsPerCommit` snapshots take several commits. Throws `BlobNotFound` when the blob is
- * neither there nor kept.
+ * snapshots and versions are there again, with the ETags that they had. The blob comes first; more
+ * than `snapshotsPerCommit` of them take several commits. Of a blob that has versions alone, those
+ * come back. Throws `BlobNotFound` when nothing of it is there or kept but snapshots.
  */
 export async function undeleteBlob(context: BlobContext, address: BlobAddress): Promise<void> {
   const keys = await keysOf(context, address);
@@ -29,9 +29,14 @@ function restore(context: BlobContext, keys: BlobKeys): Promise<boolean> {
   return changeBlob(context, keys, async (state, changes) => {
     const { deleted } = state;
     const record = deleted ?? committedOf(state.record);
-    if (record === undefined) throw new StorageError('BlobNotFound');
+    if (record === undefined && !(await hasVersions(context, keys))) {
+      throw new StorageError('BlobNotFound');
+    }
     const limits = { limit: snapshotsPerCommit, bytesMax: bytesPerCommit };
-    const page = await context.store.range(keys.versions(), { ...limits, filter: takeDeleted });
+    const page = await context.store.range(keys.versions(), {
+      ...limits,
+      filter: record === undefined ? takeDeletedVersion : takeDeleted,
+    });
     for (const entry of page.entries) {
       const snapshot = decodeBlobRecord(entry.value, entry.version);
       changes.checkRead(entry.key, entry);
@@ -40,7 +45,7 @@ function restore(context: BlobContext, keys: BlobKeys): Promise<boolean> {
     // A search that met the deleted blob may have removed its hints.
     if (deleted !== undefined) await putTagHints(context, keys, deleted.tags);
     // Also a blob that was there is written anew: whoever deletes it without snapshots notices.
-    if (deleted !== undefined || page.entries.length > 0) {
+    if (record !== undefined && (deleted !== undefined || page.entries.length > 0)) {
       const sharedGeneration = await lastGeneration(context, keys, record);
       const pages = record.page && { ...record.page, sharedGeneration };
       putRecord(state, changes, { ...record, page: pages, deleted: undefined });
@@ -51,4 +56,18 @@ function restore(context: BlobContext, keys: BlobKeys): Promise<boolean> {
 
 function takeDeleted({ value }: Candidate): Decision {
   return peekBlobRecord(value).isDeleted ? 'take' : 'skip';
+}
+
+function takeDeletedVersion({ value }: Candidate): Decision {
+  const { isDeleted, isVersion } = peekBlobRecord(value);
+  return isDeleted && isVersion ? 'take' : 'skip';
+}
+
+async function hasVersions({ store }: BlobContext, keys: BlobKeys): Promise<boolean> {
+  const limits = { limit: 1, bytesMax: 0, filter: takeVersion };
+  return (await store.range(keys.versions(), limits)).entries.length > 0;
+}
+
+function takeVersion({ value }: Candidate): Decision {
+  return peekBlobRecord(value).isVersion ? 'take' : 'skip';
 }

@@ -62,10 +62,17 @@ function behind(item: ListedBlob | ListedPrefix): ListPosition | undefined {
     case 'prefix':
       return undefined;
     case 'blob':
-      return item.snapshotMicros === undefined
-        ? { name: `${item.name}${lowestCharacter}` }
-        : { name: item.name, fromMicros: item.snapshotMicros + 1 };
+      return behindBlob(item);
     default:
       return unreachable(item);
   }
+}
+
+/** What a blob was stands before what it is. */
+function behindBlob({ name, snapshotMicros, version, hasVersionsOnly }: ListedBlob): ListPosition {
+  const isPast = version?.isCurrent === false && hasVersionsOnly !== true;
+  const micros = isPast ? version.micros : snapshotMicros;
+  return micros === undefined
+    ? { name: `${name}${lowestCharacter}` }
+    : { name, fromMicros: micros + 1 };
 }

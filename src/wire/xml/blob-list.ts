@@ -15,7 +15,7 @@ import { blobTagsElement } from './blob-tags.js';
 import { element, LongDocument, textElement } from './element.js';
 import { enumerationEnd, enumerationStart, type EnumeratedPage } from './enumeration.js';
 import { metadataElement } from './metadata.js';
-import { corsVersion } from './versions.js';
+import { corsVersion, tagsVersion } from './versions.js';
 
 /** All blobs of a list whose names begin alike up to the delimiter. */
 export interface ListedPrefix {
@@ -114,7 +114,7 @@ function renderBlob(blob: ListedBlob, list: RenderedBlobList): string {
   if (snapshotMicros !== undefined) {
     children += element('Snapshot', formatSnapshotTime(snapshotMicros));
   }
-  if (version !== undefined) {
+  if (version !== undefined && list.version >= tagsVersion) {
     children += element('VersionId', formatSnapshotTime(version.micros));
     if (version.isCurrent) children += element('IsCurrentVersion', 'true');
   }

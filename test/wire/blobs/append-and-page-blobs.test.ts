@@ -230,7 +230,7 @@ describe('a write to a snapshot or to a version', () => {
       for (const moment of [`snapshot=${time}`, `versionid=${time}`]) {
         const write = { method: 'PUT', path: `${path}?${moment}${query}`, headers, body };
         const answer = await wire.send(write);
-        // The tags of a version may be set, and there is none.
+        // The tags of a version may be set, and there is none of this time.
         const findsNone = moment.startsWith('versionid') && query === '&comp=tags';
         if (findsNone) assertStatus(answer, 404, 'BlobNotFound');
         else assertStatus(answer, 400, 'InvalidQueryParameterValue');

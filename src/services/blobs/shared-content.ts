@@ -1,0 +1,60 @@
+import { unreachable } from '../../base/invariant.js';
+import { tailInChunks } from './append-content.js';
+import type { BlobContext } from './blob-context.js';
+import type { BlobRecord } from './blob-record.js';
+import type { BlobState } from './blob-state.js';
+import type { Changes } from './changes.js';
+import { asPast } from './retention.js';
+
+/** Two records of one content. */
+export interface SharedContent {
+  /** That of a snapshot or a version, which later writes do not change. */
+  readonly past: BlobRecord;
+  /** That of the blob. The commit writes it: whoever deletes or changes the blob notices. */
+  readonly current: BlobRecord;
+}
+
+/**
+ * Lets a commit share what a blob has with `others` further records of the blob, which are all made
+ * of `past`.
+ */
+export async function shareContent(
+  context: Pick<BlobContext, 'store'>,
+  state: BlobState,
+  changes: Changes,
+  { record, others }: { readonly record: BlobRecord; readonly others: number },
+): Promise<SharedContent> {
+  const { keys } = state;
+  const content = await shareable(context, state, changes, record);
+  if (content !== undefined) changes.add(keys.contentNames(content.id), others);
+  return {
+    past: asPast({ ...record, content }),
+    current: { ...record, content, page: pageAfter(record) },
+  };
+}
+
+/** The content in a form in which later writes of the blob do not change what another reads. */
+async function shareable(
+  context: Pick<BlobContext, 'store'>,
+  { keys }: BlobState,
+  changes: Changes,
+  { kind, content, bytes }: BlobRecord,
+): Promise<BlobRecord['content']> {
+  if (content === undefined) return undefined;
+  switch (kind) {
+    case 'block':
+    case 'page':
+      return content;
+    case 'append':
+      return tailInChunks(context, keys, changes, { content, bytes });
+    default:
+      return unreachable(kind);
+  }
+}
+
+/** The other record keeps the generation of the page map; the blob writes the next one. */
+function pageAfter({ page }: BlobRecord): BlobRecord['page'] {
+  if (page === undefined) return undefined;
+  const { generation } = page;
+  return { ...page, generation: generation + 1, sharedGeneration: generation };
+}

@@ -1,0 +1,144 @@
+import type { BlobContext } from './blob-context.js';
+import { encodeBlobRecord, type BlobRecord } from './blob-record.js';
+import { committedOf, type BlobState } from './blob-state.js';
+import type { Changes } from './changes.js';
+import { accountOfKey } from './keys.js';
+import { asDeleted, asPast, deletionMark } from './retention.js';
+import { shareContent } from './shared-content.js';
+
+/** What a blob was at a time, as it is stored beside the blob. */
+export interface PastRecord {
+  readonly micros: number;
+  readonly record: BlobRecord;
+}
+
+/**
+ * Whether what a write replaces, or a deletion ends, stays as a version: where the account keeps
+ * versions, and what has become one there (blob-service §16.4).
+ */
+export function keepsVersion(
+  context: Pick<BlobContext, 'versioning'>,
+  { keys }: Pick<BlobState, 'keys'>,
+  record: BlobRecord,
+): boolean {
+  return record.versionMicros !== undefined || context.versioning(accountOfKey(keys.base));
+}
+
+/** What becomes of a blob that a commit replaces, and of what replaces it. */
+export interface Replaced {
+  /**
+   * Its record took its name for the content along. False: nothing is kept, and that name is to be
+   * given up.
+   */
+  readonly isKept: boolean;
+  /** The id of the version that the commit makes. Absent: the account keeps no versions. */
+  readonly versionMicros: number | undefined;
+}
+
+/**
+ * Keeps what the commit replaces: as a version, where versions are kept; as a deleted snapshot, if
+ * the account keeps what is deleted, or if it is a deleted blob whose name is used again.
+ */
+export async function keepReplaced(
+  context: BlobContext,
+  state: BlobState,
+  changes: Changes,
+): Promise<Replaced> {
+  const past = await pastOf(context, state);
+  if (past !== undefined) putPast(state, changes, past);
+  const versionMicros = await newVersionMicros(context, state, past);
+  return { isKept: past !== undefined, versionMicros };
+}
+
+async function pastOf(context: BlobContext, state: BlobState): Promise<PastRecord | undefined> {
+  const { deleted } = state;
+  if (deleted !== undefined) {
+    return { micros: await newMomentMicros(context, state), record: asPast(deleted) };
+  }
+  const record = committedOf(state.record);
+  if (record === undefined) return undefined;
+  if (keepsVersion(context, state, record)) return asVersion(context, state, record);
+  const mark = await deletionMark(context, state);
+  if (mark === undefined) return undefined;
+  return { micros: await newMomentMicros(context, state), record: asDeleted(record, mark) };
+}
+
+/**
+ * A blob as a version of the past. One that was written before its account kept versions gets the
+ * time of its creation for an id, or a later one where that is taken.
+ */
+export async function asVersion(
+  context: Pick<BlobContext, 'store'>,
+  state: Pick<BlobState, 'keys'>,
+  record: BlobRecord,
+): Promise<PastRecord> {
+  const micros = record.versionMicros ?? (await lateId(context, state, record));
+  return { micros, record: { ...asPast(record), versionMicros: micros } };
+}
+
+async function lateId(
+  context: Pick<BlobContext, 'store'>,
+  state: Pick<BlobState, 'keys'>,
+  { createdMicros, modifiedMicros }: BlobRecord,
+): Promise<number> {
+  const last = await lastMomentMicros(context, state);
+  return createdMicros > last ? createdMicros : Math.max(modifiedMicros, last + 1);
+}
+
+export function putPast(
+  { keys }: Pick<BlobState, 'keys'>,
+  changes: Changes,
+  { micros, record }: PastRecord,
+): void {
+  changes.put(keys.version(micros), encodeBlobRecord(record));
+}
+
+/**
+ * Lets a commit keep a blob as it is as a version, where versions are kept. Returns the record to
+ * change instead, which shares the content.
+ */
+export async function beginVersion(
+  context: BlobContext,
+  state: BlobState,
+  changes: Changes,
+  record: BlobRecord,
+): Promise<BlobRecord> {
+  if (!keepsVersion(context, state, record)) return record;
+  const { past, current } = await shareContent(context, state, changes, { record, others: 1 });
+  const version = await asVersion(context, state, past);
+  putPast(state, changes, version);
+  return { ...current, versionMicros: await newVersionMicros(context, state, version) };
+}
+
+/** The id of the version that a commit makes; undefined where the account keeps none. */
+export async function newVersionMicros(
+  context: Pick<BlobContext, 'store' | 'versioning'>,
+  state: BlobState,
+  past: PastRecord | undefined,
+): Promise<number | undefined> {
+  if (!context.versioning(accountOfKey(state.keys.base))) return undefined;
+  const micros = await newMomentMicros(context, state);
+  return past === undefined ? micros : Math.max(micros, past.micros + 1);
+}
+
+/**
+ * The name of a new snapshot or version: after those of all that there are, deleted ones and that
+ * of the blob itself included.
+ */
+export async function newMomentMicros(
+  context: Pick<BlobContext, 'store'>,
+  { keys, record, nowMicros }: Pick<BlobState, 'keys' | 'record' | 'nowMicros'>,
+): Promise<number> {
+  const last = await lastMomentMicros(context, { keys });
+  return Math.max(nowMicros, last + 1, (record?.versionMicros ?? -1) + 1);
+}
+
+/** The name of the last snapshot or version beside the blob; -1 when there is none. */
+async function lastMomentMicros(
+  { store }: Pick<BlobContext, 'store'>,
+  { keys }: Pick<BlobState, 'keys'>,
+): Promise<number> {
+  const { entries } = await store.range(keys.versions(), { limit: 1, bytesMax: 0, reverse: true });
+  const [last] = entries;
+  return last === undefined ? -1 : keys.microsOf(last.key);
+}
