@@ -57,6 +57,13 @@ const documented: Readonly<Record<string, string>> = {
   keyBytesMax: 'set of keys of an issuer',
   keyCharactersMax: 'a key of one',
   keyFileBytesMax: 'key of an account',
+  copiesAtOnceMax: 'copies from other servers',
+  pendingCopiesMax: 'copies from other servers',
+  answersMax: 'answers of other servers',
+  headMsMax: 'until another server has sent',
+  silenceMsMax: 'until another server has sent',
+  breaksMax: 'connections of one pending copy',
+  pendingSecondsMax: 'a pending copy counts as that of a dead process',
   keySetSizeMax: 'ranges of keys that a plan reads',
   keysMax: 'set of keys of an issuer',
   latencyMsMax: 'latency',
@@ -142,20 +149,19 @@ const unnoticed = new Set(
     cachedTextsMax
     capacityMax
     charactersAtOnceMax
+    checkedRangeBytesMax
     chunkElementsMax
     chunkSegmentsMax
     commitMessagesMax
     comparedMax
     contentPieceBytesMax
+    copiedInlineBytesMax
     countedMax
     cutsMax
     decimalLengthMax
     deferredMax
     deletedLogsMax
     emptyMax
-    snapshotsAtOnceMax
-    subrequestsAtOnceMax
-    walksMax
     escapeBytesMax
     exactDigitsMax
     expiredRunMsMax
@@ -179,17 +185,19 @@ const unnoticed = new Set(
     instantBytesMax
     int32Max
     int32TextLengthMax
+    itemsAtOnceMax
     joinedBytesMax
     jsonBytesPerUnitMax
     keptBytesMax
     knownContainersMax
     layersMax
     linearSearchMax
+    listBytesMax
     logBytesMax
     logNumberMax
     manyPropertiesMax
     mapPositionsMax
-    copiedInlineBytesMax
+    markedNameLengthMax
     marksMax
     mediaTypeLengthMax
     microsMax
@@ -202,17 +210,17 @@ const unnoticed = new Set(
     openQueuesMax
     ownerBytesMax
     pageBytesMax
-    passedMax
     pageEntriesMax
     pageItemsMax
-    checkedRangeBytesMax
+    pageListsMax
     pageQueuesMax
     pageRangesPerCommitMax
     pageRowsMax
     pairFileBytesMax
+    partBytesMax
     partsMax
-    passedMax
     passOverMax
+    passedMax
     pathCharactersMax
     payloadBytesMax
     pendingRowsMax
@@ -221,7 +229,6 @@ const unnoticed = new Set(
     pointBytesMax
     pointsMax
     portMax
-    itemsAtOnceMax
     queuesMax
     quietMsMax
     rateMax
@@ -244,11 +251,14 @@ const unnoticed = new Set(
     sliceRowsMax
     slotsMax
     smallBytesMax
+    snapshotsAtOnceMax
     soughtMax
     sourceBytesMax
+    subrequestsAtOnceMax
     syncsAtOnceMax
     systemTablesMax
     tablesAtOnceMax
+    tagsBytesMax
     textBytesPerUnitMax
     textCharactersMax
     textShownMax
@@ -265,6 +275,7 @@ const unnoticed = new Set(
     verifiedTokensMax
     visitsMax
     waitingMax
+    walksMax
     wordSumBytesMax
   `
     .trim()
@@ -274,11 +285,13 @@ const unnoticed = new Set(
 const unnoticedValues = new Set([
   'attemptsMax = 16',
   'attemptsMax = 3',
+  'attemptsMax = 5',
   'bodyBytesMax = 4 * 1024 * 1024',
   'countMax = 2 ** 32 - 1',
   'countMax = Number.MAX_SAFE_INTEGER',
   'depthMax = 32',
   'headBytesMax = 64 * 1024',
+  'hostCharactersMax = 262',
   'hostCharactersMax = 300',
   'keyBytesMax = 4026',
   'keyFileBytesMax = 64 * 1024',

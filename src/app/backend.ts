@@ -2,7 +2,7 @@ import type { ContentStore } from '../content/content-store.js';
 import type { ServedStore } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
 import { ReadWriteLock } from '../base/async/read-write-lock.js';
-import { BlobService } from '../services/blobs/blob-service.js';
+import { BlobService, type BlobServiceOptions } from '../services/blobs/blob-service.js';
 import { ServicePropertiesService } from '../services/accounts/service-properties.js';
 import { BlobLogs } from '../services/analytics/blob-logs.js';
 import { CapacityMetrics } from '../services/analytics/capacity-metrics.js';
@@ -59,7 +59,7 @@ export interface StoredData {
   readonly content: ContentStore;
 }
 
-/** `onGarbage`: see the options of the services. */
+/** `onGarbage`, `shielded`: see the options of the services. */
 export function backendOver(
   { store, content }: StoredData,
   {
@@ -78,7 +78,10 @@ export function backendOver(
     | 'containerRetentionDays'
     | 'blobVersioning'
   >,
-  onGarbage: () => void = () => undefined,
+  {
+    onGarbage = () => undefined,
+    shielded,
+  }: Pick<BlobServiceOptions, 'onGarbage' | 'shielded'> = {},
 ): Backend {
   const { rules, tableDeleteDelayMs, paging } = strictness;
   const { countMax: propertiesMax } = rules.properties;
@@ -88,7 +91,8 @@ export function backendOver(
   const retention = async (account: string) =>
     (await properties.get('blob', account)).deleteRetention;
   const kept = { retention, containerRetentionDays, versioning };
-  const ofBlobs = { ...ofQueues, timers, content, ...kept };
+  const shield = shielded && { shielded };
+  const ofBlobs = { ...ofQueues, timers, content, ...kept, ...shield };
   const blobs = paging ? new ShapedBlobService(ofBlobs, paging) : new BlobService(ofBlobs);
   const logs = new BlobLogs({ store, randomness, blobs });
   const properties = new ServicePropertiesService(store, (account) => logs.open(account));

@@ -5,14 +5,17 @@ import type { Backend } from './backend.js';
  * replaced. Get a service for each use, and do not keep it.
  */
 export interface RenewableBackend extends Backend {
-  /** Replaces the services. */
+  /** Replaces the services, and ends what they do in the background. */
   renew(): void;
+  /** Ends what the services do in the background, for good. */
+  close(): Promise<void>;
   /** The same services, as live properties, with other members beside them. */
   with<More extends object>(more: More): Backend & More;
 }
 
 export function renewableBackend(make: () => Backend): RenewableBackend {
   let current = make();
+  const closed: Promise<void>[] = [];
   const names = Object.keys(current) as (keyof Backend)[];
   const liveProperties = Object.fromEntries(
     names.map((name) => [name, { get: () => current[name], enumerable: true }]),
@@ -23,7 +26,11 @@ export function renewableBackend(make: () => Backend): RenewableBackend {
   };
   return withServices({
     renew: () => {
+      closed.push(current.blobs.close());
       current = make();
+    },
+    close: async () => {
+      await Promise.all([...closed, current.blobs.close()]);
     },
     with: <More extends object>(more: More) => withServices({ ...more }),
   });

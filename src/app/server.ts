@@ -3,6 +3,7 @@ import { healthEndpoint } from '../http/admin/health.js';
 import type { HttpService } from '../http/exchange/service.js';
 import { PublicKeyGuard } from '../http/pipeline/public-key-guard.js';
 import { HttpServer } from '../http/pipeline/server.js';
+import { SourceClient } from '../http/sources/source-client.js';
 import { HeldMemory } from '../http/pipeline/held-memory.js';
 import { ReadWriteLock } from '../base/async/read-write-lock.js';
 import type { ControlServer } from '../http/control/server.js';
@@ -161,7 +162,10 @@ class RunningServer implements TabulariumServer {
     this.#bearer = bearer;
     this.#interceptors = interceptors;
     const backend = renewableBackend(() =>
-      backendOver(data, settings, () => this.#reclaimer?.wake()),
+      backendOver(data, settings, {
+        onGarbage: () => this.#reclaimer?.wake(),
+        shielded: (work) => this.#lock.read(work),
+      }),
     );
     this.#backend = backend;
     const { clock, randomness, timers, logger, checkClockSkew, strictness } = settings;
@@ -185,6 +189,9 @@ class RunningServer implements TabulariumServer {
     const versions = new ApiVersionPolicy({ strict: strictApiVersions, logger });
     const memory = new HeldMemory({ clock, logger });
     const publicKeyGuard = new PublicKeyGuard(settings.allowedHosts);
+    const { copySources: sourceRules } = settings;
+    const sources =
+      sourceRules && new SourceClient({ rules: sourceRules, clock, timers, randomness });
     const serve = (name: ServiceName, service: HttpService): HttpServer =>
       new HttpServer({
         service,
@@ -210,7 +217,7 @@ class RunningServer implements TabulariumServer {
     this.#http = {
       table: serve('table', tableHttpService(backend.with({ clock, randomness, rules }))),
       queue: serve('queue', queueHttpService(backend.with({ clock }))),
-      blob: serve('blob', blobHttpService(backend.with({ clock, randomness }))),
+      blob: serve('blob', blobHttpService(backend.with({ clock, randomness, sources }))),
     };
   }
 
@@ -372,6 +379,7 @@ class RunningServer implements TabulariumServer {
     this.#bearer?.close();
     await this.#control?.server.close();
     await Promise.all(serviceNames.map((service) => this.#http[service].close()));
+    await this.#backend.close();
     await this.#certificates?.close();
     await this.#reclaimer?.stop();
     await this.#analytics.stop();

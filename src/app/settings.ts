@@ -9,6 +9,8 @@ import { byService, serviceNames, type ServiceName } from '../model/services/ser
 import { developmentAccount, type AccountSettings } from '../services/accounts/directory.js';
 import type { SeedData } from './seed/seed-data.js';
 import { allowedHostsOf } from './allowed-hosts.js';
+import type { SourceRules } from '../http/sources/source-hosts.js';
+import { sourceRulesOf } from './options/copy-sources.js';
 import { oauthSettingsOf, type OAuthSettings } from './options/oauth-settings.js';
 import type { AccountOptions } from './options/accounts.js';
 import { checkOptions } from './options/check.js';
@@ -50,6 +52,8 @@ export interface ServerSettings {
   readonly onFatal: (error: Error) => void;
   readonly checkClockSkew: boolean;
   readonly oauth: OAuthSettings | undefined;
+  /** Undefined: blobs are copied inside of the server alone. */
+  readonly copySources: SourceRules | undefined;
   readonly strictness: Strictness;
   /** Undefined: no control API. */
   readonly controlPort: number | undefined;
@@ -92,6 +96,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     strictness,
     controlPort: options.controlPort,
     oauth: options.oauth && oauthSettingsOf(options.oauth),
+    copySources: options.copySources && sourceRulesOf(options.copySources),
     clock,
     storageClock: forwardClock(clock),
     timers: options.timers ?? systemTimers,

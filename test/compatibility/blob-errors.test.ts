@@ -283,6 +283,8 @@ const rare: Readonly<Record<string, string>> = {
   BlockCountExceedsLimit: 'after 50,000 requests: src/services/blobs/block-blobs.test.ts',
   InvalidOperation: 'for a page blob with 100,000 ranges',
   OperationNotAllowedOnRootBlob: 'where versions are kept: test/wire/blobs/versions.test.ts',
+  CopyIdMismatch: 'while a copy is pending: test/wire/blobs/foreign-copies.test.ts',
+  PendingCopyOperation: 'while a copy is pending: test/wire/blobs/foreign-copies.test.ts',
   OperationNotAllowedOnIncrementalCopyBlob: 'in data of a server with incremental copies',
 };
 

@@ -396,6 +396,12 @@ holdRows('Query parameters of blobs', [
     assertStatus(await remove('permanent'), 409, 'BlobSnapshotNotSoftDeleted');
     assertStatus(await remove(''), 202);
   }),
+  supported('copyid', async () => {
+    const path = `${await madeBlob(createPages)}?comp=copy`;
+    const abort = { 'x-ms-copy-action': 'abort' };
+    assertStatus(await put(path, abort), 400, 'MissingRequiredQueryParameter');
+    assertStatus(await put(`${path}&copyid=x`, abort), 409, 'NoPendingCopyOperation');
+  }),
   supported('delimiter', async () => {
     const path = `/${await blobs.newContainer()}?restype=container&comp=list`;
     const { text } = await blobs.expect(200, { path: `${path}&delimiter=%2F%2F` });

@@ -7,6 +7,7 @@ export const optionGroups = [
   'Accounts:',
   'https:',
   'Bearer tokens:',
+  'Copies from other servers:',
   'Log:',
   'How exactly to do as the cloud service does:',
   'To test how clients take failures:',

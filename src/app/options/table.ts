@@ -1,4 +1,5 @@
 import { accountOptions } from './accounts.js';
+import { copySourceOptions } from './copy-sources.js';
 import { addressOptions } from './addresses.js';
 import { blobRows } from './blobs.js';
 import { processOptions, seedOptions, storageOptions } from './data.js';
@@ -19,6 +20,7 @@ export const serverTable = {
   ...accountOptions,
   ...tlsOptions,
   ...oauthOptions,
+  ...copySourceOptions,
   ...observerOptions,
   ...strictnessRows,
   ...interceptorRows,

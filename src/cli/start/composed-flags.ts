@@ -12,10 +12,15 @@ const keepAlive: ComposeFlags = (given) => {
   return { keepAliveTimeoutMs: seconds * 1000 };
 };
 
+/** An object whose members are flags of their own. */
+const parts: ComposeFlags = (given) =>
+  Object.fromEntries(given.map(({ flag: { part = '' }, value }) => [part, value] as const));
+
 /** Options composed of several flags, or with flags of another form than in programs. */
 export const composedFlags: { readonly [Name in OptionName]?: ComposeFlags } = {
   ...byServiceOption('Host', () => textOrNothing),
   ...byServiceOption('Limits', () => keepAlive),
   tls: tlsValue,
   oauth: oauthValue,
+  copySources: parts,
 };

@@ -1,26 +1,42 @@
-import { createHash } from 'node:crypto';
 import { asBuffer } from '../../base/bytes.js';
-import { invalidHeader, missingHeader } from '../../model/errors/query-errors.js';
-import { md5Mismatch } from '../../model/errors/blob-errors.js';
-import type { CopiedBlob, CopyRequest } from '../../services/blobs/copies.js';
+import { invariant } from '../../base/invariant.js';
+import { cannotVerifyCopySource } from '../../model/errors/blob-errors.js';
+import {
+  invalidHeader,
+  missingHeader,
+  missingQueryParameter,
+} from '../../model/errors/query-errors.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { CopiedBlob } from '../../services/blobs/copies.js';
+import type { ForeignCopyRequest } from '../../services/blobs/foreign-copies.js';
 import type { Access, BlobAddress } from '../../services/blobs/types.js';
 import { booleanHeader } from '../../wire/blobs/header-values.js';
 import { leaseIdOf } from '../../wire/blobs/lease-headers.js';
+import { writtenHeaders } from '../../wire/blobs/modified-headers.js';
 import { rehydratePriorityHeader } from '../../wire/blobs/tier-headers.js';
 import { parseMd5 } from '../../wire/checksum/checksum-headers.js';
+import { Crc64 } from '../../wire/checksum/crc64.js';
 import { objectAccess } from '../operations/access.js';
 import { metadataOf } from '../operations/metadata.js';
 import { blobAccessOf, blobOf } from './blob.js';
-import { authoriseSource, ownSourceOf, withSource, type OwnSource } from './copy-source.js';
+import {
+  checked,
+  openOther,
+  otherBodyOf,
+  sourceOf,
+  type OtherSource,
+  type Source,
+} from './copy-source.js';
+import { laterSource, onceSource } from './foreign-source.js';
+import { authoriseSource, readOwn, type OwnSource } from './own-source.js';
 import type { BlobOperation, BlobRequest } from './request.js';
-import { writtenHeaders } from '../../wire/blobs/modified-headers.js';
 import { checkNoBody } from './streamed-body.js';
 import { createBlobAccess, replacing, tagsOf, tierOf } from './write-blob.js';
 
 interface Input {
   readonly address: BlobAddress;
-  readonly source: OwnSource;
-  readonly copy: CopyRequest;
+  readonly source: Source;
+  readonly copy: ForeignCopyRequest;
   readonly access: Access;
   /** What the source must have. */
   readonly md5: Buffer | undefined;
@@ -32,14 +48,12 @@ const syncBytesMax = 256 * 1024 * 1024;
 function parse(request: BlobRequest): Input {
   const { header, exchange } = request;
   checkNoBody(request);
-  const source = ownSourceOf(request);
+  const source = sourceOf(request);
   const metadata = metadataOf(exchange);
   const tier = tierOf(request);
   // Checked alone: a blob comes back from the archive at once.
   rehydratePriorityHeader(header);
-  const copy: CopyRequest = {
-    source: source.address,
-    sourceConditions: source.conditions,
+  const copy: ForeignCopyRequest = {
     sourceUrl: source.url,
     metadata: metadata.length === 0 ? undefined : metadata,
     tags: source.copiesTags ? 'source' : tagsOf(request),
@@ -50,17 +64,41 @@ function parse(request: BlobRequest): Input {
   return { address: blobOf(request), source, copy, access, md5: undefined };
 }
 
-async function run({ address, source, copy, access }: Input, request: BlobRequest) {
+async function run(input: Input, request: BlobRequest): Promise<CopiedBlob> {
+  const { address, source, copy, access } = input;
+  if (source.kind === 'other') return begin(input, source, request);
   await authoriseSource(request, source);
-  return replacing(request, access, (each) => request.backend.blobs.copyBlob(address, copy, each));
+  const ofSource = { source: source.address, sourceConditions: source.conditions };
+  return replacing(request, access, (each) =>
+    request.backend.blobs.copyBlob(address, { ...copy, ...ofSource }, each),
+  );
 }
 
-function copyHeaders({ copyId, ...written }: CopiedBlob): string[] {
-  const copy = ['x-ms-copy-id', copyId, 'x-ms-copy-status', 'success'];
+/** The bytes of another server's blob come when the request is answered. */
+async function begin(
+  { address, copy, access }: Input,
+  place: OtherSource,
+  request: BlobRequest,
+): Promise<CopiedBlob> {
+  const opened = await openOther(request, place);
+  opened.close();
+  const { blobs, sources } = request.backend;
+  invariant(sources !== undefined, 'a source of another server was opened');
+  const source = laterSource(sources, place, opened);
+  return replacing(request, access, (each) =>
+    blobs.beginCopy(address, { source, request: copy }, each),
+  );
+}
+
+function copyHeaders({ copyId, status, ...written }: CopiedBlob): string[] {
+  const copy = ['x-ms-copy-id', copyId, 'x-ms-copy-status', status];
   return [...writtenHeaders(written), ...copy];
 }
 
-/** `PUT /container/blob` with `x-ms-copy-source` (blob-service §17.1); done when it is answered. */
+/**
+ * `PUT /container/blob` with `x-ms-copy-source` (blob-service §17.1). A copy of a blob of this
+ * server is done when it is answered.
+ */
 export const copyBlob: BlobOperation<Input, CopiedBlob> = {
   access: createBlobAccess,
   bodyBytesMax: 0,
@@ -82,18 +120,15 @@ export const copyBlobFromUrl: BlobOperation<Input, CopiedBlob> = {
     const md5 = request.header('x-ms-source-content-md5');
     return {
       ...input,
-      copy: { ...input.copy, blockBytesMax: syncBytesMax },
       md5: md5 === undefined ? undefined : parseMd5(md5),
     };
   },
 
-  async run(input, request) {
-    const { md5, source, copy } = input;
-    if (md5 === undefined) return run(input, request);
-    const modifiedMicros = await checkMd5(request, source, md5);
-    // What is copied is what was read.
-    const sourceConditions = { ...copy.sourceConditions, ifMatch: [modifiedMicros] };
-    return run({ ...input, copy: { ...copy, sourceConditions } }, request);
+  run(input, request) {
+    const { source } = input;
+    return source.kind === 'own'
+      ? copyOwnAtOnce(input, source, request)
+      : copyOtherAtOnce(input, source, request);
   },
 
   render(copied) {
@@ -103,26 +138,67 @@ export const copyBlobFromUrl: BlobOperation<Input, CopiedBlob> = {
   },
 };
 
+async function copyOwnAtOnce(
+  { address, copy, access, md5 }: Input,
+  source: OwnSource,
+  request: BlobRequest,
+): Promise<CopiedBlob> {
+  await authoriseSource(request, source);
+  const { conditions } = source;
+  // What is copied is what was read.
+  const sourceConditions =
+    md5 === undefined
+      ? conditions
+      : { ...conditions, ifMatch: [await checkMd5(request, source, md5)] };
+  const ofSource = { source: source.address, sourceConditions, blockBytesMax: syncBytesMax };
+  return replacing(request, access, (each) =>
+    request.backend.blobs.copyBlob(address, { ...copy, ...ofSource }, each),
+  );
+}
+
 /** Returns when the source that was read was modified. Throws `Md5Mismatch`. */
-function checkMd5(request: BlobRequest, source: OwnSource, claimed: Buffer): Promise<number> {
-  const read = { source, range: undefined, checksum: undefined };
-  return withSource(request, read, async ({ body, reading }) => {
-    const hash = createHash('md5');
-    for await (const piece of body) hash.update(piece);
-    const actual = hash.digest();
-    if (actual.equals(claimed)) return reading.properties.modifiedMicros;
-    throw md5Mismatch(claimed.toString('base64'), actual.toString('base64'));
-  });
+async function checkMd5(request: BlobRequest, source: OwnSource, md5: Buffer): Promise<number> {
+  const reading = await readOwn(request, source, undefined);
+  try {
+    const body = checked(reading.body, { kind: 'md5', bytes: md5 }, new Crc64());
+    for await (const _ of body);
+    return reading.properties.modifiedMicros;
+  } finally {
+    reading.close();
+  }
+}
+
+async function copyOtherAtOnce(
+  { address, copy, access, md5 }: Input,
+  place: OtherSource,
+  request: BlobRequest,
+): Promise<CopiedBlob> {
+  const opened = await openOther(request, place);
+  try {
+    const { blob } = opened;
+    if (blob.kind !== 'block') throw new StorageError('InvalidSourceBlobType');
+    if (blob.bytes > syncBytesMax) throw cannotVerifyCopySource({ status: 409 });
+    const claimed = md5 && ({ kind: 'md5', bytes: md5 } as const);
+    const body = checked(otherBodyOf(request, opened), claimed, new Crc64());
+    const source = onceSource(blob, body);
+    return await replacing(request, access, (each) =>
+      request.backend.blobs.copyForeign(address, { source, request: copy }, each),
+    );
+  } finally {
+    opened.close();
+  }
 }
 
 interface Abortion {
   readonly address: BlobAddress;
+  /** That of the copy. */
+  readonly id: string;
   readonly leaseId: string | undefined;
 }
 
 const actionHeader = 'x-ms-copy-action';
 
-/** `PUT /container/blob?comp=copy&copyid=…` (blob-service §17.2): no copy is ever pending. */
+/** `PUT /container/blob?comp=copy&copyid=…` (blob-service §17.2). */
 export const abortCopyBlob: BlobOperation<Abortion, void> = {
   access: objectAccess('write'),
   bodyBytesMax: 0,
@@ -131,11 +207,13 @@ export const abortCopyBlob: BlobOperation<Abortion, void> = {
     const action = request.header(actionHeader);
     if (action === undefined) throw missingHeader(actionHeader);
     if (action.toLowerCase() !== 'abort') throw invalidHeader(actionHeader, action);
-    return { address: blobOf(request), leaseId: leaseIdOf(request.header) };
+    const id = request.query.get('copyid')?.toLowerCase();
+    if (id === undefined || id === '') throw missingQueryParameter('copyid');
+    return { address: blobOf(request), id, leaseId: leaseIdOf(request.header) };
   },
 
-  async run({ address, leaseId }, { backend }) {
-    await backend.blobs.abortCopy(address, leaseId === undefined ? {} : { leaseId });
+  async run({ address, id, leaseId }, { backend }) {
+    await backend.blobs.abortCopy(address, leaseId === undefined ? { id } : { id, leaseId });
   },
 
   render() {

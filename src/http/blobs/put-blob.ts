@@ -30,7 +30,7 @@ interface Output extends PutBlobResult {
 }
 
 /** The longest body of Put Blob, and of former versions (blob-service §3.5). */
-const putBlobBytesMax = 5_000 * 1024 * 1024;
+export const putBlobBytesMax = 5_000 * 1024 * 1024;
 const bodyLimits = [
   { since: '2019-12-12', bytesMax: putBlobBytesMax },
   { since: '2016-05-31', bytesMax: 256 * 1024 * 1024 },

@@ -9,12 +9,15 @@ import type { QueryOptions } from '../../wire/http/query-string.js';
 import { parseBlobPath, type BlobResource } from '../../wire/blobs/resource-path.js';
 import type { BlobService } from '../../services/blobs/blob-service.js';
 import { objectAccess } from '../operations/access.js';
+import type { SourceClient } from '../sources/source-client.js';
 import { accountName, type ServiceBackend, type ServiceRequest } from '../operations/request.js';
 
 /** The backend of blob operations. */
 export interface BlobBackend extends ServiceBackend {
   readonly blobs: BlobService;
   readonly randomness: Randomness;
+  /** Asks other servers for what is copied from them. Undefined: nobody is asked. */
+  readonly sources: SourceClient | undefined;
 }
 
 /** `Answer`: `StreamedReply` for an operation that sends its answer in pieces. */

@@ -22,7 +22,7 @@ import { appendAccess, appendedHeaders, blockLimits } from './append-blob.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import { sourceReadOf, withSource, type SourceRead } from './copy-source.js';
 import { pagesHeaders } from './page-blob.js';
-import { checkType, putBlobHeaders } from './put-blob.js';
+import { checkType, putBlobBytesMax, putBlobHeaders } from './put-blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
 import { checkNoBody, type BodyLimits } from './streamed-body.js';
 import {
@@ -82,13 +82,14 @@ export const putBlobFromUrl: BlobOperation<NewBlob, PutBlobResult & Summed> = {
   },
 
   run({ address, access, blob, read, copiesHeaders }, request) {
-    return withSource(request, read, async ({ body, reading, sum }) => {
-      const { contentMd5: _, ...copied } = reading.properties.headers;
+    return withSource(request, read, async ({ body, bytes, properties, sum }) => {
+      if (bytes > putBlobBytesMax) throw requestBodyTooLarge(putBlobBytesMax);
+      const { contentMd5: _, ...copied } = properties.headers;
       const made = {
         ...blob,
         headers: copiesHeaders ? { ...copied, ...blob.headers } : blob.headers,
-        metadata: blob.metadata.length > 0 ? blob.metadata : reading.properties.metadata,
-        tags: read.source.copiesTags ? reading.properties.tags : blob.tags,
+        metadata: blob.metadata.length > 0 ? blob.metadata : properties.metadata,
+        tags: read.source.copiesTags ? properties.tags : blob.tags,
       };
       const written = await replacing(request, access, (each) =>
         request.backend.blobs.putBlockBlob(address, made, { ...each, body }),

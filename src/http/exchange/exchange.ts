@@ -1,3 +1,4 @@
+import type { Clock } from '../../base/clock.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { unboundedMemory, type MemoryBudget } from '../../base/async/memory-budget.js';
 import type { ErrorCode } from '../../model/errors/registry.js';
@@ -33,6 +34,16 @@ export interface ExchangeStart {
   readonly protocol: Protocol;
   /** The client waits for `100 Continue` before it sends the body. */
   readonly awaitsContinue: boolean;
+}
+
+/** What an account's part of a URL names. */
+export interface Address {
+  readonly account: Account;
+  readonly secondary: boolean;
+  /** `/account` in path style, empty in host style. */
+  readonly accountPath: string;
+  /** The path after the account, beginning with a slash, as sent. */
+  readonly resourcePath: string;
 }
 
 /**
@@ -88,6 +99,9 @@ export class Exchange {
 
   /** Set before authenticate: authenticates a request that is inside of this one. */
   authenticatePart: ((part: Exchange) => Caller | Promise<Caller>) | undefined = undefined;
+
+  /** Set before authenticate: what another URL of this server addresses; undefined for nothing. */
+  addressOf: ((path: string, host: string) => Address | undefined) | undefined = undefined;
 
   /** Set by route, and refined by the operation's description, for the record. */
   operation = 'Unknown';
@@ -155,6 +169,17 @@ export class Exchange {
   header(name: string): string | undefined {
     const value = this.request.headers[name];
     return typeof value === 'string' ? value : value?.join(', ');
+  }
+
+  /** Stops the time limit during work that waits for others, and has limits of its own. */
+  async awaiting<T>(work: Promise<T>, clock: Pick<Clock, 'monotonicMs'>): Promise<T> {
+    const leftMs = this.deadlineMs - clock.monotonicMs();
+    this.deadlineMs = Infinity;
+    try {
+      return await work;
+    } finally {
+      this.deadlineMs = clock.monotonicMs() + leftMs;
+    }
   }
 
   /** Name, value, name, value, …: every header field as sent. */

@@ -1,12 +1,14 @@
 import { invariant } from '../../base/invariant.js';
 import { authenticationFailed } from '../../model/errors/authentication-failed.js';
-import { Exchange } from './exchange.js';
+import { Exchange, type Address } from './exchange.js';
 
-/** One request inside of the body of another. */
+/** One request inside of another. */
 export interface InnerRequest {
   readonly method: string;
   /** An absolute path and its query string, as sent. */
   readonly target: { readonly path: string; readonly query: string };
+  /** Absent: the account of the request around it. */
+  readonly address?: Address | undefined;
   readonly headers: Iterable<readonly [name: string, value: string]> & {
     get(name: string): string | undefined;
   };
@@ -15,15 +17,16 @@ export interface InnerRequest {
 const versionHeader = 'x-ms-version';
 
 /**
- * A request inside of a batch, with a credential of its own, as the stages of the pipeline see it
- * (blob-service §18). Its version, its id and its account are those of the batch.
+ * A request inside of another, with a credential of its own, as the stages of the pipeline see it:
+ * one of a batch (blob-service §18), or the one that reads the source of a copy. Its version and
+ * its id are those of the request around it, and its account where it names no other.
  */
 class PartExchange extends Exchange {
   override readonly method: string;
   readonly #headers: InnerRequest['headers'];
 
   /** Throws `AuthenticationFailed` for a path of another account. */
-  constructor(outer: Exchange, { method, target, headers }: InnerRequest) {
+  constructor(outer: Exchange, { method, target, headers, address }: InnerRequest) {
     const { service, requestId, timeMicros, startMs, protocol } = outer;
     const start = { service, requestId, timeMicros, startMs, protocol, awaitsContinue: false };
     super(outer.request, outer.response, start);
@@ -34,10 +37,10 @@ class PartExchange extends Exchange {
     this.host = outer.host;
     this.version = outer.version;
     this.isVersionChosen = outer.isVersionChosen;
-    this.account = outer.account;
-    this.secondary = outer.secondary;
-    this.base = outer.base;
-    this.resourcePath = resourcePathOf(outer, target.path);
+    this.account = address?.account ?? outer.account;
+    this.secondary = address?.secondary ?? outer.secondary;
+    this.base = address === undefined ? outer.base : baseOf(outer, address);
+    this.resourcePath = address?.resourcePath ?? resourcePathOf(outer, target.path);
   }
 
   override header(name: string): string | undefined {
@@ -59,6 +62,10 @@ export async function authenticatedPart(outer: Exchange, request: InnerRequest):
   const part = new PartExchange(outer, request);
   part.caller = await authenticatePart(part);
   return part;
+}
+
+function baseOf({ protocol, host }: Exchange, { accountPath }: Address): string {
+  return `${protocol}://${host}${accountPath}`;
 }
 
 /** The path behind the account, which stands in it exactly when it does in the outer request. */

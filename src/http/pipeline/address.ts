@@ -1,7 +1,7 @@
 import { StorageError } from '../../model/errors/storage-error.js';
 import { secondarySuffix } from '../../model/services/services.js';
 import type { Account, AccountDirectory } from '../../services/accounts/directory.js';
-import type { Exchange } from '../exchange/exchange.js';
+import type { Address, Exchange } from '../exchange/exchange.js';
 
 /** A longer name is not shown in the error for an unknown account. */
 const nameCharactersMax = 63;
@@ -9,13 +9,6 @@ const nameCharactersMax = 63;
 interface Found {
   readonly account: Account;
   readonly secondary: boolean;
-}
-
-export interface Address extends Found {
-  /** `/account` in path style, empty in host style. */
-  readonly accountPath: string;
-  /** The path after the account, beginning with a slash, as sent. */
-  readonly resourcePath: string;
 }
 
 /** Second stage: finds the account of the request. */
@@ -45,6 +38,20 @@ export function resolveAddress(path: string, host: string, accounts: AccountDire
   const inHost = find(label, accounts);
   if (inHost === undefined) throw unknownAccount([segment, label]);
   return { ...inHost, accountPath: '', resourcePath: path };
+}
+
+/** The same; undefined where no account is addressed. */
+export function addressIn(
+  path: string,
+  host: string,
+  accounts: AccountDirectory,
+): Address | undefined {
+  try {
+    return resolveAddress(path, host, accounts);
+  } catch (error) {
+    if (error instanceof StorageError) return undefined;
+    throw error;
+  }
 }
 
 function endOfSegment(path: string): number {

@@ -5,7 +5,7 @@ import { nextTurn } from '../../base/async/turns.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { AccountDirectory } from '../../services/accounts/directory.js';
 import { isPreflight, loadCorsRules } from '../cors/load-cors-rules.js';
-import { address } from './address.js';
+import { address, addressIn } from './address.js';
 import { authenticate, type AuthenticateContext } from './authenticate.js';
 import type { BearerVerifier } from '../oauth/bearer-verifier.js';
 import { authoriseExchange } from './authorise.js';
@@ -86,6 +86,8 @@ export class Pipeline {
   readonly #endpoints: Router<Exchange, Endpoint>;
   readonly #authentication: AuthenticateContext;
   readonly #authenticatePart = (part: Exchange) => authenticate(part, this.#authentication);
+  readonly #addressOf = (path: string, host: string) =>
+    addressIn(path, host, this.#options.accounts);
   readonly #openBudget = (exchange: Exchange): AnswerBudget => {
     const { memory, limits } = this.#options;
     return new CountedBudget(exchange, memory, limits.heldBytesMax);
@@ -141,6 +143,7 @@ export class Pipeline {
         const origin = this.#guard.checkOrigin(exchange, service.corsRules);
         if (origin !== undefined) await origin;
         exchange.authenticatePart = this.#authenticatePart;
+        exchange.addressOf = this.#addressOf;
         const caller = authenticate(exchange, this.#authentication);
         isRevocable = caller instanceof Promise;
         exchange.caller = caller instanceof Promise ? await caller : caller;

@@ -1,4 +1,3 @@
-import type { ErrorCode } from './registry.js';
 import { StorageError, type ErrorDetail } from './storage-error.js';
 
 // Errors of blobs whose status or whose extra elements depend on the case (blob-service §3.4).
@@ -39,7 +38,7 @@ export function crc64Mismatch(claimed: string, actual: string): StorageError {
 /** What the source of a copy answered instead of its content. */
 export interface CopySourceFailure {
   readonly status: number;
-  readonly code?: ErrorCode | undefined;
+  readonly code?: string | undefined;
   readonly message?: string | undefined;
 }
 
@@ -47,11 +46,11 @@ export interface CopySourceFailure {
  * The source of a copy cannot be read. `failure`: what it answered, whose status the error has;
  * undefined when there was no answer, which is 500 (blob-service §17.1, §20.1).
  */
-export function cannotVerifyCopySource(failure?: CopySourceFailure): StorageError {
+export function cannotVerifyCopySource(failure?: CopySourceFailure, cause?: unknown): StorageError {
   if (failure === undefined) return new StorageError('CannotVerifyCopySource');
   const { status, code, message } = failure;
   const details: ErrorDetail[] = [['CopySourceStatusCode', String(status)]];
   if (code !== undefined) details.push(['CopySourceErrorCode', code]);
   if (message !== undefined) details.push(['CopySourceErrorMessage', message]);
-  return new StorageError('CannotVerifyCopySource', { status, details });
+  return new StorageError('CannotVerifyCopySource', { status, details, cause });
 }

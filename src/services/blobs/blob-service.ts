@@ -31,10 +31,17 @@ import { putBlock, putBlockBlob } from './block-blobs.js';
 import { getBlockList, putBlockList, type BlockListReading } from './block-lists.js';
 import { containerKind } from './container-record.js';
 import { BlobContainers, type BlobContainersOptions } from './containers.js';
-import { abortCopy, copyBlob, type CopiedBlob, type CopyRequest } from './copies.js';
+import { copyBlob, type CopiedBlob, type CopyRequest } from './copies.js';
 import { deleteBlob, type Deletion } from './deletion.js';
 import { droppedBlobs } from './dropped-blobs.js';
 import { dueSweep } from './due-sweep.js';
+import {
+  abortCopy,
+  beginCopy,
+  copyForeign,
+  type ForeignCopy,
+  type Shielded,
+} from './foreign-copies.js';
 import { garbageSweep } from './garbage-sweep.js';
 import { findInAccount, findInContainer } from './find.js';
 import { listBlobs } from './listing.js';
@@ -53,6 +60,7 @@ import {
   type WrittenPages,
 } from './page-blobs.js';
 import { getPageRanges, type PageList, type PageListQuery } from './page-lists.js';
+import { PendingCopies } from './pending-copies.js';
 import { getBlob, getProperties } from './reads.js';
 import type { Bounds } from './run.js';
 import { snapshotBlob, type TakenSnapshot } from './snapshots.js';
@@ -101,6 +109,8 @@ export interface BlobServiceOptions {
   readonly containerRetentionDays?: number | undefined;
   /** Whether an account keeps versions of its blobs. Absent: none does. */
   readonly versioning?: (account: string) => boolean;
+  /** Default: the data are never replaced. */
+  readonly shielded?: Shielded;
 }
 
 /**
@@ -117,6 +127,7 @@ export class BlobService {
   readonly containers: BlobContainers;
   readonly #context: BlobContext;
   readonly #sweeps: SweepTurns;
+  readonly #copies: PendingCopies;
 
   constructor(options: BlobServiceOptions) {
     const { store, content, clock, randomness, timers, onGarbage = () => undefined } = options;
@@ -130,6 +141,8 @@ export class BlobService {
     const { versioning = () => false } = options;
     const services = { containers, readers, turns, retention, versioning, onGarbage };
     this.#context = { store, content, clock, randomness, ...services };
+    const { shielded = (work) => work() } = options;
+    this.#copies = new PendingCopies(this.#context, { timers, shielded });
     const { service } = containerKind;
     this.#sweeps = new SweepTurns([
       garbageSweep(this.#context),
@@ -259,9 +272,33 @@ export class BlobService {
     return copyBlob(this.#context, target, request, access);
   }
 
-  /** Throws `NoPendingCopyOperation` at best. */
-  abortCopy(address: BlobAddress, access: Pick<Access, 'leaseId'> = {}): Promise<never> {
-    return abortCopy(this.#context, address, access);
+  /** Copies a block blob that this service does not keep; done when it resolves. */
+  copyForeign(address: BlobAddress, copy: ForeignCopy, access: Access = {}): Promise<CopiedBlob> {
+    return copyForeign(this.#context, address, copy, access);
+  }
+
+  /**
+   * Begins to copy a blob that this service does not keep. Throws `ServerBusy` when too many copies
+   * are pending.
+   */
+  async beginCopy(
+    address: BlobAddress,
+    copy: ForeignCopy,
+    access: Access = {},
+  ): Promise<CopiedBlob> {
+    this.#copies.checkRoom();
+    const { keys, ...begun } = await beginCopy(this.#context, address, copy, access);
+    this.#copies.begin({ keys, id: begun.copyId }, copy.source);
+    return begun;
+  }
+
+  /** `id`: of the copy. Throws `NoPendingCopyOperation`, `CopyIdMismatch`. */
+  async abortCopy(
+    address: BlobAddress,
+    options: { readonly id: string } & Pick<Access, 'leaseId'>,
+  ): Promise<void> {
+    await abortCopy(this.#context, address, options);
+    this.#copies.stop(options.id);
   }
 
   deleteBlob(address: SnapshotAddress, options: DeleteOptions = {}): Promise<Deletion> {
@@ -321,6 +358,11 @@ export class BlobService {
    */
   reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
     return this.#sweeps.step(entriesMax);
+  }
+
+  /** Ends the copies that this service has begun: those that are pending fail. Idempotent. */
+  close(): Promise<void> {
+    return this.#copies.close();
   }
 
   async #sweepOrphans(): Promise<Reclaimed> {

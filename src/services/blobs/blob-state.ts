@@ -99,8 +99,8 @@ export function existing(record: BlobRecord | undefined): BlobRecord {
 }
 
 /**
- * Refuses a write that the lease or the conditions do not allow, in this order (blob-service §9.5).
- * `conditions` are about a blob that exists for clients, the lease about any.
+ * Refuses a write that the lease, a pending copy or the conditions do not allow, in this order
+ * (blob-service §9.5, §17.1). `conditions` are about a blob that exists for clients, the lease about any.
  */
 export function checkWrite(
   { record, nowMicros }: BlobState,
@@ -111,6 +111,7 @@ export function checkWrite(
     throw new StorageError(leaseNotPresent('blob'));
   }
   checkLease(record?.lease, { id: leaseId, use: 'write' }, { holder: 'blob', nowMicros });
+  if (record?.copy?.status === 'pending') throw new StorageError('PendingCopyOperation');
   checkWriteConditions(conditions, committedOf(record), use);
 }
 

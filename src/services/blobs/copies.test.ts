@@ -189,7 +189,10 @@ for (const engine of engineNames) {
       });
       await copy(blobs, at('source'), {}, held);
       assert.equal((await blobs.getProperties(target)).lease?.state, 'leased');
-      await assert.rejects(blobs.abortCopy(target, held), code('NoPendingCopyOperation'));
+      await assert.rejects(
+        blobs.abortCopy(target, { id: 'none', ...held }),
+        code('NoPendingCopyOperation'),
+      );
       await settle(world);
       await assertTidy(world);
     });

@@ -11,7 +11,6 @@ import {
   changeBlob,
   checkWrite,
   committedOf,
-  existing,
   findRecord,
   keysOf,
   putRecord,
@@ -47,6 +46,8 @@ export interface CopyRequest {
 export interface CopiedBlob extends Written {
   /** A GUID. */
   readonly copyId: string;
+  /** Whether it is done. */
+  readonly status: 'success' | 'pending';
   /** That of the source, as it is stored. */
   readonly headers: BlobRecord['headers'];
 }
@@ -137,7 +138,7 @@ function putCopy(
       content: await putCopied(context, keys, changes, content),
       copy: copyState(copyId, request, content.bytes, state.nowMicros),
     });
-    return (version) => ({ ...written(version), copyId, headers });
+    return (version) => ({ ...written(version), copyId, status: 'success', headers });
   });
 }
 
@@ -185,7 +186,11 @@ async function readSource(
 }
 
 /** Refuses a copy that the target does not allow (blob-service §10.4, §17.1). */
-function checkTarget(state: BlobState, access: Access, source: BlobRecord): void {
+export function checkTarget(
+  state: BlobState,
+  access: Access,
+  source: Pick<BlobRecord, 'kind'>,
+): void {
   checkWrite(state, access, 'create');
   const { record, nowMicros } = state;
   if (record?.lease?.kind === 'fixed' && leaseState(record.lease, nowMicros) === 'leased') {
@@ -195,16 +200,4 @@ function checkTarget(state: BlobState, access: Access, source: BlobRecord): void
   if (target === undefined) return;
   if (target.kind !== source.kind) throw new StorageError('InvalidBlobType');
   if (target.tier?.tier === 'Archive') throw new StorageError('BlobArchived');
-}
-
-/** Abort Copy Blob (blob-service §17.2): every copy is done when it is answered. */
-export async function abortCopy(
-  context: BlobContext,
-  address: BlobAddress,
-  { leaseId }: Pick<Access, 'leaseId'>,
-): Promise<never> {
-  const state = await readState(context, await keysOf(context, address));
-  existing(state.record);
-  checkWrite(state, leaseId === undefined ? {} : { leaseId }, 'change');
-  throw new StorageError('NoPendingCopyOperation');
 }

@@ -7,6 +7,7 @@ import type { BlobContext } from './blob-context.js';
 import { readState, putRecord } from './blob-state.js';
 import { commitChanges } from './changes.js';
 import { containerKind } from './container-record.js';
+import { failCopyWhenDue } from './foreign-copies.js';
 import { BlobKeys, dueHintKey, dueHints, readDueHint } from './keys.js';
 import { purgeDeleted } from './purge.js';
 import { dropStage, stageEndsMicros } from './stages.js';
@@ -20,8 +21,9 @@ interface DueHint {
 
 /**
  * Acts on what is due in blobs: uncommitted blocks vanish a week after the last Put Block
- * (blob-service §12.3), and what is deleted goes when its retention is over. A hint leads to a blob
- * of which something may be due; where its blocks are not yet, a later hint takes its place.
+ * (blob-service §12.3), what is deleted goes when its retention is over, and a pending copy fails
+ * when its process has died. A hint leads to a blob
+ * of which something may be due; where it is not yet, a later hint takes its place.
  */
 export function dueSweep(context: BlobContext): SweepCursor<DueHint> {
   return new SweepCursor({
@@ -56,7 +58,10 @@ async function act(
   const keys = new BlobKeys(container, name);
   const purged = await purgeDeleted(context, keys, entriesMax);
   if (purged.more) return purged;
-  const nextMicros = await dropStageWhenDue(context, keys);
+  const dueMicros = [await failCopyWhenDue(context, keys), await dropStageWhenDue(context, keys)];
+  const nextMicros = dueMicros.reduce((first, each) =>
+    first === undefined || (each !== undefined && each < first) ? each : first,
+  );
   const { key, version } = entry;
   const next = nextMicros === undefined ? undefined : dueHintKey(container, nextMicros, name);
   await store.commit({

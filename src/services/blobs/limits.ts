@@ -38,3 +38,10 @@ export const pageListRangesMax = 10_000;
 export const copiedPageRangesMax = 100_000;
 /** Bytes of inline pieces that a copy puts into the store; further ones become extents. */
 export const copiedInlineBytesMax = 4 * 1024 * 1024;
+
+/** Copies of foreign blobs that one process takes in at a time; further ones wait. */
+export const copiesAtOnceMax = 16;
+/** Copies of foreign blobs that one process has pending; more are refused. */
+export const pendingCopiesMax = 1_000;
+/** How long a pending copy may not tell that it goes on; then its process counts as dead. */
+export const pendingSecondsMax = 60;

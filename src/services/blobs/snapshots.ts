@@ -35,6 +35,7 @@ export async function snapshotBlob(
     const { nowMicros } = state;
     checkLease(record.lease, { id: leaseId, use: 'read' }, { holder: 'blob', nowMicros });
     checkWriteConditions(conditions, record, 'change');
+    if (record.copy?.status === 'pending') throw new StorageError('PendingCopyOperation');
     if (record.tier?.tier === 'Archive') throw new StorageError('BlobArchived');
     const isKept = keepsVersion(context, state, record);
     const sharing = { record, others: isKept ? 2 : 1 };

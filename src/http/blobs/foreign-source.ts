@@ -1,0 +1,296 @@
+import { inSlices, type Pieces } from '../../base/async/slice.js';
+import { retry } from '../../base/async/retry.js';
+import { sleep } from '../../base/async/sleep.js';
+import { cannotVerifyCopySource } from '../../model/errors/blob-errors.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { Tags } from '../../model/blobs/tags.js';
+import type {
+  ForeignBlob,
+  ForeignBlock,
+  ForeignSource,
+} from '../../services/blobs/foreign-blob.js';
+import type { Bounds } from '../../services/blobs/run.js';
+import type { Body } from '../../services/blobs/types.js';
+import type { RequestedRange } from '../../wire/blobs/byte-ranges.js';
+import { answeredRange, readSourceProperties } from '../../wire/blobs/source-answer.js';
+import { committedBlocksIn, pagesIn } from '../../wire/xml/blob-layout.js';
+import { parseBlobTags } from '../../wire/xml/blob-tags.js';
+import { metadataOf } from '../operations/metadata.js';
+import type { SourceAnswer, SourceClient } from '../sources/source-client.js';
+
+/** A source that another server keeps, or nobody knows. */
+export interface ForeignPlace {
+  /** With its signature. */
+  readonly href: string;
+  /** The credential of the source, and the version of the protocol. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What the source must fulfil. */
+  readonly conditions: Readonly<Record<string, string>>;
+  readonly copiesTags: boolean;
+}
+
+/** A foreign blob and the first bytes that were asked for. */
+export interface OpenedForeign {
+  readonly blob: ForeignBlob;
+  /** Which of its bytes follow. */
+  readonly bounds: Bounds;
+  readonly body: Body;
+  /** The same state of the blob, later. */
+  readonly marks: Readonly<Record<string, string>>;
+  /** Whether its blocks and pages can be asked for. */
+  readonly isBlob: boolean;
+  /** Lets go of the body. Idempotent. */
+  close(): void;
+}
+
+/** Bytes of a list of blocks or pages. */
+const listBytesMax = 16 * 1024 * 1024;
+const tagsBytesMax = 64 * 1024;
+/** Lists of pages that are read one behind the other. */
+const pageListsMax = 1_000;
+/** Attempts to begin an answer. */
+const attemptsMax = 5;
+/** Answers of one read that ended early. */
+const breaksMax = 100;
+const backOffMs = { first: 500, last: 10_000 };
+
+/**
+ * Asks for a foreign blob. Throws `CannotVerifyCopySource` for what the rules exclude and for what
+ * the source refuses, with its status; `SourceConditionNotMet`; `RequestBodyTooLarge`.
+ */
+export async function openForeign(
+  sources: SourceClient,
+  place: ForeignPlace,
+  {
+    range,
+    signal,
+  }: { readonly range?: RequestedRange | undefined; readonly signal?: AbortSignal | undefined },
+): Promise<OpenedForeign> {
+  const { href: url, headers, conditions } = place;
+  const answer = await sources.ask({
+    url,
+    headers: { ...headers, ...conditions, ...rangeHeader(range) },
+    signal,
+  });
+  try {
+    const { bounds, bytes } = boundsOf(answer, range);
+    if (bytes > sources.rules.bytesMax) throw tooLong(sources.rules.bytesMax);
+    const { isBlob, ...properties } = readSourceProperties(answer.told);
+    const tags = place.copiesTags ? await tagsOf(sources, place, signal) : [];
+    return {
+      blob: { ...properties, bytes, metadata: metadataOf(answer), tags },
+      bounds,
+      body: answer.body,
+      marks: marksOf(answer),
+      isBlob,
+      close: () => answer.close(),
+    };
+  } catch (error) {
+    answer.close();
+    throw error;
+  }
+}
+
+function rangeHeader(range: RequestedRange | undefined): Record<string, string> {
+  if (range === undefined) return {};
+  return { range: `bytes=${range.first}-${range.last ?? ''}` };
+}
+
+function tooLong(bytesMax: number): StorageError {
+  const message = `The source has more bytes than the server copies: ${bytesMax}.`;
+  return cannotVerifyCopySource({ status: 409, message });
+}
+
+/** Throws what the answer means when it is not the bytes that were asked for. */
+function boundsOf(
+  answer: SourceAnswer,
+  range: RequestedRange | undefined,
+): { readonly bounds: Bounds; readonly bytes: number } {
+  const { status, told } = answer;
+  if (status !== 200 && status !== 206) throw refusalOf(answer);
+  const answered = answeredRange(status, told);
+  if (answered === undefined) throw unusable('The source does not tell how many bytes it has.');
+  const { first, last, totalBytes } = answered;
+  const wantedLast = Math.min(range?.last ?? Infinity, totalBytes - 1);
+  if (first !== (range?.first ?? 0) || last !== wantedLast) {
+    throw unusable('The source does not answer with the range that was asked for.');
+  }
+  return { bounds: { start: first, end: last + 1 }, bytes: totalBytes };
+}
+
+function unusable(message: string): StorageError {
+  return cannotVerifyCopySource({ status: 400, message });
+}
+
+const codeForm = /^[A-Za-z]{1,100}$/;
+
+function refusalOf({ status, told }: SourceAnswer): StorageError {
+  if (status === 304 || status === 412) return new StorageError('SourceConditionNotMet');
+  if (status >= 300 && status < 400) {
+    return unusable('The source refers to another address, and the server follows none.');
+  }
+  const given = told('x-ms-error-code');
+  const code = given !== undefined && codeForm.test(given) ? given : undefined;
+  const message = `The source has answered with status ${status}.`;
+  const isRefusal = status >= 400 && status < 500;
+  return cannotVerifyCopySource({ status: isRefusal ? status : 500, code, message });
+}
+
+/** Conditions under which a source is still what it was. */
+function marksOf({ told }: SourceAnswer): Record<string, string> {
+  const etag = told('etag');
+  if (etag !== undefined && !etag.startsWith('W/')) return { 'if-match': etag };
+  const modified = told('last-modified');
+  return modified === undefined ? {} : { 'if-unmodified-since': modified };
+}
+
+/** What is asked of a blob beside its bytes. */
+function partOf(href: string, options: string): string {
+  return `${href}${href.includes('?') ? '&' : '?'}${options}`;
+}
+
+async function tagsOf(
+  sources: SourceClient,
+  { href, headers }: ForeignPlace,
+  signal: AbortSignal | undefined,
+): Promise<Tags> {
+  const url = partOf(href, 'comp=tags');
+  return parseBlobTags(await document(sources, { url, headers, signal }, tagsBytesMax));
+}
+
+async function document(
+  sources: SourceClient,
+  request: Parameters<SourceClient['ask']>[0],
+  bytesMax: number,
+): Promise<Buffer> {
+  const answer = await sources.ask(request);
+  try {
+    if (answer.status !== 200) throw refusalOf(answer);
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    for await (const piece of answer.body) {
+      bytes += piece.length;
+      if (bytes > bytesMax) throw unusable('The source has answered with too long a list.');
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces);
+  } finally {
+    answer.close();
+  }
+}
+
+/**
+ * The blob that was opened, for a copy that goes on when the request is answered. Every read
+ * demands that the source is what it was, and goes on where a connection ended.
+ */
+export function laterSource(
+  sources: SourceClient,
+  place: ForeignPlace,
+  { blob, marks, isBlob }: Pick<OpenedForeign, 'blob' | 'marks' | 'isBlob'>,
+): ForeignSource {
+  const same = { ...place, conditions: marks, copiesTags: false };
+  return {
+    blob,
+    blocks: (signal) => (isBlob ? blocksOf(sources, same, signal) : Promise.resolve([])),
+    pages: (signal) => pagesOf(sources, same, { signal, bytes: blob.bytes }),
+    read: (bounds, signal) => readOn(sources, same, { bounds, signal, blob }),
+  };
+}
+
+/** A source whose bytes are read once, now. */
+export function onceSource(blob: ForeignBlob, body: Body): ForeignSource {
+  return {
+    blob,
+    blocks: () => Promise.resolve([]),
+    pages: () => Promise.resolve([]),
+    read: () => body,
+  };
+}
+
+async function blocksOf(
+  sources: SourceClient,
+  { href, headers }: ForeignPlace,
+  signal: AbortSignal,
+): Promise<readonly ForeignBlock[]> {
+  const url = partOf(href, 'comp=blocklist&blocklisttype=committed');
+  const read = (): Promise<Buffer> => document(sources, { url, headers, signal }, listBytesMax);
+  const body = await persistently(sources, signal, read);
+  return (await sliced(sources, committedBlocksIn(body))) ?? [];
+}
+
+async function pagesOf(
+  sources: SourceClient,
+  { href, headers, conditions }: ForeignPlace,
+  { signal, bytes }: { readonly signal: AbortSignal; readonly bytes: number },
+): Promise<readonly Bounds[]> {
+  const found: Bounds[] = [];
+  let marker = '';
+  for (let count = 0; count < pageListsMax; count += 1) {
+    const url = partOf(href, `comp=pagelist${marker}`);
+    const asked = { url, headers: { ...headers, ...conditions }, signal };
+    const read = (): Promise<Buffer> => document(sources, asked, listBytesMax);
+    const list = await sliced(sources, pagesIn(await persistently(sources, signal, read)));
+    if (list === undefined) throw unusable('The source has answered with an unknown list.');
+    for (const { start, end } of list.pages) {
+      const isSound = start >= (found.at(-1)?.end ?? 0) && start < end && end <= bytes;
+      if (!isSound) throw unusable('The source has answered with an impossible list.');
+      found.push({ start, end });
+    }
+    if (list.nextMarker === undefined) return found;
+    marker = `&marker=${encodeURIComponent(list.nextMarker)}`;
+  }
+  throw unusable('The source has answered with too long a list.');
+}
+
+function sliced<T>({ clock }: SourceClient, work: Pieces<T>): Promise<T> {
+  return inSlices(work, clock);
+}
+
+/** Failures that may pass are those of the network and of busy servers. */
+function mayPass(error: unknown): boolean {
+  return error instanceof StorageError && error.status >= 500;
+}
+
+function persistently<T>(
+  { timers, randomness }: SourceClient,
+  signal: AbortSignal,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  const isRetryable = mayPass;
+  return retry({ attemptsMax, backOffMs, timers, randomness, signal, isRetryable }, attempt);
+}
+
+interface Reading {
+  readonly bounds: Bounds;
+  readonly signal: AbortSignal;
+  readonly blob: ForeignBlob;
+}
+
+async function* readOn(
+  sources: SourceClient,
+  place: ForeignPlace,
+  { bounds, signal, blob }: Reading,
+): AsyncGenerator<Buffer, void, void> {
+  let at = bounds.start;
+  let breaks = 0;
+  while (at < bounds.end) {
+    const range = { first: at, last: bounds.end - 1 };
+    const isAll = at === 0 && bounds.end === blob.bytes;
+    const opened = await persistently(sources, signal, () =>
+      openForeign(sources, place, { range: isAll ? undefined : range, signal }),
+    );
+    try {
+      if (opened.blob.bytes !== blob.bytes) throw new StorageError('SourceConditionNotMet');
+      for await (const piece of opened.body) {
+        at += piece.length;
+        yield piece;
+      }
+    } catch (error) {
+      breaks += 1;
+      if (signal.aborted || !mayPass(error) || breaks > breaksMax) throw error;
+    } finally {
+      opened.close();
+    }
+    if (at < bounds.end) await sleep(sources.timers, backOffMs.first, signal);
+  }
+}

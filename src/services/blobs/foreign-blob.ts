@@ -1,0 +1,30 @@
+import type { Bytes } from '../../base/bytes.js';
+import type { BlobKind } from '../../model/blobs/properties.js';
+import type { BlobRecord } from './blob-record.js';
+import type { Bounds } from './run.js';
+import type { Body } from './types.js';
+
+/** A blob that this service does not keep, as it is at one moment. */
+export interface ForeignBlob extends Pick<BlobRecord, 'headers' | 'metadata' | 'tags' | 'append'> {
+  readonly kind: BlobKind;
+  readonly bytes: number;
+  /** Of a page blob. */
+  readonly sequenceNumber: bigint | undefined;
+}
+
+/** A committed block: its id, and its bytes. */
+export interface ForeignBlock {
+  readonly id: Bytes;
+  readonly bytes: number;
+}
+
+/** Where a foreign blob is read. Everything rejects with `StorageError`, and when it is aborted. */
+export interface ForeignSource {
+  readonly blob: ForeignBlob;
+  /** The committed blocks in their order; none when it was not made of blocks, or nobody knows. */
+  blocks(signal: AbortSignal): Promise<readonly ForeignBlock[]>;
+  /** What is written of a page blob, in ascending order. */
+  pages(signal: AbortSignal): Promise<readonly Bounds[]>;
+  /** So many bytes, or a failure. */
+  read(bounds: Bounds, signal: AbortSignal): Body;
+}

@@ -1,0 +1,193 @@
+import { asBuffer } from '../../base/bytes.js';
+import { invariant } from '../../base/invariant.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import { CommitUnknownError } from '../../kv/errors.js';
+import { newId, type BlobContext } from './blob-context.js';
+import type { CopiedContent } from './copied-content.js';
+import type { ForeignBlob, ForeignSource } from './foreign-blob.js';
+import type { BlobKeys } from './keys.js';
+import {
+  committedBlocksMax,
+  copiedInlineBytesMax,
+  copiedPageRangesMax,
+  inlinePieceBytesMax,
+  pageBlobBytesMax,
+  pageRangeBytesMax,
+} from './limits.js';
+import { pageBytes } from './page-blobs.js';
+import type { PageRange } from './page-range.js';
+import type { Piece } from './pieces.js';
+import type { Bounds } from './run.js';
+import type { Segment } from './segments.js';
+import type { Body } from './types.js';
+
+/** Bytes of an extent of what was not made of blocks. */
+const partBytesMax = 1024 * 1024 * 1024;
+
+export interface Taking {
+  readonly signal: AbortSignal;
+  /** Called with each piece. */
+  readonly onBytes: (bytes: number) => void;
+}
+
+/**
+ * Takes in the content of a foreign blob for one of this service, and hands it to `use`, whose
+ * commit names it (`putCopied`). One piece is in memory at a time. When `use` or the source fails
+ * the bytes are freed, unless the commit may have been made.
+ */
+export async function withForeignContent<T>(
+  context: BlobContext,
+  { keys, source }: { readonly keys: BlobKeys; readonly source: ForeignSource },
+  taking: Taking,
+  use: (content: CopiedContent) => Promise<T>,
+): Promise<T> {
+  const take = new ForeignTake(context, keys, source, taking);
+  try {
+    return await use(await take.all());
+  } catch (error) {
+    if (!(error instanceof CommitUnknownError)) await context.content.free(take.extents);
+    throw error;
+  }
+}
+
+/** Refuses what no blob of this service can be. Throws `CannotVerifyCopySource`. */
+export function checkForeign({ kind, bytes }: ForeignBlob): void {
+  const isPageBlob = bytes % pageBytes === 0 && bytes <= pageBlobBytesMax;
+  if (kind !== 'page' || isPageBlob) return;
+  throw new StorageError('CannotVerifyCopySource', { status: 409 });
+}
+
+class ForeignTake {
+  readonly extents: string[] = [];
+  readonly #context: BlobContext;
+  readonly #keys: BlobKeys;
+  readonly #source: ForeignSource;
+  readonly #taking: Taking;
+  readonly #inline: { readonly piece: Piece; readonly bytes: Buffer }[] = [];
+  #inlineBytes = 0;
+
+  constructor(context: BlobContext, keys: BlobKeys, source: ForeignSource, taking: Taking) {
+    this.#context = context;
+    this.#keys = keys;
+    this.#source = source;
+    this.#taking = taking;
+  }
+
+  async all(): Promise<CopiedContent> {
+    const { kind, bytes } = this.#source.blob;
+    const [segments, ranges] =
+      kind === 'page' ? [[], await this.#pages()] : [await this.#parts(), []];
+    return { kind, bytes, segments, ranges, inline: this.#inline, names: new Map() };
+  }
+
+  async #parts(): Promise<Segment[]> {
+    const { signal } = this.#taking;
+    const { kind, bytes } = this.#source.blob;
+    const blocks = kind === 'block' ? await this.#source.blocks(signal) : [];
+    const sum = blocks.reduce((total, block) => total + block.bytes, 0);
+    const isWhole = sum === bytes && blocks.length <= committedBlocksMax;
+    const parts: Iterable<Pick<Segment, 'blockId' | 'bytes'>> = isWhole
+      ? blocks.map(({ id: blockId, bytes: length }) => ({ blockId, bytes: length }))
+      : partsOf(bytes);
+    const cut = new CutBody(this.#body({ start: 0, end: bytes }));
+    const segments: Segment[] = [];
+    try {
+      for (const { blockId, bytes: length } of parts) {
+        // A block may be empty; a segment is not.
+        if (length === 0) continue;
+        const piece = await this.#piece(cut.next(length), length);
+        segments.push({ blockId, bytes: length, piece });
+      }
+      await cut.checkEnd();
+    } finally {
+      await cut.letGo();
+    }
+    return segments;
+  }
+
+  async #pages(): Promise<PageRange[]> {
+    const { signal } = this.#taking;
+    const ranges: PageRange[] = [];
+    for (const { start, end } of await this.#source.pages(signal)) {
+      const cut = new CutBody(this.#body({ start, end }));
+      try {
+        for (let offset = start; offset < end; offset += pageRangeBytesMax) {
+          if (ranges.length >= copiedPageRangesMax) throw new StorageError('InvalidOperation');
+          const bytes = Math.min(pageRangeBytesMax, end - offset);
+          const piece = await this.#piece(cut.next(bytes), bytes);
+          const generations = { writtenIn: 1, from: 1, until: undefined };
+          ranges.push({ offset, bytes, piece, pieceStart: 0, ...generations });
+        }
+        await cut.checkEnd();
+      } finally {
+        await cut.letGo();
+      }
+    }
+    return ranges;
+  }
+
+  async *#body(bounds: Bounds): AsyncGenerator<Buffer, void, void> {
+    const { signal, onBytes } = this.#taking;
+    for await (const piece of this.#source.read(bounds, signal)) {
+      onBytes(piece.length);
+      yield piece;
+    }
+  }
+
+  async #piece(body: Body, bytes: number): Promise<Piece> {
+    const isSmall = bytes <= inlinePieceBytesMax;
+    if (isSmall && this.#inlineBytes + bytes <= copiedInlineBytesMax) {
+      const pieces: Buffer[] = [];
+      for await (const piece of body) pieces.push(Buffer.from(piece));
+      const inline: Piece = { kind: 'inline', id: newId(this.#context) };
+      this.#inlineBytes += bytes;
+      this.#inline.push({ piece: inline, bytes: Buffer.concat(pieces) });
+      return inline;
+    }
+    const { id } = await this.#context.content.put(body, this.#keys.partition);
+    this.extents.push(id);
+    return { kind: 'extent', id };
+  }
+}
+
+function* partsOf(bytes: number): Generator<Pick<Segment, 'blockId' | 'bytes'>> {
+  for (let at = 0; at < bytes; at += partBytesMax) {
+    yield { blockId: undefined, bytes: Math.min(partBytesMax, bytes - at) };
+  }
+}
+
+/** One body as several, one behind the other. */
+class CutBody {
+  readonly #pieces: AsyncIterator<Buffer>;
+  #rest: Buffer = asBuffer(new Uint8Array(0));
+
+  constructor(body: Body) {
+    this.#pieces = body[Symbol.asyncIterator]();
+  }
+
+  /** The next bytes, so many; iterated to its end before the next. */
+  async *next(bytes: number): AsyncGenerator<Buffer, void, void> {
+    for (let left = bytes; left > 0;) {
+      if (this.#rest.length === 0) {
+        const next = await this.#pieces.next();
+        invariant(next.done !== true, 'a source has as many bytes as it says');
+        this.#rest = next.value;
+      }
+      const piece = this.#rest.subarray(0, left);
+      this.#rest = this.#rest.subarray(piece.length);
+      left -= piece.length;
+      yield piece;
+    }
+  }
+
+  /** Hears what the body says at its end: only then all of it is sound. */
+  async checkEnd(): Promise<void> {
+    const isOver = this.#rest.length === 0 && (await this.#pieces.next()).done === true;
+    invariant(isOver, 'a source has no more bytes than it says');
+  }
+
+  /** Idempotent. */
+  async letGo(): Promise<void> {
+    await this.#pieces.return?.();
+  }
+}

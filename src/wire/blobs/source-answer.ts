@@ -1,0 +1,102 @@
+import {
+  contentTypeDefault,
+  type BlobKind,
+  type ContentHeaders,
+} from '../../model/blobs/properties.js';
+import { countHeader, sequenceNumberMax, type HeaderLookup } from './header-values.js';
+
+/** What the answer of a source tells of its blob (blob-service §11.1), beside its metadata. */
+export interface SourceProperties {
+  /** A source that is no blob is copied as a block blob. */
+  readonly kind: BlobKind;
+  readonly headers: ContentHeaders;
+  /** Of a page blob. */
+  readonly sequenceNumber: bigint | undefined;
+  /** Of an append blob. */
+  readonly append: { readonly count: number; readonly isSealed: boolean } | undefined;
+  /** Whether a blob service has answered, which knows its blocks and pages. */
+  readonly isBlob: boolean;
+}
+
+const kinds: Readonly<Record<string, BlobKind>> = {
+  blockblob: 'block',
+  appendblob: 'append',
+  pageblob: 'page',
+};
+
+const headerNames = [
+  ['contentType', 'content-type'],
+  ['contentEncoding', 'content-encoding'],
+  ['contentLanguage', 'content-language'],
+  ['cacheControl', 'cache-control'],
+  ['contentDisposition', 'content-disposition'],
+] as const;
+
+const md5Bytes = 16;
+
+export function readSourceProperties(told: HeaderLookup): SourceProperties {
+  const found = kinds[told('x-ms-blob-type')?.toLowerCase() ?? ''];
+  const kind = found ?? 'block';
+  const isSealed = told('x-ms-blob-sealed')?.toLowerCase() === 'true';
+  const count = Number(told('x-ms-blob-committed-block-count') ?? 1);
+  return {
+    kind,
+    headers: contentHeadersOf(told),
+    sequenceNumber: kind === 'page' ? sequenceNumberOf(told) : undefined,
+    append:
+      kind === 'append' ? { count: Number.isSafeInteger(count) ? count : 1, isSealed } : undefined,
+    isBlob: found !== undefined,
+  };
+}
+
+function contentHeadersOf(told: HeaderLookup): ContentHeaders {
+  const headers: { -readonly [Name in keyof ContentHeaders]: ContentHeaders[Name] } = {
+    contentType: contentTypeDefault,
+  };
+  for (const [member, name] of headerNames) {
+    const value = told(name);
+    if (value !== undefined && value !== '') headers[member] = value;
+  }
+  // That of a part of a blob is told beside.
+  const md5 = Buffer.from(told('x-ms-blob-content-md5') ?? told('content-md5') ?? '', 'base64');
+  if (md5.length === md5Bytes) headers.contentMd5 = md5;
+  return headers;
+}
+
+function sequenceNumberOf(told: HeaderLookup): bigint {
+  const text = told('x-ms-blob-sequence-number') ?? '';
+  const number = /^[0-9]{1,19}$/.test(text) ? BigInt(text) : 0n;
+  return number <= sequenceNumberMax ? number : 0n;
+}
+
+/** Which bytes an answer has, the last one included, and of how many. */
+export interface AnsweredRange {
+  readonly first: number;
+  readonly last: number;
+  readonly totalBytes: number;
+}
+
+const contentRangeForm = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/i;
+
+/**
+ * The bytes in an answer with status 200 or 206; undefined when it does not tell. Without bytes
+ * `last` is -1.
+ */
+export function answeredRange(status: number, told: HeaderLookup): AnsweredRange | undefined {
+  const length = lengthOf(told);
+  if (length === undefined) return undefined;
+  if (status === 200) return { first: 0, last: length - 1, totalBytes: length };
+  const found = contentRangeForm.exec(told('content-range') ?? '');
+  if (found === null) return undefined;
+  const [first = 0, last = 0, totalBytes = 0] = found.slice(1).map(Number);
+  const isSound = first <= last && last < totalBytes && last - first + 1 === length;
+  return isSound ? { first, last, totalBytes } : undefined;
+}
+
+function lengthOf(told: HeaderLookup): number | undefined {
+  try {
+    return countHeader(told, 'content-length');
+  } catch {
+    return undefined;
+  }
+}
