@@ -1,33 +1,47 @@
 import { basename } from 'node:path';
 import { Command } from 'commander';
+import { concurrently } from '../base/async/concurrently.js';
 import { byteText } from '../base/byte-text.js';
-import { namedBlob, placeText, type NamedBlob } from './arguments/blob-place.js';
+import { blobPlace, placeText, type BlobPlace, type NamedBlob } from './arguments/blob-place.js';
 import {
   connectionOf,
   withConnectionOptions,
   type ConnectionFlags,
 } from './client/connection-options.js';
 import { BlobClient } from './client/blob-client.js';
-import { UsageError } from './terminal/failure.js';
+import { CommandFailure, UsageError } from './terminal/failure.js';
 import { notice } from './terminal/notice.js';
+import { counted } from './terminal/terminal.js';
 import { download } from './transfer/download.js';
+import { hasBytesOf, makeParents, plannedDownloads } from './transfer/download-files.js';
 import { writeNewFile } from './transfer/new-file.js';
 import { TransferProgress } from './transfer/transfer-progress.js';
 import { outputDrained, outputFlushed } from './views/row-output.js';
 
 interface GetFlags extends ConnectionFlags {
   readonly check: boolean;
+  readonly recursive?: boolean;
 }
+
+/** Files in flight at a time. */
+const filesAtOnce = 4;
 
 export function blobGetCommand(): Command {
   const command = new Command('get')
-    .summary('write the bytes of a blob to a file')
+    .summary('write the bytes of blobs to files')
     .description(
       'Write the bytes of a blob to a file, or to standard output. They are checked on the way. ' +
-        'The file appears, or replaces another, when it has all of them.',
+        'The file appears, or replaces another, when it has all of them. With --recursive, all ' +
+        'blobs whose names begin so, as files below a directory; those that are there already, ' +
+        'by their size and MD5, are not sent again.',
     )
-    .argument('<blob>', 'container/name', namedBlob)
-    .argument('[file]', 'the file; - for standard output (default: the last part of the name)')
+    .argument('<blob>', 'container/name; with --recursive a container, or container/folder/')
+    .argument(
+      '[file]',
+      'the file; - for standard output (default: the last part of the name); with --recursive ' +
+        'the directory (default: this one)',
+    )
+    .option('-r, --recursive', 'get all blobs of a container or folder, and print their files')
     .option('--no-check', 'take bytes that do not have the MD5 that is kept with the blob');
   return withConnectionOptions(command, 'blob')
     .addHelpText(
@@ -36,12 +50,63 @@ export function blobGetCommand(): Command {
 Examples:
   tabularium blob get photos/2030/cat.jpg
   tabularium blob get photos/2030/cat.jpg pet.jpg
+  tabularium blob get --recursive photos/2030/ pictures
   tabularium blob get backups/data.tar.gz - | tar xz`,
     )
     .action(get);
 }
 
-async function get(blob: NamedBlob, file: string | undefined, flags: GetFlags): Promise<void> {
+async function get(word: string, file: string | undefined, flags: GetFlags): Promise<void> {
+  const place = blobPlace(word);
+  const { container, blob } = place;
+  if (flags.recursive === true) return getBelow(place, file ?? '.', flags);
+  if (blob === undefined) {
+    throw new UsageError(
+      `Name a blob behind the container: ${container}/name. Or use --recursive.`,
+    );
+  }
+  await getOne({ container, blob }, file, flags);
+}
+
+/** Gets all blobs that begin with a place. */
+async function getBelow(place: BlobPlace, directory: string, flags: GetFlags): Promise<void> {
+  if (directory === '-') throw new UsageError('Several blobs need a directory: name one.');
+  if (place.blob?.endsWith('/') === false) {
+    throw new UsageError(`With --recursive end ${placeText(place)} with a slash.`);
+  }
+  const client = new BlobClient(connectionOf(flags, 'blob'));
+  const progress = new TransferProgress(process.stderr, undefined);
+  const counts = { got: 0, there: 0, left: 0 };
+  try {
+    await concurrently(plannedDownloads(client, place, directory), filesAtOnce, async (planned) => {
+      const { blob, path } = planned;
+      if (path === undefined) {
+        progress.clear();
+        notice(`Left out: ${placeText(blob)}, whose name is none for a file.`);
+        counts.left += 1;
+      } else if (await hasBytesOf(planned)) {
+        counts.there += 1;
+      } else {
+        await makeParents(path);
+        const options = { checksBlob: flags.check, onSize: () => undefined };
+        await writeNewFile(path, counting(download(client, blob, options), progress));
+        progress.print(path);
+        counts.got += 1;
+      }
+    });
+  } finally {
+    progress.stop();
+    client.close();
+    const { got, there } = counts;
+    const kept = there === 0 ? '' : ` ${counted(there, 'file')} had all bytes already.`;
+    notice(`Got ${counted(got, 'blob')}, ${byteText(progress.bytes)}, into ${directory}.${kept}`);
+  }
+  if (counts.left > 0) {
+    throw new CommandFailure(`${counted(counts.left, 'blob')} cannot be files: get each by name.`);
+  }
+}
+
+async function getOne(blob: NamedBlob, file: string | undefined, flags: GetFlags): Promise<void> {
   const target = file ?? fileNameOf(blob);
   const client = new BlobClient(connectionOf(flags, 'blob'));
   let bytesTotal = Infinity;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { blobCopyCommand } from './blob-copy.js';
 import { blobDeleteCommand } from './blob-delete.js';
 import { blobGetCommand } from './blob-get.js';
 import { blobListCommand } from './blob-list.js';
@@ -31,7 +32,13 @@ const queueCommands = [
   queuePeekCommand,
   queueClearCommand,
 ];
-const blobCommands = [blobListCommand, blobPutCommand, blobGetCommand, blobDeleteCommand];
+const blobCommands = [
+  blobListCommand,
+  blobPutCommand,
+  blobGetCommand,
+  blobCopyCommand,
+  blobDeleteCommand,
+];
 const sasCommands = [tableSasCommand, queueSasCommand, blobSasCommand, accountSasCommand];
 
 /** The whole command line. Usage errors are thrown; nothing exits. */

@@ -21,6 +21,18 @@ export interface BlobListing {
   /** `BlockBlob`, `AppendBlob` or `PageBlob`. */
   readonly blobType: string;
   readonly etag: string;
+  /** Base64; undefined when none is kept with the blob. */
+  readonly md5: string | undefined;
+}
+
+/** How far the last copy to a blob is. */
+export interface CopyProgress {
+  readonly id: string;
+  /** `success`, `pending`, `aborted` or `failed`. */
+  readonly status: string;
+  readonly bytesDone: number;
+  /** Why it failed. */
+  readonly description: string | undefined;
 }
 
 /** The common beginning of names, up to a delimiter and with it. */
@@ -177,6 +189,26 @@ export class BlobClient {
     return { body: answer.body, bytesTotal: 0, etag: '', md5: undefined };
   }
 
+  /** Begins a copy of the blob that a URL names; it may be done at once. */
+  async startCopy(blob: NamedBlob, source: string): Promise<CopyProgress> {
+    const headers = { 'x-ms-copy-source': source };
+    const answer = await this.#storage.request({ method: 'PUT', path: placePath(blob), headers });
+    return progressOf(answer);
+  }
+
+  /** How far the last copy to a blob is. */
+  async copyProgress(blob: NamedBlob): Promise<CopyProgress> {
+    return progressOf(await this.#storage.request({ method: 'HEAD', path: placePath(blob) }));
+  }
+
+  /** The URL of a blob, with the signature of the connection if it has one. */
+  urlOf(blob: NamedBlob): string {
+    const { endpoint, credential } = this.#storage.connection;
+    const url = `${endpoint}/${placePath(blob)}`;
+    const isSigned = credential.kind === 'sas' && credential.query !== '';
+    return isSigned ? `${url}?${credential.query}` : url;
+  }
+
   /** Deletes a blob and its snapshots. */
   async deleteBlob(blob: NamedBlob): Promise<void> {
     await this.#storage.request({
@@ -221,6 +253,19 @@ function contentTypeHeader(contentType: string | undefined): Readonly<Record<str
   return contentType === undefined ? {} : { 'x-ms-blob-content-type': contentType };
 }
 
+function progressOf({ headers }: ClientResponse): CopyProgress {
+  const text = (name: string): string | undefined => {
+    const value = headers[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  return {
+    id: text('x-ms-copy-id') ?? '',
+    status: text('x-ms-copy-status') ?? 'replaced',
+    bytesDone: Number(text('x-ms-copy-progress')?.split('/')[0] ?? 0),
+    description: text('x-ms-copy-status-description'),
+  };
+}
+
 /** The answer must be `bytes start-end/total`, and its bytes those of its checksum. */
 function partOf(blob: NamedBlob, { headers, body }: ClientResponse, start: number): BlobPart {
   const [, first = '', last = '', total = ''] =
@@ -258,5 +303,6 @@ function itemOf(item: XmlElement): BlobListing | BlobGroup {
     contentType: childText(properties, 'Content-Type'),
     blobType: childText(properties, 'BlobType'),
     etag: childText(properties, 'Etag'),
+    md5: childText(properties, 'Content-MD5') || undefined,
   };
 }

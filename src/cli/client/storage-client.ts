@@ -11,7 +11,7 @@ import { connectionProblem } from './connection-problem.js';
 import { redirection, serviceErrorOf } from './service-error.js';
 
 export interface ClientRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'MERGE' | 'DELETE';
+  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'MERGE' | 'DELETE';
   /** The path after the endpoint, percent-encoded, without a leading slash. */
   readonly path: string;
   /** Percent-encoded. */

@@ -35,6 +35,11 @@ export class TransferProgress {
     process.stdout.write(`${printable(line)}\n`);
   }
 
+  /** Makes room for a line on standard error. */
+  clear(): void {
+    this.#report.clear();
+  }
+
   stop(): void {
     this.#report.stop();
   }
