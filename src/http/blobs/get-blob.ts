@@ -66,21 +66,27 @@ export const getBlob: BlobOperation<Input, BlobReading, Reply | StreamedReply> =
   },
 
   async render(reading, { range, checksum }, request) {
-    const { properties, start, end, body } = reading;
+    const { properties, start, end } = reading;
     const headers = blobHeaders(properties, request);
-    const stream = { bytes: end - start, pieces: body, close: () => reading.close() };
     if (range === undefined) {
       headers.push(...md5Headers('Content-MD5', properties));
-      return { status: 200, headers, stream };
+      return { status: 200, headers, ...contentOf(reading) };
     }
     const part = contentRange({ first: start, last: end - 1 }, properties.bytes);
     headers.push('Content-Range', part, ...md5Headers('x-ms-blob-content-md5', properties));
-    if (checksum === undefined) return { status: 206, headers, stream };
+    if (checksum === undefined) return { status: 206, headers, ...contentOf(reading) };
     const whole = await wholeOf(reading, request);
     headers.push(...summed(checksum, whole));
     return { status: 206, headers, body: whole };
   },
 };
+
+/** Short content is sent with its headers. */
+function contentOf(reading: BlobReading): Pick<Reply, 'body'> | Pick<StreamedReply, 'stream'> {
+  const { start, end, body, whole } = reading;
+  if (whole !== undefined) return { body: whole };
+  return { stream: { bytes: end - start, pieces: body, close: () => reading.close() } };
+}
 
 /** Reads the range into memory. Throws `OutOfRangeInput` when it is too long. */
 async function wholeOf(reading: BlobReading, { exchange }: BlobRequest): Promise<Buffer> {

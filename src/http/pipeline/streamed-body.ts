@@ -47,6 +47,7 @@ export class StreamedBody implements BodyStream {
   #workMs = Infinity;
   #isBegun = false;
   #hasEnded = false;
+  #isStopped = false;
   /** The failure that ended the body early. */
   #failure: Error | undefined;
 
@@ -85,7 +86,7 @@ export class StreamedBody implements BodyStream {
   }
 
   stop(): void {
-    this.#failure ??= new AbortedError('the request has been answered');
+    this.#isStopped = true;
     const { request } = this.#exchange;
     request.off('data', this.#onData);
     request.off('end', this.#onEnd);
@@ -97,7 +98,8 @@ export class StreamedBody implements BodyStream {
 
   #begin(): void {
     const { request, response } = this.#exchange;
-    if (this.#failure !== undefined) throw this.#failure;
+    const failure = this.#failureNow();
+    if (failure !== undefined) throw failure;
     // Its events have passed: the client left before the body was opened.
     if (request.destroyed && !request.readableEnded) throw gone();
     this.#workMs = this.#exchange.deadlineMs - this.#options.clock.monotonicMs();
@@ -131,13 +133,21 @@ export class StreamedBody implements BodyStream {
     const settle = this.#settle;
     const piece = this.#piece;
     if (settle === undefined) return;
-    if (this.#failure !== undefined) settle.reject(this.#failure);
+    const failure = this.#failureNow();
+    if (failure !== undefined) settle.reject(failure);
     else if (piece.length >= pieceBytesMin || (this.#hasEnded && piece.length > 0)) {
       settle.resolve(piece.bytes);
     } else if (this.#hasEnded) settle.resolve(undefined);
     else return;
     this.#settle = undefined;
     this.#exchange.request.pause();
+  }
+
+  /** Why no further piece comes. */
+  #failureNow(): Error | undefined {
+    // Most bodies are stopped behind their end, where nobody asks: an error takes long to make.
+    if (this.#isStopped) this.#failure ??= new AbortedError('the request has been answered');
+    return this.#failure;
   }
 
   readonly #onData = (chunk: Buffer): void => {

@@ -42,48 +42,63 @@ export async function getBlob(
   { range, ...access }: Access & { readonly range?: ReadRange | undefined },
 ): Promise<BlobReading> {
   const keys = await keysOf(context, address);
-  const close = context.readers.begin(keys);
+  let close: (() => void) | undefined;
   try {
     for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
       const found = await readRecord(context, keys, address, access);
       const { record } = found;
       if (record.tier?.tier === 'Archive') throw archived(record);
       const bounds = boundsOf(record, range);
-      const body = await bodyOf(context, keys, record, bounds);
-      if (body === undefined) continue;
       const properties = propertiesOf(found, context.clock.nowMicros());
-      return { properties, ...bounds, body: until(body, close), close };
+      if (isAtOnce(record)) {
+        const whole = await inlineBytes(context, keys, record, bounds);
+        if (whole === undefined) continue;
+        close?.();
+        return { properties, ...bounds, whole, body: inOnePiece(whole), close: () => undefined };
+      }
+      if (close !== undefined) {
+        const body = until(bytesOf(context, keys, record, bounds), close);
+        return { properties, ...bounds, body, close };
+      }
+      // What is found from now on stays until it has been read.
+      close = context.readers.begin(keys);
     }
     throw new StorageError('ServerBusy');
   } catch (error) {
-    close();
+    close?.();
     throw error;
   }
 }
 
-/** The body of a reading; undefined when the record was replaced since it was read. */
-async function bodyOf(
-  context: BlobContext,
+/** Whether nothing keeps the content for a reader: it is gone as soon as the record is replaced. */
+function isAtOnce({ kind, bytes, content }: BlobRecord): boolean {
+  if (bytes === 0) return true;
+  return kind === 'block' && content !== undefined && isInline(content);
+}
+
+/** The bytes of an inline content; undefined when the record was replaced since it was read. */
+async function inlineBytes(
+  { store }: Pick<BlobContext, 'store'>,
   keys: BlobKeys,
-  record: BlobRecord,
-  bounds: Bounds,
-): Promise<Body | undefined> {
-  const { content, kind } = record;
-  const isAtOnce = kind === 'block' && content !== undefined && isInline(content);
-  if (!isAtOnce) return bytesOf(context, keys, record, bounds);
-  // They are gone as soon as the record is replaced, so they are read at once.
-  const pieces: Buffer[] = [];
-  try {
-    for await (const piece of bytesOf(context, keys, record, bounds)) pieces.push(piece);
-  } catch (error) {
-    if (error instanceof ContentGoneError) return undefined;
-    throw error;
+  { content }: BlobRecord,
+  { start, end }: Bounds,
+): Promise<Buffer | undefined> {
+  const parts: Buffer[] = [];
+  let offset = 0;
+  for (const { piece, bytes } of content?.tail ?? []) {
+    const [first, last] = [Math.max(0, start - offset), Math.min(bytes, end - offset)];
+    offset += bytes;
+    if (first >= last || piece.kind !== 'inline') continue;
+    const entry = await store.get(keys.inlinePiece(piece.id));
+    if (entry === undefined) return undefined;
+    parts.push(asBuffer(entry.value).subarray(first, last));
   }
-  return inOrder(pieces);
+  const [part] = parts;
+  return part !== undefined && parts.length === 1 ? part : Buffer.concat(parts);
 }
 
-async function* inOrder(pieces: readonly Buffer[]): AsyncGenerator<Buffer, void, void> {
-  yield* pieces;
+async function* inOnePiece(whole: Buffer): AsyncGenerator<Buffer, void, void> {
+  if (whole.length > 0) yield whole;
 }
 
 function archived({ tier }: BlobRecord): StorageError {

@@ -233,6 +233,8 @@ export interface BlobReading {
    * that moment, whatever happens to the blob. Whoever does not iterate calls `close`.
    */
   readonly body: Body;
+  /** The same bytes at once, when they are in memory. They need not be let go of. */
+  readonly whole?: Buffer;
   /** Lets go of the content. Idempotent; called by the end of the iteration as well. */
   close(): void;
 }
