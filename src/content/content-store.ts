@@ -90,8 +90,8 @@ export interface ExtentReader {
   readonly bytes: number;
   /**
    * The bytes of the range, in order, verified. Iterated at most once. A piece has 1 to
-   * `contentPieceBytesMax` bytes and stays as it is; at most one is read ahead. Throws
-   * `ContentDamagedError` before any byte of a damaged block.
+   * `contentPieceBytesMax` bytes and is valid until the next one is requested, which may be read
+   * ahead into other memory. Throws `ContentDamagedError` before any byte of a damaged block.
    */
   readonly pieces: AsyncIterable<Buffer>;
   /** Idempotent. A piece that is requested afterwards ends the iteration. */

@@ -40,7 +40,7 @@ const canaries: readonly Canary[] = [
     section: extentsConformance,
     caughtBy: [
       'reads what was stored, whatever the length and the pieces',
-      'reads any range, in pieces that are not too long and stay as they are',
+      'reads any range, in pieces that are not too long and stay while they are used',
       'stores many extents at once',
       'goes on reading an extent that is freed meanwhile',
       'asks a source for one piece at a time, and ends it when there is no room',
@@ -87,21 +87,23 @@ const canaries: readonly Canary[] = [
     }),
     section: extentsConformance,
     caughtBy: [
-      'reads any range, in pieces that are not too long and stay as they are',
+      'reads any range, in pieces that are not too long and stay while they are used',
       'ends a reader that is closed, at any time and twice',
     ],
   },
   {
-    wrong: 'uses the memory of a piece for the next one',
+    wrong: 'reads ahead into the memory of a piece that is used',
     over: (store) => ({
-      read: async (id, start, end) => reusing(await store.read(id, start, end)),
+      read: async (id, start, end) => overwriting(await store.read(id, start, end)),
     }),
     section: extentsConformance,
     caughtBy: [
       'reads what was stored, whatever the length and the pieces',
-      'reads any range, in pieces that are not too long and stay as they are',
+      'takes pieces of one byte, and empty ones',
+      'reads any range, in pieces that are not too long and stay while they are used',
       'stores many extents at once',
       'goes on reading an extent that is freed meanwhile',
+      'asks a source for one piece at a time, and ends it when there is no room',
     ],
   },
   {
@@ -229,11 +231,12 @@ async function* iterate(pieces: readonly Buffer[]): AsyncGenerator<Buffer, void,
 
 const nobody: IsReferenced = () => Promise.resolve(new Set());
 
-function reusing(reader: ExtentReader): ExtentReader {
+function overwriting(reader: ExtentReader): ExtentReader {
   const memory = Buffer.alloc(contentPieceBytesMax);
   async function* pieces(): AsyncGenerator<Buffer, void, void> {
     for await (const piece of reader.pieces) {
       piece.copy(memory);
+      setImmediate(() => memory.fill(0));
       yield memory.subarray(0, piece.length);
     }
   }

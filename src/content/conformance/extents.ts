@@ -5,11 +5,20 @@ import {
   contentPieceBytesMax,
   extentIdLengthMax,
   ownerBytesMax,
-  type ExtentReader,
   type ScrubStep,
 } from '../content-store.js';
 import { ContentClosedError, ContentWriteError, ExtentMissingError } from '../errors.js';
-import { isThere, owner, piecesOf, put, readAll, readRange, sample, setUp } from './samples.js';
+import {
+  isThere,
+  owner,
+  piecesIn,
+  piecesOf,
+  put,
+  readAll,
+  readRange,
+  sample,
+  setUp,
+} from './samples.js';
 import type { ContentSuite } from './suite.js';
 
 const lengths = [0, 1, 4095, 65_535, 65_536, 65_537, 262_144, 262_145, 1_000_000];
@@ -38,7 +47,7 @@ export function extentsConformance(suite: ContentSuite): void {
     assert.ok((await readAll(content, id)).equals(bytes));
   });
 
-  it('reads any range, in pieces that are not too long and stay as they are', async (t) => {
+  it('reads any range, in pieces that are not too long and stay while they are used', async (t) => {
     const { content } = await setUp(suite, t);
     const bytes = sample(1_000_000);
     const id = await put(content, bytes);
@@ -225,13 +234,6 @@ export function linksConformance(suite: ContentSuite): void {
       assert.equal(await count(), 0);
     }
   });
-}
-
-async function piecesIn(reader: ExtentReader): Promise<Buffer[]> {
-  const pieces: Buffer[] = [];
-  for await (const piece of reader.pieces) pieces.push(piece);
-  reader.close();
-  return pieces;
 }
 
 async function stepsOf(steps: AsyncIterable<ScrubStep>): Promise<ScrubStep[]> {

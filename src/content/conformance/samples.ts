@@ -1,5 +1,12 @@
+import { nextTurn } from '../../base/async/turns.js';
 import type { TestScope } from '../../base/conformance/suite-test.js';
-import type { ContentStore, ExtentId, IsReferenced, SweepStep } from '../content-store.js';
+import type {
+  ContentStore,
+  ExtentId,
+  ExtentReader,
+  IsReferenced,
+  SweepStep,
+} from '../content-store.js';
 import type { ContentSuite, OpenedContent } from './suite.js';
 
 export const owner = Buffer.from('owner');
@@ -53,10 +60,18 @@ export async function readRange(
   end: number,
 ): Promise<Buffer> {
   const reader = await content.read(id, start, end);
+  return Buffer.concat(await piecesIn(reader));
+}
+
+/** The pieces as they are when there was time to change them. Closes the reader. */
+export async function piecesIn(reader: ExtentReader): Promise<Buffer[]> {
+  const pieces: Buffer[] = [];
   try {
-    const pieces: Buffer[] = [];
-    for await (const piece of reader.pieces) pieces.push(piece);
-    return Buffer.concat(pieces);
+    for await (const piece of reader.pieces) {
+      await nextTurn();
+      pieces.push(Buffer.from(piece));
+    }
+    return pieces;
   } finally {
     reader.close();
   }

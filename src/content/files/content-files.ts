@@ -38,8 +38,11 @@ export interface NewFile {
 export interface StoredFile {
   /** Its length when it was opened. */
   readonly bytes: number;
-  /** Fewer bytes when the file ends before. */
-  read(position: number, bytes: number): Promise<Buffer>;
+  /**
+   * Fewer bytes when the file ends before. They are in `memory` where it is given and the file is
+   * not in memory itself; it has room for them.
+   */
+  read(position: number, bytes: number, memory?: Buffer): Promise<Buffer>;
   /** Waits for reads under way. */
   close(): Promise<void>;
 }

@@ -148,8 +148,11 @@ class StoredDiskFile implements StoredFile {
     this.bytes = bytes;
   }
 
-  async read(position: number, bytes: number): Promise<Buffer> {
-    const buffer = Buffer.allocUnsafe(bytes);
+  async read(
+    position: number,
+    bytes: number,
+    buffer: Buffer = Buffer.allocUnsafe(bytes),
+  ): Promise<Buffer> {
     let done = 0;
     while (done < bytes) {
       const { bytesRead } = await this.#handle.read(buffer, done, bytes - done, position + done);

@@ -85,6 +85,25 @@ interface Fetched {
   readonly end: number;
 }
 
+/**
+ * What pieces are read into: each while the one before is used. New memory for every piece costs
+ * more than reading it.
+ */
+class PieceMemories {
+  #spare: Buffer | undefined;
+  #last: Buffer | undefined;
+
+  /** Memory for so many bytes of the next piece. That for the one before the last is used again. */
+  next(bytes: number): Buffer {
+    const spare = this.#spare;
+    const memory =
+      spare === undefined || spare.length < bytes ? Buffer.allocUnsafeSlow(bytes) : spare;
+    this.#spare = this.#last;
+    this.#last = memory;
+    return memory;
+  }
+}
+
 /** An extent that is open, and the verified bytes of it. The caller closes it. */
 export class OpenExtent {
   readonly bytes: number;
@@ -92,6 +111,7 @@ export class OpenExtent {
   readonly #file: StoredFile;
   readonly #foot: ExtentFoot;
   readonly #tableAt: number;
+  readonly #isInMemory: boolean;
   #window: Window;
 
   constructor(id: ExtentId, file: StoredFile, foot: ExtentFoot, window: Window) {
@@ -100,21 +120,24 @@ export class OpenExtent {
     this.#file = file;
     this.#foot = foot;
     this.#tableAt = foot.headBytes + foot.bytes;
+    this.#isInMemory = window.start === 0;
     this.#window = window;
   }
 
   /**
    * Reads the blocks with the bytes from `start` to the end of its piece or to `end`: pieces begin
    * at multiples of `contentPieceBytesMax`. What is read is not to be used before it is verified.
+   * Bytes that are not in memory yet are read into what `memories` gives.
    */
-  async fetch(start: number, end: number): Promise<Fetched> {
+  async fetch(start: number, end: number, memories: PieceMemories): Promise<Fetched> {
     const pieceEnd = Math.floor(start / contentPieceBytesMax + 1) * contentPieceBytesMax;
     const last = Math.min(end, pieceEnd);
     const firstBlock = Math.floor(start / blockBytes);
     const lastBlock = blocksOf(last);
     const at = firstBlock * blockBytes;
     const wanted = Math.min(lastBlock * blockBytes, this.bytes) - at;
-    const reading = this.#file.read(this.#foot.headBytes + at, wanted);
+    const memory = this.#isInMemory ? undefined : memories.next(wanted);
+    const reading = this.#file.read(this.#foot.headBytes + at, wanted, memory);
     const bytes = await orDamaged(this.#id, at, reading);
     return { firstBlock, lastBlock, bytes, wanted, start: start - at, end: last - at };
   }
@@ -178,9 +201,10 @@ export async function* verifiedBytes(
   place: ExtentPlace,
 ): AsyncGenerator<number, void, void> {
   const extent = await openExtent(files, place);
+  const memories = new PieceMemories();
   try {
     for (let at = 0; at < extent.bytes;) {
-      const piece = await extent.verify(await extent.fetch(at, extent.bytes));
+      const piece = await extent.verify(await extent.fetch(at, extent.bytes, memories));
       at += piece.length;
       yield piece.length;
     }
@@ -194,6 +218,7 @@ export class RangeReader implements ExtentReader {
   readonly bytes: number;
   readonly pieces: AsyncIterable<Buffer>;
   readonly #extent: OpenExtent;
+  readonly #memories = new PieceMemories();
   /** Of the piece that comes next. */
   #fetching: Promise<Fetched> | undefined;
   #isClosed = false;
@@ -217,7 +242,7 @@ export class RangeReader implements ExtentReader {
     try {
       for (let at = start; at < end;) {
         if (this.#isClosed) return;
-        const fetched = await (this.#fetching ?? this.#extent.fetch(at, end));
+        const fetched = await (this.#fetching ?? this.#extent.fetch(at, end, this.#memories));
         at += fetched.end - fetched.start;
         this.#fetching = undefined;
         if (this.#isClosed) return;
@@ -231,7 +256,7 @@ export class RangeReader implements ExtentReader {
   }
 
   #fetchAhead(at: number, end: number): void {
-    this.#fetching = this.#extent.fetch(at, end);
+    this.#fetching = this.#extent.fetch(at, end, this.#memories);
     // It is awaited when its turn comes, or never.
     this.#fetching.catch(() => undefined);
   }

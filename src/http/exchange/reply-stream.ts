@@ -4,8 +4,8 @@ export interface ReplyStream {
   readonly bytes: number | undefined;
   /**
    * Iterated at most once. The first piece is requested before the header is sent, so an error
-   * there becomes an error answer. Each further piece is requested when the client has read enough.
-   * A piece has at most `replyPieceBytesMax` bytes.
+   * there becomes an error answer. Each further piece is requested when the system has taken the
+   * one before. A piece has at most `replyPieceBytesMax` bytes, and is valid until then.
    */
   readonly pieces: AsyncIterable<Buffer>;
   /**

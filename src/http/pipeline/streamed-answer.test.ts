@@ -179,6 +179,20 @@ describe('an answer that is sent in pieces', () => {
     await recorded(harness);
   });
 
+  it('may use the memory of a piece for the next one, however short they are', async () => {
+    const memory = Buffer.alloc(pieceBytesMax);
+    const lengths = [1, 100, pieceBytesMax, 3, 20_000, 1, pieceBytesMax];
+    const pieces = lengths.map((length, nth) => () => {
+      memory.fill(nth + 1);
+      return Promise.resolve(memory.subarray(0, length));
+    });
+    const whole = Buffer.concat(lengths.map((length, nth) => Buffer.alloc(length, nth + 1)));
+    await using harness = await start(() => streamOf(pieces, whole.length));
+    using connection = new RawConnection(harness.port);
+    connection.write(get);
+    assert.ok((await connection.read())?.body.equals(whole));
+  });
+
   it('leaves others their turns, however fast its client is', async () => {
     const pieces = Array.from({ length: 16 }, () => Buffer.alloc(pieceBytesMax));
     await using harness = await start(() => streamOf(pieces));

@@ -22,7 +22,7 @@ const pieceBytes = 256;
 
 /**
  * An answer that is sent in pieces, instead of render. A piece is requested when the one before was
- * handed to the system or fits into the socket's buffer. The producer has the time limit of the
+ * handed to the system: from then on its memory may have other bytes. The producer has the time limit of the
  * operation for each piece, and the client has `responseTimeoutMs` to read each.
  */
 export class StreamedAnswer implements AnswerStream {
@@ -149,10 +149,14 @@ export class StreamedAnswer implements AnswerStream {
     const isCut = end >= cutAt;
     const sent = isCut ? piece.subarray(0, cutAt - exchange.bytesSent) : piece;
     exchange.bytesSent += sent.length;
-    const hasRoom = sent.length === 0 || response.write(sent);
-    if (isCut) this.#cut();
-    else if (!hasRoom) {
-      await this.#interruptible<void>((resolve) => response.once('drain', resolve));
+    if (isCut) {
+      if (sent.length > 0) response.write(sent);
+      this.#cut();
+    } else if (sent.length > 0) {
+      // When it fails the connection is closed, which ends the wait.
+      await this.#interruptible<void>((resolve) => {
+        response.write(sent, (error) => error ?? resolve());
+      });
     }
     // The client has read something.
     exchange.takenByMs = Infinity;

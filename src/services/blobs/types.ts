@@ -229,8 +229,9 @@ export interface BlobReading {
   readonly start: number;
   readonly end: number;
   /**
-   * The bytes, in pieces of at most `readPieceBytesMax`; iterated at most once. They stay those of
-   * that moment, whatever happens to the blob. Whoever does not iterate calls `close`.
+   * The bytes, in pieces of at most `readPieceBytesMax`, each valid until the next one is requested;
+   * iterated at most once. They stay those of that moment, whatever happens to the blob. Whoever
+   * does not iterate calls `close`.
    */
   readonly body: Body;
   /** The same bytes at once, when they are in memory. They need not be let go of. */

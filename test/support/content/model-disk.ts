@@ -184,9 +184,10 @@ export class ModelProcess implements ContentFiles {
     if (file?.kind !== 'file') throw systemError('ENOENT');
     return {
       bytes: file.content.length,
-      read: async (position, bytes) => {
+      read: async (position, bytes, memory = Buffer.alloc(bytes)) => {
         await this.#step('look');
-        return Buffer.from(file.content.subarray(position, position + bytes));
+        const read = file.content.copy(memory, 0, position, position + bytes);
+        return memory.subarray(0, read);
       },
       close: () => this.#step('look'),
     };
