@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { tableName } from './dataset.js';
 import { blobCreation, blobLoading } from './blob-workloads.js';
 import {
+  blobPlan,
   isQueueKind,
   queuePlan,
   type BlobKind,
@@ -79,7 +80,7 @@ export async function fillBlobs(
 ): Promise<void> {
   if (kinds.length === 0) return;
   await sendAll(server, blobCreation(server.target), 1);
-  if (!kinds.some((kind) => kind === 'blob-get' || kind === 'blob-list')) return;
+  if (!kinds.some((kind) => blobPlan(kind).readsContainer)) return;
   const blobs = blobsOf(server.name, options.blobs);
   const onSent = (sent: number): void => {
     if (sent % progressBlobs === 0) progress(`${server.name}: ${sent} of ${blobs} blobs sent`);

@@ -123,6 +123,8 @@ export function emptyKind(kind: WorkloadKind): WorkloadKind {
 }
 
 export interface BlobPlan {
+  /** Whether a container of small blobs must be there. */
+  readonly readsContainer: boolean;
   /** More would hold more bytes under way than they add to the rate. */
   readonly connectionsMax: number;
   /** Mebibytes that a request moves, where those are counted and not requests. */
@@ -132,14 +134,15 @@ export interface BlobPlan {
 export function blobPlan(kind: BlobKind): BlobPlan {
   switch (kind) {
     case 'blob-put':
+      return { connectionsMax: Infinity, readsContainer: false };
     case 'blob-get':
-      return { connectionsMax: Infinity };
+      return { connectionsMax: Infinity, readsContainer: true };
     case 'blob-list':
-      return { connectionsMax: 4 };
+      return { connectionsMax: 4, readsContainer: true };
     case 'blob-put-block':
-      return { connectionsMax: 4, mebibytes: 4 };
+      return { connectionsMax: 4, readsContainer: false, mebibytes: 4 };
     case 'blob-download':
-      return { connectionsMax: 4, mebibytes: 64 };
+      return { connectionsMax: 4, readsContainer: false, mebibytes: 64 };
     default:
       return unreachable(kind);
   }

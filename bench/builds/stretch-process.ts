@@ -12,6 +12,7 @@ import { BlobData, blobCreation, blobLoading, makeBlobWorkload } from '../blob-w
 import { defaultBlobs, defaultRows } from '../dataset.js';
 import type { Target } from '../http-request.js';
 import {
+  blobPlan,
   isBlobKind,
   isQueueKind,
   queuePlan,
@@ -59,7 +60,7 @@ async function prepared(target: Target): Promise<Workload> {
     await sendAll(target, blobCreation(target), 1);
     await sendAll(
       target,
-      blobLoading(target, defaultBlobs, () => undefined),
+      blobLoading(target, blobPlan(kind).readsContainer ? defaultBlobs : 0, () => undefined),
     );
     return makeBlobWorkload(kind, target, new BlobData(defaultBlobs));
   }

@@ -11,12 +11,12 @@ export interface Randomness {
 /** Bytes that are fetched at once: asking for a few takes as long as for hundreds. */
 const poolBytes = 4096;
 /** Longer ones are keys, and are made when they are asked for. */
-const pooledBytesMax = 16;
+const shortBytes = 16;
 let pool = Buffer.alloc(0);
 
 /** Each byte of the pool is given away once, and does not stay there. */
 function pooledBytes(count: number): Bytes {
-  if (count > pooledBytesMax) return randomBytes(count);
+  if (count > shortBytes) return randomBytes(count);
   if (count > pool.length) pool = randomBytes(poolBytes);
   const bytes = new Uint8Array(pool.subarray(0, count));
   pool.fill(0, 0, count);
