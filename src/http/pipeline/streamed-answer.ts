@@ -22,8 +22,8 @@ const pieceBytes = 256;
 
 /**
  * An answer that is sent in pieces, instead of render. A piece is requested when the one before was
- * handed to the system: from then on its memory may have other bytes. The producer has the time limit of the
- * operation for each piece, and the client has `responseTimeoutMs` to read each.
+ * handed to the system: from then on its memory may have other bytes. The producer has the time
+ * limit of the operation for each piece, and the client has `responseTimeoutMs` to read each.
  */
 export class StreamedAnswer implements AnswerStream {
   isUnderWay = false;
