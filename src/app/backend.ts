@@ -95,7 +95,10 @@ export function backendOver(
   const ofBlobs = { ...ofQueues, timers, content, ...kept, ...shield };
   const blobs = paging ? new ShapedBlobService(ofBlobs, paging) : new BlobService(ofBlobs);
   const logs = new BlobLogs({ store, randomness, blobs });
-  const properties = new ServicePropertiesService(store, (account) => logs.open(account));
+  const properties = new ServicePropertiesService(store, {
+    onLogging: (account) => logs.open(account),
+    onWebsite: (account) => blobs.containers.createWebsite(account),
+  });
   return {
     tables,
     queues: paging ? new ShapedQueueService(ofQueues, paging) : new QueueService(ofQueues),

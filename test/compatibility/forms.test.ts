@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
+import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { absent, differs, holdRows, rowsOn, supported } from '../support/compatibility-rows.js';
 import { startWorld, type AnyService } from '../support/compatibility-world.js';
@@ -51,6 +52,20 @@ holdRows('Addresses', [
       const refused = await service.send({ ...write, target });
       assertStatus(refused, 403, 'InsufficientAccountPermissions');
     });
+  }),
+  supported('http://account.web.host:port/…', async () => {
+    const plain = await startServer();
+    after(() => plain[Symbol.asyncDispose]());
+    const { blobPort: port } = plain.server;
+    const headers = { host: 'devstoreaccount1.web.storage.example' };
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const sent = httpRequest({ port, method: 'DELETE', path: '/a', headers }, (got) => {
+        got.resume();
+        resolve(got.statusCode);
+      });
+      sent.on('error', reject).end();
+    });
+    assert.equal(status, 405);
   }),
   supported('https://', async () => {
     const secure = await startServer({ tls: 'self-signed' });

@@ -9,6 +9,7 @@ import type { HttpService } from '../exchange/service.js';
 import { refuseAbsentFeatures } from './absent-features.js';
 import { BlobRequest, type BlobBackend } from './request.js';
 import { blobPreflight, blobRouter } from './routes.js';
+import { isForWebsite, WebsiteRequest, websiteRoute } from './website.js';
 import { withoutServiceWrites } from './service-containers.js';
 
 /** The blob service as the pipeline uses it. */
@@ -16,6 +17,7 @@ export function blobHttpService(backend: BlobBackend): HttpService {
   return {
     name: 'blob',
     signatures: {
+      isForAll: isForWebsite,
       addressOf: (exchange) => addressOf(backend, exchange),
       storedPolicies: (account, container) =>
         backend.blobs.containers.storedPolicies({ account, container }),
@@ -29,8 +31,12 @@ export function blobHttpService(backend: BlobBackend): HttpService {
     defaultVersion: async (account) =>
       (await backend.properties.get('blob', account)).defaultServiceVersion,
     preflight: (exchange) => preflightOf(blobPreflight, backend, exchange),
-    requestOf: (exchange) => new BlobRequest(backend, exchange),
-    route: (request: BlobRequest) => {
+    requestOf: (exchange) =>
+      isForWebsite(exchange)
+        ? new WebsiteRequest(backend, exchange)
+        : new BlobRequest(backend, exchange),
+    route: (request: BlobRequest | WebsiteRequest) => {
+      if (request instanceof WebsiteRequest) return websiteRoute;
       refuseAbsentFeatures(request);
       return withoutServiceWrites(routeOf(blobRouter, request), request);
     },

@@ -113,6 +113,8 @@ export interface SignedContainers {
    * Absent: containers of the service are never public.
    */
   publicLevel?(account: string, container: string): Promise<PublicLevel | undefined>;
+  /** Whether a request is for everybody, so that no credential is looked at. Absent: none is. */
+  isForAll?(exchange: Exchange): boolean;
 }
 
 /** The interface of a storage service to the pipeline. */

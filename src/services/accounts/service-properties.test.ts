@@ -235,9 +235,11 @@ describe('logging', () => {
   it('is told of when it is on after a change, before the change is acknowledged', async (t) => {
     const logged: string[] = [];
     const store = await open('memory', t);
-    const service = new ServicePropertiesService(store, async (account) => {
-      await new Promise(setImmediate);
-      logged.push(account);
+    const service = new ServicePropertiesService(store, {
+      onLogging: async (account) => {
+        await new Promise(setImmediate);
+        logged.push(account);
+      },
     });
     const off = { ...all.logging, read: false, delete: false };
     await service.set('queue', 'acct', { logging: off });

@@ -45,7 +45,13 @@ function defaultsOf(service: ServiceName): ServiceProperties {
   return service === 'blob' ? defaultBlobProperties : defaultServiceProperties;
 }
 
-const neverLogged = () => Promise.resolve();
+/** What follows from properties that were set, for an account. */
+export interface PropertiesHooks {
+  /** They have requests logged. */
+  readonly onLogging?: (account: string) => Promise<void>;
+  /** They switch its static website on. */
+  readonly onWebsite?: (account: string) => Promise<void>;
+}
 
 /** Cached properties that are older are refreshed. */
 const recentMs = 1_000;
@@ -63,14 +69,13 @@ interface SeenProperties {
  */
 export class ServicePropertiesService {
   readonly #store: Store;
-  readonly #onLogging: (account: string) => Promise<void>;
+  readonly #hooks: PropertiesHooks;
   /** By service, then by account. A replaced entry is never written again. */
   readonly #seen = new Map<string, Map<string, SeenProperties>>();
 
-  /** `onLogging`: called when properties were set that have requests of an account logged. */
-  constructor(store: Store, onLogging: (account: string) => Promise<void> = neverLogged) {
+  constructor(store: Store, hooks: PropertiesHooks = {}) {
     this.#store = store;
-    this.#onLogging = onLogging;
+    this.#hooks = hooks;
   }
 
   async get(service: ServiceName, account: string): Promise<ServiceProperties> {
@@ -97,8 +102,10 @@ export class ServicePropertiesService {
       { attemptsMax },
     );
     this.#seenOf(service).set(account, { properties, askedMs: -Infinity });
-    const { logging } = properties;
-    if (logging.read || logging.write || logging.delete) await this.#onLogging(account);
+    const { logging, staticWebsite } = properties;
+    const { onLogging, onWebsite } = this.#hooks;
+    if (logging.read || logging.write || logging.delete) await onLogging?.(account);
+    if (staticWebsite?.enabled === true) await onWebsite?.(account);
   }
 
   /** The CORS rules in the store. */

@@ -148,7 +148,9 @@ describe('logs in blobs (blob-service §21.2)', () => {
 
   it('have a container as soon as logging is switched on', async (t) => {
     const { store, blobs, logs } = await openLogs(t);
-    const properties = new ServicePropertiesService(store, (account) => logs.open(account));
+    const properties = new ServicePropertiesService(store, {
+      onLogging: (account) => logs.open(account),
+    });
     const logging = {
       version: '1.0',
       read: false,

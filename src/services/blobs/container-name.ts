@@ -1,7 +1,10 @@
 import { checkPlainName } from '../containers/plain-name.js';
 
+/** The container of a static website. */
+export const websiteContainer = '$web';
+
 /** Containers with a meaning of their own that users create and delete (blob-service §5.1). */
-const special: ReadonlySet<string> = new Set(['$root', '$web']);
+const special: ReadonlySet<string> = new Set(['$root', websiteContainer]);
 
 /** Containers that the service keeps itself, in the order of their names (blob-service §5.1). */
 const ofService: ReadonlySet<string> = new Set(['$blobchangefeed', '$logs']);

@@ -10,7 +10,7 @@ import type { Containers } from '../containers/containers.js';
 import { checkMetadata } from '../containers/metadata.js';
 import { checkWriteConditions } from './conditions.js';
 import { containerProperties, listContainers, listWithDeleted } from './container-list.js';
-import { checkContainerName, isOfService } from './container-name.js';
+import { checkContainerName, isOfService, websiteContainer } from './container-name.js';
 import type { ContainerDraft, ContainerRecord } from './container-record.js';
 import { changeLease, checkLease, type LeaseChange, type LeaseUse } from './lease.js';
 import { idOfDeletion } from './deletion-id.js';
@@ -74,6 +74,17 @@ export class BlobContainers {
     }));
     if (!created) throw new StorageError('ContainerAlreadyExists');
     return { modifiedMicros: record.modifiedMicros };
+  }
+
+  /** Makes the container of the static website of an account, if it is absent. */
+  async createWebsite(account: string): Promise<void> {
+    try {
+      const made = { metadata: [], publicAccess: 'none' } as const;
+      await this.create({ account, container: websiteContainer }, made);
+    } catch (error) {
+      const isThere = error instanceof StorageError && error.code === 'ContainerAlreadyExists';
+      if (!isThere) throw error;
+    }
   }
 
   /**

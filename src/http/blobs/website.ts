@@ -1,0 +1,147 @@
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { BlobConditions } from '../../model/blobs/conditions.js';
+import type { StaticWebsite } from '../../model/resources/service-properties.js';
+import { websiteContainer } from '../../services/blobs/container-name.js';
+import type { BlobReading, ReadRange } from '../../services/blobs/types.js';
+import { contentRange, readRange } from '../../wire/blobs/byte-ranges.js';
+import { readConditions } from '../../wire/blobs/conditions.js';
+import { answeredContentHeaders } from '../../wire/blobs/content-headers.js';
+import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
+import { blobNameLengthMax, parseBlobPath } from '../../wire/blobs/resource-path.js';
+import type { Exchange } from '../exchange/exchange.js';
+import type { AddressedRequest, Operation, Route, StreamedReply } from '../exchange/service.js';
+import { accountName } from '../operations/request.js';
+import { md5Headers } from './blob-headers.js';
+import type { BlobBackend } from './request.js';
+
+/** `account.web.…`, and as in the cloud `account.z6.web.…`. */
+const websiteHost = /^[a-z0-9]+(?:-secondary)?\.(?:z\d+\.)?web\./i;
+
+/** A request to the static website of an account: its host says so. */
+export class WebsiteRequest implements AddressedRequest {
+  readonly container = websiteContainer;
+  readonly backend: BlobBackend;
+  readonly exchange: Exchange;
+
+  constructor(backend: BlobBackend, exchange: Exchange) {
+    this.backend = backend;
+    this.exchange = exchange;
+  }
+
+  readonly header = (name: string): string | undefined => this.exchange.header(name);
+}
+
+/** Whether a request is for the website of its account. An account in the path has none. */
+export function isForWebsite({ host, resourcePath, path }: Exchange): boolean {
+  return resourcePath === path && websiteHost.test(host);
+}
+
+interface Input {
+  /** The path without its slash, decoded. */
+  readonly path: string;
+  readonly conditions: BlobConditions;
+  readonly range: ReadRange | undefined;
+}
+
+interface Found {
+  readonly reading: BlobReading;
+  /** What is asked for is not there. */
+  readonly isError: boolean;
+}
+
+const getWebContent: Operation<WebsiteRequest, Input, Found, StreamedReply> = {
+  access: { kind: 'public' },
+  bodyBytesMax: 0,
+
+  parse({ exchange, header }) {
+    const { method, path } = exchange;
+    if (method !== 'GET' && method !== 'HEAD') {
+      throw new StorageError('UnsupportedHttpVerb', { allowed: ['GET', 'HEAD'] });
+    }
+    return {
+      path: documentPath(path),
+      conditions: readConditions(header, 'read', exchange.version),
+      range: method === 'GET' ? readRange(header) : undefined,
+    };
+  },
+
+  async run(input, request) {
+    const { backend, exchange } = request;
+    const account = accountName(exchange);
+    const { staticWebsite } = await backend.properties.get('blob', account);
+    if (staticWebsite?.enabled !== true) throw new StorageError('ResourceNotFound');
+    const { conditions, range } = input;
+    for (const blob of documentsOf(input.path, staticWebsite)) {
+      const reading = await find(request, blob, { conditions, range });
+      if (reading !== undefined) return { reading, isError: false };
+    }
+    const { errorDocument404Path: blob } = staticWebsite;
+    const reading = blob === undefined ? undefined : await find(request, blob, {});
+    if (reading === undefined) throw new StorageError('ResourceNotFound');
+    return { reading, isError: true };
+  },
+
+  render({ reading, isError }, { range }, { exchange }) {
+    const { properties, start, end, body } = reading;
+    const headers = [
+      ...modifiedHeaders(properties.modifiedMicros),
+      ...answeredContentHeaders(properties.headers, {}).flat(),
+      'Accept-Ranges',
+      'bytes',
+    ];
+    const stream = { bytes: end - start, pieces: body, close: () => reading.close() };
+    if (isError) return { status: 404, headers, stream };
+    if (range !== undefined) {
+      const part = contentRange({ first: start, last: end - 1 }, properties.bytes);
+      return { status: 206, headers: [...headers, 'Content-Range', part], stream };
+    }
+    headers.push(...md5Headers('Content-MD5', properties));
+    if (exchange.method === 'GET') return { status: 200, headers, stream };
+    reading.close();
+    return { status: 200, headers, stream: { ...stream, pieces: nothing() } };
+  },
+};
+
+/** Empty for the root. Throws `InvalidUri`. */
+function documentPath(path: string): string {
+  if (path === '/') return '';
+  const resource = parseBlobPath(`/${websiteContainer}${path}`, false);
+  return resource.kind === 'blob' ? resource.blob : '';
+}
+
+async function* nothing(): AsyncGenerator<Buffer> {
+  // The answer to HEAD.
+}
+
+/** The blobs that a path may mean, the first that is there. */
+function documentsOf(
+  path: string,
+  { indexDocument, defaultIndexDocumentPath }: StaticWebsite,
+): readonly string[] {
+  const isRoot = path === '';
+  if (isRoot && defaultIndexDocumentPath !== undefined) return [defaultIndexDocumentPath];
+  const own = isRoot || path.endsWith('/') ? [] : [path];
+  if (indexDocument === undefined) return own;
+  const folder = isRoot || path.endsWith('/') ? path : `${path}/`;
+  const index = `${folder}${indexDocument}`;
+  return index.length > blobNameLengthMax ? own : [...own, index];
+}
+
+/** Undefined: there is no such document. */
+async function find(
+  { backend, exchange }: WebsiteRequest,
+  blob: string,
+  access: { readonly conditions?: BlobConditions; readonly range?: ReadRange | undefined },
+): Promise<BlobReading | undefined> {
+  const address = { account: accountName(exchange), container: websiteContainer, blob };
+  try {
+    return await backend.blobs.getBlob(address, access);
+  } catch (error) {
+    const isAbsent = error instanceof StorageError && error.status === 404;
+    if (isAbsent) return undefined;
+    throw error;
+  }
+}
+
+/** The one operation of a website, under its name in records. */
+export const websiteRoute: Route = { name: 'GetWebContent', operation: getWebContent };
