@@ -2,7 +2,11 @@ package interop
 
 import (
 	"bytes"
+	"context"
 	"io"
+	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"testing"
@@ -259,8 +263,8 @@ func TestBlobsAreDeletedInABatch(t *testing.T) {
 func TestSignatureOfABlobReadsItAlone(t *testing.T) {
 	in, _ := freshContainer(t)
 	made := upload(t, in, "one", "signed")
-	url := must(made.GetSASURL(sas.BlobPermissions{Read: true}, time.Now().Add(time.Hour), nil))(t)
-	reached := must(blockblob.NewClientWithNoCredential(url, nil))(t)
+	signed := must(made.GetSASURL(sas.BlobPermissions{Read: true}, time.Now().Add(time.Hour), nil))(t)
+	reached := must(blockblob.NewClientWithNoCredential(signed, nil))(t)
 	equal(t, content(t, reached.BlobClient(), nil), "signed")
 	written, err := reached.Upload(ctx, body("x"), nil)
 	refused(t, written, err, 403, "AuthorizationPermissionMismatch")
@@ -269,9 +273,9 @@ func TestSignatureOfABlobReadsItAlone(t *testing.T) {
 func TestSignatureOfTheAccountLists(t *testing.T) {
 	in, name := freshContainer(t)
 	upload(t, in, "one", "x")
-	url := must(blobService(t).GetSASURL(sas.AccountResourceTypes{Container: true},
+	signed := must(blobService(t).GetSASURL(sas.AccountResourceTypes{Container: true},
 		sas.AccountPermissions{List: true}, time.Now().Add(time.Hour), nil))(t)
-	reached := must(service.NewClientWithNoCredential(url, nil))(t).NewContainerClient(name)
+	reached := must(service.NewClientWithNoCredential(signed, nil))(t).NewContainerClient(name)
 	equal(t, blobNames(t, reached, nil), []string{"one"})
 }
 
@@ -286,10 +290,57 @@ func TestBearerTokenReadsBlobsAndGetsAKey(t *testing.T) {
 	t.Cleanup(func() { _, _ = in.Delete(ctx, nil) })
 	upload(t, in, "one", "bearer")
 	start, expiry := time.Now().UTC().Add(-time.Minute), time.Now().UTC().Add(time.Hour)
-	// What the client signs with the key is not tried: it takes the account from the host's first label.
-	must(owner.GetUserDelegationCredential(ctx, service.KeyInfo{
-		Start: to.Ptr(start.Format(sas.TimeFormat)), Expiry: to.Ptr(expiry.Format(sas.TimeFormat)),
-	}, nil))(t)
+	must(owner.GetUserDelegationCredential(ctx, keyTimes(start, expiry), nil))(t)
 	reached := in.NewBlobClient("one")
 	equal(t, content(t, reached, nil), "bearer")
+}
+
+func keyTimes(start, expiry time.Time) service.KeyInfo {
+	return service.KeyInfo{
+		Start: to.Ptr(start.Format(sas.TimeFormat)), Expiry: to.Ptr(expiry.Format(sas.TimeFormat)),
+	}
+}
+
+// The client takes the account of a delegated signature from the first label of the host.
+func TestDelegatedSignatureReadsABlobAlone(t *testing.T) {
+	token, endpoints := bearer(os.Getenv("TABULARIUM_TOKEN")), settingsOf(tlsConnectionString)
+	address := must(url.Parse(endpoints["BlobEndpoint"]))(t)
+	transport := named(t, address.Host)
+	endpoint := "https://devstoreaccount1.blob.localhost:" + address.Port()
+	owner := must(service.NewClient(endpoint, token,
+		&service.ClientOptions{ClientOptions: transport}))(t)
+	name := freshName("c")
+	in := owner.NewContainerClient(name)
+	must(in.Create(ctx, nil))(t)
+	t.Cleanup(func() { _, _ = in.Delete(ctx, nil) })
+	made := upload(t, in, "one", "delegated")
+	other := upload(t, in, "other", "x")
+	start, expiry := time.Now().UTC().Add(-time.Minute), time.Now().UTC().Add(time.Hour)
+	delegated := must(owner.GetUserDelegationCredential(ctx, keyTimes(start, expiry), nil))(t)
+	signed := must(sas.BlobSignatureValues{
+		Protocol: sas.ProtocolHTTPS, StartTime: start, ExpiryTime: expiry,
+		ContainerName: name, BlobName: "one",
+		Permissions: (&sas.BlobPermissions{Read: true}).String(),
+	}.SignWithUserDelegation(delegated))(t)
+	query := "?" + signed.Encode()
+	options := &blockblob.ClientOptions{ClientOptions: transport}
+	reached := must(blockblob.NewClientWithNoCredential(made.URL()+query, options))(t)
+	equal(t, content(t, reached.BlobClient(), nil), "delegated")
+	written, err := reached.Upload(ctx, body("x"), nil)
+	refused(t, written, err, 403, "AuthorizationPermissionMismatch")
+	beside := must(blockblob.NewClientWithNoCredential(other.URL()+query, options))(t)
+	answer, err := beside.DownloadStream(ctx, nil)
+	refused(t, answer, err, 403, "AuthenticationFailed")
+}
+
+// named makes clients reach the server under names that no resolver knows.
+func named(t *testing.T, address string) azcore.ClientOptions {
+	t.Helper()
+	options := trusting(t)
+	transport := options.Transport.(*http.Client).Transport.(*http.Transport)
+	transport.TLSClientConfig.ServerName = "localhost"
+	transport.DialContext = func(dial context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(dial, network, address)
+	}
+	return options
 }
