@@ -90,6 +90,19 @@ async function snapshotOf(path: string): Promise<string> {
   return encodeURIComponent(response.header('x-ms-snapshot') ?? '');
 }
 
+/** Copies a new snapshot of a page blob to another one. */
+const incrementalCopy = async (source: string, target: string): Promise<WireResponse> =>
+  put(`${target}?comp=incrementalcopy`, {
+    'x-ms-copy-source': `${urlOf(source)}?snapshot=${await snapshotOf(source)}`,
+  });
+
+/** Makes an incremental copy and returns its path. */
+async function incrementalCopyOf(source: string): Promise<string> {
+  const target = `${source}-copy`;
+  assert.equal((await incrementalCopy(source, target)).status, 202);
+  return target;
+}
+
 /** Lists what has changed since a snapshot. */
 const changesSince = (path: string, time: string, of = ''): Promise<WireResponse> =>
   wire.send({ path: `${path}?comp=pagelist&prevsnapshot=${time}${of}` });
@@ -260,6 +273,19 @@ const answeredBy: Readonly<Record<string, Probe>> = {
     const path = await newBlob({ ...pages, 'x-ms-blob-sequence-number': String(2n ** 63n - 1n) });
     return put(`${path}?comp=properties`, { 'x-ms-sequence-number-action': 'increment' });
   },
+  IncrementalCopyBlobMismatch: async () => incrementalCopy(await newPages(), await newPages()),
+  IncrementalCopyOfEralierVersionSnapshotNotAllowed: async () => {
+    const source = await newPages();
+    const first = await snapshotOf(source);
+    const target = await incrementalCopyOf(source);
+    return put(`${target}?comp=incrementalcopy`, {
+      'x-ms-copy-source': `${urlOf(source)}?snapshot=${first}`,
+    });
+  },
+  IncrementalCopySourceMustBeSnapshot: async () =>
+    put(`${nowhere}?comp=incrementalcopy`, { 'x-ms-copy-source': urlOf(await newPages()) }),
+  OperationNotAllowedOnIncrementalCopyBlob: async () =>
+    wire.send({ path: await incrementalCopyOf(await newPages()) }),
   BlobSnapshotNotSoftDeleted: async () =>
     wire.send({ method: 'DELETE', path: `${await newBlob()}?deletetype=permanent` }),
   SnapshotsPresent: async () => {
@@ -285,7 +311,6 @@ const rare: Readonly<Record<string, string>> = {
   OperationNotAllowedOnRootBlob: 'where versions are kept: test/wire/blobs/versions.test.ts',
   CopyIdMismatch: 'while a copy is pending: test/wire/blobs/foreign-copies.test.ts',
   PendingCopyOperation: 'while a copy is pending: test/wire/blobs/foreign-copies.test.ts',
-  OperationNotAllowedOnIncrementalCopyBlob: 'in data of a server with incremental copies',
 };
 
 /** The rows of the page: a code, and its last cell. */

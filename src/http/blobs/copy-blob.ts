@@ -90,7 +90,8 @@ async function begin(
   );
 }
 
-function copyHeaders({ copyId, status, ...written }: CopiedBlob): string[] {
+/** What every copy answers. */
+export function copyHeaders({ copyId, status, ...written }: CopiedBlob): string[] {
   const copy = ['x-ms-copy-id', copyId, 'x-ms-copy-status', status];
   return [...writtenHeaders(written), ...copy];
 }

@@ -36,6 +36,7 @@ import { getAccountInformation } from './get-account-information.js';
 import { getBlob } from './get-blob.js';
 import { getBlobMetadata, getBlobProperties } from './get-blob-properties.js';
 import { getBlockList } from './get-block-list.js';
+import { incrementalCopyBlob } from './incremental-copy.js';
 import { listBlobs } from './list-blobs.js';
 import { listContainers } from './list-containers.js';
 import { getContainerMetadata, getContainerProperties } from './get-container.js';
@@ -109,6 +110,11 @@ export const blobRoutes: readonly BlobRoute[] = [
   routeTo('CopyBlobFromURL', { methods: ['PUT'], ...blob, when: copiesAtOnce }, copyBlobFromUrl),
   routeTo('CopyBlob', { methods: ['PUT'], ...blob, when: copies }, copyBlob),
   routeTo('PutBlobFromURL', { methods: ['PUT'], ...blob, when: hasCopySource }, putBlobFromUrl),
+  routeTo(
+    'IncrementalCopyBlob',
+    { methods: ['PUT'], ...blob, comp: 'incrementalcopy', since: '2016-05-31' },
+    incrementalCopyBlob,
+  ),
   routeTo('AbortCopyBlob', { methods: ['PUT'], ...blob, comp: 'copy' }, abortCopyBlob),
   routeTo(
     'PutBlockFromURL',

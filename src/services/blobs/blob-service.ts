@@ -44,6 +44,7 @@ import {
 } from './foreign-copies.js';
 import { garbageSweep } from './garbage-sweep.js';
 import { findInAccount, findInContainer } from './find.js';
+import { copyIncrementally, type IncrementalCopyRequest } from './incremental-copies.js';
 import { listBlobs } from './listing.js';
 import { undeleteBlob } from './undeletion.js';
 import { getTags, setTags } from './tags.js';
@@ -270,6 +271,14 @@ export class BlobService {
 
   copyBlob(target: BlobAddress, request: CopyRequest, access: Access = {}): Promise<CopiedBlob> {
     return copyBlob(this.#context, target, request, access);
+  }
+
+  copyIncrementally(
+    target: BlobAddress,
+    request: IncrementalCopyRequest,
+    access: Access = {},
+  ): Promise<CopiedBlob> {
+    return copyIncrementally(this.#context, target, request, access);
   }
 
   /** Copies a block blob that this service does not keep; done when it resolves. */

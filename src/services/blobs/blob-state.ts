@@ -99,10 +99,28 @@ export function existing(record: BlobRecord | undefined): BlobRecord {
 }
 
 /**
- * Refuses a write that the lease, a pending copy or the conditions do not allow, in this order
- * (blob-service §9.5, §17.1). `conditions` are about a blob that exists for clients, the lease about any.
+ * Refuses a write that the lease or the conditions do not allow (`checkAccess`), or that is none of
+ * an incremental copy.
  */
-export function checkWrite(
+export function checkWrite(state: BlobState, access: Access, use: ConditionUse): void {
+  checkAccess(state, access, use);
+  refuseIncremental(state.record);
+}
+
+/**
+ * Incremental copies alone change what they have made, and nothing but its snapshots is read
+ * (blob-service §14). Throws `OperationNotAllowedOnIncrementalCopyBlob`.
+ */
+export function refuseIncremental(record: BlobRecord | undefined): void {
+  if (record?.copy?.incremental === undefined) return;
+  throw new StorageError('OperationNotAllowedOnIncrementalCopyBlob');
+}
+
+/**
+ * Refuses what the lease, a pending copy or the conditions do not allow, in this order
+ * (blob-service §9.5, §17.1). `conditions` are about a blob that clients see, the lease about any.
+ */
+export function checkAccess(
   { record, nowMicros }: BlobState,
   { leaseId, conditions = {} }: Access,
   use: ConditionUse,

@@ -15,6 +15,7 @@ import {
   keysOf,
   putRecord,
   readState,
+  refuseIncremental,
   type BlobState,
 } from './blob-state.js';
 import { replacing } from './block-blobs.js';
@@ -173,7 +174,8 @@ async function readSource(
   keys: BlobKeys,
   { source, sourceConditions = {}, tier, blockBytesMax }: CopyRequest,
 ): Promise<{ readonly record: BlobRecord; readonly version: number | undefined }> {
-  const { record, entryVersion } = await findRecord({ store }, keys, source);
+  const { record, isBlob, entryVersion } = await findRecord({ store }, keys, source);
+  if (isBlob) refuseIncremental(record);
   checkWriteConditions(sourceConditions, record, 'source');
   if (record.tier?.tier === 'Archive' && tier === undefined) throw new StorageError('BlobArchived');
   if (blockBytesMax !== undefined) {

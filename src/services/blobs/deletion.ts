@@ -10,7 +10,7 @@ import {
 } from './blob-record.js';
 import {
   changeBlob,
-  checkWrite,
+  checkAccess,
   committedOf,
   findPast,
   keysOf,
@@ -56,7 +56,7 @@ export async function deleteBlob(
   return changeBlob<Deletion>(context, keys, async (state, changes) => {
     const { record } = state;
     if (record === undefined) throw new StorageError('BlobNotFound');
-    checkWrite(state, access, 'change');
+    checkAccess(state, access, 'change');
     const snapshotsThere = await snapshotsOf(context, state);
     if (snapshotsThere.length > 0 && snapshots === undefined)
       throw new StorageError('SnapshotsPresent');
@@ -103,7 +103,7 @@ function deletePast(
     const micros = pastMicros(committedOf(state.record), moment);
     if (micros === undefined) throw new StorageError('OperationNotAllowedOnRootBlob');
     const record = await readPast(context, keys, moment, changes);
-    checkWrite({ ...state, record }, access, 'change');
+    checkAccess({ ...state, record }, access, 'change');
     const mark = await deletionMark(context, state);
     if (mark !== undefined) {
       putPast(state, changes, { micros, record: asDeleted(record, mark) });
@@ -136,7 +136,7 @@ async function endRetention(
     if (policy?.allowPermanentDelete !== true) {
       throw notEnded('The properties of the service do not allow permanent deletion.');
     }
-    checkWrite({ ...state, record: { ...record, deleted: undefined } }, access, 'change');
+    checkAccess({ ...state, record: { ...record, deleted: undefined } }, access, 'change');
     await dropPast(context, state, changes, { micros, record });
     context.onGarbage();
     return () => ({ isPermanent: true });

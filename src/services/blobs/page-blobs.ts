@@ -254,9 +254,6 @@ function putPageRecord(
 function pageBlobOf(state: BlobState, access: Access): PageTarget {
   const target = targetOf(existing(state.record));
   checkWrite(state, access, 'change');
-  if (target.record.copy?.incremental !== undefined) {
-    throw new StorageError('OperationNotAllowedOnIncrementalCopyBlob');
-  }
   return target;
 }
 

@@ -3,7 +3,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import type { Store } from '../../kv/store.js';
 import type { BlobContext } from './blob-context.js';
 import type { BlobRecord } from './blob-record.js';
-import { keysOf, readRecord, findPast } from './blob-state.js';
+import { keysOf, readRecord, refuseIncremental, findPast } from './blob-state.js';
 import type { BlobKeys } from './keys.js';
 import { pageListRangesMax } from './limits.js';
 import { pageViewOf, rangesSeen, type PageView } from './page-map.js';
@@ -54,7 +54,8 @@ export async function getPageRanges(
   const keys = await keysOf(context, address);
   const close = context.readers.begin(keys);
   try {
-    const { record } = await readRecord(context, keys, address, access);
+    const { record, isBlob } = await readRecord(context, keys, address, access);
+    if (isBlob) refuseIncremental(record);
     if (record.page === undefined) throw new StorageError('InvalidBlobType');
     const previous = await previousOf(context, keys, record, query.sinceSnapshotMicros);
     const bounds = listedBounds(record, query);

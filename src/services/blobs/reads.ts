@@ -4,7 +4,7 @@ import { invalidRange } from '../../model/errors/blob-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobContext } from './blob-context.js';
 import type { BlobRecord } from './blob-record.js';
-import { keysOf, readRecord, type FoundRecord } from './blob-state.js';
+import { keysOf, readRecord, refuseIncremental, type FoundRecord } from './blob-state.js';
 import { ContentGoneError, segmentsFrom } from './contents.js';
 import type { BlobKeys } from './keys.js';
 import { leaseProperties } from './lease.js';
@@ -47,6 +47,7 @@ export async function getBlob(
     for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
       const found = await readRecord(context, keys, address, access);
       const { record } = found;
+      if (found.isBlob) refuseIncremental(record);
       if (record.tier?.tier === 'Archive') throw archived(record);
       const bounds = boundsOf(record, range);
       const properties = propertiesOf(found, context.clock.nowMicros());

@@ -3,7 +3,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import { checkMetadata } from '../containers/metadata.js';
 import type { BlobContext } from './blob-context.js';
 import { encodeBlobRecord, type CommitTime } from './blob-record.js';
-import { changeBlob, existing, keysOf, putRecord } from './blob-state.js';
+import { changeBlob, existing, keysOf, putRecord, refuseIncremental } from './blob-state.js';
 import { checkWriteConditions } from './conditions.js';
 import { checkLease } from './lease.js';
 import { shareContent } from './shared-content.js';
@@ -36,6 +36,7 @@ export async function snapshotBlob(
     checkLease(record.lease, { id: leaseId, use: 'read' }, { holder: 'blob', nowMicros });
     checkWriteConditions(conditions, record, 'change');
     if (record.copy?.status === 'pending') throw new StorageError('PendingCopyOperation');
+    refuseIncremental(record);
     if (record.tier?.tier === 'Archive') throw new StorageError('BlobArchived');
     const isKept = keepsVersion(context, state, record);
     const sharing = { record, others: isKept ? 2 : 1 };

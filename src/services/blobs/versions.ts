@@ -1,5 +1,5 @@
 import type { BlobContext } from './blob-context.js';
-import { encodeBlobRecord, type BlobRecord } from './blob-record.js';
+import { encodeBlobRecord, type BlobDraft, type BlobRecord } from './blob-record.js';
 import { committedOf, type BlobState } from './blob-state.js';
 import type { Changes } from './changes.js';
 import { accountOfKey } from './keys.js';
@@ -88,7 +88,7 @@ async function lateId(
 export function putPast(
   { keys }: Pick<BlobState, 'keys'>,
   changes: Changes,
-  { micros, record }: PastRecord,
+  { micros, record }: { readonly micros: number; readonly record: BlobDraft },
 ): void {
   changes.put(keys.version(micros), encodeBlobRecord(record));
 }

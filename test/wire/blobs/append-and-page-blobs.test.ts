@@ -37,6 +37,34 @@ async function refused(work: Promise<unknown>): Promise<[number | undefined, str
 
 const page = (text: string, count = 1) => Buffer.alloc(512 * count, text);
 
+describe('an incremental copy of a page blob', () => {
+  it('has a snapshot for each that was copied', async () => {
+    const blobs = await container();
+    const disk = blobs.getPageBlobClient('disk');
+    const backup = blobs.getPageBlobClient('backup');
+    await disk.create(1024);
+    await disk.uploadPages(page('1'), 0, 512);
+    const { snapshot: first = '' } = await disk.createSnapshot();
+    const source = `${disk.url}?snapshot=${encodeURIComponent(first)}`;
+    assert.equal((await backup.startCopyIncremental(source)).copyStatus, 'success');
+    const shown = await backup.getProperties();
+    assert.equal(shown.isIncrementalCopy, true);
+    const made = backup.withSnapshot(shown.destinationSnapshot ?? '');
+    assert.ok((await made.downloadToBuffer(0, 512)).equals(page('1')));
+    const reading = await refused(backup.downloadToBuffer(0, 512));
+    assert.equal(reading[0], 409);
+    const items = [];
+    for await (const item of blobs.listBlobsFlat({ includeSnapshots: true, prefix: 'b' })) {
+      items.push(item);
+    }
+    const copies = items.filter(({ properties }) => properties.incrementalCopy === true);
+    assert.deepEqual([items.length, copies.length], [2, 1]);
+    assert.equal(copies[0]?.properties.destinationSnapshot, shown.destinationSnapshot);
+    const noSnapshot = await refused(backup.startCopyIncremental(disk.url));
+    assert.deepEqual(noSnapshot, [409, 'IncrementalCopySourceMustBeSnapshot']);
+  });
+});
+
 describe('an append blob', () => {
   it('is created, grows, is sealed, and keeps its snapshots', async () => {
     const blob = (await container()).getAppendBlobClient('log');

@@ -1,0 +1,180 @@
+import { ExtentMissingError } from '../../content/errors.js';
+import { parseDateTime, versionOfTicks } from '../../model/edm/date-time.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { BlobContext } from './blob-context.js';
+import type { BlobDraft, BlobRecord } from './blob-record.js';
+import {
+  changeBlob,
+  checkAccess,
+  committedOf,
+  keysOf,
+  putRecord,
+  readPast,
+  type BlobState,
+} from './blob-state.js';
+import { overwritten, replacing } from './block-blobs.js';
+import type { Changes } from './changes.js';
+import { ContentGoneError, releaseContents } from './contents.js';
+import { putCopied, withCopiedContent, type CopiedContent } from './copied-content.js';
+import type { CopiedBlob } from './copies.js';
+import type { BlobKeys } from './keys.js';
+import { attemptsMax } from './limits.js';
+import type { Access, BlobAddress } from './types.js';
+import { newMomentMicros, putPast } from './versions.js';
+
+/** What an incremental copy takes. */
+export interface IncrementalCopyRequest {
+  readonly source: BlobAddress & { readonly snapshotMicros: number };
+  /** As answers show it: without a signature, with the time of the snapshot. */
+  readonly sourceUrl: string;
+}
+
+/**
+ * Incremental Copy Blob (blob-service §14): the target, and a new snapshot of it, become what a
+ * snapshot of a page blob is. The target is new, or was made by copies of earlier snapshots of the
+ * same blob. Done when it resolves. Bytes are linked instead of stored again where the content
+ * store can, also those that the last copy had already.
+ */
+export async function copyIncrementally(
+  context: BlobContext,
+  target: BlobAddress,
+  request: IncrementalCopyRequest,
+  access: Access,
+): Promise<CopiedBlob> {
+  const from = await keysOf(context, request.source);
+  const to = await keysOf(context, target);
+  const close = context.readers.begin(from);
+  try {
+    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+      const record = await readPast(context, from, request.source);
+      if (record.page === undefined) throw new StorageError('InvalidSourceBlobType');
+      const copied = await tryCopy(context, { from, to, record }, request, access);
+      if (copied !== undefined) return copied;
+    }
+    throw new StorageError('ServerBusy');
+  } finally {
+    close();
+  }
+}
+
+interface Copying {
+  readonly from: BlobKeys;
+  readonly to: BlobKeys;
+  readonly record: BlobRecord;
+}
+
+/** Undefined: the source has changed meanwhile. */
+async function tryCopy(
+  context: BlobContext,
+  copying: Copying,
+  request: IncrementalCopyRequest,
+  access: Access,
+): Promise<CopiedBlob | undefined> {
+  const { to, record } = copying;
+  const copyId = context.randomness.uuid();
+  try {
+    return await withCopiedContent(context, copying, (copied) =>
+      changeBlob(context, to, async (state, changes) => {
+        checkTarget(state, request, access);
+        const written = await putCopy(context, state, changes, { record, copied, copyId, request });
+        return (version) => ({
+          ...written(version),
+          copyId,
+          status: 'success',
+          headers: record.headers,
+        });
+      }),
+    );
+  } catch (error) {
+    if (error instanceof ContentGoneError || error instanceof ExtentMissingError) return undefined;
+    throw error;
+  }
+}
+
+/** Refuses a target that copies of this source have not made, and a step back. */
+function checkTarget(
+  state: BlobState,
+  { source, sourceUrl }: IncrementalCopyRequest,
+  access: Access,
+): void {
+  checkAccess(state, access, 'change');
+  const record = committedOf(state.record);
+  if (record === undefined) return;
+  const { copy } = record;
+  const isOfSource = copy?.incremental !== undefined && blobIn(copy.source) === blobIn(sourceUrl);
+  if (!isOfSource) throw new StorageError('IncrementalCopyBlobMismatch');
+  if (source.snapshotMicros < snapshotIn(copy.source)) {
+    throw new StorageError('IncrementalCopyOfEralierVersionSnapshotNotAllowed');
+  }
+}
+
+function blobIn(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}
+
+/** The time of the snapshot in the URL of a source. */
+function snapshotIn(url: string): number {
+  const ticks = parseDateTime(new URL(url).searchParams.get('snapshot') ?? '');
+  return (ticks === undefined ? undefined : versionOfTicks(ticks)) ?? -1;
+}
+
+async function putCopy(
+  context: BlobContext,
+  state: BlobState,
+  changes: Changes,
+  {
+    record,
+    copied,
+    copyId: id,
+    request,
+  }: {
+    readonly record: BlobRecord;
+    readonly copied: CopiedContent;
+    readonly copyId: string;
+    readonly request: IncrementalCopyRequest;
+  },
+) {
+  const { keys, nowMicros } = state;
+  const draft = await draftOf(context, state, changes, record);
+  const content = await putCopied(context, keys, changes, copied);
+  // Those of the blob and of its snapshot.
+  if (content !== undefined) changes.add(keys.contentNames(content.id), 1);
+  const snapshotMicros = await newMomentMicros(context, state);
+  const { bytes } = copied;
+  const copy = {
+    id,
+    status: 'success',
+    source: request.sourceUrl,
+    bytesDone: bytes,
+    bytesTotal: bytes,
+    completedMicros: nowMicros,
+  } as const;
+  const sequenceNumber = record.page?.sequenceNumber ?? 0n;
+  const made = { ...draft, headers: record.headers, bytes, content };
+  const page = { sequenceNumber, generation: 1, sharedGeneration: 0 };
+  const past = { ...made, copy, page, lease: undefined };
+  putPast(state, changes, { micros: snapshotMicros, record: past });
+  return putRecord(state, changes, {
+    ...made,
+    copy: { ...copy, incremental: { snapshotMicros } },
+    page: { sequenceNumber, generation: 2, sharedGeneration: 1 },
+  });
+}
+
+/** The record to write, its content aside. What the last copy made stays as its snapshot. */
+async function draftOf(
+  context: BlobContext,
+  state: BlobState,
+  changes: Changes,
+  { headers, metadata }: BlobRecord,
+): Promise<BlobDraft> {
+  const replacement = { kind: 'page', properties: { headers, metadata, tags: [] } } as const;
+  const before = committedOf(state.record);
+  if (before === undefined) {
+    const draft = await replacing(context, state, changes, replacement);
+    return { ...draft, versionMicros: undefined };
+  }
+  if (await releaseContents(context, state.keys, changes, [before])) context.onGarbage();
+  return overwritten(state, replacement);
+}
