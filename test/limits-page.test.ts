@@ -29,7 +29,7 @@ const documented: Readonly<Record<string, string>> = {
   clientRequestIdCharactersMax: 'x-ms-client-request-id',
   concurrencyMax: '--concurrency',
   configBytesMax: '| configuration ',
-  copiedPageRangesMax: 'ranges of a page blob that is copied',
+  foreignPageRangesMax: 'ranges of a page blob that is copied',
   countMax: '`queue get --count`',
   databaseBytesMax: 'each database file',
   delayMsMax: 'died soon',
@@ -156,6 +156,7 @@ const unnoticed = new Set(
     comparedMax
     contentPieceBytesMax
     copiedInlineBytesMax
+    copiedRangesPerCommitMax
     countedMax
     cutsMax
     decimalLengthMax

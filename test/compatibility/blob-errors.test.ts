@@ -306,8 +306,8 @@ const answeredBy: Readonly<Record<string, Probe>> = {
 /** What takes states that requests reach slowly or not at all, and why. */
 const rare: Readonly<Record<string, string>> = {
   BlobBeingRehydrated: 'in data of a server where blobs come back slowly',
+  InvalidOperation: 'for a page blob of another server with 100,000 ranges',
   BlockCountExceedsLimit: 'after 50,000 requests: src/services/blobs/block-blobs.test.ts',
-  InvalidOperation: 'for a page blob with 100,000 ranges',
   OperationNotAllowedOnRootBlob: 'where versions are kept: test/wire/blobs/versions.test.ts',
   CopyIdMismatch: 'while a copy is pending: test/wire/blobs/foreign-copies.test.ts',
   PendingCopyOperation: 'while a copy is pending: test/wire/blobs/foreign-copies.test.ts',

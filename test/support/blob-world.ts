@@ -155,17 +155,17 @@ export function md5Of(bytes: Buffer): Buffer {
 
 const settleStepsMax = 1_000;
 
-/** Lets the grace pass and sweeps until nothing is left to free. */
-export async function settle({
-  clock,
-  services,
-}: Pick<BlobWorld, 'clock' | 'services'>): Promise<void> {
+/** Lets the grace pass and sweeps until nothing is left to free, by steps of so many entries. */
+export async function settle(
+  { clock, services }: Pick<BlobWorld, 'clock' | 'services'>,
+  entriesMax = 50,
+): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     clock.advanceMicros(garbageGraceMicros);
     for (const service of services) {
       for (let step = 0; ; step += 1) {
         assert.ok(step < settleStepsMax, 'the sweeps come to an end');
-        if (!(await service.reclaim({ entriesMax: 50 })).more) break;
+        if (!(await service.reclaim({ entriesMax })).more) break;
       }
     }
   }

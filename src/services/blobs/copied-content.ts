@@ -2,30 +2,36 @@ import { nameOfBytes } from '../../base/bytes.js';
 import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 import { CommitUnknownError } from '../../kv/errors.js';
-import { StorageError } from '../../model/errors/storage-error.js';
 import { newId, type BlobContext } from './blob-context.js';
 import type { BlobRecord } from './blob-record.js';
 import type { Changes } from './changes.js';
 import { ContentGoneError, putContent, segmentsFrom } from './contents.js';
 import type { BlobKeys } from './keys.js';
-import { copiedInlineBytesMax, copiedPageRangesMax } from './limits.js';
+import { copiedInlineBytesMax, copiedRangesPerCommitMax } from './limits.js';
 import { pageViewOf, rangesSeen } from './page-map.js';
 import { encodePageRange, pageRangeKey, type PageRange } from './page-range.js';
 import type { Piece } from './pieces.js';
 import type { Content, Segment } from './segments.js';
+import { StagedMap } from './staged-map.js';
 
-/** The content of a blob for another one, whose commit names it (`putCopied`). */
-export interface CopiedContent {
-  readonly kind: BlobRecord['kind'];
-  readonly bytes: number;
-  /** Of block and append blobs. */
-  readonly segments: readonly Segment[];
-  /** Of page blobs. */
-  readonly ranges: readonly PageRange[];
+/** Pieces that a commit is to name. */
+interface CopiedPieces {
   /** The entries of inline pieces. */
   readonly inline: readonly { readonly piece: Piece; readonly bytes: Bytes }[];
   /** How often each piece is named. */
   readonly names: ReadonlyMap<string, { readonly piece: Piece; readonly count: number }>;
+}
+
+/** The content of a blob for another one, whose commit names it (`putCopied`). */
+export interface CopiedContent extends CopiedPieces {
+  readonly kind: BlobRecord['kind'];
+  readonly bytes: number;
+  /** Of block and append blobs. */
+  readonly segments: readonly Segment[];
+  /** Of page blobs: those that are not staged. */
+  readonly ranges: readonly PageRange[];
+  /** The first ranges of a page blob with many. */
+  readonly staged: StagedMap | undefined;
 }
 
 /**
@@ -57,8 +63,8 @@ class ContentCopy {
   readonly #context: BlobContext;
   readonly #from: BlobKeys;
   readonly #to: BlobKeys;
-  readonly #inline: { readonly piece: Piece; readonly bytes: Bytes }[] = [];
-  readonly #names = new Map<string, { readonly piece: Piece; count: number }>();
+  #inline: { readonly piece: Piece; readonly bytes: Bytes }[] = [];
+  #names = new Map<string, { readonly piece: Piece; count: number }>();
   #inlineBytes = 0;
 
   constructor(context: BlobContext, from: BlobKeys, to: BlobKeys) {
@@ -69,32 +75,65 @@ class ContentCopy {
 
   async of(record: BlobRecord): Promise<CopiedContent> {
     const { kind, bytes } = record;
+    const { ranges, staged } = kind === 'page' ? await this.#pages(record) : noPages;
+    const segments = kind === 'page' ? [] : await this.#segments(record);
+    return { kind, bytes, segments, ranges, staged, ...this.#taken() };
+  }
+
+  async #segments(record: BlobRecord): Promise<Segment[]> {
     const segments: Segment[] = [];
-    const ranges: PageRange[] = [];
-    const { store } = this.#context;
-    if (kind === 'page') {
-      // All of them first: the blob may be written at any time (`isSameMap` of the caller).
-      for await (const range of rangesSeen(store, this.#from, pageViewOf(record), {
-        start: 0,
-        end: bytes,
-      })) {
-        if (ranges.length >= copiedPageRangesMax) throw new StorageError('InvalidOperation');
-        ranges.push(range);
-      }
-      for (const [index, range] of ranges.entries()) {
-        ranges[index] = { ...range, ...anew, piece: await this.#pieceOf(range.piece) };
-      }
-    } else {
-      for await (const { blockId, bytes: length, piece } of segmentsFrom(
-        store,
-        this.#from,
-        record,
-        0,
-      )) {
-        segments.push({ blockId, bytes: length, piece: await this.#pieceOf(piece) });
-      }
+    for await (const { blockId, bytes, piece } of segmentsFrom(
+      this.#context.store,
+      this.#from,
+      record,
+      0,
+    )) {
+      segments.push({ blockId, bytes, piece: await this.#pieceOf(piece) });
     }
-    return { kind, bytes, segments, ranges, inline: this.#inline, names: this.#names };
+    return segments;
+  }
+
+  async #pages(record: BlobRecord): Promise<Pick<CopiedContent, 'ranges' | 'staged'>> {
+    const { store } = this.#context;
+    let ranges: PageRange[] = [];
+    let staged: StagedMap | undefined;
+    const all = { start: 0, end: record.bytes };
+    for await (const range of rangesSeen(store, this.#from, pageViewOf(record), all)) {
+      if (ranges.length >= copiedRangesPerCommitMax) {
+        staged ??= new StagedMap(this.#context, this.#to);
+        await this.#stage(staged, ranges);
+        ranges = [];
+      }
+      // All of a commit first: the blob may be written at any time, as whoever copies finds out.
+      ranges.push(range);
+    }
+    return { ranges: await this.#copied(ranges), staged };
+  }
+
+  async #copied(ranges: readonly PageRange[]): Promise<PageRange[]> {
+    const copied: PageRange[] = [];
+    for (const range of ranges) {
+      copied.push({ ...range, ...anew, piece: await this.#pieceOf(range.piece) });
+    }
+    return copied;
+  }
+
+  /** Commits ranges. Pieces that further ones name as well are copied once more for those. */
+  async #stage(staged: StagedMap, ranges: readonly PageRange[]): Promise<void> {
+    const copied = await this.#copied(ranges);
+    await staged.add((changes) => {
+      putPieces(this.#to, changes, this.#taken());
+      putRanges(this.#to, changes, staged.id, copied);
+    });
+    // They have a name, and go with the map.
+    this.extents.length = 0;
+    this.#names = new Map();
+    this.#inline = [];
+    this.#inlineBytes = 0;
+  }
+
+  #taken(): CopiedPieces {
+    return { inline: this.#inline, names: this.#names };
   }
 
   async #pieceOf(piece: Piece): Promise<Piece> {
@@ -132,6 +171,8 @@ class ContentCopy {
   }
 }
 
+const noPages: Pick<CopiedContent, 'ranges' | 'staged'> = { ranges: [], staged: undefined };
+
 /** A page map of its own begins with its first generation. */
 const anew = { writtenIn: 1, from: 1, until: undefined } as const;
 
@@ -139,13 +180,26 @@ async function* inOnePiece(bytes: Buffer): AsyncGenerator<Buffer, void, void> {
   yield bytes;
 }
 
-/** Lets the commit store what was copied. Returns the content; undefined without any bytes. */
+/**
+ * Lets the commit store what was copied. Returns the content; undefined without any bytes. Throws
+ * `ContentGoneError`.
+ */
 export async function putCopied(
   context: Pick<BlobContext, 'clock' | 'randomness'>,
   keys: BlobKeys,
   changes: Changes,
-  { kind, segments, ranges, inline, names }: CopiedContent,
+  copied: CopiedContent,
 ): Promise<Content | undefined> {
+  const { kind, segments, ranges, staged } = copied;
+  putPieces(keys, changes, copied);
+  if (kind !== 'page') return putContent(context, keys, changes, segments);
+  await staged?.finish(changes);
+  const id = staged?.id ?? newId(context);
+  putRanges(keys, changes, id, ranges);
+  return { id, isChunked: false, tail: [] };
+}
+
+function putPieces(keys: BlobKeys, changes: Changes, { inline, names }: CopiedPieces): void {
   for (const { piece, bytes } of inline) {
     invariant(piece.kind === 'inline', 'an inline piece is inline');
     changes.put(keys.inlinePiece(piece.id), bytes);
@@ -153,8 +207,13 @@ export async function putCopied(
   for (const { piece, count } of names.values()) {
     if (count > 1) changes.add(keys.pieceNames(piece), count - 1);
   }
-  if (kind !== 'page') return putContent(context, keys, changes, segments);
-  const id = newId(context);
+}
+
+function putRanges(
+  keys: BlobKeys,
+  changes: Changes,
+  id: Bytes,
+  ranges: readonly PageRange[],
+): void {
   for (const range of ranges) changes.put(pageRangeKey(keys, id, range), encodePageRange(range));
-  return { id, isChunked: false, tail: [] };
 }

@@ -9,7 +9,7 @@ import type { BlobKeys } from './keys.js';
 import {
   committedBlocksMax,
   copiedInlineBytesMax,
-  copiedPageRangesMax,
+  foreignPageRangesMax,
   inlinePieceBytesMax,
   pageBlobBytesMax,
   pageRangeBytesMax,
@@ -77,7 +77,8 @@ class ForeignTake {
     const { kind, bytes } = this.#source.blob;
     const [segments, ranges] =
       kind === 'page' ? [[], await this.#pages()] : [await this.#parts(), []];
-    return { kind, bytes, segments, ranges, inline: this.#inline, names: new Map() };
+    const pieces = { inline: this.#inline, names: new Map() };
+    return { kind, bytes, segments, ranges, staged: undefined, ...pieces };
   }
 
   async #parts(): Promise<Segment[]> {
@@ -112,7 +113,7 @@ class ForeignTake {
       const cut = new CutBody(this.#body({ start, end }));
       try {
         for (let offset = start; offset < end; offset += pageRangeBytesMax) {
-          if (ranges.length >= copiedPageRangesMax) throw new StorageError('InvalidOperation');
+          if (ranges.length >= foreignPageRangesMax) throw new StorageError('InvalidOperation');
           const bytes = Math.min(pageRangeBytesMax, end - offset);
           const piece = await this.#piece(cut.next(bytes), bytes);
           const generations = { writtenIn: 1, from: 1, until: undefined };

@@ -14,6 +14,7 @@ import {
   decodeGroupGarbage,
   decodePieceGarbage,
   encodeExtentGarbage,
+  encodeGroupGarbage,
 } from './garbage.js';
 import {
   extentGarbageKey,
@@ -55,7 +56,7 @@ async function clear(
   if (entry === undefined) return nothing;
   const found = readGarbageKey(entry.key);
   if (found.kind === 'extents') return freeExtents(context, entry);
-  if (!isOver(context, entry, found.partition)) return nothing;
+  if (!isOver(context, entry, found)) return nothing;
   const keys = keysOfPartition(found.partition);
   switch (found.kind) {
     case 'group':
@@ -71,8 +72,15 @@ async function clear(
 
 const nothing: Reclaimed = { deleted: 0, more: false };
 
-function isOver({ clock, readers }: Context, { value, version }: Entry, partition: Bytes): boolean {
-  if (clock.nowMicros() - version < garbageGraceMicros) return false;
+type BlobGarbage = Exclude<GarbageKey, { kind: 'extents' }>;
+
+function isOver(
+  { clock, readers }: Context,
+  { value, version }: Entry,
+  { kind, partition }: BlobGarbage,
+): boolean {
+  const isBegun = kind === 'group' && decodeGroupGarbage(value).isBegun === true;
+  if (!isBegun && clock.nowMicros() - version < garbageGraceMicros) return false;
   return !readers.needs(partition, bornMicrosOf(value));
 }
 
@@ -89,10 +97,13 @@ async function clearGroup(
   const range = prefixRange(keys.group(group, id));
   const options = { limit: entriesMax, bytesMax: groupBytesMax };
   const { entries, more } = await context.store.range(range, options);
-  const { pieces } = decodeGroupGarbage(entry.value);
+  const garbage = decodeGroupGarbage(entry.value);
+  const { pieces, isBegun = false } = garbage;
   const changes = new Changes();
   changes.checkRead(entry.key, entry);
   if (!more) changes.delete(entry.key);
+  // Whoever still adds to the group notices.
+  else if (!isBegun) changes.put(entry.key, encodeGroupGarbage({ ...garbage, isBegun: true }));
   for (const member of entries) {
     // Whoever else frees the same group must not give up the same names again.
     changes.checkRead(member.key, member);

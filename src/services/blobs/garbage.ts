@@ -12,6 +12,8 @@ interface Garbage {
 export interface GroupGarbage extends Garbage {
   /** Whether the pieces that the entries name are given up, too, or have got other names. */
   readonly pieces: 'given-up' | 'kept';
+  /** A part of it was freed already. Absent: false. */
+  readonly isBegun?: boolean;
 }
 
 /** A page map that has entries which no record sees. */
@@ -24,14 +26,14 @@ export interface PieceGarbage extends Garbage {
 
 // Permanent: these values are in every data directory. See docs/internals/blob-keys.md.
 
-export function encodeGroupGarbage({ bornMicros, pieces }: GroupGarbage): Bytes {
-  return encodeTuple([bornMicros, pieces === 'given-up' ? 1 : 0]);
+export function encodeGroupGarbage({ bornMicros, pieces, isBegun = false }: GroupGarbage): Bytes {
+  return encodeTuple([bornMicros, pieces === 'given-up' ? 1 : 0, ...(isBegun ? [1] : [])]);
 }
 
 export function decodeGroupGarbage(value: Bytes): GroupGarbage {
-  const [bornMicros, pieces] = decodeTuple(value);
+  const [bornMicros, pieces, begun] = decodeTuple(value);
   invariant(typeof bornMicros === 'number', 'a garbage group is malformed');
-  return { bornMicros, pieces: pieces === 1 ? 'given-up' : 'kept' };
+  return { bornMicros, pieces: pieces === 1 ? 'given-up' : 'kept', isBegun: begun === 1 };
 }
 
 export function encodeMapGarbage({ bornMicros }: MapGarbage): Bytes {

@@ -34,8 +34,10 @@ export const pageRangesPerCommitMax = 10_000;
 export const appendedBlocksMax = 50_000;
 /** Ranges of one answer of Get Page Ranges. */
 export const pageListRangesMax = 10_000;
-/** Ranges of a page map that are copied to another blob. */
-export const copiedPageRangesMax = 100_000;
+/** Ranges of a page blob that is copied from another server. */
+export const foreignPageRangesMax = 100_000;
+/** Ranges of a page map that one commit copies to another blob; more take several commits. */
+export const copiedRangesPerCommitMax = 5_000;
 /** Bytes of inline pieces that a copy puts into the store; further ones become extents. */
 export const copiedInlineBytesMax = 4 * 1024 * 1024;
 
