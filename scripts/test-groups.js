@@ -7,7 +7,7 @@ import { join } from 'node:path';
 const filesInGroup = 30;
 
 /** The folder whose files test what a process may have twice. */
-const sharedFolder = /^src\//;
+const sharedFolder = /^(src|test\/(compatibility|modeling|wire))\//;
 
 /** What changes or measures a process, starts others, or is a hook of all tests of a process. */
 const needsOwnProcess = new RegExp(

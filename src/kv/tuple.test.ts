@@ -44,7 +44,7 @@ describe('tuple encoding', () => {
         const decoded = decodeTuple(encodeTuple(elements));
         assert.deepEqual(decoded.map(comparable), elements.map(comparable));
       }),
-      { numRuns: 2_000 },
+      { numRuns: 400 },
     );
   });
 
@@ -54,7 +54,7 @@ describe('tuple encoding', () => {
         const order = compareBytes(encodeTuple([left]), encodeTuple([right]));
         assert.equal(Math.sign(order), left < right ? -1 : left > right ? 1 : 0);
       }),
-      { numRuns: 5_000 },
+      { numRuns: 1_000 },
     );
   });
 
@@ -64,7 +64,7 @@ describe('tuple encoding', () => {
         const order = compareBytes(encodeTuple([left]), encodeTuple([right]));
         assert.equal(Math.sign(order), Math.sign(left - right));
       }),
-      { numRuns: 2_000 },
+      { numRuns: 400 },
     );
   });
 
@@ -74,7 +74,7 @@ describe('tuple encoding', () => {
         const order = compareBytes(encodeTuple(left), encodeTuple(right));
         assert.equal(Math.sign(order), compareTuples(left, right));
       }),
-      { numRuns: 5_000 },
+      { numRuns: 1_000 },
     );
   });
 
@@ -88,7 +88,7 @@ describe('tuple encoding', () => {
           left.every((each, index) => compareTuples([each], right.slice(index, index + 1)) === 0);
         assert.equal(begins, expected);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 400 },
     );
   });
 
@@ -100,7 +100,7 @@ describe('tuple encoding', () => {
         assert.deepEqual(appendNumber(prefix, value), encodeTuple([...elements, value]));
         assert.equal(stringAt(appendString(prefix, text), prefix.length), text);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 400 },
     );
   });
 
@@ -114,7 +114,7 @@ describe('tuple encoding', () => {
           rest.map(comparable),
         );
       }),
-      { numRuns: 2_000 },
+      { numRuns: 400 },
     );
   });
 
@@ -180,7 +180,7 @@ describe('ranges of keys', () => {
           assert.equal(inside, equalBytes(key.subarray(0, prefix.length), prefix));
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: 400 },
     );
     assert.deepEqual(prefixRange(hex('61ff')), { start: hex('61ff'), end: hex('62') });
     assert.deepEqual(prefixRange(hex('ffff')), { start: hex('ffff') });

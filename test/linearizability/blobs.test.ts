@@ -25,7 +25,7 @@ import { History } from './history.js';
 const seed = seedSetting('TABULARIUM_LINEARIZABILITY_SEED');
 const rounds = numberSetting(
   'TABULARIUM_LINEARIZABILITY_ROUNDS',
-  byLength({ short: 6, long: 150 }),
+  byLength({ short: 3, long: 150 }),
 );
 const clientsOfService = 2;
 const requestsOfClient = 10;

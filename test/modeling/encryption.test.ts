@@ -121,7 +121,7 @@ describe('an encrypted row', () => {
         await encrypted.write({ kind: 'upsert-replace', row: { ...row, encrypt } });
         assert.deepEqual((await encrypted.get(row))?.properties, row.properties);
       }),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
     for (const type of ['Int64', 'Double', 'DateTime'] as const) {
       const [value] = fc.sample(wireValues[type], 1);

@@ -132,7 +132,7 @@ describe('a gateway', () => {
         await gateway.transact([{ kind: 'replace', row, etag: read.etag }]);
         assert.deepEqual((await gateway.get(row))?.properties, row.properties);
       }),
-      { numRuns: 150 },
+      { numRuns: 30 },
     );
   });
 

@@ -5,7 +5,6 @@ import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createServer } from '../../src/app/index.js';
-import { startAzuriteBlobs } from '../support/azurite-blob.js';
 import { withoutExtras } from '../support/extras.js';
 import { pageShapes } from '../support/page-shapes.js';
 import { isLong } from '../support/run-length.js';
@@ -19,22 +18,12 @@ const programs = readdirSync(`${root}examples/patterns`)
   .map((file) => file.slice(0, -'.ts'.length));
 
 const server = await createServer({ inMemory: true, ...pageShapes() });
-const blobs = withoutExtras === false ? await startAzuriteBlobs() : undefined;
-after(async () => {
-  await server.close();
-  await blobs?.[Symbol.asyncDispose]();
-});
+after(() => server.close());
 
-/** An account whose tables and queues are on this server and whose blobs are on another one. */
-function connectionString(): string {
-  const blobEndpoint = /BlobEndpoint=[^;]*;/.exec(blobs?.connectionString ?? '')?.[0] ?? '';
-  return `${server.connectionString()}${blobEndpoint}`;
-}
-
-/** Why a program cannot run: some need blobs or a data set. */
+/** Why a program cannot run: some need a data set. */
 function lackOf(name: string): string | false {
   const text = readFileSync(`${root}examples/patterns/${name}.ts`, 'utf8');
-  return /@azure\/storage-blob|extras\//.test(text) && withoutExtras;
+  return /extras\//.test(text) && withoutExtras;
 }
 
 function pageOf(name: string): string {
@@ -57,7 +46,7 @@ async function printedBy(names: readonly string[]): Promise<ReadonlyMap<string, 
     console.log(${JSON.stringify(mark)} + name);
     await import(${JSON.stringify(`${root}dist/examples/patterns/`)} + name + '.js');
   }`;
-  const env = { ...process.env, AZURE_STORAGE_CONNECTION_STRING: connectionString() };
+  const env = { ...process.env, AZURE_STORAGE_CONNECTION_STRING: server.connectionString() };
   const given = ['--input-type=module', '--eval', script, ...names];
   const { stdout } = await run(process.execPath, given, { env, maxBuffer: 16 * 1024 * 1024 });
   const parts = `\n${stdout}`.split(`\n${mark}`).slice(1);

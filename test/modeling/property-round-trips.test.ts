@@ -145,7 +145,7 @@ describe('an entity with every type of property', () => {
         const replaced = await everything.replace({ ...read, int: 0 });
         assert.deepEqual(plain(replaced), { ...expected, int: 0 });
       }),
-      { numRuns: 150 },
+      { numRuns: 25 },
     );
   });
 
@@ -181,7 +181,7 @@ describe('an entity with every type of property', () => {
           .first(2);
         assert.equal(found.length, 1);
       }),
-      { numRuns: 100 },
+      { numRuns: 20 },
     );
   });
 

@@ -7,7 +7,7 @@ import {
   type MoveDrift,
 } from '../../src/modeling/index.js';
 import { systemTimers } from '../../src/base/async/timers.js';
-import { isLong } from '../support/run-length.js';
+import { byLength, isLong } from '../support/run-length.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import {
   amountsOf,
@@ -254,7 +254,9 @@ describe('two programs that take the same steps', () => {
   });
 });
 
-describe('eight writers and a move', () => {
+describe('writers and a move', () => {
+  const writerCount = byLength({ short: 4, long: 8 });
+
   it('lose no update, bring nothing back, and find all of it, there and back and there', async () => {
     const tables = await filled(8);
     const shared = Array.from({ length: 8 }, () => 0);
@@ -287,7 +289,7 @@ describe('eight writers and a move', () => {
         await delay(25);
       }
     };
-    const writers = Array.from({ length: 8 }, (_, number) => writer(number));
+    const writers = Array.from({ length: writerCount }, (_, number) => writer(number));
     const options = { settleMs: 150, timers: systemTimers };
     const move = moveOf(tables, options);
     const pause = () => delay(150);

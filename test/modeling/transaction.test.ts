@@ -180,7 +180,7 @@ describe('a transaction', () => {
         assert.ok(sent <= counted, `${sent} bytes sent, ${counted} counted`);
         assert.ok(counted <= 3 * sent + 1000 * writes.length);
       }),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   });
 });

@@ -328,7 +328,7 @@ describe('a message that nobody can read', () => {
         assert.equal(Object(kept.poison).reason, 'malformed');
         await poison.clearMessages();
       }),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
     assert.equal(handled, 0);
   });
@@ -518,7 +518,7 @@ async function drainFlaky(
 describe('two workers', () => {
   it('share the messages of a queue and handle each of them once', async () => {
     const { queue, worker } = await newWork();
-    const count = 300;
+    const count = 120;
     for (let n = 0; n < count; n += 1) await sendMessage(queue, Count, { n });
     const seen: number[] = [];
     const shares = await Promise.all(

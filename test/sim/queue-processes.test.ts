@@ -23,7 +23,7 @@ const child = fileURLToPath(new URL('../support/queue-process-child.js', import.
 const seed = seedSetting('TABULARIUM_SIM_SEED');
 const messagesPerProcess = numberSetting(
   'TABULARIUM_SIM_MESSAGES',
-  byLength({ short: 200, long: 2000 }),
+  byLength({ short: 100, long: 2000 }),
 );
 const otherProcesses = 3;
 

@@ -17,10 +17,10 @@ import { accounts, type QueueWorld } from './queue-world.js';
 // How to repeat a failure and how to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_SIM_SEED');
-const stepsOverHttp = numberSetting('TABULARIUM_SIM_STEPS', byLength({ short: 800, long: 8000 }));
+const stepsOverHttp = numberSetting('TABULARIUM_SIM_STEPS', byLength({ short: 400, long: 8000 }));
 const stepsInProcess = numberSetting(
   'TABULARIUM_SIM_STEPS',
-  byLength({ short: 3000, long: 30_000 }),
+  byLength({ short: 1500, long: 30_000 }),
 );
 
 const startMicros = 1_700_000_000_123_457;

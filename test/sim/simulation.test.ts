@@ -15,10 +15,10 @@ import { simulate, type Simulation } from './simulation.js';
 const seed = seedSetting('TABULARIUM_SIM_SEED');
 const stepsInMemory = numberSetting(
   'TABULARIUM_SIM_STEPS',
-  byLength({ short: 2000, long: 20_000 }),
+  byLength({ short: 1000, long: 20_000 }),
 );
 // Each write waits for the disk.
-const stepsOnDisk = numberSetting('TABULARIUM_SIM_STEPS', byLength({ short: 1000, long: 10_000 }));
+const stepsOnDisk = numberSetting('TABULARIUM_SIM_STEPS', byLength({ short: 600, long: 10_000 }));
 
 const hourMicros = 3600 * 1_000_000;
 

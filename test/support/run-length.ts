@@ -16,3 +16,13 @@ export function byLength<Amount>({
 }): Amount {
   return isLong ? long : short;
 }
+
+/**
+ * All items in the long form of tests; in the short form `count` of them, side by side, from one that is
+ * drawn. What fails must name its item.
+ */
+export function sampled<Item>(items: readonly Item[], count = 2): readonly Item[] {
+  if (isLong || items.length <= count) return items;
+  const first = Math.floor(Math.random() * items.length);
+  return [...items, ...items].slice(first, first + count);
+}

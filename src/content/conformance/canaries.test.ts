@@ -267,7 +267,7 @@ function suiteOver(over: Canary['over']): ContentSuite {
         dispose: () => right.close(),
       };
     },
-    modelRuns: 200,
+    modelRuns: 60,
     capabilities: { persistent: false, damageable: false },
   };
 }

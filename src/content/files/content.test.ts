@@ -4,6 +4,6 @@ import { contentConformance } from '../conformance/index.js';
 contentConformance({
   name: 'content in files',
   open: () => temporaryContent(),
-  modelRuns: 30,
+  modelRuns: 12,
   capabilities: { persistent: true, damageable: true },
 });

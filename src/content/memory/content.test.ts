@@ -19,6 +19,6 @@ contentConformance({
       dispose: () => content.close(),
     };
   },
-  modelRuns: 200,
+  modelRuns: 60,
   capabilities: { persistent: false, damageable: false },
 });

@@ -118,7 +118,7 @@ describe('ranges over what was deleted at their beginning', () => {
           );
         }
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 });

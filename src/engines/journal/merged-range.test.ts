@@ -93,7 +93,7 @@ describe('range over a table before a base', () => {
         assert.deepEqual(plain(page), plain(expected));
         assert.deepEqual(used, expectedUsed);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 400 },
     );
   });
 
@@ -118,7 +118,7 @@ describe('range over a table before a base', () => {
         const expected = await (await modelOf(drawn)).range(rangeOf(drawn), all);
         assert.deepEqual(plain({ entries: found, more: false }), plain(expected));
       }),
-      { numRuns: 2_000 },
+      { numRuns: 400 },
     );
   });
 

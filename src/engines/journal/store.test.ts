@@ -66,7 +66,7 @@ const capabilities = {
 } as const;
 
 /** Of sequences that the same journal carries out in its usual mode as well. */
-const modelRunsAgain = 40;
+const modelRunsAgain = 15;
 
 storeConformance({
   name: 'a journal before the memory engine',

@@ -24,7 +24,7 @@ import type { ConformanceSuite } from './suite.js';
 /** Limits the writers of the fence test, so that they end when an engine does not fence them. */
 const commitsMax = 1_000;
 const fenceRounds = 6;
-const writersMax = 8;
+const writersMax = 4;
 const guardKey = storeKey('guard', 1);
 
 /** Guards, and the fence that makes them reliable. */

@@ -71,7 +71,7 @@ export function modelConformance(suite: ConformanceSuite): void {
       const page = await store.range(prefixRange(prefix), wholeRange);
       assert.deepEqual(page.entries.map(plain), model.entries.map(plain));
     });
-    await fc.assert(property, { numRuns: suite.modelRuns ?? 200 });
+    await fc.assert(property, { numRuns: suite.modelRuns ?? 60 });
   });
 }
 

@@ -33,7 +33,7 @@ export interface ConformanceSuite {
   /** The time limit of a call, when not 20 seconds. */
   readonly callMillisMax?: number;
   /**
-   * How many sequences of operations it compares with a sorted array, where that is not 200. Fewer
+   * How many sequences of operations it compares with a sorted array, where that is not 60. Fewer
    * are enough for what only repeats another suite over the same engine in another mode.
    */
   readonly modelRuns?: number;

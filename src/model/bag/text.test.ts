@@ -11,7 +11,7 @@ describe('text bytes', () => {
         const bytes = textBytes(text);
         assert.equal(readText(bytes, 0, bytes.length), text);
       }),
-      { numRuns: 1000 },
+      { numRuns: 250 },
     );
   });
 

@@ -132,7 +132,7 @@ describe('the plans of the advisor', () => {
           assert.ok(requests.best <= requests.expected && requests.expected <= requests.worst);
         });
       }),
-      { numRuns: 500 },
+      { numRuns: 166 },
     );
   });
 });

@@ -40,7 +40,7 @@ describe('text in keys', () => {
         assert.ok(separator === '' || !escaped.includes(separator));
         assert.equal(unescapeKeyText(escaped, separator), text);
       }),
-      { numRuns: 3000 },
+      { numRuns: 600 },
     );
   });
 
@@ -54,7 +54,7 @@ describe('text in keys', () => {
         );
         assert.equal(Math.sign(escaped), Math.sign(order));
       }),
-      { numRuns: 5000 },
+      { numRuns: 1_000 },
     );
   });
 
@@ -66,7 +66,7 @@ describe('text in keys', () => {
         const isInside = escaped >= from && escaped < from + afterEscapedText;
         assert.equal(isInside, text.startsWith(prefix));
       }),
-      { numRuns: 3000 },
+      { numRuns: 600 },
     );
   });
 

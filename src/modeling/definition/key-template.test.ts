@@ -162,7 +162,7 @@ describe('a key template', () => {
         const isSame = JSON.stringify(plain(left)) === JSON.stringify(plain(right));
         assert.equal(formatKey(template, right) === written, isSame);
       }),
-      { numRuns: 2000 },
+      { numRuns: 400 },
     );
   });
 
@@ -180,7 +180,7 @@ describe('a key template', () => {
         const keys = compareTexts(formatKey(template, left), formatKey(template, right));
         assert.equal(Math.sign(keys), Math.sign(order ?? 0));
       }),
-      { numRuns: 1000 },
+      { numRuns: 250 },
     );
   });
 
@@ -204,7 +204,7 @@ describe('a key template', () => {
           assert.equal(isInside, hasValues, `${written} in ${range.from} to ${range.before}`);
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: 400 },
     );
   });
 
@@ -221,7 +221,7 @@ describe('a key template', () => {
         // Exactly the values with this prefix are inside.
         assert.equal(isInside, name.startsWith(start));
       }),
-      { numRuns: 2000 },
+      { numRuns: 400 },
     );
   });
 

@@ -53,7 +53,7 @@ describe('whole Doubles', () => {
         });
         assert.ok([...found.keys()].every((index) => index >= 0 && index < entities.length));
       }),
-      { numRuns: 2000 },
+      { numRuns: 400 },
     );
   });
 

@@ -36,7 +36,7 @@ describe('the size of a request', () => {
         const written = Buffer.byteLength(JSON.stringify(text));
         assert.equal(sizeOf(text) - sizeOf(''), written - 2);
       }),
-      { numRuns: 2000 },
+      { numRuns: 400 },
     );
   });
 
@@ -50,7 +50,7 @@ describe('the size of a request', () => {
         const [bytes, bound] = [transactionBytes(writes), transactionBytesBound(writes)];
         assert.ok(bytes <= bound, `${bytes} bytes are more than the bound ${bound}`);
       }),
-      { numRuns: 1000 },
+      { numRuns: 250 },
     );
   });
 });

@@ -290,7 +290,7 @@ async function simulate(engine: EngineName, seed: number, steps: number): Promis
 for (const engine of engineNames) {
   describe(`random operations on blobs over ${engine}`, () => {
     it('have the outcome that the protocol gives them, and leave nothing behind', async () => {
-      const rounds = byLength({ short: 6, long: 100 });
+      const rounds = byLength({ short: 3, long: 100 });
       const first = Math.floor(Math.random() * 1_000_000);
       for (let round = 0; round < rounds; round += 1) {
         await simulate(engine, first + round, byLength({ short: 250, long: 600 }));

@@ -125,7 +125,7 @@ describe('a search by tags', () => {
       const ofOther = expected(known, { ...wanted, container: 'other' });
       assert.deepEqual(found.toSorted(), ofOther.toSorted());
     });
-    await fc.assert(model, { numRuns: 150 });
+    await fc.assert(model, { numRuns: 75 });
   });
 
   it('forgets what no blob justifies, but not while a blob may be about to', async () => {

@@ -174,7 +174,7 @@ describe('a walk of the items of a container', () => {
       assert.deepEqual(sized.lines, lines);
       assert.deepEqual((await listAll(store, wanted, () => ({}))).lines, lines);
     });
-    await fc.assert(model, { numRuns: 300 });
+    await fc.assert(model, { numRuns: 100 });
   });
 
   it('goes on where the bytes or the time of a page were over', async () => {
@@ -184,7 +184,7 @@ describe('a walk of the items of a container', () => {
       assert.deepEqual((await listAll(store, wanted, () => ({ bytesMax: 1 }))).lines, lines);
       assert.deepEqual((await listAll(store, wanted, () => ({ timeMsMax: 0 }))).lines, lines);
     });
-    await fc.assert(model, { numRuns: 200 });
+    await fc.assert(model, { numRuns: 100 });
   });
 
   it('ends exactly when nothing is left', async () => {

@@ -281,7 +281,7 @@ describe('containers', () => {
         await world.settle();
         await store.close();
       }),
-      { numRuns: 150 },
+      { numRuns: 75 },
     );
   });
 });

@@ -90,7 +90,7 @@ describe('lists of every shape', () => {
         );
         assert.ok(empties <= 1 && sizeMax <= top);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
     assert.deepEqual([...shapes].sort(), ['empty false', 'empty true', 'some false', 'some true']);
   });
@@ -121,7 +121,7 @@ describe('lists of every shape', () => {
         );
         assert.ok(empties <= 1 && sizeMax <= limit);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
@@ -185,7 +185,7 @@ describe('lists of every shape', () => {
         assert.deepEqual(containers.names, queueNames);
         assert.ok(containers.empties <= 1 && containers.sizeMax <= limit);
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 });

@@ -50,7 +50,7 @@ describe('a range of entities', () => {
       fc.property(ranges, keys, keys, (range, pk, rk) => {
         assert.equal(contains(range, pk, rk), isInside(range, pk, rk));
       }),
-      { numRuns: 5000 },
+      { numRuns: 1_000 },
     );
   });
 
@@ -60,7 +60,7 @@ describe('a range of entities', () => {
       fc.property(entityRanges(few), few, few, (range, pk, rk) => {
         assert.equal(contains(range, pk, rk), isInside(range, pk, rk));
       }),
-      { numRuns: 5000 },
+      { numRuns: 1_000 },
     );
   });
 });
@@ -76,7 +76,7 @@ describe('a plan within a range', () => {
         const read = intervals.filter((interval) => reads(interval, pk, rk)).length;
         assert.equal(read, isInside(range, pk, rk) ? 1 : 0);
       }),
-      { numRuns: 5000 },
+      { numRuns: 1_000 },
     );
   });
 
@@ -94,7 +94,7 @@ describe('a plan within a range', () => {
         const found = read === 1 && (residual === undefined || matches(residual, stored));
         assert.equal(found, inside && matches(filter, stored));
       }),
-      { numRuns: 5000 },
+      { numRuns: 1_000 },
     );
   });
 

@@ -63,7 +63,7 @@ describe('a predicate', () => {
         const row = rowWith(...values);
         assert.equal(test(filter, row), matches(filter, row));
       }),
-      { numRuns: 1000 },
+      { numRuns: 250 },
     );
   });
 
@@ -91,7 +91,7 @@ describe('a predicate', () => {
         const hit = isHit && operand !== undefined ? rowWith(operand.literal) : row;
         assert.equal(test(filter, hit), matches(filter, hit));
       }),
-      { numRuns: 1000 },
+      { numRuns: 250 },
     );
   });
 
@@ -149,7 +149,7 @@ describe('a predicate', () => {
         const filter: Filter = { kind: 'or', operands };
         assert.equal(test(filter, row), matches(filter, row));
       }),
-      { numRuns: 500 },
+      { numRuns: 166 },
     );
   });
 
@@ -230,7 +230,7 @@ describe('a predicate', () => {
         };
         assert.equal(test(less, rowWith(text(left))), left < right);
       }),
-      { numRuns: 1000 },
+      { numRuns: 250 },
     );
     const pair: Filter = {
       kind: 'comparison',

@@ -111,7 +111,7 @@ describe('the body of a batch of blobs', () => {
           assert.ok(error instanceof StorageError && error.status === 400, String(error));
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: 250 },
     );
   });
 });

@@ -121,7 +121,7 @@ describe('parseBatch on hostile input', () => {
         assert.deepEqual(together, all, JSON.stringify(parts));
         if (together !== undefined) read += 1;
       }),
-      { numRuns: 1000 },
+      { numRuns: 250 },
     );
     assert.ok(read > 100, `only ${read} changesets were read`);
   });
@@ -151,7 +151,7 @@ describe('parseBatch on hostile input', () => {
       fc.property(text, fc.boolean(), (text, opened) => {
         assertAnswered(Buffer.from(opened ? open + text : text), 'multipart/mixed; boundary=b');
       }),
-      { numRuns: 2000 },
+      { numRuns: 400 },
     );
   });
 
@@ -164,7 +164,7 @@ describe('parseBatch on hostile input', () => {
         }
         assertAnswered(body, sound.contentType);
       }),
-      { numRuns: 1000 },
+      { numRuns: 250 },
     );
   });
 });

@@ -132,7 +132,7 @@ describe('the conditions of a request', () => {
           assert.ok(error instanceof StorageError && error.status === 400, String(error));
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: 250 },
     );
   });
 });

@@ -71,7 +71,7 @@ describe('the path of a request', () => {
           assert.ok(error instanceof StorageError && error.code === 'InvalidUri');
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: 250 },
     );
   });
 });

@@ -59,7 +59,7 @@ describe('httpDate', () => {
       fc.property(fc.integer({ min: 0, max: 253_402_300_799_000 }), (millis) => {
         assert.equal(httpDate(millis * 1000), new Date(millis).toUTCString());
       }),
-      { numRuns: 1000 },
+      { numRuns: 250 },
     );
   });
 

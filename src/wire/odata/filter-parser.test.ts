@@ -351,7 +351,7 @@ describe('the filter parser', () => {
           assert.ok(error instanceof StorageError);
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: 600 },
     );
   });
 });

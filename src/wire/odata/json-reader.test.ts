@@ -333,7 +333,7 @@ describe('bodies of writes', () => {
           accepted,
         );
       }),
-      { numRuns: 2000 },
+      { numRuns: 400 },
     );
   });
 
@@ -350,7 +350,7 @@ describe('bodies of writes', () => {
         ),
         accepts,
       ),
-      { numRuns: 2000 },
+      { numRuns: 400 },
     );
     function accepts(text: string) {
       try {

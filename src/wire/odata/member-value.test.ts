@@ -108,7 +108,7 @@ describe('values read into a bag', () => {
         const read = parseEntityBody(`{${members.join(',')}}`).properties;
         assert.deepEqual(read, propertyBagOf(properties));
       }),
-      { numRuns: 1000 },
+      { numRuns: 250 },
     );
   });
 

@@ -200,7 +200,7 @@ describe('hostile paths', () => {
           }
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: 400 },
     );
   });
 

@@ -108,7 +108,7 @@ describe('the body of Put Block List', () => {
           assert.ok(error instanceof StorageError && error.status === 400, String(error));
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: 400 },
     );
   });
 });

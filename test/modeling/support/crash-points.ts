@@ -72,7 +72,7 @@ export interface CrashScenario<World> {
 export const allMoments: readonly Moment[] = Object.freeze(['before', 'after', 'unanswered']);
 
 /** Roughly how many requests of one run the short form tries. */
-const shortRequestsMax = 6;
+const shortRequestsMax = 4;
 
 /** More than any pattern sends. A run that sends more does not end. */
 const requestsMax = 1000;

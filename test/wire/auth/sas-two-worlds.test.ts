@@ -17,7 +17,7 @@ import { startFixture } from '../kit/server.js';
 // tokens, plans, codes, etags or the order of errors reveal the difference.
 
 const seed = seedSetting('TABULARIUM_ACCESS_SEED');
-const requests = numberSetting('TABULARIUM_ACCESS_REQUESTS', byLength({ short: 60, long: 600 }));
+const requests = numberSetting('TABULARIUM_ACCESS_REQUESTS', byLength({ short: 40, long: 600 }));
 const random = new SimRandom(seed);
 
 interface Grant {

@@ -166,7 +166,7 @@ for (const [engine, start] of Object.entries(engines)) {
 
     it('32 consumers of many messages get each exactly once, roughly in the order of puts', async (t) => {
       const consumers = 32;
-      const messages = byLength({ short: 600, long: 2000 });
+      const messages = byLength({ short: 300, long: 2000 });
       await using round = await race(consumers);
       const { clients, queues } = round;
       const queue = await queues.newQueue();

@@ -11,7 +11,7 @@ import {
   type TableGateway,
 } from '../../src/modeling/index.js';
 import { changeListBlob } from '../../src/modeling/patterns/index-entities/list-blobs.js';
-import { startAzuriteBlobs } from '../support/azurite-blob.js';
+import { startBlobs } from '../support/blob-backend.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { assertInStep, driftsOf, employee, Employee } from './support/indexed-employees.js';
@@ -20,12 +20,12 @@ import { startTables } from './support/observed-tables.js';
 // Index entities in blobs, in a real table and a real blob service.
 
 const tables = await startTables();
-const azurite = await startAzuriteBlobs();
+const blobServer = await startBlobs();
 after(async () => {
   await tables[Symbol.asyncDispose]();
-  await azurite[Symbol.asyncDispose]();
+  await blobServer[Symbol.asyncDispose]();
 });
-const service = BlobServiceClient.fromConnectionString(azurite.connectionString, {
+const service = BlobServiceClient.fromConnectionString(blobServer.connectionString, {
   retryOptions: { maxTries: 1 },
 });
 let containers = 0;

@@ -10,11 +10,11 @@ import { openLogBlobs, type LogBlobs } from '../../src/modeling/patterns/log-dat
 import type { LogFormat } from '../../src/modeling/patterns/log-data/log-lines.js';
 import { LogReader } from '../../src/modeling/patterns/log-data/log-reader.js';
 import { LogWriter } from '../../src/modeling/patterns/log-data/log-writer.js';
-import { startAzuriteBlobs } from '../support/azurite-blob.js';
+import { startBlobs } from '../support/blob-backend.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { manualTime } from './support/manual-timers.js';
 
-const started = await startAzuriteBlobs();
+const started = await startBlobs();
 after(() => started[Symbol.asyncDispose]());
 const service = BlobServiceClient.fromConnectionString(started.connectionString, {
   retryOptions: { maxTries: 1 },
