@@ -12,6 +12,7 @@ import type { CliProcess } from '../support/cli-process.js';
 import { syncCalls, writeCalls } from '../support/faults/faults.js';
 import { withoutFaults } from '../support/faults/shim.js';
 import { startCliWithFaults } from '../support/faults/start-with-faults.js';
+import { sampled } from '../support/run-length.js';
 
 function tableOf(server: CliProcess): TableClient {
   return TableClient.fromConnectionString(connectionStringOf(server), 'rows', {
@@ -92,7 +93,7 @@ void describe('a storage engine that cannot go on', { skip: withoutFaults }, () 
 });
 
 void describe('a disk that fails while a server stops', { skip: withoutFaults }, () => {
-  for (const flags of [[], ['--workers', '2'], ['--durability', 'relaxed']])
+  for (const flags of sampled([[], ['--workers', '2'], ['--durability', 'relaxed']], 1))
     void it(`loses nothing, and is told of in the log: start ${flags.join(' ')}`, async () => {
       await using directory = await temporaryDirectory();
       const args = ['--location', join(directory.path, 'data'), ...flags];

@@ -1,5 +1,5 @@
 import { it } from 'node:test';
-import { byLength } from '../support/run-length.js';
+import { byLength, sampled } from '../support/run-length.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
 import { fuzz } from './run.js';
 
@@ -10,12 +10,12 @@ const requests = numberSetting(
 );
 const repeat = `TABULARIUM_FUZZ_SEED=${seed} TABULARIUM_FUZZ_MODE_REQUESTS=${requests}`;
 
-for (const flags of [
+for (const flags of sampled([
   ['--lenient'],
   ['--paging-test-mode', '7'],
   ['--strict-api-versions'],
   ['--workers', '2'],
-]) {
+])) {
   const mode = flags.join(' ');
   it(`answers ${requests} spoilt requests properly with ${mode} (seed ${seed})`, async (t) => {
     await fuzz(t, { seed, requests, flags, repeat });

@@ -10,9 +10,12 @@ import {
   type FaultRule,
 } from '../../../test/support/faults/faults.js';
 import { withoutFaults } from '../../../test/support/faults/shim.js';
+import { byLength } from '../../../test/support/run-length.js';
 
 /** More calls than a start makes. */
 const callsMax = 30;
+/** From one call that fails to the next one. */
+const step = byLength({ short: 3, long: 1 });
 
 /** Starts the program on a new directory under the rule; returns how it ended, if it did. */
 async function startUnder(faults: Faults, rule: FaultRule): Promise<StartFailure | undefined> {
@@ -40,7 +43,7 @@ describe('the first start on a directory', () => {
       { skip: withoutFaults },
       async () => {
         await using faults = await Faults.make();
-        for (let after = 0; ; after += 1) {
+        for (let after = Math.floor(Math.random() * step); ; after += step) {
           assert.ok(after < callsMax);
           const action = { kind: 'fail', error: 'EIO' } as const;
           const failure = await startUnder(faults, { calls, path: 'data.mdb', action, after });
