@@ -76,14 +76,20 @@ class KeySpace {
   }
 }
 
-function start(directory: string, childSeed: number, space: KeySpace): ChildProcess {
+interface Started {
+  readonly child: ChildProcess;
+  /** Resolves when it has begun to work. */
+  readonly begun: Promise<unknown>;
+}
+
+function start(directory: string, childSeed: number, space: KeySpace): Started {
   const child = fork(program, [directory, String(childSeed)]);
   child.on('message', (message: ChildMessage & { readonly number: number }) => {
     const ids = space.answer(message);
     // It may have been killed meanwhile.
     if (child.connected) child.send({ number: message.number, ids }, () => undefined);
   });
-  return child;
+  return { child, begun: once(child, 'message') };
 }
 
 async function kill(child: ChildProcess): Promise<void> {
@@ -101,7 +107,8 @@ it(`keeps what is named and no orphan when processes are killed (seed ${seed})`,
   for (let round = 0; round < rounds; round += 1) {
     // Two at a time, of which each sweeps what earlier ones have left.
     const children = [0, 1].map((at) => start(directory, seed + 2 * round + at, space));
-    for (const child of children) {
+    for (const { child, begun } of children) {
+      await begun;
       await pause(random.between(100, 500));
       await kill(child);
     }
