@@ -12,6 +12,7 @@ import {
   stopCli,
   temporaryDirectory,
 } from '../../../test/support/cli-server.js';
+import { sampled } from '../../../test/support/run-length.js';
 import { createServer } from '../../app/index.js';
 
 function clientsOf(server: CliProcess) {
@@ -43,7 +44,7 @@ queues:
 `;
 
 describe('tabularium start --init', () => {
-  for (const workers of [1, 2]) {
+  for (const workers of sampled([1, 2], 1)) {
     it(`makes what is absent at every start, once, with ${workers} workers`, async () => {
       await using directory = await temporaryDirectory();
       const seed = join(directory.path, 'seed.yaml');
@@ -80,7 +81,7 @@ describe('tabularium start --init', () => {
     assert.equal(await stopCli(server), 0);
   });
 
-  for (const workers of [1, 2]) {
+  for (const workers of sampled([1, 2], 1)) {
     it(`does not serve when it cannot seed, with ${workers} workers`, async () => {
       await using directory = await temporaryDirectory();
       const seed = join(directory.path, 'seed.yaml');
