@@ -10,10 +10,11 @@ import {
   type ExtentHead,
 } from './extent-format.js';
 
-/** Shorter pieces are gathered, so that writes are large. */
-const directBytes = 32 * 1024;
+/** An extent whose first piece is shorter is not aligned. */
+const alignedBytesMin = 32 * 1024;
 const pageBytes = 4096;
-const gatheredBytesMax = 64 * 1024;
+/** Pieces are gathered up to this length: to wake a thread for a write costs more than to copy. */
+const gatheredBytesMax = 256 * 1024;
 /** After so many bytes the disk gets them while further ones come: the last sync is short. */
 const syncEveryBytes = 32 * 1024 * 1024;
 /** So many bytes may come while a sync goes on, which may have as many. */
@@ -29,7 +30,7 @@ export class ExtentWriter {
   readonly #checksums = new Checksums();
   #bytes = 0;
   #blockSum: number;
-  /** What was not written yet, in a buffer of its own. */
+  /** Memory with what was not written yet, which is used again behind each write. */
   #gathered: Buffer;
   #gatheredBytes: number;
   #unsyncedBytes = 0;
@@ -50,17 +51,19 @@ export class ExtentWriter {
   async append(piece: Buffer): Promise<void> {
     if (piece.length === 0) return;
     assertExtentBytes(this.#bytes + piece.length);
-    if (piece.length < directBytes) {
+    if (this.#bytes === 0 && piece.length >= alignedBytesMin) this.#alignHead();
+    if (this.#gatheredBytes + piece.length < gatheredBytesMax) {
       this.#sum(piece);
-      await this.#gather(piece);
+      this.#gather(piece);
       return;
     }
-    if (this.#bytes === 0) this.#alignHead();
-    const writing = this.#file.append([this.#takeGathered(), piece]);
+    const written = this.#gatheredBytes + piece.length;
+    const writing = this.#file.append([this.#unwritten, piece]);
     // While another thread writes.
     this.#sum(piece);
     await writing;
-    await this.#syncEarly(piece.length);
+    this.#gatheredBytes = 0;
+    await this.#syncEarly(written);
   }
 
   /** The bytes of the extent, which are durable in the file when this resolves. */
@@ -70,7 +73,7 @@ export class ExtentWriter {
     const { session, number, salt } = this.#head;
     const bytes = this.#bytes;
     const foot = encodeFoot({ session, number, salt, bytes, headBytes: this.#headBytes });
-    await this.#file.append([this.#takeGathered(), this.#checksums.bytes, foot]);
+    await this.#file.append([this.#unwritten, this.#checksums.bytes, foot]);
     await this.#earlySync;
     await this.#sync();
     return bytes;
@@ -97,16 +100,15 @@ export class ExtentWriter {
   /** A long extent begins at a page of the system, which takes less work for each write. */
   #alignHead(): void {
     this.#headBytes = Math.ceil(this.#headBytes / pageBytes) * pageBytes;
-    this.#gathered = Buffer.concat([this.#takeGathered()], this.#headBytes);
+    this.#gathered = Buffer.concat([this.#unwritten], this.#headBytes);
     this.#gatheredBytes = this.#headBytes;
   }
 
-  async #gather(piece: Buffer): Promise<void> {
-    if (this.#gatheredBytes + piece.length > gatheredBytesMax) {
-      const gathered = this.#takeGathered();
-      await this.#file.append([gathered]);
-      await this.#syncEarly(gathered.length);
-    }
+  get #unwritten(): Buffer {
+    return this.#gathered.subarray(0, this.#gatheredBytes);
+  }
+
+  #gather(piece: Buffer): void {
     const needed = this.#gatheredBytes + piece.length;
     if (needed > this.#gathered.length) {
       // Doubled, so that tiny pieces are not copied over and over.
@@ -117,14 +119,6 @@ export class ExtentWriter {
     }
     piece.copy(this.#gathered, this.#gatheredBytes);
     this.#gatheredBytes = needed;
-  }
-
-  /** What was gathered, which nothing else uses from now on. */
-  #takeGathered(): Buffer {
-    const gathered = this.#gathered.subarray(0, this.#gatheredBytes);
-    this.#gathered = Buffer.alloc(0);
-    this.#gatheredBytes = 0;
-    return gathered;
   }
 
   async #syncEarly(written: number): Promise<void> {
