@@ -1,0 +1,164 @@
+// Sums bytes in WebAssembly, because numbers of JavaScript have no 64 bits: in halves it took twice
+// as long. The program is assembled here, instruction by instruction.
+
+/** Bytes that one step takes, each through a table of its own. */
+export const stride = 16;
+const wordBytes = 8;
+const words = stride / wordBytes;
+const entries = 256;
+const tableBytes = entries * wordBytes;
+
+/** Where the bytes to sum begin in the memory, behind the tables, and how many there may be. */
+export const bytesAt = stride * tableBytes;
+export const roomBytes = 64 * 1024;
+const pageBytes = 64 * 1024;
+const pages = Math.ceil((bytesAt + roomBytes) / pageBytes);
+
+/** What is used of the object that the types of node leave out. */
+declare const WebAssembly: {
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (module: object) => { readonly exports: unknown };
+};
+
+type Code = readonly number[];
+
+/** A number as the format has it: seven bits a byte, the lowest first, the last with its sign. */
+function integer(value: number): Code {
+  const bytes: number[] = [];
+  for (let left = value; ; left >>= 7) {
+    const byte = left & 0x7f;
+    const isLast = (left === byte && byte < 0x40) || (left === byte - 0x80 && byte >= 0x40);
+    bytes.push(isLast ? byte : byte | 0x80);
+    if (isLast) return bytes;
+  }
+}
+
+/** The same of a length, which has no sign. */
+function length(value: number): Code {
+  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...length(value >>> 7)];
+}
+
+function list(items: readonly Code[]): Code {
+  return [...length(items.length), ...items.flat()];
+}
+
+function sized(bytes: Code): Code {
+  return [...length(bytes.length), ...bytes];
+}
+
+function section(id: number, items: readonly Code[]): Code {
+  return [id, ...sized(list(items))];
+}
+
+const [int32, int64] = [0x7f, 0x7e];
+const noResult = 0x40;
+const end: Code = [0x0b];
+const [toLoop, toBlock] = [0, 1];
+const repeat: Code = [0x0c, toLoop];
+const leaveIf: Code = [0x0d, toBlock];
+const add32: Code = [0x6a];
+const subtract32: Code = [0x6b];
+const and32: Code = [0x71];
+const shiftLeft32: Code = [0x74];
+const isEqual32: Code = [0x46];
+const isLess32: Code = [0x49];
+const low32: Code = [0xa7];
+const xor64: Code = [0x85];
+const shiftRight64: Code = [0x88];
+const loadByte: Code = [0x31, 0, 0];
+const const32 = (value: number): Code => [0x41, ...integer(value)];
+const const64 = (value: number): Code => [0x42, ...integer(value)];
+const load64 = (offset: number): Code => [0x29, 3, ...length(offset)];
+const get = (local: number): Code => [0x20, local];
+const set = (local: number): Code => [0x21, local];
+
+/** Runs the body until it leaves. */
+function loop(...body: readonly Code[]): Code {
+  return [0x02, noResult, 0x03, noResult, ...body.flat(), ...repeat, ...end, ...end];
+}
+
+/** The parameters, then the words of a step. */
+const [sum, at, until, firstWord] = [0, 1, 2, 3];
+
+/** What a table has for the byte of a word that so many bits are below. */
+function entry(table: number, word: number, bits: number): Code {
+  const shifted = bits === 0 ? [] : [...const64(bits), ...shiftRight64];
+  const place = [...const32(0xff), ...and32, ...const32(3), ...shiftLeft32];
+  return [...get(word), ...shifted, ...low32, ...place, ...load64(table * tableBytes)];
+}
+
+function step(): Code {
+  const code: number[] = [];
+  for (let word = 0; word < words; word += 1) {
+    code.push(...get(at), ...load64(word * wordBytes));
+    if (word === 0) code.push(...get(sum), ...xor64);
+    code.push(...set(firstWord + word));
+  }
+  // The table of the last byte is the first.
+  for (let byte = 0; byte < stride; byte += 1) {
+    const word = firstWord + Math.floor(byte / wordBytes);
+    code.push(...entry(stride - 1 - byte, word, (byte % wordBytes) * 8));
+    if (byte > 0) code.push(...xor64);
+  }
+  return [...code, ...set(sum)];
+}
+
+function byteStep(): Code {
+  const mixed = [...get(sum), ...get(at), ...loadByte, ...xor64, ...set(firstWord)];
+  const shifted = [...get(sum), ...const64(8), ...shiftRight64];
+  return [...mixed, ...entry(0, firstWord, 0), ...shifted, ...xor64, ...set(sum)];
+}
+
+function advance(bytes: number): Code {
+  return [...get(at), ...const32(bytes), ...add32, ...set(at)];
+}
+
+function body(): Code {
+  const isShort = [...get(until), ...get(at), ...subtract32, ...const32(stride), ...isLess32];
+  const isDone = [...get(at), ...get(until), ...isEqual32];
+  return [
+    ...list([[words, int64]]),
+    ...loop(isShort, leaveIf, step(), advance(stride)),
+    ...loop(isDone, leaveIf, byteStep(), advance(1)),
+    ...get(sum),
+    ...end,
+  ];
+}
+
+function exported(name: string, kind: number): Code {
+  return [...sized([...Buffer.from(name)]), kind, 0];
+}
+
+function program(): Uint8Array {
+  const type = [0x60, ...list([[int64], [int32], [int32]]), ...list([[int64]])];
+  const [asFunction, asMemory] = [0, 2];
+  return Uint8Array.from([
+    ...Buffer.from('\0asm'),
+    1,
+    0,
+    0,
+    0,
+    ...section(1, [type]),
+    ...section(3, [[0]]),
+    ...section(5, [[0, ...length(pages)]]),
+    ...section(7, [exported('sum', asFunction), exported('memory', asMemory)]),
+    ...section(10, [sized(body())]),
+  ]);
+}
+
+export interface Crc64Program {
+  /** The memory: the tables, then the bytes to sum. */
+  readonly memory: Uint8Array;
+  /** The sum of the bytes from `at` to before `end` in the memory, begun with another sum. */
+  readonly sum: (sum: bigint, at: number, end: number) => bigint;
+}
+
+/** Assembles the program. The tables are empty. */
+export function crc64Program(): Crc64Program {
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(program()));
+  const { sum: summed, memory } = exports as {
+    readonly sum: Crc64Program['sum'];
+    readonly memory: { readonly buffer: ArrayBuffer };
+  };
+  return { memory: new Uint8Array(memory.buffer), sum: summed };
+}
