@@ -38,6 +38,7 @@ import {
   type WriteCondition,
 } from './row-writes.js';
 import { hasStamp, newStamp } from './write-stamp.js';
+import { updateLinesOf, type LineEnd } from './update-lines.js';
 import { writeIfPresent } from './write-if-present.js';
 import { unlessPresent } from './unless-present.js';
 
@@ -261,6 +262,10 @@ export class Entities<D extends AnyDefinition> {
    * undefined, nothing is written. Each attempt is one point read and one update. Returns the
    * resulting entity.
    *
+   * Updates of one row through one gateway run in the order of their calls, and one that waited for
+   * another starts from what that one wrote, without a read of its own. One that has waited for a
+   * second starts at once. There is no order between gateways and processes.
+   *
    * With write stamps a change is applied once, even when responses are lost, as long as no more
    * than three other writers follow before its stamp is looked for. Throws `ContentionError` after
    * `attemptsMax` attempts, and `EntityNotFoundError` when the entity is absent and there is no
@@ -271,24 +276,47 @@ export class Entities<D extends AnyDefinition> {
     change: Change<D, R>,
     options: UpdateOptions<D> = {},
   ): Promise<Stored<ReadOf<D>>> {
-    const attemptsMax = options.attemptsMax ?? updateAttemptsMax;
     const rowKey = this.codec.key(key);
+    return updateLinesOf(this.table).run(rowKey, this.#timers, (handed) =>
+      this.#update(rowKey, handed, change, options),
+    );
+  }
+
+  /** `handed`: the row as another update of this process has just written it. */
+  async #update(
+    rowKey: RowKey,
+    handed: StoredRow | undefined,
+    change: AnyChange<D>,
+    { attemptsMax = updateAttemptsMax, ifAbsent }: UpdateOptions<D>,
+  ): Promise<LineEnd<Stored<ReadOf<D>>>> {
+    const unwritten = (row: StoredRow): LineEnd<Stored<ReadOf<D>>> => ({
+      result: this.codec.fromRow(row),
+      written: undefined,
+    });
     const stamps: string[] = [];
     let refusal: unknown;
+    let known = handed;
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       if (attempt > 1) await this.#pause(attempt - 1);
-      const row = await this.table.get(rowKey);
-      if (row !== undefined && this.#isOwn(row, stamps)) return this.codec.fromRow(row);
+      let row = known ?? (await this.table.get(rowKey));
+      if (row !== undefined && this.#isOwn(row, stamps)) return unwritten(row);
       const stamp = newStamp(this.#randomness);
-      const write = await this.#change({ row, rowKey, stamp }, change, options.ifAbsent);
+      let write = await this.#change({ row, rowKey, stamp }, change, ifAbsent);
+      if (write === undefined && known !== undefined) {
+        // Another process may have written since; only a read shows that nothing is to be done.
+        row = await this.table.get(rowKey);
+        write = await this.#change({ row, rowKey, stamp }, change, ifAbsent);
+      }
+      known = undefined;
       if (write === undefined) {
         invariant(row !== undefined, 'an absent entity was left unchanged');
-        return this.codec.fromRow(row);
+        return unwritten(row);
       }
       stamps.push(stamp);
       try {
-        const { etag } = await this.table.write(write);
-        return this.#stored(write.row, etag ?? '');
+        const { etag = '' } = await this.table.write(write);
+        const written = etag === '' ? undefined : { ...write.row, etag, timestamp: 0n };
+        return { result: this.#stored(write.row, etag), written };
       } catch (error) {
         // Without stamps a lost answer cannot be told from a lost request.
         if (
@@ -300,7 +328,7 @@ export class Entities<D extends AnyDefinition> {
       }
     }
     const row = stamps.length === 0 ? undefined : await this.table.get(rowKey);
-    if (row !== undefined && this.#isOwn(row, stamps)) return this.codec.fromRow(row);
+    if (row !== undefined && this.#isOwn(row, stamps)) return unwritten(row);
     throw new ContentionError(
       `${this.definition.type}: other writers were faster at all of ${attemptsMax} attempts`,
       { cause: refusal, request: this.#summary('update', rowKey) },

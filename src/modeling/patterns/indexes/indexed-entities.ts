@@ -23,6 +23,7 @@ import {
   type RowWrites,
   type WriteCondition,
 } from '../../table/row-writes.js';
+import { updateLinesOf } from '../../table/update-lines.js';
 import { handle, type MessageHandler } from '../../worker/handler.js';
 import { defineMessage, type MessageType } from '../../worker/message-type.js';
 import type { ListBlobs } from '../index-entities/list-blobs.js';
@@ -108,6 +109,7 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   readonly #entities: Entities<D>;
   readonly #places: IndexPlaces;
   readonly #randomness: Randomness;
+  readonly #timers: Timers;
   readonly #writer: IndexWriter;
   readonly #updater: IndexUpdater;
   readonly #check: IndexCheck;
@@ -123,6 +125,7 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
     this.definition = indexed.entity;
     this.#entities = entities;
     this.#randomness = randomness;
+    this.#timers = timers;
     this.#places = new IndexPlaces(indexed, places);
     this.message = defineMessage(`${this.definition.type}.indexes`, {
       payload: indexIntentPayload,
@@ -249,7 +252,8 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   /**
    * Reads the entity, calls `change` and writes the result under its ETag; starts again after a
    * conflict. When `change` returns undefined, nothing is written. Each attempt is a point read and
-   * a transaction. Otherwise as `update` of `Entities`.
+   * a transaction. Updates of one row through one gateway wait for each other, in the order of
+   * their calls; each reads. Otherwise as `update` of `Entities`.
    */
   async update<R extends ReadOf<D>>(
     key: KeyOf<D>,
@@ -259,7 +263,7 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
     const { codec } = this.#entities;
     const rowKey = codec.key(key);
     const options = attemptsMax === undefined ? {} : { attemptsMax };
-    const { row } = await this.#writer.change(rowKey, options, async (found, stamp) => {
+    const decide: Decide = async (found, stamp) => {
       if (found === undefined) {
         if (ifAbsent === undefined) throw absentEntityError(this.definition.type, rowKey);
         return this.#unmoved(this.#writes(stamp).insert(await ifAbsent()), rowKey);
@@ -268,8 +272,12 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
       const next = await change(current);
       if (next === undefined) return undefined;
       return this.#writes(stamp).replace({ ...next, [storedAs]: current[storedAs] });
+    };
+    const lines = updateLinesOf(this.#places.table);
+    return lines.run(rowKey, this.#timers, async () => {
+      const { row } = await this.#writer.change(rowKey, options, decide);
+      return { result: this.#read(row, rowKey), written: undefined };
     });
-    return this.#read(row, rowKey);
   }
 
   /**
