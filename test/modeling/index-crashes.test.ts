@@ -113,8 +113,9 @@ describe('a writer that dies', () => {
         assert.ok(found?.email === 'moved@x' || found?.email === 'mail4@contoso.com');
       },
     });
-    // The entity, the two lists that it leaves, each of one chunk, and the list that it enters.
-    assert.deepEqual(requests, ['get', 'get', 'get', 'get', 'transact']);
+    // The entity, its copy, the two lists that it leaves, each of one chunk, and the list that it
+    // enters.
+    assert.deepEqual(requests, ['get', 'get', 'get', 'get', 'get', 'transact']);
   });
 
   it('leaves a delete done or not done', async () => {

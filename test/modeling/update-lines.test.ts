@@ -19,7 +19,7 @@ const slowly = async (): Promise<void> => turn();
 async function newCounter() {
   const rows = new MemoryRows();
   const table = new MemoryTable(rows, { before: slowly, after: slowly });
-  const counters = entitiesOf(Counter, table);
+  const counters = entitiesOf(Counter, table, { timers: manualTime() });
   await counters.insert({ name: 'a', value: 0 });
   table.requests = 0;
   return { rows, table, counters };
@@ -44,8 +44,9 @@ describe('updates of one row in one process', () => {
   });
 
   it('lose nothing when another process updates the row as well', async () => {
-    const { rows, counters } = await newCounter();
+    const { rows } = await newCounter();
     const timers = impatientTimers;
+    const counters = entitiesOf(Counter, new MemoryTable(rows, { after: slowly }), { timers });
     const others = entitiesOf(Counter, new MemoryTable(rows, { before: slowly }), { timers });
     const mine = Array.from({ length: 30 }, () => counters.update(at, increment));
     const theirs = Array.from({ length: 30 }, () => others.update(at, increment));

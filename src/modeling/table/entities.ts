@@ -263,8 +263,8 @@ export class Entities<D extends AnyDefinition> {
    * resulting entity.
    *
    * Updates of one row through one gateway run in the order of their calls, and one that waited for
-   * another starts from what that one wrote, without a read of its own. One that has waited for a
-   * second starts at once. There is no order between gateways and processes.
+   * another starts from what that one wrote, without a read of its own. After one that runs for more
+   * than a second the next starts beside it. There is no order between gateways and processes.
    *
    * With write stamps a change is applied once, even when responses are lost, as long as no more
    * than three other writers follow before its stamp is looked for. Throws `ContentionError` after

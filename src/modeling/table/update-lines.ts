@@ -3,7 +3,7 @@ import type { Timers } from '../../base/async/timers.js';
 import type { RowKey, StoredRow } from '../rows/row.js';
 import type { TableGateway } from './gateway.js';
 
-/** How long an update waits for its turn before it starts without one. */
+/** How long an update may run before the next one in line starts beside it. */
 const turnMs = 1000;
 
 /** The end of an update: its result, and the row that it wrote, if it is known. */
@@ -12,9 +12,15 @@ export interface LineEnd<R> {
   readonly written: StoredRow | undefined;
 }
 
+/** An update in line. Neither promise rejects. */
+interface Place {
+  readonly started: Promise<void>;
+  /** Resolves with the row that the update wrote. */
+  readonly ended: Promise<StoredRow | undefined>;
+}
+
 interface Line {
-  /** Settles with the row that the last update in line wrote. Never rejects. */
-  last: Promise<StoredRow | undefined>;
+  last: Place | undefined;
   /** Updates that run or wait. */
   count: number;
 }
@@ -25,8 +31,8 @@ interface Line {
  * only the first of them reads.
  *
  * Nothing depends on it but the number of requests: every write is conditional on the ETag of the
- * row that it was made from. An update that waited for a second starts without its turn, so that an
- * update within an update of the same row, or after one that hangs, comes to an end.
+ * row that it was made from. When an update has run for a second, the next one starts beside it, so
+ * that an update within an update of the same row, or after one that hangs, comes to an end.
  */
 export class UpdateLines {
   readonly #lines = new Map<string, Line>();
@@ -42,16 +48,20 @@ export class UpdateLines {
     update: (handed: StoredRow | undefined) => Promise<LineEnd<R>>,
   ): Promise<R> {
     const name = JSON.stringify([partitionKey, rowKey]);
-    const known = this.#lines.get(name);
-    const line = known ?? { last: Promise.resolve(undefined), count: 0 };
+    const line = this.#lines.get(name) ?? { last: undefined, count: 0 };
     this.#lines.set(name, line);
     line.count += 1;
-    const before = known?.last;
+    const before = line.last;
+    let start: () => void = () => undefined;
     let end: (written: StoredRow | undefined) => void = () => undefined;
-    line.last = new Promise((resolve) => (end = resolve));
+    line.last = {
+      started: new Promise((resolve) => (start = resolve)),
+      ended: new Promise((resolve) => (end = resolve)),
+    };
     let written: StoredRow | undefined;
     try {
-      const handed = before === undefined ? undefined : await inTurn(before, timers);
+      const handed = before === undefined ? undefined : await turnAfter(before, timers);
+      start();
       const done = await update(handed);
       ({ written } = done);
       return done.result;
@@ -63,16 +73,15 @@ export class UpdateLines {
   }
 }
 
-async function inTurn(
-  before: Promise<StoredRow | undefined>,
+async function turnAfter(
+  { started, ended }: Place,
   timers: Timers,
 ): Promise<StoredRow | undefined> {
+  await started;
   const waiting = new AbortController();
   try {
-    return await Promise.race([
-      before,
-      sleep(timers, turnMs, waiting.signal).then(() => undefined),
-    ]);
+    const late = sleep(timers, turnMs, waiting.signal).then(() => undefined);
+    return await Promise.race([ended, late]);
   } finally {
     waiting.abort();
   }

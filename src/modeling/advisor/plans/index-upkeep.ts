@@ -15,7 +15,7 @@ export interface IndexedChange {
 export interface IndexUpkeep {
   /** Rows that the transaction of the entity also writes: copies, lists, an intent. */
   readonly rowsBeside: number;
-  /** Reads before the transaction: the lists that it changes. */
+  /** Reads before the transaction: the former copies, and the lists that it changes. */
   readonly before: readonly Access[];
   /** What the worker sends afterwards. */
   readonly after: readonly Access[];
@@ -44,10 +44,14 @@ export function upkeepOf(rowSets: RowSets, change: IndexedChange): IndexUpkeep {
   const beside = affected.filter(({ rowSet }) => rowSet.index?.place === 'same-partition');
   const elsewhere = affected.filter(({ rowSet }) => rowSet.index?.place !== 'same-partition');
   const lists = beside.filter(({ rowSet }) => rowSet.index?.kind === 'list');
+  const copies = beside.filter(({ rowSet }) => rowSet.index?.kind === 'copy');
   const rows = beside.reduce((sum, { how }) => sum + rowsOf(how), 0);
   return {
     rowsBeside: rows + (elsewhere.length === 0 ? 0 : 1),
-    before: lists.map(({ rowSet, how }) => listReads(rowSet, rowSets, rowsOf(how))),
+    before: [
+      ...(change.kind === 'insert' ? [] : copies.map(({ rowSet }) => pointReads(rowSet, once))),
+      ...lists.map(({ rowSet, how }) => listReads(rowSet, rowSets, rowsOf(how))),
+    ],
     after: elsewhere.length === 0 ? [] : later(worker(rowSets, elsewhere, change)),
   };
 }

@@ -2,9 +2,16 @@ import type { RowKey, StoredRow } from '../../rows/row.js';
 import type { RowWrite } from '../../table/gateway.js';
 import { textOfKey, type ListChange } from '../index-entities/key-list.js';
 import { planRowListChange } from '../index-entities/row-list.js';
-import { isCopyEntry, sameEntry, sameKey, type CopyEntry, type IndexEntry } from './index-entry.js';
+import {
+  isCopyEntry,
+  primaryOf,
+  sameEntry,
+  sameKey,
+  type CopyEntry,
+  type IndexEntry,
+} from './index-entry.js';
 import type { IndexPlaces } from './index-places.js';
-import type { ResolvedIndex, ResolvedLists } from './with-indexes.js';
+import type { ResolvedCopies, ResolvedIndex, ResolvedLists } from './with-indexes.js';
 import { compareTexts } from '../../rows/text-order.js';
 
 /** A write of a row of an index, for the transaction that changes the entity. */
@@ -24,9 +31,7 @@ export interface EntryChange {
 
 /** What earlier attempts found out about copies, by the name of their index. */
 export interface CopyFindings {
-  /** The copy to delete does not exist. */
-  readonly missing: Set<string>;
-  /** ETags of rows at the key of the copy that no entity needs. */
+  /** ETags of rows at the new key of the copy that no entity needs. */
   readonly unowned: Map<string, string>;
 }
 
@@ -47,11 +52,13 @@ export function entryChanges(
 }
 
 /**
- * Plans the writes of the indexes in the entity's partition. Reads the lists concerned: one point
- * read each, and one for each chunk of a long one. Copies are not read.
+ * Plans the writes of the indexes in the entity's partition. Reads the former copies and the lists
+ * concerned: one point read each, and one for each chunk of a long list. A copy of another entity
+ * with the same value is never written over.
  */
 export async function planBeside(
   places: IndexPlaces,
+  primary: RowKey,
   changes: readonly EntryChange[],
   findings: CopyFindings,
 ): Promise<readonly IndexWrite[]> {
@@ -60,31 +67,53 @@ export async function planBeside(
     beside.map(async ({ index, before, after }) =>
       index.kind === 'list'
         ? planLists(places, index, before, after)
-        : copyWrites(index, before, after, findings),
+        : planCopies(places, primary, { index, before, after }, findings),
     ),
   );
   return plans.flat();
 }
 
-function copyWrites(
-  index: ResolvedIndex,
-  before: IndexEntry | undefined,
-  after: IndexEntry | undefined,
-  { missing, unowned }: CopyFindings,
-): readonly IndexWrite[] {
-  const writes: IndexWrite[] = [];
+async function planCopies(
+  places: IndexPlaces,
+  primary: RowKey,
+  { index, before, after }: EntryChange & { readonly index: ResolvedCopies },
+  { unowned }: CopyFindings,
+): Promise<readonly IndexWrite[]> {
+  const stored = before === undefined ? undefined : await places.table.get(before.key);
+  const owner = stored === undefined ? undefined : primaryOf(index, stored);
+  const own = owner !== undefined && sameKey(owner, primary) ? stored : undefined;
   const stays = before !== undefined && after !== undefined && sameKey(before.key, after.key);
-  if (before !== undefined && !stays && !missing.has(index.name)) {
-    writes.push({ index, write: { kind: 'delete', key: before.key, etag: '*' } });
+  const writes: IndexWrite[] = [];
+  if (own !== undefined && !stays) {
+    const { partitionKey, rowKey, etag } = own;
+    writes.push({ index, write: { kind: 'delete', key: { partitionKey, rowKey }, etag } });
   }
   if (after === undefined || !isCopyEntry(after)) return writes;
   const { row } = after;
-  const etag = unowned.get(index.name);
+  const etag = unowned.get(index.name) ?? (stays ? own?.etag : undefined);
+  if (etag !== undefined) {
+    return [...writes, { index, write: { kind: 'replace', row, etag }, entry: after }];
+  }
+  // An entity whose value was taken before this change stays out of the index.
+  const isTaken = stays && stored !== undefined && (await isWanted(places, index, owner, row));
+  if (isTaken) return writes;
   const write: RowWrite =
-    etag !== undefined
-      ? { kind: 'replace', row, etag }
-      : { kind: stays ? 'upsert-replace' : 'insert', row };
+    stays && stored !== undefined
+      ? { kind: 'replace', row, etag: stored.etag }
+      : { kind: 'insert', row };
   return [...writes, { index, write, entry: after }];
+}
+
+/** Whether the copy at a key is that of an entity with this value, or of no one that is known. */
+export async function isWanted(
+  places: IndexPlaces,
+  index: ResolvedCopies,
+  owner: RowKey | undefined,
+  key: RowKey,
+): Promise<boolean> {
+  if (owner === undefined) return true;
+  const entry = places.entryOf(index, await places.primary(owner));
+  return entry !== undefined && sameKey(entry.key, key);
 }
 
 async function planLists(

@@ -16,6 +16,11 @@ export interface IndexIntent {
   readonly indexes: readonly string[];
   /** By index, the key of the entity's row or list before the change; absent when it had none. */
   readonly before: Readonly<Record<string, RowKey>>;
+  /**
+   * The same after the change. Undefined in an intent of an older program, which did not say; the
+   * worker then takes those that it finds.
+   */
+  readonly after?: Readonly<Record<string, RowKey>>;
 }
 
 type KeyPair = readonly [partitionKey: string, rowKey: string];
@@ -24,17 +29,23 @@ function pairOf({ partitionKey, rowKey }: RowKey): KeyPair {
   return [partitionKey, rowKey];
 }
 
-/** `{ key: [PartitionKey, RowKey], indexes: { name: [PartitionKey, RowKey] | null } }`. */
+/**
+ * `{ key: [PartitionKey, RowKey], indexes: { name: [PartitionKey, RowKey] | null }, after: { name:
+ * [PartitionKey, RowKey] } }`, with the keys before the change in `indexes`.
+ */
 export const indexIntentPayload: PayloadCodec<IndexIntent, IndexIntent> = {
-  encode({ key, indexes, before }) {
+  encode({ key, indexes, before, after }) {
     const entries = indexes.map((name) => {
       const found = own(before, name);
       return [name, found === undefined ? null : pairOf(found)] as const;
     });
-    return { key: pairOf(key), indexes: Object.fromEntries(entries) };
+    const message = { key: pairOf(key), indexes: Object.fromEntries(entries) };
+    if (after === undefined) return message;
+    const pairs = Object.entries(after).map(([name, found]) => [name, pairOf(found)] as const);
+    return { ...message, after: Object.fromEntries(pairs) };
   },
   decode(payload) {
-    const { key, indexes } = objectOf(payload);
+    const { key, indexes, after } = objectOf(payload);
     const entries = Object.entries(objectOf(indexes ?? null));
     const before = entries.flatMap(([name, pair]) =>
       pair === null ? [] : [[name, keyOf(pair)] as const],
@@ -43,9 +54,15 @@ export const indexIntentPayload: PayloadCodec<IndexIntent, IndexIntent> = {
       key: keyOf(key ?? null),
       indexes: entries.map(([name]) => name),
       before: Object.fromEntries(before),
+      ...(after === undefined ? {} : { after: keysOf(after) }),
     };
   },
 };
+
+function keysOf(payload: JsonValue): Readonly<Record<string, RowKey>> {
+  const entries = Object.entries(objectOf(payload));
+  return Object.fromEntries(entries.map(([name, pair]) => [name, keyOf(pair)]));
+}
 
 function objectOf(payload: JsonValue): Readonly<Record<string, JsonValue>> {
   if (typeof payload === 'object' && payload !== null && !Array.isArray(payload)) {

@@ -3,6 +3,7 @@ import type { RowKey, StoredRow } from '../../rows/row.js';
 import { DecodeError } from '../../table/errors.js';
 import type { RowWrite } from '../../table/gateway.js';
 import { planRowListChange } from '../index-entities/row-list.js';
+import { isWanted } from './beside-plan.js';
 import { transactIf, writeIf } from './conditional-write.js';
 import { isCopyEntry, primaryOf, sameKey, staleNames, textIn } from './index-entry.js';
 import type { Candidate } from './index-drift.js';
@@ -34,7 +35,7 @@ export class IndexRepair {
       if (index.place === 'same-partition') await this.#repairBeside({ index, primary, key });
       else {
         const before = { [index.name]: key };
-        await this.#updater.apply({ key: primary, indexes: [index.name], before });
+        await this.#updater.apply({ key: primary, indexes: [index.name], before, after: {} });
       }
       return true;
     } catch (error) {
@@ -76,7 +77,7 @@ export class IndexRepair {
     }
     const replacement: RowWrite = { kind: 'replace', row: entry.row, etag: stored.etag };
     if (isOwn) return staleNames(entry, stored).length === 0 || writeIf(table, replacement);
-    if (owner === undefined || (await this.#updater.wants(index, owner, key))) {
+    if (await isWanted(this.#places, index, owner, key)) {
       throw new IndexValueTakenError(index.name, key);
     }
     return transactIf(table, [touch(row), replacement]);

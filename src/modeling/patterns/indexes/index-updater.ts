@@ -8,7 +8,7 @@ import { backOff } from '../../../base/async/back-off.js';
 import { sleep } from '../../../base/async/sleep.js';
 import { changeListBlob } from '../index-entities/list-blobs.js';
 import { planRowListChange } from '../index-entities/row-list.js';
-import { listChanges, type ListKeyChange } from './beside-plan.js';
+import { isWanted, listChanges, type ListKeyChange } from './beside-plan.js';
 import { transactIf, unlessConflict, writeIf } from './conditional-write.js';
 import {
   isCopyEntry,
@@ -32,13 +32,19 @@ export interface UpdaterOptions {
 const attemptsMax = 64;
 const contention = { first: 4, last: 250 };
 
+/** The keys at which an intent may have to change each index. */
+type Concerned = ReadonlyMap<ResolvedIndex, readonly RowKey[]>;
+
 /**
  * Updates the indexes that are outside of the entity's transaction, whatever happened before and in
- * any order.
+ * any order, beside other workers.
  *
- * It reads the entity, makes the index rows match, and reads the entity again; when it has changed,
- * all is repeated. An index row made from an outdated version is corrected, because the writer that
- * made it has not finished, and an unfinished intent is repeated.
+ * It reads the entity, makes what the indexes have at the keys of the intent match, and reads the
+ * entity again; when it has changed, all is repeated. An intent concerns only the keys that the
+ * index entry had before and after its change, which every delivery of it knows. So whatever a
+ * worker wrote of an outdated entity, at one of these keys, is corrected by itself, or after a crash
+ * by the next delivery: the intent is not finished before that. Entries at other keys are left to
+ * the intents of the changes that made them, which wait for as long.
  */
 export class IndexUpdater {
   readonly #places: IndexPlaces;
@@ -51,25 +57,21 @@ export class IndexUpdater {
 
   /**
    * Sends two point reads of the entity; for each index of copies a point read and a write for the
-   * current row and for the former one; for each list a point read, one more when it is long, and a
-   * transaction. Throws `IndexValueTakenError` when another entity has the value, after everything
-   * else is done.
+   * row of the former value and for that of the new one; for each list a point read, one more when
+   * it is long, and a transaction. Throws `IndexValueTakenError` when another entity has the value,
+   * after everything else is done.
    */
-  async apply({ key, indexes, before }: IndexIntent, signal?: AbortSignal): Promise<void> {
+  async apply(intent: IndexIntent, signal?: AbortSignal): Promise<void> {
+    const { key, indexes } = intent;
     const known = this.#places.elsewhere.filter(({ name }) => indexes.includes(name));
+    const concerned = new Map(known.map((index) => [index, keysIn(intent, index)]));
     await this.untilDone('an entity', signal, async () => {
       const row = await this.#places.table.get(key);
       const isEntity = row !== undefined && this.#places.codec.matches(row);
       const entries = this.#places.entries(isEntity ? row : undefined);
+      if (intent.after === undefined) addFound(concerned, entries);
       const results = await Promise.allSettled(
-        known.map((index) =>
-          this.#match(
-            index,
-            key,
-            { had: own(before, index.name), entry: entries.get(index) },
-            signal,
-          ),
-        ),
+        known.map((index) => this.#match(index, key, concerned, entries, signal)),
       );
       const again = await this.#places.table.get(key, []);
       if (again?.etag !== row?.etag) return false;
@@ -79,29 +81,24 @@ export class IndexUpdater {
     });
   }
 
-  #match(
+  async #match(
     index: ResolvedIndex,
     primary: RowKey,
-    { had, entry }: { readonly had: RowKey | undefined; readonly entry: IndexEntry | undefined },
+    concerned: Concerned,
+    entries: ReadonlyMap<ResolvedIndex, IndexEntry>,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    return index.kind === 'list'
-      ? this.#matchLists(index, primary, { had, entry }, signal)
-      : this.#matchCopies(index, primary, { had, entry }, signal);
-  }
-
-  async #matchCopies(
-    index: ResolvedCopies,
-    primary: RowKey,
-    { had, entry }: { readonly had: RowKey | undefined; readonly entry: IndexEntry | undefined },
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
+    const entry = entries.get(index);
+    const keys = concerned.get(index) ?? [];
+    const gone = keys.filter((each) => entry === undefined || !sameKey(each, entry.key));
+    const wanted = gone.length < keys.length ? entry : undefined;
+    if (index.kind === 'list') return this.#matchLists(index, primary, { gone, wanted }, signal);
     const table = this.#places.tableOf(index);
-    if (had !== undefined && (entry === undefined || !sameKey(had, entry.key))) {
-      await this.untilDone(index.name, signal, () => removeCopy(table, index, had, primary));
+    for (const each of gone) {
+      await this.untilDone(index.name, signal, () => removeCopy(table, index, each, primary));
     }
-    if (entry === undefined || !isCopyEntry(entry)) return;
-    await this.untilDone(index.name, signal, () => this.#putCopy(table, entry, primary));
+    if (wanted === undefined || !isCopyEntry(wanted)) return;
+    await this.untilDone(index.name, signal, () => this.#putCopy(table, wanted, primary));
   }
 
   async #putCopy(table: TableGateway, entry: CopyEntry, primary: RowKey): Promise<boolean> {
@@ -113,29 +110,22 @@ export class IndexUpdater {
     if (owner !== undefined && sameKey(owner, primary)) {
       return staleNames(entry, stored).length === 0 || writeIf(table, replacement);
     }
-    if (owner === undefined || (await this.wants(index, owner, key))) {
+    if (await isWanted(this.#places, index, owner, key)) {
       throw new IndexValueTakenError(index.name, key);
     }
     return writeIf(table, replacement);
   }
 
-  /** Whether an entity should have the index row at a key. */
-  async wants(index: ResolvedIndex, owner: RowKey, key: RowKey): Promise<boolean> {
-    const entry = this.#places.entryOf(index, await this.#places.primary(owner));
-    return entry !== undefined && sameKey(entry.key, key);
-  }
-
   async #matchLists(
     index: ResolvedLists,
     primary: RowKey,
-    { had, entry }: { readonly had: RowKey | undefined; readonly entry: IndexEntry | undefined },
+    { gone, wanted }: { readonly gone: readonly RowKey[]; readonly wanted: IndexEntry | undefined },
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const text = textIn(index, primary);
-    const gone = had === undefined ? undefined : { index, key: had, text };
     const lists = listChanges([
-      { entry: gone, verb: 'remove' },
-      { entry, verb: 'add' },
+      ...gone.map((key) => ({ entry: { index, key, text }, verb: 'remove' as const })),
+      { entry: wanted, verb: 'add' },
     ]);
     for (const list of lists) await this.changeList(index, list, signal);
   }
@@ -175,6 +165,30 @@ export class IndexUpdater {
       `${this.#places.entity.type}: others changed ${what} at all of ${attemptsMax} attempts`,
     );
   }
+}
+
+/** The keys of an index before and after the change of an intent, each once. */
+function keysIn({ before, after = {} }: IndexIntent, { name }: ResolvedIndex): RowKey[] {
+  const keys: RowKey[] = [];
+  for (const key of [own(before, name), own(after, name)]) {
+    if (key !== undefined) addKey(keys, key);
+  }
+  return keys;
+}
+
+/** What an intent does not say is taken from the entity, as it was found in any round. */
+function addFound(
+  concerned: ReadonlyMap<ResolvedIndex, RowKey[]>,
+  entries: ReadonlyMap<ResolvedIndex, IndexEntry>,
+): void {
+  for (const [index, keys] of concerned) {
+    const entry = entries.get(index);
+    if (entry !== undefined) addKey(keys, entry.key);
+  }
+}
+
+function addKey(keys: RowKey[], key: RowKey): void {
+  if (!keys.some((each) => sameKey(each, key))) keys.push(key);
 }
 
 async function removeCopy(

@@ -10,6 +10,7 @@ import { backOff } from '../../../base/async/back-off.js';
 import { sleep } from '../../../base/async/sleep.js';
 import {
   entryChanges,
+  isWanted,
   planBeside,
   type CopyFindings,
   type EntryChange,
@@ -83,7 +84,7 @@ export class IndexWriter {
     { isNew = false, attemptsMax = updateAttemptsMax }: ChangeOptions,
     decide: Decide,
   ): Promise<ChangeResult> {
-    let findings: CopyFindings = { missing: new Set(), unowned: new Map() };
+    let findings: CopyFindings = { unowned: new Map() };
     let foundAt: string | undefined;
     const stamps: string[] = [];
     let refusal: unknown;
@@ -91,8 +92,8 @@ export class IndexWriter {
       if (count > 1) await this.#pause(count - 1);
       const row = isNew && count === 1 ? undefined : await this.#places.table.get(key);
       if (row !== undefined && this.#isOwn(row, stamps)) return { row };
-      // Copies change only together with their entity, so findings are valid for this version only.
-      if (row?.etag !== foundAt) findings = { missing: new Set(), unowned: new Map() };
+      // The values of another version may differ.
+      if (row?.etag !== foundAt) findings = { unowned: new Map() };
       foundAt = row?.etag;
       const stamp = newStamp(this.#options.randomness);
       const write = await decide(row, stamp);
@@ -120,7 +121,7 @@ export class IndexWriter {
     findings: CopyFindings,
   ): Promise<Attempt> {
     const changes = entryChanges(this.#places, row, rowAfter(row, write));
-    const beside = await planBeside(this.#places, changes, findings);
+    const beside = await planBeside(this.#places, keyOfRow(write), changes, findings);
     return { row, write, plan: beside, intent: await this.#intent(write, changes) };
   }
 
@@ -133,14 +134,18 @@ export class IndexWriter {
     if (elsewhere.length === 0) return undefined;
     const { outbox, message } = this.#options;
     invariant(outbox !== undefined, 'an index is kept elsewhere and there is no outbox');
-    const before = elsewhere.flatMap(({ index, before: entry }) =>
-      entry === undefined ? [] : [[index.name, entry.key] as const],
-    );
+    const keysOf = (side: 'before' | 'after') =>
+      Object.fromEntries(
+        elsewhere.flatMap(({ index, [side]: entry }) =>
+          entry === undefined ? [] : [[index.name, entry.key] as const],
+        ),
+      );
     const key = keyOfRow(write);
     return outbox.message(key.partitionKey, message, {
       key,
       indexes: elsewhere.map(({ index }) => index.name),
-      before: Object.fromEntries(before),
+      before: keysOf('before'),
+      after: keysOf('after'),
     });
   }
 
@@ -181,8 +186,9 @@ export class IndexWriter {
     const failed = at === 0 ? undefined : plan?.[at - 1];
     if (failed === undefined || failed.index.kind === 'list') return;
     const { name } = failed.index;
-    if (failed.write.kind === 'delete') findings.missing.add(name);
-    else if (failed.write.kind === 'replace') findings.unowned.delete(name);
+    // The next attempt reads former copies again.
+    if (failed.write.kind === 'delete') return;
+    if (failed.write.kind === 'replace') findings.unowned.delete(name);
     else if (failed.entry !== undefined) await this.#lookAtTaken(failed.entry, write, findings);
   }
 
@@ -195,12 +201,10 @@ export class IndexWriter {
     const taken = await this.#places.table.get(key);
     if (taken === undefined) return;
     const owner = primaryOf(index, taken);
-    const wanted =
-      owner === undefined || sameKey(owner, keyOfRow(write))
-        ? undefined
-        : this.#places.entryOf(index, await this.#places.primary(owner));
-    const isTaken = owner === undefined || (wanted !== undefined && sameKey(wanted.key, key));
-    if (isTaken) throw new IndexValueTakenError(index.name, key);
+    const isOwn = owner !== undefined && sameKey(owner, keyOfRow(write));
+    if (!isOwn && (await isWanted(this.#places, index, owner, key))) {
+      throw new IndexValueTakenError(index.name, key);
+    }
     findings.unowned.set(index.name, taken.etag);
   }
 
