@@ -23,6 +23,7 @@ import type { KeyRange } from './key-template.js';
 import type { PropertyModel, WireReader, WireWriter } from './property.js';
 import type { CreateOf, KeyOf, MergeOf, PartitionOf, ReadOf, RowKeyPrefixOf } from './shapes.js';
 import { storedAs, storedAsOf, type Stored, type StoredAs } from './stored-entity.js';
+import { rowVersion } from './row-version.js';
 import { refuseUnknownNames, unknownName } from './unknown-name.js';
 
 /** An extra property of a row, besides those of its entity. */
@@ -354,8 +355,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     if (told !== undefined && told.value !== type) {
       throw this.#fault(row, `is of the type ${String(told.value)}, not ${type}`);
     }
-    const stored = own(row.properties, system.version);
-    const found = stored?.type === 'Int32' ? stored.value : 1;
+    const found = rowVersion(this.definition, row);
     if (found <= version) return found;
     throw this.#fault(row, `is of version ${found}; this program knows ${type} up to ${version}`);
   }

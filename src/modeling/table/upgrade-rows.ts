@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '../../base/clock.js';
 import { sleep } from '../../base/async/sleep.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
-import type { PartitionOf, ReadOf } from '../definition/shapes.js';
+import type { KeyOf, PartitionOf, ReadOf } from '../definition/shapes.js';
 import { storedAs, type Stored } from '../definition/stored-entity.js';
 import type { RowKey, StoredRow } from '../rows/row.js';
 import { bulk } from './bulk.js';
@@ -70,10 +70,49 @@ const failuresMax = 1000;
  *
  * Sends a range read for each page of rows, an entity group transaction for at most 100 rows of a
  * partition, and a point read and an update for a row that changed meanwhile.
+ *
+ * Writes rows alone: where the definition has indexes, call `upgradeRows` of `IndexedEntities`.
  */
-export async function upgradeRows<D extends AnyDefinition>(
+export function upgradeRows<D extends AnyDefinition>(
   entities: Entities<D>,
   options: UpgradeOptions<D> = {},
+): Promise<UpgradeReport> {
+  return upgrade(entities, options, (outdated, fail) =>
+    storePage(entities, outdated, options, fail),
+  );
+}
+
+/** Reads an entity, changes it and writes it, with everything that belongs to it. */
+export type UpdateOne<D extends AnyDefinition> = (
+  key: KeyOf<D>,
+  change: (current: Stored<ReadOf<D>>) => Stored<ReadOf<D>> | undefined,
+) => Promise<unknown>;
+
+/** As `upgradeRows`, with one update for each row, for rows that do not stand alone. */
+export function upgradeEach<D extends AnyDefinition>(
+  entities: Entities<D>,
+  update: UpdateOne<D>,
+  options: UpgradeOptions<D> = {},
+): Promise<UpgradeReport> {
+  return upgrade(entities, options, async (outdated, fail) => {
+    const { concurrency = concurrencyDefault } = options;
+    const stored = await inOrder(outdated, concurrency, ({ [storedAs]: { key } }) =>
+      unlessUnstorable(key, fail, () => storeLatest(entities, update, key)),
+    );
+    return stored.filter(Boolean).length;
+  });
+}
+
+/** Stores outdated entities. Returns the number written. */
+type StorePage<D extends AnyDefinition> = (
+  outdated: readonly Stored<ReadOf<D>>[],
+  fail: Failed,
+) => Promise<number>;
+
+async function upgrade<D extends AnyDefinition>(
+  entities: Entities<D>,
+  options: UpgradeOptions<D>,
+  store: StorePage<D>,
 ): Promise<UpgradeReport> {
   const { clock = systemClock, timers = holdingTimers, signal, rowsPerSecond } = options;
   const beganMs = clock.monotonicMs();
@@ -92,8 +131,7 @@ export async function upgradeRows<D extends AnyDefinition>(
     };
     const own = page.rows.filter((row) => entities.codec.matches(row));
     const outdated = own.flatMap((row) => outdatedOf(entities, row, fail));
-    const upgraded =
-      options.dryRun === true ? 0 : await storePage(entities, outdated, options, fail);
+    const upgraded = options.dryRun === true ? 0 : await store(outdated, fail);
     ({ cursor } = page);
     report = {
       checked: report.checked + own.length,
@@ -158,29 +196,41 @@ async function storePage<D extends AnyDefinition>(
   const again = await inOrder(report.failures, concurrency, async ({ index, error }) => {
     const entity = outdated[index];
     if (entity === undefined || error === undefined) return false;
-    const { partitionKey, rowKey } = entity[storedAs].key;
-    try {
+    const { key } = entity[storedAs];
+    return unlessUnstorable(key, fail, () => {
       if (!(error instanceof ConditionFailedError)) throw error;
-      return await storeLatest(entities, { partitionKey, rowKey });
-    } catch (failure) {
-      if (failure instanceof EntityNotFoundError) return false;
-      if (!(failure instanceof ModelError) || failure instanceof ContentionError) throw failure;
-      fail({ partitionKey, rowKey, error: failure });
-      return false;
-    }
+      return storeLatest(entities, (at, change) => entities.update(at, change), key);
+    });
   });
   return report.applied + report.unchanged + again.filter(Boolean).length;
 }
 
-/** Stores an entity that another writer has changed. False when that writer stored the new form. */
+/** Reports an entity that cannot be stored. False when it was not stored or is gone. */
+async function unlessUnstorable(
+  { partitionKey, rowKey }: RowKey,
+  fail: Failed,
+  store: () => Promise<boolean>,
+): Promise<boolean> {
+  try {
+    return await store();
+  } catch (error) {
+    if (error instanceof EntityNotFoundError) return false;
+    if (!(error instanceof ModelError) || error instanceof ContentionError) throw error;
+    fail({ partitionKey, rowKey, error });
+    return false;
+  }
+}
+
+/** Stores an entity as it is now. False when it is in the new form already. */
 async function storeLatest<D extends AnyDefinition>(
-  entities: Entities<D>,
+  { codec, definition }: Entities<D>,
+  update: UpdateOne<D>,
   key: RowKey,
 ): Promise<boolean> {
-  let isOutdated = false;
-  await entities.update(entities.codec.parseKey(key), (current) => {
-    isOutdated = current[storedAs].version < entities.definition.version;
-    return isOutdated ? current : undefined;
+  let isOld = false;
+  await update(codec.parseKey(key), (current) => {
+    isOld = current[storedAs].version < definition.version;
+    return isOld ? current : undefined;
   });
-  return isOutdated;
+  return isOld;
 }

@@ -1,3 +1,4 @@
+import { isOutdated } from '../../definition/row-version.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import type { RowWrite } from '../../table/gateway.js';
 import { textOfKey, type ListChange } from '../index-entities/key-list.js';
@@ -37,7 +38,7 @@ export interface CopyFindings {
 
 /**
  * The changes of index entries that follow from a change of an entity, without those that change
- * nothing.
+ * nothing. Copies of an entity that was stored by an older version are written anew.
  */
 export function entryChanges(
   places: IndexPlaces,
@@ -46,9 +47,13 @@ export function entryChanges(
 ): readonly EntryChange[] {
   const had = places.entries(before);
   const has = places.entries(after);
+  const isUpgrade = before !== undefined && isOutdated(places.entity, before);
   return places.indexes
     .map((index) => ({ index, before: had.get(index), after: has.get(index) }))
-    .filter((change) => !sameEntry(change.before, change.after));
+    .filter(
+      ({ index, before: left, after: right }) =>
+        !sameEntry(left, right) || (isUpgrade && index.kind === 'copy' && right !== undefined),
+    );
 }
 
 /**

@@ -130,7 +130,12 @@ function sameValue(left: WireValue | undefined, right: WireValue | undefined): b
 /** The keys of the entity of a row in an index of copies. Undefined for a row of another index. */
 export function primaryOf({ codec, entity }: ResolvedCopies, row: StoredRow): RowKey | undefined {
   if (!codec.matches(row)) return undefined;
-  // Reads only the keys: a copy that is older than the definition may lack other properties.
-  const values = codec.fromPartialRow(row, [...keyNamesOf(entity)]);
+  // Reads only the keys, which no version changes: an older copy may lack other properties.
+  const { system, version } = codec.definition;
+  const properties = {
+    ...row.properties,
+    [system.version]: { type: 'Int32', value: version },
+  } as const;
+  const values = codec.fromPartialRow({ ...row, properties }, [...keyNamesOf(entity)]);
   return codecOf(entity).key(values);
 }

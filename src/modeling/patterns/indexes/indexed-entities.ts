@@ -23,10 +23,12 @@ import {
   type RowWrites,
   type WriteCondition,
 } from '../../table/row-writes.js';
+import { upgradeEach, type UpgradeOptions, type UpgradeReport } from '../../table/upgrade-rows.js';
 import { updateLinesOf } from '../../table/update-lines.js';
 import { handle, type MessageHandler } from '../../worker/handler.js';
 import { defineMessage, type MessageType } from '../../worker/message-type.js';
 import type { ListBlobs } from '../index-entities/list-blobs.js';
+import { CurrentCopies } from './current-copies.js';
 import { IndexBackfill, type BackfillPage } from './index-backfill.js';
 import { IndexCheck, type CheckOptions, type CheckPage } from './index-check.js';
 import type { AnyIndexes, DefinitionOf, RowPlace } from './index-declaration.js';
@@ -327,6 +329,15 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
     return this.#backfill.pages(this.#places.named(index), options);
   }
 
+  /**
+   * As the function `upgradeRows`, with the copies of each entity: a point read, one for each copy
+   * in the entity's partition, and a transaction for each outdated row. Copies elsewhere follow
+   * when a worker has handled the intents.
+   */
+  upgradeRows(options: UpgradeOptions<D> = {}): Promise<UpgradeReport> {
+    return upgradeEach(this.#entities, (key, change) => this.update(key, change), options);
+  }
+
   #checkOutbox(outbox: IntentOutbox | undefined): void {
     const { elsewhere, table } = this.#places;
     if (elsewhere.length === 0) return;
@@ -385,7 +396,11 @@ function lookUps(places: IndexPlaces): object {
     index.name,
     index.kind === 'list'
       ? new ListLookUp(places, index)
-      : new CopyLookUp(places, index, entitiesOf(index.definition, places.tableOf(index))),
+      : new CopyLookUp(
+          places,
+          index,
+          entitiesOf(index.definition, new CurrentCopies(places, index)),
+        ),
   ]);
   return Object.fromEntries(entries) as object;
 }

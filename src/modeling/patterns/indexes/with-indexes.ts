@@ -188,6 +188,8 @@ function defineRows<D extends AnyDefinition>(
   const { system } = entity;
   return defineEntity({
     type,
+    // A copy says which version it was made of. Lists are of no version.
+    version: index.kind === 'copy' ? entity.version : 1,
     properties,
     partitionKey: () => templates.partitionKey,
     rowKey: () => templates.rowKey,
