@@ -53,11 +53,11 @@ class Turns {
 
   /** Runs until every task has ended. */
   async run(tasks: readonly Promise<void>[]): Promise<void> {
-    let isDone = false;
-    const all = Promise.all(tasks).finally(() => (isDone = true));
+    const state = { isDone: false };
+    const all = Promise.all(tasks).finally(() => (state.isDone = true));
     // Rejections are thrown below.
     all.catch(() => undefined);
-    while (!isDone) {
+    while (!state.isDone) {
       // Mostly the task that went last goes on, so that some stand still for long.
       const last = this.#waiting.length - 1;
       const at = this.#random.chance(0.8) ? last : this.#random.int(this.#waiting.length);

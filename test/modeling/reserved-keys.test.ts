@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { manualClock } from '../../src/base/clock.js';
 import {
+  ChangeFeed,
   defineEntity,
   entitiesOf,
   EventView,
@@ -16,6 +17,7 @@ import {
   samePartition,
   string,
   tableRegistry,
+  trimFeed,
   withIndexes,
   type RowProperties,
   type TableGateway,
@@ -25,6 +27,7 @@ import {
   reservedPartitionKeys,
   reservedRowKeys,
 } from '../../src/modeling/definition/reserved-keys.js';
+import { closePartition, isFenceRow } from '../../src/modeling/patterns/shard-map/fence.js';
 import { startTables } from './support/observed-tables.js';
 
 const started = await startTables();
@@ -142,6 +145,33 @@ describe('keys that the library keeps for its own rows', () => {
       const foreign = { partitionKey: team, rowKey: `~${kind}_foreign` };
       assert.equal((await table.get(foreign))?.properties['Message']?.value, 'mine');
     }
+  });
+
+  it('are no rows of a feed or of a shard when other programs wrote them', async () => {
+    const { gateway } = await started.newTable();
+    const { ticks } = Instant.parse('2026-01-01');
+    const event = { At: { type: 'DateTime', value: ticks } } as const;
+    const message = '{"v":1,"type":"t","version":1,"id":"i","payload":1}';
+    await gateway.write({
+      kind: 'insert',
+      row: {
+        partitionKey: team,
+        rowKey: '~feed_0000000000000000001',
+        properties: { ...event, Message: { type: 'String', value: message } },
+      },
+    });
+    const foreign = ['~feed_0000000000000000002', '~feed_x', '~feed-group_me', '!shard:claim'];
+    for (const rowKey of [...foreign, '!shard:mine']) await insertForeign(gateway, rowKey);
+    const feed = new ChangeFeed(gateway);
+    assert.equal((await feed.read(team)).events.length, 1);
+    assert.equal(await trimFeed(feed, team, { keepMs: 0, clock: later }), 1);
+    await closePartition(gateway, team, {});
+    const { rows } = await gateway.page({});
+    assert.deepEqual(
+      new Set(rows.map(({ rowKey }) => rowKey)),
+      new Set([...foreign, '!shard:mine']),
+    );
+    assert.ok(!rows.some(isFenceRow));
   });
 
   it('do not poison the row of an index whose value begins so', async () => {

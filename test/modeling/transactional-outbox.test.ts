@@ -312,6 +312,20 @@ describe('a relay', () => {
     assert.equal(await waitingIn(parts.table), 0);
   });
 
+  it('hands each message on once, however many hints of its partition come', async () => {
+    const parts = await newParts();
+    const outbox = outboxOf(parts);
+    for (let id = 0; id < 30; id += 1) await hire(outbox, { id });
+    const handled: string[] = [];
+    const relay = relayOf(parts, ({ id }) => Promise.resolve(void handled.push(id)));
+    const reports = await Promise.all(Array.from({ length: 16 }, () => relay.partition('Sales')));
+    assert.equal(handled.length, 30);
+    assert.equal(
+      reports.reduce((sum, { dispatched }) => sum + dispatched, 0),
+      30,
+    );
+  });
+
   it('hands on more messages than one page or transaction holds', async () => {
     const parts = await newParts();
     const outbox = outboxOf(parts);

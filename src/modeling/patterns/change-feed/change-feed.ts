@@ -6,6 +6,7 @@ import {
   countOf,
   eventKey,
   eventOf,
+  isEventRow,
   eventsAfter,
   headKey,
   sequenceOf,
@@ -68,16 +69,16 @@ export class ChangeFeed {
     const after = cursor === undefined ? undefined : this.#sequenceAt(partitionKey, cursor);
     const query = { filter: eventsAfter(partitionKey, after ?? 0n), limit };
     let page: RowPage = await this.table.page(query);
-    while (page.rows.length === 0 && page.cursor !== undefined) {
+    let rows = page.rows.filter(isEventRow);
+    while (rows.length === 0 && page.cursor !== undefined) {
       page = await this.table.page({ ...query, cursor: page.cursor });
+      rows = page.rows.filter(isEventRow);
     }
-    const [first] = page.rows;
+    const [first] = rows;
     if (first !== undefined && after !== undefined) {
       this.#requireNext(partitionKey, after, sequenceOf(first));
     }
-    const events = page.rows.map((row) =>
-      eventOf(row, this.cursorAt(partitionKey, sequenceOf(row))),
-    );
+    const events = rows.map((row) => eventOf(row, this.cursorAt(partitionKey, sequenceOf(row))));
     const end = events.at(-1)?.cursor ?? cursor ?? this.cursorAt(partitionKey, 0n);
     return { events, cursor: end, hasMore: page.cursor !== undefined };
   }

@@ -38,6 +38,21 @@ export function eventKey(partitionKey: string, sequence: bigint): RowKey {
   return { partitionKey, rowKey: eventPrefix + digits };
 }
 
+const eventShape = new RegExp(`^${eventPrefix}[0-9]{${sequenceDigits}}$`);
+
+/**
+ * Whether a feed wrote a row as an event: others may have rows with keys that begin likewise. `At`
+ * must have been read.
+ */
+export function isEventRow({ rowKey, properties }: Row): boolean {
+  return eventShape.test(rowKey) && properties['At']?.type === 'DateTime';
+}
+
+/** Whether a feed wrote a row as the position of a consumer group. */
+export function isGroupRow({ rowKey, properties }: Row): boolean {
+  return rowKey.startsWith(groupPrefix) && properties['Done']?.type === 'Int64';
+}
+
 export function sequenceOf({ rowKey }: RowKey): bigint {
   const digits = rowKey.startsWith(eventPrefix) ? rowKey.slice(eventPrefix.length) : '';
   if (/^\d{19}$/.test(digits)) return BigInt(digits);

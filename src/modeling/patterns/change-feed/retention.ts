@@ -4,7 +4,14 @@ import { ticksOfMicros, ticksPerMillisecond } from '../../rows/ticks.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { deleteRows } from '../transactional-outbox/message-sink.js';
 import type { ChangeFeed } from './change-feed.js';
-import { countOf, eventsAfter, groupsFilter, sequenceOf } from './feed-row.js';
+import {
+  countOf,
+  eventsAfter,
+  groupsFilter,
+  isEventRow,
+  isGroupRow,
+  sequenceOf,
+} from './feed-row.js';
 
 /** What is kept of a feed. */
 export interface TrimOptions {
@@ -43,8 +50,9 @@ export async function trimFeed(
       ...(cursor === undefined ? {} : { cursor }),
     });
     // Only up to the first kept event: readers would take a gap for a loss.
-    const kept = page.rows.findIndex((row) => !isOld(row, before, limit));
-    const oldest = kept === -1 ? page.rows : page.rows.slice(0, kept);
+    const events = page.rows.filter(isEventRow);
+    const kept = events.findIndex((row) => !isOld(row, before, limit));
+    const oldest = kept === -1 ? events : events.slice(0, kept);
     await deleteRows(
       table,
       oldest.map(({ rowKey }) => ({ partitionKey, rowKey })),
@@ -74,7 +82,7 @@ async function slowestGroup(
       filter: groupsFilter(partitionKey),
       ...(cursor === undefined ? {} : { cursor }),
     });
-    for (const row of page.rows) {
+    for (const row of page.rows.filter(isGroupRow)) {
       const done = countOf(row, 'Done');
       if (slowest === undefined || done < slowest) slowest = done;
     }

@@ -33,7 +33,20 @@ const names = {
 } as const;
 const afterPrefix = '!shard;';
 
-export function isFenceRow({ rowKey }: RowKey): boolean {
+const fenceKeys: ReadonlySet<string> = new Set(Object.values(names));
+const fenceType = 'ShardFence';
+
+/** The property that tells the rows of shard maps; reads that look for them select it. */
+export const ownTypeProperty = 'EntityType';
+
+/** Whether a shard map wrote a row. Rows of others that only have such a key are content. */
+export function isFenceRow({ rowKey, properties }: Row): boolean {
+  const type = properties[ownTypeProperty];
+  return fenceKeys.has(rowKey) && type?.type === 'String' && type.value === fenceType;
+}
+
+/** Whether a key is reserved for the rows of shard maps. */
+export function isFenceKey({ rowKey }: RowKey): boolean {
   return rowKey.startsWith(prefix);
 }
 
@@ -47,14 +60,17 @@ export function isClaimLost(error: unknown): boolean {
 }
 
 function fenceRow(partitionKey: string, rowKey: string): Row {
-  const properties = { EntityType: { type: 'String', value: 'ShardFence' } } as const;
-  return { partitionKey, rowKey, properties };
+  return {
+    partitionKey,
+    rowKey,
+    properties: { [ownTypeProperty]: { type: 'String', value: fenceType } },
+  };
 }
 
 /** One point read. */
 export async function isOwned(table: TableGateway, partitionKey: string): Promise<boolean> {
-  const row = await table.get({ partitionKey, rowKey: names.owner }, ['EntityType']);
-  return row !== undefined;
+  const row = await table.get({ partitionKey, rowKey: names.owner }, [ownTypeProperty]);
+  return row !== undefined && isFenceRow(row);
 }
 
 /** How often the partition was opened, as known to this shard; 0: never. One point read. */
@@ -119,7 +135,7 @@ export function closePartition(
     } while (cursor !== undefined);
     // Unconditional: writers change the ETag of the owner row all the time.
     const deletes = found
-      .filter(({ rowKey }) => rowKey !== names.epoch)
+      .filter((row) => isFenceRow(row) && row.rowKey !== names.epoch)
       .map(({ rowKey }): RowWrite => ({
         kind: 'delete',
         key: { partitionKey, rowKey },

@@ -16,6 +16,8 @@ import type { MapPhase, MapState } from './map-state.js';
 
 /** The partitions of stored maps and of stored progress. */
 const { shardMap: partition, shardProgress: progressPartition } = reservedPartitionKeys;
+const mapType = 'ShardMap';
+export const progressType = 'ShardProgress';
 /** Below the limit of a property: 32,768 UTF-16 code units. */
 const pieceUnits = 32_000;
 const phases: readonly string[] = [
@@ -25,8 +27,11 @@ const phases: readonly string[] = [
   'handing-back',
 ] satisfies readonly MapPhase[];
 
-export function isMapRow({ partitionKey }: RowKey): boolean {
-  return partitionKey === partition || partitionKey === progressPartition;
+/** Whether a shard map wrote a row for itself. `EntityType` must have been read. */
+export function isMapRow({ partitionKey, properties }: Row): boolean {
+  const type = properties['EntityType']?.value;
+  if (partitionKey === partition) return type === mapType;
+  return partitionKey === progressPartition && type === progressType;
 }
 
 export function progressKey(name: string): RowKey {
@@ -45,7 +50,7 @@ export function mapRow(name: string, state: MapState): Row {
     ...(state.phase === 'settled' ? {} : { target: plainRouting(state.target) }),
   });
   const properties: Record<string, WireValue> = {
-    EntityType: { type: 'String', value: 'ShardMap' },
+    EntityType: { type: 'String', value: mapType },
     Version: { type: 'Int32', value: version },
     Phase: { type: 'String', value: phase },
   };

@@ -3,7 +3,8 @@ import { EntityNotFoundError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { odataString } from '../../table/odata.js';
 import { concurrently } from '../../../base/async/concurrently.js';
-import { isMapRow, progressKey } from './map-row.js';
+import { ownTypeProperty } from './fence.js';
+import { isMapRow, progressKey, progressType } from './map-row.js';
 
 /** The results of a step, over all of its runs. */
 export interface ShardReport {
@@ -86,7 +87,7 @@ async function partitionsAfter(
   do {
     const page = await table.page({
       filter,
-      select: [],
+      select: [ownTypeProperty],
       ...(cursor === undefined ? {} : { cursor }),
     });
     const last = page.rows.at(-1)?.partitionKey;
@@ -126,7 +127,7 @@ async function writeProgress({ control, map, id }: Walk, progress: Progress): Pr
   const key: RowKey = progressKey(map);
   const { shard, after, partitions, rows } = progress;
   const properties: RowProperties = {
-    EntityType: { type: 'String', value: 'ShardProgress' },
+    EntityType: { type: 'String', value: progressType },
     Walk: { type: 'String', value: id },
     Shard: { type: 'String', value: shard },
     After: { type: 'String', value: after },

@@ -1,6 +1,6 @@
 import { shardOfText, shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { isFenceRow } from './fence.js';
+import { isFenceRow, ownTypeProperty } from './fence.js';
 import { isMapRow } from './map-row.js';
 import type { MapState } from './map-state.js';
 
@@ -61,7 +61,10 @@ export async function planRouting(
 async function* partitionKeys(table: TableGateway): AsyncGenerator<string, void, undefined> {
   let cursor: string | undefined;
   do {
-    const page = await table.page({ select: [], ...(cursor === undefined ? {} : { cursor }) });
+    const page = await table.page({
+      select: [ownTypeProperty],
+      ...(cursor === undefined ? {} : { cursor }),
+    });
     for (const row of page.rows) {
       if (!isFenceRow(row) && !isMapRow(row)) yield row.partitionKey;
     }

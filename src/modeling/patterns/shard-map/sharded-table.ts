@@ -12,7 +12,7 @@ import {
   type WriteResult,
 } from '../../table/gateway.js';
 import { odataString } from '../../table/odata.js';
-import { isFenceRow } from './fence.js';
+import { isFenceKey, isFenceRow, ownTypeProperty } from './fence.js';
 import { isMapRow } from './map-row.js';
 import { batchWritesMax } from './partition-copy.js';
 import type { Partitions } from './partitions.js';
@@ -78,14 +78,14 @@ export class ShardedTable implements TableGateway {
     const filter = `${query.filter}${after === undefined ? '' : ` and RowKey gt ${odataString(after.rowKey)}`}`;
     const { rows, isWhole } = await pageFrom(shard, { ...query, filter }, query.limit);
     const last = rows.at(-1);
-    const shown = rows.filter((row) => !isFenceRow(row));
+    const shown = rows.filter((row) => !isFenceRow(row)).map(selecting(query.select));
     return isWhole || last === undefined
       ? { rows: shown }
       : { rows: shown, cursor: cursorOf(last) };
   }
 
   async #write(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
-    if (writes.some((write) => isFenceRow(keyOfWrite(write)))) {
+    if (writes.some((write) => isFenceKey(keyOfWrite(write)))) {
       throw new ValueError('RowKeys that begin with !shard: belong to the shard map');
     }
     return this.#partitions.write(partitionKey, writes);
@@ -120,7 +120,7 @@ export class ShardedTable implements TableGateway {
       }
     }
     rows.sort(compareKeys);
-    const shown = rows.slice(0, limit);
+    const shown = rows.slice(0, limit).map(selecting(query.select));
     const last = shown.length < rows.length ? shown.at(-1) : end;
     return last === undefined ? { rows: shown } : { rows: shown, cursor: cursorOf(last) };
   }
@@ -134,6 +134,15 @@ export class ShardedTable implements TableGateway {
     if (home === undefined) return Promise.resolve(undefined);
     return this.#partitions.readableBy(state, partitionKey);
   }
+}
+
+/** Takes out of a row what was read only to tell the rows of the shard map. */
+function selecting(select: readonly string[] | undefined): (row: StoredRow) => StoredRow {
+  if (select === undefined || select.includes(ownTypeProperty)) return (row) => row;
+  return ({ properties, ...row }) => {
+    const { [ownTypeProperty]: _, ...selected } = properties;
+    return { ...row, properties: selected };
+  };
 }
 
 interface ShardPage {
@@ -151,7 +160,7 @@ async function pageFrom(
   for (;;) {
     const page = await shard.page({
       ...(filter === undefined ? {} : { filter }),
-      ...(select === undefined ? {} : { select }),
+      ...(select === undefined ? {} : { select: [...select, ownTypeProperty] }),
       ...(limit === undefined ? {} : { limit }),
       ...(cursor === undefined ? {} : { cursor }),
     });

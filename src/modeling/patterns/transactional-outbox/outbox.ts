@@ -10,6 +10,7 @@ import { sendMessage } from '../../worker/send.js';
 import { OutboxHintMessage } from './hint.js';
 import { outboxRow } from './outbox-row.js';
 import type { OutboxRegistry } from './registry.js';
+import { SharedRuns } from './shared-runs.js';
 
 /** The options of an outbox. */
 export interface OutboxOptions {
@@ -48,6 +49,7 @@ export class Outbox {
   readonly #options: OutboxOptions;
   readonly #clock: Clock;
   readonly #randomness: Randomness;
+  readonly #hints = new SharedRuns();
   #lastTicks = 0n;
 
   constructor(options: OutboxOptions) {
@@ -76,7 +78,7 @@ export class Outbox {
   /**
    * One entity group transaction of the writes and the messages, in this order; before it one
    * insert into the registry when this process uses the partition for the first time; after it one
-   * put of a hint. Writes and messages are at most 100, of one partition. Returns the results of
+   * put of a hint, which changes of the partition that end during another such put share. Writes and messages are at most 100, of one partition. Returns the results of
    * `writes`.
    *
    * When it throws, nothing was stored and nothing announced. When the failure may be that of the
@@ -117,13 +119,15 @@ export class Outbox {
   async #hint(partitionKey: string): Promise<void> {
     const { hints, onHintFailed } = this.#options;
     if (hints === undefined) return;
-    try {
-      const { table } = this.table;
-      const randomness = this.#randomness;
-      await sendMessage(hints, OutboxHintMessage, { table, partitionKey }, { randomness });
-    } catch (error) {
-      onHintFailed?.(error);
-    }
+    const { table } = this.table;
+    const randomness = this.#randomness;
+    await this.#hints.run(partitionKey, undefined, async () => {
+      try {
+        await sendMessage(hints, OutboxHintMessage, { table, partitionKey }, { randomness });
+      } catch (error) {
+        onHintFailed?.(error);
+      }
+    });
   }
 
   /**

@@ -23,6 +23,7 @@ import {
   type WaitingMessage,
 } from './outbox-row.js';
 import type { OutboxRegistry } from './registry.js';
+import { SharedRuns } from './shared-runs.js';
 import { readWaiting } from './waiting-messages.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 
@@ -105,6 +106,7 @@ export class Relay {
   readonly #concurrency: number;
   readonly #observe: (event: RelayEvent) => void;
   readonly #timers: Timers;
+  readonly #runs = new SharedRuns();
 
   /** Throws `DefinitionError` when messages would go nowhere. Sends nothing. */
   constructor(options: RelayOptions) {
@@ -126,11 +128,19 @@ export class Relay {
    * Dispatches the waiting messages of one partition. Sends one range read per 1,000 messages, the
    * requests of `dispatch` for each message, and one transaction per 100. Throws
    * `RelayBlockedError`, and the errors of the table.
+   *
+   * Calls for a partition that this relay is working on share one run, which starts afterwards; the
+   * report of one of them counts its messages.
    */
   async partition(
     partitionKey: string,
     { signal = new AbortController().signal }: { readonly signal?: AbortSignal } = {},
   ): Promise<RelayReport> {
+    const run = (): Promise<RelayReport> => this.#partition(partitionKey, signal);
+    return (await this.#runs.run(partitionKey, signal, run)) ?? { dispatched: 0, poisoned: 0 };
+  }
+
+  async #partition(partitionKey: string, signal: AbortSignal): Promise<RelayReport> {
     const counts: Counts = { dispatched: 0, poisoned: 0 };
     let overtaken = 0;
     for (let isDone = false; !isDone && !signal.aborted;) {

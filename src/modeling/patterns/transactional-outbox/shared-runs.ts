@@ -1,0 +1,60 @@
+/** A run that has started or waits for the one before it. */
+interface Run {
+  /** Whether the run went to its end. Resolves in any case. */
+  readonly ended: Promise<boolean>;
+  next: Run | undefined;
+}
+
+/**
+ * Runs work for each key one after the other. Calls that come while one runs share the next: one of
+ * them runs it, the others wait for it. So every call is followed by a run that starts after it, and
+ * many calls take few runs.
+ */
+export class SharedRuns {
+  readonly #runs = new Map<string, Run>();
+
+  /**
+   * The result of the work when this call ran it; undefined when another call did. Throws what the
+   * work throws, in the call that ran it. When that call was aborted, or its work failed, the others
+   * run it again.
+   */
+  async run<R>(
+    key: string,
+    signal: AbortSignal | undefined,
+    work: () => Promise<R>,
+  ): Promise<R | undefined> {
+    for (;;) {
+      const running = this.#runs.get(key);
+      if (running === undefined || running.next === undefined) {
+        return this.#lead(key, running, signal, work);
+      }
+      if (await running.next.ended) return undefined;
+      if (signal?.aborted === true) return undefined;
+    }
+  }
+
+  async #lead<R>(
+    key: string,
+    before: Run | undefined,
+    signal: AbortSignal | undefined,
+    work: () => Promise<R>,
+  ): Promise<R> {
+    let end: (isWhole: boolean) => void = () => undefined;
+    const run: Run = { ended: new Promise((resolve) => (end = resolve)), next: undefined };
+    if (before !== undefined) {
+      before.next = run;
+      await before.ended;
+    }
+    this.#runs.set(key, run);
+    let isWhole = false;
+    try {
+      const result = await work();
+      isWhole = signal?.aborted !== true;
+      return result;
+    } finally {
+      // The next run, if there is one, takes this place when it starts.
+      if (run.next === undefined) this.#runs.delete(key);
+      end(isWhole);
+    }
+  }
+}
