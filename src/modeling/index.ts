@@ -86,14 +86,11 @@ export {
   type WriteCondition,
 } from './table/row-writes.js';
 export { bulk, type BulkOptions } from './table/bulk.js';
-export {
-  upgradeRows,
-  type UnreadableRow,
-  type UpgradeOptions,
-  type UpgradeReport,
-} from './table/upgrade-rows.js';
+export { upgradeRows, type UpgradeOptions, type UpgradeReport } from './table/upgrade-rows.js';
+export type { UnreadableRow } from './table/unreadable-row.js';
 export type { BulkReport, BulkResult } from './table/bulk-result.js';
-export { Filter, type FilterField, type FilterFields, type FilterNode } from './table/filter.js';
+export { Filter, type FilterField, type FilterFields } from './table/filter.js';
+export type { FilterNode } from './table/filter-node.js';
 export type { MergedOptions, MergeOrder } from './table/merged-query.js';
 export { Query, type PageOptions, type QueryPage } from './table/query.js';
 export type {

@@ -15,6 +15,7 @@ import {
   type RowPage,
   type RowQuery,
   type TableGateway,
+  type UnreadableRow,
 } from '../../src/modeling/index.js';
 import { startTables } from './support/observed-tables.js';
 
@@ -396,5 +397,100 @@ describe('a query of several partitions', () => {
     const chained = customers.queryPartitions({ partitions: shards, concurrency: 2 });
     await chained.first(3);
     assert.equal(chained.requests, 2);
+  });
+});
+
+describe('a condition', () => {
+  const FirstOrder = defineEntity({
+    type: 'Order',
+    properties: { shop: string(), id: int32(), price: int32() },
+    partitionKey: (p) => key`${p.shop}`,
+    rowKey: (p) => key`${p.id.padded(4)}`,
+  });
+  const Order = defineEntity({
+    type: 'Order',
+    version: 2,
+    properties: {
+      shop: string(),
+      id: int32(),
+      cents: int32(),
+      state: string().default('open'),
+      weight: double().default(1),
+    },
+    partitionKey: (p) => key`${p.shop}`,
+    rowKey: (p) => key`${p.id.padded(4)}`,
+  }).upgrading(FirstOrder, ({ price, ...order }) => {
+    if (price < 0) throw new ValueError('no price');
+    return { ...order, cents: price * 100 };
+  });
+  const shop = { shop: 's' };
+
+  /** Orders 1 and 2 are of the first version; 3 lacks what has a default; 4 has other values. */
+  async function newOrders() {
+    const { gateway } = await tables.newTable();
+    for (const id of [1, 2])
+      await entitiesOf(FirstOrder, gateway).insert({ ...shop, id, price: id });
+    const orders = entitiesOf(Order, gateway);
+    const inserted = await orders.insert({ ...shop, id: 3, cents: 300 });
+    const row = orders.codec.toRow(inserted);
+    const { state: _state, weight: _weight, ...properties } = row.properties;
+    await gateway.write({ kind: 'upsert-replace', row: { ...row, properties } });
+    await orders.insert({ ...shop, id: 4, cents: 400, state: 'shut', weight: 2 });
+    return { gateway, orders };
+  }
+
+  it('finds what reads give: defaults where a row lacks a value, older rows as upgraded', async () => {
+    const { orders } = await newOrders();
+    const all = await orders.query({ partition: shop }).toArray({ max: 9 });
+    const conditions: readonly [
+      NonNullable<Parameters<typeof orders.query>[0]['where']>,
+      (order: (typeof all)[number]) => boolean,
+    ][] = [
+      [(p) => p.state.eq('open'), ({ state }) => state === 'open'],
+      [(p) => p.state.eq('shut'), ({ state }) => state === 'shut'],
+      [(p) => p.state.ne('open'), ({ state }) => state !== 'open'],
+      [(p) => p.state.ne('open').not(), ({ state }) => state === 'open'],
+      [(p) => p.state.gt('p'), ({ state }) => state > 'p'],
+      [(p) => p.state.startsWith('o'), ({ state }) => state.startsWith('o')],
+      [(p) => p.weight.lt(2), ({ weight }) => weight < 2],
+      [(p) => p.weight.ge(2), ({ weight }) => weight >= 2],
+      [(p) => p.cents.le(200), ({ cents }) => cents <= 200],
+      [(p) => p.cents.gt(100).and(p.state.eq('open')), (o) => o.cents > 100 && o.state === 'open'],
+      [(p) => p.cents.eq(100).or(p.state.eq('shut')), (o) => o.cents === 100 || o.state === 'shut'],
+    ];
+    for (const [where, holds] of conditions) {
+      const expected = ids(all.filter(holds));
+      const found = await orders.query({ partition: shop, where }).toArray({ max: 9 });
+      assert.deepEqual(ids(found), expected, where.toString());
+      const scanned = await orders.scanTable({ where, select: ['id'] }).toArray({ max: 9 });
+      assert.deepEqual(ids(scanned), expected, where.toString());
+    }
+  });
+
+  it('reports rows that cannot be read, and goes on, when it is asked to', async () => {
+    const { gateway, orders } = await newOrders();
+    await entitiesOf(FirstOrder, gateway).insert({ ...shop, id: 0, price: -1 });
+    const EntityVersion = { type: 'Int32', value: 3 } as const;
+    const newer = { partitionKey: 's', rowKey: '0005', properties: { EntityVersion } };
+    await gateway.write({ kind: 'insert', row: newer });
+    const query = { partition: shop, partitions: [shop] };
+    await assert.rejects(orders.query(query).toArray({ max: 9 }), ValueError);
+    const reported: UnreadableRow[] = [];
+    const onUnreadable = (row: UnreadableRow): void => void reported.push(row);
+    for (const run of [
+      orders.query({ ...query, onUnreadable }),
+      orders.queryPartitions({ ...query, onUnreadable }),
+      orders.scanTable({ onUnreadable }),
+    ]) {
+      reported.length = 0;
+      assert.deepEqual(ids(await run.toArray({ max: 9 })), [1, 2, 3, 4]);
+      assert.deepEqual(
+        reported.map(({ rowKey, error }) => [rowKey, error.name]),
+        [
+          ['0000', 'ValueError'],
+          ['0005', 'DecodeError'],
+        ],
+      );
+    }
   });
 });

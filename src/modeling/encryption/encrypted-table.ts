@@ -212,6 +212,7 @@ export class EncryptedTable implements TableGateway {
       const bytes = encryptEqual(key, { table, property }, value);
       return new Filter({
         kind: 'compare',
+        ifAbsent: false,
         name: property,
         operator: 'eq',
         value: { type: 'Binary', value: bytes },

@@ -4,8 +4,9 @@ import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import { codecOf, type EntityCodec } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import type { CreateOf, KeyNames, KeyOf, MergeOf, OnlyRead, ReadOf } from '../definition/shapes.js';
+import { isOutdated } from '../definition/row-version.js';
 import { storedAs, type Stored } from '../definition/stored-entity.js';
-import { ValueError, type RequestSummary } from '../rows/model-error.js';
+import { ModelError, ValueError, type RequestSummary } from '../rows/model-error.js';
 import type { Row, RowKey, StoredRow } from '../rows/row.js';
 import { backOff } from '../../base/async/back-off.js';
 import { sleep } from '../../base/async/sleep.js';
@@ -17,16 +18,19 @@ import {
   EntityNotFoundError,
   isAmbiguous,
 } from './errors.js';
+import { satisfies } from './filter-match.js';
 import { updateAttemptsMax } from './contention.js';
 import type { TableGateway } from './gateway.js';
 import { Gate } from '../../base/async/gate.js';
 import { MergedQuery, type MergedOptions } from './merged-query.js';
 import { RowsQuery, type Decode, type Query } from './query.js';
 import {
+  conditionOf,
   planPartitions,
   planScan,
   type PartitionQuery,
   type PartitionsQuery,
+  type RowConditions,
   type TableScan,
 } from './query-plan.js';
 import {
@@ -38,6 +42,7 @@ import {
   type WriteCondition,
 } from './row-writes.js';
 import { hasStamp, newStamp } from './write-stamp.js';
+import type { UnreadableRow } from './unreadable-row.js';
 import { updateLinesOf, type LineEnd } from './update-lines.js';
 import { writeIfPresent } from './write-if-present.js';
 import { unlessPresent } from './unless-present.js';
@@ -134,7 +139,7 @@ export class Entities<D extends AnyDefinition> {
     query: PartitionQuery<D> & Selection<N>,
   ): Query<Stored<Picked<D, N>>>;
   query({ partition, ...query }: PartitionQuery<D> & Partial<Selection<string>>): Query<object> {
-    const { select, decode } = this.#selection(query.select);
+    const { select, decode } = this.#selection(query);
     const plan = planPartitions(this.definition, { ...query, partitions: [partition] }, select);
     return new RowsQuery(this.table, plan, decode);
   }
@@ -150,7 +155,7 @@ export class Entities<D extends AnyDefinition> {
   queryPartitions(
     query: PartitionsQuery<D> & Partial<MergedOptions> & Partial<Selection<string>>,
   ): Query<object> {
-    const { select, decode } = this.#selection(query.select);
+    const { select, decode } = this.#selection(query);
     const plan = planPartitions(this.definition, query, select);
     const { order = 'key', concurrency = concurrencyDefault } = query;
     const partitionKeys = query.partitions.map((each) => this.codec.partitionKey(each));
@@ -166,7 +171,7 @@ export class Entities<D extends AnyDefinition> {
     query: TableScan<D> & Selection<N>,
   ): Query<Stored<Picked<D, N>>>;
   scanTable(query: TableScan<D> & Partial<Selection<string>> = {}): Query<object> {
-    const { select, decode } = this.#selection(query.select);
+    const { select, decode } = this.#selection(query);
     return new RowsQuery(this.table, planScan(this.definition, query, select), decode);
   }
 
@@ -262,9 +267,10 @@ export class Entities<D extends AnyDefinition> {
    * undefined, nothing is written. Each attempt is one point read and one update. Returns the
    * resulting entity.
    *
-   * Updates of one row through one gateway run in the order of their calls, and one that waited for
-   * another starts from what that one wrote, without a read of its own. After one that runs for more
-   * than a second the next starts beside it. There is no order between gateways and processes.
+   * Updates of one row through one gateway run in the order of their calls, and one that waited
+   * for another starts from what that one wrote, without a read of its own. After one that runs
+   * for more than a second the next starts beside it. There is no order between gateways and
+   * processes.
    *
    * With write stamps a change is applied once, even when responses are lost, as long as no more
    * than three other writers follow before its stamp is looked for. Throws `ContentionError` after
@@ -335,13 +341,26 @@ export class Entities<D extends AnyDefinition> {
     );
   }
 
-  /** The stored names to read, and the decoder, which skips rows of other types. */
-  #selection(names: readonly string[] | undefined): {
+  /**
+   * The stored names to read, and the decoder, which skips rows of other types, older rows that do
+   * not satisfy the condition, and unreadable rows when they are reported.
+   */
+  #selection(query: RowConditions<D> & Partial<Selection<string>>): {
     readonly select: readonly string[] | undefined;
     readonly decode: Decode<object>;
   } {
-    const { codec } = this;
-    const decode: Decode<object> = (row) => codec.fromOwnRow(row, names);
+    const { codec, definition } = this;
+    const { select: names, onUnreadable } = query;
+    const isUpgrading = definition.upgradeFrom !== undefined;
+    const condition = isUpgrading ? conditionOf(definition, query)?.node : undefined;
+    const read: Decode<object> = (row) => {
+      const entity = codec.fromOwnRow(row, names);
+      if (entity === undefined || condition === undefined) return entity;
+      if (!isOutdated(definition, row)) return entity;
+      const { properties } = codec.toRow(codec.fromRow(row));
+      return satisfies(condition, properties) ? entity : undefined;
+    };
+    const decode = onUnreadable === undefined ? read : reporting(read, onUnreadable);
     return { select: names === undefined ? undefined : codec.selectOf(names), decode };
   }
 
@@ -417,6 +436,20 @@ export class Entities<D extends AnyDefinition> {
   #summary(operation: string, { partitionKey, rowKey }: RowKey): RequestSummary {
     return { table: this.table.table, operation, partitionKey, rowKey };
   }
+}
+
+/** Reports rows that cannot be read, and skips them. */
+function reporting<T>(read: Decode<T>, report: (row: UnreadableRow) => void): Decode<T> {
+  return (row) => {
+    try {
+      return read(row);
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error;
+      const { partitionKey, rowKey } = row;
+      report({ partitionKey, rowKey, error });
+      return undefined;
+    }
+  };
 }
 
 /** Makes the new entity of the current one; undefined leaves it unchanged. */

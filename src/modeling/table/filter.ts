@@ -7,24 +7,13 @@ import type { Instant } from '../rows/instant.js';
 import { DefinitionError, ValueError } from '../rows/model-error.js';
 import type { WireValue } from '../rows/row.js';
 import { textAfterPrefix } from '../rows/text-order.js';
+import { holds } from './filter-match.js';
+import type { Comparison, FilterNode } from './filter-node.js';
 import { odataLiteral } from './odata.js';
 
-export type Comparison = 'eq' | 'ne' | 'gt' | 'ge' | 'lt' | 'le';
-
-/** A condition on stored properties, as data. */
-export type FilterNode =
-  | {
-      readonly kind: 'compare';
-      readonly name: string;
-      readonly operator: Comparison;
-      readonly value: WireValue;
-    }
-  | { readonly kind: 'and' | 'or'; readonly parts: readonly FilterNode[] }
-  | { readonly kind: 'not'; readonly part: FilterNode };
-
 /**
- * A condition. Every comparison with a property that a row lacks is false, `ne` included; `not` of
- * it is true.
+ * A condition. A property with a default has that value where a row lacks it, as in a read. Any
+ * other comparison with a property that a row lacks is false, `ne` included; `not` of it is true.
  */
 export class Filter {
   readonly node: FilterNode;
@@ -54,7 +43,7 @@ export class Filter {
 /** A property in a filter. */
 export interface FilterField<V> {
   eq(value: V): Filter;
-  /** False, like every comparison, for a row that lacks the property. */
+  /** False, like every comparison, for a row that lacks the property, unless it has a default. */
   ne(value: V): Filter;
   gt(value: V): Filter;
   ge(value: V): Filter;
@@ -87,7 +76,7 @@ export type FilterFields<D extends AnyDefinition> = {
 export function odataFilter(node: FilterNode): string {
   switch (node.kind) {
     case 'compare':
-      return `${node.name} ${node.operator} ${odataLiteral(node.value)}`;
+      return odataComparison(node);
     case 'not':
       return `not (${odataFilter(node.part)})`;
     case 'and':
@@ -101,6 +90,29 @@ export function odataFilter(node: FilterNode): string {
     default:
       return unreachable(node);
   }
+}
+
+const opposites: Readonly<Record<Comparison, Comparison>> = {
+  eq: 'ne',
+  ne: 'eq',
+  gt: 'le',
+  ge: 'lt',
+  lt: 'ge',
+  le: 'gt',
+};
+
+/** Without an operator for absent properties, one is told by comparisons that are all false. */
+function odataComparison({
+  name,
+  operator,
+  value,
+  ifAbsent,
+}: Extract<FilterNode, { readonly kind: 'compare' }>): string {
+  const literal = odataLiteral(value);
+  if (!ifAbsent) return `${name} ${operator} ${literal}`;
+  if (value.type !== 'Double') return `not (${name} ${opposites[operator]} ${literal})`;
+  // Every order with NaN is false, so the opposite would be true for it.
+  return `(${name} ${operator} ${literal} or not (${name} eq ${literal} or ${name} ne ${literal}))`;
 }
 
 /** The conjunction of filters; empty when there are none. */
@@ -158,8 +170,13 @@ function comparableField(name: string, { model }: AnyProperty): TextFilterField<
     if (wire === undefined) throw new DefinitionError(`${name} cannot be in a filter`);
     return wire;
   };
-  const comparison = (operator: Comparison) => (value: unknown) =>
-    new Filter({ kind: 'compare', name, operator, value: wireOf(value) });
+  const { defaultValue } = model;
+  const comparison = (operator: Comparison) => (value: unknown) => {
+    const wire = wireOf(value);
+    const absent = defaultValue === undefined ? undefined : wireOf(defaultValue());
+    const ifAbsent = absent !== undefined && holds(operator, absent, wire);
+    return new Filter({ kind: 'compare', name, operator, value: wire, ifAbsent });
+  };
   const ge = comparison('ge');
   const lt = comparison('lt');
   return {
@@ -169,19 +186,16 @@ function comparableField(name: string, { model }: AnyProperty): TextFilterField<
     ge,
     lt,
     le: comparison('le'),
-    startsWith: (text) => startsWith(name, text, ge),
+    startsWith: (text) => startsWith(text, ge, lt),
   };
 }
 
-function startsWith(name: string, text: string, ge: (value: unknown) => Filter): Filter {
+function startsWith(
+  text: string,
+  ge: (value: unknown) => Filter,
+  lt: (value: unknown) => Filter,
+): Filter {
   const from = ge(text);
   const end = textAfterPrefix(text);
-  if (end === undefined) return from;
-  const before: FilterNode = {
-    kind: 'compare',
-    name,
-    operator: 'lt',
-    value: { type: 'String', value: end },
-  };
-  return from.and(new Filter(before));
+  return end === undefined ? from : from.and(lt(end));
 }

@@ -12,6 +12,7 @@ import type { PartitionKeyPrefixOf, PartitionOf, RowKeyPrefixOf } from '../defin
 import { ValueError } from '../rows/model-error.js';
 import { allOf, filterFieldsOf, odataConjunct, type Filter, type FilterFields } from './filter.js';
 import { odataString } from './odata.js';
+import type { UnreadableRow } from './unreadable-row.js';
 
 /**
  * How much a query makes the service read, best first. `point`: one row by its keys. `range`: rows
@@ -54,9 +55,17 @@ export interface RowKeyBounds<D extends AnyDefinition> {
 export interface RowConditions<D extends AnyDefinition> {
   /**
    * A condition on stored properties. The service evaluates it on every row that the keys select:
-   * it reduces what is returned, not what is read.
+   * it reduces what is returned, not what is read. It agrees with what reads give: a default counts
+   * where a row lacks the property, and rows of older versions are all returned by the service and
+   * checked after their upgrade.
    */
   readonly where?: (properties: FilterFields<D>) => Filter;
+  /**
+   * Called for each row of the type that cannot be read: it has a newer version, lacks a required
+   * property, or has a value of another form. Such rows are then left out of the results; without
+   * this function the first one fails the query.
+   */
+  readonly onUnreadable?: (row: UnreadableRow) => void;
 }
 
 /** The rows of one partition. */
@@ -148,11 +157,24 @@ function rowKeyBounds<D extends AnyDefinition>(
   return hasRange ? rangeBounds(rowKey, bounds) : prefixBounds(rowKey, prefix ?? {}, startsWith);
 }
 
+/** The condition of a query as data; undefined when it has none. */
+export function conditionOf<D extends AnyDefinition>(
+  definition: D,
+  { where }: RowConditions<D>,
+): Filter | undefined {
+  return where?.(filterFieldsOf(definition));
+}
+
 function whereFilter<D extends AnyDefinition>(
   definition: D,
-  where: RowConditions<D>['where'],
+  conditions: RowConditions<D>,
 ): string | undefined {
-  return where === undefined ? undefined : odataConjunct(where(filterFieldsOf(definition)));
+  const condition = conditionOf(definition, conditions);
+  if (condition === undefined) return undefined;
+  const { system, version, upgradeFrom } = definition;
+  if (upgradeFrom === undefined) return odataConjunct(condition);
+  // Only an upgrade shows whether a row of an older version satisfies it.
+  return `(${condition.toString()} or not (${system.version} ge ${version}))`;
 }
 
 /** The plan of a query of partitions, in the order given. Sends nothing. */
@@ -162,7 +184,7 @@ export function planPartitions<D extends AnyDefinition>(
   select: readonly string[] | undefined,
 ): QueryPlan {
   const bounds = rowKeyBounds(definition, query);
-  const where = whereFilter(definition, query.where);
+  const where = whereFilter(definition, query);
   const codec = codecOf(definition);
   const filters = query.partitions.map((partition) =>
     allOf([compare('PartitionKey', 'eq', codec.partitionKey(partition)), bounds.filter, where]),
@@ -181,7 +203,7 @@ export function planScan<D extends AnyDefinition>(
   const filter = allOf([
     prefixFilter('PartitionKey', partitions),
     typeFilter('RowKey', rowKey),
-    whereFilter(definition, query.where),
+    whereFilter(definition, query),
   ]);
   const scanned = partitions.isWhole ? 'partition-scan' : 'table-scan';
   return { class: scanned, filters: [filter], select, requestsMin: 1 };

@@ -18,6 +18,7 @@ import { pageRowsMax } from './gateway.js';
 import { odataString } from './odata.js';
 import { writesOf } from './row-writes.js';
 import { inOrder } from './in-order.js';
+import type { UnreadableRow } from './unreadable-row.js';
 
 /** The options of `upgradeRows`. */
 export interface UpgradeOptions<D extends AnyDefinition> {
@@ -39,11 +40,6 @@ export interface UpgradeOptions<D extends AnyDefinition> {
   /** The system's when absent. */
   readonly clock?: Clock;
   readonly timers?: Timers;
-}
-
-/** A row that was not upgraded. */
-export interface UnreadableRow extends RowKey {
-  readonly error: ModelError;
 }
 
 /** The progress of an upgrade. */

@@ -1,7 +1,8 @@
 import { unreachable } from '../../../base/invariant.js';
 import { storedNameOf, type AnyDefinition } from '../../definition/entity-definition.js';
 import type { AnyProperty } from '../../definition/property.js';
-import { filterFieldsOf, type FilterNode } from '../../table/filter.js';
+import type { FilterNode } from '../../table/filter-node.js';
+import { filterFieldsOf } from '../../table/filter.js';
 import type { RowConditions } from '../../table/query-plan.js';
 import { valuesOf } from './key-spread.js';
 import type { FactsByName } from './property-facts.js';

@@ -42,9 +42,9 @@ type Concerned = ReadonlyMap<ResolvedIndex, readonly RowKey[]>;
  * It reads the entity, makes what the indexes have at the keys of the intent match, and reads the
  * entity again; when it has changed, all is repeated. An intent concerns only the keys that the
  * index entry had before and after its change, which every delivery of it knows. So whatever a
- * worker wrote of an outdated entity, at one of these keys, is corrected by itself, or after a crash
- * by the next delivery: the intent is not finished before that. Entries at other keys are left to
- * the intents of the changes that made them, which wait for as long.
+ * worker wrote of an outdated entity, at one of these keys, is corrected by itself, or after a
+ * crash by the next delivery: the intent is not finished before that. Entries at other keys are
+ * left to the intents of the changes that made them, which wait for as long.
  */
 export class IndexUpdater {
   readonly #places: IndexPlaces;

@@ -88,12 +88,12 @@ export type LookUps<D extends AnyDefinition, I extends AnyIndexes<D>> = {
  * index.
  *
  * A write first reads the entity with one point read, because the index entries follow from its
- * current state; then each copy in the same partition that changes or goes, with one point read, so
- * that it writes over no other entity's, and each list there whose value changes, with one point
- * read, and one more for a long list. It sends one entity group transaction: the entity, its index rows in
- * the same partition, and an intent for other indexes. A write that concerns no index is a single
- * update. After a conflict it starts again, at most 64 times, and then throws `ContentionError`. An
- * insert does not read the entity.
+ * current state; then each copy in the same partition that changes or goes, with one point read,
+ * so that it writes over no other entity's, and each list there whose value changes, with one
+ * point read, and one more for a long list. It sends one entity group transaction: the entity, its
+ * index rows in the same partition, and an intent for other indexes. A write that concerns no
+ * index is a single update. After a conflict it starts again, at most 64 times, and then throws
+ * `ContentionError`. An insert does not read the entity.
  *
  * Indexes elsewhere follow when a worker has handled the intent; see `handler`.
  */

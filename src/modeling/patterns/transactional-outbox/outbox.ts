@@ -78,8 +78,8 @@ export class Outbox {
   /**
    * One entity group transaction of the writes and the messages, in this order; before it one
    * insert into the registry when this process uses the partition for the first time; after it one
-   * put of a hint, which changes of the partition that end during another such put share. Writes and messages are at most 100, of one partition. Returns the results of
-   * `writes`.
+   * put of a hint, which changes of the partition that end during another such put share. Writes
+   * and messages are at most 100, of one partition. Returns the results of `writes`.
    *
    * When it throws, nothing was stored and nothing announced. When the failure may be that of the
    * client's repetition of a transaction that was applied, one point read of the first message

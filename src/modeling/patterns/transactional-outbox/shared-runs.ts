@@ -6,17 +6,17 @@ interface Run {
 }
 
 /**
- * Runs work for each key one after the other. Calls that come while one runs share the next: one of
- * them runs it, the others wait for it. So every call is followed by a run that starts after it, and
- * many calls take few runs.
+ * Runs work for each key one after the other. Calls that come while one runs share the next: one
+ * of them runs it, the others wait for it. So every call is followed by a run that starts after
+ * it, and many calls take few runs.
  */
 export class SharedRuns {
   readonly #runs = new Map<string, Run>();
 
   /**
    * The result of the work when this call ran it; undefined when another call did. Throws what the
-   * work throws, in the call that ran it. When that call was aborted, or its work failed, the others
-   * run it again.
+   * work throws, in the call that ran it. When that call was aborted, or its work failed, the
+   * others run it again.
    */
   async run<R>(
     key: string,
