@@ -65,7 +65,7 @@ async function peakBytes(command: string, args: readonly string[]): Promise<numb
 const blockBytes = 4 * 1024 * 1024;
 
 before(async () => {
-  started = await startServer();
+  started = await startServer({ blobVersioning: true });
   const service = BlobServiceClient.fromConnectionString(started.server.connectionString());
   photos = service.getContainerClient('photos');
 });
@@ -390,6 +390,30 @@ void describe('tabularium blob list', () => {
     const wrong = await cli('list', ['photos/2030/']);
     assert.equal(wrong.code, 2);
     assert.match(wrong.stderr, /Name the container alone, and how names begin: --prefix 2030\//);
+  });
+});
+
+void describe('versions of blobs', () => {
+  void it('are listed by their ids and got by them', async () => {
+    const blob = photos.getBlockBlobClient('cat');
+    const { versionId: first = '' } = await blob.upload('one', 3);
+    const { versionId: second = '' } = await blob.upload('second', 6);
+    const { stdout } = await cli('list', ['photos', '--versions']);
+    const shown = stdout.split('\n').filter((line) => line.startsWith('cat'));
+    assert.deepEqual(
+      shown.map((line) => line.trim().split(/ {2,}/)),
+      [
+        ['cat', '3', first],
+        ['cat', '6', `${second} *`],
+      ],
+    );
+    const json = await cli('list', ['photos', '--versions', '--format', 'jsonl']);
+    const row = json.stdout.split('\n').find((line) => line.includes(first)) ?? '';
+    assert.match(row, /"isCurrent":false/);
+    assert.equal((await cli('get', ['photos/cat', '-', '--version-id', first])).stdout, 'one');
+    assert.equal((await cli('get', ['photos/cat', '-'])).stdout, 'second');
+    const both = await cli('get', ['--recursive', 'photos', '--version-id', first]);
+    assert.equal(both.code, 2);
   });
 });
 

@@ -21,6 +21,7 @@ import { outputDrained, outputFlushed } from './views/row-output.js';
 interface GetFlags extends ConnectionFlags {
   readonly check: boolean;
   readonly recursive?: boolean;
+  readonly versionId?: string;
 }
 
 /** Files in flight at a time. */
@@ -42,6 +43,7 @@ export function blobGetCommand(): Command {
         'the directory (default: this one)',
     )
     .option('-r, --recursive', 'get all blobs of a container or folder, and print their files')
+    .option('--version-id <id>', 'get this version of the blob, as blob list --versions shows it')
     .option('--no-check', 'take bytes that do not have the MD5 that is kept with the blob');
   return withConnectionOptions(command, 'blob')
     .addHelpText(
@@ -59,13 +61,17 @@ Examples:
 async function get(word: string, file: string | undefined, flags: GetFlags): Promise<void> {
   const place = blobPlace(word);
   const { container, blob } = place;
-  if (flags.recursive === true) return getBelow(place, file ?? '.', flags);
+  const { versionId } = flags;
+  if (flags.recursive === true) {
+    if (versionId === undefined) return getBelow(place, file ?? '.', flags);
+    throw new UsageError('--version-id is of one blob: leave --recursive out.');
+  }
   if (blob === undefined) {
     throw new UsageError(
       `Name a blob behind the container: ${container}/name. Or use --recursive.`,
     );
   }
-  await getOne({ container, blob }, file, flags);
+  await getOne({ container, blob, versionId }, file, flags);
 }
 
 /** Gets all blobs that begin with a place. */

@@ -8,12 +8,13 @@ import {
 import { BlobClient } from './client/blob-client.js';
 import { listPages } from './client/blob-pages.js';
 import { UsageError } from './terminal/failure.js';
-import { blobView } from './views/blob-views.js';
+import { blobView, versionView } from './views/blob-views.js';
 import { formatOption, outputDrained, outputPrinter, type RowFormat } from './views/row-output.js';
 
 interface ListFlags extends ConnectionFlags {
   readonly prefix?: string;
   readonly delimiter?: string;
+  readonly versions?: boolean;
   readonly format: RowFormat;
 }
 
@@ -27,6 +28,7 @@ export function blobListCommand(): Command {
       '-d, --delimiter <text>',
       'print names that go on behind it once, as a folder: / shows the first level',
     )
+    .option('--versions', 'the versions of blobs as well; a star marks what a blob is now')
     .addOption(formatOption());
   return withConnectionOptions(command, 'blob')
     .addHelpText(
@@ -44,10 +46,10 @@ async function list({ container, blob }: BlobPlace, flags: ListFlags): Promise<v
     throw new UsageError(`Name the container alone, and how names begin: --prefix ${blob}`);
   }
   const client = new BlobClient(connectionOf(flags, 'blob'));
-  const print = outputPrinter(flags.format, blobView);
-  const { prefix = '', delimiter } = flags;
+  const print = outputPrinter(flags.format, flags.versions === true ? versionView : blobView);
+  const { prefix = '', delimiter, versions } = flags;
   try {
-    for await (const items of listPages(client, container, { prefix, delimiter })) {
+    for await (const items of listPages(client, container, { prefix, delimiter, versions })) {
       print.page(items);
       await outputDrained();
     }

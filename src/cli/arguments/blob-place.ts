@@ -12,6 +12,8 @@ export interface BlobPlace {
 /** A blob. */
 export interface NamedBlob extends BlobPlace {
   readonly blob: string;
+  /** The version of this id. Absent: the blob itself. */
+  readonly versionId?: string | undefined;
 }
 
 /**

@@ -23,6 +23,10 @@ export interface BlobListing {
   readonly etag: string;
   /** Base64; undefined when none is kept with the blob. */
   readonly md5: string | undefined;
+  /** The id of the version; undefined where no versions are kept. */
+  readonly versionId: string | undefined;
+  /** Whether the blob is this version; true where no versions are kept. */
+  readonly isCurrent: boolean;
 }
 
 /** How far the last copy to a blob is. */
@@ -173,6 +177,7 @@ export class BlobClient {
     const answer = await this.#storage.request({
       method: 'GET',
       path: placePath(blob),
+      ...versionQuery(blob),
       headers: {
         'x-ms-range': `bytes=${start}-${end - 1}`,
         'x-ms-range-get-content-md5': 'true',
@@ -184,7 +189,11 @@ export class BlobClient {
 
   /** A blob without bytes. Throws `CommandFailure` when it has some by now. */
   async getEmpty(blob: NamedBlob): Promise<BlobPart> {
-    const answer = await this.#storage.request({ method: 'GET', path: placePath(blob) });
+    const answer = await this.#storage.request({
+      method: 'GET',
+      path: placePath(blob),
+      ...versionQuery(blob),
+    });
     if (answer.body.length > 0) throw changed(blob);
     return { body: answer.body, bytesTotal: 0, etag: '', md5: undefined };
   }
@@ -225,13 +234,16 @@ export class BlobClient {
       /** Undefined: every blob is listed. */
       readonly delimiter: string | undefined;
       readonly marker: string | undefined;
+      /** Lists versions that were as well. Absent: false. */
+      readonly versions?: boolean | undefined;
     },
   ): Promise<BlobListPage> {
-    const { prefix, delimiter = '', marker = '' } = options;
+    const { prefix, delimiter = '', marker = '', versions = false } = options;
     const query = [
       'restype=container',
       'comp=list',
       `maxresults=${pageItemsMax}`,
+      ...(versions ? ['include=versions'] : []),
       ...Object.entries({ prefix, delimiter, marker })
         .filter(([, value]) => value !== '')
         .map(([name, value]) => `${name}=${encodeURIComponent(value)}`),
@@ -247,6 +259,10 @@ export class BlobClient {
       marker: childText(root, 'NextMarker') || undefined,
     };
   }
+}
+
+function versionQuery({ versionId }: NamedBlob): { readonly query?: string } {
+  return versionId === undefined ? {} : { query: `versionid=${encodeURIComponent(versionId)}` };
 }
 
 function contentTypeHeader(contentType: string | undefined): Readonly<Record<string, string>> {
@@ -295,6 +311,7 @@ function itemOf(item: XmlElement): BlobListing | BlobGroup {
   const name = childText(item, 'Name');
   if (item.name === 'BlobPrefix') return { kind: 'group', name };
   const properties = childOf(item, 'Properties');
+  const versionId = childText(item, 'VersionId') || undefined;
   return {
     kind: 'blob',
     name,
@@ -304,5 +321,7 @@ function itemOf(item: XmlElement): BlobListing | BlobGroup {
     blobType: childText(properties, 'BlobType'),
     etag: childText(properties, 'Etag'),
     md5: childText(properties, 'Content-MD5') || undefined,
+    versionId,
+    isCurrent: versionId === undefined || childText(item, 'IsCurrentVersion') === 'true',
   };
 }

@@ -5,7 +5,11 @@ import { briefRetries, retrying } from './retry.js';
 export async function* listPages(
   client: BlobClient,
   container: string,
-  options: { readonly prefix: string; readonly delimiter: string | undefined },
+  options: {
+    readonly prefix: string;
+    readonly delimiter: string | undefined;
+    readonly versions?: boolean | undefined;
+  },
 ): AsyncGenerator<BlobListPage['items']> {
   let marker: string | undefined;
   do {

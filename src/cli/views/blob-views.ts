@@ -21,3 +21,23 @@ export const blobView: RowView<BlobListing | BlobGroup> = {
   nothing: 'No blobs.',
   hint: 'Use --format.',
 };
+
+/** The same with versions. The table marks what blobs are now by a star. */
+export const versionView: RowView<BlobListing | BlobGroup> = {
+  ...blobView,
+  json: (item) => {
+    if (item.kind === 'group') return blobView.json(item);
+    const { name, bytes, modified, contentType, blobType, etag, versionId, isCurrent } = item;
+    const version = { versionId, isCurrent };
+    return JSON.stringify({ name, bytes, modified, contentType, blobType, etag, ...version });
+  },
+  columns: () => [
+    { name: 'name', align: 'left' },
+    { name: 'bytes', align: 'right' },
+    { name: 'version', align: 'left' },
+  ],
+  cells: (item) =>
+    item.kind === 'group'
+      ? [item.name, '', '']
+      : [item.name, String(item.bytes), `${item.versionId ?? ''}${item.isCurrent ? ' *' : ''}`],
+};
