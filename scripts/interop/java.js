@@ -10,7 +10,12 @@ const maven = ['--batch-mode', '--file', project, `-Dtarget=${target}`, '-Dstyle
 
 export const java = {
   name: 'java',
-  clients: ['azure-data-tables 12.5.9', 'azure-storage-queue 12.29.0', 'Apache Camel 4.14.0'],
+  clients: [
+    'azure-data-tables 12.5.9',
+    'azure-storage-queue 12.29.0',
+    'azure-storage-blob 12.34.0',
+    'Apache Camel 4.14.0',
+  ],
   missing: () =>
     answers('mvn', ['--version']) ? undefined : 'it needs a JDK 17 or newer and Maven',
   prepare: () => succeeds('mvn', [...maven, '--quiet', 'test-compile']),

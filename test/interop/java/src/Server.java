@@ -11,6 +11,7 @@ import com.azure.data.tables.TableServiceClientBuilder;
 import com.azure.data.tables.models.TableEntity;
 import com.azure.data.tables.models.TableTransactionAction;
 import com.azure.data.tables.models.TableTransactionActionType;
+import com.azure.storage.blob.models.BlobStorageException;
 import com.azure.storage.queue.QueueClient;
 import com.azure.storage.queue.QueueServiceClient;
 import com.azure.storage.queue.QueueServiceClientBuilder;
@@ -106,6 +107,9 @@ final class Server {
     }
 
     private static String codeOf(HttpResponseException refusal) {
+        if (refusal instanceof BlobStorageException ofBlobs) {
+            return ofBlobs.getErrorCode().toString();
+        }
         if (refusal instanceof QueueStorageException ofQueues) {
             return ofQueues.getErrorCode().toString();
         }
