@@ -41,6 +41,30 @@ type QueueMethod =
   | 'setServiceProperties'
   | 'updateMessage';
 
+type BlobMethod =
+  | 'acquireLease'
+  | 'appendFromText'
+  | 'commitBlocks'
+  | 'createAppendBlobFromText'
+  | 'createBlobSnapshot'
+  | 'createBlockBlobFromStream'
+  | 'createBlockBlobFromText'
+  | 'createBlockFromText'
+  | 'createContainer'
+  | 'createContainerIfNotExists'
+  | 'createPageBlob'
+  | 'createPagesFromStream'
+  | 'deleteBlob'
+  | 'doesBlobExist'
+  | 'getBlobProperties'
+  | 'getBlobToText'
+  | 'listBlobDirectoriesSegmentedWithPrefix'
+  | 'listBlobsSegmentedWithPrefix'
+  | 'listContainersSegmented'
+  | 'listPageRanges'
+  | 'releaseLease'
+  | 'startCopyBlob';
+
 interface Signing {
   generateSharedAccessSignature(name: string, policy: object): string;
 }
@@ -48,6 +72,11 @@ interface Signing {
 export type LegacyTables = Signing & Readonly<Record<TableMethod, Method>>;
 export type LegacyQueues = Signing &
   Readonly<Record<QueueMethod, Method>> & { messageEncoder: object };
+
+export type LegacyBlobs = Readonly<Record<BlobMethod, Method>> & {
+  generateSharedAccessSignature(container: string, blob: string, policy: object): string;
+  getUrl(container: string, blob: string, token?: string): string;
+};
 
 export type LegacyBatch = Readonly<Record<BatchMethod, (...args: readonly unknown[]) => void>>;
 type BatchMethod =
@@ -69,6 +98,7 @@ type TypeName =
 interface LegacyClient {
   createTableService(connectionOrName: string, key?: string): LegacyTables;
   createQueueService(connectionOrName: string, key?: string): LegacyQueues;
+  createBlobService(connectionOrName: string, key?: string): LegacyBlobs;
   generateAccountSharedAccessSignature(name: string, key: string, policy: object): string;
   readonly TableBatch: new () => LegacyBatch;
   readonly TableQuery: new () => LegacyQuery;
