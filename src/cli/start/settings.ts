@@ -129,9 +129,17 @@ function programValue(values: OptionValues, name: OptionName): unknown {
       return pagingValue(said);
     case 'oauth':
       return oauthSettings(said as SaidOAuth, isOAuthAskedFor(values));
+    case 'copySources':
+      return withHosts(said);
     default:
       return said;
   }
+}
+
+/** The flag for private networks says which hosts may have such addresses: it names none. */
+function withHosts(said: unknown): unknown {
+  if (typeof said === 'object' && said !== null && 'hosts' in said) return said;
+  throw new UsageError('--copy-source-private needs --copy-source <host>.');
 }
 
 function delayValue(values: OptionValues, said: unknown): number {
