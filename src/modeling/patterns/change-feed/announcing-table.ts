@@ -1,7 +1,7 @@
 import { unreachable } from '../../../base/invariant.js';
 import type { JsonValue } from '../../definition/structured-types.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
-import { TransactionFailedError, ValueError } from '../../table/errors.js';
+import { TooLargeError, TransactionFailedError, ValueError } from '../../table/errors.js';
 import {
   keyOfWrite,
   transactionWritesMax,
@@ -101,7 +101,7 @@ class AnnouncingTable implements TableGateway {
     const [first] = writes;
     if (first === undefined) return this.#outbox.table.transact(writes);
     if (writes.length >= transactionWritesMax) {
-      throw new ValueError(
+      throw new TooLargeError(
         `a transaction that announces itself holds at most ${transactionWritesMax - 1} writes`,
       );
     }

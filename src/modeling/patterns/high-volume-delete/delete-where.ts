@@ -2,7 +2,7 @@ import { concurrently } from '../../../base/async/concurrently.js';
 import { systemClock, type Clock } from '../../../base/clock.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import type { KeyRange } from '../../definition/key-template.js';
-import { ValueError } from '../../rows/model-error.js';
+import { TooLargeError, ValueError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import {
   ConditionFailedError,
@@ -209,6 +209,9 @@ async function deleteGroup(table: TableGateway, group: readonly Delete[]): Promi
       await table.transact(left);
       return { ...counts, deleted: left.length };
     } catch (error) {
+      if (error instanceof TooLargeError && left.length > 1) {
+        return added(counts, await deleteHalves(table, left));
+      }
       const obstacle = obstacleOf(error);
       if (obstacle === undefined) throw error;
       left.splice(obstacle.index, 1);
@@ -220,6 +223,21 @@ async function deleteGroup(table: TableGateway, group: readonly Delete[]): Promi
     left = found;
   }
   return counts;
+}
+
+/** A table that writes further rows with each may not take a hundred at once. */
+async function deleteHalves(table: TableGateway, group: readonly Delete[]): Promise<Counts> {
+  const middle = Math.ceil(group.length / 2);
+  const first = await deleteGroup(table, group.slice(0, middle));
+  return added(first, await deleteGroup(table, group.slice(middle)));
+}
+
+function added(left: Counts, right: Counts): Counts {
+  return {
+    deleted: left.deleted + right.deleted,
+    gone: left.gone + right.gone,
+    changed: left.changed + right.changed,
+  };
 }
 
 /** The rows that still exist, by one range read. */

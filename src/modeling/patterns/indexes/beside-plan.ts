@@ -71,14 +71,15 @@ export async function planBeside(
   const plans = await Promise.all(
     beside.map(async ({ index, before, after }) =>
       index.kind === 'list'
-        ? planLists(places, index, before, after)
+        ? planLists(places, index, [{ index, before, after }])
         : planCopies(places, primary, { index, before, after }, findings),
     ),
   );
   return plans.flat();
 }
 
-async function planCopies(
+/** The writes of an index of copies for the change of one entity. */
+export async function planCopies(
   places: IndexPlaces,
   primary: RowKey,
   { index, before, after }: EntryChange & { readonly index: ResolvedCopies },
@@ -121,16 +122,18 @@ export async function isWanted(
   return entry !== undefined && sameKey(entry.key, key);
 }
 
-async function planLists(
+/** The writes of an index of lists for the changes of one entity or of several. */
+export async function planLists(
   { table }: IndexPlaces,
   index: ResolvedLists,
-  before: IndexEntry | undefined,
-  after: IndexEntry | undefined,
+  changes: readonly EntryChange[],
 ): Promise<readonly IndexWrite[]> {
-  const lists = listChanges([
-    { entry: before, verb: 'remove' },
-    { entry: after, verb: 'add' },
-  ]);
+  const lists = listChanges(
+    changes.flatMap(({ before, after }) => [
+      { entry: before, verb: 'remove' as const },
+      { entry: after, verb: 'add' as const },
+    ]),
+  );
   const plans = await Promise.all(
     lists.map(({ key, change }) => planRowListChange(table, key, index.layout, change)),
   );

@@ -1,4 +1,3 @@
-import { invariant } from '../../../base/invariant.js';
 import type { Randomness } from '../../../base/randomness.js';
 import type { Timers } from '../../../base/async/timers.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
@@ -13,24 +12,16 @@ import {
   isWanted,
   planBeside,
   type CopyFindings,
-  type EntryChange,
   type IndexWrite,
 } from './beside-plan.js';
 import { primaryOf, sameKey, type CopyEntry } from './index-entry.js';
 import { IndexValueTakenError } from './index-errors.js';
-import type { MessageType } from '../../worker/message-type.js';
-import type { Outbox, OutboxMessage } from '../transactional-outbox/outbox.js';
-import type { IndexIntent } from './index-intent.js';
+import type { OutboxMessage } from '../transactional-outbox/outbox.js';
+import { intentOf, type IntentOptions } from './index-outbox.js';
 import type { IndexPlaces } from './index-places.js';
+import { rowAfter } from './row-after.js';
 
-/** The parts of an `Outbox` that are used here. Its table is that of the entities. */
-export type IntentOutbox = Pick<Outbox, 'table' | 'message' | 'transact'>;
-
-export interface IndexWriterOptions {
-  /** Required when an index is kept up to date by the worker. */
-  readonly outbox: IntentOutbox | undefined;
-  /** The message type of intents. */
-  readonly message: MessageType<IndexIntent, IndexIntent>;
+export interface IndexWriterOptions extends IntentOptions {
   readonly randomness: Randomness;
   readonly timers: Timers;
 }
@@ -122,31 +113,12 @@ export class IndexWriter {
   ): Promise<Attempt> {
     const changes = entryChanges(this.#places, row, rowAfter(row, write));
     const beside = await planBeside(this.#places, keyOfRow(write), changes, findings);
-    return { row, write, plan: beside, intent: await this.#intent(write, changes) };
-  }
-
-  /** The intent for the worker; undefined when no index elsewhere is concerned. */
-  async #intent(
-    write: RowWrite,
-    changes: readonly EntryChange[],
-  ): Promise<OutboxMessage | undefined> {
-    const elsewhere = changes.filter(({ index }) => index.place !== 'same-partition');
-    if (elsewhere.length === 0) return undefined;
-    const { outbox, message } = this.#options;
-    invariant(outbox !== undefined, 'an index is kept elsewhere and there is no outbox');
-    const keysOf = (side: 'before' | 'after') =>
-      Object.fromEntries(
-        elsewhere.flatMap(({ index, [side]: entry }) =>
-          entry === undefined ? [] : [[index.name, entry.key] as const],
-        ),
-      );
-    const key = keyOfRow(write);
-    return outbox.message(key.partitionKey, message, {
-      key,
-      indexes: elsewhere.map(({ index }) => index.name),
-      before: keysOf('before'),
-      after: keysOf('after'),
-    });
+    return {
+      row,
+      write,
+      plan: beside,
+      intent: await intentOf(this.#options, keyOfRow(write), changes),
+    };
   }
 
   async #send(attempt: Attempt): Promise<ChangeResult> {
@@ -237,14 +209,4 @@ class AttemptFailure extends Error {
 function keyOfRow(write: RowWrite): RowKey {
   const { partitionKey, rowKey } = write.kind === 'delete' ? write.key : write.row;
   return { partitionKey, rowKey };
-}
-
-/** The row after a write, whose ETag is not known yet. */
-function rowAfter(row: StoredRow | undefined, write: RowWrite): StoredRow | undefined {
-  if (write.kind === 'delete') return undefined;
-  const isMerge = write.kind === 'merge' || write.kind === 'upsert-merge';
-  const properties = isMerge
-    ? { ...row?.properties, ...write.row.properties }
-    : write.row.properties;
-  return { ...write.row, properties, etag: '', timestamp: 0n };
 }

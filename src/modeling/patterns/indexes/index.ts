@@ -33,4 +33,4 @@ export type { BackfillPage } from './index-backfill.js';
 export type { CheckOptions, CheckPage } from './index-check.js';
 export type { Drift } from './index-drift.js';
 export type { IndexIntent } from './index-intent.js';
-export type { IntentOutbox } from './index-writer.js';
+export type { IntentOutbox } from './index-outbox.js';

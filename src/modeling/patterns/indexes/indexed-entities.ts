@@ -36,7 +36,9 @@ import { indexIntentPayload, type IndexIntent } from './index-intent.js';
 import { IndexPlaces } from './index-places.js';
 import { IndexRepair } from './index-repair.js';
 import { IndexUpdater } from './index-updater.js';
-import { IndexWriter, type Decide, type IntentOutbox } from './index-writer.js';
+import type { IntentOutbox } from './index-outbox.js';
+import { IndexWriter, type Decide } from './index-writer.js';
+import { IndexedTable } from './indexed-table.js';
 import { CopyLookUp, ListLookUp, type EntityReads } from './look-ups.js';
 import type { IndexedDefinition, ResolvedIndex } from './with-indexes.js';
 import { existsError, requireVersion } from './write-refusals.js';
@@ -99,6 +101,12 @@ export type LookUps<D extends AnyDefinition, I extends AnyIndexes<D>> = {
  */
 export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   readonly definition: D;
+  /**
+   * The table of the entities, whose indexes follow whatever is written through it: `transaction`,
+   * `bulk`, `deleteWhere`, `upgradeRows`, relations and so on. Writes that go past it, through the
+   * gateway beneath, leave the indexes as they are until `rebuild`.
+   */
+  readonly table: TableGateway;
   readonly by: LookUps<D, I>;
   readonly get: EntityReads<D>['get'];
   readonly getMany: EntityReads<D>['getMany'];
@@ -135,7 +143,9 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
     });
     const outbox: IntentOutbox | undefined = places.outbox;
     this.#checkOutbox(outbox);
-    this.#writer = new IndexWriter(this.#places, { ...tools, outbox, message: this.message });
+    const writing = { ...tools, outbox, message: this.message };
+    this.table = new IndexedTable(this.#places, writing);
+    this.#writer = new IndexWriter(this.#places, writing);
     this.#updater = new IndexUpdater(this.#places, tools);
     const repair = new IndexRepair(this.#places, this.#updater);
     this.#check = new IndexCheck(this.#places, repair);

@@ -1,4 +1,4 @@
-import { ValueError } from '../../rows/model-error.js';
+import { TooLargeError, ValueError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { compareKeys } from '../../rows/text-order.js';
 import { TransactionFailedError } from '../../table/errors.js';
@@ -61,7 +61,7 @@ export class ShardedTable implements TableGateway {
 
   async transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
     if (writes.length > batchWritesMax) {
-      throw new ValueError(
+      throw new TooLargeError(
         `a transaction of shards holds at most ${batchWritesMax} writes, not ${writes.length}`,
       );
     }
