@@ -46,8 +46,10 @@ export interface ServerProcess {
   ask(message: string): Promise<number>;
   /** Begins or ends a profile of a server that was started with `profilingFlags`. */
   profile(request: ProfileRequest): Promise<ProfileAnswer>;
-  /** Ends the process in order, then removes its data. */
+  /** Ends the process in order, then removes its data unless it was given their directory. */
   stop(): Promise<void>;
+  /** Ends the process as a crash does. Its data stay. */
+  kill(): Promise<void>;
 }
 
 /** What a process has used; absent where the system does not tell (it is read from /proc). */
@@ -248,6 +250,8 @@ export interface StartOptions {
   readonly launch?: Launch;
   readonly nodeFlags?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** Of its data, which stay there; absent: a new one, which goes with the server. */
+  readonly directory?: string;
 }
 
 function spawnNode(
@@ -282,21 +286,27 @@ export async function startServer(
   service: Service,
   options: StartOptions,
 ): Promise<ServerProcess> {
-  const directory = mkdtempSync(join(tmpdir(), `tabularium-bench-${name}-`));
+  const directory = options.directory ?? mkdtempSync(join(tmpdir(), `tabularium-bench-${name}-`));
+  const removeData = (): void => {
+    if (options.directory === undefined) rmSync(directory, { recursive: true, force: true });
+  };
   const launch = options.launch ?? launchOf(name, service);
   const asked = { table: await freePort(), queue: await freePort(), blob: await freePort() };
   const args = [...(options.nodeFlags ?? []), ...launch.args(directory, asked)];
   const child = spawnNode(args, options.environment);
   const abandon = (): void => {
     child.kill('SIGKILL');
-    rmSync(directory, { recursive: true, force: true });
+    removeData();
   };
   stoppers.add(abandon);
-  const stop = async (): Promise<void> => {
-    child.kill('SIGTERM');
+  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
+    child.kill(signal);
     await ended(child);
     stoppers.delete(abandon);
-    rmSync(directory, { recursive: true, force: true });
+  };
+  const stop = async (): Promise<void> => {
+    await end('SIGTERM');
+    removeData();
   };
   try {
     const ports = launch.reportsPorts ? await reportedPorts(child) : asked;
@@ -312,6 +322,7 @@ export async function startServer(
       ask: async (message) => Number(await ask(child, message)),
       profile: (request) => askForProfile(child, request),
       stop,
+      kill: () => end('SIGKILL'),
     };
   } catch (error) {
     await stop();

@@ -26,11 +26,13 @@ export class TableData {
   /** Before the clock starts. */
   readonly rows: number;
   readonly partitions: number;
-  #next = 0;
+  #next: number;
 
-  constructor(rows: number) {
+  /** `first` is the number of the first row written: more than any that is in the table already. */
+  constructor(rows: number, first = 0) {
     this.rows = rows;
     this.partitions = rows / partitionRows;
+    this.#next = first;
   }
 
   /** The first of `count` consecutive numbers. */

@@ -29,7 +29,8 @@ async function setUp(t: TestContext) {
     await remove();
   });
   const waits: string[] = [];
-  const options = { directory, clock, timers, waiting: (message: string) => waits.push(message) };
+  const waiting = (message: string) => waits.push(message);
+  const options = { directory, clock, timers, waiting, isDurable: true, wasRead: true };
   return { directory, environment, waits, lock: () => lockDirectory(environment, options) };
 }
 

@@ -20,6 +20,19 @@ interface Owner {
   readonly pid: number;
   readonly started: string;
   readonly socket: string;
+  /**
+   * The data file was read completely, or closed in order by the owner before, when this one took
+   * it; and each of its commits is synced.
+   */
+  readonly isSound?: boolean;
+}
+
+/** What is known of the data file that is taken. */
+export interface Taking {
+  /** Each commit will be synced. */
+  readonly isDurable: boolean;
+  /** All of the file was read and found intact. */
+  readonly wasRead: boolean;
 }
 
 export interface DirectoryLock {
@@ -50,9 +63,9 @@ export interface DirectoryLock {
  */
 export async function lockDirectory(
   environment: Environment,
-  options: LockWaitOptions & { readonly clock: Clock },
+  options: LockWaitOptions & Taking & { readonly clock: Clock },
 ): Promise<DirectoryLock> {
-  const { directory, clock } = options;
+  const { directory, clock, isDurable, wasRead } = options;
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const found = readOwner(environment);
     if (found !== undefined && (await isListening(directory, found.socket))) {
@@ -61,7 +74,8 @@ export async function lockDirectory(
     const token = systemRandomness.uuid();
     const socket = await listenOn(directory, token);
     const started = new Date(clock.nowMicros() / 1000).toISOString();
-    const owner: Owner = { token, pid: process.pid, started, socket: socket.name };
+    const isSound = isDurable && (wasRead || found === undefined);
+    const owner: Owner = { token, pid: process.pid, started, socket: socket.name, isSound };
     const take = (): boolean => replaceOwner(environment, found, owner);
     if (await orClosed(socket, writeWithinWait(environment, options, take))) {
       if (found !== undefined) await removeSocket(directory, found.socket);
@@ -147,6 +161,11 @@ function replaceOwner(
   if (next === undefined) meta.remove(ownerKey);
   else meta.put(ownerKey, recordOf(next), noVersion);
   return true;
+}
+
+/** Whether nothing but what the disk has changed by itself can be wrong behind this owner. */
+export function wasSound(record: Bytes): boolean {
+  return parseOwner(record)?.isSound === true;
 }
 
 function recordOf(owner: Owner): Bytes {

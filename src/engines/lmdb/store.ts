@@ -103,7 +103,14 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
     const environment = openEnvironment(directory, { sync: durability === 'durable' });
     closing.unshift(() => environment.root.close());
     const lock = isOwner
-      ? await lockDirectory(environment, { directory, clock, timers, waiting })
+      ? await lockDirectory(environment, {
+          directory,
+          clock,
+          timers,
+          waiting,
+          isDurable: durability === 'durable',
+          wasRead: isCached,
+        })
       : await joinDirectory(environment, directory);
     closing.unshift(() => lock.release().catch((error: unknown) => events.unreleased?.(error)));
     // The data file may be new; its own syncs do not make its directory entry durable.

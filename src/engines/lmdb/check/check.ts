@@ -22,8 +22,8 @@ export interface CheckReport {
   readonly findings: readonly string[];
   /** The number of all damages. */
   readonly damages: number;
-  /** The keys of the engine's own records. */
-  readonly notes: ReadonlySet<string>;
+  /** The engine's own records. */
+  readonly notes: ReadonlyMap<string, Bytes>;
   /** The value at the key that was asked for. */
   readonly wanted?: Bytes;
   /** The id of the last transaction in the file. When it changes, somebody is writing. */
@@ -55,7 +55,7 @@ export function* checkDataFile(
   using file = new PageFile(path);
   const { bytes } = file;
   const found = new Findings();
-  const notes = new Set<string>();
+  const notes = new Map<string, Bytes>();
   let head: SnapshotHead;
   try {
     head = readSnapshotHead(file);
@@ -96,7 +96,7 @@ class Findings {
 
 interface WalkParts {
   readonly head: SnapshotHead;
-  readonly notes: Set<string>;
+  readonly notes: Map<string, Bytes>;
   readonly options: CheckOptions;
   readonly found: Findings;
   /** Gets the value that is wanted. */
@@ -120,9 +120,9 @@ function* walkAll(walk: Walk, parts: WalkParts): Generator<CheckProgress, number
   for (const [name, tree] of trees) {
     const entry = (each: FoundEntry): void => {
       checkRecord(each);
-      if (name === 'meta') notes.add(textOfKey(each.key));
+      if (name === 'meta') notes.set(textOfKey(each.key), valueOf(each));
       else if (options.wanted !== undefined && equalBytes(each.key, options.wanted)) {
-        values.push(Buffer.from(each.data.subarray(versionBytes, -checksumBytes)));
+        values.push(valueOf(each));
       }
     };
     const isRead = options.entries || name === 'meta';
@@ -153,6 +153,11 @@ export function treeOf({ page, node, key, data }: FoundEntry): [TreeName, TreeHe
   const isTree = page.nodeFlagsOf(node) === nodeFlags.tree && data.length === treeHeadBytes;
   if (name === undefined || !isTree) throw new Error('names a tree that no store has');
   return [name, treeHeadOf(data)];
+}
+
+/** A copy: the page is overwritten by the next one. */
+function valueOf({ data }: FoundEntry): Bytes {
+  return Buffer.from(data.subarray(versionBytes, -checksumBytes));
 }
 
 /** A record is a version, the value and a checksum. */

@@ -5,12 +5,13 @@ import { setImmediate } from 'node:timers/promises';
 import { codeOf } from '../../../base/thrown.js';
 import { DataDirectoryError } from '../directory/data-directory-error.js';
 import { isListening } from '../../../base/lock-socket.js';
+import { wasSound } from '../directory-lock.js';
 import { checkFileKinds, dataFile } from '../directory/file-kinds.js';
 import { checkDataFile, type CheckOptions, type CheckProgress, type CheckReport } from './check.js';
 
 /**
- * At a start, a larger data file is checked completely only if its last owner did not close it.
- * Otherwise pages with entries are not read.
+ * At a start, a larger data file is checked completely only if its last two owners did not close
+ * it, or the last one was not sound. Otherwise pages with entries are not read.
  */
 const fullCheckBytesMax = 1 << 30;
 /** Pages read before the check yields and reports progress. */
@@ -49,7 +50,8 @@ export async function assertIntact(
   if (bytes === 0) throw damaged(directory, { findings: ['it is missing or empty'], damages: 1 });
   let wasRead = bytes <= fullCheckBytesMax;
   let report = await checkSettled(path, { entries: wasRead, isNew }, options.progress);
-  if (!wasRead && report.damages === 0 && report.notes.has(ownerNote)) {
+  const owner = report.notes.get(ownerNote);
+  if (!wasRead && report.damages === 0 && owner !== undefined && !wasSound(owner)) {
     report = await checkSettled(path, { entries: true }, options.progress);
     wasRead = true;
   }

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe } from 'node:test';
+import { temporaryLocation } from '../../../../test/support/engine-lmdb.js';
+import { systemTimers } from '../../../base/async/timers.js';
+import { systemClock } from '../../../base/clock.js';
+import { it } from '../../../base/conformance/limited-test.js';
+import { lockDirectory, type Taking } from '../directory-lock.js';
+import { dataFile } from '../directory/file-kinds.js';
+import { openEnvironment } from '../environment.js';
+import { openLmdbStore } from '../store.js';
+import { assertIntact } from './directory-check.js';
+
+/** Takes a directory and dies. */
+async function leave(directory: string, taking: Taking): Promise<void> {
+  const environment = openEnvironment(directory, { sync: false });
+  const waiting = () => undefined;
+  const options = { directory, clock: systemClock, timers: systemTimers, waiting, ...taking };
+  const lock = await lockDirectory(environment, options);
+  await lock.abandon();
+  await environment.root.close();
+}
+
+void describe('the check of a data file at a start', () => {
+  it('reads all of a large one when sound owners were not the last', async (t) => {
+    const { directory, remove } = await temporaryLocation();
+    t.after(remove);
+    await (await openLmdbStore({ directory, clock: systemClock })).close();
+    // Sparse.
+    await truncate(join(directory, dataFile), 2 ** 30 + 8192);
+    const check = () => assertIntact(directory, { isNew: false, progress: () => undefined });
+    assert.deepEqual(await check(), { wasLeft: false, wasRead: false });
+    const lives: readonly (readonly [string, Taking, boolean])[] = [
+      ['behind one that closed it', { isDurable: true, wasRead: false }, false],
+      ['behind one that died', { isDurable: true, wasRead: false }, true],
+      ['after a complete check', { isDurable: true, wasRead: true }, false],
+      ['without syncs', { isDurable: false, wasRead: true }, true],
+    ];
+    for (const [what, taking, wasRead] of lives) {
+      await leave(directory, taking);
+      assert.deepEqual(await check(), { wasLeft: true, wasRead }, what);
+    }
+  });
+});
