@@ -1,0 +1,181 @@
+/** A thread does one piece of work at a time, in the order in which it came. */
+interface Thread {
+  readonly waiting: { readonly micros: number; readonly done: () => void }[];
+  isBusy: boolean;
+}
+
+/**
+ * A machine with so many cores, in time of its own. A piece of work keeps its core until it is done;
+ * threads that have work and no core wait in a line. What waits for a disk takes no core.
+ */
+export class Machine {
+  nowMicros = 0;
+  readonly #ready: Thread[] = [];
+  readonly #events: { readonly atMicros: number; readonly what: () => void }[] = [];
+  #freeCores: number;
+
+  constructor(cores: number) {
+    this.#freeCores = cores;
+  }
+
+  thread(): Thread {
+    return { waiting: [], isBusy: false };
+  }
+
+  /** Queues work of a thread; `done` is called when it is done. */
+  work(thread: Thread, micros: number, done: () => void): void {
+    thread.waiting.push({ micros, done });
+    if (thread.isBusy) return;
+    thread.isBusy = true;
+    this.#ready.push(thread);
+    this.#dispatch();
+  }
+
+  after(micros: number, what: () => void): void {
+    const event = { atMicros: this.nowMicros + micros, what };
+    let at = this.#events.length;
+    // The next one is the last. Few are under way, so they are kept in order.
+    while (at > 0 && (this.#events[at - 1]?.atMicros ?? 0) <= event.atMicros) at -= 1;
+    this.#events.splice(at, 0, event);
+  }
+
+  run(untilMicros: number): void {
+    for (let next = this.#events.pop(); next !== undefined; next = this.#events.pop()) {
+      if (next.atMicros > untilMicros) return;
+      this.nowMicros = next.atMicros;
+      next.what();
+    }
+  }
+
+  #dispatch(): void {
+    while (this.#freeCores > 0) {
+      const thread = this.#ready.shift();
+      const piece = thread?.waiting.shift();
+      if (thread === undefined || piece === undefined) return;
+      this.#freeCores -= 1;
+      this.after(piece.micros, () => {
+        this.#freeCores += 1;
+        piece.done();
+        if (thread.waiting.length > 0) this.#ready.push(thread);
+        else thread.isBusy = false;
+        this.#dispatch();
+      });
+    }
+  }
+}
+
+/** Processor time and waits of an insert, in microseconds, as measured on two cores. */
+export interface Costs {
+  /** HTTP, signature and parsing, of a request. */
+  readonly request: number;
+  /** What a row takes to be tried, framed and shown by the process that keeps the journal. */
+  readonly journal: number;
+  /** What the data file takes of a row later, in key order, in a thread of its own. */
+  readonly apply: number;
+  /** What the data file takes of a row at once, under its lock. */
+  readonly commit: number;
+  /** A message between processes, on either side. */
+  readonly message: number;
+  /** Until the disk has a group in the journal; in the data file, for each row besides. */
+  readonly journalSync: number;
+  readonly dataSync: number;
+  readonly dataSyncRow: number;
+  /** Of the load generator, for a request. */
+  readonly client: number;
+}
+
+export const measuredCosts: Costs = {
+  request: 50,
+  journal: 18,
+  apply: 13,
+  commit: 48,
+  message: 15,
+  journalSync: 120,
+  dataSync: 600,
+  dataSyncRow: 20,
+  client: 20,
+};
+
+export const designs = [
+  'one process, journal',
+  'workers, data file',
+  'workers, one writer',
+] as const;
+export type Design = (typeof designs)[number];
+
+export interface Plan {
+  readonly design: Design;
+  readonly cores: number;
+  readonly workers: number;
+  readonly connections: number;
+  readonly costs: Costs;
+}
+
+const simulatedMicros = 1_000_000;
+const groupMax = 512;
+
+/** What a commit does when the group before it is durable. */
+type Group = readonly (() => void)[];
+
+/** Collects what comes while a group is under way. */
+function grouped(carryOut: (group: Group, done: () => void) => void): (row: () => void) => void {
+  let waiting: (() => void)[] = [];
+  let isRunning = false;
+  const next = (): void => {
+    isRunning = waiting.length > 0;
+    if (!isRunning) return;
+    const group = waiting.splice(0, groupMax);
+    carryOut(group, () => {
+      for (const answer of group) answer();
+      next();
+    });
+  };
+  return (row) => {
+    waiting = [...waiting, row];
+    if (!isRunning) next();
+  };
+}
+
+/** Inserts a second, of connections that each wait for their answer. */
+export function insertsPerSecond({ design, cores, workers, connections, costs }: Plan): number {
+  const machine = new Machine(cores);
+  const client = machine.thread();
+  const mains = Array.from({ length: design === 'one process, journal' ? 1 : workers }, () =>
+    machine.thread(),
+  );
+  const writer = design === 'one process, journal' ? mains[0] : machine.thread();
+  const applier = machine.thread();
+  const byJournal = grouped((group, done) => {
+    machine.work(writer ?? client, costs.journal * group.length, () => {
+      machine.after(costs.journalSync, done);
+      machine.work(applier, costs.apply * group.length, () => undefined);
+    });
+  });
+  // One lock for all processes: a group of one waits for that of another.
+  const byDataFile = grouped((group, done) => {
+    machine.work(applier, costs.commit * group.length, () => {
+      machine.after(costs.dataSync + costs.dataSyncRow * group.length, done);
+    });
+  });
+  let answered = 0;
+  const ask = (connection: number): void => {
+    const main = mains[connection % mains.length] ?? client;
+    const answer = (): void => {
+      answered += 1;
+      machine.work(client, costs.client, () => ask(connection));
+    };
+    machine.work(main, costs.request, () => {
+      if (design === 'one process, journal') byJournal(answer);
+      else if (design === 'workers, data file') byDataFile(answer);
+      else {
+        const back = (): void => machine.work(main, costs.message, answer);
+        machine.work(main, costs.message, () => {
+          machine.work(writer ?? client, 2 * costs.message, () => byJournal(back));
+        });
+      }
+    });
+  };
+  for (let connection = 0; connection < connections; connection += 1) ask(connection);
+  machine.run(simulatedMicros);
+  return (answered * 1e6) / simulatedMicros;
+}
