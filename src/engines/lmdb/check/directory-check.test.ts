@@ -10,7 +10,10 @@ import { lockDirectory, type Taking } from '../directory-lock.js';
 import { dataFile } from '../directory/file-kinds.js';
 import { openEnvironment } from '../environment.js';
 import { openLmdbStore } from '../store.js';
-import { assertIntact } from './directory-check.js';
+import { writeTransaction } from '../write-transaction.js';
+import { assertIntact, checkDirectory } from './directory-check.js';
+
+const key = Buffer.from('key');
 
 /** Takes a directory and dies. */
 async function leave(directory: string, taking: Taking): Promise<void> {
@@ -23,6 +26,23 @@ async function leave(directory: string, taking: Taking): Promise<void> {
 }
 
 void describe('the check of a data file at a start', () => {
+  it('finds no fault with a value that was made shorter within its transaction', async (t) => {
+    const { directory, remove } = await temporaryLocation();
+    t.after(remove);
+    await (await openLmdbStore({ directory, clock: systemClock })).close();
+    const environment = openEnvironment(directory, { sync: false });
+    await writeTransaction(environment.root, () => {
+      for (const bytes of [60_000, 20_000]) environment.meta.put(key, Buffer.alloc(bytes), 1);
+    });
+    await environment.root.close();
+    const { findings } = await checkDirectory(directory, () => undefined);
+    assert.deepEqual(findings, []);
+    assert.deepEqual(await assertIntact(directory, { isNew: false, progress: () => undefined }), {
+      wasLeft: false,
+      wasRead: true,
+    });
+  });
+
   it('reads all of a large one when sound owners were not the last', async (t) => {
     const { directory, remove } = await temporaryLocation();
     t.after(remove);
