@@ -2,6 +2,7 @@ import type { Bytes } from '../../base/bytes.js';
 import { systemRandomness } from '../../base/randomness.js';
 import type { Clock } from '../../base/clock.js';
 import { DataDirectoryError } from './directory/data-directory-error.js';
+import { parseOwner, recordOf, type Owner } from './directory/owner.js';
 import type { Environment } from './environment.js';
 import { sealed } from './rows/record.js';
 import { writeTransaction } from './write-transaction.js';
@@ -13,19 +14,6 @@ import { isListening, listenOn, removeSocket } from '../../base/lock-socket.js';
 const attemptsMax = 16;
 const ownerKey = Buffer.from('owner');
 const noVersion = 1;
-
-/** The owner of a data directory, as recorded in its environment. A `token` is never reused. */
-interface Owner {
-  readonly token: string;
-  readonly pid: number;
-  readonly started: string;
-  readonly socket: string;
-  /**
-   * The data file was read completely, or closed in order by the owner before, when this one took
-   * it; and each of its commits is synced.
-   */
-  readonly isSound?: boolean;
-}
 
 /** What is known of the data file that is taken. */
 export interface Taking {
@@ -161,21 +149,6 @@ function replaceOwner(
   if (next === undefined) meta.remove(ownerKey);
   else meta.put(ownerKey, recordOf(next), noVersion);
   return true;
-}
-
-/** Whether nothing but what the disk has changed by itself can be wrong behind this owner. */
-export function wasSound(record: Bytes): boolean {
-  return parseOwner(record)?.isSound === true;
-}
-
-function recordOf(owner: Owner): Bytes {
-  return Buffer.from(JSON.stringify(owner));
-}
-
-function parseOwner(bytes: Bytes | undefined): Owner | undefined {
-  if (bytes === undefined) return undefined;
-  // Only this file writes the record, in a transaction, so it is never partial.
-  return JSON.parse(Buffer.from(bytes).toString('utf8')) as Owner;
 }
 
 function inUse(directory: string, owner: Owner): DataDirectoryError {

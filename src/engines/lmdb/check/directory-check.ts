@@ -5,8 +5,8 @@ import { setImmediate } from 'node:timers/promises';
 import { codeOf } from '../../../base/thrown.js';
 import { DataDirectoryError } from '../directory/data-directory-error.js';
 import { isListening } from '../../../base/lock-socket.js';
-import { wasSound } from '../directory-lock.js';
 import { checkFileKinds, dataFile } from '../directory/file-kinds.js';
+import { wasSound } from '../directory/owner.js';
 import { checkDataFile, type CheckOptions, type CheckProgress, type CheckReport } from './check.js';
 
 /**
