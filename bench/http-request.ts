@@ -12,7 +12,14 @@ const version = '2019-02-02';
 const userAgent = 'azsdk-js-data-tables/13.3.2 core-rest-pipeline/1.24.0 Node/20 (Linux; x64)';
 
 /** Tells the kinds of request apart by the headers that the official client gives them. */
-export type RequestShape = 'read' | 'insert' | 'batch';
+export type RequestShape = 'read' | 'insert' | 'batch' | 'properties';
+
+const shapeMethods: Readonly<Record<RequestShape, string>> = {
+  read: 'GET',
+  insert: 'POST',
+  batch: 'POST',
+  properties: 'PUT',
+};
 
 const shapeHeaders: Readonly<Record<RequestShape, readonly string[]>> = {
   read: ['Accept: application/json;odata=minimalmetadata', 'DataServiceVersion: 3.0'],
@@ -22,6 +29,7 @@ const shapeHeaders: Readonly<Record<RequestShape, readonly string[]>> = {
     'DataServiceVersion: 3.0',
     'Prefer: return-no-content',
   ],
+  properties: ['Accept: application/xml'],
   batch: [
     'accept: application/json',
     'DataServiceVersion: 3.0;',
@@ -43,13 +51,13 @@ export function signedRequest(
   contentType?: string,
 ): Buffer {
   const date = new Date().toUTCString();
-  const method = shape === 'read' ? 'GET' : 'POST';
+  const method = shapeMethods[shape];
   const fullPath = `/${target.account.name}${path}`;
   const authorization = signRequest('SharedKeyLite', target.account, {
     form: 'table',
     method,
     rawPath: fullPath.replace(/\?.*$/s, ''),
-    comp: undefined,
+    comp: new URLSearchParams(path.replace(/^[^?]*/s, '')).get('comp') ?? undefined,
     contentMd5: undefined,
     contentType,
     xMsDate: date,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { shortNumber } from './figures.js';
-import { BlobData, makeBlobWorkload } from './blob-workloads.js';
+import { BlobData } from './blob-workloads.js';
 import { blobsOf, createQueues, fillBlobs, fillTable, isMeasured, topUp } from './fill.js';
 import {
   connectionsOf,
@@ -8,7 +8,6 @@ import {
   isQueueKind,
   isTableKind,
   isUnderWrites,
-  tablePlan,
   type Service,
   type WorkloadKind,
 } from './kinds.js';
@@ -17,7 +16,6 @@ import { momentOf, othersShare } from './machine.js';
 import { runLoads, type LoadPair, type PairResult } from './load.js';
 import type { BenchOptions } from './options.js';
 import { progress } from './progress.js';
-import { makeQueueWorkload } from './queue-workloads.js';
 import * as report from './report.js';
 import { comesToRest } from './rest.js';
 import {
@@ -28,6 +26,7 @@ import {
   type ServerProcess,
 } from './server-process.js';
 import { makeTableWorkload, TableData } from './table-workloads.js';
+import { makeWorkload } from './workloads.js';
 
 /** Warm-up before each measurement: code compiles and connections open outside the clock. */
 const warmupMs = 700;
@@ -159,12 +158,8 @@ class Bench {
   }
 
   #loads({ name, target }: ServerProcess, kind: WorkloadKind): LoadPair {
-    if (isQueueKind(kind)) return { measured: makeQueueWorkload(kind, target) };
-    if (isBlobKind(kind)) {
-      const data = this.#blobs.get(name) ?? new BlobData(0);
-      return { measured: makeBlobWorkload(kind, target, data) };
-    }
-    const measured = makeTableWorkload(tablePlan(kind).operation, target, this.#data);
+    const blobs = this.#blobs.get(name) ?? new BlobData(0);
+    const measured = makeWorkload(kind, target, { table: this.#data, blobs });
     if (!isUnderWrites(kind)) return { measured };
     const writes = makeTableWorkload('insert', target, this.#data);
     return { measured, beside: { workload: writes, connections: this.#options.writers } };

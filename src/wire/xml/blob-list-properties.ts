@@ -58,7 +58,7 @@ export function blobPropertyElements(blob: ListedBlobProperties, shown: ShownPro
   if (version >= tiersVersion) xml += tierElements(blob);
   if (blob.lease !== undefined) xml += leaseElements(blob.lease);
   if (shown.showsCopy && blob.copy !== undefined) xml += copyElements(blob.copy);
-  if (version >= encryptionVersion) xml += element('ServerEncrypted', 'true');
+  if (version >= encryptionVersion) xml += encrypted;
   if (blob.copy?.incremental !== undefined) xml += incrementalElements(blob.copy.incremental);
   xml += shown.deletion;
   if (tagCount > 0 && version >= tagsVersion) xml += element('TagCount', String(tagCount));
@@ -74,21 +74,33 @@ export function uncommittedBlobElements(): string {
 function contentElements(headers: ContentHeaders): string {
   const md5 = headers.contentMd5;
   const digest = md5 === undefined ? '' : Buffer.from(md5).toString('base64');
+  const { contentType = '', contentEncoding, contentLanguage } = headers;
+  const { cacheControl, contentDisposition } = headers;
   return (
-    textElement('Content-Type', headers.contentType ?? '') +
-    textElement('Content-Encoding', headers.contentEncoding ?? '') +
-    textElement('Content-Language', headers.contentLanguage ?? '') +
+    textElement('Content-Type', contentType) +
+    (contentEncoding === undefined && contentLanguage === undefined
+      ? noCoding
+      : textElement('Content-Encoding', contentEncoding ?? '') +
+        textElement('Content-Language', contentLanguage ?? '')) +
     element('Content-MD5', digest) +
-    textElement('Cache-Control', headers.cacheControl ?? '') +
-    textElement('Content-Disposition', headers.contentDisposition ?? '')
+    (cacheControl === undefined && contentDisposition === undefined
+      ? noDelivery
+      : textElement('Cache-Control', cacheControl ?? '') +
+        textElement('Content-Disposition', contentDisposition ?? ''))
   );
 }
+
+// What most blobs have is one text each: a text of many parts takes long to encode.
+const noCoding = element('Content-Encoding', '') + element('Content-Language', '');
+const noDelivery = element('Cache-Control', '') + element('Content-Disposition', '');
+const inferredTier = element('AccessTier', 'Hot') + element('AccessTierInferred', 'true');
+const encrypted = element('ServerEncrypted', 'true');
 
 /** Only block blobs have a tier without being given one. */
 function tierElements({ kind, tier }: ListedBlobProperties): string {
   if (tier === undefined) {
     if (kind !== 'block') return '';
-    return element('AccessTier', 'Hot') + element('AccessTierInferred', 'true');
+    return inferredTier;
   }
   let xml = element('AccessTier', tier.tier);
   if (tier.changedMicros !== undefined) {

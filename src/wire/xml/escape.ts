@@ -28,5 +28,5 @@ export function escapeXml(text: string): string {
 
 /** True when a text has only characters of XML 1.0. */
 export function isXmlText(text: string): boolean {
-  return !/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.test(text);
+  return plain.test(text) || !/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.test(text);
 }
