@@ -73,7 +73,7 @@ function domainOf(hostname: string): string {
 
 /**
  * The source that a URL names at an address of this server. Throws `InvalidHeaderValue` when it is
- * no blob.
+ * no blob, and for both a snapshot and a version.
  */
 export function ownSourceAt(
   address: Address,
@@ -104,8 +104,10 @@ export function ownSourceAt(
   };
 }
 
-function momentIn({ snapshot, versionId }: CopySource): Moment {
+function momentIn({ url, snapshot, versionId }: CopySource): Moment {
   if (versionId !== undefined) {
+    // A signature for the snapshot must not read the version.
+    if (snapshot !== undefined) throw invalidHeader('x-ms-copy-source', url);
     return { versionMicros: parseSnapshotTime('versionid', versionId) ?? never };
   }
   if (snapshot === undefined) return {};
@@ -131,15 +133,20 @@ export async function authoriseSource(request: BlobRequest, source: OwnSource): 
   throw cannotVerifyCopySource({ status: 403, code: 'AuthorizationPermissionMismatch' });
 }
 
+/** Whether a request copies the tags of the source, or asks by a condition what they are. */
+function readsTags({ copiesTags, conditions }: OwnSource): boolean {
+  return copiesTags || conditions.ifTags !== undefined;
+}
+
 /** Tags are never public. */
 async function isPublic({ backend }: BlobRequest, source: OwnSource): Promise<boolean> {
-  if (source.copiesTags) return false;
+  if (readsTags(source)) return false;
   return (await backend.blobs.containers.publicAccess(source.address)) !== 'none';
 }
 
 /** What a caller needs to read the source. */
-function accessTo({ copiesTags }: OwnSource): GrantedAccess {
-  return copiesTags ? objectAccess('read', 'tag') : readBlobAccess;
+function accessTo(source: OwnSource): GrantedAccess {
+  return readsTags(source) ? objectAccess('read', 'tag') : readBlobAccess;
 }
 
 function mayRead({ exchange, account, container }: BlobRequest, source: OwnSource): boolean {

@@ -159,6 +159,34 @@ describe('the credential of a source', () => {
   });
 });
 
+describe('the tags of a source', () => {
+  it('are told to nobody by a condition who may not read them', async () => {
+    const open = await container();
+    await open.setAccessPolicy('blob');
+    const source = open.getBlockBlobClient('a');
+    await source.upload('x', 1, { tags: { secret: 'one' } });
+    const closed = await container();
+    const expiresOn = new Date(Date.now() + 3_600_000);
+    const urlOf = (blob: BlockBlobClient, letters: string) =>
+      blob.generateSasUrl({ permissions: BlobSASPermissions.parse(letters), expiresOn });
+    const target = new BlockBlobClient(await urlOf(closed.getBlockBlobClient('b'), 'cw'));
+    const copyIf = (url: string, value: string) =>
+      target.beginCopyFromURL(url, {
+        sourceConditions: { tagConditions: `"secret" = '${value}'` },
+      });
+    const mismatch = [412, 'SourceConditionNotMet'];
+    for (const url of [source.url, await urlOf(source, 'r')]) {
+      for (const value of ['one', 'other']) {
+        const [status, code] = await refused(copyIf(url, value));
+        assert.deepEqual([status, code], [403, 'CannotVerifyCopySource']);
+      }
+    }
+    const readable = await urlOf(source, 'rt');
+    assert.deepEqual(await refused(copyIf(readable, 'other')), mismatch);
+    await copyIf(readable, 'one');
+  });
+});
+
 describe('a write from a URL', () => {
   it('takes the bytes of another blob, or a part of them', async () => {
     const one = await container();

@@ -8,7 +8,9 @@ import {
 } from '@azure/storage-blob';
 import { startServer } from '../../support/start-server.js';
 import { BlobWireClient } from '../kit/blob-client.js';
+import { blobSas } from '../kit/blob-sas.js';
 import { officialBlobs, refused } from '../kit/official-blobs.js';
+import { withSas } from '../kit/sas.js';
 
 const started = await startServer({ blobVersioning: true });
 const service = officialBlobs(started.server);
@@ -64,6 +66,21 @@ describe('the official client and versions of blobs', () => {
     assert.match((await blob.getProperties()).copySource ?? '', /\?versionid=/);
     assert.equal((await listed(blobs, { includeVersions: true })).length, 4);
     assert.equal((await listed(blobs, {})).length, 1);
+  });
+
+  it('copies no version by the signature for a snapshot', async () => {
+    const blobs = await container();
+    const blob = blobs.getBlockBlobClient('a');
+    const { versionId = '' } = await blob.upload('secret', 6);
+    await blob.upload('public', 6);
+    const { snapshot = '' } = await blob.createSnapshot();
+    const fields = { sr: 'bs', sp: 'r', snapshot };
+    const source = withSas(blob.url, blobSas(`${blobs.containerName}/a`, fields));
+    const target = blobs.getBlockBlobClient('b');
+    await target.syncCopyFromURL(source);
+    assert.equal(await textOf(target), 'public');
+    const stolen = target.syncCopyFromURL(`${source}&versionid=${versionId}`);
+    assert.deepEqual(await refused(stolen), [400, 'InvalidHeaderValue']);
   });
 
   it('deletes a blob, whose versions stay until each is deleted', async () => {
