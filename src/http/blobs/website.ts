@@ -60,7 +60,12 @@ const getWebContent: Operation<WebsiteRequest, Input, Found, StreamedReply> = {
     }
     return {
       path: documentPath(path),
-      conditions: readConditions(header, 'read', exchange.version),
+      // Tags are never public, nor is what a condition on them tells.
+      conditions: readConditions(
+        (name) => (name === 'x-ms-if-tags' ? undefined : header(name)),
+        'read',
+        exchange.version,
+      ),
       range: method === 'GET' ? readRange(header) : undefined,
     };
   },

@@ -93,6 +93,15 @@ describe('a static website', () => {
     assert.equal(part.headers['content-range'], 'bytes 1-2/4');
   });
 
+  it('tells nobody the tags of a document', async () => {
+    const index = web.getBlockBlobClient('index.html');
+    await index.setTags({ secret: 'one' });
+    for (const value of ['one', 'other']) {
+      const headers = { 'x-ms-if-tags': `"secret" = '${value}'` };
+      assert.equal((await page('/', { headers })).status, 200);
+    }
+  });
+
   it('takes no writes, and shows nothing of other containers', async () => {
     assert.equal((await page('/index.html', { method: 'PUT' })).status, 405);
     assert.equal((await page('/index.html', { method: 'DELETE' })).status, 405);
