@@ -14,6 +14,7 @@ import {
 import { openTestStore } from '../../../test/support/stores.js';
 import { manualClock } from '../../base/clock.js';
 import { formatTimestamp } from '../../model/edm/date-time.js';
+import type { DeleteRetention } from '../../model/resources/service-properties.js';
 import type { NewProperties } from './types.js';
 
 const plain: NewProperties = { headers: {}, metadata: [], tags: [] };
@@ -22,9 +23,10 @@ const backup = at('backup');
 const bytes = 65_536;
 const not = { code: 'OperationNotAllowedOnIncrementalCopyBlob' };
 
-async function setUp(t: TestContext) {
+async function setUp(t: TestContext, policy?: DeleteRetention) {
   const clock = manualClock();
-  const world = await openBlobs(await openTestStore('memory', t, clock), clock);
+  const retention = () => Promise.resolve(policy);
+  const world = await openBlobs(await openTestStore('memory', t, clock), clock, { retention });
   const { blobs } = world;
   await blobs.putPageBlob(disk, { ...plain, bytes, sequenceNumber: 3n });
   const requestFor = (snapshotMicros: number, name = 'disk') => ({
@@ -67,6 +69,22 @@ describe('an incremental copy', () => {
     await settle(world);
     await assertTidy(world);
     assert.equal(world.content.ids.size, 0);
+  });
+
+  it('leaves the deleted blob whose name it takes', async (t) => {
+    const { blobs, copy } = await setUp(t, { enabled: true, days: 1, allowPermanentDelete: false });
+    await blobs.putBlockBlob(backup, plain, { body: body('before') });
+    await blobs.deleteBlob(backup, {});
+    await copy((await blobs.snapshotBlob(disk)).snapshotMicros);
+    await blobs.undeleteBlob(backup);
+    const { items } = await blobs.listBlobs({ account, container }, everything);
+    const moments = [...items].flatMap((item) =>
+      item.name === 'backup' && item.kind === 'blob' ? [item.snapshotMicros] : [],
+    );
+    const [before = 0, taken] = moments;
+    assert.deepEqual(moments, [before, taken, undefined]);
+    const left = await blobs.getBlob({ ...backup, snapshotMicros: before });
+    assert.equal((await collected(left.body)).toString(), 'before');
   });
 
   it('is changed by copies alone', async (t) => {

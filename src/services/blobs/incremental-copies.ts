@@ -140,7 +140,9 @@ async function putCopy(
   const content = await putCopied(context, keys, changes, copied);
   // Those of the blob and of its snapshot.
   if (content !== undefined) changes.add(keys.contentNames(content.id), 1);
-  const snapshotMicros = await newMomentMicros(context, state);
+  const firstMicros = await newMomentMicros(context, state);
+  // A deleted blob that was here becomes a snapshot by the same commit, and has the first time.
+  const snapshotMicros = state.deleted === undefined ? firstMicros : firstMicros + 1;
   const { bytes } = copied;
   const copy = {
     id,
