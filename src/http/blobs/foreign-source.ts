@@ -9,9 +9,10 @@ import type {
   ForeignBlock,
   ForeignSource,
 } from '../../services/blobs/foreign-blob.js';
+import { foreignPageRangesMax } from '../../services/blobs/limits.js';
 import type { Bounds } from '../../services/blobs/run.js';
 import type { Body } from '../../services/blobs/types.js';
-import type { RequestedRange } from '../../wire/blobs/byte-ranges.js';
+import { pageBytes, type RequestedRange } from '../../wire/blobs/byte-ranges.js';
 import { answeredRange, readSourceProperties } from '../../wire/blobs/source-answer.js';
 import { committedBlocksIn, pagesIn } from '../../wire/xml/blob-layout.js';
 import { parseBlobTags } from '../../wire/xml/blob-tags.js';
@@ -232,8 +233,12 @@ async function pagesOf(
     const list = await sliced(sources, pagesIn(await persistently(sources, signal, read)));
     if (list === undefined) throw unusable('The source has answered with an unknown list.');
     for (const { start, end } of list.pages) {
-      const isSound = start >= (found.at(-1)?.end ?? 0) && start < end && end <= bytes;
-      if (!isSound) throw unusable('The source has answered with an impossible list.');
+      const isInOrder = start >= (found.at(-1)?.end ?? 0) && start < end && end <= bytes;
+      const isOfPages = start % pageBytes === 0 && end % pageBytes === 0;
+      if (!isInOrder || !isOfPages) {
+        throw unusable('The source has answered with an impossible list.');
+      }
+      if (found.length >= foreignPageRangesMax) throw new StorageError('InvalidOperation');
       found.push({ start, end });
     }
     if (list.nextMarker === undefined) return found;

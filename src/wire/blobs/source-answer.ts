@@ -38,13 +38,11 @@ export function readSourceProperties(told: HeaderLookup): SourceProperties {
   const found = kinds[told('x-ms-blob-type')?.toLowerCase() ?? ''];
   const kind = found ?? 'block';
   const isSealed = told('x-ms-blob-sealed')?.toLowerCase() === 'true';
-  const count = Number(told('x-ms-blob-committed-block-count') ?? 1);
   return {
     kind,
     headers: contentHeadersOf(told),
     sequenceNumber: kind === 'page' ? sequenceNumberOf(told) : undefined,
-    append:
-      kind === 'append' ? { count: Number.isSafeInteger(count) ? count : 1, isSealed } : undefined,
+    append: kind === 'append' ? { count: blockCountOf(told), isSealed } : undefined,
     isBlob: found !== undefined,
   };
 }
@@ -61,6 +59,11 @@ function contentHeadersOf(told: HeaderLookup): ContentHeaders {
   const md5 = Buffer.from(told('x-ms-blob-content-md5') ?? told('content-md5') ?? '', 'base64');
   if (md5.length === md5Bytes) headers.contentMd5 = md5;
   return headers;
+}
+
+function blockCountOf(told: HeaderLookup): number {
+  const text = told('x-ms-blob-committed-block-count') ?? '';
+  return /^[0-9]{1,9}$/.test(text) ? Number(text) : 1;
 }
 
 function sequenceNumberOf(told: HeaderLookup): bigint {

@@ -300,6 +300,51 @@ describe('a pending copy', () => {
 });
 
 describe('a source that deceives', () => {
+  const typed = (type: string, more: object, bytes: number): Answer => {
+    return (_request, response) => {
+      const headers = { 'x-ms-blob-type': type, 'content-length': bytes, ...more };
+      response.writeHead(200, headers).write(' ');
+    };
+  };
+
+  it('gives no page blob ranges that are no pages, nor any number of them', async () => {
+    let at = 0;
+    let lists = 0;
+    const range = (start: number, last: number): string =>
+      `<PageRange><Start>${start}</Start><End>${last}</End></PageRange>`;
+    const sparse = (): string => {
+      lists += 1;
+      const ranges = Array.from({ length: 60_000 }, () => range((at += 1024), at + 511));
+      return `${ranges.join('')}<NextMarker>${lists}</NextMarker>`;
+    };
+    for (const [name, list, failure] of [
+      ['part', () => range(1, 3), '400 CannotVerifyCopySource'],
+      ['many', sparse, '400 InvalidOperation'],
+    ] as const) {
+      answers.set(`/${name}`, typed('PageBlob', { etag: '"1"' }, 512 * 1024 * 1024));
+      const answer: Answer = (_request, response) =>
+        void response.end(`<?xml version="1.0"?><PageList>${list()}</PageList>`);
+      answers.set(`/${name}?comp=pagelist`, answer);
+      for (const marker of [1, 2, 3]) {
+        answers.set(`/${name}?comp=pagelist&marker=${marker}`, answer);
+      }
+      const to = target.getPageBlobClient(`pages ${name}`);
+      await to.beginCopyFromURL(`${webUrl}/${name}`, quickly);
+      const { copyStatusDescription = '' } = await ended(to);
+      assert.ok(copyStatusDescription.startsWith(failure), copyStatusDescription);
+    }
+    assert.equal(lists, 2);
+  });
+
+  it('gives no append blob an impossible number of blocks', async () => {
+    const header = { 'x-ms-blob-committed-block-count': '-5', etag: '"1"' };
+    answers.set('/appended', typed('AppendBlob', header, 1));
+    const to = target.getAppendBlobClient('impossible');
+    await to.beginCopyFromURL(`${webUrl}/appended`, quickly);
+    assert.equal((await ended(to)).copyStatus, 'success');
+    assert.equal((await to.appendBlock('x', 1)).blobCommittedBlockCount, 2);
+  });
+
   async function put(path: string, answer: Answer): Promise<[number | undefined, string]> {
     answers.set(path, answer);
     return refused(target.getBlockBlobClient('deceived').syncUploadFromURL(`${webUrl}${path}`));
