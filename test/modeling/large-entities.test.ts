@@ -157,7 +157,7 @@ describe('a large value', () => {
     const options = fc.record({
       stringUnitsInline: fc.nat(500),
       binaryBytesInline: fc.nat(500),
-      entityBytesMax: fc.integer({ min: 4000, max: 20_000 }),
+      entityBytesMax: fc.integer({ min: 6000, max: 20_000 }),
       compressAlways: fc.boolean(),
       compression: fc.constantFrom('br', 'deflate', 'identity'),
       useRows: fc.boolean(),

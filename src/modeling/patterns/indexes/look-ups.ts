@@ -47,7 +47,7 @@ async function entityAt<D extends AnyDefinition>(
  * Look-ups through an index of copies. `get`, `query` and so on read the copies themselves, with
  * the included properties; copies outside of the entity's partition may be older than the entities.
  * `entity` and `entities` also read the entities, and leave out those that no longer have the
- * value.
+ * value. `where` looks at copies as they are stored, those of an older version included.
  */
 export class CopyLookUp<
   D extends AnyDefinition,
