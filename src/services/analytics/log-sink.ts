@@ -36,11 +36,18 @@ export interface LogSink {
 
 /** The union of what two parts of a log say of themselves. */
 export function mergedMetadata(a: LogMetadata, b: LogMetadata): LogMetadata {
-  const types = new Set([...a.types, ...b.types]);
   return {
-    types: (['read', 'write', 'delete'] as const).filter((type) => types.has(type)),
+    types: union(a.types, b.types),
     startMicros: Math.min(a.startMicros, b.startMicros),
     endMicros: Math.max(a.endMicros, b.endMicros),
     version: a.version < b.version ? b.version : a.version,
   };
+}
+
+/** The types of both, in their order. Most lines of a log are of a type that it has. */
+function union(a: LogMetadata['types'], b: LogMetadata['types']): LogMetadata['types'] {
+  if (b.every((type) => a.includes(type))) return a;
+  return (['read', 'write', 'delete'] as const).filter(
+    (type) => a.includes(type) || b.includes(type),
+  );
 }

@@ -142,6 +142,9 @@ export function logDate(micros: number): string {
 // oxlint-disable-next-line no-control-regex -- matches what must not stand in a line
 const encodedInQuotes = /[&"<>\u0000-\u001f\u007f]/g;
 
+/** The common case: printable ASCII that needs no encoding. */
+const harmless = /^[ !#-%'-;=?-~]*$/;
+
 const named: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '"': '&quot;',
@@ -152,6 +155,7 @@ const named: Readonly<Record<string, string>> = {
 /** A value in quotes; an absent or empty one is an empty field. A semicolon may stand in it. */
 function quoted(value: string | undefined): string {
   if (value === undefined || value === '') return '';
+  if (harmless.test(value)) return `"${value}"`;
   const text = wellFormed(value).replaceAll(
     encodedInQuotes,
     (character) => named[character] ?? `&#${character.charCodeAt(0)};`,
