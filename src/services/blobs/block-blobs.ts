@@ -18,6 +18,7 @@ import {
 } from './blob-state.js';
 import type { Changes } from './changes.js';
 import { putContent, putPieceGarbage, releaseContents } from './contents.js';
+import { containerCheck } from './late-write.js';
 import { uncommittedBlocksMax } from './limits.js';
 import { hashed, putPiece, withNewPiece, type NewPiece } from './new-piece.js';
 import { decodeBlock, encodeBlock } from './segments.js';
@@ -49,7 +50,9 @@ export async function putBlockBlob(
   const keys = await keysOf(context, address);
   checkWrite(await readState(context, keys), access, 'create');
   const hash = hashed(body);
+  const checkContainer = containerCheck(context, address, keys);
   return withNewPiece(context, { keys, body: hash.body }, async (piece) => {
+    await checkContainer();
     const md5 = hash.md5();
     if (blob.md5 !== undefined && !equalBytes(blob.md5, md5)) {
       throw md5Mismatch(asBuffer(blob.md5).toString('base64'), md5.toString('base64'));
@@ -144,7 +147,9 @@ export async function putBlock(
   const access = leaseId === undefined ? {} : { leaseId };
   const before = await readState(context, keys);
   checkPutBlock(before, id, access);
+  const checkContainer = containerCheck(context, address, keys);
   await withNewPiece(context, { keys, body }, async (piece) => {
+    await checkContainer();
     let isHinted = false;
     await changeBlobBeside(context, keys, async (state, changes) => {
       checkPutBlock(state, id, access);

@@ -20,6 +20,7 @@ import { putCopied, type CopiedContent } from './copied-content.js';
 import type { ForeignBlob, ForeignSource } from './foreign-blob.js';
 import { checkForeign, withForeignContent, type Taking } from './foreign-content.js';
 import { containerOfKey, dueHintKey, type BlobKeys } from './keys.js';
+import { containerCheck } from './late-write.js';
 import { checkLease } from './lease.js';
 import { pendingSecondsMax } from './limits.js';
 import { putTagHints } from './tag-hints.js';
@@ -39,8 +40,10 @@ export async function copyForeign(
   const { keys, metadata, tags } = await prepare(context, address, { source, request }, access);
   const id = context.randomness.uuid();
   const taking = { signal: new AbortController().signal, onBytes: () => undefined };
-  return withForeignContent(context, { keys, source }, taking, (content) =>
-    changeBlob(context, keys, async (state, changes) => {
+  const checkContainer = containerCheck(context, address, keys);
+  return withForeignContent(context, { keys, source }, taking, async (content) => {
+    await checkContainer();
+    return changeBlob(context, keys, async (state, changes) => {
       checkTarget(state, access, blob);
       const draft = await draftOf(context, state, changes, { blob, request, metadata, tags });
       const written = putRecord(state, changes, {
@@ -54,8 +57,8 @@ export async function copyForeign(
         status: 'success',
         headers: blob.headers,
       });
-    }),
-  );
+    });
+  });
 }
 
 export interface ForeignCopy {
