@@ -6,7 +6,7 @@ import {
 } from '../../wire/blobs/list-marker.js';
 import { parseBlobInclude, type BlobInclude } from '../../wire/blobs/list-include.js';
 import { blobListInPieces } from '../../wire/xml/blob-list.js';
-import { containerAccess } from '../operations/access.js';
+import { containerAccess, objectAccess } from '../operations/access.js';
 import {
   enumeratedPage,
   listInputOf,
@@ -14,6 +14,7 @@ import {
   type ListInput,
 } from '../operations/list-page.js';
 import { itemsAtOnceMax, longXmlReply } from '../operations/replies.js';
+import { authorise } from '../pipeline/authorise.js';
 import { containerOf } from './container.js';
 import type { BlobOperation } from './request.js';
 
@@ -48,6 +49,11 @@ export const listBlobs: BlobOperation<Input, BlobList> = {
   },
 
   run(input, { backend, exchange }) {
+    const { caller } = exchange;
+    // Tags are never public.
+    if (caller.kind === 'anonymous' && input.included.has('tags')) {
+      authorise(caller, objectAccess('tag'), input.address.container);
+    }
     return backend.blobs.listBlobs(input.address, blobQuery(input), exchange.memory);
   },
 

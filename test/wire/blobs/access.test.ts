@@ -70,6 +70,15 @@ describe('a request without a credential', () => {
     assert.deepEqual(await allowed(blobs, anonymous), []);
   });
 
+  it('lists what is public, and its tags to nobody', async () => {
+    const name = await wire.newContainer({ 'x-ms-blob-public-access': 'container' });
+    const path = `/${name}?restype=container&comp=list`;
+    assertStatus(await anonymous({ path: `${path}&include=metadata` }), 200);
+    const withTags = `${path}&include=metadata,Tags`;
+    assertStatus(await anonymous({ path: withTags }), 401, 'NoAuthenticationInformation');
+    await wire.expect(200, { path: withTags });
+  });
+
   it('is challenged from 2019-12-12 on; earlier readers find nothing', async () => {
     const name = await wire.newContainer();
     const path = `/${name}?restype=container`;
