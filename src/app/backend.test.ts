@@ -36,3 +36,26 @@ describe('freeing space', () => {
     assert.notEqual(backend.tables, before);
   });
 });
+
+describe('logs in an account that keeps versions and what is deleted', () => {
+  it('leave neither', async () => {
+    const clock = manualClock();
+    const store = await openMemoryStore({ clock });
+    const randomness = systemRandomness;
+    const settings = settingsOf({ inMemory: true, clock, randomness, blobVersioning: true });
+    const backend = backendOver({ store, content: openMemoryContent() }, settings);
+    const { blobs, logs, properties } = backend;
+    const deleteRetention = { enabled: true, days: 7, allowPermanentDelete: false };
+    await properties.set('blob', 'acct', { deleteRetention });
+    const metadata = { types: [], startMicros: 0, endMicros: 0, version: '1.0' } as const;
+    for (const line of ['a', 'b', 'c']) await logs.append('acct', 'log', [line], metadata);
+    const states = { snapshots: true, versions: true, uncommitted: true, deleted: true };
+    const listed = async (): Promise<number> => {
+      const address = { account: 'acct', container: '$logs' };
+      return (await blobs.listBlobs(address, { ...states, limit: 10 })).items.length;
+    };
+    assert.equal(await listed(), 1);
+    await logs.deleteRange('acct', { start: 'a', end: 'z' }, 10);
+    assert.equal(await listed(), 0);
+  });
+});

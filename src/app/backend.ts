@@ -94,7 +94,10 @@ export function backendOver(
   const shield = shielded && { shielded };
   const ofBlobs = { ...ofQueues, timers, content, ...kept, ...shield };
   const blobs = paging ? new ShapedBlobService(ofBlobs, paging) : new BlobService(ofBlobs);
-  const logs = new BlobLogs({ store, randomness, blobs });
+  // Every line would leave a version of its log, and logs whose time is over would stay.
+  const keepingNothing = { retention: () => Promise.resolve(undefined), versioning: () => false };
+  const ofLogs = new BlobService({ ...ofBlobs, ...keepingNothing });
+  const logs = new BlobLogs({ store, randomness, blobs: ofLogs });
   const properties = new ServicePropertiesService(store, {
     onLogging: (account) => logs.open(account),
     onWebsite: (account) => blobs.containers.createWebsite(account),
