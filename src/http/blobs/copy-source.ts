@@ -12,6 +12,7 @@ import { sourceRange, type RequestedRange } from '../../wire/blobs/byte-ranges.j
 import { readCopySource } from '../../wire/blobs/copy-source.js';
 import { Crc64 } from '../../wire/checksum/crc64.js';
 import { claimedChecksum, type ClaimedChecksum } from '../../wire/checksum/checksum-headers.js';
+import type { Exchange } from '../exchange/exchange.js';
 import type { SourceClient } from '../sources/source-client.js';
 import type { RoutedBlobRequest } from './blob-route.js';
 import { openForeign, type ForeignPlace, type OpenedForeign } from './foreign-source.js';
@@ -175,14 +176,36 @@ async function openSource(
   };
 }
 
-/** Asks for a source that another server keeps. Throws as `openForeign`. */
+/**
+ * Asks for a source that another server keeps, as long as the client is there. Throws as
+ * `openForeign`.
+ */
 export function openOther(
   request: BlobRequest,
   source: OtherSource,
   range?: RequestedRange,
 ): Promise<OpenedForeign> {
   const sources = sourcesOf(request);
-  return request.exchange.awaiting(openForeign(sources, source, { range }), sources.clock);
+  const { exchange } = request;
+  const signal = departureOf(exchange);
+  return exchange.awaiting(openForeign(sources, source, { range, signal }), sources.clock);
+}
+
+/**
+ * Aborted when the client sends nothing more, or the answer is over. Whoever leaves must not hold
+ * one of the few answers of sources; one that has only ended its half of the connection looks the
+ * same.
+ */
+function departureOf({ request: { socket }, response }: Exchange): AbortSignal {
+  const departure = new AbortController();
+  const leave = (): void => {
+    socket.off('end', leave);
+    departure.abort();
+  };
+  if (response.destroyed || socket.readableEnded) leave();
+  socket.once('end', leave);
+  response.once('close', leave);
+  return departure.signal;
 }
 
 /** The bytes that a source sends. The time limit of the request is that of its own work. */

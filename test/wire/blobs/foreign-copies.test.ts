@@ -299,6 +299,23 @@ describe('a pending copy', () => {
   });
 });
 
+describe('a client that leaves', () => {
+  it('lets go of the source', async () => {
+    const left = new AbortController();
+    const ended = new Promise((resolve) => {
+      answers.set('/left', (_request, response) => {
+        response.on('close', resolve);
+        response.writeHead(200, { 'content-length': 1000 }).write('x', () => left.abort());
+      });
+    });
+    const to = target.getBlockBlobClient('left');
+    const abortSignal = left.signal;
+    await assert.rejects(to.syncUploadFromURL(`${webUrl}/left`, { abortSignal }));
+    await ended;
+    assert.equal(await to.exists(), false);
+  });
+});
+
 describe('a source that deceives', () => {
   const typed = (type: string, more: object, bytes: number): Answer => {
     return (_request, response) => {
