@@ -112,6 +112,7 @@ const documented: Readonly<Record<string, string>> = {
   waitingCommitsMax: 'commits that wait',
   workersMax: '`workers` is at most',
   xmlBodyBytesMax: 'Set Service Properties',
+  xmlDepthMax: 'elements inside of each other',
   xmlElementsMax: 'elements of an XML document',
 };
 

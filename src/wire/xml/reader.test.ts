@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { StorageError } from '../../model/errors/storage-error.js';
-import { parseXml, xmlElementsMax } from './reader.js';
+import { parseXml, xmlDepthMax, xmlElementsMax, type XmlLimits } from './reader.js';
 
 /** The details of the refusal of a document. */
-function refusal(body: string | Buffer): Readonly<Record<string, string>> {
+function refusal(body: string | Buffer, limits?: XmlLimits): Readonly<Record<string, string>> {
   let error: unknown;
   try {
-    parseXml(Buffer.from(body));
+    parseXml(Buffer.from(body), limits);
   } catch (caught) {
     error = caught;
   }
@@ -93,15 +93,24 @@ describe('parseXml', () => {
     assert.equal(parseXml(Buffer.from('<a><![CDATA[<!DOCTYPE a>]]></a>')).text, '<!DOCTYPE a>');
   });
 
-  it('bounds elements, and so how deep they nest', () => {
-    const nested = (depth: number) => '<a>'.repeat(depth) + '</a>'.repeat(depth);
+  it('bounds elements', () => {
     const flat = (count: number) => `<a>${'<b/>'.repeat(count - 1)}</a>`;
-    parseXml(Buffer.from(nested(xmlElementsMax)));
     parseXml(Buffer.from(flat(xmlElementsMax)));
     const reason = { Reason: `The document has more than ${xmlElementsMax} elements.` };
-    assert.deepEqual(refusal(nested(xmlElementsMax + 1)), reason);
     assert.deepEqual(refusal(flat(xmlElementsMax + 1)), reason);
-    assert.deepEqual(refusal('<a>'.repeat(40_000)), reason);
+  });
+
+  it('bounds how deep they nest, however many there may be', () => {
+    const nested = (depth: number, tag = 'a') => `<${tag}>`.repeat(depth) + '</a>'.repeat(depth);
+    const limits = { elementsMax: 50_000 };
+    const reason = { Reason: `More than ${xmlDepthMax} elements are inside of each other.` };
+    for (const tag of ['a', 'a b="/>"', "a b='/>'", 'a b="\'/>"']) {
+      parseXml(Buffer.from(nested(xmlDepthMax, tag)), limits);
+      assert.deepEqual(refusal(nested(xmlDepthMax + 1, tag), limits), reason);
+    }
+    assert.deepEqual(refusal('<a>/>'.repeat(40_000), limits), reason);
+    const beside = `<b c="/" d='>'/>`.repeat(40_000);
+    parseXml(Buffer.from(`<a>${beside}</a>`), limits);
   });
 
   it('counts no element where there is only text', () => {

@@ -18,11 +18,11 @@ export interface XmlElement {
   readonly textContent: string;
 }
 
-/**
- * The maximum number of elements, which also bounds the nesting, because the library and the
- * conversion recurse. The largest legal body, five CORS rules, has not a tenth of it.
- */
+/** The maximum number of elements. Five CORS rules, the most of most bodies, have not a tenth of it. */
 export const xmlElementsMax = 1_000;
+
+/** The maximum nesting: the library and the conversion recurse. No legal body has a tenth of it. */
+export const xmlDepthMax = 100;
 
 export interface XmlLimits {
   /** Default: `xmlElementsMax`, which suits the bodies of requests. */
@@ -38,7 +38,8 @@ const reasonLengthMax = 200;
  * processing instructions are dropped.
  *
  * @throws InvalidXmlDocument, with the reason and where known the place: not well-formed, another
- *   encoding, a document type declaration (so that there is nothing to expand), too many elements.
+ *   encoding, a document type declaration (so that there is nothing to expand), too many elements or
+ *   elements inside of elements.
  */
 export function parseXml(
   body: Buffer,
@@ -56,11 +57,12 @@ export function parseXml(
 }
 
 /**
- * Skips from markup to markup and over sections with arbitrary text. Counts start tags and finds
- * the declaration of a document type; the library reports malformed markup.
+ * Skips from markup to markup and over sections with arbitrary text. Counts elements and those that
+ * are open, and finds the declaration of a document type; the library reports malformed markup.
  */
 function checkMarkup(source: string, elementsMax: number): void {
   let elements = 0;
+  let open = 0;
   for (let at = source.indexOf('<'); at >= 0; at = source.indexOf('<', at)) {
     if (source.startsWith('<!--', at)) at = endOf(source, '-->', at + 4);
     else if (source.startsWith('<![CDATA[', at)) at = endOf(source, ']]>', at + 9);
@@ -68,12 +70,37 @@ function checkMarkup(source: string, elementsMax: number): void {
     else if (source.startsWith('<!', at)) {
       throw invalidXmlDocument('A document type declaration is not allowed.');
     } else {
-      if (source[at + 1] !== '/' && ++elements > elementsMax) {
+      if (source[at + 1] === '/') open -= 1;
+      else {
+        elements += 1;
+        if (!isEmptyElement(source, at)) open += 1;
+      }
+      if (elements > elementsMax) {
         throw invalidXmlDocument(`The document has more than ${elementsMax} elements.`);
+      }
+      if (open > xmlDepthMax) {
+        throw invalidXmlDocument(`More than ${xmlDepthMax} elements are inside of each other.`);
       }
       at += 1;
     }
   }
+}
+
+/**
+ * Whether a tag has no end tag, as `<a/>`. What the library will refuse counts as one that has. The
+ * next `<` ends the search, so that all tags together are read once.
+ */
+function isEmptyElement(source: string, tagAt: number): boolean {
+  let quote: string | undefined;
+  for (let at = tagAt + 1; at < source.length; at += 1) {
+    const character = source[at];
+    if (character === '<') return false;
+    if (quote !== undefined) {
+      if (character === quote) quote = undefined;
+    } else if (character === '"' || character === "'") quote = character;
+    else if (character === '>') return source[at - 1] === '/';
+  }
+  return false;
 }
 
 /** The offset after a delimiter; the end of the source when it is missing. */
