@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rename } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
@@ -174,6 +174,16 @@ describe('a session that another process takes for dead', () => {
     assert.equal(await count(), 1);
     await rename(`${sessions}-moved`, sessions);
     await put(content, sample(10));
+  });
+});
+
+describe('content whose directory was removed', () => {
+  it('closes in order: nothing is left that it had to end', async (t) => {
+    const { content, directory, dispose } = await temporaryContent();
+    t.after(dispose);
+    await put(content, sample(10));
+    await rm(directory, { recursive: true });
+    await content.close();
   });
 });
 

@@ -117,11 +117,13 @@ export class Sessions {
     await this.#files.syncFolder(sessionsFolder);
   }
 
-  /** Ends this session in order. */
+  /** Ends this session in order. Whoever removes the directory ends it as well. */
   async end(): Promise<void> {
     try {
       await this.#files.remove(`${sessionsFolder}/${this.own}${openEnding}`);
       await this.#files.syncFolder(sessionsFolder);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error;
     } finally {
       await this.#socket.close();
     }

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RootDatabase } from 'lmdb';
 import { open } from 'lmdb';
@@ -40,6 +41,7 @@ function fileOptions(path: string) {
 
 /** Opens an existing environment read-only, without waiting for locks. */
 export function openReadOnly(directory: string): RootDatabase<Bytes, Bytes> {
+  assertPresent(directory);
   return open<Bytes, Bytes>({ ...fileOptions(join(directory, dataFile)), readOnly: true });
 }
 
@@ -62,7 +64,13 @@ export function openEnvironment(directory: string, options: EnvironmentOptions):
  * of the lock file, it loses all its locks on it, and LMDB then treats its readers as dead.
  */
 export function openInThread(directory: string, options: EnvironmentOptions): Environment {
+  assertPresent(directory);
   return openPrepared(directory, options);
+}
+
+/** The package would make the files of a directory that was removed, and the directory, anew. */
+function assertPresent(directory: string): void {
+  for (const file of filesOf(directory)) statSync(file);
 }
 
 function openPrepared(directory: string, options: EnvironmentOptions): Environment {

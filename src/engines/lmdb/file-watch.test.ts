@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFile, cp, mkdir, readdir, rename, rm, truncate } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readdir, rename, rm, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { describe } from 'node:test';
@@ -8,11 +8,11 @@ import { manualTimers } from '../../../test/support/manual-timers.js';
 import { manualClock } from '../../base/clock.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { CommitUnknownError, StoreWriteError } from '../../kv/errors.js';
-import { openLmdbStore, type LmdbStore } from './store.js';
+import { openLmdbStore, type LmdbStore, type LmdbStoreOptions } from './store.js';
 
 const key = Buffer.from('key');
 
-async function setUp(t: TestContext) {
+async function setUp(t: TestContext, options: Partial<LmdbStoreOptions> = {}) {
   const { directory, remove } = await temporaryLocation();
   const timers = manualTimers();
   const told: string[] = [];
@@ -25,6 +25,7 @@ async function setUp(t: TestContext) {
       restored: () => told.push('restored'),
       failed: () => told.push('failed'),
     },
+    ...options,
   });
   t.after(async () => {
     await store.close();
@@ -81,6 +82,14 @@ describe('a store that loses its files', () => {
       assert.deepEqual(told, ['detached']);
     });
   }
+
+  it('does not make them anew in the thread that writes for it', async (t) => {
+    const { directory, store } = await setUp(t, { ingestsInThread: 'all' });
+    await rm(directory, { recursive: true });
+    const entries = [{ key, value: key, version: 2 ** 50 }];
+    await assert.rejects(store.ingest({ entries, deletes: [], floor: 0 }));
+    await assert.rejects(stat(directory), { code: 'ENOENT' });
+  });
 
   it('is not set back either: what is beside its path stays as it was', async (t) => {
     const { directory, store, told } = await setUp(t);

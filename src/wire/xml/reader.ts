@@ -18,7 +18,7 @@ export interface XmlElement {
   readonly textContent: string;
 }
 
-/** The maximum number of elements. Five CORS rules, the most of most bodies, have not a tenth of it. */
+/** The maximum number of elements. Five CORS rules have not a tenth of it. */
 export const xmlElementsMax = 1_000;
 
 /** The maximum nesting: the library and the conversion recurse. No legal body has a tenth of it. */
@@ -38,8 +38,8 @@ const reasonLengthMax = 200;
  * processing instructions are dropped.
  *
  * @throws InvalidXmlDocument, with the reason and where known the place: not well-formed, another
- *   encoding, a document type declaration (so that there is nothing to expand), too many elements or
- *   elements inside of elements.
+ *   encoding, a document type declaration (so that there is nothing to expand), too many elements,
+ *   or too many inside of each other.
  */
 export function parseXml(
   body: Buffer,
