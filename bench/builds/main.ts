@@ -1,6 +1,7 @@
 import { loadavg } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runBench } from '../command.js';
 import { machineLine, shortNumber } from '../figures.js';
 import { connectionsOf, type WorkloadKind } from '../kinds.js';
 import { progress } from '../progress.js';
@@ -76,11 +77,4 @@ async function run(options: BuildsOptions): Promise<void> {
   process.stdout.write(`${machineLine()} Load over five minutes: ${fiveMinutes.toFixed(1)}.\n`);
 }
 
-try {
-  const options = parseOptions(process.argv.slice(2));
-  if (options === undefined) process.stdout.write(usage);
-  else await run(options);
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-}
+await runBench({ usage, parse: parseOptions, run });

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { runBench } from '../command.js';
 import { machineLine } from '../figures.js';
 import { stopServersAtEnd } from '../server-process.js';
 import { benchHttp } from './http-bench.js';
@@ -45,11 +46,4 @@ async function run(options: EngineOptions): Promise<void> {
 
 stopServersAtEnd();
 
-try {
-  const options = parseOptions(process.argv.slice(2));
-  if (options === undefined) process.stdout.write(usage);
-  else await run(options);
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-}
+await runBench({ usage, parse: parseOptions, run });

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runBench } from '../command.js';
 import { machineLine, row, shortNumber } from '../figures.js';
 import { momentOf, othersShare } from '../machine.js';
 import { progress } from '../progress.js';
@@ -168,11 +169,4 @@ async function run(options: SizesOptions): Promise<void> {
 
 stopServersAtEnd();
 
-try {
-  const options = parseOptions(process.argv.slice(2));
-  if (options === undefined) process.stdout.write(usage);
-  else await run(options);
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-}
+await runBench({ usage, parse: parseOptions, run });

@@ -21,10 +21,10 @@ import {
 import { replacing } from './block-blobs.js';
 import { checkWriteConditions } from './conditions.js';
 import { ContentGoneError } from './contents.js';
+import { copiedUnchanged } from './copy-attempts.js';
 import { putCopied, withCopiedContent, type CopiedContent } from './copied-content.js';
 import type { BlobKeys } from './keys.js';
 import { leaseState } from './lease.js';
-import { attemptsMax } from './limits.js';
 import { putTagHints } from './tag-hints.js';
 import type { Access, BlobAddress, SnapshotAddress, Written } from './types.js';
 
@@ -68,18 +68,11 @@ export async function copyBlob(
   if (request.metadata !== undefined) checkMetadata(request.metadata);
   const from = await keysOf(context, request.source);
   const to = await keysOf(context, target);
-  const close = context.readers.begin(from);
-  try {
-    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-      const { record, version } = await readSource(context, from, request);
-      checkTarget(await readState(context, to), access, record);
-      const copied = await tryCopy(context, { from, to, record, version }, request, access);
-      if (copied !== undefined) return copied;
-    }
-    throw new StorageError('ServerBusy');
-  } finally {
-    close();
-  }
+  return copiedUnchanged(context, from, async () => {
+    const { record, version } = await readSource(context, from, request);
+    checkTarget(await readState(context, to), access, record);
+    return tryCopy(context, { from, to, record, version }, request, access);
+  });
 }
 
 interface Copying {

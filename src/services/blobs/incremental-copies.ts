@@ -17,8 +17,8 @@ import type { Changes } from './changes.js';
 import { ContentGoneError, releaseContents } from './contents.js';
 import { putCopied, withCopiedContent, type CopiedContent } from './copied-content.js';
 import type { CopiedBlob } from './copies.js';
+import { copiedUnchanged } from './copy-attempts.js';
 import type { BlobKeys } from './keys.js';
-import { attemptsMax } from './limits.js';
 import type { Access, BlobAddress } from './types.js';
 import { newMomentMicros, putPast } from './versions.js';
 
@@ -43,18 +43,11 @@ export async function copyIncrementally(
 ): Promise<CopiedBlob> {
   const from = await keysOf(context, request.source);
   const to = await keysOf(context, target);
-  const close = context.readers.begin(from);
-  try {
-    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-      const record = await readPast(context, from, request.source);
-      if (record.page === undefined) throw new StorageError('InvalidSourceBlobType');
-      const copied = await tryCopy(context, { from, to, record }, request, access);
-      if (copied !== undefined) return copied;
-    }
-    throw new StorageError('ServerBusy');
-  } finally {
-    close();
-  }
+  return copiedUnchanged(context, from, async () => {
+    const record = await readPast(context, from, request.source);
+    if (record.page === undefined) throw new StorageError('InvalidSourceBlobType');
+    return tryCopy(context, { from, to, record }, request, access);
+  });
 }
 
 interface Copying {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { BlobServiceClient, RestError } from '@azure/storage-blob';
+import { BlobServiceClient } from '@azure/storage-blob';
 import { startServer } from '../../support/start-server.js';
 import { BlobWireClient } from '../kit/blob-client.js';
 import { assertStatus } from '../kit/errors.js';
+import { refused } from '../kit/official-blobs.js';
 
 const started = await startServer({});
 const { server } = started;
@@ -23,16 +24,6 @@ async function container() {
   const made = service.getContainerClient(`others-${containers}`);
   await made.create();
   return made;
-}
-
-async function refused(work: Promise<unknown>): Promise<[number | undefined, string]> {
-  try {
-    await work;
-  } catch (error) {
-    assert.ok(error instanceof RestError, String(error));
-    return [error.statusCode, error.code ?? ''];
-  }
-  throw new Error('the service refused nothing');
 }
 
 const page = (text: string, count = 1) => Buffer.alloc(512 * count, text);

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import {
-  BlobSASPermissions,
-  BlobServiceClient,
-  BlockBlobClient,
-  RestError,
-} from '@azure/storage-blob';
+import { BlobSASPermissions, BlobServiceClient, BlockBlobClient } from '@azure/storage-blob';
 import { startServer } from '../../support/start-server.js';
+import { refused } from '../kit/official-blobs.js';
 
 const started = await startServer({});
 const { server } = started;
@@ -24,16 +20,6 @@ async function container() {
   const made = service.getContainerClient(`copies-${containers}`);
   await made.create();
   return made;
-}
-
-async function refused(work: Promise<unknown>): Promise<[number | undefined, string]> {
-  try {
-    await work;
-  } catch (error) {
-    assert.ok(error instanceof RestError, String(error));
-    return [error.statusCode, error.code ?? ''];
-  }
-  throw new Error('the service refused nothing');
 }
 
 const textOf = async (blob: { downloadToBuffer(): Promise<Buffer> }) =>

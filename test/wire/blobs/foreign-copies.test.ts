@@ -6,11 +6,11 @@ import { after, describe, it } from 'node:test';
 import {
   BlobSASPermissions,
   BlobServiceClient,
-  RestError,
   type BlobClient,
   type ContainerClient,
 } from '@azure/storage-blob';
 import { startServer } from '../../support/start-server.js';
+import { refused } from '../kit/official-blobs.js';
 
 // Copies of blobs that the server does not keep: those of another server, and of whatever answers
 // to http.
@@ -70,16 +70,6 @@ function signed(blob: {
 }): Promise<string> {
   const expiresOn = new Date(Date.now() + 3_600_000);
   return blob.generateSasUrl({ permissions: BlobSASPermissions.parse('rt'), expiresOn });
-}
-
-async function refused(work: Promise<unknown>): Promise<[number | undefined, string]> {
-  try {
-    await work;
-  } catch (error) {
-    assert.ok(error instanceof RestError, String(error));
-    return [error.statusCode, error.code ?? ''];
-  }
-  throw new Error('the service refused nothing');
 }
 
 const quickly = { intervalInMs: 20 };

@@ -1,7 +1,8 @@
 import { unreachable } from '../../../base/invariant.js';
 import type { JsonValue } from '../../definition/structured-types.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
-import { TooLargeError, TransactionFailedError, ValueError } from '../../table/errors.js';
+import { TooLargeError, ValueError } from '../../table/errors.js';
+import { failureOfOne } from '../../table/failure-of-one.js';
 import {
   keyOfWrite,
   transactionWritesMax,
@@ -92,8 +93,7 @@ class AnnouncingTable implements TableGateway {
       const [result] = await this.transact([write]);
       return result ?? { etag: undefined };
     } catch (error) {
-      // The caller sent one write, so its failure is not that of a transaction.
-      throw error instanceof TransactionFailedError && error.index === 0 ? error.reason : error;
+      throw failureOfOne(error);
     }
   }
 

@@ -9,6 +9,7 @@ import {
   RequestError,
   TransactionFailedError,
 } from '../../table/errors.js';
+import { failureOfOne } from '../../table/failure-of-one.js';
 import {
   keyOfWrite,
   transactionWritesMax,
@@ -88,8 +89,7 @@ export class IndexedTable implements TableGateway {
       const [result] = await this.#apply([write]);
       return result ?? { etag: undefined };
     } catch (error) {
-      // The caller sent one write, so its failure is not that of a transaction.
-      throw error instanceof TransactionFailedError && error.index === 0 ? error.reason : error;
+      throw failureOfOne(error);
     }
   }
 

@@ -5,7 +5,7 @@ import { etagOf, type Stored } from '../../definition/stored-entity.js';
 import { ValueError } from '../../rows/model-error.js';
 import { isConflictBehind, retryConflicts } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
-import { TransactionFailedError } from '../../table/errors.js';
+import { failureOfOne } from '../../table/failure-of-one.js';
 import { transaction, type Transaction } from '../../table/transaction.js';
 import { checkMeasures, isZero, measure, pick, plus, type Numbers } from './measures.js';
 import type { PartitionViewOptions } from './view-options.js';
@@ -110,7 +110,7 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
       const { source } = this.#options;
       await retryConflicts(source.type, this.#options, attempt, isConflictBehind(1));
     } catch (error) {
-      throw error instanceof TransactionFailedError && error.index === 0 ? error.reason : error;
+      throw failureOfOne(error);
     }
   }
 

@@ -5,7 +5,8 @@ import type { Stored } from '../../definition/stored-entity.js';
 import { DefinitionError } from '../../rows/model-error.js';
 import { isConflictBehind, retryConflicts } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
-import { ConditionFailedError, TransactionFailedError } from '../../table/errors.js';
+import { ConditionFailedError } from '../../table/errors.js';
+import { failureOfOne } from '../../table/failure-of-one.js';
 import { partitionRows } from '../../table/partition-rows.js';
 import { transaction, type Transaction } from '../../table/transaction.js';
 import { finishMoves, moveChild, type FinishedMoves } from './move.js';
@@ -127,7 +128,7 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
     try {
       await retryConflicts(child.type, this.options, attempt, isConflictBehind(1));
     } catch (error) {
-      throw error instanceof TransactionFailedError && error.index === 0 ? error.reason : error;
+      throw failureOfOne(error);
     }
   }
 }

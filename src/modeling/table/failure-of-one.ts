@@ -1,0 +1,9 @@
+import { TransactionFailedError } from './errors.js';
+
+/**
+ * What a caller who gave a single write, the first of a transaction, is told of its failure: that
+ * of the write, not of the transaction. Other errors are as they are.
+ */
+export function failureOfOne(error: unknown): unknown {
+  return error instanceof TransactionFailedError && error.index === 0 ? error.reason : error;
+}
