@@ -88,6 +88,7 @@ export class Walk {
         if (position.visitor.entry === undefined) this.use(number);
         else this.#leaf(this.#read(number, pageFlags.leaf, position.level), bounds, position);
         position.counts.leafPages += 1;
+        yield;
         return;
       }
       const page = this.#read(number, pageFlags.branch, position.level);
@@ -106,7 +107,6 @@ export class Walk {
       const from = index === 0 ? bounds.from : keyOf(page, index);
       const to = index + 1 < page.count ? keyOf(page, index + 1) : bounds.to;
       yield* this.#page(page.childOf(page.nodeAt(index)), { from, to }, below);
-      yield;
     }
   }
 
