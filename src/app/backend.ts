@@ -67,17 +67,8 @@ export function backendOver(
     randomness,
     strictness,
     timers,
-    containerRetentionDays,
-    blobVersioning: versioning,
-  }: Pick<
-    ServerSettings,
-    | 'storageClock'
-    | 'randomness'
-    | 'strictness'
-    | 'timers'
-    | 'containerRetentionDays'
-    | 'blobVersioning'
-  >,
+    blobKeeping: { versioning, containerRetentionDays },
+  }: Pick<ServerSettings, 'storageClock' | 'randomness' | 'strictness' | 'timers' | 'blobKeeping'>,
   {
     onGarbage = () => undefined,
     shielded,

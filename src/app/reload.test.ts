@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startServer } from '../../test/support/start-server.js';
+import { BlobWireClient } from '../../test/wire/kit/blob-client.js';
 import { WireClient } from '../../test/wire/kit/client.js';
 import { AccountSettingsError, ServerOptionsError, type AccountOptions } from './index.js';
 
@@ -72,6 +73,35 @@ describe('server.reload', () => {
       client.close();
     });
   }
+
+  it('changes for how long containers are kept, and which accounts keep versions', async () => {
+    await using started = await startServer({ accounts: [first] });
+    const { server } = started;
+    const client = new BlobWireClient(server.blobPort, { account: 'first', key: keyA ?? '' });
+    const container = { method: 'PUT', path: '/kept?restype=container' };
+    const upload = {
+      method: 'PUT',
+      path: '/kept/blob',
+      headers: { 'x-ms-blob-type': 'BlockBlob' },
+      body: Buffer.from('x'),
+    };
+    const deletedNames = async (): Promise<string[]> => {
+      await client.expect(201, container);
+      const uploaded = await client.expect(201, upload);
+      await client.expect(202, { ...container, method: 'DELETE' });
+      const { text } = await client.expect(200, { path: '/?comp=list&include=deleted' });
+      const names = [...text.matchAll(/<Name>([^<]+)</g)].map(([, name]) => String(name));
+      return uploaded.header('x-ms-version-id') === undefined ? names : ['versioned', ...names];
+    };
+    assert.deepEqual(await deletedNames(), []);
+    await server.reload({ containerRetentionDays: 2, blobVersioning: ['first'] });
+    assert.deepEqual(await deletedNames(), ['versioned', 'kept']);
+    await server.reload({ blobVersioning: false });
+    assert.deepEqual(await deletedNames(), ['kept', 'kept']);
+    await server.reload({ containerRetentionDays: 0 });
+    assert.deepEqual(await deletedNames(), ['kept', 'kept']);
+    client.close();
+  });
 
   it('leaves alone what it is not told to change', async () => {
     await using started = await startServer({ accounts: [first] });

@@ -245,14 +245,15 @@ class RunningServer implements TabulariumServer {
 
   async reload(changes: ServerChanges): Promise<void> {
     checkChanges(changes);
-    const { accounts, tls, ...interceptors } = changes;
+    const { accounts, tls } = changes;
     const next = accounts && accountsOf(accounts);
     const directory = next && makeAccountDirectory(next);
-    const intercept = this.#interceptors.prepare(interceptors);
+    const intercept = this.#interceptors.prepare(changes);
     const showCertificate = tls && (await prepareCertificate(this.#certificates, tls));
     // Nothing fails from here on, so that all changes are applied or none.
     showCertificate?.();
     intercept();
+    this.#settings.blobKeeping.change(changes);
     if (next === undefined || directory === undefined) return;
     this.#accounts.replace(directory);
     const ports = byService((service) => portOf(this.#listening, service));

@@ -9,6 +9,7 @@ import { byService, serviceNames, type ServiceName } from '../model/services/ser
 import { developmentAccount, type AccountSettings } from '../services/accounts/directory.js';
 import type { SeedData } from './seed/seed-data.js';
 import { allowedHostsOf } from './allowed-hosts.js';
+import { BlobKeeping } from './blob-keeping.js';
 import type { SourceRules } from '../http/sources/source-hosts.js';
 import { sourceRulesOf } from './options/copy-sources.js';
 import { oauthSettingsOf, type OAuthSettings } from './options/oauth-settings.js';
@@ -42,10 +43,7 @@ export interface ServerSettings {
   readonly durability: 'durable' | 'relaxed';
   /** Of a process that shares its data with no worker. */
   readonly journal: 'on' | 'off';
-  /** Whether an account keeps versions of its blobs. */
-  readonly blobVersioning: (account: string) => boolean;
-  /** For how many days deleted containers of blobs are kept. Undefined: not at all. */
-  readonly containerRetentionDays: number | undefined;
+  readonly blobKeeping: BlobKeeping;
   readonly init: SeedData;
   readonly observers: readonly RequestObserver[];
   readonly logger: Logger;
@@ -86,8 +84,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     accounts: accountsOf(options.accounts ?? [developmentAccount]),
     durability: options.durability ?? 'durable',
     journal: journalOf(options),
-    blobVersioning: versioningOf(options),
-    containerRetentionDays: options.containerRetentionDays,
+    blobKeeping: new BlobKeeping(options),
     init: options.init ?? {},
     observers: options.observers ?? [],
     logger: options.logger ?? silentLogger,
@@ -102,12 +99,6 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     timers: options.timers ?? systemTimers,
     randomness: options.randomness ?? systemRandomness,
   };
-}
-
-function versioningOf({ blobVersioning = false }: ServerOptions): (account: string) => boolean {
-  if (typeof blobVersioning === 'boolean') return () => blobVersioning;
-  const names = new Set(blobVersioning);
-  return names.has('*') ? () => true : (account) => names.has(account);
 }
 
 function storageOf({ location, inMemory }: ServerOptions): StorageChoice {

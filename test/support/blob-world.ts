@@ -100,7 +100,7 @@ export function blobWorld(
   const { retention = () => Promise.resolve(undefined) } = options;
   const ruled = withPartitionRule(options.commits?.(store) ?? store);
   const { containerRetentionDays, versioning = () => false } = options;
-  const settings = { retention, containerRetentionDays, versioning };
+  const settings = { retention, containerRetentionDays: () => containerRetentionDays, versioning };
   const shared = { store: ruled, content, randomness, timers, ...settings };
   const services = Array.from(
     { length: count },

@@ -1,5 +1,5 @@
 import { boolean, either, list, text, whole, type Shape } from '../../base/shape/shape.js';
-import { option } from './option.js';
+import { option, type OptionsOf } from './option.js';
 
 /** Days for which the cloud service keeps deleted containers, at most. */
 const retentionDaysMax = 365;
@@ -30,16 +30,17 @@ export const blobRows = {
       },
     ],
     file: { member: 'blobs.versioning', example: true },
+    reloads: true,
     page: '../guides/blobs.md#versions',
   }),
   /**
-   * For how many days deleted containers of blobs are kept and can be restored: 1 to 365. Default:
-   * they are not kept.
+   * For how many days deleted containers of blobs are kept and can be restored, up to 365. Default:
+   * 0, they are not kept.
    */
   containerRetentionDays: option({
-    shape: whole(1, retentionDaysMax),
-    help: 'for how many days deleted containers of blobs are kept, and can be restored',
-    standardWords: 'not kept',
+    shape: whole(0, retentionDaysMax),
+    help: 'for how many days deleted containers of blobs are kept, and can be restored; 0: not kept',
+    standard: 0,
     group: 'Data:',
     flags: [
       {
@@ -49,6 +50,10 @@ export const blobRows = {
       },
     ],
     file: { member: 'blobs.containerRetentionDays', example: 7 },
+    reloads: true,
     page: '../guides/blobs.md#deleted-containers',
   }),
 };
+
+/** What of blobs is kept beyond the protocol. */
+export type BlobKeepingOptions = OptionsOf<typeof blobRows>;

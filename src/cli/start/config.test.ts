@@ -363,7 +363,7 @@ describe('tabularium start --config', () => {
     const server = await startCli(['--in-memory', '--config', config]);
     await replaceFile(config, `${accounts}durability: relaxed\ntables: { port: 5 }\n`);
     await server.printed('need a restart');
-    assert.match(server.stderr, /"members":\["tables","durability"\]/);
+    assert.match(server.stderr, /"members":\["durability","tables.port"\]/);
     assert.equal(await stopCli(server), 0);
   });
 });

@@ -136,7 +136,8 @@ function flagFor(flags: readonly Flag[], [part]: ValuePath): Flag | undefined {
   );
 }
 
-function valueAt(value: unknown, path: ValuePath): unknown {
+/** The value at a path; undefined where there is none. */
+export function valueAt(value: unknown, path: ValuePath): unknown {
   let found: unknown = value;
   for (const part of path) {
     if (typeof found !== 'object' || found === null) return undefined;

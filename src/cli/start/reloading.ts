@@ -6,7 +6,8 @@ import { FileWatch, stateOf, type FileState } from '../config/file-watch.js';
 import { messageOf, UsageError } from '../terminal/failure.js';
 import { warnOfExposure } from './reach.js';
 import { warnOfTrustedFiles } from './trusted-files.js';
-import { changeableMembers, type SettingsFor, type StartSettings } from './settings.js';
+import { valueAt } from './option-values.js';
+import { restartMembers, type SettingsFor, type StartSettings } from './settings.js';
 
 /** Reloads until it is stopped. */
 export interface Reloading {
@@ -74,7 +75,7 @@ export function startReloading(options: ReloadingOptions): Reloading {
       log.info({ reason, accounts }, 'configuration reloaded');
       warnOfExposure(log, settings);
       warnOfTrustedFiles(log, loaded, settings);
-      const members = restartMembers(started.config, config);
+      const members = waitingMembers(started.config, config);
       if (members.length > 0) {
         log.warn({ members }, 'changes of these settings need a restart, the old ones still hold');
       }
@@ -118,10 +119,9 @@ const accountsGoneText =
   'the development account: its key is public. Name an account, or stop the server.';
 
 /** Members that differ from the start and need a restart. */
-function restartMembers(started: Config, config: Config): string[] {
-  const before = new Map(Object.entries(started));
-  const after = new Map(Object.entries(config));
-  return [...new Set([...before.keys(), ...after.keys()])]
-    .filter((name) => !changeableMembers.has(name))
-    .filter((name) => !isDeepStrictEqual(before.get(name), after.get(name)));
+function waitingMembers(started: Config, config: Config): readonly string[] {
+  return restartMembers.filter((member) => {
+    const path = member.split('.');
+    return !isDeepStrictEqual(valueAt(started, path), valueAt(config, path));
+  });
 }

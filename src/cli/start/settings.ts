@@ -5,7 +5,7 @@ import { byServiceOption } from '../../app/options/addresses.js';
 import { checkOptions, reloadedNames } from '../../app/options/check.js';
 import type { LogLevel } from '../../app/options/log.js';
 import { delayShape } from '../../app/options/strictness.js';
-import { optionTable, serverTable } from '../../app/options/table.js';
+import { optionRows, optionTable, serverTable } from '../../app/options/table.js';
 import { settingsOf } from '../../app/settings.js';
 import { shownValue } from '../../base/shape/mistake.js';
 import { expectedWords } from '../../base/shape/words.js';
@@ -58,13 +58,15 @@ export type SettingsFor = (said: SaidConfig) => StartSettings;
 /** The settings that a running server can change. */
 export function changesOf({ accounts, options }: StartSettings): ServerChanges {
   const { tls, faults = [], throttle = 'off' } = options;
-  return { accounts, faults, throttle, ...(tls === undefined ? {} : { tls }) };
+  const { blobVersioning = false, containerRetentionDays = 0 } = options;
+  const keeping = { blobVersioning, containerRetentionDays };
+  return { accounts, faults, throttle, ...keeping, ...(tls === undefined ? {} : { tls }) };
 }
 
-/** Members of the configuration file in `changesOf`; others need a restart. */
-export const changeableMembers: ReadonlySet<string> = new Set(
-  reloadedNames.filter(isServerOption).flatMap((name) => optionTable[name].file?.member ?? []),
-);
+/** Members of the configuration file that are not in `changesOf`: they need a restart. */
+export const restartMembers: readonly string[] = optionRows()
+  .filter(([name]) => !reloadedNames.includes(name))
+  .flatMap(([, { file }]) => file?.member ?? []);
 
 /** Throws `UsageError`. Precedence: command line, environment, file. */
 export function startSettings(flags: GivenFlags, said: SaidConfig): StartSettings {

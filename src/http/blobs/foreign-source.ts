@@ -4,10 +4,11 @@ import { sleep } from '../../base/async/sleep.js';
 import { cannotVerifyCopySource } from '../../model/errors/blob-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { Tags } from '../../model/blobs/tags.js';
-import type {
-  ForeignBlob,
-  ForeignBlock,
-  ForeignSource,
+import {
+  tooManyForeignRanges,
+  type ForeignBlob,
+  type ForeignBlock,
+  type ForeignSource,
 } from '../../services/blobs/foreign-blob.js';
 import { foreignPageRangesMax } from '../../services/blobs/limits.js';
 import type { Bounds } from '../../services/blobs/run.js';
@@ -238,7 +239,7 @@ async function pagesOf(
       if (!isInOrder || !isOfPages) {
         throw unusable('The source has answered with an impossible list.');
       }
-      if (found.length >= foreignPageRangesMax) throw new StorageError('InvalidOperation');
+      if (found.length >= foreignPageRangesMax) throw tooManyForeignRanges();
       found.push({ start, end });
     }
     if (list.nextMarker === undefined) return found;

@@ -106,8 +106,8 @@ export interface BlobServiceOptions {
   readonly containersOver?: (options: BlobContainersOptions) => BlobContainers;
   /** How long an account keeps what is deleted; asked for each deletion. Absent: not at all. */
   readonly retention?: (account: string) => Promise<DeleteRetention | undefined>;
-  /** For how many days deleted containers are kept, 1 to 365. Absent: not at all. */
-  readonly containerRetentionDays?: number | undefined;
+  /** For how many days deleted containers are kept now, 1 to 365. Absent: not at all. */
+  readonly containerRetentionDays?: () => number | undefined;
   /** Whether an account keeps versions of its blobs. Absent: none does. */
   readonly versioning?: (account: string) => boolean;
   /** Default: the data are never replaced. */
@@ -132,10 +132,10 @@ export class BlobService {
 
   constructor(options: BlobServiceOptions) {
     const { store, content, clock, randomness, timers, onGarbage = () => undefined } = options;
-    const { retention = () => Promise.resolve(undefined), containerRetentionDays } = options;
+    const { retention = () => Promise.resolve(undefined) } = options;
     const containers = new Containers(store, containerKind);
     const readers = new BlobReaders({ store, clock, timers });
-    const retentionDays = containerRetentionDays;
+    const { containerRetentionDays: retentionDays = () => undefined } = options;
     const ofContainers = { containers, clock, randomness, onGarbage, retentionDays };
     this.containers = options.containersOver?.(ofContainers) ?? new BlobContainers(ofContainers);
     const turns = new KeyedGate();

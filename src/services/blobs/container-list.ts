@@ -95,6 +95,21 @@ function textOf({ name, id }: Place): string {
   return id === ofLive ? name : `${name}/${deletionId(id)}`;
 }
 
+/** Where a page begins that has this container first, in a list with deleted ones. */
+export function startOfContainer(container: ContainerProperties): string {
+  return textOf(placeOf(container));
+}
+
+/** Where a page begins that has what follows it first. */
+export function behindContainer(container: ContainerProperties): string {
+  const { name, id } = placeOf(container);
+  return textOf({ name, id: id + 1 });
+}
+
+function placeOf({ name, deleted }: ContainerProperties): Place {
+  return { name, id: deleted === undefined ? ofLive : (idOfDeletion(deleted.version) ?? ofLive) };
+}
+
 function placeIn(text: string): Place {
   const [name = '', id] = text.split('/');
   return { name, id: id === undefined ? ofLive : (idOfDeletion(id) ?? ofLive) };

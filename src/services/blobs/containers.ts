@@ -33,8 +33,8 @@ export interface BlobContainersOptions {
   /** Never steps back, so that leases do not last longer when the machine's clock is set back. */
   readonly clock: Pick<Clock, 'nowMicros'>;
   readonly randomness: Pick<Randomness, 'uuid'>;
-  /** For how many days deleted containers are kept, 1 to 365. Absent: not at all. */
-  readonly retentionDays?: number | undefined;
+  /** For how many days deleted containers are kept, 1 to 365. Undefined: not at all. */
+  readonly retentionDays: () => number | undefined;
   /** Called when a container was dropped. */
   readonly onGarbage: () => void;
 }
@@ -93,7 +93,8 @@ export class BlobContainers {
    */
   async delete({ account, container }: ContainerAddress, access: Access): Promise<void> {
     refuseOfService(container);
-    const { clock, retentionDays, onGarbage } = this.#options;
+    const { clock, onGarbage } = this.#options;
+    const retentionDays = this.#options.retentionDays();
     const check = (record: ContainerRecord) => this.#check(record, access, 'write');
     const isDeleted =
       retentionDays === undefined

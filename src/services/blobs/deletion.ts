@@ -2,12 +2,7 @@ import { equalBytes } from '../../base/bytes.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { Candidate, Decision, Entry } from '../../kv/store.js';
 import type { BlobContext } from './blob-context.js';
-import {
-  decodeBlobRecord,
-  encodeBlobRecord,
-  peekBlobRecord,
-  type BlobRecord,
-} from './blob-record.js';
+import { decodeBlobRecord, peekBlobRecord, type BlobRecord } from './blob-record.js';
 import {
   changeBlob,
   checkAccess,
@@ -22,11 +17,11 @@ import {
 import type { Changes } from './changes.js';
 import { releaseContents } from './contents.js';
 import { accountOfKey, type BlobKeys } from './keys.js';
-import { asDeleted, deletionMark } from './retention.js';
+import { asDeleted, asDeletedPast, deletionMark, type PastRecord } from './retention.js';
 import { dropStage } from './stages.js';
 import type { Access, DeleteOptions, Moment, SnapshotAddress } from './types.js';
 import { snapshotGenerations } from './unseen-pages.js';
-import { asVersion, keepsVersion, putPast, type PastRecord } from './versions.js';
+import { asVersion, keepsVersion, putPast } from './versions.js';
 
 /** Snapshots that one deletion takes along; more are refused with `ServerBusy`. */
 const snapshotsAtOnceMax = 10_000;
@@ -70,7 +65,7 @@ export async function deleteBlob(
       putPast(state, changes, await asVersion(context, state, record));
     }
     if (mark !== undefined) {
-      for (const entry of snapshotsThere) markPast(changes, entry, mark);
+      for (const entry of snapshotsThere) markPast(keys, changes, entry, mark);
       if (isBlobDeleted && !becomesVersion) putRecord(state, changes, asDeleted(record, mark));
       context.onGarbage();
       return () => ({ isPermanent: false });
@@ -106,7 +101,7 @@ function deletePast(
     checkAccess({ ...state, record }, access, 'change');
     const mark = await deletionMark(context, state);
     if (mark !== undefined) {
-      putPast(state, changes, { micros, record: asDeleted(record, mark) });
+      putPast(state, changes, asDeletedPast({ micros, record }, mark));
       return () => ({ isPermanent: false });
     }
     await dropPast(context, state, changes, { micros, record });
@@ -210,10 +205,15 @@ function takeLive({ value }: Candidate): Decision {
   return isDeleted || isVersion ? 'skip' : 'take';
 }
 
-function markPast(changes: Changes, entry: Entry, mark: BlobRecord['deleted']): void {
+function markPast(
+  keys: BlobKeys,
+  changes: Changes,
+  entry: Entry,
+  mark: NonNullable<BlobRecord['deleted']>,
+): void {
   const record = decodeBlobRecord(entry.value, entry.version);
   changes.checkRead(entry.key, entry);
-  changes.put(entry.key, encodeBlobRecord(asDeleted(record, mark)));
+  putPast({ keys }, changes, asDeletedPast({ micros: keys.microsOf(entry.key), record }, mark));
 }
 
 function releasePast(changes: Changes, entry: Entry) {

@@ -1,6 +1,8 @@
 import type { Bytes } from '../../base/bytes.js';
 import type { BlobKind } from '../../model/blobs/properties.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobRecord } from './blob-record.js';
+import { foreignPageRangesMax } from './limits.js';
 import type { Bounds } from './run.js';
 import type { Body } from './types.js';
 
@@ -27,4 +29,13 @@ export interface ForeignSource {
   pages(signal: AbortSignal): Promise<readonly Bounds[]>;
   /** So many bytes, or a failure. */
   read(bounds: Bounds, signal: AbortSignal): Body;
+}
+
+/** A page blob has more written ranges than one copy of a foreign blob takes. */
+export function tooManyForeignRanges(): StorageError {
+  const most = foreignPageRangesMax.toLocaleString('en-US');
+  const message =
+    `The source has more than ${most} written ranges, which a copy from another server does not ` +
+    'take. Create the page blob, and write its ranges by Put Page From URL.';
+  return new StorageError('InvalidOperation', { message });
 }

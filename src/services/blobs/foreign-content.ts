@@ -4,7 +4,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import { CommitUnknownError } from '../../kv/errors.js';
 import { newId, type BlobContext } from './blob-context.js';
 import type { CopiedContent } from './copied-content.js';
-import type { ForeignBlob, ForeignSource } from './foreign-blob.js';
+import { tooManyForeignRanges, type ForeignBlob, type ForeignSource } from './foreign-blob.js';
 import type { BlobKeys } from './keys.js';
 import {
   committedBlocksMax,
@@ -113,7 +113,7 @@ class ForeignTake {
       const cut = new CutBody(this.#body({ start, end }));
       try {
         for (let offset = start; offset < end; offset += pageRangeBytesMax) {
-          if (ranges.length >= foreignPageRangesMax) throw new StorageError('InvalidOperation');
+          if (ranges.length >= foreignPageRangesMax) throw tooManyForeignRanges();
           const bytes = Math.min(pageRangeBytesMax, end - offset);
           const piece = await this.#piece(cut.next(bytes), bytes);
           const generations = { writtenIn: 1, from: 1, until: undefined };

@@ -138,14 +138,50 @@ for (const engine of engineNames) {
       assert.equal(world.content.ids.size, 0);
     });
 
-    it('make way for uncommitted blocks, and are restored beside their list', async (t) => {
+    it('come back in the place of blocks that were put since', async (t) => {
+      const world = await setUp(engine, t);
+      const { blobs, clock } = world;
+      await blobs.putPageBlob(address, { ...plain, bytes: 1024, sequenceNumber: 0n });
+      await blobs.putPages(address, { start: 0, end: 512 }, { body: body(sample(512)) });
+      const { snapshotMicros } = await blobs.snapshotBlob(address);
+      await blobs.putPages(address, { start: 0, end: 512 }, { body: body(sample(512, 1)) });
+      await blobs.deleteBlob(address, { snapshots: 'include' });
+      await blobs.putBlock(address, { id: Buffer.from('a') }, { body: body('new') });
+      assert.equal(await listed(blobs), '@b~7 @b~7 b');
+      await blobs.undeleteBlob(address);
+      assert.equal(await listed(blobs), '@b b');
+      const found = (await readAll(blobs, address)).subarray(0, 512);
+      assert.ok(found.equals(sample(512, 1)));
+      await blobs.putPages(address, { start: 0, end: 512 }, { body: body(sample(512, 2)) });
+      const old = await collected((await blobs.getBlob({ ...address, snapshotMicros })).body);
+      assert.ok(old.subarray(0, 512).equals(sample(512)));
+      await blobs.deleteBlob(address, { snapshots: 'include' });
+      clock.advanceMicros(microsPerDay);
+      await blobs.putBlock(address, { id: Buffer.from('a') }, { body: body('new') });
+      await expire(world, 6);
+      assert.equal(await listed(blobs), 'b', 'the blocks are left');
+      await assert.rejects(blobs.undeleteBlob(address), notFound);
+    });
+
+    it('are no blob that comes back when they were snapshots alone', async (t) => {
+      const { blobs, current } = await setUp(engine, t);
+      await put(blobs, 'one');
+      await put(blobs, 'two');
+      await blobs.deleteBlob({ ...address, ...(await blobs.snapshotBlob(address)) });
+      current.policy = { enabled: false, allowPermanentDelete: false };
+      await blobs.deleteBlob(address);
+      await blobs.putBlock(address, { id: Buffer.from('a') }, { body: body('new') });
+      assert.equal(await listed(blobs), '@b~7 @b~7 b');
+      await assert.rejects(blobs.undeleteBlob(address), notFound);
+    });
+
+    it('are restored beside a list of blocks that took their name', async (t) => {
       const world = await setUp(engine, t);
       const { blobs } = world;
       await put(blobs, large);
       await blobs.deleteBlob(address);
       await blobs.putBlock(address, { id: Buffer.from('a') }, { body: body('new') });
       assert.equal(await listed(blobs), '@b~7 b');
-      await assert.rejects(blobs.undeleteBlob(address), notFound);
       const blocks = [{ source: 'latest', id: Buffer.from('a') } as const];
       await blobs.putBlockList(address, { ...plain, blocks });
       await blobs.undeleteBlob(address);

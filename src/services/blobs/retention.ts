@@ -5,6 +5,12 @@ import type { Keeping } from '../containers/kept-containers.js';
 import { accountOfKey, blobNameOfKey, containerOfKey, dueHintKey, type BlobKeys } from './keys.js';
 import type { ShownDeletion } from './types.js';
 
+/** What a blob was at a time, as it is stored beside the blob. */
+export interface PastRecord {
+  readonly micros: number;
+  readonly record: BlobRecord;
+}
+
 const microsPerDay = 24 * 60 * 60 * 1_000_000;
 
 /** The time of a deletion, and when it is final after so many days. */
@@ -58,7 +64,32 @@ export function asPast(record: BlobRecord): BlobRecord {
   return { ...record, page, lease: undefined, stage: undefined };
 }
 
-/** A record of the past that is deleted and kept. */
+/** The record of a blob that is deleted and kept. */
 export function asDeleted(record: BlobRecord, deleted: BlobRecord['deleted']): BlobRecord {
   return { ...asPast(record), deleted };
+}
+
+/**
+ * The same of a snapshot or a version with this name, or of what a write has replaced. It is not
+ * deleted before the time that its name says: `wasBlob` tells by that what it was.
+ */
+export function asDeletedPast(
+  { micros, record }: PastRecord,
+  deleted: NonNullable<BlobRecord['deleted']>,
+): PastRecord {
+  const marked = { ...deleted, micros: Math.max(deleted.micros, micros) };
+  return { micros, record: asDeleted(record, marked) };
+}
+
+/**
+ * A deleted blob that gave its name to another: a deleted snapshot from then on, whose name says
+ * when that was.
+ */
+export function deletedBlobAsPast(micros: number, deleted: BlobRecord): PastRecord {
+  return { micros: Math.max(micros, (deleted.deleted?.micros ?? 0) + 1), record: asPast(deleted) };
+}
+
+/** Whether a deleted record beside a blob is that of a deleted blob (`deletedBlobAsPast`). */
+export function wasBlob({ micros, record }: PastRecord): boolean {
+  return record.deleted !== undefined && micros > record.deleted.micros;
 }

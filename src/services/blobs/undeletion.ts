@@ -4,7 +4,10 @@ import type { BlobContext } from './blob-context.js';
 import { decodeBlobRecord, encodeBlobRecord, peekBlobRecord } from './blob-record.js';
 import { changeBlob, committedOf, keysOf, putRecord } from './blob-state.js';
 import { lastGeneration } from './deletion.js';
+import type { Changes } from './changes.js';
 import type { BlobKeys } from './keys.js';
+import { wasBlob, type PastRecord } from './retention.js';
+import { dropStage } from './stages.js';
 import { putTagHints } from './tag-hints.js';
 import type { BlobAddress } from './types.js';
 
@@ -14,9 +17,10 @@ const bytesPerCommit = 1 << 20;
 
 /**
  * Undelete Blob (blob-service §16.3): the blob, if it is deleted and kept, and all of its deleted
- * snapshots and versions are there again, with the ETags that they had. The blob comes first; more
- * than `snapshotsPerCommit` of them take several commits. Of a blob that has versions alone, those
- * come back. Throws `BlobNotFound` when nothing of it is there or kept but snapshots.
+ * snapshots and versions are there again, with the ETags that they had, in the place of blocks that
+ * were put under its name since then. The blob comes first; more than `snapshotsPerCommit` of them
+ * take several commits. Of a blob that has versions alone, those come back. Throws `BlobNotFound`
+ * when nothing of it is there or kept but snapshots.
  */
 export async function undeleteBlob(context: BlobContext, address: BlobAddress): Promise<void> {
   const keys = await keysOf(context, address);
@@ -28,7 +32,9 @@ export async function undeleteBlob(context: BlobContext, address: BlobAddress): 
 function restore(context: BlobContext, keys: BlobKeys): Promise<boolean> {
   return changeBlob(context, keys, async (state, changes) => {
     const { deleted } = state;
-    const record = deleted ?? committedOf(state.record);
+    const isUncommitted = state.record?.state === 'uncommitted';
+    const ended = isUncommitted ? await endedBlob(context, keys, changes) : undefined;
+    const record = deleted ?? ended?.record ?? committedOf(state.record);
     if (record === undefined && !(await hasVersions(context, keys))) {
       throw new StorageError('BlobNotFound');
     }
@@ -38,20 +44,53 @@ function restore(context: BlobContext, keys: BlobKeys): Promise<boolean> {
       filter: record === undefined ? takeDeletedVersion : takeDeleted,
     });
     for (const entry of page.entries) {
+      if (ended !== undefined && keys.microsOf(entry.key) === ended.micros) continue;
       const snapshot = decodeBlobRecord(entry.value, entry.version);
       changes.checkRead(entry.key, entry);
       changes.put(entry.key, encodeBlobRecord({ ...snapshot, deleted: undefined }));
     }
+    if (ended !== undefined) {
+      changes.delete(keys.version(ended.micros));
+      await dropStage(context, keys, changes, state.record);
+      context.onGarbage();
+    }
+    const gone = ended === undefined ? [] : [ended.record];
+    const back = deleted ?? ended?.record;
     // A search that met the deleted blob may have removed its hints.
-    if (deleted !== undefined) await putTagHints(context, keys, deleted.tags);
+    if (back !== undefined) await putTagHints(context, keys, back.tags);
     // Also a blob that was there is written anew: whoever deletes it without snapshots notices.
-    if (record !== undefined && (deleted !== undefined || page.entries.length > 0)) {
-      const sharedGeneration = await lastGeneration(context, keys, record);
+    if (record !== undefined && (back !== undefined || page.entries.length > 0)) {
+      const sharedGeneration = await lastGeneration(context, keys, record, gone);
       const pages = record.page && { ...record.page, sharedGeneration };
       putRecord(state, changes, { ...record, page: pages, deleted: undefined });
     }
     return () => page.more && page.entries.length > 0;
   });
+}
+
+/**
+ * The deleted blob whose name has uncommitted blocks now; undefined when there is none that is
+ * kept. The commit of `changes` demands that it still is.
+ */
+async function endedBlob(
+  { store }: BlobContext,
+  keys: BlobKeys,
+  changes: Changes,
+): Promise<PastRecord | undefined> {
+  const limits = { limit: 1, bytesMax: Infinity, reverse: true, filter: takeDeletedPast };
+  const [last] = (await store.range(keys.versions(), limits)).entries;
+  if (last === undefined) return undefined;
+  const record = decodeBlobRecord(last.value, last.version);
+  const past = { micros: keys.microsOf(last.key), record };
+  if (!wasBlob(past)) return undefined;
+  changes.checkRead(last.key, last);
+  return past;
+}
+
+/** Not a version: a blob that is one becomes no deleted blob. */
+function takeDeletedPast({ value }: Candidate): Decision {
+  const { isDeleted, isVersion } = peekBlobRecord(value);
+  return isDeleted && !isVersion ? 'take' : 'skip';
 }
 
 function takeDeleted({ value }: Candidate): Decision {

@@ -3,14 +3,14 @@ import { encodeBlobRecord, type BlobDraft, type BlobRecord } from './blob-record
 import { committedOf, type BlobState } from './blob-state.js';
 import type { Changes } from './changes.js';
 import { accountOfKey } from './keys.js';
-import { asDeleted, asPast, deletionMark } from './retention.js';
+import {
+  asDeletedPast,
+  asPast,
+  deletedBlobAsPast,
+  deletionMark,
+  type PastRecord,
+} from './retention.js';
 import { shareContent } from './shared-content.js';
-
-/** What a blob was at a time, as it is stored beside the blob. */
-export interface PastRecord {
-  readonly micros: number;
-  readonly record: BlobRecord;
-}
 
 /**
  * Whether what a write replaces, or a deletion ends, stays as a version: where the account keeps
@@ -53,14 +53,14 @@ export async function keepReplaced(
 async function pastOf(context: BlobContext, state: BlobState): Promise<PastRecord | undefined> {
   const { deleted } = state;
   if (deleted !== undefined) {
-    return { micros: await newMomentMicros(context, state), record: asPast(deleted) };
+    return deletedBlobAsPast(await newMomentMicros(context, state), deleted);
   }
   const record = committedOf(state.record);
   if (record === undefined) return undefined;
   if (keepsVersion(context, state, record)) return asVersion(context, state, record);
   const mark = await deletionMark(context, state);
   if (mark === undefined) return undefined;
-  return { micros: await newMomentMicros(context, state), record: asDeleted(record, mark) };
+  return asDeletedPast({ micros: await newMomentMicros(context, state), record }, mark);
 }
 
 /**

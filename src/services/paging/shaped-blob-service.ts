@@ -44,8 +44,6 @@ class ShapedContainers extends BlobContainers {
     query: ContainerQuery,
     memory?: MemoryBudget,
   ): Promise<ContainerList> {
-    // A page may begin among deleted containers of one name, which shapes know nothing of.
-    if (query.includesDeleted === true) return super.list(account, query, memory);
     const shape = this.#paging.shapeOf(['containers', account, query]);
     return shapedContainers((plain) => super.list(account, plain, memory), query, shape);
   }

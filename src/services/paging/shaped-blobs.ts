@@ -3,14 +3,16 @@ import type {
   BlobList,
   BlobQuery,
   ContainerList,
+  ContainerProperties,
   ContainerQuery,
   ListedBlob,
   ListedPrefix,
   ListPosition,
 } from '../blobs/types.js';
+import { behindContainer, startOfContainer } from '../blobs/container-list.js';
 import type { PageShape } from './paging-policy.js';
 import { plainPositions } from './plain-names.js';
-import { shapedNames } from './shaped-names.js';
+import { shapedNames, type NameList } from './shaped-names.js';
 
 /** The lowest character of a name of a blob. */
 const lowestCharacter = '\0';
@@ -27,12 +29,27 @@ export async function shapedContainers(
         const { containers, ...next } = await read({ ...query, limit });
         return { items: [...containers], ...next };
       },
-      ...plainPositions(query.from),
+      ...(query.includesDeleted === true
+        ? positionsWithDeleted(query.from)
+        : plainPositions(query.from)),
       limit: query.limit,
     },
     shape,
   );
   return { containers: items, ...rest };
+}
+
+/** The positions in a list with deleted containers, of which several have one name. */
+function positionsWithDeleted(
+  from: string | undefined,
+): Pick<NameList<ContainerProperties>, 'startOf' | 'behind'> {
+  return {
+    startOf: (container) => {
+      const start = startOfContainer(container);
+      return start === from ? undefined : start;
+    },
+    behind: behindContainer,
+  };
 }
 
 /** A page of a list of blobs in a given shape. `read` lists without a shape. */

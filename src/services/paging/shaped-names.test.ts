@@ -10,6 +10,7 @@ import { openMemoryContent } from '../../content/memory/content.js';
 import { BlobService } from '../blobs/blob-service.js';
 import type {
   BlobQuery,
+  ContainerProperties,
   ContainerQuery,
   ListedBlob,
   ListedPrefix,
@@ -133,12 +134,26 @@ describe('lists of every shape', () => {
       randomness: systemRandomness,
       timers: systemTimers,
       content: openMemoryContent(),
+      containerRetentionDays: () => 3,
     };
     const plain = new BlobService(parts);
-    for (const container of queueNames) {
-      const address = { account, container };
-      await plain.containers.create(address, { metadata: [], publicAccess: 'none' });
+    const create = (container: string) =>
+      plain.containers.create({ account, container }, { metadata: [], publicAccess: 'none' });
+    for (const container of queueNames) await create(container);
+    const deleted = ['aaa-0', 'aaa-0', 'aaa0', 'b-b', 'b-b', 'b-b', last];
+    for (const container of deleted) {
+      await plain.containers.delete({ account, container }, {});
+      await create(container);
     }
+    await plain.containers.delete({ account, container: 'zzz' }, {});
+    const containerText = ({ name, deleted: mark }: ContainerProperties): string =>
+      `${name} ${mark?.version ?? ''}`;
+    const lists = new Map<boolean, readonly string[]>();
+    for (const includesDeleted of [false, true]) {
+      const page = await plain.containers.list(account, { limit: 1000, includesDeleted });
+      lists.set(includesDeleted, Array.from(page.containers, containerText));
+    }
+    assert.equal(lists.get(true)?.length, queueNames.length + deleted.length);
     const address = { account, container: 'aaa' };
     for (const blob of blobNames) {
       const target = { ...address, blob };
@@ -162,6 +177,7 @@ describe('lists of every shape', () => {
     }
     await fc.assert(
       fc.asyncProperty(seeds, limits, fc.constantFrom(...queries), async (seed, limit, query) => {
+        const includesDeleted = query.snapshots;
         const service = new ShapedBlobService(parts, pagingTestPolicy(seed));
         const blobs = await walk<BlobQuery, ListPosition>(
           async (asked) => {
@@ -175,14 +191,14 @@ describe('lists of every shape', () => {
         const containers = await walk<ContainerQuery>(
           async (asked) => {
             const page = await service.containers.list(account, asked);
-            assert.ok((page.next ?? '').length <= 63);
             const { next } = page;
-            const names = Array.from(page.containers, ({ name }) => name);
+            assert.match(next ?? 'a', /^[a-z0-9-]{1,63}(\/[0-9A-F]{16})?$/);
+            const names = Array.from(page.containers, containerText);
             return { names, ...(next === undefined ? {} : { next }) };
           },
-          { limit },
+          { limit, includesDeleted },
         );
-        assert.deepEqual(containers.names, queueNames);
+        assert.deepEqual(containers.names, lists.get(includesDeleted));
         assert.ok(containers.empties <= 1 && containers.sizeMax <= limit);
       }),
       { numRuns: 100 },
