@@ -14,6 +14,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 
 // The package as published: packed, checked and used from an empty folder. Nothing is downloaded.
 
@@ -26,9 +27,16 @@ interface Manifest {
   readonly version: string;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly scripts: Readonly<Record<string, string>>;
+  readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
 }
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
+/** The paths of the modelling library with their files, the core first. */
+const modelingPaths = Object.entries(manifest.exports)
+  .flatMap(([path, target]) =>
+    path.startsWith('./modeling') && typeof target === 'object' ? [[path, target.default]] : [],
+  )
+  .map(([path = '', file = '']) => [path, file] as const);
 const tarball = join(place, `tabularium-${manifest.version}.tgz`);
 
 before(async () => {
@@ -139,8 +147,17 @@ describe('the packed package', { timeout: 120_000 }, () => {
 
   it('models tables with the client of tables and nothing else', async () => {
     const folder = await install('modeling', ['@azure/data-tables']);
-    const names = await importedNames(folder, 'tabularium/modeling');
-    assert.ok(names.includes('defineEntity') && names.includes('openTable'));
+    const specifiers = modelingPaths.map(([path]) => path.replace('.', 'tabularium'));
+    const modules = specifiers.map((specifier) => `import('${specifier}')`).join(', ');
+    const program =
+      `const modules = await Promise.all([${modules}]);` +
+      'console.log(JSON.stringify(modules.map((each) => Object.keys(each))));';
+    const { stdout } = await node(['--input-type=module', '--eval', program], folder);
+    const [core = [], ...families] = JSON.parse(stdout) as readonly (readonly string[])[];
+    assert.ok(core.includes('defineEntity') && core.includes('openTable'));
+    for (const names of families) assert.ok(names.length > 0);
+    const all = [core, ...families].flat();
+    assert.equal(new Set(all).size, all.length, 'one path for each name');
   });
 
   it('types programs that have the client of tables and nothing else', async () => {
@@ -177,9 +194,14 @@ describe('the packed package', { timeout: 120_000 }, () => {
 /** Which imports to follow: also dynamic ones, or only those that are loaded with the module. */
 type Moment = 'ever' | 'at once';
 
+/** The text of a compiled file without comments. */
+function programOf(file: string): string {
+  return readFileSync(file, 'utf8').replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '');
+}
+
 /** The module specifiers in a compiled file or a declaration file. */
 function specifiersOf(file: string, moment: Moment): readonly string[] {
-  const text = readFileSync(file, 'utf8').replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '');
+  const text = programOf(file);
   const statement = /^(?:import|export)\s(?:[^'"`;]*?\bfrom\s)?\s*["']([^"'\n]+)["']/gm;
   const expression = /\bimport\(\s*["']([^"'\n]+)["']/g;
   return (moment === 'ever' ? [statement, expression] : [statement]).flatMap((pattern) =>
@@ -202,7 +224,8 @@ function reachedFrom(entry: string, extension: '.js' | '.d.ts', moment: Moment =
   }
   const sources = join(root, 'dist', 'src');
   const folders = [...files].map((file) => relative(sources, file).split(sep)[0] ?? '');
-  return { files: files.size, folders: [...new Set(folders)].sort(), packages: [...packages] };
+  const found = [...new Set(folders)].sort();
+  return { files: [...files], folders: found, packages: [...packages] };
 }
 
 describe('a folder that is packed', () => {
@@ -220,25 +243,49 @@ describe('a folder that is packed', () => {
 });
 
 describe('the files of tabularium/modeling', () => {
-  const entry = join(root, 'dist', 'src', 'modeling', 'index');
+  const page = readFileSync(join(root, 'docs/reference/modeling.md'), 'utf8');
+  const entries = modelingPaths.map(([, file]) => join(root, file.replace(/\.js$/, '')));
   const isOfServer = (folder: string): boolean =>
     !['base', 'modeling', 'placement'].includes(folder);
   const ofNode = (name: string): boolean => name.startsWith('node:');
 
-  it('run without a file of the server and without the optional clients', () => {
-    const { files, folders, packages } = reachedFrom(`${entry}.js`, '.js');
-    assert.ok(files > 100, 'the graph is walked');
-    assert.deepEqual(folders.filter(isOfServer), []);
-    const others = packages.filter((name) => !ofNode(name) && name !== '@azure/data-tables');
-    assert.deepEqual(others, []);
+  for (const [extension, what] of [
+    ['.js', 'run'],
+    ['.d.ts', 'are typed'],
+  ] as const) {
+    it(`${what} without a file of the server and without the optional clients`, () => {
+      assert.ok(entries.length > 10);
+      for (const entry of entries) {
+        const { files, folders, packages } = reachedFrom(entry + extension, extension);
+        assert.ok(files.length > 10, 'the graph is walked');
+        assert.deepEqual(folders.filter(isOfServer), []);
+        const others = packages.filter((name) => !ofNode(name) && name !== '@azure/data-tables');
+        assert.deepEqual(others, []);
+      }
+    });
+  }
+
+  it('have a path each that the reference tells', () => {
+    const told = [...page.matchAll(/^\| `tabularium(\/modeling[^`]*)`/gm)].map(
+      ([, path = '']) => path,
+    );
+    assert.deepEqual(
+      told.toSorted(),
+      modelingPaths.map(([path]) => path.slice(1)),
+    );
   });
 
-  it('are typed without a file of the server and without the optional clients', () => {
-    const { files, folders, packages } = reachedFrom(`${entry}.d.ts`, '.d.ts');
-    assert.ok(files > 100, 'the graph is walked');
-    assert.deepEqual(folders.filter(isOfServer), []);
-    const others = packages.filter((name) => !ofNode(name) && name !== '@azure/data-tables');
-    assert.deepEqual(others, []);
+  it('of the core are no more than the reference says', () => {
+    const { files } = reachedFrom(join(root, 'dist/src/modeling/index.js'), '.js', 'at once');
+    const program = files.map(programOf).join('');
+    const [, plain, packed] =
+      /less than (\d+) KiB of JavaScript, (\d+) KiB gzipped/.exec(page) ?? [];
+    for (const [bytes, stated] of [
+      [program.length, Number(plain) * 1024],
+      [gzipSync(program).length, Number(packed) * 1024],
+    ] as const) {
+      assert.ok(bytes < stated && bytes > stated * 0.8, `${bytes} bytes, ${stated} stated`);
+    }
   });
 });
 
@@ -246,7 +293,7 @@ describe('the command line', () => {
   it('loads the services and the engine only to serve', () => {
     const entry = join(root, 'dist', 'src', 'cli', 'main.js');
     const { files, packages } = reachedFrom(entry, '.js', 'at once');
-    assert.ok(files > 50, 'the graph is walked');
+    assert.ok(files.length > 50, 'the graph is walked');
     const ofServer = reachedFrom(entry, '.js').packages.filter((name) => name === 'lmdb');
     assert.deepEqual(ofServer, ['lmdb'], 'some command needs it');
     assert.ok(!packages.includes('lmdb'), packages.join(', '));

@@ -6,24 +6,24 @@ import {
   defineEntity,
   entitiesOf,
   enumeration,
-  explain,
-  indexTable,
   instant,
   int32,
   key,
-  measure,
   openTable,
-  reportText,
-  samePartition,
   string,
-  uniform,
-  withIndexes,
   writesOf,
+} from 'tabularium/modeling';
+import {
+  explain,
+  measure,
+  reportText,
+  uniform,
   zipf,
   type Operation,
   type PriceTable,
   type Report,
-} from 'tabularium/modeling';
+} from 'tabularium/modeling/advisor';
+import { indexTable, samePartition, withIndexes } from 'tabularium/modeling/indexes';
 
 const Employee = defineEntity({
   type: 'Employee',

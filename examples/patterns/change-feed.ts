@@ -1,25 +1,18 @@
 // Follows the changes of a table: every write tells of itself, and readers go on where they were.
 // Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
 import { TableClient } from '@azure/data-tables';
+import { defineEntity, entitiesOf, int32, key, openTable, string } from 'tabularium/modeling';
 import {
   announcing,
   ChangeFeed,
   ConsumerGroup,
-  defineEntity,
-  entitiesOf,
   feedSink,
-  int32,
-  key,
-  knownPartitions,
-  openTable,
-  Outbox,
   payloadOf,
-  Relay,
   RowsChangedMessage,
-  string,
   trimFeed,
   type FeedEvent,
-} from 'tabularium/modeling';
+} from 'tabularium/modeling/change-feed';
+import { knownPartitions, Outbox, Relay } from 'tabularium/modeling/transactional-outbox';
 
 const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
 const options = { allowInsecureConnection: true };

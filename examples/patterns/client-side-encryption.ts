@@ -3,19 +3,21 @@
 import { randomBytes } from 'node:crypto';
 import { TableClient } from '@azure/data-tables';
 import {
-  aesKeyWrapper,
-  createDeterministicKey,
   defineEntity,
   double,
-  encryptedEquals,
   entitiesOf,
   int32,
   key,
-  keyRing,
   openTable,
   string,
-  withEncryption,
 } from 'tabularium/modeling';
+import {
+  aesKeyWrapper,
+  createDeterministicKey,
+  encryptedEquals,
+  keyRing,
+  withEncryption,
+} from 'tabularium/modeling/encryption';
 
 const Employee = defineEntity({
   type: 'Employee',

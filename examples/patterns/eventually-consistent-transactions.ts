@@ -6,22 +6,23 @@ import { join } from 'node:path';
 import { TableClient } from '@azure/data-tables';
 import { QueueServiceClient } from '@azure/storage-queue';
 import {
-  bytesOfRow,
   codecOf,
   defineEntity,
-  defineWorkflow,
   entitiesOf,
-  fileIn,
   int32,
   key,
-  keyPayload,
-  moveStep,
   openTable,
-  QueueWorker,
-  rowIn,
   string,
   type KeyOf,
 } from 'tabularium/modeling';
+import {
+  bytesOfRow,
+  defineWorkflow,
+  fileIn,
+  moveStep,
+  rowIn,
+} from 'tabularium/modeling/eventually-consistent-transactions';
+import { keyPayload, QueueWorker } from 'tabularium/modeling/worker';
 
 const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
 const options = { allowInsecureConnection: true };

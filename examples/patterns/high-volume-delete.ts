@@ -5,7 +5,6 @@ import {
   boolean,
   codecOf,
   defineEntity,
-  deleteWhere,
   entitiesOf,
   Instant,
   instant,
@@ -13,8 +12,8 @@ import {
   openAccountTables,
   openTable,
   string,
-  TimeBuckets,
 } from 'tabularium/modeling';
+import { deleteWhere, TimeBuckets } from 'tabularium/modeling/high-volume-delete';
 
 const LoginAttempt = defineEntity({
   type: 'LoginAttempt',

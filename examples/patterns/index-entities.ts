@@ -3,21 +3,14 @@
 // Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
 import { TableClient } from '@azure/data-tables';
 import { BlobServiceClient } from '@azure/storage-blob';
+import { defineEntity, int32, key, openTable, string } from 'tabularium/modeling';
 import {
-  defineEntity,
   indexedEntitiesOf,
   indexEntity,
-  int32,
-  key,
   openListBlobs,
-  openTable,
-  Outbox,
-  Relay,
-  string,
-  tableRegistry,
-  toHandlers,
   withIndexes,
-} from 'tabularium/modeling';
+} from 'tabularium/modeling/indexes';
+import { Outbox, Relay, tableRegistry, toHandlers } from 'tabularium/modeling/transactional-outbox';
 
 const Employee = defineEntity({
   type: 'Employee',

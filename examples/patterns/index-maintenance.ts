@@ -6,16 +6,18 @@ import {
   bulk,
   defineEntity,
   entitiesOf,
-  indexedEntitiesOf,
-  indexEntity,
   int32,
   key,
   openTable,
-  samePartition,
   string,
-  withIndexes,
   writesOf,
 } from 'tabularium/modeling';
+import {
+  indexedEntitiesOf,
+  indexEntity,
+  samePartition,
+  withIndexes,
+} from 'tabularium/modeling/indexes';
 
 const Employee = defineEntity({
   type: 'Employee',

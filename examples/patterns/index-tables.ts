@@ -4,22 +4,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { TableClient } from '@azure/data-tables';
-import {
-  bulk,
-  defineEntity,
-  double,
-  indexedEntitiesOf,
-  indexTable,
-  key,
-  openTable,
-  Outbox,
-  Relay,
-  string,
-  tableRegistry,
-  toHandlers,
-  withIndexes,
-  writesOf,
-} from 'tabularium/modeling';
+import { bulk, defineEntity, double, key, openTable, string, writesOf } from 'tabularium/modeling';
+import { indexedEntitiesOf, indexTable, withIndexes } from 'tabularium/modeling/indexes';
+import { Outbox, Relay, tableRegistry, toHandlers } from 'tabularium/modeling/transactional-outbox';
 
 const Movie = defineEntity({
   type: 'Movie',

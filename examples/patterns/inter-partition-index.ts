@@ -3,22 +3,16 @@
 // Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
 import { TableClient } from '@azure/data-tables';
 import { QueueServiceClient } from '@azure/storage-queue';
+import { defineEntity, int32, key, openTable, string } from 'tabularium/modeling';
+import { indexedEntitiesOf, otherPartition, withIndexes } from 'tabularium/modeling/indexes';
 import {
-  defineEntity,
   hintHandler,
-  indexedEntitiesOf,
-  int32,
-  key,
-  openTable,
-  otherPartition,
   Outbox,
-  QueueWorker,
   Relay,
-  string,
   tableRegistry,
   toHandlers,
-  withIndexes,
-} from 'tabularium/modeling';
+} from 'tabularium/modeling/transactional-outbox';
+import { QueueWorker } from 'tabularium/modeling/worker';
 
 const Employee = defineEntity({
   type: 'Employee',

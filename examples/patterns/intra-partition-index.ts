@@ -2,17 +2,13 @@
 // in one partition and one transaction.
 // Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
 import { TableClient } from '@azure/data-tables';
+import { defineEntity, int32, key, openTable, string } from 'tabularium/modeling';
 import {
-  defineEntity,
   indexedEntitiesOf,
   IndexValueTakenError,
-  int32,
-  key,
-  openTable,
   samePartition,
-  string,
   withIndexes,
-} from 'tabularium/modeling';
+} from 'tabularium/modeling/indexes';
 
 const Employee = defineEntity({
   type: 'Employee',

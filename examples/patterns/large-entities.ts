@@ -3,19 +3,15 @@
 import { randomBytes } from 'node:crypto';
 import { TableClient } from '@azure/data-tables';
 import { BlobServiceClient } from '@azure/storage-blob';
+import { defineEntity, entitiesOf, key, openTable, string } from 'tabularium/modeling';
 import {
   containerBlobs,
-  defineEntity,
-  entitiesOf,
-  key,
   largeBinary,
   largePropertiesOf,
   largeString,
-  openTable,
-  string,
   verifyLargeValues,
   withLargeValues,
-} from 'tabularium/modeling';
+} from 'tabularium/modeling/large-entities';
 
 const Report = defineEntity({
   type: 'Report',

@@ -1,7 +1,8 @@
 // Log records in blobs, named by their hour, written at once or in large pieces.
 // Works with the cloud service and Azurite. Run it while the blob service runs.
 import { BlobServiceClient } from '@azure/storage-blob';
-import { Instant, LogReader, LogWriter, openLogBlobs, type LogFormat } from 'tabularium/modeling';
+import { Instant } from 'tabularium/modeling';
+import { LogReader, LogWriter, openLogBlobs, type LogFormat } from 'tabularium/modeling/log-data';
 
 const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
 const service = BlobServiceClient.fromConnectionString(connection);

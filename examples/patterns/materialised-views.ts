@@ -3,25 +3,23 @@
 import { TableClient } from '@azure/data-tables';
 import {
   defineEntity,
-  defineMessage,
   double,
   entitiesOf,
-  EventView,
-  handle,
   int32,
   int64,
   key,
-  keyPayload,
-  knownPartitions,
   openTable,
-  Outbox,
-  PartitionView,
-  Relay,
-  ShardedCounter,
   string,
-  toHandlers,
   transaction,
 } from 'tabularium/modeling';
+import { EventView, PartitionView, ShardedCounter } from 'tabularium/modeling/materialised-views';
+import {
+  knownPartitions,
+  Outbox,
+  Relay,
+  toHandlers,
+} from 'tabularium/modeling/transactional-outbox';
+import { defineMessage, handle, keyPayload } from 'tabularium/modeling/worker';
 
 const Employee = defineEntity({
   type: 'Employee',

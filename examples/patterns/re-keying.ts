@@ -10,11 +10,9 @@ import {
   key,
   openSpreadEntities,
   openTable,
-  rebucketed,
-  reKeyingOf,
   string,
-  type MoveDrift,
 } from 'tabularium/modeling';
+import { rebucketed, reKeyingOf, type MoveDrift } from 'tabularium/modeling/re-keying';
 
 const OrderByCustomer = defineEntity({
   type: 'Order',

@@ -6,12 +6,11 @@ import {
   defineEntity,
   enumeration,
   key,
-  LeaseHeldError,
   LeaseLostError,
   openTable,
-  rowLeasesOf,
   string,
 } from 'tabularium/modeling';
+import { LeaseHeldError, rowLeasesOf } from 'tabularium/modeling/row-leases';
 
 const Report = defineEntity({
   type: 'Report',

@@ -3,24 +3,20 @@
 // latter two.
 
 import { TableClient } from '@azure/data-tables';
+import { defineEntity, int32, key, openTable, string } from 'tabularium/modeling';
 import {
   addShard,
   assignTexts,
-  defineEntity,
   hashRouting,
-  int32,
-  key,
   listRouting,
   mergeShards,
   moveShard,
-  openTable,
   rangeRouting,
   routedBy,
   shardedEntities,
   shardMapOf,
   splitRange,
-  string,
-} from 'tabularium/modeling';
+} from 'tabularium/modeling/shard-map';
 
 const Order = defineEntity({
   type: 'Order',

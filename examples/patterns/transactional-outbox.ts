@@ -4,22 +4,21 @@ import { TableClient } from '@azure/data-tables';
 import { QueueServiceClient } from '@azure/storage-queue';
 import {
   defineEntity,
-  defineMessage,
-  handle,
-  hintHandler,
   int32,
   key,
-  keyPayload,
   openTable,
-  Outbox,
-  QueueWorker,
-  Relay,
   string,
-  tableRegistry,
-  toHandlers,
   transaction,
   type CreateOf,
 } from 'tabularium/modeling';
+import {
+  hintHandler,
+  Outbox,
+  Relay,
+  tableRegistry,
+  toHandlers,
+} from 'tabularium/modeling/transactional-outbox';
+import { defineMessage, handle, keyPayload, QueueWorker } from 'tabularium/modeling/worker';
 
 const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
 const options = { allowInsecureConnection: true };

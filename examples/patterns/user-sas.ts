@@ -6,13 +6,15 @@ import {
   int32,
   key,
   openTable,
-  removeAccessPolicy,
   RequestError,
+  string,
+} from 'tabularium/modeling';
+import {
+  removeAccessPolicy,
   SasCache,
   sasFor,
   setAccessPolicy,
-  string,
-} from 'tabularium/modeling';
+} from 'tabularium/modeling/user-sas';
 
 const LoginAttempt = defineEntity({
   type: 'LoginAttempt',

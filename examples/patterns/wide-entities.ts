@@ -1,16 +1,8 @@
 // A count for each day of a year: more than 252 properties, in two rows that are one entity.
 // Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
 import { TableClient } from '@azure/data-tables';
-import {
-  defineWideEntity,
-  int32,
-  key,
-  openTable,
-  string,
-  wideEntitiesOf,
-  wideEtagsOf,
-  type Property,
-} from 'tabularium/modeling';
+import { int32, key, openTable, string, type Property } from 'tabularium/modeling';
+import { defineWideEntity, wideEntitiesOf, wideEtagsOf } from 'tabularium/modeling/wide-entities';
 
 type Day = `day${number}`;
 

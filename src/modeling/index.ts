@@ -1,4 +1,5 @@
-// Table design, typed: the public surface. See docs/guides.
+// Table design, typed: definitions, operations, and the patterns that need no more. What a family
+// of other patterns exports is in the `index.ts` of its folder, a path of its own of the package.
 
 export { defineEntity } from './definition/entity-definition.js';
 export type {
@@ -115,7 +116,6 @@ export {
   type WriteResult,
 } from './table/gateway.js';
 export type { RequestObserver, RequestReport } from './table/observed-request.js';
-export * from './advisor/index.js';
 export {
   openAccountTables,
   type AccountTables,
@@ -135,7 +135,6 @@ export {
   type CopyDrift,
   type CopyOptions,
 } from './patterns/denormalisation.js';
-export * from './patterns/high-volume-delete/index.js';
 export {
   MixedTable,
   mixedTable,
@@ -145,8 +144,6 @@ export {
   type OneOf,
   type UnknownRow,
 } from './patterns/inheritance.js';
-export * from './patterns/indexes/index.js';
-export * from './patterns/log-data/index.js';
 export {
   LogTail,
   logTailOf,
@@ -154,16 +151,12 @@ export {
   type LogTailOptions,
   type LogTailRange,
 } from './patterns/log-tail.js';
-export * from './patterns/materialised-views/index.js';
 export {
   ReferenceData,
   type ReferenceDataOptions,
   type ReferenceKey,
 } from './patterns/reference-data.js';
-export * from './patterns/re-keying/index.js';
 export * from './patterns/relations/index.js';
-export * from './patterns/row-leases/index.js';
-export * from './patterns/shard-map/index.js';
 export {
   openSpreadEntities,
   SpreadEntities,
@@ -171,11 +164,3 @@ export {
   type SpreadQuery,
   type Unspread,
 } from './patterns/spread-keys.js';
-export * from './worker/index.js';
-export * from './patterns/eventually-consistent-transactions/index.js';
-export * from './patterns/transactional-outbox/index.js';
-export * from './patterns/change-feed/index.js';
-export * from './encryption/index.js';
-export * from './patterns/large-entities/index.js';
-export * from './patterns/user-sas/index.js';
-export * from './patterns/wide-entities/index.js';

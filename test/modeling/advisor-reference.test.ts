@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { findingTexts } from '../../src/modeling/advisor/findings/finding-texts.js';
-import { examplePrices } from '../../src/modeling/index.js';
+import { examplePrices } from '../../src/modeling/advisor/index.js';
 
 // The reference of the advisor's findings must agree with the findings.
 

@@ -4,19 +4,17 @@ import {
   defineEntity,
   embedded,
   entitiesOf,
-  explain,
   int32,
   key,
-  measure,
   rowBytes,
   string,
   transaction,
   writesOf,
   type Entities,
-  type Measurement,
   type PartitionQuery,
   type RowWrite,
 } from '../../src/modeling/index.js';
+import { explain, measure, type Measurement } from '../../src/modeling/advisor/index.js';
 import { stampUnits } from '../../src/modeling/advisor/sizes/stored-shape.js';
 import {
   indexEntity,

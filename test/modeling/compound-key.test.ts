@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import {
-  defineEntity,
-  deleteWhere,
-  int32,
-  key,
-  string,
-  type KeyPart,
-} from '../../src/modeling/index.js';
+import { defineEntity, int32, key, string, type KeyPart } from '../../src/modeling/index.js';
+import { deleteWhere } from '../../src/modeling/patterns/high-volume-delete/index.js';
 import { compoundKeyOf } from '../../src/modeling/patterns/compound-key.js';
 import { startTables } from './support/observed-tables.js';
 import { NamedEmployee as Employee } from './support/employees.js';

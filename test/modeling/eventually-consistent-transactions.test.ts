@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { BlobServiceClient } from '@azure/storage-blob';
 import {
-  withEncryption,
   codecOf,
   ConditionFailedError,
   EntityNotFoundError,
@@ -13,6 +12,7 @@ import {
   type StoredRow,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import { withEncryption } from '../../src/modeling/encryption/index.js';
 import { blobIn } from '../../src/modeling/patterns/eventually-consistent-transactions/blob-place.js';
 import { fileIn } from '../../src/modeling/patterns/eventually-consistent-transactions/file-place.js';
 import {

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { entitiesOf, key } from '../../src/modeling/index.js';
 import {
   type BackfillPage,
-  entitiesOf,
   indexedEntitiesOf,
   indexEntity,
   indexTable,
-  key,
   otherPartition,
   samePartition,
   withIndexes,
-} from '../../src/modeling/index.js';
+} from '../../src/modeling/patterns/indexes/index.js';
 import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { assertInStep, employee, Employee, meddled } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';

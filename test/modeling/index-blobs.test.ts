@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
+import { key, type TableGateway } from '../../src/modeling/index.js';
 import {
   indexEntity,
   indexedEntitiesOf,
-  key,
   openListBlobs,
   withIndexes,
   type ListBlobs,
-  type TableGateway,
-} from '../../src/modeling/index.js';
+} from '../../src/modeling/patterns/indexes/index.js';
 import { changeListBlob } from '../../src/modeling/patterns/index-entities/list-blobs.js';
 import { startBlobs } from '../support/blob-backend.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';

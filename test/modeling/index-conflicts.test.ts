@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { TableClient } from '@azure/data-tables';
+import { ContentionError, EntityExistsError, key, openTable } from '../../src/modeling/index.js';
 import {
-  ContentionError,
-  EntityExistsError,
   indexEntity,
   indexedEntitiesOf,
   IndexValueTakenError,
-  key,
-  openTable,
   samePartition,
   withIndexes,
-} from '../../src/modeling/index.js';
+} from '../../src/modeling/patterns/indexes/index.js';
 import { startServer } from '../support/start-server.js';
 import { assertInStep, meddled, rowKeysOf } from './support/indexed-employees.js';
 import { ListedEmployee } from './support/employees.js';

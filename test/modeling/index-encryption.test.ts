@@ -3,17 +3,19 @@ import { after, describe, it } from 'node:test';
 import {
   defineEntity,
   entitiesOf,
-  indexedEntitiesOf,
-  indexEntity,
   int32,
   key,
-  otherPartition,
   plain,
-  samePartition,
   string,
   ValueError,
-  withIndexes,
 } from '../../src/modeling/index.js';
+import {
+  indexedEntitiesOf,
+  indexEntity,
+  otherPartition,
+  samePartition,
+  withIndexes,
+} from '../../src/modeling/patterns/indexes/index.js';
 import { withEncryption } from '../../src/modeling/encryption/encrypted-table.js';
 import { keyRing } from '../../src/modeling/encryption/key-wrapper.js';
 import { CountingKey } from './support/encryption-keys.js';

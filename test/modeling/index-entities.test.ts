@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import * as fc from 'fast-check';
+import { entitiesOf, key, plain, type TableGateway } from '../../src/modeling/index.js';
 import {
-  entitiesOf,
   indexedEntitiesOf,
   indexEntity,
-  key,
-  plain,
-  type TableGateway,
   withIndexes,
-} from '../../src/modeling/index.js';
+} from '../../src/modeling/patterns/indexes/index.js';
 import {
   isInRowList,
   planRowListChange,

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { defineEntity, int32, key, string, type StoredRow } from '../../src/modeling/index.js';
 import {
-  defineEntity,
   indexedEntitiesOf,
   indexEntity,
-  int32,
-  key,
   otherPartition,
-  string,
   withIndexes,
-  type StoredRow,
-} from '../../src/modeling/index.js';
+} from '../../src/modeling/patterns/indexes/index.js';
 import { isOutboxRow } from '../../src/modeling/patterns/transactional-outbox/outbox-row.js';
 import { isLong } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';

@@ -3,14 +3,16 @@ import { after, describe, it } from 'node:test';
 import {
   defineEntity,
   entitiesOf,
-  indexedEntitiesOf,
   int32,
   key,
-  samePartition,
   string,
-  withIndexes,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import {
+  indexedEntitiesOf,
+  samePartition,
+  withIndexes,
+} from '../../src/modeling/patterns/indexes/index.js';
 import { listUnits } from '../../src/modeling/patterns/index-entities/key-list.js';
 import {
   planRowListChange,

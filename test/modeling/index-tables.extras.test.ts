@@ -4,15 +4,17 @@ import {
   bulk,
   defineEntity,
   entitiesOf,
-  indexedEntitiesOf,
-  indexTable,
   int32,
   key,
   plain,
   string,
-  withIndexes,
   writesOf,
 } from '../../src/modeling/index.js';
+import {
+  indexedEntitiesOf,
+  indexTable,
+  withIndexes,
+} from '../../src/modeling/patterns/indexes/index.js';
 import { bucketOf } from '../../src/placement/hash.js';
 import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { assertInStep } from './support/indexed-employees.js';

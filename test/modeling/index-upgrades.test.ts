@@ -2,16 +2,18 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import {
   defineEntity,
-  indexedEntitiesOf,
   int32,
   key,
-  otherPartition,
   plain,
-  samePartition,
   string,
-  withIndexes,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import {
+  indexedEntitiesOf,
+  otherPartition,
+  samePartition,
+  withIndexes,
+} from '../../src/modeling/patterns/indexes/index.js';
 import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { startTables } from './support/observed-tables.js';
 

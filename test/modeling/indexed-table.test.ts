@@ -4,24 +4,26 @@ import { setImmediate as turn } from 'node:timers/promises';
 import {
   bulk,
   defineEntity,
-  deleteWhere,
   entitiesOf,
   etagOf,
-  indexedEntitiesOf,
-  indexEntity,
-  IndexValueTakenError,
   int32,
   key,
-  otherPartition,
-  samePartition,
   string,
   transaction,
   TransactionFailedError,
   upgradeRows,
-  withIndexes,
   writesOf,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import { deleteWhere } from '../../src/modeling/patterns/high-volume-delete/index.js';
+import {
+  indexedEntitiesOf,
+  indexEntity,
+  IndexValueTakenError,
+  otherPartition,
+  samePartition,
+  withIndexes,
+} from '../../src/modeling/patterns/indexes/index.js';
 import { isLong } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
 import { impatientTimers } from './support/impatient-timers.js';

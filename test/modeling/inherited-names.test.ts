@@ -11,24 +11,25 @@ import {
   DefinitionError,
   embedded,
   entitiesOf,
-  explain,
-  indexedEntitiesOf,
-  indexEntity,
-  indexTable,
   int32,
   key,
-  measure,
-  otherPartition,
-  samePartition,
   string,
   updateProperties,
   ValueError,
-  withIndexes,
   type AnyProperty,
   type RowProperties,
   type TableGateway,
   type WireValue,
 } from '../../src/modeling/index.js';
+import { explain, measure } from '../../src/modeling/advisor/index.js';
+import {
+  indexedEntitiesOf,
+  indexEntity,
+  indexTable,
+  otherPartition,
+  samePartition,
+  withIndexes,
+} from '../../src/modeling/patterns/indexes/index.js';
 import { withLargeValues } from '../../src/modeling/patterns/large-entities/large-table.js';
 import { formatRecord, parseRecord } from '../../src/modeling/patterns/log-data/log-lines.js';
 import { denormalise } from '../../src/modeling/patterns/denormalisation.js';

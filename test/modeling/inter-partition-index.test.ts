@@ -3,15 +3,17 @@ import { after, describe, it } from 'node:test';
 import {
   defineEntity,
   DefinitionError,
-  indexedEntitiesOf,
-  IndexValueTakenError,
   int32,
   key,
-  otherPartition,
   plain,
   string,
-  withIndexes,
 } from '../../src/modeling/index.js';
+import {
+  indexedEntitiesOf,
+  IndexValueTakenError,
+  otherPartition,
+  withIndexes,
+} from '../../src/modeling/patterns/indexes/index.js';
 import {
   drainOutbox,
   handleIntent,

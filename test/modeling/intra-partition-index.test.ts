@@ -6,15 +6,17 @@ import {
   entitiesOf,
   EntityExistsError,
   EntityNotFoundError,
-  indexedEntitiesOf,
-  IndexValueTakenError,
   int32,
   key,
   plain,
-  samePartition,
   string,
-  withIndexes,
 } from '../../src/modeling/index.js';
+import {
+  indexedEntitiesOf,
+  IndexValueTakenError,
+  samePartition,
+  withIndexes,
+} from '../../src/modeling/patterns/indexes/index.js';
 import { rowKeysOf } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
 

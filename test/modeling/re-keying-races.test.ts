@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  EntityExistsError,
-  EntityNotFoundError,
-  type MoveDrift,
-} from '../../src/modeling/index.js';
+import { EntityExistsError, EntityNotFoundError } from '../../src/modeling/index.js';
+import type { MoveDrift } from '../../src/modeling/patterns/re-keying/index.js';
 import { systemTimers } from '../../src/base/async/timers.js';
 import { byLength, isLong } from '../support/run-length.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';

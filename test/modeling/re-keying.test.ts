@@ -10,16 +10,17 @@ import {
   etagOf,
   int32,
   key,
-  keyRing,
   openSpreadEntities,
   plain,
+  string,
+} from '../../src/modeling/index.js';
+import { keyRing, withEncryption } from '../../src/modeling/encryption/index.js';
+import {
   rebucketed,
   reKeyingOf,
   relocated,
-  string,
-  withEncryption,
   type MoveDrift,
-} from '../../src/modeling/index.js';
+} from '../../src/modeling/patterns/re-keying/index.js';
 import {
   amountsOf,
   moveOf,

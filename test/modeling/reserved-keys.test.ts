@@ -2,26 +2,26 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { manualClock } from '../../src/base/clock.js';
 import {
-  ChangeFeed,
   defineEntity,
   entitiesOf,
-  EventView,
-  indexedEntitiesOf,
   Instant,
   int32,
   key,
   keyTemplate,
   OneToMany,
-  Relay,
-  rowLeasesOf,
-  samePartition,
   string,
-  tableRegistry,
-  trimFeed,
-  withIndexes,
   type RowProperties,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import { ChangeFeed, trimFeed } from '../../src/modeling/patterns/change-feed/index.js';
+import {
+  indexedEntitiesOf,
+  samePartition,
+  withIndexes,
+} from '../../src/modeling/patterns/indexes/index.js';
+import { EventView } from '../../src/modeling/patterns/materialised-views/index.js';
+import { rowLeasesOf } from '../../src/modeling/patterns/row-leases/index.js';
+import { Relay, tableRegistry } from '../../src/modeling/patterns/transactional-outbox/index.js';
 import {
   reservedInitials,
   reservedPartitionKeys,

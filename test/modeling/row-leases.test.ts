@@ -6,14 +6,16 @@ import {
   defineEntity,
   int32,
   key,
-  LeaseHeldError,
   LeaseLostError,
-  rowLeasesOf,
   string,
   TransactionFailedError,
-  type RowLeasesOptions,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import {
+  LeaseHeldError,
+  rowLeasesOf,
+  type RowLeasesOptions,
+} from '../../src/modeling/patterns/row-leases/index.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { LostAnswers } from './support/lost-answers.js';
 import { startTables } from './support/observed-tables.js';

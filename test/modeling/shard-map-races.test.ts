@@ -4,14 +4,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   EntityExistsError,
   EntityNotFoundError,
+  type TableGateway,
+} from '../../src/modeling/index.js';
+import {
   mergeShards,
   moveShard,
   rangeRouting,
   splitRange,
   StaleMapError,
   type ShardMap,
-  type TableGateway,
-} from '../../src/modeling/index.js';
+} from '../../src/modeling/patterns/shard-map/index.js';
 import { byLength, isLong } from '../support/run-length.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';

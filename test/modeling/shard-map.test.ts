@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import {
-  addShard,
-  assignTexts,
   ConditionFailedError,
   DecodeError,
   defineEntity,
@@ -11,14 +9,20 @@ import {
   EntityExistsError,
   EntityNotFoundError,
   etagOf,
-  hashRouting,
   int32,
   key,
+  plain,
+  string,
+  ValueError,
+} from '../../src/modeling/index.js';
+import {
+  addShard,
+  assignTexts,
+  hashRouting,
   listRouting,
   mergeShards,
   moveShard,
   PartitionClosedError,
-  plain,
   rangeRouting,
   removeShard,
   routedBy,
@@ -26,12 +30,10 @@ import {
   shardOfText,
   splitRange,
   StaleMapError,
-  string,
   UnknownShardError,
-  ValueError,
   type KeptPartition,
   type ShardRouting,
-} from '../../src/modeling/index.js';
+} from '../../src/modeling/patterns/shard-map/index.js';
 import { startTables } from './support/observed-tables.js';
 import {
   amountsIn,

@@ -2,22 +2,22 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import {
   defineEntity,
-  defineMessage,
   denormalise,
   entitiesOf,
-  EventView,
-  handle,
   int32,
   key,
-  keyPayload,
-  knownPartitions,
-  Outbox,
-  Relay,
   string,
-  toHandlers,
   transaction,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import { EventView } from '../../src/modeling/patterns/materialised-views/index.js';
+import {
+  knownPartitions,
+  Outbox,
+  Relay,
+  toHandlers,
+} from '../../src/modeling/patterns/transactional-outbox/index.js';
+import { defineMessage, handle, keyPayload } from '../../src/modeling/worker/index.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
 

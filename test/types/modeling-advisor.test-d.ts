@@ -1,17 +1,12 @@
 // A workload may contain only what its definition and indexes allow. Only the compiler runs this
 // file.
+import { defineEntity, int32, key, string } from '../../src/modeling/index.js';
+import { explain, uniform, type Report } from '../../src/modeling/advisor/index.js';
 import {
-  defineEntity,
-  explain,
   indexEntity,
-  int32,
-  key,
   samePartition,
-  string,
-  uniform,
   withIndexes,
-  type Report,
-} from '../../src/modeling/index.js';
+} from '../../src/modeling/patterns/indexes/index.js';
 
 const Employee = defineEntity({
   type: 'Employee',

@@ -3,25 +3,27 @@ import {
   boolean,
   defineEntity,
   double,
-  indexEntity,
-  indexedEntitiesOf,
-  indexTable,
   int32,
   json,
   key,
   list,
-  otherPartition,
-  samePartition,
   string,
-  withIndexes,
   type KeyOf,
-  type ListBlobs,
-  type Outbox,
   type ReadOf,
   type RowKeyPrefixOf,
   type Stored,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import {
+  indexEntity,
+  indexedEntitiesOf,
+  indexTable,
+  otherPartition,
+  samePartition,
+  withIndexes,
+  type ListBlobs,
+} from '../../src/modeling/patterns/indexes/index.js';
+import type { Outbox } from '../../src/modeling/patterns/transactional-outbox/index.js';
 
 type Equal<A, B> =
   // oxlint-disable-next-line no-unnecessary-type-parameters -- the type of a condition shows all

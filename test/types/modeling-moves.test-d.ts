@@ -4,14 +4,13 @@ import {
   entitiesOf,
   int32,
   key,
-  reKeyingOf,
-  rowLeasesOf,
   string,
   upgradeRows,
   type SpreadEntities,
-  rebucketed,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import { reKeyingOf, rebucketed } from '../../src/modeling/patterns/re-keying/index.js';
+import { rowLeasesOf } from '../../src/modeling/patterns/row-leases/index.js';
 
 declare const table: TableGateway;
 declare const other: TableGateway;

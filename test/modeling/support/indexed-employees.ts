@@ -1,20 +1,22 @@
 import assert from 'node:assert/strict';
 import {
-  type CheckPage,
   defineEntity,
+  int32,
+  key,
+  type StoredRow,
+  string,
+  type TableGateway,
+} from '../../../src/modeling/index.js';
+import {
+  type CheckPage,
   type Drift,
   indexedEntitiesOf,
   indexEntity,
   indexTable,
-  int32,
-  key,
   otherPartition,
   samePartition,
-  type StoredRow,
-  string,
-  type TableGateway,
   withIndexes,
-} from '../../../src/modeling/index.js';
+} from '../../../src/modeling/patterns/indexes/index.js';
 import { drainOutbox, testOutbox } from './index-outbox.js';
 
 export const Employee = defineEntity({

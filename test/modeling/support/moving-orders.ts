@@ -3,13 +3,15 @@ import {
   Entities,
   int32,
   key,
-  reKeyingOf,
   string,
+  type TableGateway,
+} from '../../../src/modeling/index.js';
+import {
+  reKeyingOf,
   type MovingEntities,
   type ReKeyingOptions,
   type ReKeying,
-  type TableGateway,
-} from '../../../src/modeling/index.js';
+} from '../../../src/modeling/patterns/re-keying/index.js';
 
 /** Orders keyed by customer, to be re-keyed by city. */
 export const OrderByCustomer = defineEntity({

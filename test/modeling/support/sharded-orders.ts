@@ -2,14 +2,16 @@ import {
   defineEntity,
   int32,
   key,
+  string,
+  type TableGateway,
+} from '../../../src/modeling/index.js';
+import {
   shardedEntities,
   shardMapOf,
-  string,
   type ShardedEntities,
   type ShardMap,
   type ShardMapOptions,
-  type TableGateway,
-} from '../../../src/modeling/index.js';
+} from '../../../src/modeling/patterns/shard-map/index.js';
 import type { ObservedTables } from './observed-tables.js';
 
 /** Orders of tenants, one partition a tenant. */
