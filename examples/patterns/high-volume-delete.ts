@@ -3,7 +3,6 @@
 import { TableClient, TableServiceClient } from '@azure/data-tables';
 import {
   boolean,
-  codecOf,
   defineEntity,
   entitiesOf,
   Instant,
@@ -60,10 +59,12 @@ try {
   }
 
   const time = { from: Instant.parse('2014-06-01'), to: Instant.parse('2014-08-01') };
-  const codec = codecOf(LoginAttempt);
-  for await (const row of logins.rows({ ...time, newestFirst: true })) {
-    const { at, succeeded } = codec.fromRow(row);
-    console.log(`${at.toString()} ${succeeded ? 'in' : 'refused'}`);
+  const all = logins.entities(LoginAttempt, { ...time, newestFirst: true });
+  for await (const { at } of all.query({
+    partition: { user: 'jo' },
+    where: (p) => p.succeeded.eq(true),
+  })) {
+    console.log(`${at.toString()} in`);
   }
 
   today = Instant.parse('2014-08-02T03:00:00Z');
@@ -74,15 +75,17 @@ try {
 
   // What no table can take along: the attempts of one user in one table.
   requests.length = 0;
+  const attempts = entitiesOf(LoginAttempt, logins.at(Instant.parse('2014-07-31')));
+  const ofJo = { partition: { user: 'jo' } };
   const found = await deleteWhere(
-    logins.at(Instant.parse('2014-07-31')),
-    { partitionKey: 'jo', filter: 'succeeded eq true' },
+    attempts,
+    { ...ofJo, where: (p) => p.succeeded.eq(true) },
     { dryRun: true },
   );
   console.log(`a dry run found ${found.found}, with ${requests.length} request`);
-  const { deleted } = await deleteWhere(logins.at(Instant.parse('2014-07-31')), {
-    partitionKey: 'jo',
-    filter: 'succeeded eq true',
+  const { deleted } = await deleteWhere(attempts, {
+    ...ofJo,
+    where: (p) => p.succeeded.eq(true),
   });
   console.log(`deleted ${deleted}`);
 } finally {

@@ -2,7 +2,6 @@
 // Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
 import { TableClient } from '@azure/data-tables';
 import {
-  codecOf,
   defineEntity,
   double,
   entitiesOf,
@@ -60,8 +59,8 @@ try {
 
   // A resolver: each row as what it is.
   const mixed = mixedTable(table, Employee, Contractor, Department);
-  const partitionKey = codecOf(Employee).partitionKey({ department: 'SALES' });
-  for await (const found of mixed.query({ partitionKey })) {
+  const partition = { department: 'SALES' };
+  for await (const found of mixed.query({ partition })) {
     switch (found.type) {
       case 'Employee':
         console.log(`${found.entity.name} earns ${found.entity.salary}`);
@@ -78,8 +77,15 @@ try {
     }
   }
 
+  // Some of the types, each with a condition of its own.
+  const costly = mixed.query({
+    partition,
+    where: { Employee: (p) => p.salary.gt(3000), Contractor: 'all' },
+  });
+  for await (const { type, entity } of costly) console.log(`${type} ${entity.name}`);
+
   // A known type: rows of other types are passed over.
-  const query = entitiesOf(Employee, table).query({ partition: { department: 'SALES' } });
+  const query = entitiesOf(Employee, table).query({ partition });
   console.log(`employees: ${(await query.toArray({ max: 10 })).length}`);
 
   // A bag of properties: no type is needed to change one that is there.

@@ -130,6 +130,13 @@ export {
   type SeriesOptions,
 } from './patterns/data-series.js';
 export {
+  TimeSeries,
+  timeSeriesOf,
+  type TimedValue,
+  type TimeRange,
+  type TimeSeriesOptions,
+} from './patterns/time-series.js';
+export {
   Denormalisation,
   denormalise,
   type CopyDrift,
@@ -140,6 +147,7 @@ export {
   mixedTable,
   updateProperties,
   type BagOptions,
+  type MixedConditions,
   type MixedQuery,
   type OneOf,
   type UnknownRow,

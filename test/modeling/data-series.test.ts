@@ -4,12 +4,15 @@ import {
   ContentionError,
   defineEntity,
   double,
+  Instant,
+  instant,
   int32,
   int64,
   key,
   string,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import { timeSeriesOf } from '../../src/modeling/patterns/time-series.js';
 import { dataSeriesOf } from '../../src/modeling/patterns/data-series.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
@@ -207,5 +210,93 @@ describe('a data series', () => {
       const { values } = await counts.add(today, 0, 5);
       assert.deepEqual(values.slice(0, 3), [expected, 7, expected === 5 ? undefined : 7]);
     }
+  });
+});
+
+describe('a time series', () => {
+  const byHour = { time: 'day', period: 'day', slots: 24, value: int32() } as const;
+  const jo = { employee: '000123' };
+  const at = (text: string) => Instant.parse(text);
+  const clockAt = (text: string) => ({
+    nowMicros: () => at(text).toDate().getTime() * 1000,
+    monotonicMs: () => 0,
+  });
+  const shown = (slots: readonly { readonly at: Instant; readonly value: unknown }[]) =>
+    slots
+      .filter(({ value }) => value !== undefined)
+      .map((slot) => `${slot.at.toString().slice(0, 13)} ${String(slot.value)}`);
+
+  it('gives the last 24 hours by one range read of the days that they touch', async () => {
+    const { gateway, takeKinds } = await started.newTable();
+    const clock = clockAt('2014-08-01T09:30:00Z');
+    const counts = timeSeriesOf(MessageCounts, gateway, { ...byHour, clock });
+    await counts.set(jo, at('2014-07-31T09:59:59Z'), 1);
+    await counts.set(jo, at('2014-07-31T10:00:00Z'), 2);
+    await counts.add(jo, at('2014-08-01T09:00:00Z'), 3);
+    await counts.add(jo, at('2014-08-01T09:20:00Z'), 4);
+    await counts.set(jo, at('2014-08-01T10:00:00Z'), 5);
+    await counts.set({ employee: '000124' }, at('2014-08-01T08:00:00Z'), 6);
+    takeKinds();
+    const day = await counts.last(jo, 24);
+    assert.deepEqual(takeKinds(), ['query']);
+    assert.equal(day.length, 24);
+    assert.equal(day[0]?.at.toString(), '2014-07-31T10:00:00Z');
+    assert.deepEqual(shown(day), ['2014-07-31T10 2', '2014-08-01T09 7']);
+    const row = await gateway.get({ partitionKey: '000123', rowKey: '20140801' });
+    assert.equal(row?.properties['_09']?.value, 7);
+  });
+
+  it('gives every slot that a range overlaps, and refuses ranges that are none', async () => {
+    const { gateway } = await started.newTable();
+    const counts = timeSeriesOf(MessageCounts, gateway, byHour);
+    for (const hour of [22, 23]) {
+      await counts.set(jo, at(`2014-07-31T${hour}:00Z`), hour);
+      await counts.set(jo, at(`2014-08-01T${hour}:00Z`), 100 + hour);
+    }
+    const range = { from: at('2014-07-31T23:59:00Z'), to: at('2014-08-01T22:00:00.0000001Z') };
+    const found = await counts.between(jo, range);
+    assert.equal(found.length, 24);
+    assert.deepEqual(shown(found), ['2014-07-31T23 23', '2014-08-01T22 122']);
+    const { from } = range;
+    await assert.rejects(counts.between(jo, { from, to: from }), { name: 'ValueError' });
+    const eternal = { from: at('1700-01-01'), to: at('2700-01-01') };
+    await assert.rejects(counts.between(jo, eternal), /1 to 100000/);
+    await assert.rejects(counts.last(jo, 0), { name: 'ValueError' });
+  });
+
+  it('takes dates as the time, oldest or newest first', async () => {
+    for (const order of ['ascending', 'descending'] as const) {
+      const Load = defineEntity({
+        type: 'Load',
+        properties: { host: string(), from: instant() },
+        partitionKey: (p) => key`${p.host}`,
+        rowKey: (p) => key`load_${p.from[order]()}`,
+      });
+      const { gateway } = await started.newTable();
+      const options = { time: 'from', period: { hours: 6 }, slots: 180, value: double() } as const;
+      const loads = timeSeriesOf(Load, gateway, options);
+      const host = { host: 'a' };
+      await loads.set(host, at('2014-07-31T05:59:00Z'), 0.5);
+      await loads.set(host, at('2014-07-31T06:00:00Z'), 1.5);
+      await loads.set(host, at('2014-07-31T18:00:00Z'), 2.5);
+      const range = { from: at('2014-07-31T05:00:00Z'), to: at('2014-07-31T12:00:00Z') };
+      const found = await loads.between(host, range);
+      assert.deepEqual(shown(found), ['2014-07-31T05 0.5', '2014-07-31T06 1.5'], order);
+    }
+  });
+
+  it('refuses layouts in which a range of time would be no range of rows', () => {
+    const nothing = started.gatewayOfNothing;
+    const Twice = defineEntity({
+      type: 'Twice',
+      properties: { day: string(), employee: string() },
+      partitionKey: (p) => key`${p.day}`,
+      rowKey: (p) => key`${p.day}_${p.employee}`,
+    });
+    assert.throws(() => timeSeriesOf(Twice, nothing, byHour), /as its last part/);
+    const uneven = { ...byHour, slots: 7 };
+    assert.throws(() => timeSeriesOf(MessageCounts, nothing, uneven), /divide the period evenly/);
+    const odd = { ...byHour, period: 'month' as never };
+    assert.throws(() => timeSeriesOf(MessageCounts, nothing, odd), /months differ/);
   });
 });

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import type { TableGateway } from '../../src/modeling/index.js';
+import {
+  defineEntity,
+  entitiesOf,
+  int32,
+  key,
+  string,
+  type TableGateway,
+} from '../../src/modeling/index.js';
 import {
   deleteWhere,
   type DeleteProgress,
@@ -73,6 +80,63 @@ describe('deleting rows', () => {
     const rows = await left(gateway);
     assert.equal(rows.length, 20);
     assert.deepEqual([rows[0], rows[19]], ['a/00010', 'b/00019']);
+  });
+
+  it('deletes entities by typed keys and conditions, and keeps rows of other types', async () => {
+    const { gateway, takeKinds } = await started.newTable();
+    const properties = { shop: string(), id: int32(), state: string().default('open') };
+    const Order = defineEntity({
+      type: 'Order',
+      properties,
+      partitionKey: (p) => key`${p.shop}`,
+      rowKey: (p) => key`order_${p.id.padded(5)}`,
+    });
+    const orders = entitiesOf(Order, gateway);
+    await fill(gateway, 'a', 3);
+    for (const shop of ['a', 'b']) {
+      for (const [id, state] of ['done', 'open', 'done', 'done'].entries()) {
+        await orders.insert({ shop, id, state });
+      }
+    }
+    // A row of a program without the property has its default.
+    const bare = { partitionKey: 'a', rowKey: 'order_00009', properties: {} };
+    await gateway.write({ kind: 'insert', row: bare });
+    const partition = { shop: 'a' };
+    takeKinds();
+    const progress = await deleteWhere(orders, {
+      partition,
+      rowKeyFrom: { id: 1 },
+      where: (p) => p.state.eq('done'),
+    });
+    assert.deepEqual(counts(progress), { found: 2, deleted: 2, gone: 0, changed: 0 });
+    assert.deepEqual(takeKinds(), ['query', 'transaction']);
+    await deleteWhere(orders, { partition, where: (p) => p.state.eq('open') });
+    assert.deepEqual((await left(gateway)).slice(0, 4), [
+      'a/00000',
+      'a/00001',
+      'a/00002',
+      'a/order_00000',
+    ]);
+    await deleteWhere(orders, {
+      scan: 'table',
+      partitionFrom: { shop: 'b' },
+      where: (p) => p.state.ne('open'),
+    });
+    assert.deepEqual((await left(gateway)).slice(3), ['a/order_00000', 'b/order_00001']);
+  });
+
+  it('deletes entities of older versions by what they are now', async () => {
+    const { gateway } = await started.newTable();
+    const keys = { partitionKey: () => key`all`, rowKey: () => key`one` };
+    const Old = defineEntity({ type: 'T', properties: { cents: int32() }, ...keys });
+    const New = defineEntity({ type: 'T', version: 2, properties: { euros: int32() }, ...keys });
+    const current = New.upgrading(Old, ({ cents }) => ({ euros: cents / 100 }));
+    const entities = entitiesOf(current, gateway);
+    await entitiesOf(Old, gateway).insert({ cents: 500 });
+    await deleteWhere(entities, { partition: {}, where: (p) => p.euros.gt(5) });
+    assert.equal((await left(gateway)).length, 1);
+    await deleteWhere(entities, { partition: {}, where: (p) => p.euros.eq(5) });
+    assert.equal((await left(gateway)).length, 0);
   });
 
   it('puts rows of different partitions into different transactions', async () => {

@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { manualClock, type ManualClock } from '../../src/base/clock.js';
-import { Instant, openTable, type RequestReport, type Row } from '../../src/modeling/index.js';
+import {
+  boolean,
+  defineEntity,
+  entitiesOf,
+  Instant,
+  key,
+  openTable,
+  string,
+  type Entities,
+  type RequestReport,
+  type Row,
+} from '../../src/modeling/index.js';
 import { TimeBuckets } from '../../src/modeling/patterns/high-volume-delete/time-buckets.js';
 import type { BucketSet } from '../../src/modeling/patterns/high-volume-delete/bucket-name.js';
 import { openAccountTables, type AccountTables } from '../../src/modeling/table/account-tables.js';
@@ -11,6 +22,13 @@ import { startTables } from './support/observed-tables.js';
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
 let sets = 0;
+
+const Attempt = defineEntity({
+  type: 'Attempt',
+  properties: { user: string(), id: string(), ok: boolean() },
+  partitionKey: (p) => key`${p.user}`,
+  rowKey: (p) => key`${p.id}`,
+});
 
 /** A clock at 2014-07-31T18:25:00Z, the time of the guide's example. */
 const clockOfTheGuide = () => manualClock(Date.UTC(2014, 6, 31, 18, 25) * 1000);
@@ -298,6 +316,44 @@ describe('queries over buckets', () => {
         assert.equal(keys(found), expected);
       }
     }
+  });
+
+  it('read entities by typed keys and conditions, and list the tables once', async () => {
+    const world = await filled();
+    const user = { user: 'user' };
+    for (const day of ['2014-07-29', '2014-07-31']) {
+      const attempts = entitiesOf(Attempt, world.buckets.at(Instant.parse(day)));
+      await attempts.insert({ ...user, id: `${day.slice(-2)}ok`, ok: true });
+    }
+    world.takeRequests();
+    const entities = world.buckets.entities(Attempt, { ...whole, newestFirst: true });
+    const query = entities.query({ partition: user, where: (p) => p.ok.eq(true) });
+    const ids = (found: readonly { readonly id: string }[]) => found.map(({ id }) => id);
+    assert.deepEqual(ids(await query.toArray({ max: 20 })), ['31ok', '29ok']);
+    assert.deepEqual(world.takeRequests(), [
+      'list-tables Tables',
+      'query 20140731',
+      'query 20140730',
+      'query 20140729',
+    ]);
+    const refused = entities.scanTable({ where: (p) => p.ok.eq(false) });
+    assert.deepEqual(ids(await refused.first(4)), ['31a', '31b', '31c', '30a']);
+    assert.equal((await entities.get({ ...user, id: '29ok' }))?.ok, true);
+    assert.equal(await entities.get({ ...user, id: 'none' }), undefined);
+    const written = entities as Entities<typeof Attempt>;
+    const more = written.insert({ ...user, id: 'x', ok: true });
+    await assert.rejects(more, /write through at\(time\)/);
+  });
+
+  it('go on with the older tables when the one of the cursor was dropped', async () => {
+    const world = await filled();
+    const newest = { ...whole, newestFirst: true };
+    const first = await world.buckets.page({ ...newest, limit: 4 });
+    const second = await world.buckets.page({ ...newest, limit: 1, cursor: first.cursor ?? '' });
+    assert.equal(keys(second.rows), '30a');
+    for (const day of ['30', '31']) await world.tables.drop(`${world.set.prefix}201407${day}`);
+    const third = await world.buckets.page({ ...newest, cursor: second.cursor ?? '' });
+    assert.equal(keys(third.rows), '29a 29b 29c');
   });
 
   it('go on behind a table that was dropped meanwhile', async () => {

@@ -7,6 +7,8 @@ import {
   int32,
   key,
   string,
+  type KeyPart,
+  type NumberKeyField,
   type RowProperties,
   type TableGateway,
 } from '../../src/modeling/index.js';
@@ -62,7 +64,7 @@ async function filled() {
 describe('a table of several types', () => {
   it('resolves each row to its type by EntityType or by its RowKey, in one read', async () => {
     const { mixed, takeKinds } = await filled();
-    const query = mixed.query({ partitionKey: department });
+    const query = mixed.query({ partition: { department } });
     assert.equal(query.plan.class, 'partition-scan');
     const found = await query.toArray({ max: 10 });
     assert.deepEqual(takeKinds(), ['query']);
@@ -88,18 +90,64 @@ describe('a table of several types', () => {
 
   it('groups a type by the prefix of its RowKeys', async () => {
     const { mixed } = await filled();
-    const query = mixed.query({ partitionKey: department, prefix: 'EMPLOYEE_' });
+    const query = mixed.query({ partition: { department }, startsWith: 'EMPLOYEE_' });
     assert.equal(query.plan.class, 'range');
     assert.equal((await query.toArray({ max: 10 })).length, 3);
     const some = mixed.query({
-      partitionKey: department,
-      rowKeys: { from: 'EMPLOYEE_000100', before: 'EMPLOYEE_000200' },
-      where: "EntityType eq 'Employee' or EntityType eq 'Ghost'",
+      partition: { department },
+      rowKeys: { from: 'EMPLOYEE_000124', before: 'EMPLOYEE_000200' },
     });
     assert.deepEqual(
       (await some.toArray({ max: 10 })).map(({ type }) => type),
-      ['Employee'],
+      ['Contractor'],
     );
+  });
+
+  it('reads some types, each by its own condition', async () => {
+    const { gateway, mixed } = await filled();
+    await entitiesOf(Employee, gateway).insert({ department, id: 125, name: 'Di', salary: 9 });
+    await entitiesOf(Employee, gateway).insert({ department, id: 126, name: 'Bo', salary: 1 });
+    const partition = { department };
+    const query = mixed.query({
+      partition,
+      where: { Employee: (p) => p.salary.gt(4), Department: 'all' },
+    });
+    const found = await query.toArray({ max: 10 });
+    const told = found.map((each) =>
+      each.type === 'Employee' ? each.entity.name : each.entity.count,
+    );
+    assert.deepEqual(told, [2, 'Jo', 'Di']);
+    const none = mixed.query({ partition, where: { Department: (p) => p.count.gt(2) } });
+    assert.deepEqual(await none.toArray({ max: 10 }), []);
+    assert.match(none.plan.filters[0] ?? '', /count gt 2/);
+  });
+
+  it('agrees with what reads give where a condition is on a default or an older version', async () => {
+    const { gateway } = await started.newTable();
+    const properties = { department: string(), id: int32(), level: int32() };
+    const keys = {
+      partitionKey: (p: { department: KeyPart<'department', string> }) => key`${p.department}`,
+      rowKey: (p: { id: NumberKeyField<'id', number> }) => key`T_${p.id.padded(3)}`,
+    };
+    const Old = defineEntity({ type: 'T', properties, ...keys });
+    const New = defineEntity({
+      type: 'T',
+      version: 2,
+      properties: { ...properties, grade: string().default('none') },
+      ...keys,
+    }).upgrading(Old, ({ level, ...rest }) => ({ ...rest, level: level * 10 }));
+    await entitiesOf(Old, gateway).insert({ department, id: 1, level: 3 });
+    await entitiesOf(Old, gateway).insert({ department, id: 2, level: 1 });
+    await entitiesOf(New, gateway).insert({ department, id: 3, level: 30, grade: 'x' });
+    const mixed = mixedTable(gateway, New, Department);
+    const where = { T: 'all' } as const;
+    assert.equal((await mixed.query({ partition: { department }, where }).first(9)).length, 3);
+    const high = mixed.query({
+      partition: { department },
+      where: { T: (p) => p.level.eq(30).and(p.grade.eq('none')) },
+    });
+    const ids = (await high.toArray({ max: 9 })).map(({ entity }) => entity.id);
+    assert.deepEqual(ids, [1]);
   });
 
   it('gives one row by its keys, whatever it is', async () => {
@@ -113,8 +161,23 @@ describe('a table of several types', () => {
   it('refuses types that could not be told apart, and queries that contradict themselves', async () => {
     const { gateway, mixed } = await filled();
     assert.throws(() => mixedTable(gateway, Employee, Employee), /two definitions/);
-    const both = { partitionKey: 'a', prefix: 'b', rowKeys: { from: 'a', before: 'b' } };
+    const both = {
+      partition: { department },
+      startsWith: 'b',
+      rowKeys: { from: 'a', before: 'b' },
+    };
     assert.throws(() => mixed.query(both), /not both/);
+    const Elsewhere = defineEntity({
+      type: 'Elsewhere',
+      properties: { department: string() },
+      partitionKey: (p) => key`else_${p.department}`,
+      rowKey: () => key`all`,
+    });
+    const apart = mixedTable(gateway, Department, Elsewhere);
+    assert.throws(() => apart.query({ partition: { department } }), /'else_SALES'/);
+    const where = { Emploee: 'all' } as object;
+    assert.throws(() => mixed.query({ partition: { department }, where }), /mean 'Employee'/);
+    assert.throws(() => mixed.query({ partition: { department }, where: {} }), /names none of/);
   });
 });
 

@@ -106,6 +106,31 @@ describe('a view of a partition', () => {
     assert.deepEqual(await view.verify(sales), []);
   });
 
+  it('counts what satisfies its condition, before and after a change and when it is rebuilt', async () => {
+    const { gateway } = await started.newTable();
+    const view = new PartitionView({
+      source: Employee,
+      view: Totals,
+      table: gateway,
+      keyOf: ({ department, title }) => ({ department, title }),
+      where: (p) => p.salary.gt(100).or(p.title.eq('Manager')),
+      measures: { employees: () => 1, payroll: ({ salary }) => salary ?? 0 },
+    });
+    await view.insert({ ...sales, id: 1, salary: 50 });
+    await view.insert({ ...sales, id: 2, salary: 150 });
+    await view.insert({ ...sales, id: 3, title: 'Manager' });
+    assert.equal((await view.read(engineers))?.employees, 1);
+    assert.equal((await view.read({ ...sales, title: 'Manager' }))?.employees, 1);
+    const one = await employees(gateway).get({ ...sales, id: 1 });
+    assert.ok(one);
+    await view.replace(one, { ...one, salary: 200 });
+    assert.equal((await view.read(engineers))?.payroll, 350);
+    assert.deepEqual(await view.verify(sales), []);
+    await employees(gateway).update({ ...sales, id: 2 }, (each) => ({ ...each, salary: 1 }));
+    assert.equal((await view.rebuild(sales)).length, 1);
+    assert.equal((await view.read(engineers))?.employees, 1);
+  });
+
   it('tells the caller of conflicts in the entity, and then counts nothing', async () => {
     const { gateway } = await started.newTable();
     const view = viewOf(gateway);

@@ -202,6 +202,21 @@ describe('the plan of a query', () => {
     ]);
   });
 
+  it('scans a range of partitions', () => {
+    const rowKeys = "RowKey ge 'empid_' and RowKey lt 'empid`'";
+    const bounds = { partitionFrom: { department: 'B' }, partitionBefore: { department: 'S' } };
+    assert.deepEqual(planned(employees.scanTable(bounds)), [
+      'table-scan',
+      `PartitionKey ge 'B' and PartitionKey lt 'S' and ${rowKeys}`,
+    ]);
+    assert.deepEqual(planned(employees.scanTable({ partitionTo: { department: 'HR' } })), [
+      'table-scan',
+      `PartitionKey le 'HR' and ${rowKeys}`,
+    ]);
+    const both = { ...bounds, partitionPrefix: { department: 'HR' } };
+    assert.throws(() => employees.scanTable(both), /not both/);
+  });
+
   it('writes conditions with the literals of their types', () => {
     const where = (text: string) => text.replace(/^.*?lt 'empid`' and /, '');
     const filterOf = (query: { readonly plan: { filters: readonly string[] } }) =>

@@ -5,8 +5,10 @@ import type { KeyOf, ReadOf } from '../definition/shapes.js';
 import type { Stored } from '../definition/stored-entity.js';
 import { DefinitionError } from '../rows/model-error.js';
 import { Entities, type EntitiesOptions } from '../table/entities.js';
+import { allOf } from '../table/filter.js';
 import type { TableGateway } from '../table/gateway.js';
-import { MixedTable } from './inheritance.js';
+import { odataString } from '../table/odata.js';
+import { RowsQuery } from '../table/query.js';
 
 /** An entity, with the entities whose keys begin with its key. */
 export interface Family<P extends AnyDefinition, C extends AnyDefinition> {
@@ -58,15 +60,16 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
     const parentCodec = codecOf(this.parents.definition);
     const childCodec = codecOf(this.children.definition);
     const { partitionKey, rowKey } = parentCodec.key(parentKey);
-    const rows = new MixedTable(this.#table, []).query({
-      partitionKey,
-      rowKeys: this.range(parentKey),
-    });
+    const { from, before } = this.range(parentKey);
+    const filter = allOf([
+      `PartitionKey eq ${odataString(partitionKey)}`,
+      `RowKey ge ${odataString(from)} and RowKey lt ${odataString(before)}`,
+    ]);
+    const plan = { class: 'range', filters: [filter], select: undefined, requestsMin: 1 } as const;
+    const rows = new RowsQuery(this.#table, plan, (row) => row);
     let parent: Stored<ReadOf<P>> | undefined;
     const children: Stored<ReadOf<C>>[] = [];
-    for (const found of await rows.toArray({ max: childrenMax + 1 })) {
-      if (found.type !== undefined) continue;
-      const { row } = found;
+    for (const row of await rows.toArray({ max: childrenMax + 1 })) {
       if (row.rowKey === rowKey) parent = parentCodec.fromRow(row);
       else if (childCodec.matches(row)) children.push(childCodec.fromRow(row));
     }

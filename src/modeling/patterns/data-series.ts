@@ -6,11 +6,12 @@ import {
   type EntityDefinition,
 } from '../definition/entity-definition.js';
 import type { Properties, Property } from '../definition/property.js';
-import type { KeyOf } from '../definition/shapes.js';
+import type { KeyOf, PartitionOf } from '../definition/shapes.js';
 import { rowPropertiesMax } from '../rows/row-size.js';
 import { DefinitionError, ValueError } from '../rows/model-error.js';
 import { Entities, type EntitiesOptions } from '../table/entities.js';
 import type { TableGateway } from '../table/gateway.js';
+import type { PartitionQuery, RowKeyBounds } from '../table/query-plan.js';
 
 /** Kinds of values that can be summed. */
 export type SeriesKind = 'int32' | 'int64' | 'double';
@@ -63,6 +64,21 @@ export class DataSeries<D extends AnyDefinition, V extends number | bigint> {
   async read(key: KeyOf<D>): Promise<Series<D, V>> {
     const entity = await this.#entities.get(key);
     return this.#seriesOf(key, entity ?? {});
+  }
+
+  /**
+   * The entities of a range of RowKeys, such as the days of a month, in RowKey order; those that
+   * were never written are left out. One range read per 1,000.
+   */
+  async *range(
+    query: RowKeyBounds<D> & { readonly partition: PartitionOf<D> },
+  ): AsyncGenerator<Series<D, V>, void, undefined> {
+    const names = [...keyNamesOf(this.definition)];
+    for await (const found of this.#entities.query(query as PartitionQuery<AnyDefinition>)) {
+      const entity: AnyEntity = found;
+      const key = Object.fromEntries(names.map((name) => [name, entity[name]]));
+      yield this.#seriesOf(key as KeyOf<D>, entity);
+    }
   }
 
   /**

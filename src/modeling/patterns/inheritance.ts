@@ -2,8 +2,10 @@ import { own } from '../../base/own.js';
 import { codecOf } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import { successorOfPrefix, type KeyRange } from '../definition/key-template.js';
-import type { ReadOf } from '../definition/shapes.js';
+import { isOutdated } from '../definition/row-version.js';
+import type { PartitionOf, ReadOf } from '../definition/shapes.js';
 import type { Stored } from '../definition/stored-entity.js';
+import { refuseUnknownNames } from '../definition/unknown-name.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { DefinitionError, ValueError } from '../rows/model-error.js';
 import type { RowKey, RowProperties, StoredRow } from '../rows/row.js';
@@ -13,10 +15,12 @@ import {
   ConditionFailedError,
   type EntityNotFoundError,
 } from '../table/errors.js';
-import { allOf } from '../table/filter.js';
+import { allOf, type Filter, type FilterFields } from '../table/filter.js';
+import { satisfies } from '../table/filter-match.js';
 import type { TableGateway } from '../table/gateway.js';
 import { odataString } from '../table/odata.js';
 import { RowsQuery, type Query } from '../table/query.js';
+import { conditionOf, typeFilter, whereFilter, type RowConditions } from '../table/query-plan.js';
 import { hasStamp, newStamp, stamped } from '../table/write-stamp.js';
 
 /** An entity of one of several definitions, distinguished by `type`. */
@@ -30,15 +34,27 @@ export interface UnknownRow {
   readonly row: StoredRow;
 }
 
-/** Rows of one partition, of any type. */
-export interface MixedQuery {
-  /** As stored: `codecOf(Employee).partitionKey({ department: 'Sales' })`. */
-  readonly partitionKey: string;
-  /** The prefix of the RowKeys. Cannot be combined with `rowKeys`. */
-  readonly prefix?: string;
+/** The values that make the PartitionKey of every definition. */
+export type SharedPartition<Ds extends readonly AnyDefinition[]> = Intersected<
+  PartitionOf<Ds[number]>
+>;
+
+type Intersected<U> = (U extends unknown ? (each: U) => void : never) extends (all: infer I) => void
+  ? I
+  : never;
+
+/** For each type to read a condition, or `'all'`. Rows of other types are left out. */
+export type MixedConditions<Ds extends readonly AnyDefinition[]> = {
+  readonly [D in Ds[number] as D['type']]?: 'all' | ((properties: FilterFields<D>) => Filter);
+};
+
+/** Rows of one partition. */
+export interface MixedQuery<Ds extends readonly AnyDefinition[]> {
+  /** The values of the PartitionKey, which the definitions must have in common. */
+  readonly partition: SharedPartition<Ds>;
+  /** How the RowKeys begin, such as `EMPLOYEE_`. Cannot be combined with `rowKeys`. */
+  readonly startsWith?: string;
   readonly rowKeys?: KeyRange;
-  /** OData, on stored names. */
-  readonly where?: string;
 }
 
 /**
@@ -83,25 +99,105 @@ export class MixedTable<const Ds extends readonly AnyDefinition[]> {
   }
 
   /**
-   * Rows of one partition, of any type, in RowKey order. Nothing is sent before the query is run.
+   * Rows of one partition, of some types, each with its condition, which agrees with what reads
+   * give. In RowKey order. Nothing is sent before the query is run.
    */
-  query({ partitionKey, prefix, rowKeys, where }: MixedQuery): Query<OneOf<Ds> | UnknownRow> {
-    if (prefix !== undefined && rowKeys !== undefined) {
-      throw new ValueError('a query has a prefix or a range of RowKeys, not both');
+  query<const N extends Ds[number]['type']>(
+    query: MixedQuery<Ds> & { readonly where: Pick<MixedConditions<Ds>, N> },
+  ): Query<Extract<OneOf<Ds>, { readonly type: N }>>;
+  /** Rows of any type. */
+  query(query: MixedQuery<Ds>): Query<OneOf<Ds> | UnknownRow>;
+  query({
+    where,
+    ...query
+  }: MixedQuery<Ds> & { readonly where?: object }): Query<OneOf<Ds> | UnknownRow> {
+    const { startsWith, rowKeys } = query;
+    if (startsWith !== undefined && rowKeys !== undefined) {
+      throw new ValueError('a query has a beginning or a range of RowKeys, not both');
     }
-    const range = prefix === undefined || prefix === '' ? rowKeys : rangeFrom(prefix);
+    const range = startsWith === undefined || startsWith === '' ? rowKeys : rangeFrom(startsWith);
     const bounds =
       range && `RowKey ge ${odataString(range.from)} and RowKey lt ${odataString(range.before)}`;
-    const condition = where === undefined ? undefined : `(${where})`;
-    const filter = allOf([`PartitionKey eq ${odataString(partitionKey)}`, bounds, condition]);
+    const wanted = where === undefined ? undefined : this.#wanted(where);
+    const filter = allOf([
+      `PartitionKey eq ${odataString(this.#partitionKey(query.partition))}`,
+      bounds,
+      wanted && `(${[...wanted.values()].map(filterOfType).join(' or ')})`,
+    ]);
     const plan = {
       class: range === undefined ? ('partition-scan' as const) : ('range' as const),
       filters: [filter],
       select: undefined,
       requestsMin: 1,
     };
-    return new RowsQuery(this.#table, plan, (row) => this.resolve(row));
+    return new RowsQuery(this.#table, plan, (row) => {
+      const found = this.resolve(row);
+      return wanted === undefined || isWanted(wanted, row) ? found : undefined;
+    });
   }
+
+  /** Throws `ValueError` unless all definitions have this PartitionKey. */
+  #partitionKey(partition: SharedPartition<Ds>): string {
+    const keys = this.#definitions.map((definition) => ({
+      type: definition.type,
+      text: codecOf(definition).partitionKey(partition as PartitionOf<AnyDefinition>),
+    }));
+    const [first] = keys;
+    const other = keys.find(({ text }) => text !== first?.text);
+    if (first !== undefined && other === undefined) return first.text;
+    throw new ValueError(
+      first === undefined
+        ? 'a mixed table without definitions has no partitions'
+        : `${first.type} is in the partition '${first.text}', ${other?.type} in '${other?.text}': ` +
+            'read them with one query each',
+    );
+  }
+
+  #wanted(where: object): Wanted {
+    const given = where as Readonly<Record<string, unknown>>;
+    const types = this.#definitions.map(({ type }) => type);
+    refuseUnknownNames('the mixed table', given, types);
+    const wanted = this.#definitions.flatMap((definition) => {
+      const condition = own(given, definition.type);
+      if (condition === undefined) return [];
+      const conditions = (condition === 'all' ? {} : { where: condition }) as Conditions;
+      return [[definition.type, { definition, conditions }] as const];
+    });
+    if (wanted.length > 0) return new Map(wanted);
+    throw new ValueError(`'where' names none of ${types.join(', ')}: nothing could be found`);
+  }
+}
+
+type Conditions = RowConditions<AnyDefinition>;
+
+interface WantedType {
+  readonly definition: AnyDefinition;
+  readonly conditions: Conditions;
+}
+
+/** The types that a query reads, by their names. */
+type Wanted = ReadonlyMap<string, WantedType>;
+
+/** Rows of the type, and those that do not say theirs, which their keys tell later. */
+function filterOfType({ definition, conditions }: WantedType): string {
+  const { type, system, rowKey } = definition;
+  const isOfType =
+    system.type === undefined
+      ? typeFilter('RowKey', rowKey)
+      : `not (${system.type} ne ${odataString(type)})`;
+  const filter = allOf([isOfType, whereFilter(definition, conditions)]);
+  // Keys that begin with a value tell no type: every row may be of it.
+  return filter === '' ? `RowKey ge ''` : `(${filter})`;
+}
+
+function isWanted(wanted: Wanted, row: StoredRow): boolean {
+  const found = [...wanted.values()].find(({ definition }) => codecOf(definition).matches(row));
+  if (found === undefined) return false;
+  const condition = conditionOf(found.definition, found.conditions);
+  if (condition === undefined) return true;
+  const codec = codecOf(found.definition);
+  const current = isOutdated(found.definition, row) ? codec.toRow(codec.fromRow(row)) : row;
+  return satisfies(condition.node, current.properties);
 }
 
 function rangeFrom(prefix: string): KeyRange {

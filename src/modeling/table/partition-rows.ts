@@ -9,18 +9,20 @@ import { odataString } from './odata.js';
 
 /**
  * The entities of a definition in one partition, in key order; skips rows of other types. One range
- * read per 1,000 rows in the RowKey range of the type.
+ * read per 1,000 rows in the RowKey range of the type. `where`: an operand of `and`, in OData.
  */
 export async function* partitionRows<D extends AnyDefinition>(
   definition: D,
   table: TableGateway,
   partitionKey: string,
+  where?: string,
 ): AsyncGenerator<Stored<ReadOf<D>>> {
   const codec = codecOf(definition);
   const range = rangeOfPrefix(prefixOf(definition.rowKey, {}));
   const filter = allOf([
     `PartitionKey eq ${odataString(partitionKey)}`,
     range && `RowKey ge ${odataString(range.from)} and RowKey lt ${odataString(range.before)}`,
+    where,
   ]);
   let cursor: string | undefined;
   do {

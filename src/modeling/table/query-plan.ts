@@ -79,10 +79,19 @@ export interface PartitionsQuery<D extends AnyDefinition>
   readonly partitions: readonly PartitionOf<D>[];
 }
 
-/** Rows of all partitions. */
+/** Rows of all partitions, or of a range of them. */
 export interface TableScan<D extends AnyDefinition> extends RowConditions<D> {
-  /** PartitionKeys that begin with these values. */
+  /** PartitionKeys that begin with these values. Cannot be combined with the bounds below. */
   readonly partitionPrefix?: PartitionKeyPrefixOf<D>;
+  /**
+   * The lower bound, including PartitionKeys with these leading values. Bounds follow the order of
+   * keys, as those of RowKeys do.
+   */
+  readonly partitionFrom?: PartitionKeyPrefixOf<D>;
+  /** The upper bound, including PartitionKeys with these leading values. */
+  readonly partitionTo?: PartitionKeyPrefixOf<D>;
+  /** The upper bound, excluding PartitionKeys with these leading values. */
+  readonly partitionBefore?: PartitionKeyPrefixOf<D>;
 }
 
 /** A filter on a key, and how selective it is. */
@@ -105,7 +114,7 @@ function prefixFilter(name: KeyName, prefix: KeyPrefix): string {
 }
 
 /** The filter that the keys of all rows of a type match. */
-function typeFilter(name: KeyName, template: KeyTemplate): string {
+export function typeFilter(name: KeyName, template: KeyTemplate): string {
   return prefixFilter(name, prefixOf(template, {}));
 }
 
@@ -124,24 +133,27 @@ function prefixBounds(
   };
 }
 
-function rangeBounds<D extends AnyDefinition>(
-  template: KeyTemplate,
-  { rowKeyFrom, rowKeyTo, rowKeyBefore }: RowKeyBounds<D>,
-): KeyBounds {
-  const from = prefixOf(template, rowKeyFrom ?? {}).bound;
-  const filters = [from === '' ? '' : compare('RowKey', 'ge', from)];
-  const last = rowKeyTo === undefined ? undefined : prefixOf(template, rowKeyTo as KeyValues);
-  if (rowKeyBefore !== undefined) {
-    const end = prefixOf(template, rowKeyBefore as KeyValues).bound;
-    filters.push(compare('RowKey', 'lt', end));
+/** The leading values of the keys at the ends of a range. */
+interface KeyEnds {
+  readonly from: unknown;
+  readonly to: unknown;
+  readonly before: unknown;
+}
+
+function rangeFilter(name: KeyName, template: KeyTemplate, { from, to, before }: KeyEnds): string {
+  const first = prefixOf(template, (from ?? {}) as KeyValues).bound;
+  const filters = [first === '' ? '' : compare(name, 'ge', first)];
+  const last = to === undefined ? undefined : prefixOf(template, to as KeyValues);
+  if (before !== undefined) {
+    filters.push(compare(name, 'lt', prefixOf(template, before as KeyValues).bound));
   }
-  if (last?.isWhole === true) filters.push(compare('RowKey', 'le', last.text));
+  if (last?.isWhole === true) filters.push(compare(name, 'le', last.text));
   else {
     const end = rangeOfPrefix(last ?? prefixOf(template, {}))?.before;
-    const isImplied = last === undefined && rowKeyBefore !== undefined;
-    if (end !== undefined && !isImplied) filters.push(compare('RowKey', 'lt', end));
+    const isImplied = last === undefined && before !== undefined;
+    if (end !== undefined && !isImplied) filters.push(compare(name, 'lt', end));
   }
-  return { filter: allOf(filters), class: 'range' };
+  return allOf(filters);
 }
 
 function rowKeyBounds<D extends AnyDefinition>(
@@ -154,7 +166,9 @@ function rowKeyBounds<D extends AnyDefinition>(
   if (hasRange && hasPrefix) {
     throw new ValueError(`${type}: a query has a prefix or a range of RowKeys, not both`);
   }
-  return hasRange ? rangeBounds(rowKey, bounds) : prefixBounds(rowKey, prefix ?? {}, startsWith);
+  if (!hasRange) return prefixBounds(rowKey, prefix ?? {}, startsWith);
+  const ends = { from: rowKeyFrom, to: rowKeyTo, before: rowKeyBefore };
+  return { filter: rangeFilter('RowKey', rowKey, ends), class: 'range' };
 }
 
 /** The condition of a query as data; undefined when it has none. */
@@ -165,7 +179,8 @@ export function conditionOf<D extends AnyDefinition>(
   return where?.(filterFieldsOf(definition));
 }
 
-function whereFilter<D extends AnyDefinition>(
+/** The condition of a query as the service evaluates it; undefined when it has none. */
+export function whereFilter<D extends AnyDefinition>(
   definition: D,
   conditions: RowConditions<D>,
 ): string | undefined {
@@ -198,13 +213,20 @@ export function planScan<D extends AnyDefinition>(
   query: TableScan<D>,
   select: readonly string[] | undefined,
 ): QueryPlan {
-  const { partitionKey, rowKey } = definition;
-  const partitions = prefixOf(partitionKey, query.partitionPrefix ?? {});
+  const { type, partitionKey, rowKey } = definition;
+  const { partitionPrefix, partitionFrom: from, partitionTo: to, partitionBefore: before } = query;
+  const hasRange = [from, to, before].some((bound) => bound !== undefined);
+  if (hasRange && partitionPrefix !== undefined) {
+    throw new ValueError(`${type}: a scan has a prefix or a range of PartitionKeys, not both`);
+  }
+  const partitions = prefixOf(partitionKey, partitionPrefix ?? {});
   const filter = allOf([
-    prefixFilter('PartitionKey', partitions),
+    hasRange
+      ? rangeFilter('PartitionKey', partitionKey, { from, to, before })
+      : prefixFilter('PartitionKey', partitions),
     typeFilter('RowKey', rowKey),
     whereFilter(definition, query),
   ]);
-  const scanned = partitions.isWhole ? 'partition-scan' : 'table-scan';
+  const scanned = !hasRange && partitions.isWhole ? 'partition-scan' : 'table-scan';
   return { class: scanned, filters: [filter], select, requestsMin: 1 };
 }

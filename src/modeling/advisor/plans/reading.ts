@@ -94,6 +94,8 @@ export function readingOfScan(
   const { rowSet, facts } = context;
   const { definition } = rowSet;
   const { class: planClass } = planScan(definition, scan, undefined);
+  const { partitionFrom, partitionTo, partitionBefore } = scan;
+  const isRange = [partitionFrom, partitionTo, partitionBefore].some((each) => each !== undefined);
   const leading = (scan.partitionPrefix ?? {}) as KeyValues;
   const prefix = prefixShare(definition.partitionKey, leading, { definition, facts });
   const rows = mapEstimate(prefix ?? exactly(1), (share) => known.reads ?? rowSet.rows * share);
@@ -105,7 +107,7 @@ export function readingOfScan(
     share: shareOfWhere(definition, scan, facts),
     partitions: undefined,
     readAt: (partition) => density * rowSet.rows * partition,
-    isAssumed: false,
+    isAssumed: isRange && known.reads === undefined,
   });
 }
 

@@ -12,7 +12,7 @@ import {
   isExpired,
   type BucketSet,
 } from './bucket-name.js';
-import type { Period } from './period.js';
+import type { Period } from '../../rows/period.js';
 
 const ticks = (iso: string): bigint => ticksOfIso(iso) ?? -1n;
 

@@ -10,7 +10,7 @@ import {
   startOfStamp,
   type Period,
   type Retention,
-} from './period.js';
+} from '../../rows/period.js';
 
 /**
  * One table of a set, and the time of its rows: from `from` (included) to `to` (excluded), in

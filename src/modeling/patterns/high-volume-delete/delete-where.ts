@@ -1,9 +1,12 @@
 import { concurrently } from '../../../base/async/concurrently.js';
 import { systemClock, type Clock } from '../../../base/clock.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
+import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyRange } from '../../definition/key-template.js';
+import { storedAsOf } from '../../definition/stored-entity.js';
 import { TooLargeError, ValueError } from '../../rows/model-error.js';
-import type { RowKey, StoredRow } from '../../rows/row.js';
+import type { RowKey } from '../../rows/row.js';
+import type { Entities } from '../../table/entities.js';
 import {
   ConditionFailedError,
   EntityNotFoundError,
@@ -16,6 +19,7 @@ import {
   type TableGateway,
 } from '../../table/gateway.js';
 import { odataString } from '../../table/odata.js';
+import type { PartitionQuery, TableScan } from '../../table/query-plan.js';
 import { sleep } from '../../../base/async/sleep.js';
 
 /** The rows to delete. Reading a whole table to find them must be requested by name. */
@@ -32,6 +36,24 @@ export type DeleteScope =
       /** OData. A condition on the PartitionKey avoids reading the rest of the table. */
       readonly filter: string;
     };
+
+/**
+ * The entities to delete, by typed keys and a typed condition. Rows of other types are kept.
+ * Reading a whole table to find them must be requested by name.
+ */
+export type EntityDeleteScope<D extends AnyDefinition> =
+  | PartitionQuery<D>
+  | (TableScan<D> & {
+      readonly scan: 'table';
+      /** To delete every row of a table, drop the table. */
+      readonly where: NonNullable<TableScan<D>['where']>;
+    });
+
+/** Entities, indexed or not. */
+export type DeletedEntities<D extends AnyDefinition> = Pick<
+  Entities<D>,
+  'definition' | 'table' | 'query' | 'scanTable'
+>;
 
 /** What was found and deleted so far, in this call. */
 export interface DeleteProgress {
@@ -86,24 +108,82 @@ export interface DeleteOptions {
  * `cursor` or from the beginning. Rows that are added after the position of the reading are
  * deleted, too.
  */
-export async function deleteWhere(
+export function deleteWhere(
   table: TableGateway,
   scope: DeleteScope,
+  options?: DeleteOptions,
+): Promise<DeleteProgress>;
+/**
+ * The same for entities of a definition, by typed conditions; with indexes, for their index rows as
+ * well. Reads whole rows where the definition has older versions.
+ */
+export function deleteWhere<D extends AnyDefinition>(
+  entities: DeletedEntities<D>,
+  scope: EntityDeleteScope<D>,
+  options?: DeleteOptions,
+): Promise<DeleteProgress>;
+export async function deleteWhere<D extends AnyDefinition>(
+  source: TableGateway | DeletedEntities<D>,
+  scope: DeleteScope | EntityDeleteScope<D>,
   options: DeleteOptions = {},
 ): Promise<DeleteProgress> {
-  const filter = filterOf(scope);
   checkOptions(options);
-  const { clock = systemClock, rowsMax = Number.POSITIVE_INFINITY, signal } = options;
-  const startedMs = clock.monotonicMs();
-  let progress: DeleteProgress = { ...nothingYet, cursor: options.cursor };
-  for (;;) {
-    const { cursor } = progress;
-    const page = await table.page({
+  if ('definition' in source) {
+    return deletePages(source.table, entityPages(source, scope as EntityDeleteScope<D>), options);
+  }
+  return deletePages(source, rowPages(source, scope as DeleteScope), options);
+}
+
+/** The rows of one page to delete. */
+interface FoundRow extends RowKey {
+  readonly etag: string;
+}
+
+/** Reads a page from a cursor on. */
+type Pages = (
+  cursor: string | undefined,
+) => Promise<{ readonly rows: readonly FoundRow[]; readonly cursor?: string }>;
+
+function rowPages(table: TableGateway, scope: DeleteScope): Pages {
+  const filter = filterOf(scope);
+  return (cursor) =>
+    table.page({
       filter,
       select: [],
       limit: pageRowsMax,
       ...(cursor === undefined ? {} : { cursor }),
     });
+}
+
+function entityPages<D extends AnyDefinition>(
+  entities: DeletedEntities<D>,
+  scope: EntityDeleteScope<D>,
+): Pages {
+  const query =
+    'scan' in scope
+      ? entities.scanTable({ ...scope, select: [] })
+      : entities.query({ ...scope, select: [] });
+  return async (cursor) => {
+    const page = await query.page(cursor === undefined ? {} : { cursor });
+    const rows = page.items.flatMap((entity): readonly FoundRow[] => {
+      const stored = storedAsOf(entity);
+      return stored === undefined ? [] : [{ ...stored.key, etag: stored.etag }];
+    });
+    return page.cursor === undefined ? { rows } : { rows, cursor: page.cursor };
+  };
+}
+
+async function deletePages(
+  table: TableGateway,
+  pages: Pages,
+  options: DeleteOptions,
+): Promise<DeleteProgress> {
+  const { clock = systemClock, rowsMax = Number.POSITIVE_INFINITY, signal } = options;
+  const startedMs = clock.monotonicMs();
+  let progress: DeleteProgress = { ...nothingYet, cursor: options.cursor };
+  for (;;) {
+    const { cursor } = progress;
+    const page = await pages(cursor);
     const counts =
       options.dryRun === true ? nothingYet : await deleteRows(table, page.rows, options);
     progress = {
@@ -162,7 +242,7 @@ async function keepRate(
 
 async function deleteRows(
   table: TableGateway,
-  rows: readonly StoredRow[],
+  rows: readonly FoundRow[],
   { evenIfChanged = false, concurrency = 4 }: DeleteOptions,
 ): Promise<Counts> {
   const groups = groupsOf(rows, evenIfChanged);
@@ -179,7 +259,7 @@ async function deleteRows(
 type Delete = Extract<RowWrite, { readonly kind: 'delete' }>;
 
 /** Groups of rows of one partition: a page is in key order. */
-function groupsOf(rows: readonly StoredRow[], evenIfChanged: boolean): readonly Delete[][] {
+function groupsOf(rows: readonly FoundRow[], evenIfChanged: boolean): readonly Delete[][] {
   const groups: Delete[][] = [];
   let key: RowKey | undefined;
   for (const { partitionKey, rowKey, etag } of rows) {

@@ -4,14 +4,18 @@
 export type { Bucket, BucketSet } from './bucket-name.js';
 export {
   deleteWhere,
+  type DeletedEntities,
   type DeleteOptions,
   type DeleteProgress,
   type DeleteScope,
+  type EntityDeleteScope,
 } from './delete-where.js';
-export type { Period, Retention } from './period.js';
+export type { Period, Retention } from '../../rows/period.js';
 export {
   TimeBuckets,
+  type BucketEntities,
   type BucketQuery,
+  type BucketRange,
   type RotateOptions,
   type Rotation,
   type TimeBucketsOptions,

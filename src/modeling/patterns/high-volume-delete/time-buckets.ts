@@ -1,12 +1,14 @@
 import { systemClock, type Clock } from '../../../base/clock.js';
+import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { Instant } from '../../rows/instant.js';
 import { DefinitionError, ModelError, ValueError } from '../../rows/model-error.js';
 import type { StoredRow } from '../../rows/row.js';
 import { ticksOfMicros } from '../../rows/ticks.js';
 import type { AccountTables } from '../../table/account-tables.js';
+import { entitiesOf, type Entities } from '../../table/entities.js';
 import { pageRowsMax, type RowPage, type TableGateway } from '../../table/gateway.js';
-import { formatCursor, parseCursor } from './bucket-cursor.js';
 import { BucketGateway } from './bucket-gateway.js';
+import { BucketReads, pageOfBuckets, type BucketSequence } from './bucket-reads.js';
 import {
   bucketAfter,
   bucketAt,
@@ -28,16 +30,26 @@ export interface TimeBucketsOptions {
 }
 
 /** Selects whole buckets, including rows outside the time in buckets that it only overlaps. */
-export interface BucketQuery {
+export interface BucketRange {
   readonly from: Instant;
   /** Excluded. */
   readonly to: Instant;
-  /** OData, within each bucket. */
-  readonly filter?: string;
-  readonly select?: readonly string[];
   /** The newest bucket first; rows within a bucket are always in key order. */
   readonly newestFirst?: boolean;
 }
+
+/** Rows of a range of buckets. */
+export interface BucketQuery extends BucketRange {
+  /** OData, within each bucket. `entities` takes typed conditions instead. */
+  readonly filter?: string;
+  readonly select?: readonly string[];
+}
+
+/** The reads of entities that work across tables. A write goes to the table of its time, `at`. */
+export type BucketEntities<D extends AnyDefinition> = Pick<
+  Entities<D>,
+  'get' | 'getMany' | 'query' | 'scanTable'
+>;
 
 /** Bounds of one rotation. */
 export interface RotateOptions {
@@ -138,6 +150,17 @@ export class TimeBuckets {
   }
 
   /**
+   * The entities of a definition in a range of buckets, with typed keys and conditions. Results are
+   * in the order of the buckets, then in key order. Sends nothing yet; a query sends one listing at
+   * its beginning and at least one range read per table, a `get` one listing and a point read per
+   * table until the entity is found. Tables that are made meanwhile are not read.
+   */
+  entities<D extends AnyDefinition>(definition: D, range: BucketRange): BucketEntities<D> {
+    const list = (): Promise<BucketSequence> => this.#sequenceOf(range);
+    return entitiesOf(definition, new BucketReads(this.#set.prefix, list));
+  }
+
+  /**
    * One page of the rows of a time, bucket by bucket. Sends a listing and one range read, or only
    * the listing when no table is left. A page may be empty and have a cursor; at the end it has
    * none. A cursor stays valid while tables are created and dropped.
@@ -145,18 +168,7 @@ export class TimeBuckets {
   async page(
     query: BucketQuery & { readonly limit?: number; readonly cursor?: string },
   ): Promise<RowPage> {
-    const cursor = query.cursor === undefined ? undefined : parseCursor(query.cursor);
-    const all = await this.#bucketsOf(query);
-    const begin = cursor === undefined ? all : all.filter(isFrom(cursor.bucket, query));
-    const [bucket, next] = begin;
-    if (bucket === undefined) return { rows: [] };
-    const inside = bucket.name === cursor?.bucket ? cursor.inside : undefined;
-    const { limit = pageRowsMax } = query;
-    const page = await this.#read(bucket, query, limit, inside);
-    if (page.cursor !== undefined) {
-      return { ...page, cursor: formatCursor({ bucket: bucket.name, inside: page.cursor }) };
-    }
-    return next === undefined ? page : { ...page, cursor: formatCursor({ bucket: next.name }) };
+    return pageOfBuckets(await this.#sequenceOf(query), query);
   }
 
   /**
@@ -164,7 +176,7 @@ export class TimeBuckets {
    * range read per table, one per 1,000 rows. Skips tables that are dropped meanwhile.
    */
   async *rows(query: BucketQuery): AsyncGenerator<StoredRow> {
-    for (const bucket of await this.#bucketsOf(query)) {
+    for (const bucket of (await this.#sequenceOf(query)).buckets) {
       let inside: string | undefined;
       do {
         const page = await this.#read(bucket, query, pageRowsMax, inside);
@@ -188,12 +200,16 @@ export class TimeBuckets {
     });
   }
 
-  /** The buckets that a query reads, in its order. */
-  async #bucketsOf({ from, to, newestFirst = false }: BucketQuery): Promise<readonly Bucket[]> {
+  /** The buckets that a query reads. */
+  async #sequenceOf({ from, to, newestFirst = false }: BucketRange): Promise<BucketSequence> {
     const touched = (await this.#buckets()).filter(
       (bucket) => bucket.from < to.ticks && bucket.to > from.ticks,
     );
-    return newestFirst ? touched.toReversed() : touched;
+    return {
+      buckets: newestFirst ? touched.toReversed() : touched,
+      isNewestFirst: newestFirst,
+      tableOf: (bucket) => this.#tableOf(bucket),
+    };
   }
 
   async #buckets(): Promise<readonly Bucket[]> {
@@ -247,13 +263,3 @@ export class TimeBuckets {
 
 /** Opened tables that are cached; opening one sends no request. */
 const openedMax = 1000;
-
-/**
- * Selects the buckets from one on, in the order of the query, whether or not that one still exists.
- */
-function isFrom(name: string, { newestFirst = false }: BucketQuery) {
-  return (bucket: Bucket): boolean => {
-    const order = bucket.name.toLowerCase() < name.toLowerCase() ? -1 : 1;
-    return bucket.name === name || (newestFirst ? order < 0 : order > 0);
-  };
-}

@@ -8,7 +8,7 @@ import { Entities } from '../../table/entities.js';
 import { failureOfOne } from '../../table/failure-of-one.js';
 import { transaction, type Transaction } from '../../table/transaction.js';
 import { checkMeasures, isZero, measure, pick, plus, type Numbers } from './measures.js';
-import type { PartitionViewOptions } from './view-options.js';
+import { countedBy, type PartitionViewOptions } from './view-options.js';
 import { compareView, rebuildView, type ViewDrift } from './view-audit.js';
 
 /** The amounts that a change adds to a summary. */
@@ -116,9 +116,10 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
 
   #deltas(before: ReadOf<S> | undefined, after: ReadOf<S> | undefined): readonly Delta<V>[] {
     const { keyOf, measures, view } = this.#options;
+    const { counts } = countedBy(this.#options);
     const deltas = new Map<string, Delta<V>>();
     const count = (entity: ReadOf<S> | undefined, times: 1 | -1): void => {
-      const key = entity === undefined ? undefined : keyOf(entity);
+      const key = entity === undefined || !counts(entity) ? undefined : keyOf(entity);
       if (key === undefined) return;
       const { rowKey } = codecOf(view).key(key);
       const numbers = deltas.get(rowKey)?.numbers ?? {};

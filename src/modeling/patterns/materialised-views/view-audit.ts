@@ -7,7 +7,7 @@ import { Entities } from '../../table/entities.js';
 import { ContentionError } from '../../table/errors.js';
 import { partitionRows } from '../../table/partition-rows.js';
 import { isSame, measure, pick, plus, type Numbers } from './measures.js';
-import type { PartitionViewOptions } from './view-options.js';
+import { countedBy, type PartitionViewOptions } from './view-options.js';
 
 /** The stored and the correct values of a summary. */
 export interface ViewDrift {
@@ -25,9 +25,11 @@ interface Comparison<V extends AnyDefinition> extends ViewDrift {
 
 /** The summaries of a partition that differ from its entities. */
 export async function compareView<S extends AnyDefinition, V extends AnyDefinition>(
-  { source, view, table, keyOf, measures }: PartitionViewOptions<S, V>,
+  options: PartitionViewOptions<S, V>,
   partitionKey: string,
 ): Promise<readonly Comparison<V>[]> {
+  const { source, view, table, keyOf, measures } = options;
+  const { filter, counts } = countedBy(options);
   const found = new Map<string, Comparison<V>>();
   const codec = codecOf(view);
   // Reads the summaries first: a later change of an entity also changes the ETag of its summary, so
@@ -38,8 +40,8 @@ export async function compareView<S extends AnyDefinition, V extends AnyDefiniti
     const nothing = plus(stored, stored, -1);
     found.set(codec.key(key).rowKey, { key, entity, stored, actual: nothing });
   }
-  for await (const entity of partitionRows(source, table, partitionKey)) {
-    const key = keyOf(entity);
+  for await (const entity of partitionRows(source, table, partitionKey, filter)) {
+    const key = counts(entity) ? keyOf(entity) : undefined;
     if (key === undefined) continue;
     const { rowKey } = codec.key(key);
     const before = found.get(rowKey) ?? { key, entity: undefined, stored: {}, actual: {} };

@@ -1,5 +1,5 @@
-import { DefinitionError } from '../../rows/model-error.js';
-import { dateOfTicks, ticksOfDate, ticksOfIso, ticksPerMillisecond } from '../../rows/ticks.js';
+import { DefinitionError } from './model-error.js';
+import { dateOfTicks, ticksOfDate, ticksOfIso, ticksPerMillisecond } from './ticks.js';
 
 /**
  * The time that one bucket covers, in UTC. Periods of several hours or days are counted from
