@@ -275,6 +275,7 @@ const unnoticed = new Set(
     unsyncedBytesMax
     valueCharactersMax
     verifiedTokensMax
+    versionsAskedMax
     visitsMax
     waitingMax
     walksMax

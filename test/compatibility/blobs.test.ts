@@ -430,6 +430,11 @@ holdRows('Query parameters of blobs', [
     assert.doesNotMatch(text, /<Deleted>/);
     const wrong = await blobs.send({ path: '/?comp=list&include=other' });
     assertStatus(wrong, 400, 'InvalidQueryParameterValue');
+
+    const search = "/?comp=blobs&where=k%3D'v'&include=";
+    await blobs.expect(200, { path: `${search}none` });
+    await blobs.expect(200, { path: `${search}versions` });
+    assertStatus(await blobs.send({ path: `${search}deleted` }), 400, 'InvalidQueryParameterValue');
   }),
   supported('prevsnapshot', async () => {
     const path = await madeBlob(createPages);

@@ -1,6 +1,7 @@
 import type { TagQuery } from '../../model/blobs/tag-expression.js';
 import { invalidQueryParameter, missingQueryParameter } from '../../model/errors/query-errors.js';
 import type { FindOptions, FoundBlobs } from '../../services/blobs/types.js';
+import { parseFindInclude } from '../../wire/blobs/list-include.js';
 import { formatFindMarker, parseFindMarker } from '../../wire/blobs/list-marker.js';
 import { parseTagQuery, type SearchScope } from '../../wire/blobs/tag-expression.js';
 import { findResultInPieces } from '../../wire/xml/blob-find-result.js';
@@ -29,7 +30,7 @@ function finding(
     access,
     bodyBytesMax: 0,
 
-    parse({ query }) {
+    parse({ query, version }) {
       const where = query.get('where');
       if (where === undefined) throw missingQueryParameter('where');
       const input = listInputOf(query);
@@ -38,7 +39,11 @@ function finding(
       return {
         where,
         query: comparingTags(where, parseTagQuery(where, scope)),
-        options: from === undefined ? { limit } : { limit, from },
+        options: {
+          limit,
+          versions: parseFindInclude(query.get('include'), version).has('versions'),
+          ...(from === undefined ? {} : { from }),
+        },
       };
     },
 

@@ -14,9 +14,10 @@ import type { FindOptions, FindPosition, FoundBlobs } from './types.js';
 
 const other = { account, container: 'other' };
 
-async function setUp() {
+async function setUp(versioning = false) {
   const clock = manualClock();
-  const world = await openBlobs(await openMemoryStore({ clock }), clock);
+  const store = await openMemoryStore({ clock });
+  const world = await openBlobs(store, clock, { versioning: () => versioning });
   await world.blobs.containers.create(other, { metadata: [], publicAccess: 'none' });
   return world;
 }
@@ -32,14 +33,16 @@ interface Step {
   readonly change: { readonly kind: string; readonly tags: Tags };
 }
 
-const step: fc.Arbitrary<Step> = fc.record({
-  container: fc.constantFrom(container, 'other'),
-  name: fc.constantFrom('a', 'b', 'b/c', '\ud83d\ude00', '\uffff'),
-  change: fc.oneof(
-    fc.record({ kind: fc.constantFrom('put', 'tag'), tags }),
-    fc.constant({ kind: 'delete', tags: [] as Tags }),
-  ),
-});
+const stepIn = (...names: readonly string[]): fc.Arbitrary<Step> =>
+  fc.record({
+    container: fc.constantFrom(container, 'other'),
+    name: fc.constantFrom(...names),
+    change: fc.oneof(
+      fc.record({ kind: fc.constantFrom('put', 'tag'), tags }),
+      fc.constant({ kind: 'delete', tags: [] as Tags }),
+    ),
+  });
+const step = stepIn('a', 'b', 'b/c', '\ud83d\ude00', '\uffff');
 const operators: readonly TagOperator[] = ['=', '<', '<=', '>', '>='];
 const comparison = fc.record({
   kind: fc.constant('comparison' as const),
@@ -72,13 +75,17 @@ function lineOf(of: string, name: string, has: Tags): string {
   return JSON.stringify([of, name, has]);
 }
 
+/** `past`: takes what is replaced and deleted. */
 async function apply(
   blobs: BlobService,
   model: Map<string, Tags>,
   { container: of, name, change }: Step,
+  past: [id: string, tags: Tags][] = [],
 ): Promise<void> {
   const address = { account, container: of, blob: name };
   const id = JSON.stringify([of, name]);
+  const before = model.get(id);
+  if (before !== undefined && change.kind !== 'tag') past.push([id, before]);
   if (change.kind === 'put') {
     const blob = { headers: {}, metadata: [], tags: change.tags };
     await blobs.putBlockBlob(address, blob, { body: body('x') });
@@ -91,7 +98,7 @@ async function apply(
   }
 }
 
-function expected(model: ReadonlyMap<string, Tags>, wanted: TagQuery): string[] {
+function expected(model: Iterable<readonly [string, Tags]>, wanted: TagQuery): string[] {
   const named = new Set(wanted.comparisons.map(({ tag }) => tag));
   return [...model].flatMap(([id, has]) => {
     const [of, name] = JSON.parse(id) as [string, string];
@@ -126,6 +133,41 @@ describe('a search by tags', () => {
       assert.deepEqual(found.toSorted(), ofOther.toSorted());
     });
     await fc.assert(model, { numRuns: 75 });
+  });
+
+  it('finds versions as well, in an order that pages keep, however long they are there', async () => {
+    const steps = fc.array(stepIn('a', 'b'), { minLength: 8, maxLength: 16 });
+    const limits = fc.integer({ min: 1, max: 3 });
+    const model = fc.asyncProperty(steps, query, limits, async (changes, wanted, limit) => {
+      const { blobs, clock } = await setUp(true);
+      const known = new Map<string, Tags>();
+      const past: [string, Tags][] = [];
+      for (const change of changes) {
+        await apply(blobs, known, change, past);
+        clock.advanceMicros(tagHintGraceMicros + 1_000_000);
+      }
+      const find = (versions: boolean) => (options: FindOptions) =>
+        blobs.findInAccount(account, wanted, { ...options, versions });
+      assert.deepEqual(
+        (await all(find(false), limit)).toSorted(),
+        expected(known, wanted).toSorted(),
+      );
+      const found = await all(find(true), limit);
+      assert.deepEqual(found.toSorted(), expected([...known, ...past], wanted).toSorted());
+      const { blobs: inOne } = await find(true)({ limit: 1000 });
+      assert.deepEqual(
+        inOne.map(({ container: of, name, tags: has }) => lineOf(of, name, has)),
+        found,
+      );
+      for (const [at, { name, version }] of inOne.entries()) {
+        assert.ok(version !== undefined);
+        const next = inOne[at + 1];
+        const isSame = next?.name === name && next.container === inOne[at]?.container;
+        if (!version.isCurrent || !isSame) continue;
+        assert.notDeepEqual(next.tags, inOne[at]?.tags, 'a blob comes behind its versions');
+      }
+    });
+    await fc.assert(model, { numRuns: 60 });
   });
 
   it('forgets what no blob justifies, but not while a blob may be about to', async () => {

@@ -1,14 +1,15 @@
 import { Slice, yieldIfBusy } from '../../base/async/slice.js';
 import { unboundedMemory, type MemoryBudget } from '../../base/async/memory-budget.js';
 import { compareBytes, type Bytes } from '../../base/bytes.js';
-import type { Entry } from '../../kv/store.js';
+import type { Candidate, Decision, Entry } from '../../kv/store.js';
 import { keyAfter } from '../../kv/tuple.js';
 import { namedTags, queryFinds, type TagQuery } from '../../model/blobs/tag-expression.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobContext } from './blob-context.js';
+import { decodeBlobRecord, peekBlobRecord, type BlobRecord } from './blob-record.js';
 import { committedOf, recordOf } from './blob-state.js';
 import { BlobKeys } from './keys.js';
-import { drivingTag, hintsOf, readTagHint, tagHintGraceMicros } from './tag-hints.js';
+import { drivingTag, hintsOf, readTagHint, tagHintGraceMicros, type TagHint } from './tag-hints.js';
 import type {
   ContainerAddress,
   FindOptions,
@@ -24,6 +25,12 @@ const candidatesPerRead = 256;
 const hintBytesPerRead = 1 << 20;
 /** Containers of an account that are looked up at once. */
 const containersPerRead = 100;
+/** Versions of a blob that are read at once. */
+const versionsPerRead = 64;
+/** Versions that are asked whether a hint is theirs; a blob with more keeps its hints. */
+const versionsAskedMax = 1_000;
+/** Comes behind the versions of a blob. */
+const behindVersions = Number.MAX_SAFE_INTEGER;
 /** The time after which a page ends, with what was found. */
 const searchMsMax = 5_000;
 /** Names and tags of what was found. */
@@ -31,8 +38,9 @@ const foundBytesMax = 4 << 20;
 
 /**
  * Find Blobs by Tags (blob-service §6.6): the blobs of a container for which the query holds, by
- * the value of the tag that is compared first (of an equality, if there is one), and by name. What
- * is found has these tags when it is looked at, and whatever had them all the time is found.
+ * the value of the tag that is compared first (of an equality, if there is one), by name, and the
+ * versions of a blob before it, oldest first. What is found has these tags when it is looked at,
+ * and whatever had them all the time is found.
  * `query`: compares at least one tag. Throws `ContainerNotFound`.
  */
 export async function findInContainer(
@@ -125,31 +133,91 @@ class Search {
   }
 
   async #look(container: string, prefix: Bytes, hints: readonly Entry[]): Promise<void> {
-    const { store, clock } = this.#context;
-    const isTimeUp = (): boolean => clock.monotonicMs() - this.#beganMs >= searchMsMax;
-    const named = hints.map(({ key }) => readTagHint(key, prefix));
-    const records = await store.getMany(named.map(({ name }) => new BlobKeys(prefix, name).base));
+    const named = hints.map((hint) => ({ hint, ...readTagHint(hint.key, prefix) }));
+    const records = await this.#context.store.getMany(
+      named.map(({ name }) => new BlobKeys(prefix, name).base),
+    );
     const stale: Entry[] = [];
-    for (const [index, hint] of hints.entries()) {
-      const { value, name } = named[index] ?? readTagHint(hint.key, prefix);
+    for (const [index, { hint, value, name }] of named.entries()) {
+      const place = { container, value, name };
+      if (this.#options.versions === true) await this.#lookAtVersions(prefix, place);
+      if (this.isComplete) break;
       const record = committedOf(recordOf(records[index]));
-      const isTrue = record?.tags.some(([tag, is]) => tag === this.#tag && is === value);
-      if (record === undefined || isTrue !== true) stale.push(hint);
-      else if (record.deleted === undefined && queryFinds(this.#query, container, record.tags)) {
-        if (this.#isFull || (this.#found.length > 0 && isTimeUp())) {
-          this.#next = { container, value, name };
+      if (!this.#isTagged(record, value)) stale.push(hint);
+      else if (queryFinds(this.#query, container, record.tags)) {
+        if (this.#isEnough) {
+          this.#next = { ...place, ...this.#fromBlob(record) };
           break;
         }
-        this.#add({ name, container, tags: namedTags(this.#query, record.tags) });
+        this.#add(this.#foundBlob(place, record, true));
       }
     }
     this.#memory.hold(this.#bytes);
-    await this.#forget(stale);
+    await this.#forget(prefix, stale);
     const last = named.at(-1);
     // What was found is in the page; a position that was looked at already is looked at again.
-    if (this.#next === undefined && last !== undefined && isTimeUp()) {
+    if (this.#next === undefined && last !== undefined && this.#isTimeUp) {
       this.#next = { container, value: last.value, name: `${last.name}\0` };
     }
+  }
+
+  /** The versions of a blob, those of the past. */
+  async #lookAtVersions(prefix: Bytes, place: FindPosition): Promise<void> {
+    const keys = new BlobKeys(prefix, place.name);
+    const range = { ...keys.versions(), ...this.#resumedVersion(keys, place) };
+    for (let start = range.start; ;) {
+      await this.#slice.endOnTime();
+      const limits = { limit: versionsPerRead, bytesMax: hintBytesPerRead, filter: takeVersion };
+      const { entries, more } = await this.#context.store.range({ ...range, start }, limits);
+      for (const { key, value, version } of entries) {
+        const record = decodeBlobRecord(value, version);
+        if (!this.#isTagged(record, place.value)) continue;
+        if (!queryFinds(this.#query, place.container, record.tags)) continue;
+        if (this.#isEnough) {
+          this.#next = { ...place, fromMicros: keys.microsOf(key) };
+          return;
+        }
+        this.#add(this.#foundBlob(place, record, false));
+      }
+      const last = entries.at(-1);
+      if (!more || last === undefined) return;
+      start = keyAfter(last.key);
+    }
+  }
+
+  #resumedVersion(keys: BlobKeys, { container, value, name }: FindPosition): { start?: Bytes } {
+    const { from } = this.#options;
+    if (from?.fromMicros === undefined) return {};
+    const isThere = from.container === container && from.value === value && from.name === name;
+    return isThere ? { start: keys.version(from.fromMicros) } : {};
+  }
+
+  /** The position of a blob behind its versions; it may have become one when it is read. */
+  #fromBlob({ versionMicros = behindVersions }: BlobRecord): Pick<FindPosition, 'fromMicros'> {
+    return this.#options.versions === true ? { fromMicros: versionMicros } : {};
+  }
+
+  #isTagged(record: BlobRecord | undefined, value: string): record is BlobRecord {
+    return record?.tags.some(([tag, is]) => tag === this.#tag && is === value) === true;
+  }
+
+  #foundBlob(
+    { container, name }: FindPosition,
+    { tags, versionMicros }: BlobRecord,
+    isCurrent: boolean,
+  ): FoundBlob {
+    const found = { name, container, tags: namedTags(this.#query, tags) };
+    if (this.#options.versions !== true || versionMicros === undefined) return found;
+    return { ...found, version: { micros: versionMicros, isCurrent } };
+  }
+
+  /** Whether the page ends before the next result. */
+  get #isEnough(): boolean {
+    return this.#isFull || (this.#found.length > 0 && this.#isTimeUp);
+  }
+
+  get #isTimeUp(): boolean {
+    return this.#context.clock.monotonicMs() - this.#beganMs >= searchMsMax;
   }
 
   get #isFull(): boolean {
@@ -162,14 +230,39 @@ class Search {
     for (const [tag, value] of found.tags) this.#bytes += 2 * (tag.length + value.length);
   }
 
-  /** Deletes hints that no blob justifies, unless a blob may be about to. */
-  async #forget(hints: readonly Entry[]): Promise<void> {
+  /** Deletes hints that neither a blob nor a version justifies, unless one may be about to. */
+  async #forget(prefix: Bytes, hints: readonly Entry[]): Promise<void> {
     const { store, clock } = this.#context;
     const oldest = clock.nowMicros() - tagHintGraceMicros;
-    for (const { key, version } of hints) {
+    for (const { key, value, version } of hints) {
       if (version > oldest) continue;
-      // Whoever gives the tag anew has put the hint anew.
-      await store.commit({ checks: [{ key, version }], puts: [], deletes: [key] });
+      await this.#slice.endOnTime();
+      const isOfVersion = await this.#isOfVersion(prefix, readTagHint(key, prefix));
+      // Whoever gives the tag anew has put the hint anew. One that stays is not asked for a while.
+      const change = isOfVersion
+        ? { puts: [{ key, value }], deletes: [] }
+        : { puts: [], deletes: [key] };
+      await store.commit({ checks: [{ key, version }], ...change });
     }
   }
+
+  /** Also of one that is deleted and kept: it may come back. */
+  async #isOfVersion(prefix: Bytes, { value: tagged, name }: TagHint): Promise<boolean> {
+    let asked = 0;
+    const filter = ({ value, valueLength, version }: Candidate): Decision => {
+      asked += 1;
+      if (asked > versionsAskedMax) return 'stop';
+      if (!peekBlobRecord(value).isVersion) return 'skip';
+      const record = decodeBlobRecord(value.subarray(0, valueLength), version);
+      return this.#isTagged(record, tagged) ? 'take' : 'skip';
+    };
+    const range = new BlobKeys(prefix, name).versions();
+    const { entries } = await this.#context.store.range(range, { limit: 1, bytesMax: 0, filter });
+    return entries.length > 0 || asked > versionsAskedMax;
+  }
+}
+
+function takeVersion({ value }: Candidate): Decision {
+  const { isDeleted, isVersion } = peekBlobRecord(value);
+  return isVersion && !isDeleted ? 'take' : 'skip';
 }

@@ -195,10 +195,14 @@ export interface FindPosition {
   /** Of the tag whose hints the search reads. */
   readonly value: string;
   readonly name: string;
+  /** Of this blob only the versions from this id on, and the blob itself. */
+  readonly fromMicros?: number;
 }
 
 export interface FindOptions {
   readonly limit: number;
+  /** Finds versions of the past as well. Absent: false. */
+  readonly versions?: boolean;
   readonly from?: FindPosition;
 }
 
@@ -208,6 +212,8 @@ export interface FoundBlob {
   readonly container: string;
   /** Those that the query names. */
   readonly tags: Tags;
+  /** Of a version, where versions are looked for: its id, and whether it is the blob itself. */
+  readonly version?: { readonly micros: number; readonly isCurrent: boolean };
 }
 
 export interface FoundBlobs {

@@ -22,8 +22,12 @@ const containerIncludes = {
   system: '2009-09-19',
 } as const;
 
+/** The same of Find Blobs by Tags (blob-service §6.6). */
+const findIncludes = { none: '2019-12-12', versions: '2019-12-12' } as const;
+
 export type BlobInclude = keyof typeof blobIncludes;
 export type ContainerInclude = keyof typeof containerIncludes;
+export type FindInclude = keyof typeof findIncludes;
 
 /**
  * The `include` of List Blobs: a comma-separated list in any case, perhaps empty.
@@ -49,6 +53,14 @@ export function parseContainerInclude(
   version: string,
 ): ReadonlySet<ContainerInclude> {
   return parseInclude(text, version, containerIncludes);
+}
+
+/** The same of Find Blobs by Tags. @throws {StorageError} `InvalidQueryParameterValue` */
+export function parseFindInclude(
+  text: string | undefined,
+  version: string,
+): ReadonlySet<FindInclude> {
+  return parseInclude(text, version, findIncludes);
 }
 
 function parseInclude<Name extends string>(

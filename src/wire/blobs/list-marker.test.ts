@@ -57,13 +57,17 @@ describe('the marker of a search', () => {
           name: String.fromCharCode(...units),
         };
         assert.deepEqual(parseFindMarker(formatFindMarker(place)), place);
+        const ofVersion = { ...place, fromMicros: units.length };
+        assert.deepEqual(parseFindMarker(formatFindMarker(ofVersion)), ofVersion);
       }),
     );
     assert.equal(parseFindMarker(''), undefined);
   });
 
   it('is refused when nothing made it', () => {
-    for (const marker of ['x', '2!!', '1!YQA!YQA!YQA', '2!YQA!YQA!YQ', '2!YQA!YQA!YQA!']) {
+    const wrong = ['x', '2!!', '1!YQA!YQA!YQA', '2!YQA!YQA!YQ', '2!YQA!YQA!YQA!'];
+    const wrongMicros = ['05', '9999999999999999', 'x'].map((each) => `2!YQA!YQA!YQA!${each}`);
+    for (const marker of [...wrong, ...wrongMicros]) {
       assert.throws(() => parseFindMarker(marker), { code: 'InvalidMarker' }, marker);
     }
   });

@@ -37,22 +37,27 @@ export interface MarkedResult {
   readonly container: string;
   readonly value: string;
   readonly name: string;
+  /** Of this blob only the versions from this id on, and the blob itself. */
+  readonly fromMicros?: number;
 }
 
-const resultForm = /^2!([\w-]*)!([\w-]*)!([\w-]*)$/;
+const resultForm = /^2!([\w-]*)!([\w-]*)!([\w-]*)(?:!(\d{1,16}))?$/;
 
 /** The marker of a page of found blobs. */
-export function formatFindMarker({ container, value, name }: MarkedResult): string {
-  return `2!${[container, value, name].map(encoded).join('!')}`;
+export function formatFindMarker({ container, value, name, fromMicros }: MarkedResult): string {
+  const place = `2!${[container, value, name].map(encoded).join('!')}`;
+  return fromMicros === undefined ? place : `${place}!${fromMicros}`;
 }
 
 /** The place that such a marker stands for; undefined for none. Throws `InvalidMarker`. */
 export function parseFindMarker(text: string | undefined): MarkedResult | undefined {
   if (text === undefined || text === '') return undefined;
-  const [container = '', value = '', name = ''] =
-    resultForm.exec(text)?.slice(1).map(decoded) ?? [];
-  const place = { container, value, name };
-  if (formatFindMarker(place) !== text) throw new StorageError('InvalidMarker');
+  const [, ...parts] = resultForm.exec(text) ?? [];
+  const [container = '', value = '', name = ''] = parts.slice(0, 3).map(decoded);
+  const fromMicros = parts[3] === undefined ? undefined : Number(parts[3]);
+  const place = { container, value, name, ...(fromMicros !== undefined && { fromMicros }) };
+  const isSafe = Number.isSafeInteger(fromMicros ?? 0);
+  if (!isSafe || formatFindMarker(place) !== text) throw new StorageError('InvalidMarker');
   return place;
 }
 

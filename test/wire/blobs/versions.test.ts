@@ -162,4 +162,27 @@ describe('the official client and versions of blobs', () => {
     assert.doesNotMatch(text, /VersionId/);
     assert.match((await wire.expect(200, { path: list })).text, /<VersionId>/);
   });
+
+  it('are found by the tags that each has, where a search asks for them', async () => {
+    const blobs = await container();
+    const blob = blobs.getBlockBlobClient('a');
+    const { versionId: first = '' } = await blob.upload('one', 3, { tags: { k: 'v', l: '1' } });
+    const { versionId: second = '' } = await blob.upload('two', 3, { tags: { k: 'v', l: '2' } });
+    const { versionId: third = '' } = await blob.upload('three', 5, { tags: { k: 'w' } });
+    const path = `/${blobs.containerName}?restype=container&comp=blobs`;
+    const found = async (where: string, more = '') => {
+      const asked = `${path}&where=${encodeURIComponent(where)}${more}`;
+      const { text } = await wire.expect(200, { path: asked });
+      return [...text.matchAll(/<(VersionId|IsCurrentVersion)>([^<]+)</g)].map(([, , is]) => is);
+    };
+    assert.deepEqual(await found("k='w'"), []);
+    assert.deepEqual(await found("k='w'", '&include=versions'), [third, 'true']);
+    assert.deepEqual(await found("k='v'", '&include=versions'), [first, second]);
+    await blob.withVersion(first).setTags({ k: 'w' });
+    assert.deepEqual(await found("k='w'", '&include=versions'), [first, third, 'true']);
+    await blob.withVersion(second).delete();
+    assert.deepEqual(await found("k='v'", '&include=versions'), []);
+    const wrong = await wire.send({ path: `${path}&where=k%3D'v'&include=snapshots` });
+    assert.equal(wrong.status, 400);
+  });
 });
