@@ -103,6 +103,7 @@ export type {
   RowKeyBounds,
   TableScan,
 } from './table/query-plan.js';
+export type { KeyBounds, RowSelection } from './table/row-selection.js';
 export { Transaction, transaction, type TransactionOptions } from './table/transaction.js';
 export { transactionBytes, transactionBytesMax } from './table/request-size.js';
 export { odataLiteral, odataString } from './table/odata.js';

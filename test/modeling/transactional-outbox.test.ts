@@ -19,8 +19,8 @@ import {
 } from '../../src/modeling/patterns/transactional-outbox/dispatch.js';
 import { Outbox } from '../../src/modeling/patterns/transactional-outbox/outbox.js';
 import {
-  poisonFilter,
-  waitingFilter,
+  poisonMessages,
+  waitingMessages,
 } from '../../src/modeling/patterns/transactional-outbox/outbox-row.js';
 import {
   knownPartitions,
@@ -126,7 +126,7 @@ async function hire(outbox: Outbox, values: Parameters<typeof newEmployee>[0] = 
 }
 
 async function waitingIn(table: TableGateway, partitionKey = 'Sales'): Promise<number> {
-  return (await table.page({ filter: waitingFilter(partitionKey) })).rows.length;
+  return (await table.page(waitingMessages(partitionKey))).rows.length;
 }
 
 describe('a change and its announcement', () => {
@@ -387,7 +387,7 @@ describe('a message that cannot be handed on', () => {
       events.map(({ kind }) => kind),
       ['dispatched', 'failed', 'failed', 'poisoned', 'dispatched', 'dispatched'],
     );
-    const { rows } = await parts.table.page({ filter: poisonFilter('Sales') });
+    const { rows } = await parts.table.page(poisonMessages('Sales'));
     assert.deepEqual(
       rows.map(({ properties }) => [properties['Failures'], properties['LastError']]),
       [
@@ -444,7 +444,7 @@ describe('a message that cannot be handed on', () => {
       await assert.rejects(relay.partition('Sales'), RelayBlockedError);
     }
     assert.equal(await waitingIn(parts.table), 1);
-    assert.equal((await parts.table.page({ filter: poisonFilter('Sales') })).rows.length, 0);
+    assert.equal((await parts.table.page(poisonMessages('Sales'))).rows.length, 0);
   });
 
   it('waits for a program that knows its type, however often another one meets it', async () => {
@@ -454,7 +454,7 @@ describe('a message that cannot be handed on', () => {
     for (let attempt = 0; attempt < 4; attempt += 1) {
       await assert.rejects(relay.partition('Sales'), RelayBlockedError);
     }
-    const { rows } = await parts.table.page({ filter: poisonFilter('Sales') });
+    const { rows } = await parts.table.page(poisonMessages('Sales'));
     assert.equal(rows.length, 0);
     assert.equal(await waitingIn(parts.table), 1);
   });
@@ -478,7 +478,7 @@ describe('a message that cannot be handed on', () => {
   it('is given up at once when the row holds none', async () => {
     const parts = await newParts();
     await hire(outboxOf(parts), { id: 1 });
-    const { rows } = await parts.table.page({ filter: waitingFilter('Sales') });
+    const { rows } = await parts.table.page(waitingMessages('Sales'));
     const [row = assert.fail()] = rows;
     const spoiled = { ...row, properties: { Message: { type: 'String', value: '{}' } } } as const;
     await parts.table.write({ kind: 'replace', row: spoiled, etag: '*' });

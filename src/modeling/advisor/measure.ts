@@ -8,7 +8,7 @@ import { ValueError } from '../rows/model-error.js';
 import type { RowProperties, StoredRow, WireValue } from '../rows/row.js';
 import { compareTexts } from '../rows/text-order.js';
 import { pageRowsMax, type TableGateway } from '../table/gateway.js';
-import { odataString } from '../table/odata.js';
+import type { KeyBounds } from '../table/row-selection.js';
 import { uniform, type Distribution } from './facts/distribution.js';
 import { encryptionBytes } from './sizes/entity-size.js';
 import type { FactsByName, FactsOf, PropertyFacts, SizeRange } from './facts/property-facts.js';
@@ -66,23 +66,17 @@ export async function measure<D extends AnyDefinition>(
   let isWhole = places.length === 0;
   let requests = 0;
   for (const [index, start] of stretches.entries()) {
-    const filter = filterOf(start, stretches[index + 1]);
-    const found = await readStretch(table, filter, rowsEach, (row) => meter.add(row));
+    const partitionKey = { from: start, before: start && stretches[index + 1] };
+    const found = await readStretch(table, partitionKey, rowsEach, (row) => meter.add(row));
     requests += found.requests;
     isWhole &&= found.isEnd;
   }
   return meter.measurement(isWhole, requests);
 }
 
-function filterOf(from: string | undefined, before: string | undefined): string {
-  if (from === undefined) return '';
-  const first = `PartitionKey ge ${odataString(from)}`;
-  return before === undefined ? first : `${first} and PartitionKey lt ${odataString(before)}`;
-}
-
 async function readStretch(
   table: TableGateway,
-  filter: string,
+  partitionKey: KeyBounds,
   rowsMax: number,
   take: (row: StoredRow) => void,
 ): Promise<{ readonly requests: number; readonly isEnd: boolean }> {
@@ -91,9 +85,9 @@ async function readStretch(
   let cursor: string | undefined;
   for (let requests = 1; requests <= requestsMax; requests++) {
     const page = await table.page({
-      filter,
+      partitionKey,
       limit: Math.min(left, pageRowsMax),
-      ...(cursor === undefined ? {} : { cursor }),
+      cursor,
     });
     page.rows.forEach(take);
     left -= page.rows.length;

@@ -226,6 +226,11 @@ export function rangeOfPrefix({ text, isOpen }: KeyPrefix): KeyRange | undefined
   return before === undefined ? undefined : { from: text, before };
 }
 
+/** The range of all keys that begin with a text. */
+export function rangeWithPrefix(text: string): KeyRange {
+  return { from: text, before: successorOfPrefix(text) };
+}
+
 /** The first text after every text that begins with `text`, a prefix of a key. */
 export function successorOfPrefix(text: string): string {
   const next = textAfterPrefix(text);

@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '../../base/clock.js';
 import { systemRandomness } from '../../base/randomness.js';
 import type { Row, RowKey, StoredRow, WireValue } from '../rows/row.js';
 import { retryConflicts, type ContentionOptions } from '../table/contention.js';
-import { Filter } from '../table/filter.js';
+import { whereStored, type Filter } from '../table/filter.js';
 import { inOrder } from '../table/in-order.js';
 import type { RowPage, RowQuery, RowWrite, TableGateway, WriteResult } from '../table/gateway.js';
 import { DeterministicKeys, type DeterministicKeyRecord } from './deterministic-keys.js';
@@ -210,13 +210,7 @@ export class EncryptedTable implements TableGateway {
     const keys = await Promise.all(deterministic.ids.map((id) => deterministic.keyOf(id)));
     const [first, ...others] = keys.map((key) => {
       const bytes = encryptEqual(key, { table, property }, value);
-      return new Filter({
-        kind: 'compare',
-        ifAbsent: false,
-        name: property,
-        operator: 'eq',
-        value: { type: 'Binary', value: bytes },
-      });
+      return whereStored(property, 'eq', { type: 'Binary', value: bytes });
     });
     if (first === undefined) throw new EncryptionError('There is no deterministic key');
     return others.length === 0 ? first : first.or(...others);

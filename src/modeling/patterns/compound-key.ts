@@ -1,13 +1,12 @@
 import { codecOf } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
-import { successorOfPrefix, type KeyRange, type KeyTemplate } from '../definition/key-template.js';
+import { rangeWithPrefix, type KeyRange, type KeyTemplate } from '../definition/key-template.js';
 import type { KeyOf, ReadOf } from '../definition/shapes.js';
 import type { Stored } from '../definition/stored-entity.js';
 import { DefinitionError } from '../rows/model-error.js';
 import { Entities, type EntitiesOptions } from '../table/entities.js';
-import { allOf } from '../table/filter.js';
 import type { TableGateway } from '../table/gateway.js';
-import { odataString } from '../table/odata.js';
+import { planOf } from '../table/query-plan.js';
 import { RowsQuery } from '../table/query.js';
 
 /** An entity, with the entities whose keys begin with its key. */
@@ -46,7 +45,7 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
    */
   range(parentKey: KeyOf<P>): KeyRange {
     const { rowKey } = codecOf(this.parents.definition).key(parentKey);
-    return { from: rowKey, before: successorOfPrefix(rowKey) };
+    return rangeWithPrefix(rowKey);
   }
 
   /**
@@ -60,12 +59,7 @@ export class CompoundKey<P extends AnyDefinition, C extends AnyDefinition> {
     const parentCodec = codecOf(this.parents.definition);
     const childCodec = codecOf(this.children.definition);
     const { partitionKey, rowKey } = parentCodec.key(parentKey);
-    const { from, before } = this.range(parentKey);
-    const filter = allOf([
-      `PartitionKey eq ${odataString(partitionKey)}`,
-      `RowKey ge ${odataString(from)} and RowKey lt ${odataString(before)}`,
-    ]);
-    const plan = { class: 'range', filters: [filter], select: undefined, requestsMin: 1 } as const;
+    const plan = planOf('range', [{ partitionKey, rowKey: this.range(parentKey) }]);
     const rows = new RowsQuery(this.#table, plan, (row) => row);
     let parent: Stored<ReadOf<P>> | undefined;
     const children: Stored<ReadOf<C>>[] = [];

@@ -1,7 +1,7 @@
 import { own } from '../../base/own.js';
 import { codecOf } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
-import { successorOfPrefix, type KeyRange } from '../definition/key-template.js';
+import { prefixOf, rangeWithPrefix, type KeyRange } from '../definition/key-template.js';
 import { isOutdated } from '../definition/row-version.js';
 import type { PartitionOf, ReadOf } from '../definition/shapes.js';
 import type { Stored } from '../definition/stored-entity.js';
@@ -15,12 +15,18 @@ import {
   ConditionFailedError,
   type EntityNotFoundError,
 } from '../table/errors.js';
-import { allOf, type Filter, type FilterFields } from '../table/filter.js';
+import { anyOf, whereStored, type Filter, type FilterFields } from '../table/filter.js';
 import { satisfies } from '../table/filter-match.js';
 import type { TableGateway } from '../table/gateway.js';
-import { odataString } from '../table/odata.js';
+import {
+  conditionOf,
+  keysOfPrefix,
+  planOf,
+  whereFilter,
+  type RowConditions,
+} from '../table/query-plan.js';
+import { whereKeys } from '../table/row-selection.js';
 import { RowsQuery, type Query } from '../table/query.js';
-import { conditionOf, typeFilter, whereFilter, type RowConditions } from '../table/query-plan.js';
 import { hasStamp, newStamp, stamped } from '../table/write-stamp.js';
 
 /** An entity of one of several definitions, distinguished by `type`. */
@@ -115,21 +121,13 @@ export class MixedTable<const Ds extends readonly AnyDefinition[]> {
     if (startsWith !== undefined && rowKeys !== undefined) {
       throw new ValueError('a query has a beginning or a range of RowKeys, not both');
     }
-    const range = startsWith === undefined || startsWith === '' ? rowKeys : rangeFrom(startsWith);
-    const bounds =
-      range && `RowKey ge ${odataString(range.from)} and RowKey lt ${odataString(range.before)}`;
+    const rowKey =
+      startsWith === undefined || startsWith === '' ? rowKeys : rangeWithPrefix(startsWith);
+    const partitionKey = this.#partitionKey(query.partition);
     const wanted = where === undefined ? undefined : this.#wanted(where);
-    const filter = allOf([
-      `PartitionKey eq ${odataString(this.#partitionKey(query.partition))}`,
-      bounds,
-      wanted && `(${[...wanted.values()].map(filterOfType).join(' or ')})`,
+    const plan = planOf(rowKey === undefined ? 'partition-scan' : 'range', [
+      { partitionKey, rowKey, where: wanted && anyOf([...wanted.values()].map(filterOfType)) },
     ]);
-    const plan = {
-      class: range === undefined ? ('partition-scan' as const) : ('range' as const),
-      filters: [filter],
-      select: undefined,
-      requestsMin: 1,
-    };
     return new RowsQuery(this.#table, plan, (row) => {
       const found = this.resolve(row);
       return wanted === undefined || isWanted(wanted, row) ? found : undefined;
@@ -179,15 +177,14 @@ interface WantedType {
 type Wanted = ReadonlyMap<string, WantedType>;
 
 /** Rows of the type, and those that do not say theirs, which their keys tell later. */
-function filterOfType({ definition, conditions }: WantedType): string {
+function filterOfType({ definition, conditions }: WantedType): Filter {
   const { type, system, rowKey } = definition;
   const isOfType =
     system.type === undefined
-      ? typeFilter('RowKey', rowKey)
-      : `not (${system.type} ne ${odataString(type)})`;
-  const filter = allOf([isOfType, whereFilter(definition, conditions)]);
-  // Keys that begin with a value tell no type: every row may be of it.
-  return filter === '' ? `RowKey ge ''` : `(${filter})`;
+      ? whereKeys('RowKey', keysOfPrefix(prefixOf(rowKey, {})))
+      : whereStored(system.type, 'ne', { type: 'String', value: type }).not();
+  const condition = whereFilter(definition, conditions);
+  return condition === undefined ? isOfType : isOfType.and(condition);
 }
 
 function isWanted(wanted: Wanted, row: StoredRow): boolean {
@@ -198,10 +195,6 @@ function isWanted(wanted: Wanted, row: StoredRow): boolean {
   const codec = codecOf(found.definition);
   const current = isOutdated(found.definition, row) ? codec.toRow(codec.fromRow(row)) : row;
   return satisfies(condition.node, current.properties);
-}
-
-function rangeFrom(prefix: string): KeyRange {
-  return { from: prefix, before: successorOfPrefix(prefix) };
 }
 
 /** A table with entities of these definitions. Sends nothing. */

@@ -10,7 +10,6 @@ import type { BulkProgress } from './bulk-progress.js';
 import type { BulkResult } from './bulk-result.js';
 import { RequestError, TransactionFailedError } from './errors.js';
 import { keyOfWrite, type RowPage, type RowWrite, type TableGateway } from './gateway.js';
-import { odataString } from './odata.js';
 
 /** A write and its index among those given. */
 export interface Item {
@@ -104,12 +103,11 @@ export class BulkSender {
     const [first] = keys;
     if (first === undefined || keys.length === 1) return items;
     this.#progress.countRequest();
-    const filter =
-      `PartitionKey eq ${odataString(first.partitionKey)} and ` +
-      `RowKey ge ${odataString(rowKeys[0] ?? '')} and RowKey le ${odataString(rowKeys.at(-1) ?? '')}`;
+    const { partitionKey } = first;
+    const rowKey = { from: rowKeys[0], to: rowKeys.at(-1) };
     let page: RowPage;
     try {
-      page = await this.#table.page({ filter });
+      page = await this.#table.page({ partitionKey, rowKey });
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
       return items;

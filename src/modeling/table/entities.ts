@@ -158,8 +158,7 @@ export class Entities<D extends AnyDefinition> {
     const { select, decode } = this.#selection(query);
     const plan = planPartitions(this.definition, query, select);
     const { order = 'key', concurrency = concurrencyDefault } = query;
-    const partitionKeys = query.partitions.map((each) => this.codec.partitionKey(each));
-    return new MergedQuery(this.table, plan, decode, { order, concurrency, partitionKeys });
+    return new MergedQuery(this.table, plan, decode, { order, concurrency });
   }
 
   /**

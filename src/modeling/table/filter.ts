@@ -72,6 +72,17 @@ export type FilterFields<D extends AnyDefinition> = {
   >;
 };
 
+/** A comparison with a stored property, false for rows that lack it. */
+export function whereStored(name: string, operator: Comparison, value: WireValue): Filter {
+  return new Filter({ kind: 'compare', name, operator, value, ifAbsent: false });
+}
+
+/** True when one of the conditions is; undefined for no conditions. */
+export function anyOf(filters: readonly Filter[]): Filter | undefined {
+  const [first, ...others] = filters;
+  return others.length === 0 ? first : first?.or(...others);
+}
+
 /** The OData text, with parentheses only where `and` and `or` meet, and after `not`. */
 export function odataFilter(node: FilterNode): string {
   switch (node.kind) {
@@ -113,11 +124,6 @@ function odataComparison({
   if (value.type !== 'Double') return `not (${name} ${opposites[operator]} ${literal})`;
   // Every order with NaN is false, so the opposite would be true for it.
   return `(${name} ${operator} ${literal} or not (${name} eq ${literal} or ${name} ne ${literal}))`;
-}
-
-/** The conjunction of filters; empty when there are none. */
-export function allOf(filters: readonly (string | undefined)[]): string {
-  return filters.filter((filter) => filter !== undefined && filter !== '').join(' and ');
 }
 
 /** The text of a condition as an operand of `and`. */

@@ -12,6 +12,7 @@ import {
   type RequestObserver,
   type RequestReport,
 } from './observed-request.js';
+import { odataOfSelection, type RowSelection } from './row-selection.js';
 import { RawAnswer } from './sdk-answers.js';
 import { fromSdkError, fromTransactionError } from './sdk-error.js';
 
@@ -28,18 +29,16 @@ export interface WriteResult {
 }
 
 /** Selects the rows of a page. */
-export interface RowQuery {
-  /** OData; every row when absent or empty. */
-  readonly filter?: string;
+export interface RowQuery extends RowSelection {
   /** Stored names. The keys are always read. */
-  readonly select?: readonly string[];
+  readonly select?: readonly string[] | undefined;
   /**
    * Maximum rows of the page, 1 to 1000; the service may return fewer. 1000 when absent, and for
    * more. Less is a `ValueError`.
    */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** The cursor of an earlier page of the same query. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** One page of rows, in key order. */
@@ -184,8 +183,10 @@ class ClientGateway implements TableGateway {
     }
   }
 
-  async page({ filter, select, limit = pageRowsMax, cursor }: RowQuery): Promise<RowPage> {
-    const hasFilter = filter !== undefined && filter !== '';
+  async page(query: RowQuery): Promise<RowPage> {
+    const { select, limit = pageRowsMax, cursor } = query;
+    const filter = odataOfSelection(query);
+    const hasFilter = filter !== '';
     const call = {
       kind: 'query' as const,
       summary: {

@@ -3,9 +3,9 @@ import { compareTexts } from '../rows/text-order.js';
 import { fingerprintOf, readCursor, writeCursor, type CursorPosition } from './cursor.js';
 import { Gate } from '../../base/async/gate.js';
 import { pageLimitOf, pageRowsMax, type RowPage, type TableGateway } from './gateway.js';
-import { odataString } from './odata.js';
 import { Query, type Decode, type PageOptions, type QueryPage } from './query.js';
 import type { QueryPlan } from './query-plan.js';
+import { keysBehind, odataOfSelection, type RowSelection } from './row-selection.js';
 
 /**
  * The order of rows from several partitions. `key`: by PartitionKey, then by RowKey, as the service
@@ -23,7 +23,7 @@ export interface MergedOptions {
 /** A partition of a merged query. */
 interface Source {
   readonly partitionKey: string;
-  readonly filter: string;
+  readonly read: RowSelection;
 }
 
 /**
@@ -39,25 +39,22 @@ export class MergedQuery<T> extends Query<T> {
   readonly #sources: readonly Source[];
   readonly #fingerprint: string;
 
-  /** `partitionKeys` are those of the plan's filters, in the same order. */
-  constructor(
-    table: TableGateway,
-    plan: QueryPlan,
-    decode: Decode<T>,
-    options: MergedOptions & { readonly partitionKeys: readonly string[] },
-  ) {
+  /** Each read of the plan is of one partition. */
+  constructor(table: TableGateway, plan: QueryPlan, decode: Decode<T>, options: MergedOptions) {
     super(plan);
     this.#table = table;
     this.#decode = decode;
     this.#options = options;
-    this.#sources = options.partitionKeys
-      .map((partitionKey, index) => ({ partitionKey, filter: plan.filters[index] ?? '' }))
+    this.#sources = plan.reads
+      .flatMap((read) =>
+        typeof read.partitionKey === 'string' ? [{ partitionKey: read.partitionKey, read }] : [],
+      )
       .sort((left, right) => compareTexts(left.partitionKey, right.partitionKey))
       .filter(({ partitionKey }, index, all) => all[index - 1]?.partitionKey !== partitionKey);
     this.#fingerprint = fingerprintOf([
       table.table,
       options.order,
-      ...this.#sources.map(({ filter }) => filter),
+      ...this.#sources.map(({ read }) => odataOfSelection(read)),
       String(plan.select),
     ]);
   }
@@ -100,41 +97,41 @@ export class MergedQuery<T> extends Query<T> {
     const gate = new Gate(concurrency);
     const limit = Math.max(1, Math.min(wanted, pageRowsMax));
     const readers = this.#sources.flatMap((source) => {
-      const filter = filterAfter(source, order, after);
-      const read = (token: string | undefined) => this.#read(gate, filter ?? '', limit, token);
-      return filter === undefined ? [] : [new PartitionReader(read)];
+      const rest = readAfter(source, order, after);
+      if (rest === undefined) return [];
+      return [new PartitionReader((token) => this.#read(gate, rest, limit, token))];
     });
     return order === 'key' ? chained(readers, concurrency) : merged(readers);
   }
 
-  #read(gate: Gate, filter: string, limit: number, token: string | undefined): Promise<RowPage> {
+  #read(
+    gate: Gate,
+    read: RowSelection,
+    limit: number,
+    cursor: string | undefined,
+  ): Promise<RowPage> {
     const { select } = this.plan;
     return gate.run(() => {
       this.counted();
-      return this.#table.page({
-        filter,
-        limit,
-        ...(select === undefined ? {} : { select }),
-        ...(token === undefined ? {} : { cursor: token }),
-      });
+      return this.#table.page({ ...read, limit, select, cursor });
     });
   }
 }
 
 type After = Extract<CursorPosition, { readonly kind: 'after' }>;
 
-/** The filter of the remaining rows of a partition; undefined when there are none. */
-function filterAfter(
-  { partitionKey, filter }: Source,
+/** The remaining rows of a partition; undefined when there are none. */
+function readAfter(
+  { partitionKey, read }: Source,
   order: MergeOrder,
   after: After | undefined,
-): string | undefined {
-  if (after === undefined) return filter;
+): RowSelection | undefined {
+  if (after === undefined) return read;
   const side = compareTexts(partitionKey, after.partitionKey);
-  if (order === 'key' && side !== 0) return side < 0 ? undefined : filter;
+  if (order === 'key' && side !== 0) return side < 0 ? undefined : read;
   // Rows with this RowKey were returned for the partitions up to that of the last row.
-  const operator = side > 0 ? 'ge' : 'gt';
-  return `${filter} and RowKey ${operator} ${odataString(after.rowKey)}`;
+  const isNext = side > 0;
+  return { ...read, rowKey: keysBehind(read.rowKey, after.rowKey, isNext) };
 }
 
 /** Reads the rows of one partition, one by one. */

@@ -10,8 +10,9 @@ import {
 } from '../definition/key-template.js';
 import type { PartitionKeyPrefixOf, PartitionOf, RowKeyPrefixOf } from '../definition/shapes.js';
 import { ValueError } from '../rows/model-error.js';
-import { allOf, filterFieldsOf, odataConjunct, type Filter, type FilterFields } from './filter.js';
-import { odataString } from './odata.js';
+import { compareTexts } from '../rows/text-order.js';
+import { filterFieldsOf, whereStored, type Filter, type FilterFields } from './filter.js';
+import { odataOfSelection, type KeyBounds, type RowSelection } from './row-selection.js';
 import type { UnreadableRow } from './unreadable-row.js';
 
 /**
@@ -25,7 +26,9 @@ export type PlanClass = 'point' | 'range' | 'partition-scan' | 'table-scan';
 export interface QueryPlan {
   /** For several partitions, the class of each. */
   readonly class: PlanClass;
-  /** The OData filters as sent: one for each partition, or that of a table scan. */
+  /** What is read: one selection for each partition, or that of a table scan. */
+  readonly reads: readonly RowSelection[];
+  /** The same as OData, as it is sent. */
   readonly filters: readonly string[];
   /** Stored names to read; all when undefined. */
   readonly select: readonly string[] | undefined;
@@ -94,41 +97,29 @@ export interface TableScan<D extends AnyDefinition> extends RowConditions<D> {
   readonly partitionBefore?: PartitionKeyPrefixOf<D>;
 }
 
-/** A filter on a key, and how selective it is. */
-interface KeyBounds {
-  readonly filter: string;
+/** The keys to read, and how selective they are. */
+interface PlannedKeys {
+  /** All when undefined. */
+  readonly keys: string | KeyBounds | undefined;
   readonly class: 'point' | 'range' | 'partition-scan';
 }
 
-type KeyName = 'PartitionKey' | 'RowKey';
-
-function compare(name: KeyName, operator: 'eq' | 'ge' | 'le' | 'lt', value: string): string {
-  return `${name} ${operator} ${odataString(value)}`;
-}
-
-function prefixFilter(name: KeyName, prefix: KeyPrefix): string {
-  if (prefix.isWhole && !prefix.isOpen) return compare(name, 'eq', prefix.text);
-  const range = rangeOfPrefix(prefix);
-  if (range === undefined) return '';
-  return allOf([compare(name, 'ge', range.from), compare(name, 'lt', range.before)]);
-}
-
-/** The filter that the keys of all rows of a type match. */
-export function typeFilter(name: KeyName, template: KeyTemplate): string {
-  return prefixFilter(name, prefixOf(template, {}));
+/** The keys with a prefix; all when undefined. */
+export function keysOfPrefix(prefix: KeyPrefix): string | KeyBounds | undefined {
+  return prefix.isWhole && !prefix.isOpen ? prefix.text : rangeOfPrefix(prefix);
 }
 
 function prefixBounds(
   template: KeyTemplate,
   values: object,
   startsWith: string | undefined,
-): KeyBounds {
+): PlannedKeys {
   const whole = prefixOf(template, values as KeyValues);
   const prefix = startsWith === undefined ? whole : openPrefix(template, whole, startsWith);
   const isPoint = prefix.isWhole && !prefix.isOpen;
   const isBounded = prefix.count > 0 || prefix.isOpen;
   return {
-    filter: prefixFilter('RowKey', prefix),
+    keys: keysOfPrefix(prefix),
     class: isPoint ? 'point' : isBounded ? 'range' : 'partition-scan',
   };
 }
@@ -140,26 +131,26 @@ interface KeyEnds {
   readonly before: unknown;
 }
 
-function rangeFilter(name: KeyName, template: KeyTemplate, { from, to, before }: KeyEnds): string {
-  const first = prefixOf(template, (from ?? {}) as KeyValues).bound;
-  const filters = [first === '' ? '' : compare(name, 'ge', first)];
+function boundsOf(template: KeyTemplate, { from, to, before }: KeyEnds): KeyBounds {
+  const { bound } = prefixOf(template, (from ?? {}) as KeyValues);
   const last = to === undefined ? undefined : prefixOf(template, to as KeyValues);
-  if (before !== undefined) {
-    filters.push(compare(name, 'lt', prefixOf(template, before as KeyValues).bound));
-  }
-  if (last?.isWhole === true) filters.push(compare(name, 'le', last.text));
-  else {
+  const isWhole = last?.isWhole === true;
+  const ends = before === undefined ? [] : [prefixOf(template, before as KeyValues).bound];
+  if (!isWhole && (last !== undefined || before === undefined)) {
     const end = rangeOfPrefix(last ?? prefixOf(template, {}))?.before;
-    const isImplied = last === undefined && before !== undefined;
-    if (end !== undefined && !isImplied) filters.push(compare(name, 'lt', end));
+    if (end !== undefined) ends.push(end);
   }
-  return allOf(filters);
+  return {
+    from: bound === '' ? undefined : bound,
+    before: ends.sort(compareTexts)[0],
+    to: isWhole ? last.text : undefined,
+  };
 }
 
 function rowKeyBounds<D extends AnyDefinition>(
   { type, rowKey }: AnyDefinition,
   bounds: RowKeyBounds<D>,
-): KeyBounds {
+): PlannedKeys {
   const { prefix, startsWith, rowKeyFrom, rowKeyTo, rowKeyBefore } = bounds;
   const hasRange = [rowKeyFrom, rowKeyTo, rowKeyBefore].some((bound) => bound !== undefined);
   const hasPrefix = prefix !== undefined || startsWith !== undefined;
@@ -168,7 +159,7 @@ function rowKeyBounds<D extends AnyDefinition>(
   }
   if (!hasRange) return prefixBounds(rowKey, prefix ?? {}, startsWith);
   const ends = { from: rowKeyFrom, to: rowKeyTo, before: rowKeyBefore };
-  return { filter: rangeFilter('RowKey', rowKey, ends), class: 'range' };
+  return { keys: boundsOf(rowKey, ends), class: 'range' };
 }
 
 /** The condition of a query as data; undefined when it has none. */
@@ -183,13 +174,23 @@ export function conditionOf<D extends AnyDefinition>(
 export function whereFilter<D extends AnyDefinition>(
   definition: D,
   conditions: RowConditions<D>,
-): string | undefined {
+): Filter | undefined {
   const condition = conditionOf(definition, conditions);
-  if (condition === undefined) return undefined;
   const { system, version, upgradeFrom } = definition;
-  if (upgradeFrom === undefined) return odataConjunct(condition);
+  if (condition === undefined || upgradeFrom === undefined) return condition;
+  const isCurrent = whereStored(system.version, 'ge', { type: 'Int32', value: version });
   // Only an upgrade shows whether a row of an older version satisfies it.
-  return `(${condition.toString()} or not (${system.version} ge ${version}))`;
+  return condition.or(isCurrent.not());
+}
+
+/** A plan of reads that each take at least one request. */
+export function planOf(
+  planClass: PlanClass,
+  reads: readonly RowSelection[],
+  select?: readonly string[],
+): QueryPlan {
+  const filters = reads.map(odataOfSelection);
+  return { class: planClass, reads, filters, select, requestsMin: reads.length };
 }
 
 /** The plan of a query of partitions, in the order given. Sends nothing. */
@@ -198,13 +199,15 @@ export function planPartitions<D extends AnyDefinition>(
   query: PartitionsQuery<D>,
   select: readonly string[] | undefined,
 ): QueryPlan {
-  const bounds = rowKeyBounds(definition, query);
+  const { keys: rowKey, class: planClass } = rowKeyBounds(definition, query);
   const where = whereFilter(definition, query);
   const codec = codecOf(definition);
-  const filters = query.partitions.map((partition) =>
-    allOf([compare('PartitionKey', 'eq', codec.partitionKey(partition)), bounds.filter, where]),
-  );
-  return { class: bounds.class, filters, select, requestsMin: filters.length };
+  const reads = query.partitions.map((partition) => ({
+    partitionKey: codec.partitionKey(partition),
+    rowKey,
+    where,
+  }));
+  return planOf(planClass, reads, select);
 }
 
 /** The plan of a scan of all partitions. Sends nothing. */
@@ -220,13 +223,13 @@ export function planScan<D extends AnyDefinition>(
     throw new ValueError(`${type}: a scan has a prefix or a range of PartitionKeys, not both`);
   }
   const partitions = prefixOf(partitionKey, partitionPrefix ?? {});
-  const filter = allOf([
-    hasRange
-      ? rangeFilter('PartitionKey', partitionKey, { from, to, before })
-      : prefixFilter('PartitionKey', partitions),
-    typeFilter('RowKey', rowKey),
-    whereFilter(definition, query),
-  ]);
+  const read = {
+    partitionKey: hasRange
+      ? boundsOf(partitionKey, { from, to, before })
+      : keysOfPrefix(partitions),
+    rowKey: keysOfPrefix(prefixOf(rowKey, {})),
+    where: whereFilter(definition, query),
+  };
   const scanned = !hasRange && partitions.isWhole ? 'partition-scan' : 'table-scan';
-  return { class: scanned, filters: [filter], select, requestsMin: 1 };
+  return planOf(scanned, [read], select);
 }

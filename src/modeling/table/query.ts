@@ -98,14 +98,14 @@ export class RowsQuery<T> extends Query<T> {
 
   /** One range read. */
   async page({ cursor, limit = pageRowsMax }: PageOptions = {}): Promise<QueryPage<T>> {
-    const { filters, select } = this.plan;
+    const { reads, select } = this.plan;
     const rowsMax = pageLimitOf(limit);
     this.counted();
     const page = await this.#table.page({
-      filter: filters[0] ?? '',
+      ...reads[0],
       limit: rowsMax,
-      ...(select === undefined ? {} : { select }),
-      ...(cursor === undefined ? {} : { cursor: this.#token(cursor) }),
+      select,
+      cursor: cursor === undefined ? undefined : this.#token(cursor),
     });
     const items: T[] = [];
     for (const row of page.rows) {

@@ -13,9 +13,9 @@ import {
   ModelError,
 } from './errors.js';
 import type { Entities } from './entities.js';
-import { allOf } from './filter.js';
+import { whereStored } from './filter.js';
 import { pageRowsMax } from './gateway.js';
-import { odataString } from './odata.js';
+import type { RowSelection } from './row-selection.js';
 import { writesOf } from './row-writes.js';
 import { inOrder } from './in-order.js';
 import type { UnreadableRow } from './unreadable-row.js';
@@ -112,15 +112,15 @@ async function upgrade<D extends AnyDefinition>(
 ): Promise<UpgradeReport> {
   const { clock = systemClock, timers = holdingTimers, signal, rowsPerSecond } = options;
   const beganMs = clock.monotonicMs();
-  const filter = filterOf(entities, options.partition);
+  const selection = selectionOf(entities, options.partition);
   const failures: UnreadableRow[] = [];
   let report: UpgradeReport = { checked: 0, outdated: 0, upgraded: 0, failures };
   let cursor = options.from;
   do {
     const page = await entities.table.page({
-      filter,
+      ...selection,
       limit: options.pageRows ?? pageRowsMax,
-      ...(cursor === undefined ? {} : { cursor }),
+      cursor,
     });
     const fail = (failure: UnreadableRow): void => {
       if (failures.length < failuresMax) failures.push(failure);
@@ -147,15 +147,18 @@ async function upgrade<D extends AnyDefinition>(
   return report;
 }
 
-function filterOf<D extends AnyDefinition>(
+function selectionOf<D extends AnyDefinition>(
   { definition, codec }: Entities<D>,
   partition: PartitionOf<D> | undefined,
-): string {
+): RowSelection {
   const { type, system } = definition;
-  return allOf([
-    partition && `PartitionKey eq ${odataString(codec.partitionKey(partition))}`,
-    system.type === undefined ? undefined : `${system.type} eq ${odataString(type)}`,
-  ]);
+  return {
+    partitionKey: partition && codec.partitionKey(partition),
+    where:
+      system.type === undefined
+        ? undefined
+        : whereStored(system.type, 'eq', { type: 'String', value: type }),
+  };
 }
 
 type Failed = (failure: UnreadableRow) => void;

@@ -67,7 +67,7 @@ export class ChangeFeed {
    */
   async read(partitionKey: string, { cursor, limit = 100 }: FeedQuery = {}): Promise<FeedPage> {
     const after = cursor === undefined ? undefined : this.#sequenceAt(partitionKey, cursor);
-    const query = { filter: eventsAfter(partitionKey, after ?? 0n), limit };
+    const query = { ...eventsAfter(partitionKey, after ?? 0n), limit };
     let page: RowPage = await this.table.page(query);
     let rows = page.rows.filter(isEventRow);
     while (rows.length === 0 && page.cursor !== undefined) {

@@ -1,8 +1,9 @@
 import { DecodeError, ValueError } from '../../rows/model-error.js';
 import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
 import { escapeKeyText } from '../../definition/key-escape.js';
+import { rangeWithPrefix, successorOfPrefix } from '../../definition/key-template.js';
 import { reservedRowKeys } from '../../definition/reserved-keys.js';
-import { odataString } from '../../table/odata.js';
+import type { RowSelection } from '../../table/row-selection.js';
 import {
   committedAt,
   envelopeOfRow,
@@ -80,13 +81,10 @@ export function eventOf(row: StoredRow, cursor: string): FeedEvent {
   };
 }
 
-/** The filter of the events after a sequence. */
-export function eventsAfter(partitionKey: string, sequence: bigint): string {
-  const { rowKey } = eventKey(partitionKey, sequence);
-  return (
-    `PartitionKey eq ${odataString(partitionKey)} and ` +
-    `RowKey gt ${odataString(rowKey)} and RowKey lt ${odataString('~feed`')}`
-  );
+/** Selects the events after a sequence. */
+export function eventsAfter(partitionKey: string, sequence: bigint): RowSelection {
+  const { rowKey: after } = eventKey(partitionKey, sequence);
+  return { partitionKey, rowKey: { after, before: successorOfPrefix(eventPrefix) } };
 }
 
 export function headKey(partitionKey: string): RowKey {
@@ -98,11 +96,9 @@ export function groupKey(partitionKey: string, group: string): RowKey {
   return { partitionKey, rowKey: groupPrefix + escapeKeyText(group, '_') };
 }
 
-export function groupsFilter(partitionKey: string): string {
-  return (
-    `PartitionKey eq ${odataString(partitionKey)} and ` +
-    `RowKey ge ${odataString(groupPrefix)} and RowKey lt ${odataString('~feed-group`')}`
-  );
+/** Selects the rows of consumer groups. */
+export function groupsOf(partitionKey: string): RowSelection {
+  return { partitionKey, rowKey: rangeWithPrefix(groupPrefix) };
 }
 
 /** A count in a row; 0 when the row or the count is absent. */

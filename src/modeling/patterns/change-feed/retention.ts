@@ -1,17 +1,11 @@
 import { systemClock, type Clock } from '../../../base/clock.js';
 import type { StoredRow } from '../../rows/row.js';
 import { ticksOfMicros, ticksPerMillisecond } from '../../rows/ticks.js';
+import { allRows } from '../../table/all-rows.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { deleteRows } from '../transactional-outbox/message-sink.js';
 import type { ChangeFeed } from './change-feed.js';
-import {
-  countOf,
-  eventsAfter,
-  groupsFilter,
-  isEventRow,
-  isGroupRow,
-  sequenceOf,
-} from './feed-row.js';
+import { countOf, eventsAfter, groupsOf, isEventRow, isGroupRow, sequenceOf } from './feed-row.js';
 
 /** What is kept of a feed. */
 export interface TrimOptions {
@@ -44,10 +38,10 @@ export async function trimFeed(
   let cursor: string | undefined;
   for (let isEnd = false; !isEnd && deleted < max; isEnd ||= cursor === undefined) {
     const page = await table.page({
-      filter: eventsAfter(partitionKey, 0n),
+      ...eventsAfter(partitionKey, 0n),
       select: ['At'],
       limit: Math.min(1000, max - deleted),
-      ...(cursor === undefined ? {} : { cursor }),
+      cursor,
     });
     // Only up to the first kept event: readers would take a gap for a loss.
     const events = page.rows.filter(isEventRow);
@@ -76,17 +70,10 @@ async function slowestGroup(
   partitionKey: string,
 ): Promise<bigint | undefined> {
   let slowest: bigint | undefined;
-  let cursor: string | undefined;
-  do {
-    const page = await table.page({
-      filter: groupsFilter(partitionKey),
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    for (const row of page.rows.filter(isGroupRow)) {
-      const done = countOf(row, 'Done');
-      if (slowest === undefined || done < slowest) slowest = done;
-    }
-    ({ cursor } = page);
-  } while (cursor !== undefined);
+  for await (const row of allRows(table, groupsOf(partitionKey))) {
+    if (!isGroupRow(row)) continue;
+    const done = countOf(row, 'Done');
+    if (slowest === undefined || done < slowest) slowest = done;
+  }
   return slowest;
 }

@@ -17,19 +17,14 @@ export interface BucketSequence {
  */
 export async function pageOfBuckets(
   sequence: BucketSequence,
-  { cursor, filter, select, limit }: RowQuery,
+  { cursor, ...query }: RowQuery,
 ): Promise<RowPage> {
   const position = cursor === undefined ? undefined : parseCursor(cursor);
   const [bucket, next] =
     position === undefined ? sequence.buckets : fromBucket(sequence, position.bucket);
   if (bucket === undefined) return { rows: [] };
   const inside = bucket.name === position?.bucket ? position.inside : undefined;
-  const page = await sequence.tableOf(bucket).page({
-    ...(limit === undefined ? {} : { limit }),
-    ...(filter === undefined ? {} : { filter }),
-    ...(select === undefined ? {} : { select }),
-    ...(inside === undefined ? {} : { cursor: inside }),
-  });
+  const page = await sequence.tableOf(bucket).page({ ...query, cursor: inside });
   if (page.cursor !== undefined) {
     return { ...page, cursor: formatCursor({ bucket: bucket.name, inside: page.cursor }) };
   }

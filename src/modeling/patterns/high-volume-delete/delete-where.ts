@@ -12,14 +12,9 @@ import {
   EntityNotFoundError,
   TransactionFailedError,
 } from '../../table/errors.js';
-import {
-  pageRowsMax,
-  transactionWritesMax,
-  type RowWrite,
-  type TableGateway,
-} from '../../table/gateway.js';
-import { odataString } from '../../table/odata.js';
+import { transactionWritesMax, type RowWrite, type TableGateway } from '../../table/gateway.js';
 import type { PartitionQuery, TableScan } from '../../table/query-plan.js';
+import type { RowSelection } from '../../table/row-selection.js';
 import { sleep } from '../../../base/async/sleep.js';
 
 /** The rows to delete. Reading a whole table to find them must be requested by name. */
@@ -145,13 +140,12 @@ type Pages = (
 ) => Promise<{ readonly rows: readonly FoundRow[]; readonly cursor?: string }>;
 
 function rowPages(table: TableGateway, scope: DeleteScope): Pages {
-  const filter = filterOf(scope);
+  const selection = selectionOf(scope);
   return (cursor) =>
     table.page({
-      filter,
+      ...selection,
       select: [],
-      limit: pageRowsMax,
-      ...(cursor === undefined ? {} : { cursor }),
+      cursor,
     });
 }
 
@@ -209,18 +203,13 @@ const nothingYet = { found: 0, deleted: 0, gone: 0, changed: 0 };
 
 type Counts = Pick<DeleteProgress, 'deleted' | 'gone' | 'changed'>;
 
-function filterOf(scope: DeleteScope): string {
+function selectionOf(scope: DeleteScope): RowSelection {
   if ('scan' in scope) {
-    if (scope.filter.trim() !== '') return scope.filter;
+    if (scope.filter.trim() !== '') return { filter: scope.filter };
     throw new ValueError('no filter: to delete every row of a table, drop the table');
   }
-  const { partitionKey, rowKeys, filter = '' } = scope;
-  const range =
-    rowKeys === undefined
-      ? ''
-      : ` and RowKey ge ${odataString(rowKeys.from)} and RowKey lt ${odataString(rowKeys.before)}`;
-  const rest = filter.trim() === '' ? '' : ` and (${filter})`;
-  return `PartitionKey eq ${odataString(partitionKey)}${range}${rest}`;
+  const { partitionKey, rowKeys, filter } = scope;
+  return { partitionKey, rowKey: rowKeys, filter };
 }
 
 function checkOptions({ rowsMax, rowsPerSecondMax, concurrency }: DeleteOptions): void {
@@ -324,9 +313,9 @@ function added(left: Counts, right: Counts): Counts {
 async function lookAgain(table: TableGateway, rows: readonly Delete[]): Promise<Delete[]> {
   const [first, last] = [rows.at(0)?.key, rows.at(-1)?.key];
   if (first === undefined || last === undefined) return [];
-  const range = `RowKey ge ${odataString(first.rowKey)} and RowKey le ${odataString(last.rowKey)}`;
-  const filter = `PartitionKey eq ${odataString(first.partitionKey)} and ${range}`;
-  const page = await table.page({ filter, select: [], limit: pageRowsMax });
+  const { partitionKey } = first;
+  const range = { from: first.rowKey, to: last.rowKey };
+  const page = await table.page({ partitionKey, rowKey: range, select: [] });
   const there = new Set(page.rows.map(({ rowKey }) => rowKey));
   const end = page.rows.at(-1)?.rowKey;
   const isBehind = (rowKey: string) =>

@@ -192,12 +192,7 @@ export class TimeBuckets {
     limit: number,
     cursor: string | undefined,
   ): Promise<RowPage> {
-    return this.#tableOf(bucket).page({
-      limit,
-      ...(filter === undefined ? {} : { filter }),
-      ...(select === undefined ? {} : { select }),
-      ...(cursor === undefined ? {} : { cursor }),
-    });
+    return this.#tableOf(bucket).page({ filter, select, limit, cursor });
   }
 
   /** The buckets that a query reads. */

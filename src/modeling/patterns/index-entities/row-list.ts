@@ -2,7 +2,7 @@ import { DecodeError, ModelError } from '../../rows/model-error.js';
 import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
 import { ConditionFailedError } from '../../table/errors.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
-import { odataString } from '../../table/odata.js';
+import { allRows } from '../../table/all-rows.js';
 import {
   changeList,
   decodeList,
@@ -84,18 +84,12 @@ export async function readRowList(
   if (head === undefined) return [];
   if (readChunks(head) === undefined) return decodeList(name, head.properties);
   const texts = new Set<string>();
-  const first = odataString(`${key.rowKey}${chunkMark}`);
-  const end = odataString(`${key.rowKey}${chunkMark}:`);
-  const partition = `PartitionKey eq ${odataString(key.partitionKey)}`;
-  const filter = `${partition} and RowKey ge ${first} and RowKey lt ${end}`;
-  let cursor: string | undefined;
-  do {
-    const page = await table.page({ filter, ...(cursor === undefined ? {} : { cursor }) });
-    for (const { properties } of page.rows) {
-      for (const text of decodeList(name, properties)) texts.add(text);
-    }
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  const first = `${key.rowKey}${chunkMark}`;
+  const range = { from: first, before: `${first}:` };
+  const chunks = allRows(table, { partitionKey: key.partitionKey, rowKey: range });
+  for await (const { properties } of chunks) {
+    for (const text of decodeList(name, properties)) texts.add(text);
+  }
   return [...texts].sort(compareTexts);
 }
 

@@ -1,7 +1,8 @@
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { DecodeError } from '../../table/errors.js';
 import type { RowWrite } from '../../table/gateway.js';
-import { odataString } from '../../table/odata.js';
+import { allRows } from '../../table/all-rows.js';
+import type { RowSelection } from '../../table/row-selection.js';
 import { operationBytes, transactionBytesMax } from '../../table/request-size.js';
 import { planRowListChange } from '../index-entities/row-list.js';
 import { listChanges } from './beside-plan.js';
@@ -178,34 +179,26 @@ export class IndexBackfill {
     const [first, last] = [works.at(0), works.at(-1)];
     if (first === undefined || last === undefined) return [];
     const etags = new Map<string, string>();
-    for (const filter of rangesOf(first.row, last.row)) {
-      let cursor: string | undefined;
-      do {
-        const page = await this.#places.table.page({
-          filter,
-          select: [],
-          ...(cursor === undefined ? {} : { cursor }),
-        });
-        for (const row of page.rows) etags.set(nameOf(row), row.etag);
-        cursor = page.cursor;
-      } while (cursor !== undefined);
+    for (const range of rangesOf(first.row, last.row)) {
+      const rows = allRows(this.#places.table, { ...range, select: [] });
+      for await (const row of rows) etags.set(nameOf(row), row.etag);
     }
     return works.filter(({ row }) => etags.get(nameOf(row)) !== row.etag);
   }
 }
 
 /**
- * Filters that together select all rows from one to another, both included. The service can seek to
- * each of these ranges, but not in one filter with `or`.
+ * Selections that together have all rows from one to another, both included. The service can seek
+ * to each of these ranges, but not to one with `or`.
  */
-function rangesOf(first: RowKey, last: RowKey): readonly string[] {
-  const [from, to] = [odataString(first.partitionKey), odataString(last.partitionKey)];
-  const [start, end] = [odataString(first.rowKey), odataString(last.rowKey)];
-  if (from === to) return [`PartitionKey eq ${from} and RowKey ge ${start} and RowKey le ${end}`];
+function rangesOf(first: RowKey, last: RowKey): readonly RowSelection[] {
+  const [from, to] = [first.rowKey, last.rowKey];
+  const [after, before] = [first.partitionKey, last.partitionKey];
+  if (after === before) return [{ partitionKey: after, rowKey: { from, to } }];
   return [
-    `PartitionKey eq ${from} and RowKey ge ${start}`,
-    `PartitionKey gt ${from} and PartitionKey lt ${to}`,
-    `PartitionKey eq ${to} and RowKey le ${end}`,
+    { partitionKey: after, rowKey: { from } },
+    { partitionKey: { after, before } },
+    { partitionKey: before, rowKey: { to } },
   ];
 }
 

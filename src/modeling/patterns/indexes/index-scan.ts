@@ -1,7 +1,7 @@
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { DecodeError, ValueError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { odataString } from '../../table/odata.js';
+import { anyOf, whereStored, type Filter } from '../../table/filter.js';
 import { keyOfText } from '../index-entities/key-list.js';
 import { headOfChunk, textsOfRow } from '../index-entities/row-list.js';
 import type { Candidate, Drift, DriftReads } from './index-drift.js';
@@ -91,26 +91,28 @@ export async function readScanPage(
     return { rows: [], blobs: page.names, cursor: page.cursor };
   }
   const page = await source.table.page({
-    filter: typeFilter(places, source),
+    where: hasTypes(places, source),
     limit,
-    ...(cursor === undefined ? {} : { cursor }),
+    cursor,
   });
   return { rows: page.rows, blobs: [], cursor: page.cursor };
 }
 
 /** Selects the types of the rows to look at; every row when one of them does not store its type. */
-function typeFilter(
+function hasTypes(
   { entity }: IndexPlaces,
   { hasEntities, indexes }: Extract<ScanSource, { readonly kind: 'rows' }>,
-): string {
+): Filter | undefined {
   const definitions = [
     ...(hasEntities ? [entity] : []),
     ...indexes.map(({ definition }) => definition),
   ];
-  const conditions = definitions.map(({ type, system }) =>
-    system.type === undefined ? undefined : `${system.type} eq ${odataString(type)}`,
+  const types = definitions.flatMap(({ type, system }) =>
+    system.type === undefined
+      ? []
+      : [whereStored(system.type, 'eq', { type: 'String', value: type })],
   );
-  return conditions.includes(undefined) ? '' : conditions.join(' or ');
+  return types.length < definitions.length ? undefined : anyOf(types);
 }
 
 /** The comparisons that the rows and blobs of a page give, one by one. */

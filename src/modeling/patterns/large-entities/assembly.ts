@@ -2,7 +2,7 @@ import { own, setOwn } from '../../../base/own.js';
 import { DecodeError } from '../../rows/model-error.js';
 import type { RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { odataString } from '../../table/odata.js';
+import { allRows } from '../../table/all-rows.js';
 import type { BlobPort } from './blob-port.js';
 import { expanded } from './compression.js';
 import { manifestOf, manifestProperty, type Manifest, type ManifestValue } from './manifest.js';
@@ -121,16 +121,9 @@ async function readRows(
   const [first, last] = [0, rows - 1].map(
     (index) => partRowKey(partitionKey, generation, index).rowKey,
   );
-  const filter =
-    `PartitionKey eq ${odataString(partitionKey)} and ` +
-    `RowKey ge ${odataString(first ?? '')} and RowKey le ${odataString(last ?? '')}`;
   const found = new Map<string, RowProperties>();
-  let cursor: string | undefined;
-  do {
-    const page = await table.page(cursor === undefined ? { filter } : { filter, cursor });
-    for (const { rowKey, properties } of page.rows) found.set(rowKey, properties);
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  const query = { partitionKey, rowKey: { from: first, to: last } };
+  for await (const { rowKey, properties } of allRows(table, query)) found.set(rowKey, properties);
   const parts = Array.from({ length: rows }, (_, index) => {
     const properties = found.get(partRowKey(partitionKey, generation, index).rowKey);
     if (properties?.[ownerProperty] !== undefined) return joinParts(properties);

@@ -1,5 +1,7 @@
 import { systemClock, type Clock } from '../../../base/clock.js';
 import { ModelError } from '../../rows/model-error.js';
+import { allRows } from '../../table/all-rows.js';
+import { whereStored } from '../../table/filter.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { writeIfPresent } from '../../table/write-if-present.js';
 import { MissingValueError } from './assembly.js';
@@ -77,17 +79,13 @@ interface Scan {
 }
 
 async function scanned({ sources: { table } }: LargeTable): Promise<Scan> {
+  const empty = { type: 'String', value: '' } as const;
   const query = {
-    filter: `${manifestProperty} gt '' or ${ownerProperty} ge ''`,
+    where: whereStored(manifestProperty, 'gt', empty).or(whereStored(ownerProperty, 'ge', empty)),
     select: [manifestProperty, ownerProperty],
   };
   const rows: StoredRow[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await table.page(cursor === undefined ? query : { ...query, cursor });
-    rows.push(...page.rows);
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  for await (const row of allRows(table, query)) rows.push(row);
   const isPart = ({ properties }: StoredRow) => properties[ownerProperty] !== undefined;
   return { entities: rows.filter((row) => !isPart(row)), partRows: rows.filter(isPart) };
 }

@@ -29,7 +29,7 @@ export async function compareView<S extends AnyDefinition, V extends AnyDefiniti
   partitionKey: string,
 ): Promise<readonly Comparison<V>[]> {
   const { source, view, table, keyOf, measures } = options;
-  const { filter, counts } = countedBy(options);
+  const { where, counts } = countedBy(options);
   const found = new Map<string, Comparison<V>>();
   const codec = codecOf(view);
   // Reads the summaries first: a later change of an entity also changes the ETag of its summary, so
@@ -40,7 +40,7 @@ export async function compareView<S extends AnyDefinition, V extends AnyDefiniti
     const nothing = plus(stored, stored, -1);
     found.set(codec.key(key).rowKey, { key, entity, stored, actual: nothing });
   }
-  for await (const entity of partitionRows(source, table, partitionKey, filter)) {
+  for await (const entity of partitionRows(source, table, partitionKey, where)) {
     const key = counts(entity) ? keyOf(entity) : undefined;
     if (key === undefined) continue;
     const { rowKey } = codec.key(key);

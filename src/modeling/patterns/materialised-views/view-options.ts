@@ -36,7 +36,7 @@ export function countedBy<S extends AnyDefinition, V extends AnyDefinition>({
   const conditions = where === undefined ? {} : { where };
   const condition = conditionOf(source, conditions);
   return {
-    filter: whereFilter(source, conditions),
+    where: whereFilter(source, conditions),
     counts: (entity) =>
       condition === undefined ||
       satisfies(condition.node, codecOf(source).toRow(entity).properties),
@@ -46,6 +46,6 @@ export function countedBy<S extends AnyDefinition, V extends AnyDefinition>({
 /** Which entities a view counts: for the service, and as the program decides. */
 interface RowCondition<S extends AnyDefinition> {
   /** Undefined: all. Selects rows of older versions as well. */
-  readonly filter: string | undefined;
+  readonly where: Filter | undefined;
   readonly counts: (entity: ReadOf<S>) => boolean;
 }

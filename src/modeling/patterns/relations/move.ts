@@ -2,17 +2,16 @@ import { systemClock } from '../../../base/clock.js';
 import { systemRandomness } from '../../../base/randomness.js';
 import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
-import type { KeyRange } from '../../definition/key-template.js';
 import type { CreateOf, ReadOf } from '../../definition/shapes.js';
 import { etagOf, rowKeyOf, type Stored } from '../../definition/stored-entity.js';
 import { ModelError } from '../../rows/model-error.js';
-import type { Row, RowKey, StoredRow } from '../../rows/row.js';
+import type { Row, RowKey } from '../../rows/row.js';
 import { ticksOfMicros } from '../../rows/ticks.js';
 import { isConflict, isConflictBehind, retryConflicts } from '../../table/contention.js';
 import { EntityExistsError, isAmbiguous, TransactionFailedError } from '../../table/errors.js';
 import { writeIfPresent } from '../../table/write-if-present.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { odataString } from '../../table/odata.js';
+import { allRows } from '../../table/all-rows.js';
 import { transaction } from '../../table/transaction.js';
 import {
   arrivedKey,
@@ -195,7 +194,7 @@ export async function finishMoves<P extends AnyDefinition, C extends AnyDefiniti
   const { table, child } = relation;
   let finished = 0;
   const stuck: { child: RowKey; error: ModelError }[] = [];
-  for await (const row of rowsOf(table, partitionKey, movingRange)) {
+  for await (const row of allRows(table, { partitionKey, rowKey: movingRange })) {
     const moving = movingOf(row, typeNameOf(child));
     if (moving === undefined) continue;
     try {
@@ -217,26 +216,11 @@ async function removeMarks<P extends AnyDefinition, C extends AnyDefinition>(
 ): Promise<number> {
   const oldest = ticksOfMicros(clock.nowMicros()) - markTicks;
   let removed = 0;
-  for await (const mark of rowsOf(table, partitionKey, arrivedRange)) {
+  for await (const mark of allRows(table, { partitionKey, rowKey: arrivedRange })) {
     const origin = originOf(mark, typeNameOf(child));
     if (origin === undefined || mark.timestamp > oldest) continue;
     if ((await table.get(origin, [])) !== undefined) continue;
     if (await deleteIfThere(table, mark)) removed += 1;
   }
   return removed;
-}
-
-async function* rowsOf(
-  table: TableGateway,
-  partitionKey: string,
-  { from, before }: KeyRange,
-): AsyncGenerator<StoredRow> {
-  const bounds = `RowKey ge ${odataString(from)} and RowKey lt ${odataString(before)}`;
-  const filter = `PartitionKey eq ${odataString(partitionKey)} and ${bounds}`;
-  let cursor: string | undefined;
-  do {
-    const page = await table.page(cursor === undefined ? { filter } : { filter, cursor });
-    yield* page.rows;
-    ({ cursor } = page);
-  } while (cursor !== undefined);
 }

@@ -1,5 +1,5 @@
 import { own } from '../../../base/own.js';
-import { successorOfPrefix, type KeyRange } from '../../definition/key-template.js';
+import { rangeWithPrefix } from '../../definition/key-template.js';
 import { reservedRowKeys } from '../../definition/reserved-keys.js';
 import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
 
@@ -24,8 +24,8 @@ export interface Moving {
 
 const { movingChild: movingPrefix, arrivedChild: arrivedPrefix } = reservedRowKeys;
 /** The ranges of RowKeys of both kinds of rows. */
-export const movingRange = rangeOf(movingPrefix);
-export const arrivedRange = rangeOf(arrivedPrefix);
+export const movingRange = rangeWithPrefix(movingPrefix);
+export const arrivedRange = rangeWithPrefix(arrivedPrefix);
 
 const movingType = 'Moving';
 const arrivedType = 'Arrived';
@@ -37,10 +37,6 @@ const names = {
   parent: 'MovingParent',
   from: 'ArrivedFrom',
 };
-
-function rangeOf(prefix: string): KeyRange {
-  return { from: prefix, before: successorOfPrefix(prefix) };
-}
 
 export function movingKey(partitionKey: string, move: string): RowKey {
   return { partitionKey, rowKey: movingPrefix + move };

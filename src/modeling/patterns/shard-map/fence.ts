@@ -1,10 +1,11 @@
+import { rangeWithPrefix } from '../../definition/key-template.js';
 import { reservedRowKeys } from '../../definition/reserved-keys.js';
 import { ModelError } from '../../rows/model-error.js';
-import type { Row, RowKey, StoredRow } from '../../rows/row.js';
+import type { Row, RowKey } from '../../rows/row.js';
 import { EntityNotFoundError, TransactionFailedError } from '../../table/errors.js';
 import type { RowWrite, TableGateway, WriteResult } from '../../table/gateway.js';
 import { isConflict, retryConflicts, type ContentionOptions } from '../../table/contention.js';
-import { odataString } from '../../table/odata.js';
+import { allRows } from '../../table/all-rows.js';
 
 /**
  * Rows that a shard keeps in each partition:
@@ -31,7 +32,6 @@ const names = {
   epoch: `${prefix}epoch`,
   owner: `${prefix}owner`,
 } as const;
-const afterPrefix = '!shard;';
 
 const fenceKeys: ReadonlySet<string> = new Set(Object.values(names));
 const fenceType = 'ShardFence';
@@ -122,25 +122,14 @@ export function closePartition(
   partitionKey: string,
   options: ContentionOptions,
 ): Promise<void> {
-  const filter =
-    `PartitionKey eq ${odataString(partitionKey)} and RowKey ge ${odataString(prefix)} ` +
-    `and RowKey lt ${odataString(afterPrefix)}`;
   return retryConflicts(`closing '${partitionKey}' in ${table.table}`, options, async () => {
-    const found: StoredRow[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await table.page(cursor === undefined ? { filter } : { filter, cursor });
-      found.push(...page.rows);
-      ({ cursor } = page);
-    } while (cursor !== undefined);
-    // Unconditional: writers change the ETag of the owner row all the time.
-    const deletes = found
-      .filter((row) => isFenceRow(row) && row.rowKey !== names.epoch)
-      .map(({ rowKey }): RowWrite => ({
-        kind: 'delete',
-        key: { partitionKey, rowKey },
-        etag: '*',
-      }));
+    const deletes: RowWrite[] = [];
+    for await (const row of allRows(table, { partitionKey, rowKey: rangeWithPrefix(prefix) })) {
+      const { rowKey } = row;
+      if (!isFenceRow(row) || rowKey === names.epoch) continue;
+      // Unconditional: writers change the ETag of the owner row all the time.
+      deletes.push({ kind: 'delete', key: { partitionKey, rowKey }, etag: '*' });
+    }
     if (deletes.length > 0) await table.transact(deletes);
   });
 }

@@ -1,8 +1,7 @@
 import { sameProperties } from '../../rows/same-value.js';
 import type { StoredRow } from '../../rows/row.js';
-import { pageRowsMax, transactionWritesMax } from '../../table/gateway.js';
+import { transactionWritesMax } from '../../table/gateway.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
-import { odataString } from '../../table/odata.js';
 import { operationBytes, transactionBytesMax } from '../../table/request-size.js';
 import { isFenceRow, type Claim } from './fence.js';
 
@@ -22,13 +21,11 @@ export async function* partitionContent(
   partitionKey: string,
   onPage?: () => Promise<void>,
 ): AsyncGenerator<StoredRow, void, undefined> {
-  const filter = `PartitionKey eq ${odataString(partitionKey)}`;
   let cursor: string | undefined;
   do {
     const page = await table.page({
-      filter,
-      limit: pageRowsMax,
-      ...(cursor === undefined ? {} : { cursor }),
+      partitionKey,
+      cursor,
     });
     for (const row of page.rows) if (!isFenceRow(row)) yield row;
     ({ cursor } = page);

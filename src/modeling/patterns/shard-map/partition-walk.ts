@@ -1,7 +1,6 @@
 import type { RowKey, RowProperties } from '../../rows/row.js';
 import { EntityNotFoundError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { odataString } from '../../table/odata.js';
 import { concurrently } from '../../../base/async/concurrently.js';
 import { ownTypeProperty } from './fence.js';
 import { isMapRow, progressKey, progressType } from './map-row.js';
@@ -82,13 +81,13 @@ async function partitionsAfter(
   table: TableGateway,
   after: string,
 ): Promise<{ readonly partitionKeys: readonly string[]; readonly last: string | undefined }> {
-  const filter = after === '' ? '' : `PartitionKey gt ${odataString(after)}`;
+  const partitionKey = after === '' ? {} : { after };
   let cursor: string | undefined;
   do {
     const page = await table.page({
-      filter,
+      partitionKey,
       select: [ownTypeProperty],
-      ...(cursor === undefined ? {} : { cursor }),
+      cursor,
     });
     const last = page.rows.at(-1)?.partitionKey;
     if (last !== undefined) {

@@ -11,7 +11,8 @@ import {
   type TableGateway,
   type WriteResult,
 } from '../../table/gateway.js';
-import { odataString } from '../../table/odata.js';
+import { keysBehind, type RowSelection } from '../../table/row-selection.js';
+import { whereStored } from '../../table/filter.js';
 import { isFenceKey, isFenceRow, ownTypeProperty } from './fence.js';
 import { isMapRow } from './map-row.js';
 import { batchWritesMax } from './partition-copy.js';
@@ -27,7 +28,8 @@ import type { StoredMap } from './stored-map.js';
  *   one point read. The first write of a partition takes seven more requests.
  * - A transaction has at most 99 writes.
  * - A read that finds no row checks whether the shard owns the partition, with one more point read.
- * - A page of one partition is one range read. Every other page reads from each shard.
+ * - A page of one partition, given by its PartitionKey, is one range read. Every other page reads
+ *   from each shard.
  */
 export class ShardedTable implements TableGateway {
   readonly table: string;
@@ -72,11 +74,11 @@ export class ShardedTable implements TableGateway {
 
   async page(query: RowQuery): Promise<RowPage> {
     const after = query.cursor === undefined ? undefined : keyOfCursor(query.cursor);
-    const partitionKey = partitionOfFilter(query.filter ?? '');
-    if (partitionKey === undefined) return this.#pageOfAll(query, after);
+    const { partitionKey } = query;
+    if (typeof partitionKey !== 'string') return this.#pageOfAll(query, after);
     const shard = await this.#partitions.readable(partitionKey);
-    const filter = `${query.filter}${after === undefined ? '' : ` and RowKey gt ${odataString(after.rowKey)}`}`;
-    const { rows, isWhole } = await pageFrom(shard, { ...query, filter }, query.limit);
+    const rowKey = after === undefined ? query.rowKey : keysBehind(query.rowKey, after.rowKey);
+    const { rows, isWhole } = await pageFrom(shard, { ...query, rowKey }, query.limit);
     const last = rows.at(-1);
     const shown = rows.filter((row) => !isFenceRow(row)).map(selecting(query.select));
     return isWhole || last === undefined
@@ -99,11 +101,9 @@ export class ShardedTable implements TableGateway {
     const { limit = pageRowsMax } = query;
     const state = await this.#map.known();
     const shards = shardsOfState(state).map((name) => this.#partitions.shard(name));
-    const filter = filterAfter(query.filter ?? '', after);
+    const rest = after === undefined ? query : { ...query, ...rowsAfter(query, after) };
     const share = Math.min(limit, Math.max(shareMin, Math.ceil(limit / shards.length)));
-    const pages = await Promise.all(
-      shards.map((shard) => pageFrom(shard, { ...query, filter }, share)),
-    );
+    const pages = await Promise.all(shards.map((shard) => pageFrom(shard, rest, share)));
     const end = endOf(pages);
     const homes = new Map<string, Promise<TableGateway | undefined>>();
     const homeOf = (partitionKey: string): Promise<TableGateway | undefined> => {
@@ -153,16 +153,16 @@ interface ShardPage {
 /** At least one row, unless there is none: skips empty pages. */
 async function pageFrom(
   shard: TableGateway,
-  { filter, select }: RowQuery,
+  { select, ...query }: RowQuery,
   limit: number | undefined,
 ): Promise<ShardPage> {
   let cursor: string | undefined;
   for (;;) {
     const page = await shard.page({
-      ...(filter === undefined ? {} : { filter }),
-      ...(select === undefined ? {} : { select: [...select, ownTypeProperty] }),
-      ...(limit === undefined ? {} : { limit }),
-      ...(cursor === undefined ? {} : { cursor }),
+      ...query,
+      select: select && [...select, ownTypeProperty],
+      limit,
+      cursor,
     });
     if (page.rows.length > 0 || page.cursor === undefined) {
       return { rows: page.rows, isWhole: page.cursor === undefined };
@@ -182,40 +182,21 @@ function endOf(pages: readonly ShardPage[]): RowKey | undefined {
   return end;
 }
 
-function filterAfter(filter: string, after: RowKey | undefined): string {
-  if (after === undefined) return filter;
-  const key = odataString(after.partitionKey);
-  const behind =
-    `(PartitionKey gt ${key} or ` +
-    `(PartitionKey eq ${key} and RowKey gt ${odataString(after.rowKey)}))`;
-  return filter === '' ? behind : `(${filter}) and ${behind}`;
+/** The rows of several partitions that follow one. */
+function rowsAfter({ partitionKey, where }: RowQuery, after: RowKey): RowSelection {
+  const partition = { type: 'String', value: after.partitionKey } as const;
+  const inPartition = whereStored('PartitionKey', 'eq', partition).and(
+    whereStored('RowKey', 'gt', { type: 'String', value: after.rowKey }),
+  );
+  const behind = whereStored('PartitionKey', 'gt', partition).or(inPartition);
+  return {
+    partitionKey: keysBehind(partitionKey, after.partitionKey, true),
+    where: where === undefined ? behind : where.and(behind),
+  };
 }
 
 /** Short pages would take more requests. */
 const shareMin = 100;
-
-const partitionFilter = /^PartitionKey eq '((?:[^']|'')*)'(?: and ([^]*))?$/;
-
-/**
- * The only partition that a filter selects; undefined when the filter does not show it directly.
- */
-export function partitionOfFilter(filter: string): string | undefined {
-  const match = partitionFilter.exec(filter);
-  if (match === null) return undefined;
-  const [, partitionKey = '', rest = ''] = match;
-  return hasOpenOr(rest) ? undefined : partitionKey.replaceAll("''", "'");
-}
-
-/** Whether there is an `or` outside of parentheses and strings. */
-function hasOpenOr(filter: string): boolean {
-  let depth = 0;
-  for (const [token] of filter.matchAll(/'(?:[^']|'')*'|[()]|\w+/g)) {
-    if (token === '(') depth += 1;
-    else if (token === ')') depth -= 1;
-    else if (depth <= 0 && token.toLowerCase() === 'or') return true;
-  }
-  return false;
-}
 
 function cursorOf({ partitionKey, rowKey }: RowKey): string {
   return Buffer.from(JSON.stringify([partitionKey, rowKey])).toString('base64url');

@@ -1,10 +1,11 @@
 import { own } from '../../../base/own.js';
 import { messageOf } from '../../../base/thrown.js';
+import { rangeWithPrefix } from '../../definition/key-template.js';
 import { reservedRowKeys } from '../../definition/reserved-keys.js';
 import { DecodeError } from '../../rows/model-error.js';
 import type { Row, RowKey, StoredRow } from '../../rows/row.js';
 import { stringUnitsMax } from '../../rows/row-size.js';
-import { odataString } from '../../table/odata.js';
+import type { RowSelection } from '../../table/row-selection.js';
 import {
   decodeEnvelope,
   encodeEnvelope,
@@ -57,23 +58,14 @@ export function isOutboxRow({ rowKey, properties }: Row): boolean {
   return keyShape.test(rowKey) && own(properties, 'Message')?.type === 'String';
 }
 
-/** The filter of the waiting messages of a partition. `isOutboxRow` tells them from other rows. */
-export function waitingFilter(partitionKey: string): string {
-  return filterOf(partitionKey, waitingPrefix);
+/** Selects the waiting messages of a partition. `isOutboxRow` tells them from other rows. */
+export function waitingMessages(partitionKey: string): RowSelection {
+  return { partitionKey, rowKey: rangeWithPrefix(waitingPrefix) };
 }
 
-/** The same of the poison messages of a partition. */
-export function poisonFilter(partitionKey: string): string {
-  return filterOf(partitionKey, poisonPrefix);
-}
-
-function filterOf(partitionKey: string, prefix: string): string {
-  // The prefixes end in an underscore; the character after it ends the range.
-  const end = `${prefix.slice(0, -1)}\``;
-  return (
-    `PartitionKey eq ${odataString(partitionKey)} and ` +
-    `RowKey ge ${odataString(prefix)} and RowKey lt ${odataString(end)}`
-  );
+/** Selects the poison messages of a partition likewise. */
+export function poisonMessages(partitionKey: string): RowSelection {
+  return { partitionKey, rowKey: rangeWithPrefix(poisonPrefix) };
 }
 
 /** The key of a message after it was given up. */

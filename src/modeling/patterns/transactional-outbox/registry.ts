@@ -1,7 +1,7 @@
 import { bucketOf } from '../../../placement/hash.js';
 import { EntityExistsError, ValueError } from '../../table/errors.js';
-import type { RowQuery, TableGateway } from '../../table/gateway.js';
-import { odataString } from '../../table/odata.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { allRows } from '../../table/all-rows.js';
 
 /**
  * The partitions of a table that have an outbox. With it, a relay that missed a hint finds every
@@ -57,20 +57,11 @@ export function tableRegistry(
     },
     async *partitions() {
       for (let bucket = 0; bucket < buckets; bucket += 1) {
-        const filter = `PartitionKey eq ${odataString(bucketKey(bucket))}`;
-        yield* rowKeys(registry, { filter, select: ['RowKey'] });
+        const query = { partitionKey: bucketKey(bucket), select: ['RowKey'] };
+        for await (const { rowKey } of allRows(registry, query)) yield rowKey;
       }
     },
   };
-}
-
-async function* rowKeys(table: TableGateway, query: RowQuery): AsyncGenerator<string> {
-  let cursor: string | undefined;
-  do {
-    const page = await table.page({ ...query, ...(cursor === undefined ? {} : { cursor }) });
-    for (const { rowKey } of page.rows) yield rowKey;
-    ({ cursor } = page);
-  } while (cursor !== undefined);
 }
 
 /** A registry of given partitions, such as hash buckets. Sends nothing. */

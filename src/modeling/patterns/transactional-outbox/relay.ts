@@ -15,7 +15,7 @@ import {
   envelopeOfRow,
   failuresOf,
   isOutboxRow,
-  poisonFilter,
+  poisonMessages,
   poisonKey,
   waitingKey,
   withFailure,
@@ -215,10 +215,10 @@ export class Relay {
    * later.
    */
   async redrive(partitionKey: string): Promise<number> {
-    const query = { filter: poisonFilter(partitionKey), limit: redriveMax };
+    const query = { ...poisonMessages(partitionKey), limit: redriveMax };
     let count = 0;
     for (let cursor: string | undefined; ;) {
-      const page = await this.table.page(cursor === undefined ? query : { ...query, cursor });
+      const page = await this.table.page({ ...query, cursor });
       const rows = page.rows.filter(isOutboxRow);
       // A page without messages may not be the last. Moved messages are gone, so the next read
       // starts again.

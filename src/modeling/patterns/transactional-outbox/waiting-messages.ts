@@ -1,6 +1,6 @@
 import type { StoredRow } from '../../rows/row.js';
 import type { RowPage, TableGateway } from '../../table/gateway.js';
-import { committedAt, isOutboxRow, waitingFilter } from './outbox-row.js';
+import { committedAt, isOutboxRow, waitingMessages } from './outbox-row.js';
 
 export interface WaitingRows {
   /** In the order in which their transactions were committed. */
@@ -22,13 +22,12 @@ const pagesMax = 10;
  * returned: everything committed until then existed when each page was read.
  */
 export async function readWaiting(table: TableGateway, partitionKey: string): Promise<WaitingRows> {
-  const filter = waitingFilter(partitionKey);
   const rows: StoredRow[] = [];
   let horizon: bigint | undefined;
   let hasMore = false;
   let cursor: string | undefined;
   for (let pages = 0; pages === 0 || (cursor !== undefined && pages < pagesMax); pages += 1) {
-    const page: RowPage = await table.page(cursor === undefined ? { filter } : { filter, cursor });
+    const page: RowPage = await table.page({ ...waitingMessages(partitionKey), cursor });
     const waiting = page.rows.filter(isOutboxRow);
     if (horizon === undefined && waiting.length > 0) horizon = latestOf(waiting);
     const known = waiting.filter((row) => committedAt(row) <= (horizon ?? 0n));

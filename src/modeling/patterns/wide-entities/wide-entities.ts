@@ -13,7 +13,6 @@ import {
   TransactionFailedError,
 } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { odataString } from '../../table/odata.js';
 import type { ReadTarget } from '../../table/row-writes.js';
 import { Transaction } from '../../table/transaction.js';
 import type {
@@ -236,16 +235,14 @@ export class WideEntities<W extends AnyWideDefinition> {
   async #readRange(key: Values, select?: readonly string[]) {
     const keys = this.#rows.map(([, row]) => codecOf(row).key(key));
     const [first, last] = [keys[0], keys.at(-1)];
-    const filter =
-      `PartitionKey eq ${odataString(first?.partitionKey ?? '')} and ` +
-      `RowKey ge ${odataString(first?.rowKey ?? '')} and RowKey le ${odataString(last?.rowKey ?? '')}`;
     const own = new Set(keys.map(({ rowKey }) => rowKey));
-    const query = select === undefined ? { filter } : { filter, select };
+    const rowKey = { from: first?.rowKey, to: last?.rowKey };
+    const query = { partitionKey: first?.partitionKey, rowKey, select };
     const rows: StoredRow[] = [];
     let cursor: string | undefined;
     let pages = 0;
     do {
-      const page = await this.#table.page(cursor === undefined ? query : { ...query, cursor });
+      const page = await this.#table.page({ ...query, cursor });
       rows.push(...page.rows.filter(({ rowKey }) => own.has(rowKey)));
       cursor = page.cursor;
       pages += 1;
