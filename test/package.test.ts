@@ -291,7 +291,7 @@ describe('the files of tabularium/modeling', () => {
 
 describe('the command line', () => {
   it('loads the services and the engine only to serve', () => {
-    const entry = join(root, 'dist', 'src', 'cli', 'main.js');
+    const entry = join(root, 'dist', 'src', 'cli', 'command-line.js');
     const { files, packages } = reachedFrom(entry, '.js', 'at once');
     assert.ok(files.length > 50, 'the graph is walked');
     const ofServer = reachedFrom(entry, '.js').packages.filter((name) => name === 'lmdb');

@@ -1,6 +1,7 @@
 import { Command, type Help, type Option } from 'commander';
 import { surviveClosedOutput } from './terminal/closed-output.js';
 import { UsageError } from './terminal/failure.js';
+import { preload } from './preload.js';
 import { report } from './report.js';
 import { addStartOptions } from './start/flags.js';
 import { GivenFlags } from './start/given-flags.js';
@@ -54,8 +55,10 @@ async function start(flags: GivenFlags): Promise<void> {
   surviveClosedOutput();
   const worker = workerNumber();
   // Loaded on demand: it takes most of the start-up time of other commands.
+  preload('./start/plan.js');
   const { planStart, settingsOf } = await import('./start/plan.js');
   if (worker !== undefined) {
+    preload('./start/workers/worker.js');
     const { runWorker } = await import('./start/workers/worker.js');
     return runWorker(settingsOf(flags), worker);
   }
@@ -74,6 +77,7 @@ async function start(flags: GivenFlags): Promise<void> {
 }
 
 async function runnerOf(workers: number): Promise<(plan: StartPlan) => Promise<never>> {
+  preload(workers > 1 ? './start/workers/primary.js' : './start/alone.js');
   if (workers > 1) return (await import('./start/workers/primary.js')).runPrimary;
   return (await import('./start/alone.js')).runAlone;
 }

@@ -1,5 +1,5 @@
 import { Readable, Writable } from 'node:stream';
-import { runCommandLine } from '../../src/cli/main.js';
+import { runCommandLine } from '../../src/cli/command-line.js';
 import type { CliResult } from './cli-process.js';
 import type { HostedCommand } from './command-host.js';
 

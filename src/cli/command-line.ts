@@ -1,0 +1,22 @@
+import { buildProgram } from './program.js';
+import { commandWords } from './arguments/command-names.js';
+import { forgetEmptyVariables } from './arguments/empty-variables.js';
+import { report } from './report.js';
+
+export { endWithOutput } from './terminal/closed-output.js';
+
+/** What `main` does, without a say in what closed output means. The exit code is the process's. */
+export async function runCommandLine(
+  argv: readonly string[],
+  releaseHangup: () => void,
+): Promise<void> {
+  try {
+    forgetEmptyVariables(process.env);
+    const program = buildProgram();
+    const words = commandWords(program, argv);
+    if (words[0] !== 'start') releaseHangup();
+    await program.parseAsync(words, { from: 'user' });
+  } catch (error) {
+    process.exitCode = report(error);
+  }
+}
