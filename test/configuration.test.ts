@@ -15,6 +15,8 @@ import { plainValue, readStructuredFile } from '../src/cli/config/structured-fil
 
 // The pages about configuration say what the program does: its options, its variables, its schemas.
 
+const program = await buildProgram();
+
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (file: string): Promise<string> => readFile(join(root, file), 'utf8');
 
@@ -45,12 +47,12 @@ function codesIn(cell: string | undefined): readonly string[] {
 }
 
 function startHelp(): string {
-  const start = buildProgram().commands.find((command) => command.name() === 'start');
+  const start = program.commands.find((command) => command.name() === 'start');
   return start?.helpInformation() ?? '';
 }
 
 function startOptions() {
-  const start = buildProgram().commands.find((command) => command.name() === 'start');
+  const start = program.commands.find((command) => command.name() === 'start');
   assert.ok(start !== undefined);
   return start.options.filter(
     ({ helpGroupHeading }) => helpGroupHeading?.includes('without use') !== true,

@@ -297,5 +297,6 @@ describe('the command line', () => {
     const ofServer = reachedFrom(entry, '.js').packages.filter((name) => name === 'lmdb');
     assert.deepEqual(ofServer, ['lmdb'], 'some command needs it');
     assert.ok(!packages.includes('lmdb'), packages.join(', '));
+    assert.ok(!packages.includes('csv-parse'), 'commands are loaded when they are named');
   });
 });

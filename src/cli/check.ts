@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { unreachable } from '../base/invariant.js';
 import { byteText } from '../base/byte-text.js';
-import { checkDataDirectory, type CheckReport } from '../app/check.js';
-import { checkContent, type ContentDamage } from '../app/check-content.js';
+import type { CheckReport } from '../app/check.js';
+import type { ContentDamage } from '../app/check-content.js';
 import { CommandFailure, messageOf } from './terminal/failure.js';
 import { locationOption } from './arguments/location-option.js';
 import { notice } from './terminal/notice.js';
@@ -42,6 +42,7 @@ async function run({ location, content }: CheckFlags): Promise<void> {
   const { size } = await stat(file).catch((error: unknown) => {
     throw new CommandFailure(`There are no data to check in ${location}: ${messageOf(error)}`);
   });
+  const { checkDataDirectory } = await import('../app/check.js');
   const begin = once(() => notice(`Checking ${file} (${grouped(size)} bytes)`));
   const report = await checkDataDirectory(location, progressLines(begin)).catch(
     (error: unknown) => {
@@ -66,6 +67,7 @@ const advice = 'Restore a backup of the data directory.';
 
 /** Compares the files of the content with what the data file and the journal name. */
 async function readContent(location: string, report: CheckReport): Promise<void> {
+  const { checkContent } = await import('../app/check-content.js');
   let bytesNamed = 0;
   const progress = new TransferProgress(process.stderr, () => bytesNamed);
   const { files, damages, leftovers } = await checkContent(location, report, {

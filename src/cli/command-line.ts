@@ -12,7 +12,7 @@ export async function runCommandLine(
 ): Promise<void> {
   try {
     forgetEmptyVariables(process.env);
-    const program = buildProgram();
+    const program = await buildProgram(argv);
     const words = commandWords(program, argv);
     if (words[0] !== 'start') releaseHangup();
     await program.parseAsync(words, { from: 'user' });

@@ -11,12 +11,12 @@ import { commandWords } from './command-names.js';
 import { UsageError } from '../terminal/failure.js';
 import { buildProgram } from '../program.js';
 
+const commands = await buildProgram();
+
 const words = (given: string, program = 'tabularium') =>
-  commandWords(buildProgram(), [
-    'node',
-    `/usr/bin/${program}`,
-    ...given.split(' ').filter(Boolean),
-  ]).join(' ');
+  commandWords(commands, ['node', `/usr/bin/${program}`, ...given.split(' ').filter(Boolean)]).join(
+    ' ',
+  );
 
 describe('the commands of the command line', () => {
   it('that are not there are errors, before --help too', async () => {

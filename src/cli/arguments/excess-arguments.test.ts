@@ -21,8 +21,10 @@ const cases: readonly [line: string, message: RegExp][] = [
 describe('a word too many', () => {
   for (const [line, message] of cases) {
     it(`is refused with what to do: ${line}`, async () => {
+      const words = line.split(' ');
+      const program = await buildProgram(words);
       await assert.rejects(
-        buildProgram().parseAsync(line.split(' '), { from: 'user' }),
+        program.parseAsync(words, { from: 'user' }),
         (error) => error instanceof UsageError && message.test(error.message),
       );
     });
@@ -30,9 +32,9 @@ describe('a word too many', () => {
 });
 
 describe('words that a command has a place for', () => {
-  it('are taken, however many', () => {
-    const insert = buildProgram().commands.find((command) => command.name() === 'table')
-      ?.commands[1];
+  it('are taken, however many', async () => {
+    const { commands } = await buildProgram();
+    const insert = commands.find((command) => command.name() === 'table')?.commands[1];
     assert.equal(insert?.name(), 'insert');
     insert.args = ['PartitionKey=a', 'RowKey=b', 'Count:int32=1'];
     refuseExcessArguments(insert);
