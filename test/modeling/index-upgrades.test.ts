@@ -7,6 +7,7 @@ import {
   plain,
   string,
   type TableGateway,
+  upgradeRows,
 } from '../../src/modeling/index.js';
 import {
   indexedEntitiesOf,
@@ -109,7 +110,7 @@ describe('copies of an older version', () => {
 
   it('are upgraded with the rows of the entities', async () => {
     const { people, gateway, takeKinds } = await newPeople(5);
-    const report = await people.upgradeRows();
+    const report = await upgradeRows(people);
     assert.deepEqual(report, { checked: 5, outdated: 5, upgraded: 5, failures: [] });
     await drainOutbox(gateway, people.handler);
     takeKinds();
@@ -117,7 +118,7 @@ describe('copies of an older version', () => {
     assert.equal((await query.toArray({ max: 9 })).length, 5);
     assert.deepEqual(takeKinds(), ['query']);
     assert.deepEqual(await driftsOf(people), []);
-    assert.equal((await people.upgradeRows()).outdated, 0);
+    assert.equal((await upgradeRows(people)).outdated, 0);
   });
 
   it('are found stale, and rebuilt', async () => {

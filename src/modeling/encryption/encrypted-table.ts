@@ -217,9 +217,13 @@ export class EncryptedTable implements TableGateway {
   }
 
   async #sealWrite(write: RowWrite): Promise<RowWrite> {
-    if (write.kind === 'delete') return write;
+    if (write.kind === 'delete') return { kind: 'delete', key: write.key, etag: write.etag };
     if (write.kind === 'merge' || write.kind === 'upsert-merge') this.#refuseMerge(write.row);
-    return { ...write, row: await this.seal(write.row) };
+    const row = await this.seal(write.row);
+    // Without the row that it was made of, which is not encrypted.
+    return 'etag' in write
+      ? { kind: write.kind, row, etag: write.etag }
+      : { kind: write.kind, row };
   }
 
   #refuseMerge(row: Row): void {

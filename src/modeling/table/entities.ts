@@ -319,7 +319,7 @@ export class Entities<D extends AnyDefinition> {
       }
       stamps.push(stamp);
       try {
-        const { etag = '' } = await this.table.write(write);
+        const { etag = '' } = await this.table.write(withBefore(write, row));
         const written = etag === '' ? undefined : { ...write.row, etag, timestamp: 0n };
         return { result: this.#stored(write.row, etag), written };
       } catch (error) {
@@ -465,6 +465,11 @@ interface Attempt {
   readonly row: StoredRow | undefined;
   readonly rowKey: RowKey;
   readonly stamp: string;
+}
+
+/** Tells a gateway which row the write was made of. */
+function withBefore(write: PutWrite, before: StoredRow | undefined): PutWrite {
+  return before !== undefined && 'etag' in write ? { ...write, before } : write;
 }
 
 /** Whether the write may have been applied, or may succeed after another read. */

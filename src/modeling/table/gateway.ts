@@ -19,8 +19,15 @@ import { fromSdkError, fromTransactionError } from './sdk-error.js';
 /** One write of one row. The ETag `'*'` matches any stored row. */
 export type RowWrite =
   | { readonly kind: 'insert' | 'upsert-replace' | 'upsert-merge'; readonly row: Row }
-  | { readonly kind: 'replace' | 'merge'; readonly row: Row; readonly etag: string }
-  | { readonly kind: 'delete'; readonly key: RowKey; readonly etag: string };
+  | ({ readonly kind: 'replace' | 'merge'; readonly row: Row } & WriteOver)
+  | ({ readonly kind: 'delete'; readonly key: RowKey } & WriteOver);
+
+/** The row that a write changes. */
+interface WriteOver {
+  readonly etag: string;
+  /** The whole row with this ETag, if the writer has it. Saves a gateway that needs it a read. */
+  readonly before?: StoredRow;
+}
 
 /** The result of a write. */
 export interface WriteResult {

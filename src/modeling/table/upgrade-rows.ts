@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '../../base/clock.js';
 import { sleep } from '../../base/async/sleep.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
-import type { KeyOf, PartitionOf, ReadOf } from '../definition/shapes.js';
+import type { PartitionOf, ReadOf } from '../definition/shapes.js';
 import { storedAs, type Stored } from '../definition/stored-entity.js';
 import type { RowKey, StoredRow } from '../rows/row.js';
 import { bulk } from './bulk.js';
@@ -65,50 +65,12 @@ const failuresMax = 1000;
  * and read again after a conflict. Can be repeated at any time.
  *
  * Sends a range read for each page of rows, an entity group transaction for at most 100 rows of a
- * partition, and a point read and an update for a row that changed meanwhile.
- *
- * Writes rows alone: where the definition has indexes, call `upgradeRows` of `IndexedEntities`.
+ * partition, and a point read and an update for a row that changed meanwhile. Copies and indexes
+ * follow as after any other write through the table of the entities.
  */
-export function upgradeRows<D extends AnyDefinition>(
+export async function upgradeRows<D extends AnyDefinition>(
   entities: Entities<D>,
   options: UpgradeOptions<D> = {},
-): Promise<UpgradeReport> {
-  return upgrade(entities, options, (outdated, fail) =>
-    storePage(entities, outdated, options, fail),
-  );
-}
-
-/** Reads an entity, changes it and writes it, with everything that belongs to it. */
-export type UpdateOne<D extends AnyDefinition> = (
-  key: KeyOf<D>,
-  change: (current: Stored<ReadOf<D>>) => Stored<ReadOf<D>> | undefined,
-) => Promise<unknown>;
-
-/** As `upgradeRows`, with one update for each row, for rows that do not stand alone. */
-export function upgradeEach<D extends AnyDefinition>(
-  entities: Entities<D>,
-  update: UpdateOne<D>,
-  options: UpgradeOptions<D> = {},
-): Promise<UpgradeReport> {
-  return upgrade(entities, options, async (outdated, fail) => {
-    const { concurrency = concurrencyDefault } = options;
-    const stored = await inOrder(outdated, concurrency, ({ [storedAs]: { key } }) =>
-      unlessUnstorable(key, fail, () => storeLatest(entities, update, key)),
-    );
-    return stored.filter(Boolean).length;
-  });
-}
-
-/** Stores outdated entities. Returns the number written. */
-type StorePage<D extends AnyDefinition> = (
-  outdated: readonly Stored<ReadOf<D>>[],
-  fail: Failed,
-) => Promise<number>;
-
-async function upgrade<D extends AnyDefinition>(
-  entities: Entities<D>,
-  options: UpgradeOptions<D>,
-  store: StorePage<D>,
 ): Promise<UpgradeReport> {
   const { clock = systemClock, timers = holdingTimers, signal, rowsPerSecond } = options;
   const beganMs = clock.monotonicMs();
@@ -127,7 +89,8 @@ async function upgrade<D extends AnyDefinition>(
     };
     const own = page.rows.filter((row) => entities.codec.matches(row));
     const outdated = own.flatMap((row) => outdatedOf(entities, row, fail));
-    const upgraded = options.dryRun === true ? 0 : await store(outdated, fail);
+    const upgraded =
+      options.dryRun === true ? 0 : await storePage(entities, outdated, options, fail);
     ({ cursor } = page);
     report = {
       checked: report.checked + own.length,
@@ -198,7 +161,7 @@ async function storePage<D extends AnyDefinition>(
     const { key } = entity[storedAs];
     return unlessUnstorable(key, fail, () => {
       if (!(error instanceof ConditionFailedError)) throw error;
-      return storeLatest(entities, (at, change) => entities.update(at, change), key);
+      return storeLatest(entities, key);
     });
   });
   return report.applied + report.unchanged + again.filter(Boolean).length;
@@ -222,13 +185,12 @@ async function unlessUnstorable(
 
 /** Stores an entity as it is now. False when it is in the new form already. */
 async function storeLatest<D extends AnyDefinition>(
-  { codec, definition }: Entities<D>,
-  update: UpdateOne<D>,
+  entities: Entities<D>,
   key: RowKey,
 ): Promise<boolean> {
   let isOld = false;
-  await update(codec.parseKey(key), (current) => {
-    isOld = current[storedAs].version < definition.version;
+  await entities.update(entities.codec.parseKey(key), (current) => {
+    isOld = current[storedAs].version < entities.definition.version;
     return isOld ? current : undefined;
   });
   return isOld;

@@ -57,28 +57,9 @@ export function entryChanges(
 }
 
 /**
- * Plans the writes of the indexes in the entity's partition. Reads the former copies and the lists
- * concerned: one point read each, and one for each chunk of a long list. A copy of another entity
- * with the same value is never written over.
+ * The writes of an index of copies for the change of one entity. Reads the former copy: one point
+ * read. A copy of another entity with the same value is never written over.
  */
-export async function planBeside(
-  places: IndexPlaces,
-  primary: RowKey,
-  changes: readonly EntryChange[],
-  findings: CopyFindings,
-): Promise<readonly IndexWrite[]> {
-  const beside = changes.filter(({ index }) => index.place === 'same-partition');
-  const plans = await Promise.all(
-    beside.map(async ({ index, before, after }) =>
-      index.kind === 'list'
-        ? planLists(places, index, [{ index, before, after }])
-        : planCopies(places, primary, { index, before, after }, findings),
-    ),
-  );
-  return plans.flat();
-}
-
-/** The writes of an index of copies for the change of one entity. */
 export async function planCopies(
   places: IndexPlaces,
   primary: RowKey,

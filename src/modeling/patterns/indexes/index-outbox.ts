@@ -1,12 +1,13 @@
 import { invariant } from '../../../base/invariant.js';
 import type { RowKey } from '../../rows/row.js';
 import type { MessageType } from '../../worker/message-type.js';
-import type { Outbox, OutboxMessage } from '../transactional-outbox/outbox.js';
+import type { DerivingOutbox } from '../derived-data/deriving-table.js';
+import type { OutboxMessage } from '../transactional-outbox/outbox.js';
 import type { EntryChange } from './beside-plan.js';
 import type { IndexIntent } from './index-intent.js';
 
 /** The parts of an `Outbox` that are used here. Its table is that of the entities. */
-export type IntentOutbox = Pick<Outbox, 'table' | 'message' | 'transact'>;
+export type IntentOutbox = DerivingOutbox;
 
 export interface IntentOptions {
   /** Required when an index is kept up to date by the worker. */

@@ -23,7 +23,6 @@ export { withIndexes, type IndexedDefinition } from './with-indexes.js';
 export {
   IndexedEntities,
   indexedEntitiesOf,
-  type IndexedOptions,
   type IndexedPlaces,
   type LookUps,
 } from './indexed-entities.js';

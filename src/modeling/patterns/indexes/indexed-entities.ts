@@ -1,47 +1,26 @@
-import { systemRandomness, type Randomness } from '../../../base/randomness.js';
-import { holdingTimers, type Timers } from '../../../base/async/timers.js';
+import { systemRandomness } from '../../../base/randomness.js';
+import { holdingTimers } from '../../../base/async/timers.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
-import type { CreateOf, KeyOf, MergeOf, ReadOf } from '../../definition/shapes.js';
-import { storedAs, type Stored } from '../../definition/stored-entity.js';
-import type { RowKey, StoredRow } from '../../rows/row.js';
-import { absentEntityError, DefinitionError, ValueError } from '../../table/errors.js';
-import { writeIfPresent } from '../../table/write-if-present.js';
-import { unlessPresent } from '../../table/unless-present.js';
-import {
-  entitiesOf,
-  type Change,
-  type Entities,
-  type UpdateOptions,
-} from '../../table/entities.js';
-import type { RowWrite, TableGateway } from '../../table/gateway.js';
-import {
-  targetKey,
-  writesOf,
-  type KeyOrEntity,
-  type PutWrite,
-  type ReadTarget,
-  type RowWrites,
-  type WriteCondition,
-} from '../../table/row-writes.js';
-import { upgradeEach, type UpgradeOptions, type UpgradeReport } from '../../table/upgrade-rows.js';
-import { updateLinesOf } from '../../table/update-lines.js';
+import { DefinitionError } from '../../table/errors.js';
+import { Entities, entitiesOf, type EntitiesOptions } from '../../table/entities.js';
+import type { TableGateway } from '../../table/gateway.js';
 import { handle, type MessageHandler } from '../../worker/handler.js';
 import { defineMessage, type MessageType } from '../../worker/message-type.js';
+import type { Derivation } from '../derived-data/derivation.js';
+import { DerivingTable } from '../derived-data/deriving-table.js';
 import type { ListBlobs } from '../index-entities/list-blobs.js';
 import { CurrentCopies } from './current-copies.js';
 import { IndexBackfill, type BackfillPage } from './index-backfill.js';
 import { IndexCheck, type CheckOptions, type CheckPage } from './index-check.js';
 import type { AnyIndexes, DefinitionOf, RowPlace } from './index-declaration.js';
+import { IndexDerivation } from './index-derivation.js';
 import { indexIntentPayload, type IndexIntent } from './index-intent.js';
+import type { IntentOutbox } from './index-outbox.js';
 import { IndexPlaces } from './index-places.js';
 import { IndexRepair } from './index-repair.js';
 import { IndexUpdater } from './index-updater.js';
-import type { IntentOutbox } from './index-outbox.js';
-import { IndexWriter, type Decide } from './index-writer.js';
-import { IndexedTable } from './indexed-table.js';
-import { CopyLookUp, ListLookUp, type EntityReads } from './look-ups.js';
+import { CopyLookUp, ListLookUp } from './look-ups.js';
 import type { IndexedDefinition, ResolvedIndex } from './with-indexes.js';
-import { existsError, requireVersion } from './write-refusals.js';
 
 type NamesAt<I, Place> = {
   [N in keyof I]: I[N] extends { readonly place: Place } ? N : never;
@@ -68,14 +47,6 @@ export type IndexedPlaces<I> = {
   /** Stores the intents for indexes elsewhere. */
   Given<'outbox', NamesAt<I, Elsewhere>, IntentOutbox>;
 
-/** Sources of randomness and time. */
-export interface IndexedOptions {
-  /** For write stamps and waits; the system's when absent. */
-  readonly randomness?: Randomness;
-  /** For waits after conflicts; the system's when absent. */
-  readonly timers?: Timers;
-}
-
 /** The look-ups through each index, by index name. */
 export type LookUps<D extends AnyDefinition, I extends AnyIndexes<D>> = {
   readonly [N in keyof I]: DefinitionOf<D, I[N]> extends infer X extends AnyDefinition
@@ -86,211 +57,92 @@ export type LookUps<D extends AnyDefinition, I extends AnyIndexes<D>> = {
 };
 
 /**
- * Entities with secondary indexes. Reads are those of `Entities`; `by` has a look-up for each
- * index.
+ * What keeps the indexes of a definition: the derivation, for the table of the entities, and the
+ * handler, for the worker.
+ */
+export class IndexUpkeep<D extends AnyDefinition, I extends AnyIndexes<D>> {
+  readonly definition: D;
+  readonly by: LookUps<D, I>;
+  readonly message: MessageType<IndexIntent, IndexIntent>;
+  readonly handler: MessageHandler;
+  readonly derivation: Derivation;
+  readonly places: IndexPlaces;
+  readonly updater: IndexUpdater;
+  readonly check: IndexCheck;
+  readonly backfill: IndexBackfill;
+
+  /** Throws `DefinitionError` for an index whose place is not given. Sends nothing. */
+  constructor(
+    indexed: IndexedDefinition<D, I>,
+    places: IndexedPlaces<I>,
+    { randomness = systemRandomness, timers = holdingTimers }: EntitiesOptions = {},
+  ) {
+    this.definition = indexed.entity;
+    this.places = new IndexPlaces(indexed, places);
+    this.message = defineMessage(`${this.definition.type}.indexes`, {
+      payload: indexIntentPayload,
+    });
+    const outbox: IntentOutbox | undefined = places.outbox;
+    checkOutbox(this.places, outbox);
+    this.derivation = new IndexDerivation(this.places, { outbox, message: this.message });
+    this.updater = new IndexUpdater(this.places, { randomness, timers });
+    const repair = new IndexRepair(this.places, this.updater);
+    this.check = new IndexCheck(this.places, repair);
+    this.backfill = new IndexBackfill(this.places, {
+      updater: this.updater,
+      repair,
+      check: this.check,
+    });
+    this.by = lookUps(this.places) as LookUps<D, I>;
+    this.handler = handle(this.message, (intent, { signal }) => this.updater.apply(intent, signal));
+  }
+}
+
+function checkOutbox(
+  { elsewhere, table, entity: { type } }: IndexPlaces,
+  outbox: IntentOutbox | undefined,
+): void {
+  if (elsewhere.length === 0) return;
+  if (outbox === undefined) {
+    throw new DefinitionError(`${type}: indexes elsewhere need an outbox`);
+  }
+  if (outbox.table.table === table.table) return;
+  throw new DefinitionError(
+    `${type}: the outbox is in '${outbox.table.table}'; intents belong into '${table.table}', ` +
+      'beside the entities',
+  );
+}
+
+/**
+ * Entities with secondary indexes: those of `Entities`, whose table keeps the indexes whatever
+ * writes through it, and `by`, which has a look-up for each index.
  *
  * A write first reads the entity with one point read, because the index entries follow from its
  * current state; then each copy in the same partition that changes or goes, with one point read,
  * so that it writes over no other entity's, and each list there whose value changes, with one
  * point read, and one more for a long list. It sends one entity group transaction: the entity, its
  * index rows in the same partition, and an intent for other indexes. A write that concerns no
- * index is a single update. After a conflict it starts again, at most 64 times, and then throws
- * `ContentionError`. An insert does not read the entity.
+ * index is a single update. After a conflict about an index row it starts again, at most 64 times,
+ * and then throws `ContentionError`. An insert does not read the entity, an update not once more.
+ * A write whose value another entity has throws `IndexValueTakenError`.
  *
  * Indexes elsewhere follow when a worker has handled the intent; see `handler`.
  */
-export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
-  readonly definition: D;
-  /**
-   * The table of the entities, whose indexes follow whatever is written through it: `transaction`,
-   * `bulk`, `deleteWhere`, `upgradeRows`, relations and so on. Writes that go past it, through the
-   * gateway beneath, leave the indexes as they are until `rebuild`.
-   */
-  readonly table: TableGateway;
+export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> extends Entities<D> {
   readonly by: LookUps<D, I>;
-  readonly get: EntityReads<D>['get'];
-  readonly getMany: EntityReads<D>['getMany'];
-  readonly query: EntityReads<D>['query'];
-  readonly queryPartitions: EntityReads<D>['queryPartitions'];
-  readonly scanTable: EntityReads<D>['scanTable'];
   /** The message type of the intents. */
   readonly message: MessageType<IndexIntent, IndexIntent>;
   /** For a worker's `handlers`: brings indexes elsewhere up to date. */
   readonly handler: MessageHandler;
-  readonly #entities: Entities<D>;
-  readonly #places: IndexPlaces;
-  readonly #randomness: Randomness;
-  readonly #timers: Timers;
-  readonly #writer: IndexWriter;
-  readonly #updater: IndexUpdater;
-  readonly #check: IndexCheck;
-  readonly #backfill: IndexBackfill;
+  readonly #upkeep: IndexUpkeep<D, I>;
 
-  constructor(
-    indexed: IndexedDefinition<D, I>,
-    places: IndexedPlaces<I>,
-    { randomness = systemRandomness, timers = holdingTimers }: IndexedOptions = {},
-  ) {
-    const tools = { randomness, timers };
-    const entities = entitiesOf(indexed.entity, places.table, tools);
-    this.definition = indexed.entity;
-    this.#entities = entities;
-    this.#randomness = randomness;
-    this.#timers = timers;
-    this.#places = new IndexPlaces(indexed, places);
-    this.message = defineMessage(`${this.definition.type}.indexes`, {
-      payload: indexIntentPayload,
-    });
-    const outbox: IntentOutbox | undefined = places.outbox;
-    this.#checkOutbox(outbox);
-    const writing = { ...tools, outbox, message: this.message };
-    this.table = new IndexedTable(this.#places, writing);
-    this.#writer = new IndexWriter(this.#places, writing);
-    this.#updater = new IndexUpdater(this.#places, tools);
-    const repair = new IndexRepair(this.#places, this.#updater);
-    this.#check = new IndexCheck(this.#places, repair);
-    const parts = { updater: this.#updater, repair, check: this.#check };
-    this.#backfill = new IndexBackfill(this.#places, parts);
-    this.get = entities.get.bind(entities);
-    this.getMany = entities.getMany.bind(entities);
-    this.query = entities.query.bind(entities);
-    this.queryPartitions = entities.queryPartitions.bind(entities);
-    this.scanTable = entities.scanTable.bind(entities);
-    this.by = lookUps(this.#places) as LookUps<D, I>;
-    this.handler = handle(this.message, (intent, { signal }) => this.apply(intent, signal));
-  }
-
-  /**
-   * One transaction. Returns the entity as stored. Throws `EntityExistsError` when its keys are
-   * taken, and `IndexValueTakenError` when another entity has a value that must be unique.
-   */
-  async insert(entity: CreateOf<D>): Promise<Stored<ReadOf<D>>> {
-    const { row: target } = this.#writes().insert(entity);
-    return this.#changed(target, true, (row, stamp) => {
-      if (row !== undefined) throw existsError(this.definition.type, row);
-      return this.#writes(stamp).insert(entity);
-    });
-  }
-
-  /** As `insert`, but undefined when the keys are taken. The entity there stays unchanged. */
-  insertIfAbsent(entity: CreateOf<D>): Promise<Stored<ReadOf<D>> | undefined> {
-    return unlessPresent(() => this.insert(entity));
-  }
-
-  /**
-   * A point read and a transaction. Needs the ETag that the entity was read with, or `ifMatch`.
-   * Throws `ConditionFailedError` when the stored entity has another ETag, `EntityNotFoundError`
-   * when it is gone.
-   */
-  async replace(entity: ReadOf<D>, condition?: WriteCondition): Promise<Stored<ReadOf<D>>> {
-    const given = this.#writes().replace(entity, condition);
-    return this.#changed(given.row, false, (row, stamp) => {
-      const { etag } = this.#required(given, row);
-      return this.#writes(stamp).replace(entity, { ifMatch: etag });
-    });
-  }
-
-  /**
-   * A point read and a transaction that changes the given properties. Conditions as for `replace`.
-   */
-  merge(
-    target: ReadTarget<D>,
-    changes: MergeOf<D>,
-    condition?: WriteCondition,
-  ): Promise<Stored<ReadOf<D>>>;
-  /** The same for the values of the keys, which carry no ETag. */
-  merge(
-    target: KeyOrEntity<D>,
-    changes: MergeOf<D>,
-    condition: Required<WriteCondition>,
-  ): Promise<Stored<ReadOf<D>>>;
-  async merge(
-    target: KeyOrEntity<D>,
-    changes: MergeOf<D>,
-    condition?: WriteCondition,
-  ): Promise<Stored<ReadOf<D>>> {
-    const given = this.#writes().merge(target, changes, condition);
-    return this.#changed(given.row, false, (row, stamp) => {
-      const found = this.#required(given, row);
-      const current = this.#entities.codec.fromRow(found);
-      return this.#writes(stamp).merge(current, changes, { ifMatch: found.etag });
-    });
-  }
-
-  /** A point read and a transaction that stores the entity unconditionally. */
-  async upsertReplace(entity: CreateOf<D> | ReadOf<D>): Promise<Stored<ReadOf<D>>> {
-    const { row: target } = this.#writes().upsertReplace(entity);
-    return this.#changed(target, false, (found, stamp) => {
-      const { row } = this.#writes(stamp).upsertReplace(entity);
-      if (found === undefined) return { kind: 'insert', row };
-      return { kind: 'replace', row, etag: found.etag };
-    });
-  }
-
-  /**
-   * A point read and a transaction that creates the entity, or merges the given properties into the
-   * stored one.
-   */
-  async upsertMerge(entity: CreateOf<D>): Promise<Stored<ReadOf<D>>> {
-    const { row: target } = this.#writes().upsertMerge(entity);
-    return this.#changed(target, false, (found, stamp) => {
-      const { row } = this.#writes(stamp).upsertMerge(entity);
-      if (found === undefined) return { kind: 'insert', row };
-      return { kind: 'merge', row, etag: found.etag };
-    });
-  }
-
-  /**
-   * A point read and a transaction. Needs the ETag that the entity was read with, or `ifMatch`.
-   * Throws as `replace`.
-   */
-  delete(target: ReadTarget<D>, condition?: WriteCondition): Promise<void>;
-  /** The same for the values of the keys, which carry no ETag. */
-  delete(target: KeyOrEntity<D>, condition: Required<WriteCondition>): Promise<void>;
-  async delete(target: KeyOrEntity<D>, condition?: WriteCondition): Promise<void> {
-    const given = this.#writes().delete(target, condition);
-    const key = targetKey(this.definition, target);
-    await this.#writer.change(key, {}, (row) => {
-      const { etag } = this.#required(given, row);
-      return { kind: 'delete', key, etag };
-    });
-  }
-
-  /** As `delete`, but unconditional unless `ifMatch` is given. False when there was nothing. */
-  async deleteIfExists(target: KeyOrEntity<D>, condition?: WriteCondition): Promise<boolean> {
-    const { ifMatch = 'any' } = condition ?? {};
-    return writeIfPresent(() => this.delete(target, { ifMatch }));
-  }
-
-  /**
-   * Reads the entity, calls `change` and writes the result under its ETag; starts again after a
-   * conflict. When `change` returns undefined, nothing is written. Each attempt is a point read and
-   * a transaction. Updates of one row through one gateway wait for each other, in the order of
-   * their calls; each reads. Otherwise as `update` of `Entities`.
-   */
-  async update<R extends ReadOf<D>>(
-    key: KeyOf<D>,
-    change: Change<D, R>,
-    { attemptsMax, ifAbsent }: UpdateOptions<D> = {},
-  ): Promise<Stored<ReadOf<D>>> {
-    const { codec } = this.#entities;
-    const rowKey = codec.key(key);
-    const options = attemptsMax === undefined ? {} : { attemptsMax };
-    const decide: Decide = async (found, stamp) => {
-      if (found === undefined) {
-        if (ifAbsent === undefined) throw absentEntityError(this.definition.type, rowKey);
-        return this.#unmoved(this.#writes(stamp).insert(await ifAbsent()), rowKey);
-      }
-      const current = codec.fromRow(found);
-      const next = await change(current);
-      if (next === undefined) return undefined;
-      return this.#writes(stamp).replace({ ...next, [storedAs]: current[storedAs] });
-    };
-    const lines = updateLinesOf(this.#places.table);
-    return lines.run(rowKey, this.#timers, async () => {
-      const { row } = await this.#writer.change(rowKey, options, decide);
-      return { result: this.#read(row, rowKey), written: undefined };
-    });
+  /** `table` is one that keeps these indexes. */
+  constructor(upkeep: IndexUpkeep<D, I>, table: TableGateway, options?: EntitiesOptions) {
+    super(upkeep.definition, table, options);
+    this.#upkeep = upkeep;
+    this.message = upkeep.message;
+    this.handler = upkeep.handler;
+    this.by = upkeep.by;
   }
 
   /**
@@ -299,7 +151,7 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
    * writes, for lists a read and a transaction.
    */
   apply(intent: IndexIntent, signal?: AbortSignal): Promise<void> {
-    return this.#updater.apply(intent, signal);
+    return this.#upkeep.updater.apply(intent, signal);
   }
 
   /**
@@ -311,7 +163,7 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   verify(
     options: CheckOptions & { readonly indexes?: readonly (keyof I & string)[] } = {},
   ): AsyncGenerator<CheckPage, void, undefined> {
-    return this.#check.pages(this.#chosen(options.indexes), false, options);
+    return this.#upkeep.check.pages(this.#chosen(options.indexes), false, options);
   }
 
   /**
@@ -321,7 +173,7 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
   rebuild(
     options: CheckOptions & { readonly indexes?: readonly (keyof I & string)[] } = {},
   ): AsyncGenerator<CheckPage, void, undefined> {
-    return this.#check.pages(this.#chosen(options.indexes), true, options);
+    return this.#upkeep.check.pages(this.#chosen(options.indexes), true, options);
   }
 
   /**
@@ -336,68 +188,12 @@ export class IndexedEntities<D extends AnyDefinition, I extends AnyIndexes<D>> {
     index: keyof I & string,
     options: CheckOptions = {},
   ): AsyncGenerator<BackfillPage, void, undefined> {
-    return this.#backfill.pages(this.#places.named(index), options);
-  }
-
-  /**
-   * As the function `upgradeRows`, with the copies of each entity: a point read, one for each copy
-   * in the entity's partition, and a transaction for each outdated row. Copies elsewhere follow
-   * when a worker has handled the intents.
-   */
-  upgradeRows(options: UpgradeOptions<D> = {}): Promise<UpgradeReport> {
-    return upgradeEach(this.#entities, (key, change) => this.update(key, change), options);
-  }
-
-  #checkOutbox(outbox: IntentOutbox | undefined): void {
-    const { elsewhere, table } = this.#places;
-    if (elsewhere.length === 0) return;
-    const { type } = this.definition;
-    if (outbox === undefined) {
-      throw new DefinitionError(`${type}: indexes elsewhere need an outbox`);
-    }
-    if (outbox.table.table === table.table) return;
-    throw new DefinitionError(
-      `${type}: the outbox is in '${outbox.table.table}'; intents belong into '${table.table}', ` +
-        'beside the entities',
-    );
+    return this.#upkeep.backfill.pages(this.#upkeep.places.named(index), options);
   }
 
   #chosen(names: readonly string[] | undefined): readonly ResolvedIndex[] {
-    return names === undefined
-      ? this.#places.indexes
-      : names.map((name) => this.#places.named(name));
-  }
-
-  async #changed(key: RowKey, isNew: boolean, decide: Decide): Promise<Stored<ReadOf<D>>> {
-    const { partitionKey, rowKey } = key;
-    const target = { partitionKey, rowKey };
-    const { row } = await this.#writer.change(target, { isNew }, decide);
-    return this.#read(row, target);
-  }
-
-  #read(row: StoredRow | undefined, key: RowKey): Stored<ReadOf<D>> {
-    if (row === undefined) throw absentEntityError(this.definition.type, key);
-    return this.#entities.codec.fromRow(row);
-  }
-
-  /** The row that a write needs, checked against its condition. */
-  #required(write: RowWrite, row: StoredRow | undefined): StoredRow {
-    const { type } = this.definition;
-    const key = write.kind === 'delete' ? write.key : write.row;
-    if (row === undefined) throw absentEntityError(type, key);
-    requireVersion(type, row, 'etag' in write ? write.etag : '*');
-    return row;
-  }
-
-  #unmoved(write: PutWrite, { partitionKey, rowKey }: RowKey): PutWrite {
-    const { row } = write;
-    if (row.partitionKey === partitionKey && row.rowKey === rowKey) return write;
-    throw new ValueError(`${this.definition.type}: ifAbsent made an entity with other keys`);
-  }
-
-  #writes(stamp?: string): RowWrites<D> {
-    const randomness = this.#randomness;
-    return writesOf(this.definition, stamp === undefined ? { randomness } : { randomness, stamp });
+    const { places } = this.#upkeep;
+    return names === undefined ? places.indexes : names.map((name) => places.named(name));
   }
 }
 
@@ -415,11 +211,19 @@ function lookUps(places: IndexPlaces): object {
   return Object.fromEntries(entries) as object;
 }
 
-/** The entities of a definition with its indexes. Sends nothing. Throws `DefinitionError`. */
+/**
+ * The entities of a definition with its indexes. Their `table` keeps the indexes whatever is written
+ * through it: `transaction`, `bulk`, `deleteWhere`, `upgradeRows`, relations and so on. What goes
+ * past it, through the gateway beneath, leaves the indexes as they are until `rebuild`. Sends
+ * nothing. Throws `DefinitionError`.
+ */
 export function indexedEntitiesOf<D extends AnyDefinition, I extends AnyIndexes<D>>(
   indexed: IndexedDefinition<D, I>,
   places: IndexedPlaces<I>,
-  options?: IndexedOptions,
+  options: EntitiesOptions = {},
 ): IndexedEntities<D, I> {
-  return new IndexedEntities(indexed, places, options);
+  const upkeep = new IndexUpkeep(indexed, places, options);
+  const outbox: IntentOutbox | undefined = places.outbox;
+  const table = new DerivingTable(places.table, [upkeep.derivation], { ...options, outbox });
+  return new IndexedEntities(upkeep, table, options);
 }

@@ -1,8 +1,8 @@
-import type { StoredRow } from '../../rows/row.js';
+import type { Row, StoredRow } from '../../rows/row.js';
 import type { RowWrite } from '../../table/gateway.js';
 
 /** The row after a write, whose ETag is not known yet; undefined after a delete. */
-export function rowAfter(row: StoredRow | undefined, write: RowWrite): StoredRow | undefined {
+export function rowAfter(row: Row | undefined, write: RowWrite): StoredRow | undefined {
   if (write.kind === 'delete') return undefined;
   const isMerge = write.kind === 'merge' || write.kind === 'upsert-merge';
   const properties = isMerge

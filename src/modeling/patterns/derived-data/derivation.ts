@@ -1,0 +1,59 @@
+import type { Row, RowKey, StoredRow } from '../../rows/row.js';
+import type { RowWrite } from '../../table/gateway.js';
+import type { OutboxMessage } from '../transactional-outbox/outbox.js';
+
+/** A change of a row: by a write of the caller, or one that was derived from it. */
+export interface RowChange {
+  /** The place, among the caller's writes, of the one that leads to this change. */
+  readonly item: number;
+  readonly key: RowKey;
+  /** Undefined when there was no row. */
+  readonly before: StoredRow | undefined;
+  /** Undefined when the row is deleted. Its ETag is not known yet. */
+  readonly after: StoredRow | undefined;
+}
+
+/** A row that has to be written together with a change. */
+export interface DerivedWrite {
+  readonly item: number;
+  readonly write: RowWrite;
+  /**
+   * Called when this write met a conflict, before everything is planned anew. Throws when that
+   * cannot help.
+   */
+  readonly onConflict?: () => Promise<void>;
+}
+
+/** A change of another row that follows from a change. */
+export interface DerivedChange {
+  readonly item: number;
+  /** In the partition of the change. */
+  readonly key: RowKey;
+  /** The row afterwards; undefined leaves it as it is. Must be pure; runs several times. */
+  readonly change: (current: StoredRow | undefined) => Row | undefined;
+}
+
+/** What a table keeps in step with some of its rows. */
+export interface Derivation {
+  /** Whether the row of a key can be one that this derivation has to see. */
+  concerns(key: RowKey): boolean;
+  /** Whether changes of a row are to be told. */
+  isSource(row: Row): boolean;
+  /**
+   * The write of a caller with the properties that only this derivation changes. Throws
+   * `ValueError` for a write that would change them. `current`: the stored row.
+   */
+  guarded?(write: RowWrite, current: StoredRow | undefined): RowWrite;
+  /** Changes of other rows of the partition. Must be pure. */
+  changes?(changes: readonly RowChange[]): readonly DerivedChange[];
+  /** Plans one transaction; a retry asks the same plan again. */
+  plan?(): DerivationPlan;
+}
+
+/** What follows from the changes of a transaction. Asked again after a conflict. */
+export interface DerivationPlan {
+  /** May read. */
+  writes?(changes: readonly RowChange[]): Promise<readonly DerivedWrite[]>;
+  /** Messages to store with the changes. */
+  messages?(changes: readonly RowChange[]): Promise<readonly OutboxMessage[]>;
+}

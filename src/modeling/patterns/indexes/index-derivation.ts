@@ -1,0 +1,167 @@
+import type { Row, RowKey } from '../../rows/row.js';
+import { TransactionFailedError } from '../../table/errors.js';
+import { keyOfWrite } from '../../table/gateway.js';
+import type {
+  Derivation,
+  DerivationPlan,
+  DerivedWrite,
+  RowChange,
+} from '../derived-data/derivation.js';
+import type { OutboxMessage } from '../transactional-outbox/outbox.js';
+import {
+  entryChanges,
+  isWanted,
+  planCopies,
+  planLists,
+  type CopyFindings,
+  type EntryChange,
+  type IndexWrite,
+} from './beside-plan.js';
+import { primaryOf, sameKey } from './index-entry.js';
+import { IndexValueTakenError } from './index-errors.js';
+import { intentOf, type IntentOptions } from './index-outbox.js';
+import type { IndexPlaces } from './index-places.js';
+
+/** A change of an entity, and those of its index entries. */
+interface Changed {
+  readonly item: number;
+  readonly primary: RowKey;
+  readonly entries: readonly EntryChange[];
+}
+
+/** An index row, and the entity that needs it. */
+interface Upkeep extends IndexWrite {
+  readonly item: number;
+  readonly primary: RowKey;
+}
+
+/**
+ * The indexes of a definition, for the table of its entities. Reads each copy in the entity's
+ * partition that changes or goes, so that it writes over no other entity's, and each list there
+ * whose value changes, with one more read for a long one.
+ */
+export class IndexDerivation implements Derivation {
+  readonly #places: IndexPlaces;
+  readonly #intents: IntentOptions;
+
+  constructor(places: IndexPlaces, intents: IntentOptions) {
+    this.#places = places;
+    this.#intents = intents;
+  }
+
+  concerns(key: RowKey): boolean {
+    return this.#places.codec.matches({ ...key, properties: {} });
+  }
+
+  isSource(row: Row): boolean {
+    return this.#places.codec.matches(row);
+  }
+
+  plan(): DerivationPlan {
+    const findings = new Map<string, CopyFindings>();
+    return {
+      writes: (changes) => this.#writes(this.#entriesOf(changes), findings),
+      messages: (changes) => this.#messages(this.#entriesOf(changes)),
+    };
+  }
+
+  #entriesOf(changes: readonly RowChange[]): readonly Changed[] {
+    return changes.map(({ item, key, before, after }) => ({
+      item,
+      primary: key,
+      entries: entryChanges(this.#places, before, after),
+    }));
+  }
+
+  async #messages(changes: readonly Changed[]): Promise<readonly OutboxMessage[]> {
+    const intents: OutboxMessage[] = [];
+    for (const { primary, entries } of changes) {
+      const intent = await intentOf(this.#intents, primary, entries);
+      if (intent !== undefined) intents.push(intent);
+    }
+    return intents;
+  }
+
+  async #writes(
+    changes: readonly Changed[],
+    findings: Map<string, CopyFindings>,
+  ): Promise<readonly DerivedWrite[]> {
+    const copies = changes.map(async ({ item, primary, entries }) => {
+      const known = findings.get(nameOf(primary)) ?? { unowned: new Map() };
+      findings.set(nameOf(primary), known);
+      const plans = entries.map(async ({ index, before, after }) =>
+        index.kind === 'copy' && index.place === 'same-partition'
+          ? planCopies(this.#places, primary, { index, before, after }, known)
+          : [],
+      );
+      return (await Promise.all(plans)).flat().map((each) => upkeepOf(each, { item, primary }));
+    });
+    const lists = this.#places.beside.map(async (index): Promise<readonly Upkeep[]> => {
+      if (index.kind !== 'list') return [];
+      const [first] = changes;
+      const concerned = changes.flatMap(({ entries }) =>
+        entries.filter((change) => change.index === index),
+      );
+      if (first === undefined || concerned.length === 0) return [];
+      const { item, primary } = first;
+      const plan = await planLists(this.#places, index, concerned);
+      return plan.map((each) => upkeepOf(each, { item, primary }));
+    });
+    const [planned, listed] = await Promise.all([Promise.all(copies), Promise.all(lists)]);
+    return [...eachRowOnce(planned.flat()), ...listed.flat()].map((upkeep) => ({
+      item: upkeep.item,
+      write: upkeep.write,
+      onConflict: () => this.#look(upkeep, findings.get(nameOf(upkeep.primary))),
+    }));
+  }
+
+  /**
+   * Finds out why an index row could not be written. Throws `IndexValueTakenError` when another
+   * entity has the value; a row that no entity needs any more may be replaced.
+   */
+  async #look({ index, entry, write, primary }: Upkeep, findings?: CopyFindings): Promise<void> {
+    if (write.kind === 'replace') findings?.unowned.delete(index.name);
+    if (write.kind !== 'insert' || entry === undefined) return;
+    const taken = await this.#places.table.get(entry.key);
+    if (taken === undefined) return;
+    const owner = primaryOf(entry.index, taken);
+    const isOwn = owner !== undefined && sameKey(owner, primary);
+    if (!isOwn && (await isWanted(this.#places, entry.index, owner, entry.key))) {
+      throw new IndexValueTakenError(index.name, entry.key);
+    }
+    findings?.unowned.set(index.name, taken.etag);
+  }
+}
+
+function upkeepOf(write: IndexWrite, need: Pick<Upkeep, 'item' | 'primary'>): Upkeep {
+  return { ...write, ...need };
+}
+
+function nameOf({ partitionKey, rowKey }: RowKey): string {
+  return JSON.stringify([partitionKey, rowKey]);
+}
+
+/**
+ * A transaction writes a row once. Where one entity gives a value up and another one takes it, the
+ * copy is replaced. Throws `TransactionFailedError` when two entities take a value.
+ */
+function eachRowOnce(upkeep: readonly Upkeep[]): readonly Upkeep[] {
+  const byKey = new Map<string, Upkeep>();
+  for (const each of upkeep) {
+    const name = nameOf(keyOfWrite(each.write));
+    const known = byKey.get(name);
+    byKey.set(name, known === undefined ? each : joined(known, each));
+  }
+  return [...byKey.values()];
+}
+
+function joined(left: Upkeep, right: Upkeep): Upkeep {
+  const [given, taken] = left.write.kind === 'delete' ? [left, right] : [right, left];
+  if (given.write.kind === 'delete' && taken.write.kind !== 'delete') {
+    const { etag } = given.write;
+    return { ...taken, write: { kind: 'replace', row: taken.write.row, etag } };
+  }
+  const { partitionKey, rowKey } = keyOfWrite(right.write);
+  const reason = new IndexValueTakenError(right.index.name, { partitionKey, rowKey });
+  throw new TransactionFailedError(reason.message, right.item, reason);
+}
