@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -14,23 +15,24 @@ import { untroubled, World } from './world.js';
 
 const linux = process.platform === 'linux' ? false : 'processes are found in /proc';
 
-/** Two proxies that intercept the requests of the clients of a world. */
+/** Three proxies that intercept the requests of the clients of a world. */
 async function between(world: World, intercept: Interceptor): Promise<AsyncDisposable> {
-  const [table, queue] = await Promise.all(
-    [world.server.port, world.server.queuePort].map((port) =>
-      startProxy(`http://127.0.0.1:${port}`, intercept),
-    ),
+  const { port, queuePort, blobPort } = world.server;
+  const [table, queue, blob] = await Promise.all(
+    [port, queuePort, blobPort].map((each) => startProxy(`http://127.0.0.1:${each}`, intercept)),
   );
-  assert.ok(table && queue);
+  assert.ok(table && queue && blob);
   world.through = {
     table: Number(new URL(table.origin).port),
     queue: Number(new URL(queue.origin).port),
+    blob: Number(new URL(blob.origin).port),
   };
   return {
     async [Symbol.asyncDispose]() {
       world.through = undefined;
       await table[Symbol.asyncDispose]();
       await queue[Symbol.asyncDispose]();
+      await blob[Symbol.asyncDispose]();
     },
   };
 }
@@ -44,26 +46,27 @@ const isLoss = (error: unknown) => error instanceof Finding && !error.message.st
 const droppedMin = 3;
 
 /**
- * Runs a load whose matching writes are answered every third time as if they had been done, without
- * being done. Then it settles the world.
+ * Runs a load whose matching writes are answered every third time, or every so many times, as if
+ * they had been done, without being done. Then it settles the world.
  */
 async function dropAndSettle(
   world: World,
-  matches: (method: string, url: string) => boolean,
+  matches: (method: string, url: string, headers: IncomingHttpHeaders) => boolean,
+  { status = 204, every = 3, least = droppedMin } = {},
 ): Promise<void> {
   let seen = 0;
   let dropped = 0;
   const drop: Interceptor = (request, response) => {
-    const { method = '', url = '' } = request;
-    if (!matches(method, url) || ++seen % 3 !== 0) return 'pass';
+    const { method = '', url = '', headers } = request;
+    if (!matches(method, url, headers) || ++seen % every !== 0) return 'pass';
     request.resume();
     const stamp = encodeURIComponent(new Date(Date.now() + 5000).toISOString());
-    response.writeHead(204, { ETag: `W/"datetime'${stamp}'"` });
+    response.writeHead(status, { ETag: `W/"datetime'${stamp}'"` });
     response.end();
     dropped++;
     return 'done';
   };
-  await loadAndSettle(world, drop, () => dropped >= droppedMin);
+  await loadAndSettle(world, drop, () => dropped >= least);
 }
 
 async function loadAndSettle(
@@ -93,6 +96,16 @@ void describe('the chaos suite', () => {
     const isDelete = (method: string, url: string) =>
       method === 'DELETE' && url.includes('/messages/');
     await assert.rejects(dropAndSettle(world, isDelete), isLoss);
+  });
+
+  void it('finds an acknowledged upload of a blob that was dropped', async () => {
+    await using world = await World.make(new SimRandom(7));
+    const isUpload = (method: string, _: string, headers: IncomingHttpHeaders) =>
+      method === 'PUT' && headers['x-ms-blob-type'] !== undefined;
+    await assert.rejects(
+      dropAndSettle(world, isUpload, { status: 201, every: 1, least: 1 }),
+      isLoss,
+    );
   });
 
   void it('finds a server that does not answer', async () => {

@@ -21,16 +21,26 @@ const troubled = { breaks: 'end', failures: 'unanswered' } as const;
 interface Contents {
   readonly state: SeenState;
   readonly messages: number;
+  /** What blobs hold, in the order of their names; undefined for those that there are not. */
+  readonly blobs: readonly (Buffer | undefined)[];
 }
 
 async function contentsOf(world: World): Promise<Contents> {
-  const [table, queue] = [world.tableClient(), world.queueClient()];
+  const [table, queue, client] = [world.tableClient(), world.queueClient(), world.blobClient()];
   try {
     const state = await within('everything is read', readEverything(table), 120_000);
-    return { state, messages: await queue.count(crashQueue) };
+    const messages = await queue.count(crashQueue);
+    const blobs: (Buffer | undefined)[] = [];
+    for (const { path } of world.blobs.flat()) {
+      const { status, body } = await client.send({ path });
+      if (![200, 404].includes(status)) throw new Error(`${path}: answered ${status}`);
+      blobs.push(status === 200 ? body : undefined);
+    }
+    return { state, messages, blobs };
   } finally {
     table.close();
     queue.close();
+    client.close();
   }
 }
 
@@ -107,7 +117,9 @@ async function readDamaged(world: World, before: Contents): Promise<Outcome> {
     if (error instanceof Finding) throw error;
     const ended = await Promise.race([world.server.exit, pause(1000)]);
     if (ended !== undefined) assertEndedClearly(ended);
-    else if (!/answered 5\d\d|expected 200, got 5|500|503/.test(String(error)))
+    else if (
+      !/answered 5\d\d|expected 200, got 5|500|503|without a whole answer/.test(String(error))
+    )
       throw new Finding(String(error));
   }
   if (after !== undefined && !isDeepStrictEqual(after, before)) {
@@ -124,7 +136,8 @@ function difference(before: Contents, after: Contents): string {
   ).length;
   const tables = `${after.state.tables.length} of ${before.state.tables.length} tables`;
   const messages = `${after.messages} of ${before.messages} messages`;
-  return `${lost} rows lost, ${changed} wrong, ${tables}, ${messages}`;
+  const blobs = before.blobs.filter((each, at) => !isDeepStrictEqual(each, after.blobs[at])).length;
+  return `${lost} rows lost, ${changed} wrong, ${tables}, ${messages}, ${blobs} blobs wrong`;
 }
 
 /** The directory of a running server goes away, and sometimes another one takes its place. */

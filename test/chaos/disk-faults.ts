@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { contentFolder } from '../../src/content/files/content-directory.js';
 import { killed, type Troubles } from '../crash/unanswered.js';
 import { StartFailure } from '../support/crash-server.js';
 import { Faults, syncCalls, writeCalls, type FaultAction } from '../support/faults/faults.js';
@@ -15,7 +16,9 @@ import { untroubled, World } from './world.js';
 // Faults of system calls on the disk.
 
 const dataFile = 'data.mdb';
-const journalFiles = '/journal/';
+const journalFiles = 'data/journal/';
+/** Where the bytes of larger blobs are. */
+const contentFiles = `data/${contentFolder}/`;
 const diskErrors = ['ENOSPC', 'EIO'] as const;
 const failing: Troubles = { breaks: 'go on', failures: 'unanswered' };
 
@@ -23,6 +26,7 @@ const failing: Troubles = { breaks: 'go on', failures: 'unanswered' };
  * A file that the server writes to. With a journal it writes the data file only every few seconds.
  */
 function writtenIn(world: World, random: SimRandom): string {
+  if (random.chance(0.3)) return contentFiles;
   return world.keepsJournal && random.chance(0.7) ? journalFiles : dataFile;
 }
 
@@ -163,7 +167,7 @@ const crashPoints: Run = async (random, faults) => {
     await pause(random.between(20, 200));
     faults.set({
       calls: [...writeCalls, ...syncCalls],
-      path: world.keepsJournal ? journalFiles : dataFile,
+      path: random.chance(0.3) ? contentFiles : world.keepsJournal ? journalFiles : dataFile,
       action: { kind: 'end', when: random.pick(['before', 'after', 'halfway'] as const) },
       after: random.int(60),
     });

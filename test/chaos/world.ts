@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Ledger } from '../crash/ledger.js';
+import { blobsOf, crashContainer, runBlobLoad, type BlobLoad } from '../crash/blob-load.js';
+import { settleBlobs } from '../crash/blob-settle.js';
 import { createMainTable, runLoad, type Load } from '../crash/load.js';
 import { isHeld, QueueLedger, type Known } from '../crash/queue-ledger.js';
 import { crashQueue, runQueueLoad, type QueueLoad } from '../crash/queue-load.js';
@@ -13,6 +15,7 @@ import type { Troubles } from '../crash/unanswered.js';
 import { ServerProcess, type ServerExit } from '../support/crash-server.js';
 import type { SimRandom } from '../support/sim-random.js';
 import { WireQueues } from '../support/wire-queues.js';
+import { BlobWireClient } from '../wire/kit/blob-client.js';
 import { WireClient } from '../wire/kit/client.js';
 import { plainDial, type Dial } from '../wire/kit/connection.js';
 import { QueueWireClient } from '../wire/kit/queue-client.js';
@@ -24,6 +27,7 @@ import { processesOf, workersOf, worldVariable } from './processes.js';
 
 const tableConnections = 4;
 const queueConnections = 3;
+const blobConnections = 2;
 
 export interface WorldOptions {
   /** 1 by default. */
@@ -46,8 +50,8 @@ export interface RunningLoad {
 }
 
 /**
- * A data directory, the server on it, clients that write tables and queues and record what was
- * acknowledged, and everything that must be removed in the end.
+ * A data directory, the server on it, clients that write tables, queues and blobs and record what
+ * was acknowledged, and everything that must be removed in the end.
  */
 export class World implements AsyncDisposable {
   readonly location: string;
@@ -57,17 +61,20 @@ export class World implements AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
   readonly tables = new Ledger();
   readonly queues = new QueueLedger();
+  /** Those of each connection. */
+  readonly blobs = blobsOf(blobConnections);
   readonly #id = randomUUID();
   readonly #ownFlags: readonly string[];
   readonly #journalShare: number;
   #keepsJournal = false;
+  #keepsVersions = false;
   readonly #folder: string;
   readonly #dial: Dial;
   readonly #logTo: string | undefined;
   #held: Known[] = [];
   #server: ServerProcess | undefined;
   /** Ports of a proxy between the clients and the server. */
-  through: { readonly table: number; readonly queue: number } | undefined;
+  through: { readonly table: number; readonly queue: number; readonly blob?: number } | undefined;
 
   private constructor(folder: string, random: SimRandom, options: WorldOptions) {
     const { workers = 1, tls = false, flags = [], env = {} } = options;
@@ -83,7 +90,7 @@ export class World implements AsyncDisposable {
     this.#dial = tls ? secureDial : plainDial;
   }
 
-  /** Makes a world with a started server, a table and a queue. */
+  /** Makes a world with a started server, a table, a queue and a container of blobs. */
   static async make(random: SimRandom, options: WorldOptions = {}): Promise<World> {
     const folder = await mkdtemp(join(tmpdir(), 'tabularium-chaos-'));
     const world = new World(folder, random, options);
@@ -95,6 +102,9 @@ export class World implements AsyncDisposable {
       const queue = world.queueClient();
       await new WireQueues({ [account]: queue }).createQueue(account, crashQueue, []);
       queue.close();
+      const blobs = world.blobClient();
+      await blobs.expect(201, { method: 'PUT', path: `/${crashContainer}?restype=container` });
+      blobs.close();
       return world;
     } catch (error) {
       await world[Symbol.asyncDispose]();
@@ -111,7 +121,8 @@ export class World implements AsyncDisposable {
   get flags(): readonly string[] {
     const journal = ['--journal', this.#keepsJournal ? 'on' : 'off'];
     const processes = this.workers === 1 ? journal : ['--workers', String(this.workers)];
-    return [...processes, ...this.#ownFlags];
+    const versions = this.#keepsVersions ? ['--blob-versioning'] : [];
+    return [...processes, ...versions, ...this.#ownFlags];
   }
 
   get server(): ServerProcess {
@@ -134,11 +145,12 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Draws whether the server keeps a journal, and starts it. Rejects with `StartFailure` when it
+   * Draws whether the server keeps a journal, and versions of blobs, and starts it. Rejects with `StartFailure` when it
    * ends instead of listening.
    */
   async tryStart(flags: readonly string[] = []): Promise<void> {
     this.#keepsJournal = this.workers === 1 && this.random.chance(this.#journalShare);
+    this.#keepsVersions = this.random.chance(0.5);
     const options = {
       flags: [...this.flags, ...flags],
       env: this.env,
@@ -167,8 +179,14 @@ export class World implements AsyncDisposable {
     return new QueueWireClient(this.through?.queue ?? this.server.queuePort, { dial: this.#dial });
   }
 
+  blobClient(): BlobWireClient {
+    return new BlobWireClient(this.through?.blob ?? this.server.blobPort, { dial: this.#dial });
+  }
+
   dial(): ReturnType<Dial> {
-    return this.#dial(this.random.chance(0.7) ? this.server.port : this.server.queuePort);
+    const { port, queuePort, blobPort } = this.server;
+    const ports = { table: port, queue: queuePort, blob: blobPort };
+    return this.#dial(ports[this.random.weighted({ table: 5, queue: 2, blob: 3 })]);
   }
 
   /** Starts clients that write until `end` is called or the server ends. */
@@ -179,9 +197,9 @@ export class World implements AsyncDisposable {
     const base = { random, isOver: false, surprises: [], troubles };
     const tables: Load = { ...base, ledger: this.tables };
     const queues: QueueLoad = { ...base, ledger: this.queues };
+    const blobs: BlobLoad = { ...base, acknowledged: 0 };
     const stop = () => {
-      tables.isOver = true;
-      queues.isOver = true;
+      for (const load of [tables, queues, blobs]) load.isOver = true;
     };
     // Another server may get these ports, and must not get these clients.
     void this.server.exit.then(stop);
@@ -196,6 +214,7 @@ export class World implements AsyncDisposable {
         times(queueConnections, () => this.queueClient()),
         held,
       ),
+      ...this.blobs.map((own) => runBlobLoad(blobs, this.blobClient(), own)),
     ]).then(() => undefined);
     done.catch(() => undefined);
     return {
@@ -231,23 +250,26 @@ export class World implements AsyncDisposable {
   async settle(): Promise<void> {
     await this.becomesHealthy();
     const [table, queue] = [this.tableClient(), this.queueClient()];
+    const blobs = this.blobClient();
     try {
       const all = async () => {
         await settle(this.tables, table);
         this.#held = await settleQueue(this.queues, new WireQueues({ [account]: queue }));
+        await settleBlobs(blobs, this.blobs.flat());
       };
       await within('everything is read', all().catch(asFinding), 2 * 60_000);
     } finally {
       table.close();
       queue.close();
+      blobs.close();
     }
     const { violations } = this.queues;
     if (violations.length > 0) throw new Finding(violations.slice(0, 5).join('\n'));
   }
 
-  /** True when both services report that they are healthy; false also when they do not respond. */
+  /** True when all services report that they are healthy; false also when they do not respond. */
   async isHealthy(): Promise<boolean> {
-    const clients = [this.tableClient(), this.queueClient()];
+    const clients = [this.tableClient(), this.queueClient(), this.blobClient()];
     try {
       const ask = { target: '/healthz', auth: 'none' } as const;
       const answers = await Promise.all(clients.map((client) => client.send(ask)));

@@ -24,8 +24,8 @@ import { byLength } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
 import { BlobWireClient } from '../wire/kit/blob-client.js';
-import type { Image, KnownBlob } from './blob-ledger.js';
 import { blobsOf, commitStaged, crashContainer, runBlobLoad, type BlobLoad } from './blob-load.js';
+import { settleBlobs } from './blob-settle.js';
 
 // How to repeat and to run longer: docs/internals/correctness.md.
 
@@ -33,39 +33,9 @@ const seed = seedSetting('TABULARIUM_CRASH_SEED');
 const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', byLength({ short: 2, long: 30 }));
 const connections = 6;
 const key = Buffer.alloc(64, 7).toString('base64');
-const kinds = { BlockBlob: 'block', AppendBlob: 'append', PageBlob: 'page' } as const;
 const weekMicros = 8 * 24 * 3600 * 1_000_000;
 
 const clientOf = (server: ServerProcess) => new BlobWireClient(server.blobPort, { account, key });
-
-/** Compares every blob and every snapshot with what is known, and the list with both. */
-async function check(client: BlobWireClient, blobs: readonly KnownBlob[]): Promise<void> {
-  const listed = `/${crashContainer}?restype=container&comp=list`;
-  const { text } = await client.expect(200, { path: listed });
-  const names = new Set([...text.matchAll(/<Name>([^<]+)</g)].map(([, name]) => name));
-  for (const blob of blobs) {
-    const response = await client.send({ path: blob.path });
-    assert.ok([200, 404].includes(response.status), `${blob.path}: ${response.status}`);
-    const type = response.header('x-ms-blob-type') as keyof typeof kinds;
-    const found = response.status === 404 ? undefined : { kind: kinds[type], bytes: response.body };
-    assert.equal(blob.settle(found), undefined);
-    const name = blob.path.slice(crashContainer.length + 2);
-    assert.equal(names.has(name), found !== undefined, `${name} in the list`);
-    await checkSnapshots(client, blob.path, blob.image);
-  }
-}
-
-async function checkSnapshots(
-  client: BlobWireClient,
-  path: string,
-  image: Image | undefined,
-): Promise<void> {
-  for (const [time, bytes] of image?.snapshots ?? []) {
-    const query = `?snapshot=${encodeURIComponent(time)}`;
-    const { body } = await client.expect(200, { path: `${path}${query}` });
-    assert.ok(body.equals(bytes), `${path}${query}`);
-  }
-}
 
 /** The extents that are on the disk. */
 async function extentsIn(directory: string): Promise<Set<string>> {
@@ -109,7 +79,13 @@ it(`keeps every blob whole and no orphan when it is killed ${rounds} times under
   const random = new SimRandom(seed);
   const workers = blobsOf(connections);
   const all = workers.flat();
-  const start = () => ServerProcess.start(directory, { flags: ['--account', `${account}:${key}`] });
+  // Each start keeps versions or keeps no more, has a journal or has none.
+  const start = () => {
+    const flags = ['--account', `${account}:${key}`];
+    if (random.chance(0.5)) flags.push('--blob-versioning');
+    if (random.chance(0.3)) flags.push('--journal', 'off');
+    return ServerProcess.start(directory, { flags });
+  };
   let server = await start();
   let acknowledged = 0;
   try {
@@ -127,10 +103,10 @@ it(`keeps every blob whole and no orphan when it is killed ${rounds} times under
       assert.deepEqual(load.surprises, [], `round ${round}\n${output}`);
       server = await start();
       const client = clientOf(server);
-      await check(client, all);
+      await settleBlobs(client, all);
       load.isOver = false;
       await commitStaged(load, client, all);
-      await check(client, all);
+      await settleBlobs(client, all);
       assert.deepEqual(load.surprises, [], `blocks of round ${round}`);
       client.close();
       acknowledged += load.acknowledged;

@@ -6,6 +6,9 @@ export interface Image {
   readonly snapshots: ReadonlyMap<string, Buffer>;
 }
 
+/** So many versions of a blob are remembered. */
+const versionsMax = 5;
+
 /** A blob that one worker writes, one request at a time. */
 export class KnownBlob {
   readonly path: string;
@@ -13,6 +16,8 @@ export class KnownBlob {
   #possible: readonly (Image | undefined)[] = [undefined];
   /** Blocks that were acknowledged and wait for their list, in the order of their ids. */
   #staged = new Map<string, Buffer>();
+
+  readonly #versions = new Map<string, Buffer>();
 
   constructor(path: string) {
     this.path = path;
@@ -30,6 +35,18 @@ export class KnownBlob {
 
   get isKnown(): boolean {
     return this.#possible.length === 1;
+  }
+
+  /** What the last versions had that are never written again, by their ids. */
+  get versions(): ReadonlyMap<string, Buffer> {
+    return this.#versions;
+  }
+
+  /** Takes note of a version that no later write changes. */
+  keep(version: string, bytes: Buffer): void {
+    this.#versions.set(version, bytes);
+    const [oldest] = this.#versions.keys();
+    if (this.#versions.size > versionsMax && oldest !== undefined) this.#versions.delete(oldest);
   }
 
   get staged(): ReadonlyMap<string, Buffer> {

@@ -33,17 +33,25 @@ export function blobsOf(connections: number): readonly (readonly KnownBlob[])[] 
   );
 }
 
-/** Writes on one connection until the load is over or the server is gone, and closes it. */
+/**
+ * Writes on one connection until the load is over or, by default, the server is gone, and closes
+ * it. A blob of which a request has no answer is left alone.
+ */
 export async function runBlobLoad(
   load: BlobLoad,
   client: BlobWireClient,
   blobs: readonly KnownBlob[],
 ): Promise<void> {
-  const worker = new Worker(load, client, blobs);
   try {
-    while (!load.isOver) await worker.step();
-  } catch (error) {
-    await afterTrouble(error, load);
+    while (!load.isOver) {
+      const known = blobs.filter(({ isKnown }) => isKnown);
+      if (known.length === 0) return;
+      try {
+        await new Worker(load, client, known).step();
+      } catch (error) {
+        if ((await afterTrouble(error, load)) === 'end') return;
+      }
+    }
   } finally {
     client.close();
   }
@@ -111,7 +119,11 @@ class Worker {
       const id = Buffer.from(String(blob.staged.size).padStart(4, '0')).toString('base64');
       const body = this.#bytes(appendSizes);
       const path = `${blob.path}?comp=block&blockid=${encodeURIComponent(id)}`;
+      const { image } = blob;
+      // Until it is known whether the block is there, the blob is not to be used.
+      blob.issue(image);
       const { status, text } = await this.#client.send({ method: 'PUT', path, body });
+      blob.acknowledge(image);
       if (this.#isRefused(status, 201, text)) return;
       blob.stage(id, body);
     }
@@ -231,6 +243,8 @@ class Worker {
     const response: WireResponse = await this.#client.send(request);
     const isRefused = this.#isRefused(response.status, expected, response.text);
     blob.acknowledge(isRefused ? before : after);
+    const version = response.header('x-ms-version-id');
+    if (version !== undefined && after?.kind === 'block') blob.keep(version, after.bytes);
   }
 
   #isRefused(status: number, expected: number, text: string): boolean {

@@ -27,6 +27,7 @@ export const logModel: Model<Log, LogInput, LogOutput> = {
   initial: { text: '', lease: '' },
   step(state, input, output) {
     const next = logStep(state, input);
+    if (output === undefined) return next.state === state ? [state] : [state, next.state];
     return JSON.stringify(next.output) === JSON.stringify(output) ? [next.state] : [];
   },
   textOf: ({ text, lease }) => `${text} ${lease}`,
@@ -68,17 +69,20 @@ function logStep(state: Log, input: LogInput): LogStep {
 }
 
 export type CommitInput =
-  | { readonly kind: 'commit'; readonly block: string; readonly ifMatch: number | undefined }
+  | { readonly kind: 'commit'; readonly block: string; readonly ifMatch: string | undefined }
   | { readonly kind: 'read' };
 
+/** Texts of ETags have one length, and are in the order of the writes. */
 export type CommitOutput =
-  | { readonly kind: 'is'; readonly block: string; readonly etag: number }
+  | { readonly kind: 'is'; readonly block: string; readonly etag: string }
   | { readonly kind: 'refused' };
 
 export interface Committed {
   readonly block: string;
   /** Grows with each commit. */
-  readonly etag: number;
+  readonly etag: string;
+  /** The answer with the ETag was lost: it is later than `etag`, and nobody knows it. */
+  readonly isLater?: boolean;
 }
 
 /** A block blob that each commit makes of another block, on a condition or without one. */
@@ -86,17 +90,21 @@ export function commitModel(initial: Committed): Model<Committed, CommitInput, C
   return {
     initial,
     step(state, input, output) {
-      if (output === undefined) return [];
+      const { block, etag, isLater = false } = state;
       if (input.kind === 'read') {
-        const isSame =
-          output.kind === 'is' && output.block === state.block && output.etag === state.etag;
-        return isSame ? [state] : [];
+        if (output === undefined) return [state];
+        if (output.kind !== 'is' || output.block !== block) return [];
+        const isSame = isLater ? output.etag > etag : output.etag === etag;
+        return isSame ? [{ block, etag: output.etag }] : [];
       }
-      const isMet = input.ifMatch === undefined || input.ifMatch === state.etag;
+      const isMet = input.ifMatch === undefined || (!isLater && input.ifMatch === etag);
+      if (output === undefined) {
+        return isMet ? [state, { block: input.block, etag, isLater: true }] : [state];
+      }
       if (output.kind === 'refused') return isMet ? [] : [state];
-      const isLater = isMet && output.etag > state.etag && output.block === input.block;
-      return isLater ? [{ block: output.block, etag: output.etag }] : [];
+      const isNext = isMet && output.etag > etag && output.block === input.block;
+      return isNext ? [{ block: output.block, etag: output.etag }] : [];
     },
-    textOf: ({ block, etag }) => `${block} ${etag}`,
+    textOf: ({ block, etag, isLater = false }) => `${block} ${etag}${isLater ? '+' : ''}`,
   };
 }

@@ -9,6 +9,7 @@ import { byLength } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
 import { engineNames, openTestStore, type EngineName } from '../support/stores.js';
+import { drawCommit, drawLog } from './blob-draws.js';
 import {
   commitModel,
   logModel,
@@ -30,7 +31,6 @@ const rounds = numberSetting(
 const clientsOfService = 2;
 const requestsOfClient = 10;
 const plain = { headers: {}, metadata: [], tags: [] };
-const leases = ['a', 'b'].map((each) => `0${each}000000-0000-4000-8000-000000000000`);
 const address = at('blob');
 const blockId = Buffer.from('id');
 
@@ -70,24 +70,6 @@ async function explain<State, Input, Output>(
   const decision = check(model, history.operations);
   assert.equal(decision.kind, 'linearizable', JSON.stringify({ decision, history }, undefined, 1));
   return history.operations.length;
-}
-
-function drawLog(random: SimRandom, known: LogOutput | undefined): LogInput {
-  const lease = random.pick(leases);
-  switch (random.weighted({ append: 6, read: 2, acquire: 1, release: 2 })) {
-    case 'read':
-      return { kind: 'read' };
-    case 'acquire':
-      return { kind: 'acquire', lease };
-    case 'release':
-      return { kind: 'release', lease };
-    default: {
-      const end = known?.kind === 'appended' ? known.offset + 1 : random.int(4);
-      const at = random.chance(0.5) ? end : undefined;
-      const letter = String.fromCharCode(97 + random.int(26));
-      return { kind: 'append', letter, at, lease: random.chance(0.3) ? lease : undefined };
-    }
-  }
 }
 
 async function askLog(blobs: BlobService, input: LogInput): Promise<LogOutput> {
@@ -131,16 +113,16 @@ async function askCommit(blobs: BlobService, input: CommitInput): Promise<Commit
   if (input.kind === 'read') {
     const { properties, body: bytes } = await blobs.getBlob(address);
     const block = (await collected(bytes)).toString();
-    return { kind: 'is', block, etag: properties.modifiedMicros };
+    return { kind: 'is', block, etag: String(properties.modifiedMicros) };
   }
   const { block, ifMatch } = input;
   // One block as often as the text is long: a commit keeps the blocks that it names.
   const blocks = Array.from(block, () => ({ source: 'committed' as const, id: blockId }));
   const list = { ...plain, blocks };
-  const conditions = ifMatch === undefined ? {} : { conditions: { ifMatch: [ifMatch] } };
+  const conditions = ifMatch === undefined ? {} : { conditions: { ifMatch: [Number(ifMatch)] } };
   try {
     const { modifiedMicros } = await blobs.putBlockList(address, list, conditions);
-    return { kind: 'is', block, etag: modifiedMicros };
+    return { kind: 'is', block, etag: String(modifiedMicros) };
   } catch (error) {
     if (error instanceof StorageError && error.code === 'ConditionNotMet')
       return { kind: 'refused' };
@@ -169,13 +151,9 @@ for (const engine of engineNames) {
         await first.putBlock(address, { id: blockId }, { body: body('x') });
         const blocks = [{ source: 'uncommitted' as const, id: blockId }];
         const { modifiedMicros } = await first.putBlockList(address, { ...plain, blocks });
-        const model = commitModel({ block: 'x', etag: modifiedMicros });
-        const draw = (known: CommitOutput | undefined): CommitInput => {
-          if (random.chance(0.3)) return { kind: 'read' };
-          const seen = known?.kind === 'is' ? known.etag : modifiedMicros;
-          const ifMatch = random.chance(0.6) ? seen : undefined;
-          return { kind: 'commit', block: 'x'.repeat(random.between(1, 9)), ifMatch };
-        };
+        const etag = String(modifiedMicros);
+        const model = commitModel({ block: 'x', etag });
+        const draw = (known: CommitOutput | undefined) => drawCommit(random, known, etag);
         await explain(services, random, model, { draw, ask: askCommit });
       }
     });

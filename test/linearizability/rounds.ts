@@ -5,6 +5,16 @@ import { mainTable } from '../crash/load.js';
 import { SimRandom } from '../support/sim-random.js';
 import { WireQueues } from '../support/wire-queues.js';
 import { developmentAccount as account } from '../wire/kit/signature.js';
+import { askCommit, askLog, makeHistoryBlobs } from './blob-client.js';
+import { drawCommit, drawLog } from './blob-draws.js';
+import {
+  commitModel,
+  logModel,
+  type CommitInput,
+  type CommitOutput,
+  type LogInput,
+  type LogOutput,
+} from './blob-models.js';
 import { check, type Model } from './checker.js';
 import { History } from './history.js';
 import { drawPartitionInput, PartitionClient } from './partition-client.js';
@@ -33,6 +43,8 @@ export interface Checked {
 }
 
 type PartitionHistory = History<PartitionInput, PartitionOutput>;
+type LogHistory = History<LogInput, LogOutput>;
+type CommitHistory = History<CommitInput, CommitOutput>;
 interface QueueHistory {
   readonly history: History<QueueInput, QueueOutput>;
   readonly told: Told[];
@@ -42,14 +54,17 @@ interface QueueHistory {
 type Trouble = 'kill workers' | 'kill primary' | 'stop' | 'nothing';
 
 /**
- * Clients use a few partitions and queues of a server of one or several processes, some or all of
- * which are killed; the next start uses another mode. One order must then explain all responses of
- * each partition and of each queue. Throws `Finding` when there is none.
+ * Clients use a few partitions, queues and blobs of a server of one or several processes, some or
+ * all of which are killed; the next start uses another mode. One order must then explain all
+ * responses of each partition, queue and blob. Throws `Finding` when there is none.
  */
 export class LinearizabilityRound {
   readonly #random: SimRandom;
   readonly #partitions: readonly PartitionHistory[];
   readonly #queues: readonly QueueHistory[];
+  readonly #log: LogHistory = new History();
+  readonly #commits: CommitHistory = new History();
+  #firstEtag = '';
   #serial = 0;
   #kills = 0;
 
@@ -67,6 +82,7 @@ export class LinearizabilityRound {
       journalShare: 1,
     });
     await this.#makeQueues(world);
+    await this.#makeBlobs(world);
     await using _ = await prepare?.(world);
     for (let phase = 1; phase <= phases; phase += 1) {
       const isLast = phase === phases || prepare !== undefined;
@@ -105,6 +121,12 @@ export class LinearizabilityRound {
     client.close();
   }
 
+  async #makeBlobs(world: World): Promise<void> {
+    const client = world.blobClient();
+    this.#firstEtag = await makeHistoryBlobs(client);
+    client.close();
+  }
+
   async #phase(world: World, trouble: Trouble): Promise<void> {
     let isOver = false;
     void world.server.exit.then(() => (isOver = true));
@@ -116,6 +138,8 @@ export class LinearizabilityRound {
       ...this.#queues.flatMap((queue, index) =>
         clients(() => this.#useQueue(world, queue, queueName(index), over)),
       ),
+      ...clients(() => this.#useLog(world, over)),
+      ...clients(() => this.#useCommits(world, over)),
     ]);
     done.catch(() => undefined);
     if (trouble === 'kill workers') await this.#killWorkers(world);
@@ -152,16 +176,12 @@ export class LinearizabilityRound {
     const wire = world.tableClient();
     const client = new PartitionClient(wire, mainTable, partition);
     const seen = new Map<string, string>();
-    for (let request = 0; request < requestsMax && !isOver(); request += 1) {
+    await this.#repeat(isOver, async () => {
       const input = drawPartitionInput(this.#random, seen, () => ++this.#serial);
-      const ask = async () => {
-        const output = await history.record(input, () => client.ask(input));
-        if (output.kind !== 'rows') return;
-        for (const [row, { etag }] of Object.entries(output.rows)) seen.set(row, etag);
-      };
-      if (!(await isAnswered(ask))) break;
-      await pause(this.#random.int(15));
-    }
+      const output = await history.record(input, () => client.ask(input));
+      if (output.kind !== 'rows') return;
+      for (const [row, { etag }] of Object.entries(output.rows)) seen.set(row, etag);
+    });
     wire.close();
   }
 
@@ -173,13 +193,39 @@ export class LinearizabilityRound {
   ): Promise<void> {
     const wire = world.queueClient();
     const client = new HistoryQueueClient(new WireQueues({ [account]: wire }), queue, told);
-    for (let request = 0; request < requestsMax && !isOver(); request += 1) {
+    await this.#repeat(isOver, async () => {
       const input = client.draw(this.#random, () => ++this.#serial);
-      const ask = () => history.record(input, () => client.ask(input));
+      await history.record(input, () => client.ask(input));
+    });
+    wire.close();
+  }
+
+  async #useLog(world: World, isOver: () => boolean): Promise<void> {
+    const wire = world.blobClient();
+    let known: LogOutput | undefined;
+    await this.#repeat(isOver, async () => {
+      const input = drawLog(this.#random, known);
+      known = await this.#log.record(input, () => askLog(wire, input));
+    });
+    wire.close();
+  }
+
+  async #useCommits(world: World, isOver: () => boolean): Promise<void> {
+    const wire = world.blobClient();
+    let known: CommitOutput | undefined;
+    await this.#repeat(isOver, async () => {
+      const input = drawCommit(this.#random, known, this.#firstEtag);
+      known = await this.#commits.record(input, () => askCommit(wire, input));
+    });
+    wire.close();
+  }
+
+  /** The requests of one client in one phase. */
+  async #repeat(isOver: () => boolean, ask: () => Promise<void>): Promise<void> {
+    for (let request = 0; request < requestsMax && !isOver(); request += 1) {
       if (!(await isAnswered(ask))) break;
       await pause(this.#random.int(15));
     }
-    wire.close();
   }
 
   #check(): Checked {
@@ -193,12 +239,17 @@ export class LinearizabilityRound {
     for (const [index, { history }] of this.#queues.entries()) {
       assertLinearizable(queueName(index), queueModel, history);
     }
+    assertLinearizable('log', logModel, this.#log);
+    const committed = commitModel({ block: 'x', etag: this.#firstEtag });
+    assertLinearizable('commits', committed, this.#commits);
     const all = [
+      ...this.#log.operations.map((each) => each.respondedAt),
+      ...this.#commits.operations.map((each) => each.respondedAt),
       ...this.#partitions.flatMap(({ operations }) => operations.map((each) => each.respondedAt)),
       ...this.#queues.flatMap(({ history }) => history.operations.map((each) => each.respondedAt)),
     ];
     return {
-      histories: partitions + queues,
+      histories: partitions + queues + 2,
       operations: all.length,
       unanswered: all.filter((respondedAt) => respondedAt === Infinity).length,
       kills: this.#kills,
