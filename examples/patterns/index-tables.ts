@@ -1,5 +1,5 @@
 // Movies by genre, with index tables by director, by distributor and director, and by decade: the
-// three strategies, over the 3,201 movies of the package vega-datasets. They have no actors.
+// three strategies, over the 3,201 movies of the package vega-datasets.
 // Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -357,7 +357,8 @@ function refuseTooLarge(table: string, writes: readonly RowWrite[]): void {
   if (writes.length > transactionWritesMax) {
     throw new TooLargeError(
       `${table}: with what is derived from them, the writes are ${writes.length}; ` +
-        `a transaction holds ${transactionWritesMax}`,
+        `a transaction holds ${transactionWritesMax}. Write less at a time, or keep an index with ` +
+        'many rows an entity in another partition or table',
     );
   }
   if (transactionBytesBound(writes) <= transactionBytesMax) return;

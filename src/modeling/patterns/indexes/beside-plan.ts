@@ -23,17 +23,22 @@ export interface IndexWrite {
   readonly entry?: CopyEntry;
 }
 
-/** The entries of an entity in an index before and after a change. */
+/** The entry of an entity at a key of an index, before and after a change. */
 export interface EntryChange {
   readonly index: ResolvedIndex;
   readonly before: IndexEntry | undefined;
   readonly after: IndexEntry | undefined;
 }
 
-/** What earlier attempts found out about copies, by the name of their index. */
+/** What earlier attempts found out about copies. */
 export interface CopyFindings {
-  /** ETags of rows at the new key of the copy that no entity needs. */
+  /** By `nameOfCopy`, the ETags of rows at a new key of a copy that no entity needs. */
   readonly unowned: Map<string, string>;
+}
+
+/** Names a copy among all those of an entity. */
+export function nameOfCopy({ name }: ResolvedIndex, key: RowKey): string {
+  return `${name} ${textOfKey(key)}`;
 }
 
 /**
@@ -49,11 +54,29 @@ export function entryChanges(
   const has = places.entries(after);
   const isUpgrade = before !== undefined && isOutdated(places.entity, before);
   return places.indexes
-    .map((index) => ({ index, before: had.get(index), after: has.get(index) }))
+    .flatMap((index) => changesByKey(index, had.get(index) ?? [], has.get(index) ?? []))
     .filter(
       ({ index, before: left, after: right }) =>
         !sameEntry(left, right) || (isUpgrade && index.kind === 'copy' && right !== undefined),
     );
+}
+
+/** What goes or stays comes first, so that one change may give up a key and another one take it. */
+function changesByKey(
+  index: ResolvedIndex,
+  had: readonly IndexEntry[],
+  has: readonly IndexEntry[],
+): readonly EntryChange[] {
+  const isAt =
+    ({ key }: IndexEntry) =>
+    (other: IndexEntry) =>
+      sameKey(other.key, key);
+  return [
+    ...had.map((before) => ({ index, before, after: has.find(isAt(before)) })),
+    ...has
+      .filter((after) => !had.some(isAt(after)))
+      .map((after) => ({ index, before: undefined, after })),
+  ];
 }
 
 /**
@@ -77,7 +100,7 @@ export async function planCopies(
   }
   if (after === undefined || !isCopyEntry(after)) return writes;
   const { row } = after;
-  const etag = unowned.get(index.name) ?? (stays ? own?.etag : undefined);
+  const etag = unowned.get(nameOfCopy(index, row)) ?? (stays ? own?.etag : undefined);
   if (etag !== undefined) {
     return [...writes, { index, write: { kind: 'replace', row, etag }, entry: after }];
   }
@@ -99,8 +122,7 @@ export async function isWanted(
   key: RowKey,
 ): Promise<boolean> {
   if (owner === undefined) return true;
-  const entry = places.entryOf(index, await places.primary(owner));
-  return entry !== undefined && sameKey(entry.key, key);
+  return places.entryAt(index, await places.primary(owner), key) !== undefined;
 }
 
 /** The writes of an index of lists for the changes of one entity or of several. */

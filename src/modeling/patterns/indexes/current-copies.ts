@@ -9,7 +9,7 @@ import type {
   WriteResult,
 } from '../../table/gateway.js';
 import { inOrder } from '../../table/in-order.js';
-import { isCopyEntry, primaryOf, sameKey } from './index-entry.js';
+import { isCopyEntry, primaryOf } from './index-entry.js';
 import type { IndexPlaces } from './index-places.js';
 import type { ResolvedCopies } from './with-indexes.js';
 
@@ -68,8 +68,9 @@ export class CurrentCopies implements TableGateway {
     if (primary === undefined) {
       throw new DecodeError(`the copy ('${row.partitionKey}', '${row.rowKey}') has no entity`);
     }
-    const entry = this.#places.entryOf(this.#index, await this.#places.primary(primary));
-    if (entry === undefined || !isCopyEntry(entry) || !sameKey(entry.key, row)) return undefined;
+    const entity = await this.#places.primary(primary);
+    const entry = this.#places.entryAt(this.#index, entity, row);
+    if (entry === undefined || !isCopyEntry(entry)) return undefined;
     return { ...entry.row, etag: whole.etag, timestamp: whole.timestamp };
   }
 }

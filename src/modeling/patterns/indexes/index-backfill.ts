@@ -134,8 +134,7 @@ export class IndexBackfill {
   #workOf(index: ResolvedIndex, row: StoredRow, drifts: Drift[]): readonly Work[] {
     if (!this.#places.codec.matches(row)) return [];
     try {
-      const entry = this.#places.entryOf(index, row);
-      return entry === undefined ? [] : [{ row, entry }];
+      return this.#places.entriesOf(index, row).map((entry) => ({ row, entry }));
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       const place = { primary: keyOf(row), key: keyOf(row) };
@@ -147,7 +146,7 @@ export class IndexBackfill {
   /** Writes a group at once, assuming that none of its rows exist. False when one does. */
   async #write(index: ResolvedIndex, group: readonly Work[]): Promise<boolean> {
     const table = this.#places.table;
-    const touches = group.map(({ row }) => touch(row));
+    const touches = [...new Set(group.map(({ row }) => row))].map(touch);
     const [first] = group;
     if (first === undefined) return true;
     if (index.kind === 'copy') {

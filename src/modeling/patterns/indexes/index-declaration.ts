@@ -1,5 +1,5 @@
 import type { AnyDefinition, EntityDefinition } from '../../definition/entity-definition.js';
-import type { KeyableKind, KeyFieldOf } from '../../definition/key-part.js';
+import type { KeyableKind, KeyFieldOf, KeyPart } from '../../definition/key-part.js';
 import type { KeyTemplate } from '../../definition/key-template.js';
 import type {
   AnyProperty,
@@ -31,13 +31,29 @@ export type IndexFields<D extends AnyDefinition, S extends boolean> = {
   ]: KeyFieldOf<N, D['properties'][N]>;
 };
 
+/** The properties that hold several texts, such as `list<string>()`. */
+export type TextListNames<D extends AnyDefinition> = {
+  [N in NamesOf<D>]: [ValueOf<D['properties'][N]>] extends [readonly string[]] ? N : never;
+}[NamesOf<D>];
+
+/** What one text of a list is called in the index, and the list: `{ actor: 'actors' }`. */
+export type Each<D extends AnyDefinition> = Readonly<Record<string, TextListNames<D>>>;
+
 /** Makes the key of an index. */
-export type IndexTemplate<D extends AnyDefinition, S extends boolean, T extends KeyTemplate> = (
-  fields: IndexFields<D, S>,
-) => T;
+export type IndexTemplate<
+  D extends AnyDefinition,
+  S extends boolean,
+  T extends KeyTemplate,
+  E = unknown,
+> = (fields: IndexFields<D, S> & { readonly [N in keyof E & string]: KeyPart<N, string> }) => T;
 
 /** Which entities an index contains. */
-export interface IndexScope<D extends AnyDefinition, S extends boolean> {
+export interface IndexScope<D extends AnyDefinition, S extends boolean, E = unknown> {
+  /**
+   * A row for each text of a list instead of one for the entity: `{ actor: 'actors' }` gives the key
+   * a text `actor`, which it must use. Entities whose list is absent or empty are not in the index.
+   */
+  readonly each?: E;
   /**
    * `true`: the key may use optional properties, and entities that lack one of them are not in the
    * index. 0, '' and false are values.
@@ -56,6 +72,7 @@ export type RowPlace = 'same-partition' | 'other-partition' | 'other-table';
 interface Declared<D extends AnyDefinition> {
   readonly isSparse: boolean;
   readonly when: ((entity: ReadOf<D>) => boolean) | undefined;
+  readonly each: Readonly<Record<string, string>> | undefined;
   /** Never set; carries the type. */
   readonly '~of'?: (definition: D) => void;
 }
@@ -127,12 +144,19 @@ type IndexProperties<
   RK extends KeyTemplate,
   N extends string,
 > = {
-  readonly [K in (N | KeyNames<D> | PartNames<PK> | PartNames<RK>) & NamesOf<D>]: IndexPropertyOf<
-    D['properties'][K],
+  readonly [K in N | KeyNames<D> | PartNames<PK> | PartNames<RK>]: RowPropertyOf<
+    D,
+    K,
     // A value in a key is never absent.
     K extends PartNames<PK> | PartNames<RK> ? 'optional' | 'default' : never
   >;
 };
+
+/** A property of the entity, or a text of its list. */
+type RowPropertyOf<D extends AnyDefinition, K, Dropped extends PropertyFlag> =
+  K extends NamesOf<D>
+    ? IndexPropertyOf<D['properties'][K], Dropped>
+    : IndexProperty<'string', string, never>;
 
 /** The definition of an index's rows: the included properties, and those in either key. */
 export type IndexDefinition<
@@ -150,8 +174,9 @@ export type DefinitionOf<D extends AnyDefinition, I> =
       ? EntityDefinition<
           string,
           {
-            readonly [K in (PartNames<PK> | PartNames<RK>) & NamesOf<D>]: IndexPropertyOf<
-              D['properties'][K],
+            readonly [K in PartNames<PK> | PartNames<RK>]: RowPropertyOf<
+              D,
+              K,
               'optional' | 'default'
             >;
           },

@@ -11,6 +11,7 @@ import type { OutboxMessage } from '../transactional-outbox/outbox.js';
 import {
   entryChanges,
   isWanted,
+  nameOfCopy,
   planCopies,
   planLists,
   type CopyFindings,
@@ -120,7 +121,7 @@ export class IndexDerivation implements Derivation {
    * entity has the value; a row that no entity needs any more may be replaced.
    */
   async #look({ index, entry, write, primary }: Upkeep, findings?: CopyFindings): Promise<void> {
-    if (write.kind === 'replace') findings?.unowned.delete(index.name);
+    if (write.kind === 'replace') findings?.unowned.delete(nameOfCopy(index, keyOfWrite(write)));
     if (write.kind !== 'insert' || entry === undefined) return;
     const taken = await this.#places.table.get(entry.key);
     if (taken === undefined) return;
@@ -129,7 +130,7 @@ export class IndexDerivation implements Derivation {
     if (!isOwn && (await isWanted(this.#places, entry.index, owner, entry.key))) {
       throw new IndexValueTakenError(index.name, entry.key);
     }
-    findings?.unowned.set(index.name, taken.etag);
+    findings?.unowned.set(nameOfCopy(index, entry.key), taken.etag);
   }
 }
 

@@ -60,8 +60,7 @@ export async function findDrift(
   try {
     const row = await reads.row(places.table, primary);
     const isEntity = row !== undefined && places.codec.matches(row);
-    const entry = places.entryOf(index, isEntity ? row : undefined);
-    const wanted = entry !== undefined && sameKey(entry.key, key) ? entry : undefined;
+    const wanted = places.entryAt(index, isEntity ? row : undefined, key);
     switch (index.kind) {
       case 'copy':
         return await copyDrift(places, reads, { ...candidate, index }, wanted);
@@ -94,12 +93,11 @@ async function copyDrift(
   if (wanted === undefined) return undefined;
   if (owner === undefined) return { kind: 'taken', by: undefined, ...place };
   const row = await reads.row(places.table, owner);
-  const rival = places.entryOf(
-    index,
-    row !== undefined && places.codec.matches(row) ? row : undefined,
-  );
-  const isRival = rival !== undefined && sameKey(rival.key, key);
-  return isRival ? { kind: 'taken', by: owner, ...place } : { kind: 'missing', ...place };
+  const isEntity = row !== undefined && places.codec.matches(row);
+  const rival = places.entryAt(index, isEntity ? row : undefined, key);
+  return rival !== undefined
+    ? { kind: 'taken', by: owner, ...place }
+    : { kind: 'missing', ...place };
 }
 
 async function listDrift(

@@ -2,9 +2,13 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyTemplate } from '../../definition/key-template.js';
 import { DefinitionError } from '../../rows/model-error.js';
 import { stringUnitsMax } from '../../rows/row-size.js';
-import type { IndexScope, IndexTemplate, ListIndex, RowPlace } from './index-declaration.js';
+import type { Each, IndexScope, IndexTemplate, ListIndex, RowPlace } from './index-declaration.js';
 
-interface ListOptions<D extends AnyDefinition, S extends boolean> extends IndexScope<D, S> {
+interface ListOptions<D extends AnyDefinition, S extends boolean, E = unknown> extends IndexScope<
+  D,
+  S,
+  E
+> {
   /** Stored name of the property with the keys. `Keys` when absent. */
   readonly list?: string;
   /**
@@ -19,9 +23,10 @@ export interface IndexEntityBesideOptions<
   D extends AnyDefinition,
   RK extends KeyTemplate,
   S extends boolean,
-> extends ListOptions<D, S> {
+  E = unknown,
+> extends ListOptions<D, S, E> {
   readonly place: 'same-partition';
-  readonly rowKey: IndexTemplate<D, S, RK>;
+  readonly rowKey: IndexTemplate<D, S, RK, E>;
 }
 
 /** Options of an index whose lists are in another partition or table. */
@@ -31,10 +36,11 @@ export interface IndexEntityElsewhereOptions<
   RK extends KeyTemplate,
   S extends boolean,
   Place extends 'other-partition' | 'other-table',
-> extends ListOptions<D, S> {
+  E = unknown,
+> extends ListOptions<D, S, E> {
   readonly place: Place;
-  readonly partitionKey: IndexTemplate<D, S, PK>;
-  readonly rowKey: IndexTemplate<D, S, RK>;
+  readonly partitionKey: IndexTemplate<D, S, PK, E>;
+  readonly rowKey: IndexTemplate<D, S, RK, E>;
 }
 
 /** Options of an index whose lists are blobs. */
@@ -42,10 +48,11 @@ export interface IndexBlobOptions<
   D extends AnyDefinition,
   RK extends KeyTemplate,
   S extends boolean,
-> extends IndexScope<D, S> {
+  E = unknown,
+> extends IndexScope<D, S, E> {
   readonly place: 'blob';
   /** The name of the blob of a value. */
-  readonly name: IndexTemplate<D, S, RK>;
+  readonly name: IndexTemplate<D, S, RK, E>;
 }
 
 /** The PartitionKey of a list in a blob. */
@@ -69,8 +76,9 @@ export function indexEntity<
   D extends AnyDefinition,
   const RK extends KeyTemplate,
   const S extends boolean = false,
+  const E extends Each<D> | undefined = undefined,
 >(
-  options: IndexEntityBesideOptions<D, RK, S>,
+  options: IndexEntityBesideOptions<D, RK, S, E>,
 ): ListIndex<D, D['partitionKey'], RK, 'same-partition'>;
 export function indexEntity<
   D extends AnyDefinition,
@@ -78,12 +86,14 @@ export function indexEntity<
   const RK extends KeyTemplate,
   const Place extends 'other-partition' | 'other-table',
   const S extends boolean = false,
->(options: IndexEntityElsewhereOptions<D, PK, RK, S, Place>): ListIndex<D, PK, RK, Place>;
+  const E extends Each<D> | undefined = undefined,
+>(options: IndexEntityElsewhereOptions<D, PK, RK, S, Place, E>): ListIndex<D, PK, RK, Place>;
 export function indexEntity<
   D extends AnyDefinition,
   const RK extends KeyTemplate,
   const S extends boolean = false,
->(options: IndexBlobOptions<D, RK, S>): ListIndex<D, NoPartition, RK, 'blob'>;
+  const E extends Each<D> | undefined = undefined,
+>(options: IndexBlobOptions<D, RK, S, E>): ListIndex<D, NoPartition, RK, 'blob'>;
 export function indexEntity<D extends AnyDefinition, S extends boolean>(
   options:
     | IndexEntityBesideOptions<D, KeyTemplate, S>
@@ -105,6 +115,7 @@ export function indexEntity<D extends AnyDefinition, S extends boolean>(
     unitsMax: listUnitsMax,
     isSparse: options.sparse ?? false,
     when: options.when,
+    each: options.each as Each<D> | undefined,
   });
 }
 

@@ -35,19 +35,29 @@ export function isCopyEntry(entry: IndexEntry): entry is CopyEntry {
 type Values = Readonly<Record<string | symbol, unknown>>;
 
 /**
- * The entry of an entity in an index; undefined when the entity is not in it. `entity` has the
- * values of all properties, `primary` is the key of its row. Throws `ValueError` for a value that
- * does not fit into the key.
+ * The entries of an entity in an index, at different keys: one, or one for each text of its list;
+ * none when the entity is not in it. `entity` has the values of all properties, `primary` is the
+ * key of its row. Throws `ValueError` for a value that does not fit into the key.
  */
-export function entryOf(
+export function entriesOf(
   index: ResolvedIndex,
   entity: object,
   primary: RowKey,
-): IndexEntry | undefined {
+): readonly IndexEntry[] {
   const values = entity as Values;
   // Only absent values keep an entity out: 0, '' and false are values.
   const isAbsent = index.needed.some((name) => values[name] === undefined || values[name] === null);
-  if (isAbsent || index.when?.(entity as never) === false) return undefined;
+  if (isAbsent || index.when?.(entity as never) === false) return [];
+  const { each } = index;
+  if (each === undefined) return [entryOf(index, values, primary)];
+  const texts = values[each.list];
+  if (!Array.isArray(texts)) return [];
+  return [...new Set<unknown>(texts)].map((text) =>
+    entryOf(index, { ...values, [each.text]: text }, primary),
+  );
+}
+
+function entryOf(index: ResolvedIndex, values: Values, primary: RowKey): IndexEntry {
   const { partitionKey, rowKey } = index.definition;
   const key = {
     partitionKey: formatKey(partitionKey, values),

@@ -14,13 +14,13 @@ export interface IndexIntent {
   readonly key: RowKey;
   /** Names of the indexes concerned. */
   readonly indexes: readonly string[];
-  /** By index, the key of the entity's row or list before the change; absent when it had none. */
-  readonly before: Readonly<Record<string, RowKey>>;
+  /** By index, the keys of the entity's rows or lists before the change that it concerns. */
+  readonly before: Readonly<Record<string, readonly RowKey[]>>;
   /**
    * The same after the change. Undefined in an intent of an older program, which did not say; the
    * worker then takes those that it finds.
    */
-  readonly after?: Readonly<Record<string, RowKey>>;
+  readonly after?: Readonly<Record<string, readonly RowKey[]>>;
 }
 
 type KeyPair = readonly [partitionKey: string, rowKey: string];
@@ -29,26 +29,35 @@ function pairOf({ partitionKey, rowKey }: RowKey): KeyPair {
   return [partitionKey, rowKey];
 }
 
+/** One pair for one key, as programs that know no lists of keys read it. */
+function pairsOf(keys: readonly RowKey[]): KeyPair | readonly KeyPair[] {
+  const [first, ...others] = keys;
+  return first !== undefined && others.length === 0 ? pairOf(first) : keys.map(pairOf);
+}
+
 /**
  * `{ key: [PartitionKey, RowKey], indexes: { name: [PartitionKey, RowKey] | null }, after: { name:
- * [PartitionKey, RowKey] } }`, with the keys before the change in `indexes`.
+ * [PartitionKey, RowKey] } }`, with the keys before the change in `indexes`. Several keys of an
+ * index are a list of such pairs.
  */
 export const indexIntentPayload: PayloadCodec<IndexIntent, IndexIntent> = {
   encode({ key, indexes, before, after }) {
     const entries = indexes.map((name) => {
-      const found = own(before, name);
-      return [name, found === undefined ? null : pairOf(found)] as const;
+      const found = own(before, name) ?? [];
+      return [name, found.length === 0 ? null : pairsOf(found)] as const;
     });
     const message = { key: pairOf(key), indexes: Object.fromEntries(entries) };
     if (after === undefined) return message;
-    const pairs = Object.entries(after).map(([name, found]) => [name, pairOf(found)] as const);
+    const pairs = Object.entries(after)
+      .filter(([, found]) => found.length > 0)
+      .map(([name, found]) => [name, pairsOf(found)] as const);
     return { ...message, after: Object.fromEntries(pairs) };
   },
   decode(payload) {
     const { key, indexes, after } = objectOf(payload);
     const entries = Object.entries(objectOf(indexes ?? null));
     const before = entries.flatMap(([name, pair]) =>
-      pair === null ? [] : [[name, keyOf(pair)] as const],
+      pair === null ? [] : [[name, keysIn(pair)] as const],
     );
     return {
       key: keyOf(key ?? null),
@@ -59,9 +68,14 @@ export const indexIntentPayload: PayloadCodec<IndexIntent, IndexIntent> = {
   },
 };
 
-function keysOf(payload: JsonValue): Readonly<Record<string, RowKey>> {
+function keysOf(payload: JsonValue): Readonly<Record<string, readonly RowKey[]>> {
   const entries = Object.entries(objectOf(payload));
-  return Object.fromEntries(entries.map(([name, pair]) => [name, keyOf(pair)]));
+  return Object.fromEntries(entries.map(([name, pair]) => [name, keysIn(pair)]));
+}
+
+function keysIn(payload: JsonValue): readonly RowKey[] {
+  const isList = Array.isArray(payload) && payload.every((each) => Array.isArray(each));
+  return isList ? payload.map(keyOf) : [keyOf(payload)];
 }
 
 function objectOf(payload: JsonValue): Readonly<Record<string, JsonValue>> {

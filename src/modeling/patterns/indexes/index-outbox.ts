@@ -25,15 +25,19 @@ export async function intentOf(
   const elsewhere = changes.filter(({ index }) => index.place !== 'same-partition');
   if (elsewhere.length === 0) return undefined;
   invariant(outbox !== undefined, 'an index is kept elsewhere and there is no outbox');
-  const keysOf = (side: 'before' | 'after'): Readonly<Record<string, RowKey>> =>
+  const indexes = [...new Set(elsewhere.map(({ index }) => index.name))];
+  const keysOf = (side: 'before' | 'after'): IndexIntent['before'] =>
     Object.fromEntries(
-      elsewhere.flatMap(({ index, [side]: entry }) =>
-        entry === undefined ? [] : [[index.name, entry.key] as const],
-      ),
+      indexes.map((name) => [
+        name,
+        elsewhere.flatMap(({ index, [side]: entry }) =>
+          entry === undefined || index.name !== name ? [] : [entry.key],
+        ),
+      ]),
     );
   return outbox.message(key.partitionKey, message, {
     key,
-    indexes: elsewhere.map(({ index }) => index.name),
+    indexes,
     before: keysOf('before'),
     after: keysOf('after'),
   });

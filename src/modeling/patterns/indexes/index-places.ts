@@ -5,7 +5,7 @@ import { DefinitionError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { ListBlobs } from '../index-entities/list-blobs.js';
-import { entryOf, type IndexEntry } from './index-entry.js';
+import { entriesOf, sameKey, type IndexEntry } from './index-entry.js';
 import type { ResolvedIndex } from './with-indexes.js';
 
 /** A definition with its indexes, and the tables and blobs of their rows. */
@@ -68,24 +68,24 @@ export class IndexPlaces {
     throw new DefinitionError(`the index '${name}' needs blobs: give them as blobs.${name}`);
   }
 
-  /**
-   * The entry of an entity's row in an index; undefined without a row, or when it is not indexed.
-   */
-  entryOf(index: ResolvedIndex, row: StoredRow | undefined): IndexEntry | undefined {
-    if (row === undefined) return undefined;
-    return entryOf(index, this.codec.fromRow(row), row);
+  /** The entries of an entity's row in an index; none without a row, or when it is not indexed. */
+  entriesOf(index: ResolvedIndex, row: StoredRow | undefined): readonly IndexEntry[] {
+    if (row === undefined) return [];
+    return entriesOf(index, this.codec.fromRow(row), row);
   }
 
-  /** The entry of an entity's row in each index. */
-  entries(row: StoredRow | undefined): ReadonlyMap<ResolvedIndex, IndexEntry> {
-    const entries = new Map<ResolvedIndex, IndexEntry>();
-    if (row === undefined) return entries;
+  /** That of the entries which is at a key. */
+  entryAt(index: ResolvedIndex, row: StoredRow | undefined, key: RowKey): IndexEntry | undefined {
+    return this.entriesOf(index, row).find((entry) => sameKey(entry.key, key));
+  }
+
+  /** The entries of an entity's row in each index that has it. */
+  entries(row: StoredRow | undefined): ReadonlyMap<ResolvedIndex, readonly IndexEntry[]> {
+    const found = new Map<ResolvedIndex, readonly IndexEntry[]>();
+    if (row === undefined) return found;
     const entity = this.codec.fromRow(row);
-    for (const index of this.indexes) {
-      const entry = entryOf(index, entity, row);
-      if (entry !== undefined) entries.set(index, entry);
-    }
-    return entries;
+    for (const index of this.indexes) found.set(index, entriesOf(index, entity, row));
+    return found;
   }
 
   /** Reads the row of an entity; undefined when there is none. One point read. */

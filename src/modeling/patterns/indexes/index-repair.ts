@@ -34,7 +34,7 @@ export class IndexRepair {
     try {
       if (index.place === 'same-partition') await this.#repairBeside({ index, primary, key });
       else {
-        const before = { [index.name]: key };
+        const before = { [index.name]: [key] };
         await this.#updater.apply({ key: primary, indexes: [index.name], before, after: {} });
       }
       return true;
@@ -64,10 +64,10 @@ export class IndexRepair {
     const { table } = this.#places;
     const stored = await table.get(key);
     const row = await this.#places.primary(primary);
-    const entry = this.#places.entryOf(index, row);
+    const entry = this.#places.entryAt(index, row, key);
     const owner = stored === undefined ? undefined : primaryOf(index, stored);
     const isOwn = owner !== undefined && sameKey(owner, primary);
-    if (row === undefined || entry === undefined || !sameKey(entry.key, key)) {
+    if (row === undefined || entry === undefined) {
       if (stored === undefined || !isOwn) return true;
       return writeIf(table, { kind: 'delete', key, etag: stored.etag });
     }
@@ -88,8 +88,8 @@ export class IndexRepair {
     const text = textIn(index, primary);
     const removal = await planRowListChange(table, key, index.layout, { add: [], remove: [text] });
     const row = await this.#places.primary(primary);
-    const entry = this.#places.entryOf(index, row);
-    if (row === undefined || entry === undefined || !sameKey(entry.key, key)) {
+    const entry = this.#places.entryAt(index, row, key);
+    if (row === undefined || entry === undefined) {
       return transactIf(table, removal);
     }
     const addition = await planRowListChange(table, key, index.layout, { add: [text], remove: [] });

@@ -154,8 +154,8 @@ function candidatesOfEntity(
 ): readonly Candidate[] {
   const entries = places.entries(row);
   return checked.flatMap((index) => {
-    const entry = entries.get(index);
-    return entry === undefined ? [] : [{ index, primary: keyOf(row), key: entry.key }];
+    const found = entries.get(index) ?? [];
+    return found.map(({ key }) => ({ index, primary: keyOf(row), key }));
   });
 }
 

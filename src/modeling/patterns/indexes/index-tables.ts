@@ -1,7 +1,7 @@
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyTemplate } from '../../definition/key-template.js';
 import { copyElsewhere, type CopyElsewhereOptions } from './inter-partition-index.js';
-import type { CopyIndex, NamesOf } from './index-declaration.js';
+import type { CopyIndex, Each, NamesOf } from './index-declaration.js';
 
 /**
  * An index table: another table with a row for each entity under another key, such as Town, then
@@ -10,6 +10,8 @@ import type { CopyIndex, NamesOf } from './index-declaration.js';
  * - absent: a full copy. One look-up; every change of the entity changes the row.
  * - `[]`: normalised. The row has the keys of the entity, which takes a second look-up.
  * - some names: partly normalised. One look-up for these, a second one for the rest.
+ *
+ * `each` makes a row for each text of a list: movies by actor, with their genre to find the rest.
  *
  * The rows identify their entities by the values of their keys. When the PartitionKey of the
  * entities is a hash, the index maps plain values to hashed keys, and ranges follow the order of
@@ -22,8 +24,9 @@ export function indexTable<
   const RK extends KeyTemplate,
   const Inc extends readonly NamesOf<D>[] = readonly NamesOf<D>[],
   const S extends boolean = false,
+  const E extends Each<D> | undefined = undefined,
 >(
-  options: CopyElsewhereOptions<D, PK, RK, Inc, S>,
+  options: CopyElsewhereOptions<D, PK, RK, Inc, S, E>,
 ): CopyIndex<D, PK, RK, Inc[number], 'other-table'> {
   return copyElsewhere('other-table', options);
 }

@@ -85,20 +85,29 @@ export class IndexUpdater {
     index: ResolvedIndex,
     primary: RowKey,
     concerned: Concerned,
-    entries: ReadonlyMap<ResolvedIndex, IndexEntry>,
+    entries: ReadonlyMap<ResolvedIndex, readonly IndexEntry[]>,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const entry = entries.get(index);
+    const all = entries.get(index) ?? [];
     const keys = concerned.get(index) ?? [];
-    const gone = keys.filter((each) => entry === undefined || !sameKey(each, entry.key));
-    const wanted = gone.length < keys.length ? entry : undefined;
+    const gone = keys.filter((each) => !all.some((entry) => sameKey(each, entry.key)));
+    const wanted = all.filter((entry) => keys.some((each) => sameKey(each, entry.key)));
     if (index.kind === 'list') return this.#matchLists(index, primary, { gone, wanted }, signal);
     const table = this.#places.tableOf(index);
     for (const each of gone) {
       await this.untilDone(index.name, signal, () => removeCopy(table, index, each, primary));
     }
-    if (wanted === undefined || !isCopyEntry(wanted)) return;
-    await this.untilDone(index.name, signal, () => this.#putCopy(table, wanted, primary));
+    const taken: unknown[] = [];
+    for (const entry of wanted) {
+      if (!isCopyEntry(entry)) continue;
+      try {
+        await this.untilDone(index.name, signal, () => this.#putCopy(table, entry, primary));
+      } catch (error) {
+        if (!(error instanceof IndexValueTakenError)) throw error;
+        taken.push(error);
+      }
+    }
+    if (taken.length > 0) throw taken[0];
   }
 
   async #putCopy(table: TableGateway, entry: CopyEntry, primary: RowKey): Promise<boolean> {
@@ -119,13 +128,13 @@ export class IndexUpdater {
   async #matchLists(
     index: ResolvedLists,
     primary: RowKey,
-    { gone, wanted }: { readonly gone: readonly RowKey[]; readonly wanted: IndexEntry | undefined },
+    { gone, wanted }: { readonly gone: readonly RowKey[]; readonly wanted: readonly IndexEntry[] },
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const text = textIn(index, primary);
     const lists = listChanges([
       ...gone.map((key) => ({ entry: { index, key, text }, verb: 'remove' as const })),
-      { entry: wanted, verb: 'add' },
+      ...wanted.map((entry) => ({ entry, verb: 'add' as const })),
     ]);
     for (const list of lists) await this.changeList(index, list, signal);
   }
@@ -170,20 +179,17 @@ export class IndexUpdater {
 /** The keys of an index before and after the change of an intent, each once. */
 function keysIn({ before, after = {} }: IndexIntent, { name }: ResolvedIndex): RowKey[] {
   const keys: RowKey[] = [];
-  for (const key of [own(before, name), own(after, name)]) {
-    if (key !== undefined) addKey(keys, key);
-  }
+  for (const key of [...(own(before, name) ?? []), ...(own(after, name) ?? [])]) addKey(keys, key);
   return keys;
 }
 
 /** What an intent does not say is taken from the entity, as it was found in any round. */
 function addFound(
   concerned: ReadonlyMap<ResolvedIndex, RowKey[]>,
-  entries: ReadonlyMap<ResolvedIndex, IndexEntry>,
+  entries: ReadonlyMap<ResolvedIndex, readonly IndexEntry[]>,
 ): void {
   for (const [index, keys] of concerned) {
-    const entry = entries.get(index);
-    if (entry !== undefined) addKey(keys, entry.key);
+    for (const { key } of entries.get(index) ?? []) addKey(keys, key);
   }
 }
 

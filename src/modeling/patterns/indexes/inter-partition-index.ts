@@ -2,6 +2,7 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyTemplate } from '../../definition/key-template.js';
 import type {
   CopyIndex,
+  Each,
   IndexScope,
   IndexTemplate,
   NamesOf,
@@ -15,9 +16,10 @@ export interface CopyElsewhereOptions<
   RK extends KeyTemplate,
   Inc extends readonly NamesOf<D>[],
   S extends boolean,
-> extends IndexScope<D, S> {
-  readonly partitionKey: IndexTemplate<D, S, PK>;
-  readonly rowKey: IndexTemplate<D, S, RK>;
+  E = unknown,
+> extends IndexScope<D, S, E> {
+  readonly partitionKey: IndexTemplate<D, S, PK, E>;
+  readonly rowKey: IndexTemplate<D, S, RK, E>;
   /** The properties in copies besides those of both keys; all when absent. */
   readonly include?: Inc;
 }
@@ -36,8 +38,9 @@ export function otherPartition<
   const RK extends KeyTemplate,
   const Inc extends readonly NamesOf<D>[] = readonly NamesOf<D>[],
   const S extends boolean = false,
+  const E extends Each<D> | undefined = undefined,
 >(
-  options: CopyElsewhereOptions<D, PK, RK, Inc, S>,
+  options: CopyElsewhereOptions<D, PK, RK, Inc, S, E>,
 ): CopyIndex<D, PK, RK, Inc[number], 'other-partition'> {
   return copyElsewhere('other-partition', options);
 }
@@ -49,10 +52,11 @@ export function copyElsewhere<
   RK extends KeyTemplate,
   Inc extends readonly NamesOf<D>[],
   S extends boolean,
+  E extends Each<D> | undefined,
   Place extends RowPlace,
 >(
   place: Place,
-  options: CopyElsewhereOptions<D, PK, RK, Inc, S>,
+  options: CopyElsewhereOptions<D, PK, RK, Inc, S, E>,
 ): CopyIndex<D, PK, RK, Inc[number], Place> {
   return Object.freeze({
     kind: 'copy',
@@ -62,5 +66,6 @@ export function copyElsewhere<
     include: options.include ?? 'all',
     isSparse: options.sparse ?? false,
     when: options.when,
+    each: options.each,
   });
 }

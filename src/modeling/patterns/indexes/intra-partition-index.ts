@@ -1,6 +1,6 @@
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyTemplate } from '../../definition/key-template.js';
-import type { CopyIndex, IndexScope, IndexTemplate, NamesOf } from './index-declaration.js';
+import type { CopyIndex, Each, IndexScope, IndexTemplate, NamesOf } from './index-declaration.js';
 
 /** Options of an index whose copies are in the partition of their entities. */
 export interface SamePartitionOptions<
@@ -8,11 +8,12 @@ export interface SamePartitionOptions<
   RK extends KeyTemplate,
   Inc extends readonly NamesOf<D>[],
   S extends boolean,
-> extends IndexScope<D, S> {
+  E = unknown,
+> extends IndexScope<D, S, E> {
   /**
    * The RowKey of the copies. A prefix keeps them apart from entities: ``key`email_${p.email}` ``.
    */
-  readonly rowKey: IndexTemplate<D, S, RK>;
+  readonly rowKey: IndexTemplate<D, S, RK, E>;
   /** The properties in copies besides those of both keys; all when absent. */
   readonly include?: Inc;
 }
@@ -28,8 +29,9 @@ export function samePartition<
   const RK extends KeyTemplate,
   const Inc extends readonly NamesOf<D>[] = readonly NamesOf<D>[],
   const S extends boolean = false,
+  const E extends Each<D> | undefined = undefined,
 >(
-  options: SamePartitionOptions<D, RK, Inc, S>,
+  options: SamePartitionOptions<D, RK, Inc, S, E>,
 ): CopyIndex<D, D['partitionKey'], RK, Inc[number], 'same-partition'> {
   return Object.freeze({
     kind: 'copy',
@@ -39,5 +41,6 @@ export function samePartition<
     include: options.include ?? 'all',
     isSparse: options.sparse ?? false,
     when: options.when,
+    each: options.each,
   });
 }

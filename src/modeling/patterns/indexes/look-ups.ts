@@ -5,7 +5,6 @@ import type { RowKey, StoredRow } from '../../rows/row.js';
 import type { Entities } from '../../table/entities.js';
 import { keyOfText, type KeyList } from '../index-entities/key-list.js';
 import { readRowList } from '../index-entities/row-list.js';
-import { sameKey } from './index-entry.js';
 import type { IndexPlaces } from './index-places.js';
 import { concurrentlyInOrder } from '../../../base/async/concurrently.js';
 import type { ResolvedCopies, ResolvedIndex, ResolvedLists } from './with-indexes.js';
@@ -38,8 +37,7 @@ async function entityAt<D extends AnyDefinition>(
   at: RowKey,
 ): Promise<Stored<ReadOf<D>> | undefined> {
   const row: StoredRow | undefined = await places.primary(primary);
-  const entry = places.entryOf(index, row);
-  if (row === undefined || entry === undefined || !sameKey(entry.key, at)) return undefined;
+  if (row === undefined || places.entryAt(index, row, at) === undefined) return undefined;
   return places.codec.fromRow(row) as Stored<ReadOf<D>>;
 }
 

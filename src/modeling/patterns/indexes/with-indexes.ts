@@ -8,6 +8,7 @@ import { codecOf, type EntityCodec } from '../../definition/codec.js';
 import { keyFieldOf } from '../../definition/key-part.js';
 import type { KeyTemplate } from '../../definition/key-template.js';
 import type { AnyProperty, PropertyFlag } from '../../definition/property.js';
+import { string } from '../../definition/scalar-types.js';
 import { DefinitionError } from '../../rows/model-error.js';
 import type {
   AnyIndex,
@@ -29,6 +30,13 @@ interface Resolved {
   /** Properties without which an entity is not in the index. */
   readonly needed: readonly string[];
   readonly when: ((entity: never) => boolean) | undefined;
+  /** The list with a row for each of its texts, and the name of a text in the keys. */
+  readonly each: EachText | undefined;
+}
+
+interface EachText {
+  readonly text: string;
+  readonly list: string;
 }
 
 /** An index of copies, ready to use. */
@@ -56,7 +64,7 @@ export interface IndexedDefinition<D extends AnyDefinition, I extends AnyIndexes
   readonly indexes: readonly ResolvedIndex[];
 }
 
-/** A transaction fits the entity, an intent, and two rows for each of these indexes. */
+/** A transaction fits the entity, an intent, and two rows for each of these without lists. */
 const besideMax = 16;
 
 /**
@@ -111,18 +119,25 @@ function resolve<D extends AnyDefinition>(
   name: string,
   index: AnyIndex<D>,
 ): ResolvedIndex {
-  const fields = fieldsOf(entity, index.isSparse) as never;
+  const each = eachOf(entity, name, index.each);
+  const fields = fieldsOf(entity, index.isSparse, each) as never;
   const partitionKey = index.partitionKey?.(fields) ?? entity.partitionKey;
   const rowKey = index.rowKey(fields);
-  const definition = defineRows(entity, name, { partitionKey, rowKey }, index);
+  const definition = defineRows(entity, name, { partitionKey, rowKey, each }, index);
   const keyNames = [...partitionKey.parts, ...rowKey.parts].map(({ property }) => property);
+  if (each !== undefined && !keyNames.includes(each.text)) {
+    throw new DefinitionError(
+      `${definition.type} has a row for each of '${each.list}', and its key does not use '${each.text}'`,
+    );
+  }
   const resolved = {
     name,
     entity,
     definition,
     codec: codecOf(definition),
-    needed: [...new Set(keyNames)],
+    needed: [...new Set(keyNames.map((part) => (part === each?.text ? each.list : part)))],
     when: index.when,
+    each,
   };
   if (index.kind === 'copy') return { ...resolved, kind: 'copy', place: index.place };
   const { listName, unitsMax } = index;
@@ -133,8 +148,38 @@ function resolve<D extends AnyDefinition>(
   return { ...resolved, kind: 'list', place: index.place, layout };
 }
 
-function fieldsOf({ type, properties }: AnyDefinition, isSparse: boolean): object {
-  const fields = {};
+/** Throws `DefinitionError` for what is no list, or whose texts would be called like a property. */
+function eachOf(
+  { type, properties }: AnyDefinition,
+  name: string,
+  each: Readonly<Record<string, string>> = {},
+): EachText | undefined {
+  const [first, ...others] = Object.entries(each);
+  if (first === undefined) return undefined;
+  const [text, list] = first;
+  const why =
+    others.length > 0
+      ? 'has a row for each text of one list, not of several'
+      : own<AnyProperty>(properties, text) !== undefined
+        ? `cannot call a text '${text}': ${type} has a property of that name`
+        : isTextList(own<AnyProperty>(properties, list))
+          ? undefined
+          : `needs a list of texts that is not encrypted; '${list}' is none`;
+  if (why === undefined) return { text, list };
+  throw new DefinitionError(`the index '${name}' of ${type} ${why}`);
+}
+
+function isTextList(property: AnyProperty | undefined): boolean {
+  const model = property?.model;
+  return (model?.kind === 'list' || model?.kind === 'json') && !model.flags.has('encrypted');
+}
+
+function fieldsOf(
+  { type, properties }: AnyDefinition,
+  isSparse: boolean,
+  each: EachText | undefined,
+): object {
+  const fields = each === undefined ? {} : { [each.text]: keyFieldOf(each.text, string()) };
   for (const [name, property] of Object.entries<AnyProperty>(properties)) {
     const { flags } = property.model;
     const why = flags.has('encrypted')
@@ -158,6 +203,7 @@ function fieldsOf({ type, properties }: AnyDefinition, isSparse: boolean): objec
 interface Templates {
   readonly partitionKey: KeyTemplate;
   readonly rowKey: KeyTemplate;
+  readonly each: EachText | undefined;
 }
 
 /** The definition of an index's rows. */
@@ -178,6 +224,7 @@ function defineRows<D extends AnyDefinition>(
   const included = index.kind === 'list' ? [] : [...ownKeys, ...includedOf(entity, index.include)];
   const properties = Object.fromEntries(
     [...new Set([...inKeys, ...included])].map((each) => {
+      if (each === templates.each?.text) return [each, string()];
       const property = own<AnyProperty>(entity.properties, each);
       if (property === undefined) {
         throw new DefinitionError(`${type} includes '${each}', which ${entity.type} does not have`);
