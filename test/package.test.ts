@@ -265,6 +265,22 @@ describe('the files of tabularium/modeling', () => {
     });
   }
 
+  it('export no classes to be made in a second way', async () => {
+    const modules = await Promise.all(
+      entries.map(
+        async (entry) => (await import(`${entry}.js`)) as Readonly<Record<string, unknown>>,
+      ),
+    );
+    const classes = modules
+      .flatMap((exported) => Object.entries(exported))
+      .filter(([, value]) => typeof value === 'function' && /^class\b/.test(String(value)))
+      .map(([name]) => name);
+    assert.deepEqual(
+      classes.filter((name) => !name.endsWith('Error')),
+      ['Instant'],
+    );
+  });
+
   it('have a path each that the reference tells', () => {
     const told = [...page.matchAll(/^\| `tabularium(\/modeling[^`]*)`/gm)].map(
       ([, path = '']) => path,

@@ -3,16 +3,16 @@
 import { TableClient } from '@azure/data-tables';
 import { defineEntity, entitiesOf, int32, key, openTable, string } from 'tabularium/modeling';
 import {
-  announcing,
-  ChangeFeed,
-  ConsumerGroup,
-  feedSink,
+  announcingTableOf,
+  changeFeedOf,
+  consumerGroupOf,
+  feedSinkOf,
   payloadOf,
   RowsChangedMessage,
   trimFeed,
   type FeedEvent,
 } from 'tabularium/modeling/change-feed';
-import { knownPartitions, Outbox, Relay } from 'tabularium/modeling/transactional-outbox';
+import { knownPartitions, outboxOf, relayOf } from 'tabularium/modeling/transactional-outbox';
 
 const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
 const options = { allowInsecureConnection: true };
@@ -28,10 +28,10 @@ const Employee = defineEntity({
 
 const table = openTable(client);
 const registry = knownPartitions(['Marketing', 'Sales']);
-const outbox = new Outbox({ table, registry });
+const outbox = outboxOf({ table, registry });
 
 // Whoever writes through this table announces every write.
-const employees = entitiesOf(Employee, announcing(outbox));
+const employees = entitiesOf(Employee, announcingTableOf(outbox));
 const jones = { department: 'Sales', id: 456 };
 await employees.insert({ ...jones, lastName: 'Jones' });
 await employees.update(jones, (employee) => ({ ...employee, lastName: 'Jones-Smith' }));
@@ -39,10 +39,10 @@ await employees.insert({ department: 'Sales', id: 457, lastName: 'Kwok' });
 await employees.delete(jones, { ifMatch: 'any' });
 
 // The relay numbers the messages into the feed. It would run beside the program.
-const relay = new Relay({ table, registry, sink: feedSink(table) });
+const relay = relayOf({ table, registry, sink: feedSinkOf(table) });
 await relay.sweep();
 
-const feed = new ChangeFeed(table);
+const feed = changeFeedOf(table);
 async function print(event: FeedEvent): Promise<void> {
   const changed = await payloadOf(RowsChangedMessage, event);
   for (const { rowKey, change } of changed?.rows ?? []) {
@@ -57,7 +57,7 @@ const rest = await feed.read('Sales', { cursor: first.cursor });
 for (const event of rest.events) await print(event);
 
 console.log('a group that keeps its own checkpoint:');
-const search = new ConsumerGroup(feed, 'search-index');
+const search = consumerGroupOf(feed, 'search-index');
 await search.consume('Sales', print);
 await employees.insert({ ...jones, lastName: 'Jones' });
 await relay.partition('Sales');

@@ -3,7 +3,7 @@
 import { TableClient } from '@azure/data-tables';
 import {
   defineEntity,
-  denormalise,
+  denormalisationOf,
   entitiesOf,
   int32,
   key,
@@ -47,7 +47,7 @@ try {
   const departments = entitiesOf(Department, table);
   const employees = entitiesOf(Employee, table);
 
-  const managers = denormalise({
+  const managers = denormalisationOf({
     source: Employee,
     sourceTable: table,
     target: Department,

@@ -22,7 +22,7 @@ import {
   moveStep,
   rowIn,
 } from 'tabularium/modeling/eventually-consistent-transactions';
-import { keyPayload, QueueWorker } from 'tabularium/modeling/worker';
+import { keyPayload, queueWorkerOf } from 'tabularium/modeling/worker';
 
 const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
 const options = { allowInsecureConnection: true };
@@ -66,7 +66,7 @@ await archiveEmployee.start(intents, jones);
 console.log(`stated: ${(await employees.get(jones)) ? 'still current' : 'gone'}`);
 
 // A worker takes the steps. `run({ signal })` would go on until it is told to stop.
-const worker = new QueueWorker({
+const worker = queueWorkerOf({
   sources: [{ queue: intents, poison }],
   handlers: [archiveEmployee.handler],
 });

@@ -12,7 +12,7 @@ import {
   openTable,
   string,
 } from 'tabularium/modeling';
-import { deleteWhere, TimeBuckets } from 'tabularium/modeling/high-volume-delete';
+import { deleteWhere, timeBucketsOf } from 'tabularium/modeling/high-volume-delete';
 
 const LoginAttempt = defineEntity({
   type: 'LoginAttempt',
@@ -40,7 +40,7 @@ const clock = {
   monotonicMs: () => today.toDate().getTime(),
 };
 
-const logins = new TimeBuckets({
+const logins = timeBucketsOf({
   set: { prefix: 'LoginAttempts', period: 'day', retention: { days: 60 } },
   tables,
   open,

@@ -10,7 +10,12 @@ import {
   openListBlobs,
   withIndexes,
 } from 'tabularium/modeling/indexes';
-import { Outbox, Relay, tableRegistry, toHandlers } from 'tabularium/modeling/transactional-outbox';
+import {
+  outboxOf,
+  relayOf,
+  tableRegistryOf,
+  toHandlers,
+} from 'tabularium/modeling/transactional-outbox';
 
 const Employee = defineEntity({
   type: 'Employee',
@@ -53,14 +58,14 @@ await container.createIfNotExists();
 try {
   const requests: string[] = [];
   const table = openTable(client, { observer: ({ kind }) => requests.push(kind) });
-  const registry = tableRegistry(openTable(partitions), table.table);
+  const registry = tableRegistryOf(openTable(partitions), table.table);
   const employees = indexedEntitiesOf(EmployeeIndexes, {
     table,
     tables: { companyLastName: openTable(company) },
     blobs: { lastNameBlob: openListBlobs(container, 'last-names/') },
-    outbox: new Outbox({ table, registry }),
+    outbox: outboxOf({ table, registry }),
   });
-  const relay = new Relay({ table, registry, dispatch: toHandlers([employees.handler]) });
+  const relay = relayOf({ table, registry, dispatch: toHandlers([employees.handler]) });
 
   const people = [
     { department: 'Sales', id: 123, firstName: 'Jun', lastName: 'Jones' },

@@ -6,7 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { TableClient } from '@azure/data-tables';
 import { bulk, defineEntity, double, key, openTable, string, writesOf } from 'tabularium/modeling';
 import { indexedEntitiesOf, indexTable, withIndexes } from 'tabularium/modeling/indexes';
-import { Outbox, Relay, tableRegistry, toHandlers } from 'tabularium/modeling/transactional-outbox';
+import {
+  outboxOf,
+  relayOf,
+  tableRegistryOf,
+  toHandlers,
+} from 'tabularium/modeling/transactional-outbox';
 
 const Movie = defineEntity({
   type: 'Movie',
@@ -91,13 +96,13 @@ try {
     openTable(client, { observer }),
   );
   if (!table || !director || !distributor || !westerns || !partitions) throw new Error('tables');
-  const registry = tableRegistry(partitions, table.table);
+  const registry = tableRegistryOf(partitions, table.table);
   const library = indexedEntitiesOf(MovieIndexes, {
     table,
     tables: { director, distributor, westerns },
-    outbox: new Outbox({ table, registry }),
+    outbox: outboxOf({ table, registry }),
   });
-  const relay = new Relay({ table, registry, dispatch: toHandlers([library.handler]) });
+  const relay = relayOf({ table, registry, dispatch: toHandlers([library.handler]) });
 
   // The facts in bulk, the indexes behind them.
   const write = writesOf(Movie);

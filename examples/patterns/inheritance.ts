@@ -7,7 +7,7 @@ import {
   entitiesOf,
   int32,
   key,
-  mixedTable,
+  mixedTableOf,
   openTable,
   string,
   updateProperties,
@@ -58,7 +58,7 @@ try {
   await client.createEntity({ partitionKey: 'SALES', rowKey: 'PRINTER_7', pages: 10 });
 
   // A resolver: each row as what it is.
-  const mixed = mixedTable(table, Employee, Contractor, Department);
+  const mixed = mixedTableOf(table, Employee, Contractor, Department);
   const partition = { department: 'SALES' };
   for await (const found of mixed.query({ partition })) {
     switch (found.type) {

@@ -6,13 +6,13 @@ import { QueueServiceClient } from '@azure/storage-queue';
 import { defineEntity, int32, key, openTable, string } from 'tabularium/modeling';
 import { indexedEntitiesOf, otherPartition, withIndexes } from 'tabularium/modeling/indexes';
 import {
-  hintHandler,
-  Outbox,
-  Relay,
-  tableRegistry,
+  hintHandlerOf,
+  outboxOf,
+  relayOf,
+  tableRegistryOf,
   toHandlers,
 } from 'tabularium/modeling/transactional-outbox';
-import { QueueWorker } from 'tabularium/modeling/worker';
+import { queueWorkerOf } from 'tabularium/modeling/worker';
 
 const Employee = defineEntity({
   type: 'Employee',
@@ -48,15 +48,15 @@ await poison.createIfNotExists();
 try {
   const requests: string[] = [];
   const table = openTable(client, { observer: ({ kind }) => requests.push(kind) });
-  const registry = tableRegistry(openTable(partitions), table.table);
-  const outbox = new Outbox({ table, registry, hints });
+  const registry = tableRegistryOf(openTable(partitions), table.table);
+  const outbox = outboxOf({ table, registry, hints });
   const employees = indexedEntitiesOf(EmployeeIndexes, { table, outbox });
 
   // What a worker of the company runs, here or elsewhere: `worker.run({ signal })`.
-  const relay = new Relay({ table, registry, dispatch: toHandlers([employees.handler]) });
-  const worker = new QueueWorker({
+  const relay = relayOf({ table, registry, dispatch: toHandlers([employees.handler]) });
+  const worker = queueWorkerOf({
     sources: [{ queue: hints, poison }],
-    handlers: [hintHandler([relay])],
+    handlers: [hintHandlerOf([relay])],
   });
 
   await employees.insert({

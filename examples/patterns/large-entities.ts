@@ -5,7 +5,7 @@ import { TableClient } from '@azure/data-tables';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { defineEntity, entitiesOf, key, openTable, string } from 'tabularium/modeling';
 import {
-  containerBlobs,
+  openValueBlobs,
   largeBinary,
   largePropertiesOf,
   largeString,
@@ -39,7 +39,7 @@ try {
   const table = openTable(client, { observer: ({ kind }) => requests.push(kind) });
   const large = withLargeValues(table, {
     properties: largePropertiesOf(Report),
-    blobs: containerBlobs(container),
+    blobs: openValueBlobs(container),
     places: { Photo: { at: 'blob', contentType: 'image/jpeg' } },
   });
   const reports = entitiesOf(Report, large);

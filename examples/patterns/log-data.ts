@@ -2,7 +2,12 @@
 // Works with the cloud service and Azurite. Run it while the blob service runs.
 import { BlobServiceClient } from '@azure/storage-blob';
 import { Instant } from 'tabularium/modeling';
-import { LogReader, LogWriter, openLogBlobs, type LogFormat } from 'tabularium/modeling/log-data';
+import {
+  logReaderOf,
+  logWriterOf,
+  openLogBlobs,
+  type LogFormat,
+} from 'tabularium/modeling/log-data';
 
 const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
 const service = BlobServiceClient.fromConnectionString(connection);
@@ -15,7 +20,7 @@ try {
   };
 
   // Buffered: a blob is written when 1 MiB or a minute is full, when the hour ends, and by close.
-  const buffered = new LogWriter({
+  const buffered = logWriterOf({
     blobs,
     source: 'queue',
     format,
@@ -33,11 +38,11 @@ try {
   await buffered.close();
 
   // Immediate: each record is stored when its write resolves.
-  const immediate = new LogWriter({ blobs, source: 'queue', format, mode: 'immediate' });
+  const immediate = logWriterOf({ blobs, source: 'queue', format, mode: 'immediate' });
   await immediate.write({ time: at('18:30:00'), operation: 'DeleteMessage', status: '204' });
   await immediate.close();
 
-  const reader = new LogReader({ blobs, source: 'queue', format });
+  const reader = logReaderOf({ blobs, source: 'queue', format });
   const evening = { from: at('18:00:00'), to: at('19:00:00') };
   for await (const { name, first, last, records } of reader.find(evening)) {
     console.log(`${name}: ${records} from ${first.toString()} to ${last?.toString()}`);

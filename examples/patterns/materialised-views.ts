@@ -12,11 +12,15 @@ import {
   string,
   transaction,
 } from 'tabularium/modeling';
-import { EventView, PartitionView, ShardedCounter } from 'tabularium/modeling/materialised-views';
+import {
+  eventViewOf,
+  partitionViewOf,
+  shardedCounterOf,
+} from 'tabularium/modeling/materialised-views';
 import {
   knownPartitions,
-  Outbox,
-  Relay,
+  outboxOf,
+  relayOf,
   toHandlers,
 } from 'tabularium/modeling/transactional-outbox';
 import { defineMessage, handle, keyPayload } from 'tabularium/modeling/worker';
@@ -70,7 +74,7 @@ try {
   const requests: string[] = [];
   const table = openTable(client, { observer: ({ kind }) => requests.push(kind) });
 
-  const totals = new PartitionView({
+  const totals = partitionViewOf({
     source: Employee,
     view: DepartmentTotals,
     table,
@@ -94,7 +98,7 @@ try {
   await totals.rebuild({ department: 'Sales' });
   console.log(`drifts left: ${(await totals.verify({ department: 'Sales' })).length}`);
 
-  const visits = new ShardedCounter(PageVisits, table, {
+  const visits = shardedCounterOf(PageVisits, table, {
     shard: 'shard',
     shards: 8,
     measures: ['visits'],
@@ -105,8 +109,8 @@ try {
   // A sale announces itself in its own transaction; each announcement counts once, however often
   // it is delivered.
   const registry = knownPartitions(['sales_2014']);
-  const outbox = new Outbox({ table, registry });
-  const stock = new EventView(Stock, table);
+  const outbox = outboxOf({ table, registry });
+  const stock = eventViewOf(Stock, table);
   const product = { product: 'lamp' };
   const count = handle(Sold, async ({ year, id }, { id: event }) => {
     const sale = await entitiesOf(Sale, table).get({ year, id });
@@ -116,7 +120,7 @@ try {
     }));
     console.log(`sale ${id}: ${outcome}`);
   });
-  const relay = new Relay({ table, registry, dispatch: toHandlers([count]) });
+  const relay = relayOf({ table, registry, dispatch: toHandlers([count]) });
 
   for (const [id, lamps] of [
     [1, 2],

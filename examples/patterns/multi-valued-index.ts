@@ -3,7 +3,12 @@
 import { TableClient } from '@azure/data-tables';
 import { defineEntity, int32, key, list, openTable, string } from 'tabularium/modeling';
 import { indexedEntitiesOf, indexTable, withIndexes } from 'tabularium/modeling/indexes';
-import { Outbox, Relay, tableRegistry, toHandlers } from 'tabularium/modeling/transactional-outbox';
+import {
+  outboxOf,
+  relayOf,
+  tableRegistryOf,
+  toHandlers,
+} from 'tabularium/modeling/transactional-outbox';
 
 const Movie = defineEntity({
   type: 'Movie',
@@ -57,13 +62,13 @@ try {
     requests.push(`${kind} of ${table}`);
   const [table, actor, partitions] = clients.map((client) => openTable(client, { observer }));
   if (!table || !actor || !partitions) throw new Error('three tables');
-  const registry = tableRegistry(partitions, table.table);
+  const registry = tableRegistryOf(partitions, table.table);
   const library = indexedEntitiesOf(MovieIndexes, {
     table,
     tables: { actor },
-    outbox: new Outbox({ table, registry }),
+    outbox: outboxOf({ table, registry }),
   });
-  const relay = new Relay({ table, registry, dispatch: toHandlers([library.handler]) });
+  const relay = relayOf({ table, registry, dispatch: toHandlers([library.handler]) });
 
   for (const [genre, name, year, director, actors] of movies) {
     await library.insert({ genre, name, year, director, actors: actors.split(', ') });

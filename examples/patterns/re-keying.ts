@@ -5,7 +5,7 @@
 import { TableClient } from '@azure/data-tables';
 import {
   defineEntity,
-  Entities,
+  entitiesOf,
   int32,
   key,
   openSpreadEntities,
@@ -36,7 +36,7 @@ for (const client of clients) await client.createTable();
 try {
   const [oldTable, newTable, fourTable, nineTable] = clients.map((client) => openTable(client));
   if (!oldTable || !newTable || !fourTable || !nineTable) throw new Error('four tables');
-  const byCustomer = new Entities(OrderByCustomer, oldTable);
+  const byCustomer = entitiesOf(OrderByCustomer, oldTable);
   for (let id = 0; id < 20; id += 1) {
     await byCustomer.insert({ customer: 'contoso', city: id % 2 ? 'Oslo' : 'Rome', id, amount: 1 });
   }
@@ -58,7 +58,7 @@ try {
   await orders.update(seven, (order) => ({ ...order, amount: order.amount + 1 }));
   const inOslo = orders.query({
     old: () => byCustomer.scanTable({ where: (p) => p.amount.gt(1) }),
-    new: () => new Entities(OrderByCity, newTable).query({ partition: { city: 'Oslo' } }),
+    new: () => entitiesOf(OrderByCity, newTable).query({ partition: { city: 'Oslo' } }),
   });
   for await (const { id, amount } of inOslo) console.log(`order ${id} has ${amount}`);
 
@@ -84,7 +84,7 @@ try {
   await move.finish();
   await move.cleanUp();
   const left = await byCustomer.scanTable().toArray({ max: 100 });
-  const there = await new Entities(OrderByCity, newTable).scanTable().toArray({ max: 100 });
+  const there = await entitiesOf(OrderByCity, newTable).scanTable().toArray({ max: 100 });
   console.log(`${left.length} orders by customer, ${there.length} by city`);
 
   // Spread keys over nine buckets instead of four, or four instead of nine.

@@ -7,7 +7,7 @@ import {
   int32,
   key,
   openTable,
-  ReferenceData,
+  referenceDataOf,
   string,
 } from 'tabularium/modeling';
 
@@ -42,7 +42,7 @@ try {
   await employees.insert({ company, id: 2, name: 'Al', department: 'M' });
   await employees.insert({ company, id: 3, name: 'Di', department: '?' });
 
-  const departments = new ReferenceData({
+  const departments = referenceDataOf({
     load: () => Promise.resolve(departmentRows.query({ partition: {} }).toArray({ max: 1000 })),
     keyOf: ({ id }) => id,
     ttlMs: 60_000,

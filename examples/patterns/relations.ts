@@ -6,8 +6,8 @@ import {
   entitiesOf,
   int32,
   key,
-  OneToMany,
-  OneToOne,
+  oneToManyOf,
+  oneToOneOf,
   openTable,
   string,
 } from 'tabularium/modeling';
@@ -46,7 +46,7 @@ try {
   const employees = entitiesOf(Employee, table);
   for (const name of ['Sales', 'Marketing']) await departments.insert({ name });
 
-  const staff = new OneToMany({
+  const staff = oneToManyOf({
     parent: Department,
     child: Employee,
     table,
@@ -72,7 +72,7 @@ try {
   console.log(`interrupted moves finished: ${finished}`);
   console.log(`recounted: ${await staff.recount({ name: 'Sales' })}`);
 
-  const contracts = new OneToOne({
+  const contracts = oneToOneOf({
     main: Employee,
     mainTable: table,
     detail: Contract,

@@ -57,7 +57,7 @@ try {
   const waiting = others.acquire(may, { waitMs: 60_000 });
   await lease.release();
   const next = await waiting;
-  console.log(`token ${lease.token}, then token ${next.token}`);
+  console.log(`token ${lease.fenceToken}, then token ${next.fenceToken}`);
 
   // Somebody sees that worker 2 hangs, and frees the lease. It comes back, and is too late.
   await leases.break(may);

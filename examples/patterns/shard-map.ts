@@ -13,7 +13,7 @@ import {
   moveShard,
   rangeRouting,
   routedBy,
-  shardedEntities,
+  shardedEntitiesOf,
   shardMapOf,
   splitRange,
 } from 'tabularium/modeling/shard-map';
@@ -44,7 +44,7 @@ try {
     settleMs: 0,
   });
   await map.create(hashRouting(['north', 'south']));
-  const orders = shardedEntities(Order, map);
+  const orders = shardedEntitiesOf(Order, map);
 
   for (let id = 0; id < 20; id += 1) {
     await orders.insert({ tenant: `tenant${id % 10}`, year: 2024, id, amount: 1 });

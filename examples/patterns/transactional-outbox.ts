@@ -12,13 +12,13 @@ import {
   type CreateOf,
 } from 'tabularium/modeling';
 import {
-  hintHandler,
-  Outbox,
-  Relay,
-  tableRegistry,
+  hintHandlerOf,
+  outboxOf,
+  relayOf,
+  tableRegistryOf,
   toHandlers,
 } from 'tabularium/modeling/transactional-outbox';
-import { defineMessage, handle, keyPayload, QueueWorker } from 'tabularium/modeling/worker';
+import { defineMessage, handle, keyPayload, queueWorkerOf } from 'tabularium/modeling/worker';
 
 const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
 const options = { allowInsecureConnection: true };
@@ -41,8 +41,8 @@ const Employee = defineEntity({
 const Hired = defineMessage('hired', { payload: keyPayload(Employee) });
 
 const table = openTable(employeesTable);
-const registry = tableRegistry(openTable(registryTable), table.table);
-const outbox = new Outbox({ table, registry, hints });
+const registry = tableRegistryOf(openTable(registryTable), table.table);
+const outbox = outboxOf({ table, registry, hints });
 
 /** The employee and the message are stored together, or neither. */
 async function hire(employee: CreateOf<typeof Employee>): Promise<void> {
@@ -56,15 +56,15 @@ const welcome = handle(Hired, async ({ department, id }) => {
   console.log(`welcome, employee ${id} of ${department}`);
   await Promise.resolve();
 });
-const relay = new Relay({ table, registry, dispatch: toHandlers([welcome]) });
+const relay = relayOf({ table, registry, dispatch: toHandlers([welcome]) });
 
 await hire({ department: 'Sales', id: 456, lastName: 'Jones' });
 await hire({ department: 'Marketing', id: 457, lastName: 'Kwok' });
 
 // The fast path: a worker gets the hints and relays the partitions that they name.
-const worker = new QueueWorker({
+const worker = queueWorkerOf({
   sources: [{ queue: hints, poison }],
-  handlers: [hintHandler([relay])],
+  handlers: [hintHandlerOf([relay])],
   concurrency: 1, // for the order of what is printed
 });
 const { handled } = await worker.drain();

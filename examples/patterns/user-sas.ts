@@ -11,8 +11,8 @@ import {
 } from 'tabularium/modeling';
 import {
   removeAccessPolicy,
-  SasCache,
-  sasFor,
+  sasCacheOf,
+  userSasOf,
   setAccessPolicy,
 } from 'tabularium/modeling/user-sas';
 
@@ -34,7 +34,7 @@ const endpoint = field('TableEndpoint', `http://127.0.0.1:10002/${account}`);
 
 // Where the account key is: a token for a user's own partition, to read it for an hour.
 const issue = (user: string) =>
-  sasFor(LoginAttempt, {
+  userSasOf(LoginAttempt, {
     table: 'Logins',
     credential,
     partition: { user },
@@ -50,7 +50,7 @@ for (const [name, value] of new URLSearchParams(token)) {
 }
 
 // Only the rows that begin as those of the type do, whatever else is in the partition.
-const logins = sasFor(LoginAttempt, {
+const logins = userSasOf(LoginAttempt, {
   table: 'Logins',
   credential,
   partition: { user: 'jonesj' },
@@ -62,7 +62,7 @@ const logins = sasFor(LoginAttempt, {
 console.log(`rows from ${logins.scope.startRowKey}`);
 
 // Where tokens are used: one for each user, made again shortly before it ends.
-const cache = new SasCache(issue);
+const cache = sasCacheOf(issue);
 const tokens = await Promise.all([cache.get('jonesj'), cache.get('jonesj'), cache.get('smith')]);
 console.log(`${new Set(tokens).size} tokens for three calls`);
 
@@ -106,7 +106,7 @@ console.log(`a write with a token for adding: ${await outcome(() => adding.inser
 const tomorrow = new Date(Date.now() + 86_400_000);
 const always = { startsOn: new Date(0), expiresOn: tomorrow };
 await setAccessPolicy(owner, { id: 'readers', permissions: ['read'], ...always });
-const byPolicy = sasFor(LoginAttempt, {
+const byPolicy = userSasOf(LoginAttempt, {
   table: 'Logins',
   credential,
   partition: { user: 'jonesj' },

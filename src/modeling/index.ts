@@ -70,7 +70,7 @@ export { rowBytes, rowBytesMax } from './rows/row-size.js';
 export type { Row, RowKey, RowProperties, StoredRow, WireType, WireValue } from './rows/row.js';
 export * from './table/errors.js';
 export {
-  Entities,
+  type Entities,
   entitiesOf,
   type Change,
   type EntitiesOptions,
@@ -90,10 +90,10 @@ export { bulk, type BulkOptions } from './table/bulk.js';
 export { upgradeRows, type UpgradeOptions, type UpgradeReport } from './table/upgrade-rows.js';
 export type { UnreadableRow } from './table/unreadable-row.js';
 export type { BulkReport, BulkResult } from './table/bulk-result.js';
-export { Filter, type FilterField, type FilterFields } from './table/filter.js';
+export { type Filter, type FilterField, type FilterFields } from './table/filter.js';
 export type { FilterNode } from './table/filter-node.js';
 export type { MergedOptions, MergeOrder } from './table/merged-query.js';
-export { Query, type PageOptions, type QueryPage } from './table/query.js';
+export { type Query, type PageOptions, type QueryPage } from './table/query.js';
 export type {
   PartitionQuery,
   PartitionsQuery,
@@ -104,7 +104,7 @@ export type {
   TableScan,
 } from './table/query-plan.js';
 export type { KeyBounds, RowSelection } from './table/row-selection.js';
-export { Transaction, transaction, type TransactionOptions } from './table/transaction.js';
+export { type Transaction, transaction, type TransactionOptions } from './table/transaction.js';
 export { transactionBytes, transactionBytesMax } from './table/request-size.js';
 export { odataLiteral, odataString } from './table/odata.js';
 export {
@@ -125,27 +125,27 @@ export {
 export type { ContentionOptions } from './table/contention.js';
 export { compoundKeyOf, type CompoundKey, type Family } from './patterns/compound-key.js';
 export {
-  DataSeries,
+  type DataSeries,
   dataSeriesOf,
   type Series,
   type SeriesOptions,
 } from './patterns/data-series.js';
 export {
-  TimeSeries,
+  type TimeSeries,
   timeSeriesOf,
   type TimedValue,
   type TimeRange,
   type TimeSeriesOptions,
 } from './patterns/time-series.js';
 export {
-  Denormalisation,
-  denormalise,
+  type Denormalisation,
+  denormalisationOf,
   type CopyDrift,
   type CopyOptions,
 } from './patterns/denormalisation.js';
 export {
-  MixedTable,
-  mixedTable,
+  type MixedTable,
+  mixedTableOf,
   updateProperties,
   type BagOptions,
   type MixedConditions,
@@ -154,21 +154,22 @@ export {
   type UnknownRow,
 } from './patterns/inheritance.js';
 export {
-  LogTail,
+  type LogTail,
   logTailOf,
   type LogTailEntry,
   type LogTailOptions,
   type LogTailRange,
 } from './patterns/log-tail.js';
 export {
-  ReferenceData,
+  referenceDataOf,
+  type ReferenceData,
   type ReferenceDataOptions,
   type ReferenceKey,
 } from './patterns/reference-data.js';
 export * from './patterns/relations/index.js';
 export {
   openSpreadEntities,
-  SpreadEntities,
+  type SpreadEntities,
   type SpreadOptions,
   type SpreadQuery,
   type Unspread,

@@ -11,21 +11,25 @@ import {
   type TableGateway,
 } from '../../src/modeling/index.js';
 import {
-  announcing,
+  announcingTableOf,
   RowsChangedMessage,
 } from '../../src/modeling/patterns/change-feed/announcing-table.js';
 import {
-  ChangeFeed,
+  changeFeedOf,
+  type ChangeFeed,
   FeedTrimmedError,
   payloadOf,
 } from '../../src/modeling/patterns/change-feed/change-feed.js';
-import { ConsumerGroup } from '../../src/modeling/patterns/change-feed/consumer-group.js';
+import {
+  consumerGroupOf,
+  type ConsumerGroup,
+} from '../../src/modeling/patterns/change-feed/consumer-group.js';
 import type { FeedEvent } from '../../src/modeling/patterns/change-feed/feed-row.js';
 import { trimFeed } from '../../src/modeling/patterns/change-feed/retention.js';
-import { feedSink } from '../../src/modeling/patterns/change-feed/sequencer.js';
-import { Outbox } from '../../src/modeling/patterns/transactional-outbox/outbox.js';
+import { feedSinkOf } from '../../src/modeling/patterns/change-feed/sequencer.js';
+import { outboxOf, type Outbox } from '../../src/modeling/patterns/transactional-outbox/outbox.js';
 import { knownPartitions } from '../../src/modeling/patterns/transactional-outbox/registry.js';
-import { Relay } from '../../src/modeling/patterns/transactional-outbox/relay.js';
+import { relayOf, type Relay } from '../../src/modeling/patterns/transactional-outbox/relay.js';
 import { keyPayload } from '../../src/modeling/worker/entity-payload.js';
 import { defineMessage } from '../../src/modeling/worker/message-type.js';
 import { crashEverywhere } from './support/crash-points.js';
@@ -47,15 +51,15 @@ interface Parts {
 
 async function newParts(observer?: (report: RequestReport) => void): Promise<Parts> {
   const table = await world.newTable(observer === undefined ? {} : { observer });
-  return { table, outbox: outboxOf(table), feed: new ChangeFeed(table) };
+  return { table, outbox: testOutbox(table), feed: changeFeedOf(table) };
 }
 
-function outboxOf(table: TableGateway): Outbox {
-  return new Outbox({ table, registry, clock: time.clock });
+function testOutbox(table: TableGateway): Outbox {
+  return outboxOf({ table, registry, clock: time.clock });
 }
 
-function relayOf(table: TableGateway): Relay {
-  return new Relay({ table, registry, sink: feedSink(table) });
+function testRelay(table: TableGateway): Relay {
+  return relayOf({ table, registry, sink: feedSinkOf(table) });
 }
 
 /** Announces changes of employees, each in its own transaction. */
@@ -76,7 +80,7 @@ async function newFeed(count: number): Promise<Parts> {
     messages.push(await parts.outbox.message('Sales', Changed, key, { id: `${id}` }));
   }
   while (messages.length > 0) await parts.outbox.transact([], messages.splice(0, 100));
-  await relayOf(parts.table).partition('Sales');
+  await testRelay(parts.table).partition('Sales');
   return parts;
 }
 
@@ -102,13 +106,13 @@ describe('a change feed', () => {
         await change(parts.outbox, 1, 2, 3);
         return parts;
       },
-      run: ({ table }, doomed) => relayOf(doomed.wrap(table)).partition('Sales'),
-      recover: ({ table }, doomed) => relayOf(doomed.wrap(table)).partition('Sales'),
+      run: ({ table }, doomed) => testRelay(doomed.wrap(table)).partition('Sales'),
+      recover: ({ table }, doomed) => testRelay(doomed.wrap(table)).partition('Sales'),
       check: async ({ table, feed }) => {
         const events = await readAll(feed);
         assert.deepEqual(numbersOf(events), [1, 2, 3]);
         assert.deepEqual(idsOf(events), [1, 2, 3]);
-        assert.equal((await relayOf(table).partition('Sales')).dispatched, 0);
+        assert.equal((await testRelay(table).partition('Sales')).dispatched, 0);
       },
       crashRecovery: true,
     });
@@ -119,15 +123,15 @@ describe('a change feed', () => {
     const { table, feed } = await newParts();
     const writing = new Set(upTo(6));
     const writers = upTo(6).map(async (writer) => {
-      const outbox = outboxOf(table);
+      const outbox = testOutbox(table);
       for (let n = 0; n < 20; n += 1) await change(outbox, writer * 100 + n);
       writing.delete(writer);
     });
     const relays = upTo(4).map(async () => {
-      while (writing.size > 0) await relayOf(table).partition('Sales');
+      while (writing.size > 0) await testRelay(table).partition('Sales');
     });
     await Promise.all([...writers, ...relays]);
-    await relayOf(table).partition('Sales');
+    await testRelay(table).partition('Sales');
     const events = await readAll(feed);
     assert.deepEqual(numbersOf(events), upTo(120));
     for (const writer of upTo(6)) {
@@ -161,14 +165,14 @@ describe('a change feed', () => {
     const empty = await feed.read('Sales');
     assert.deepEqual(empty.events, []);
     await change(outbox, 1, 2);
-    await relayOf(table).partition('Sales');
+    await testRelay(table).partition('Sales');
     const first = await feed.read('Sales', { cursor: empty.cursor });
     assert.deepEqual(idsOf(first.events), [1, 2]);
     const end = await feed.read('Sales', { cursor: first.cursor });
     assert.deepEqual([end.events, end.cursor], [[], first.cursor]);
     assert.equal(await feed.end('Sales'), first.cursor);
     await change(outbox, 3);
-    await relayOf(table).partition('Sales');
+    await testRelay(table).partition('Sales');
     assert.deepEqual(idsOf((await feed.read('Sales', { cursor: end.cursor })).events), [3]);
   });
 
@@ -176,7 +180,7 @@ describe('a change feed', () => {
     const { feed, outbox, table } = await newParts();
     await change(outbox, 7);
     await time.pass(3_600_000);
-    await relayOf(table).partition('Sales');
+    await testRelay(table).partition('Sales');
     const [event = assert.fail()] = (await feed.read('Sales')).events;
     assert.deepEqual(await payloadOf(Changed, event), { department: 'Sales', id: 7 });
     assert.equal(await payloadOf(RowsChangedMessage, event), undefined);
@@ -189,7 +193,7 @@ describe('a change feed', () => {
     const { cursor } = await feed.read('Sales');
     await assert.rejects(feed.read('Marketing', { cursor }), ValueError);
     await assert.rejects(feed.read('Sales', { cursor: 'nonsense' }), ValueError);
-    const other = new ChangeFeed(await world.newTable());
+    const other = changeFeedOf(await world.newTable());
     await assert.rejects(other.read('Sales', { cursor }), ValueError);
   });
 
@@ -198,11 +202,11 @@ describe('a change feed', () => {
     const { outbox, feed, table } = await newParts(({ kind }) => requests.push(kind));
     await change(outbox, 1, 2, 3);
     requests.length = 0;
-    await relayOf(table).partition('Sales');
+    await testRelay(table).partition('Sales');
     assert.deepEqual(requests.splice(0), ['query', 'point-read', 'transaction']);
     await feed.read('Sales', { limit: 2 });
     assert.deepEqual(requests.splice(0), ['query']);
-    await new ConsumerGroup(feed, 'mailer').consume('Sales', () => Promise.resolve());
+    await consumerGroupOf(feed, 'mailer').consume('Sales', () => Promise.resolve());
     assert.deepEqual(requests.splice(0), ['point-read', 'query', 'insert']);
   });
 });
@@ -216,13 +220,13 @@ describe('a consumer group', () => {
       check: async ({ feed, handled }) => {
         assert.deepEqual([...new Set(handled)], ['1', '2', '3', '4', '5']);
         const { cursor } = (await feed.read('Sales')).events.at(-1) ?? assert.fail();
-        assert.equal(await new ConsumerGroup(feed, 'mailer').cursor('Sales'), cursor);
+        assert.equal(await consumerGroupOf(feed, 'mailer').cursor('Sales'), cursor);
       },
       crashRecovery: true,
     });
 
     function consume(table: TableGateway, handled: string[]): Promise<number> {
-      const group = new ConsumerGroup(new ChangeFeed(table), 'mailer');
+      const group = consumerGroupOf(changeFeedOf(table), 'mailer');
       const run = ({ envelope }: FeedEvent) => Promise.resolve(void handled.push(envelope.id));
       return group.consume('Sales', run, { limit: 2 });
     }
@@ -232,7 +236,7 @@ describe('a consumer group', () => {
     const { feed } = await newFeed(3);
     for (const name of ['mailer', 'search/index', 'mail']) {
       const seen: number[] = [];
-      const group = new ConsumerGroup(feed, name);
+      const group = consumerGroupOf(feed, name);
       const run = ({ sequence }: FeedEvent) => Promise.resolve(void seen.push(Number(sequence)));
       assert.equal(await group.consume('Sales', run), 3);
       assert.equal(await group.consume('Sales', run), 0);
@@ -242,7 +246,7 @@ describe('a consumer group', () => {
 
   it('comes back to the event that failed', async () => {
     const { feed } = await newFeed(5);
-    const group = new ConsumerGroup(feed, 'mailer');
+    const group = consumerGroupOf(feed, 'mailer');
     const seen: number[] = [];
     const failOnce = ({ sequence }: FeedEvent) => {
       const isFirst = sequence === 3n && !seen.includes(3);
@@ -256,7 +260,7 @@ describe('a consumer group', () => {
 
   it('never goes back when several consume for it', async () => {
     const { feed } = await newFeed(60);
-    const group = () => new ConsumerGroup(feed, 'mailer');
+    const group = () => consumerGroupOf(feed, 'mailer');
     await Promise.all(
       upTo(6).map(() => group().consume('Sales', () => Promise.resolve(), { limit: 10 })),
     );
@@ -289,19 +293,19 @@ describe('a consumer group', () => {
 
   it('can begin at the end, and misses nothing from then on', async () => {
     const { feed, outbox, table } = await newFeed(3);
-    const group = new ConsumerGroup(feed, 'mailer');
+    const group = consumerGroupOf(feed, 'mailer');
     const seen: number[] = [];
     const run = ({ envelope }: FeedEvent) => Promise.resolve(void seen.push(Number(envelope.id)));
     await group.consume('Sales', run, { from: 'end' });
     await change(outbox, 4, 5);
-    await relayOf(table).partition('Sales');
+    await testRelay(table).partition('Sales');
     await group.consume('Sales', run, { from: 'end' });
     assert.deepEqual(seen, [4, 5]);
   });
 
   it('stops between two events when it is told to', async () => {
     const { feed } = await newFeed(10);
-    const group = new ConsumerGroup(feed, 'mailer');
+    const group = consumerGroupOf(feed, 'mailer');
     assert.equal(await consumeUpTo(group, 4n), 4);
     assert.equal(await group.consume('Sales', () => Promise.resolve()), 6);
   });
@@ -316,7 +320,7 @@ describe('retention', () => {
     const { events, cursor } = await feed.read('Sales', { limit: 20 });
     await time.pass(keepMs + 1000);
     await change(outbox, 151);
-    await relayOf(table).partition('Sales');
+    await testRelay(table).partition('Sales');
     assert.equal(await trimFeed(feed, 'Sales', { keepMs, clock }), 150);
     assert.deepEqual(idsOf(await readAll(feed)), [151]);
     await assert.rejects(
@@ -333,7 +337,7 @@ describe('retention', () => {
 
   it('keeps what a group has not handled, unless told otherwise', async () => {
     const { feed } = await newFeed(10);
-    const group = new ConsumerGroup(feed, 'mailer');
+    const group = consumerGroupOf(feed, 'mailer');
     const stop = new AbortController();
     const handleFour = ({ sequence }: FeedEvent) =>
       Promise.resolve(sequence === 4n ? stop.abort() : undefined);
@@ -358,7 +362,7 @@ describe('retention', () => {
         return parts;
       },
       run: async ({ table }, doomed) =>
-        trimFeed(new ChangeFeed(doomed.wrap(table)), 'Sales', { keepMs, clock, max: 110 }),
+        trimFeed(changeFeedOf(doomed.wrap(table)), 'Sales', { keepMs, clock, max: 110 }),
       recover: async ({ feed }) => {
         const left = numbersOf(await readAll(feed));
         assert.deepEqual(left, upTo(120).slice(-left.length));
@@ -366,7 +370,7 @@ describe('retention', () => {
       },
       check: async ({ feed, outbox, table }) => {
         await change(outbox, 121);
-        await relayOf(table).partition('Sales');
+        await testRelay(table).partition('Sales');
         assert.deepEqual(idsOf(await readAll(feed)), upTo(121).slice(110));
       },
     });
@@ -376,7 +380,7 @@ describe('retention', () => {
 describe('a table that announces its changes', () => {
   it('puts every write of others into its feed, and nothing that failed', async () => {
     const { table, outbox, feed } = await newParts();
-    const employees = entitiesOf(Employee, announcing(outbox));
+    const employees = entitiesOf(Employee, announcingTableOf(outbox));
     const key = { department: 'Sales', id: 456 };
     await employees.insert(newEmployee());
     await assert.rejects(employees.insert(newEmployee()), EntityExistsError);
@@ -384,7 +388,7 @@ describe('a table that announces its changes', () => {
     await employees.merge(key, { name: 'Smith' }, { ifMatch: 'any' });
     await employees.upsertReplace(newEmployee({ id: 457 }));
     await employees.delete(key, { ifMatch: 'any' });
-    await relayOf(table).partition('Sales');
+    await testRelay(table).partition('Sales');
     const changes = [];
     for (const event of await readAll(feed)) {
       const changed = await payloadOf(RowsChangedMessage, event);
@@ -403,7 +407,7 @@ describe('a table that announces its changes', () => {
     const { outbox, feed, table } = await newParts();
     const row = (id: number) => ({ partitionKey: 'Sales', rowKey: `r${id}`, properties: {} });
     const inserts = upTo(99).map((id) => ({ kind: 'insert', row: row(id) }) as const);
-    const announced = announcing(outbox);
+    const announced = announcingTableOf(outbox);
     const results = await announced.transact(inserts);
     assert.equal(results.length, 99);
     assert.ok(results.every(({ etag }) => etag !== undefined));
@@ -415,7 +419,7 @@ describe('a table that announces its changes', () => {
       announced.transact([inserts[7] ?? assert.fail()]),
       (error) => error instanceof TransactionFailedError && error.index === 0,
     );
-    await relayOf(table).partition('Sales');
+    await testRelay(table).partition('Sales');
     const events = await readAll(feed);
     assert.equal(events.length, 1);
     const changed = await payloadOf(RowsChangedMessage, events[0] ?? assert.fail());
@@ -427,8 +431,8 @@ describe('a table that announces its changes', () => {
     const applied: string[] = [];
     await Promise.all(
       upTo(16).map(async () => {
-        const outbox = new Outbox({ table, registry, clock: systemClock });
-        const employees = entitiesOf(Employee, announcing(outbox));
+        const outbox = outboxOf({ table, registry, clock: systemClock });
+        const employees = entitiesOf(Employee, announcingTableOf(outbox));
         for (let n = 0; n < 4; n += 1) {
           try {
             await employees.insert(newEmployee({ id: n }));
@@ -439,7 +443,7 @@ describe('a table that announces its changes', () => {
         }
       }),
     );
-    await relayOf(table).partition('Sales');
+    await testRelay(table).partition('Sales');
     const told = [];
     for (const event of await readAll(feed)) {
       const changed = await payloadOf(RowsChangedMessage, event);

@@ -8,7 +8,7 @@ import {
   string,
   type TableGateway,
 } from '../../src/modeling/index.js';
-import { denormalise } from '../../src/modeling/patterns/denormalisation.js';
+import { denormalisationOf } from '../../src/modeling/patterns/denormalisation.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
 
@@ -42,7 +42,7 @@ const Employee = defineEntity({
 });
 
 function copiesOf(employees: TableGateway, departments: TableGateway = employees) {
-  return denormalise({
+  return denormalisationOf({
     source: Employee,
     sourceTable: employees,
     target: Department,

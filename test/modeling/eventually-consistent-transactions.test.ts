@@ -41,7 +41,7 @@ import {
 } from '../../src/modeling/patterns/eventually-consistent-transactions/write-steps.js';
 import { keyPayload } from '../../src/modeling/worker/entity-payload.js';
 import type { QueuePort } from '../../src/modeling/worker/queue-port.js';
-import { QueueWorker } from '../../src/modeling/worker/worker.js';
+import { queueWorkerOf } from '../../src/modeling/worker/worker.js';
 import { startBlobs } from '../support/blob-backend.js';
 import { keyRing } from '../../src/modeling/encryption/key-wrapper.js';
 import { CountingKey } from './support/encryption-keys.js';
@@ -164,7 +164,7 @@ function workflowOf(office: Office, steps: Steps, reports: StepReport[] = []) {
 
 async function drain(office: Office, steps: Steps): Promise<void> {
   const { handler } = workflowOf(office, steps);
-  const worker = new QueueWorker({
+  const worker = queueWorkerOf({
     sources: [office],
     handlers: [handler],
     clock: time.clock,

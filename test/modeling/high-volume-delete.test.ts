@@ -13,7 +13,10 @@ import {
   type RequestReport,
   type Row,
 } from '../../src/modeling/index.js';
-import { TimeBuckets } from '../../src/modeling/patterns/high-volume-delete/time-buckets.js';
+import {
+  timeBucketsOf,
+  type TimeBuckets,
+} from '../../src/modeling/patterns/high-volume-delete/time-buckets.js';
 import type { BucketSet } from '../../src/modeling/patterns/high-volume-delete/bucket-name.js';
 import { openAccountTables, type AccountTables } from '../../src/modeling/table/account-tables.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
@@ -61,7 +64,7 @@ function newWorld(changes: Partial<BucketSet> = {}): World {
     set,
     clock,
     tables,
-    buckets: new TimeBuckets({ set, tables, open, clock }),
+    buckets: timeBucketsOf({ set, tables, open, clock }),
     takeRequests: () =>
       reports.splice(0).map(({ kind, table }) => `${kind} ${table.replace(set.prefix, '')}`),
   };
@@ -144,7 +147,7 @@ describe('tables by time', () => {
 
   it('refuse a function that opens another table', () => {
     const { set, tables } = newWorld();
-    const buckets = new TimeBuckets({
+    const buckets = timeBucketsOf({
       set,
       tables,
       open: () => openTable(started.clientOf('Another')),
@@ -202,7 +205,7 @@ describe('rotation', () => {
     const { prefix, clock, ...world } = { ...newWorld(), prefix: nextPrefix() };
     const set: BucketSet = { prefix, period: 'day' };
     const open = (name: string) => openTable(started.clientOf(name));
-    const buckets = new TimeBuckets({ set, tables: world.tables, open, clock });
+    const buckets = timeBucketsOf({ set, tables: world.tables, open, clock });
     await buckets.ensure();
     passDays(clock, 10_000);
     assert.deepEqual((await buckets.rotate({ ahead: 0 })).dropped, []);
@@ -217,13 +220,13 @@ describe('rotation', () => {
       names: () => Promise.resolve({ names: [] }),
     };
     const open = (name: string) => openTable(started.clientOf(name));
-    const buckets = new TimeBuckets({ set, tables, open, clock });
+    const buckets = timeBucketsOf({ set, tables, open, clock });
     await assert.rejects(buckets.ensure(), /still being deleted; try again/);
   });
 
   it('is done by the next run wherever a run is cut off', async () => {
     const rotate = ({ set, tables, clock }: World, doomed: Doomed) =>
-      new TimeBuckets({
+      timeBucketsOf({
         set,
         tables: doomed.wrap(tables),
         open: (name) => doomed.wrap(openTable(started.clientOf(name))),

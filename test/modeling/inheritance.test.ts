@@ -12,7 +12,7 @@ import {
   type RowProperties,
   type TableGateway,
 } from '../../src/modeling/index.js';
-import { mixedTable, updateProperties } from '../../src/modeling/patterns/inheritance.js';
+import { mixedTableOf, updateProperties } from '../../src/modeling/patterns/inheritance.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
 
@@ -58,7 +58,7 @@ async function filled() {
     },
   });
   table.takeKinds();
-  return { ...table, mixed: mixedTable(gateway, Employee, Contractor, Department) };
+  return { ...table, mixed: mixedTableOf(gateway, Employee, Contractor, Department) };
 }
 
 describe('a table of several types', () => {
@@ -139,7 +139,7 @@ describe('a table of several types', () => {
     await entitiesOf(Old, gateway).insert({ department, id: 1, level: 3 });
     await entitiesOf(Old, gateway).insert({ department, id: 2, level: 1 });
     await entitiesOf(New, gateway).insert({ department, id: 3, level: 30, grade: 'x' });
-    const mixed = mixedTable(gateway, New, Department);
+    const mixed = mixedTableOf(gateway, New, Department);
     const where = { T: 'all' } as const;
     assert.equal((await mixed.query({ partition: { department }, where }).first(9)).length, 3);
     const high = mixed.query({
@@ -160,7 +160,7 @@ describe('a table of several types', () => {
 
   it('refuses types that could not be told apart, and queries that contradict themselves', async () => {
     const { gateway, mixed } = await filled();
-    assert.throws(() => mixedTable(gateway, Employee, Employee), /two definitions/);
+    assert.throws(() => mixedTableOf(gateway, Employee, Employee), /two definitions/);
     const both = {
       partition: { department },
       startsWith: 'b',
@@ -173,7 +173,7 @@ describe('a table of several types', () => {
       partitionKey: (p) => key`else_${p.department}`,
       rowKey: () => key`all`,
     });
-    const apart = mixedTable(gateway, Department, Elsewhere);
+    const apart = mixedTableOf(gateway, Department, Elsewhere);
     assert.throws(() => apart.query({ partition: { department } }), /'else_SALES'/);
     const where = { Emploee: 'all' } as object;
     assert.throws(() => mixed.query({ partition: { department }, where }), /mean 'Employee'/);

@@ -32,7 +32,7 @@ import {
 } from '../../src/modeling/patterns/indexes/index.js';
 import { withLargeValues } from '../../src/modeling/patterns/large-entities/large-table.js';
 import { formatRecord, parseRecord } from '../../src/modeling/patterns/log-data/log-lines.js';
-import { denormalise } from '../../src/modeling/patterns/denormalisation.js';
+import { denormalisationOf } from '../../src/modeling/patterns/denormalisation.js';
 import { defineWideEntity } from '../../src/modeling/patterns/wide-entities/wide-definition.js';
 import {
   wideEntitiesOf,
@@ -153,7 +153,7 @@ describe('a property', () => {
         partitionKey: (p) => key`${p.id}`,
         rowKey: () => key`copy`,
       });
-      const copies = denormalise({
+      const copies = denormalisationOf({
         source,
         sourceTable: table,
         target,

@@ -7,7 +7,7 @@ import * as fc from 'fast-check';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import type { BlobPort } from '../../src/modeling/patterns/large-entities/blob-port.js';
-import { containerBlobs } from '../../src/modeling/patterns/large-entities/container-blobs.js';
+import { openValueBlobs } from '../../src/modeling/patterns/large-entities/container-blobs.js';
 import { withLargeValues } from '../../src/modeling/patterns/large-entities/large-table.js';
 import type { LargeOptions } from '../../src/modeling/patterns/large-entities/options.js';
 import { verifyLargeValues } from '../../src/modeling/patterns/large-entities/verify.js';
@@ -58,7 +58,7 @@ async function newBlobs(): Promise<BlobPort> {
   containers += 1;
   const container = service.getContainerClient(`large${containers}`);
   await container.create();
-  return containerBlobs(container);
+  return openValueBlobs(container);
 }
 
 async function fixture(options: LargeOptions = {}, withBlobs = false) {

@@ -8,8 +8,8 @@ import { Instant } from '../../src/modeling/index.js';
 import type { LogBuffering } from '../../src/modeling/patterns/log-data/buffered-log-writer.js';
 import { openLogBlobs, type LogBlobs } from '../../src/modeling/patterns/log-data/log-blobs.js';
 import type { LogFormat } from '../../src/modeling/patterns/log-data/log-lines.js';
-import { LogReader } from '../../src/modeling/patterns/log-data/log-reader.js';
-import { LogWriter } from '../../src/modeling/patterns/log-data/log-writer.js';
+import { logReaderOf } from '../../src/modeling/patterns/log-data/log-reader.js';
+import { logWriterOf } from '../../src/modeling/patterns/log-data/log-writer.js';
 import { startBlobs } from '../support/blob-backend.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { manualTime } from './support/manual-timers.js';
@@ -61,26 +61,26 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 async function operations(blobs: LogBlobs, source = 'queue'): Promise<(string | undefined)[]> {
-  const records = await collect(new LogReader({ blobs, source, format }).read(day));
+  const records = await collect(logReaderOf({ blobs, source, format }).read(day));
   return records.map(({ operation }) => operation);
 }
 
 async function names(blobs: LogBlobs, source = 'queue'): Promise<string[]> {
-  const found = await collect(new LogReader({ blobs, source, format }).find(day));
+  const found = await collect(logReaderOf({ blobs, source, format }).find(day));
   return found.map(({ name }) => name);
 }
 
 describe('a buffered log', () => {
   it('writes one blob for many records, named and marked by their times', async () => {
     const { blobs, counted, takeRequests } = await newBlobs();
-    const log = new LogWriter({ blobs: counted, source: 'queue', format, mode: never });
+    const log = logWriterOf({ blobs: counted, source: 'queue', format, mode: never });
     await log.write({ time: at('18:10:00.0000002'), operation: 'Put', status: '201' });
     await log.write({ time: at('18:05:00'), operation: 'Get' });
     await log.write({ time: at('18:20:00.1'), operation: 'Delete', status: '204' });
     assert.deepEqual(takeRequests(), []);
     await log.close();
     assert.deepEqual(takeRequests(), ['list', 'put']);
-    const reader = new LogReader({ blobs, source: 'queue', format });
+    const reader = logReaderOf({ blobs, source: 'queue', format });
     const [found] = await collect(reader.find(day));
     assert.deepEqual(
       { ...found, bytes: 0 },
@@ -103,7 +103,7 @@ describe('a buffered log', () => {
   it('begins a new blob with each hour and with each full buffer', async () => {
     const { blobs } = await newBlobs();
     const mode: LogBuffering = { ...never, bytesMax: 1024 };
-    const log = new LogWriter({ blobs, source: 'queue', format, mode });
+    const log = logWriterOf({ blobs, source: 'queue', format, mode });
     const operation = 'x'.repeat(400);
     for (const time of ['17:59:59', '18:00:00', '18:00:01', '18:00:02', '18:00:03']) {
       await log.write({ time: at(time), operation });
@@ -129,7 +129,7 @@ describe('a buffered log', () => {
       ...blobs,
       put: (name, body, metadata) => blobs.put(name, body, metadata).finally(told),
     };
-    const log = new LogWriter({ blobs: telling, source: 'queue', format, mode, timers: time });
+    const log = logWriterOf({ blobs: telling, source: 'queue', format, mode, timers: time });
     await log.write({ time: at('18:00:00'), operation: 'first' });
     await time.pass(4999);
     assert.deepEqual(await names(blobs), []);
@@ -143,7 +143,7 @@ describe('a buffered log', () => {
   it('lets writers wait when the service does not keep up, and loses nothing', async () => {
     const { blobs } = await newBlobs();
     const mode: LogBuffering = { ...never, bytesMax: 1024 };
-    const log = new LogWriter({ blobs, source: 'queue', format, mode });
+    const log = logWriterOf({ blobs, source: 'queue', format, mode });
     const sent = Array.from({ length: 60 }, (_, index) => `${index}`.padEnd(200, '.'));
     await Promise.all(sent.map((operation) => log.write({ time: at('18:00:00'), operation })));
     await log.close();
@@ -161,7 +161,7 @@ describe('a buffered log', () => {
         isDown ? Promise.reject(new Error('no answer')) : blobs.put(name, body, metadata),
     };
     const mode = { onError: (error: unknown) => errors.push(error), ageMsMax: 86_400_000 };
-    const log = new LogWriter({ blobs: failing, source: 'queue', format, mode });
+    const log = logWriterOf({ blobs: failing, source: 'queue', format, mode });
     await log.write({ time: at('18:00:00'), operation: 'a' });
     await log.write({ time: at('19:00:00'), operation: 'b' });
     await assert.rejects(log.flush(), /no answer/);
@@ -175,9 +175,8 @@ describe('a buffered log', () => {
 
   it('shares a source with other writers', async () => {
     const { blobs } = await newBlobs();
-    const writers = Array.from(
-      { length: 8 },
-      () => new LogWriter({ blobs, source: 'queue', format, mode: never }),
+    const writers = Array.from({ length: 8 }, () =>
+      logWriterOf({ blobs, source: 'queue', format, mode: never }),
     );
     await Promise.all(
       writers.map(async (log, index) => {
@@ -197,7 +196,7 @@ describe('a buffered log', () => {
 describe('an immediate log', () => {
   it('has stored a record when its write resolves, in one append', async () => {
     const { blobs, counted, takeRequests } = await newBlobs();
-    const log = new LogWriter({ blobs: counted, source: 'queue', format, mode: 'immediate' });
+    const log = logWriterOf({ blobs: counted, source: 'queue', format, mode: 'immediate' });
     await log.write({ time: at('18:10:00'), operation: 'first' });
     assert.deepEqual(takeRequests(), ['list', 'create', 'append']);
     assert.deepEqual(await operations(blobs), ['first']);
@@ -206,7 +205,7 @@ describe('an immediate log', () => {
     assert.deepEqual(await operations(blobs), ['first', 'second']);
     await log.close();
     assert.deepEqual(takeRequests(), ['setMetadata']);
-    const [found] = await collect(new LogReader({ blobs, source: 'queue', format }).find(day));
+    const [found] = await collect(logReaderOf({ blobs, source: 'queue', format }).find(day));
     assert.deepEqual(
       [found?.first.toString(), found?.last?.toString(), found?.records],
       ['2014-07-31T18:05:00Z', '2014-07-31T18:10:00Z', 2],
@@ -215,7 +214,7 @@ describe('an immediate log', () => {
 
   it('stores what is written at the same time together, in order', async () => {
     const { blobs, counted, takeRequests } = await newBlobs();
-    const log = new LogWriter({ blobs: counted, source: 'queue', format, mode: 'immediate' });
+    const log = logWriterOf({ blobs: counted, source: 'queue', format, mode: 'immediate' });
     const sent = Array.from({ length: 50 }, (_, index) => String(index));
     await Promise.all(sent.map((operation) => log.write({ time: at('18:00:00'), operation })));
     assert.deepEqual(takeRequests(), ['list', 'create', 'append']);
@@ -225,10 +224,10 @@ describe('an immediate log', () => {
 
   it('goes on to a new blob with each hour, and completes the one it leaves', async () => {
     const { blobs } = await newBlobs();
-    const log = new LogWriter({ blobs, source: 'queue', format, mode: 'immediate' });
+    const log = logWriterOf({ blobs, source: 'queue', format, mode: 'immediate' });
     await log.write({ time: at('18:59:59'), operation: 'a' });
     await log.write({ time: at('19:00:00'), operation: 'b' });
-    const found = await collect(new LogReader({ blobs, source: 'queue', format }).find(day));
+    const found = await collect(logReaderOf({ blobs, source: 'queue', format }).find(day));
     assert.deepEqual(
       found.map(({ name, last }) => [name, last?.toString()]),
       [
@@ -248,7 +247,7 @@ describe('an immediate log', () => {
         return blobs.append(name, body, position);
       },
     };
-    const log = new LogWriter({ blobs: repeating, source: 'queue', format, mode: 'immediate' });
+    const log = logWriterOf({ blobs: repeating, source: 'queue', format, mode: 'immediate' });
     for (const operation of ['a', 'b', 'c']) {
       await log.write({ time: at('18:00:00'), operation });
     }
@@ -266,7 +265,7 @@ describe('an immediate log', () => {
           ? Promise.reject(new Error('no answer'))
           : blobs.append(name, body, position),
     };
-    const log = new LogWriter({ blobs: failing, source: 'queue', format, mode: 'immediate' });
+    const log = logWriterOf({ blobs: failing, source: 'queue', format, mode: 'immediate' });
     await assert.rejects(log.write({ time: at('18:00:00'), operation: 'lost' }), /no answer/);
     await log.write({ time: at('18:00:00'), operation: 'kept' });
     await log.close();
@@ -277,13 +276,13 @@ describe('an immediate log', () => {
 describe('searching a log', () => {
   it('finds the records of a time, listing only its prefixes', async () => {
     const { blobs, counted, takeRequests } = await newBlobs();
-    const log = new LogWriter({ blobs, source: 'queue', format, mode: never });
+    const log = logWriterOf({ blobs, source: 'queue', format, mode: never });
     for (const time of ['16:30:00', '17:30:00', '18:30:00', '18:45:00']) {
       await log.write({ time: at(time), operation: time });
       await log.flush();
     }
     await log.close();
-    const reader = new LogReader({ blobs: counted, source: 'queue', format });
+    const reader = logReaderOf({ blobs: counted, source: 'queue', format });
     const time = { from: at('17:30:00'), to: at('18:45:00') };
     const records = await collect(reader.read(time));
     assert.deepEqual(
@@ -342,7 +341,7 @@ describe('a log after a crash at any request', () => {
   }
 
   const recover = async ({ blobs }: World): Promise<void> => {
-    const log = new LogWriter({ blobs, source: 'queue', format, mode: never });
+    const log = logWriterOf({ blobs, source: 'queue', format, mode: never });
     await log.write({ time: at('18:45:00'), operation: 'after' });
     await log.close();
   };
@@ -353,7 +352,7 @@ describe('a log after a crash at any request', () => {
       run: async ({ blobs, acknowledged }, doomed) => {
         const timers = { start: () => ({ close: () => undefined }) };
         const parts = { source: 'queue', format, mode: never, timers };
-        const log = new LogWriter({ blobs: doomed.wrap(blobs), ...parts });
+        const log = logWriterOf({ blobs: doomed.wrap(blobs), ...parts });
         for (const operation of sent) {
           await log.write({ time: times[operation] ?? at('18:00:00'), operation });
           await log.flush().catch(() => log.flush());
@@ -371,7 +370,7 @@ describe('a log after a crash at any request', () => {
       prepare,
       run: async ({ blobs, acknowledged }, doomed) => {
         const parts = { source: 'queue', format, mode: 'immediate' as const };
-        const log = new LogWriter({ blobs: doomed.wrap(blobs), ...parts });
+        const log = logWriterOf({ blobs: doomed.wrap(blobs), ...parts });
         for (const operation of sent) {
           await log.write({ time: times[operation] ?? at('18:00:00'), operation });
           acknowledged.push(operation);
@@ -393,12 +392,12 @@ it('a log writer refuses what no log can hold, before it sends anything', async 
   const make =
     (mode: LogBuffering, source = 'queue') =>
     () =>
-      new LogWriter({ blobs: counted, source, format, mode });
+      logWriterOf({ blobs: counted, source, format, mode });
   assert.throws(make(never, 'no source'), { name: 'ValueError' });
   assert.throws(make({ ...never, bytesMax: 0 }), /bytesMax of 0/);
   assert.throws(make({ ...never, ageMsMax: -1 }), /ageMsMax of -1/);
   const parts = { timers: systemTimers, randomness: systemRandomness, clock: manualClock() };
-  const log = new LogWriter({ blobs: counted, source: 'queue', format, mode: never, ...parts });
+  const log = logWriterOf({ blobs: counted, source: 'queue', format, mode: never, ...parts });
   await assert.rejects(log.write({ operation: 'x'.repeat(2 ** 20) }), /longer than 1048576/);
   await log.close();
   assert.deepEqual(takeRequests(), []);

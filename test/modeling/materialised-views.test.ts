@@ -12,9 +12,9 @@ import {
   string,
   type TableGateway,
 } from '../../src/modeling/index.js';
-import { EventView } from '../../src/modeling/patterns/materialised-views/applied-events.js';
-import { PartitionView } from '../../src/modeling/patterns/materialised-views/partition-view.js';
-import { ShardedCounter } from '../../src/modeling/patterns/materialised-views/sharded-counter.js';
+import { eventViewOf } from '../../src/modeling/patterns/materialised-views/applied-events.js';
+import { partitionViewOf } from '../../src/modeling/patterns/materialised-views/partition-view.js';
+import { shardedCounterOf } from '../../src/modeling/patterns/materialised-views/sharded-counter.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
 
@@ -47,7 +47,7 @@ const Totals = defineEntity({
 });
 
 function viewOf(table: TableGateway, attemptsMax = 200) {
-  return new PartitionView({
+  return partitionViewOf({
     source: Employee,
     view: Totals,
     table,
@@ -108,7 +108,7 @@ describe('a view of a partition', () => {
 
   it('counts what satisfies its condition, before and after a change and when it is rebuilt', async () => {
     const { gateway } = await started.newTable();
-    const view = new PartitionView({
+    const view = partitionViewOf({
       source: Employee,
       view: Totals,
       table: gateway,
@@ -251,7 +251,7 @@ describe('a view of a partition', () => {
       rowKey: () => key`totals`,
     });
     const make = (measures: object) => () =>
-      new PartitionView({
+      partitionViewOf({
         source: Employee,
         view: NoDefault,
         table: gateway,
@@ -267,7 +267,7 @@ describe('a view of a partition', () => {
 it('a view refuses names that are no numbers of it', async () => {
   const { gateway } = await started.newTable();
   const make = () =>
-    new PartitionView({
+    partitionViewOf({
       source: Employee,
       view: Totals,
       table: gateway,
@@ -293,7 +293,7 @@ describe('a sharded counter', () => {
     rowKey: () => key`visits`,
   });
   const counterOf = (table: TableGateway, shards = 8) =>
-    new ShardedCounter(Visits, table, {
+    shardedCounterOf(Visits, table, {
       shard: 'shard',
       shards,
       measures: ['count', 'bytes'],
@@ -337,7 +337,7 @@ describe('a sharded counter', () => {
     assert.throws(() => counterOf(gateway, 101), { name: 'ValueError' });
     assert.throws(() => counterOf(gateway, 0), { name: 'DefinitionError' });
     const make = () =>
-      new ShardedCounter(Visits, gateway, { shard: 'page', shards: 2, measures: ['count'] });
+      shardedCounterOf(Visits, gateway, { shard: 'page', shards: 2, measures: ['count'] });
     assert.throws(make, /Visits.page is no int32/);
   });
 });
@@ -350,7 +350,7 @@ describe('a view of events', () => {
     rowKey: () => key`count`,
   });
   const all = { name: 'a/b' };
-  const viewOf = (table: TableGateway) => new EventView(Count, table, { attemptsMax: 200 });
+  const viewOf = (table: TableGateway) => eventViewOf(Count, table, { attemptsMax: 200 });
   const increase = (view: ReturnType<typeof viewOf>, event: string) =>
     view.apply(event, all, (current) => ({ ...all, count: (current?.count ?? 0) + 1 }));
 

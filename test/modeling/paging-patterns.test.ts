@@ -16,21 +16,21 @@ import {
   writesOf,
   type TableGateway,
 } from '../../src/modeling/index.js';
-import { ChangeFeed } from '../../src/modeling/patterns/change-feed/change-feed.js';
-import { ConsumerGroup } from '../../src/modeling/patterns/change-feed/consumer-group.js';
+import { changeFeedOf } from '../../src/modeling/patterns/change-feed/change-feed.js';
+import { consumerGroupOf } from '../../src/modeling/patterns/change-feed/consumer-group.js';
 import { trimFeed } from '../../src/modeling/patterns/change-feed/retention.js';
-import { feedSink } from '../../src/modeling/patterns/change-feed/sequencer.js';
-import { TimeBuckets } from '../../src/modeling/patterns/high-volume-delete/time-buckets.js';
+import { feedSinkOf } from '../../src/modeling/patterns/change-feed/sequencer.js';
+import { timeBucketsOf } from '../../src/modeling/patterns/high-volume-delete/time-buckets.js';
 import { withLargeValues } from '../../src/modeling/patterns/large-entities/large-table.js';
 import { verifyLargeValues } from '../../src/modeling/patterns/large-entities/verify.js';
 import { logTailOf } from '../../src/modeling/patterns/log-tail.js';
-import { PartitionView } from '../../src/modeling/patterns/materialised-views/partition-view.js';
-import { ShardedCounter } from '../../src/modeling/patterns/materialised-views/sharded-counter.js';
-import { ReferenceData } from '../../src/modeling/patterns/reference-data.js';
-import { OneToMany } from '../../src/modeling/patterns/relations/one-to-many.js';
-import { Outbox } from '../../src/modeling/patterns/transactional-outbox/outbox.js';
-import { tableRegistry } from '../../src/modeling/patterns/transactional-outbox/registry.js';
-import { Relay } from '../../src/modeling/patterns/transactional-outbox/relay.js';
+import { partitionViewOf } from '../../src/modeling/patterns/materialised-views/partition-view.js';
+import { shardedCounterOf } from '../../src/modeling/patterns/materialised-views/sharded-counter.js';
+import { referenceDataOf } from '../../src/modeling/patterns/reference-data.js';
+import { oneToManyOf } from '../../src/modeling/patterns/relations/one-to-many.js';
+import { outboxOf } from '../../src/modeling/patterns/transactional-outbox/outbox.js';
+import { tableRegistryOf } from '../../src/modeling/patterns/transactional-outbox/registry.js';
+import { relayOf } from '../../src/modeling/patterns/transactional-outbox/relay.js';
 import { defineWideEntity } from '../../src/modeling/patterns/wide-entities/wide-definition.js';
 import { wideEntitiesOf } from '../../src/modeling/patterns/wide-entities/wide-entities.js';
 import { openAccountTables } from '../../src/modeling/table/account-tables.js';
@@ -117,8 +117,8 @@ for (const seed of ['1', '2']) {
   describe(`the patterns with pages of every shape, seed ${seed}`, () => {
     it('hand every message of an outbox into a feed, which is read to its end', async () => {
       const table = await newGateway();
-      const registry = tableRegistry(await newGateway(), table.table);
-      const outbox = new Outbox({ table, registry });
+      const registry = tableRegistryOf(await newGateway(), table.table);
+      const outbox = outboxOf({ table, registry });
       const partitions = ['Labs', 'Sales', 'Staff'];
       for (const partition of partitions) {
         for (let id = 1; id <= 30; id += 6) {
@@ -131,12 +131,12 @@ for (const seed of ['1', '2']) {
           await outbox.transact([], messages);
         }
       }
-      const { dispatched } = await new Relay({ table, registry, sink: feedSink(table) }).sweep();
+      const { dispatched } = await relayOf({ table, registry, sink: feedSinkOf(table) }).sweep();
       assert.equal(dispatched, 90);
-      const feed = new ChangeFeed(table);
+      const feed = changeFeedOf(table);
       for (const partition of partitions) {
         const seen: number[] = [];
-        await new ConsumerGroup(feed, 'mailer').consume(
+        await consumerGroupOf(feed, 'mailer').consume(
           partition,
           ({ sequence }) => Promise.resolve(void seen.push(Number(sequence))),
           { limit: 7 },
@@ -212,7 +212,7 @@ for (const seed of ['1', '2']) {
     it('read and drop buckets of time', async () => {
       const clock = manualClock(Date.UTC(2014, 6, 1) * 1000);
       const set = { prefix: `Log${seed}x`, period: 'day', retention: { days: 60 } } as const;
-      const buckets = new TimeBuckets({
+      const buckets = timeBucketsOf({
         set,
         tables: openAccountTables(tables.service),
         open: (name) => openTable(tables.clientOf(name)),
@@ -288,8 +288,8 @@ for (const seed of ['1', '2']) {
         name: department,
       });
       const given = { parent: Department, child: Worker, table, parentOf } as const;
-      const relation = new OneToMany({ ...given, count: 'employees' });
-      const view = new PartitionView({
+      const relation = oneToManyOf({ ...given, count: 'employees' });
+      const view = partitionViewOf({
         source: Worker,
         view: Total,
         table,
@@ -306,7 +306,7 @@ for (const seed of ['1', '2']) {
       const total = await view.read({ region: 'East', department: 'Sales' });
       assert.equal(total?.workers, 25);
       const shards = await newGateway();
-      const counter = new ShardedCounter(Shard, shards, {
+      const counter = shardedCounterOf(Shard, shards, {
         shard: 'shard',
         shards: 16,
         measures: ['count'],
@@ -323,7 +323,7 @@ for (const seed of ['1', '2']) {
       assert.equal((await bulk(table, inserts)).applied, 250);
       const again = await bulk(table, inserts);
       assert.deepEqual([again.applied, again.unchanged, again.failed], [0, 250, 0]);
-      const workers = new ReferenceData({
+      const workers = referenceDataOf({
         load: () => entitiesOf(Worker, table).scanTable().toArray({ max: 1000 }),
         keyOf: ({ id }) => id,
         ttlMs: 60_000,

@@ -4,7 +4,7 @@ import {
   ConditionFailedError,
   dateTime,
   defineEntity,
-  Entities,
+  entitiesOf,
   EntityExistsError,
   EntityNotFoundError,
   etagOf,
@@ -44,7 +44,7 @@ async function newTables() {
 
 async function filled(count = 7) {
   const { tables, take } = await newTables();
-  const orders = new Entities(OrderByCustomer, tables.old);
+  const orders = entitiesOf(OrderByCustomer, tables.old);
   for (let id = 0; id < count; id += 1) {
     const { city, ...values } = order(id, id * 10);
     await orders.insert({ ...values, town: city });
@@ -254,10 +254,10 @@ describe('the steps of a move', () => {
 
   it('find drift of either side and mend it', async () => {
     const { tables, move } = await inPhase('verifying');
-    const copies = new Entities(OrderByCity, tables.new);
+    const copies = entitiesOf(OrderByCity, tables.new);
     await copies.merge(order(1), { amount: 99 }, { ifMatch: 'any' });
     await copies.delete(order(2), { ifMatch: 'any' });
-    const orders = new Entities(OrderByCustomer, tables.old);
+    const orders = entitiesOf(OrderByCustomer, tables.old);
     await orders.delete({ customer: 'fabrikam', town: 'c0', id: 3 }, { ifMatch: 'any' });
     await copies.insert(order(50));
     const drifts: MoveDrift[] = [];
@@ -288,7 +288,7 @@ describe('the steps of a move', () => {
     await orders.delete(order(0), { ifMatch: 'any' });
     await orders.delete(order(1), { ifMatch: 'any' });
     await move.finish();
-    await new Entities(OrderByCustomer, tables.old).insert({
+    await entitiesOf(OrderByCustomer, tables.old).insert({
       customer: 'stray',
       town: 'c0',
       id: 77,
@@ -317,7 +317,7 @@ describe('the steps of a move', () => {
     assert.equal((await tables.new.page({})).rows.length, 0);
     assert.deepEqual(ids(old), [1, 2, 3, 4, 5, 6, 20]);
     // Programs without the move continue on the old table.
-    const plainOrders = new Entities(OrderByCustomer, tables.old);
+    const plainOrders = entitiesOf(OrderByCustomer, tables.old);
     await plainOrders.insert({ customer: 'contoso', town: 'c0', id: 0 });
     // The move can be started again.
     await stepsTo(move, 'done');
@@ -392,7 +392,7 @@ describe('moves that are ready', () => {
     await move.backfill();
     await move.verify();
     await move.cutOver();
-    const there = new Entities(OrderByCustomer, tables.new);
+    const there = entitiesOf(OrderByCustomer, tables.new);
     const one = { customer: 'fabrikam', town: 'c1', id: 1 };
     const [moved, kept] = [await there.get(one), await orders.get(one)];
     assert.deepEqual(moved && plain(moved), kept && plain(kept));
@@ -414,7 +414,7 @@ describe('moves that are ready', () => {
     const { tables } = await newTables();
     const ring = { keys: keyRing(new CountingKey('first').kek) };
     const [old, next] = [withEncryption(tables.old, ring), withEncryption(tables.new, ring)];
-    const secrets = new Entities(Secret, old);
+    const secrets = entitiesOf(Secret, old);
     const at = new Date('2020-01-01T00:00:00Z');
     for (let id = 0; id < 3; id += 1) {
       await secrets.insert({ owner: 'Ann', id, text: `secret ${id}`, at });

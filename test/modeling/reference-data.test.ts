@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualClock } from '../../src/base/clock.js';
-import { ReferenceData } from '../../src/modeling/patterns/reference-data.js';
+import { referenceDataOf } from '../../src/modeling/patterns/reference-data.js';
 
 interface Department {
   readonly id: string;
@@ -46,7 +46,7 @@ describe('reference data', () => {
   it('is loaded once for all uses, at the same time or within the time to live', async () => {
     const clock = manualClock();
     const from = source([sales, marketing]);
-    const departments = new ReferenceData({ load: from.load, keyOf, ttlMs: 1000, clock });
+    const departments = referenceDataOf({ load: from.load, keyOf, ttlMs: 1000, clock });
     await Promise.all(Array.from({ length: 20 }, () => departments.get('S')));
     assert.deepEqual(await departments.all(), [sales, marketing]);
     clock.advanceMicros(1_000_000);
@@ -57,7 +57,7 @@ describe('reference data', () => {
   it('is loaded again after the time to live', async () => {
     const clock = manualClock();
     const from = source([sales]);
-    const departments = new ReferenceData({ load: from.load, keyOf, ttlMs: 1000, clock });
+    const departments = referenceDataOf({ load: from.load, keyOf, ttlMs: 1000, clock });
     assert.equal(await departments.get('M'), undefined);
     from.write([sales, marketing]);
     clock.advanceMicros(1_001_000);
@@ -68,7 +68,7 @@ describe('reference data', () => {
   it('counts its age from the beginning of the load', async () => {
     const clock = manualClock();
     const from = source([sales]);
-    const departments = new ReferenceData({ load: from.load, keyOf, ttlMs: 1000, clock });
+    const departments = referenceDataOf({ load: from.load, keyOf, ttlMs: 1000, clock });
     const release = from.hold();
     const first = departments.all();
     clock.advanceMicros(1_500_000);
@@ -82,7 +82,7 @@ describe('reference data', () => {
     const clock = manualClock();
     const from = source([sales]);
     const options = { load: from.load, keyOf, ttlMs: 1000, staleMsMax: 60_000, clock };
-    const departments = new ReferenceData(options);
+    const departments = referenceDataOf(options);
     await departments.all();
     from.fail(true);
     clock.advanceMicros(59_000_000);
@@ -95,7 +95,7 @@ describe('reference data', () => {
 
   it('throws the error of the first load to all who wait, and tries again after it', async () => {
     const from = source([sales]);
-    const departments = new ReferenceData({ load: from.load, keyOf, ttlMs: 1000 });
+    const departments = referenceDataOf({ load: from.load, keyOf, ttlMs: 1000 });
     from.fail(true);
     const results = await Promise.allSettled([departments.all(), departments.get('S')]);
     assert.deepEqual(
@@ -109,7 +109,7 @@ describe('reference data', () => {
 
   it('shows after a refresh what was written before it, though a load was under way', async () => {
     const from = source([sales]);
-    const departments = new ReferenceData({ load: from.load, keyOf, ttlMs: 1000 });
+    const departments = referenceDataOf({ load: from.load, keyOf, ttlMs: 1000 });
     const release = from.hold();
     const early = departments.all();
     from.write([marketing]);
@@ -121,7 +121,7 @@ describe('reference data', () => {
   });
 
   it('joins rows in their order, those without an item as well', async () => {
-    const departments = new ReferenceData({ load: source([sales]).load, keyOf, ttlMs: 1000 });
+    const departments = referenceDataOf({ load: source([sales]).load, keyOf, ttlMs: 1000 });
     const rows = [
       { employee: 1, department: 'S' },
       { employee: 2, department: 'X' },
@@ -139,10 +139,10 @@ describe('reference data', () => {
 
   it('refuses a table that is too large, and items that are not told apart', async () => {
     const { load } = source([sales, marketing]);
-    const tooLarge = new ReferenceData({ load, keyOf, ttlMs: 1, itemsMax: 1 });
+    const tooLarge = referenceDataOf({ load, keyOf, ttlMs: 1, itemsMax: 1 });
     await assert.rejects(tooLarge.all(), /more than 1 items/);
-    const same = new ReferenceData({ load, keyOf: () => 'same', ttlMs: 1 });
+    const same = referenceDataOf({ load, keyOf: () => 'same', ttlMs: 1 });
     await assert.rejects(same.all(), /two items .* have the key 'same'/);
-    assert.throws(() => new ReferenceData({ load, keyOf, ttlMs: 0 }), { name: 'DefinitionError' });
+    assert.throws(() => referenceDataOf({ load, keyOf, ttlMs: 0 }), { name: 'DefinitionError' });
   });
 });

@@ -9,8 +9,8 @@ import {
   string,
   type TableGateway,
 } from '../../src/modeling/index.js';
-import { OneToMany } from '../../src/modeling/patterns/relations/one-to-many.js';
-import { OneToOne } from '../../src/modeling/patterns/relations/one-to-one.js';
+import { oneToManyOf } from '../../src/modeling/patterns/relations/one-to-many.js';
+import { oneToOneOf } from '../../src/modeling/patterns/relations/one-to-one.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
 
@@ -34,7 +34,7 @@ const Employee = defineEntity({
 const inTwoDays = manualClock((Date.now() + 2 * 86_400_000) * 1000);
 
 function relationOf(table: TableGateway) {
-  return new OneToMany({
+  return oneToManyOf({
     parent: Department,
     child: Employee,
     table,
@@ -296,7 +296,7 @@ describe('moving a child to another parent', () => {
     const { gateway } = await started.newTable();
     await filled(gateway);
     const child = await employee(gateway, 'East', 1);
-    const relation = new OneToMany({
+    const relation = oneToManyOf({
       ...relationOf(gateway).options,
       clock: manualClock(Date.now() * 1000),
     });
@@ -325,7 +325,7 @@ describe('one to one', () => {
     id,
   });
   const badgesOf = (table: TableGateway) =>
-    new OneToOne({
+    oneToOneOf({
       main: Employee,
       mainTable: table,
       detail: Badge,
@@ -334,7 +334,7 @@ describe('one to one', () => {
       mainOf,
     });
   const photosOf = (table: TableGateway, photos: TableGateway) =>
-    new OneToOne({
+    oneToOneOf({
       main: Employee,
       mainTable: table,
       detail: Photo,

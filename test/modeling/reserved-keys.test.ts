@@ -8,20 +8,24 @@ import {
   int32,
   key,
   keyTemplate,
-  OneToMany,
+  oneToManyOf,
   string,
   type RowProperties,
   type TableGateway,
 } from '../../src/modeling/index.js';
-import { ChangeFeed, trimFeed } from '../../src/modeling/patterns/change-feed/index.js';
+import { changeFeedOf, trimFeed } from '../../src/modeling/patterns/change-feed/index.js';
 import {
   indexedEntitiesOf,
   samePartition,
   withIndexes,
 } from '../../src/modeling/patterns/indexes/index.js';
-import { EventView } from '../../src/modeling/patterns/materialised-views/index.js';
+import { eventViewOf } from '../../src/modeling/patterns/materialised-views/index.js';
 import { rowLeasesOf } from '../../src/modeling/patterns/row-leases/index.js';
-import { Relay, tableRegistry } from '../../src/modeling/patterns/transactional-outbox/index.js';
+import {
+  relayOf,
+  type Relay,
+  tableRegistryOf,
+} from '../../src/modeling/patterns/transactional-outbox/index.js';
 import {
   reservedInitials,
   reservedPartitionKeys,
@@ -65,13 +69,13 @@ async function insertForeign(table: TableGateway, rowKey: string): Promise<void>
   await table.write({ kind: 'insert', row: { partitionKey: team, rowKey, properties } });
 }
 
-function relayOf(table: TableGateway): Relay {
-  const registry = tableRegistry(table, 'people', { buckets: 1 });
-  return new Relay({ table, registry, dispatch: () => Promise.resolve() });
+function testRelay(table: TableGateway): Relay {
+  const registry = tableRegistryOf(table, 'people', { buckets: 1 });
+  return relayOf({ table, registry, dispatch: () => Promise.resolve() });
 }
 
 function relationOf(table: TableGateway) {
-  return new OneToMany({
+  return oneToManyOf({
     parent: Person,
     child: Person,
     table,
@@ -125,7 +129,7 @@ describe('keys that the library keeps for its own rows', () => {
   it('leave alone entities and rows of others when events are forgotten', async () => {
     const table = await filled();
     await insertForeign(table, '~applied_foreign');
-    const view = new EventView(Person, table);
+    const view = eventViewOf(Person, table);
     const viewKey = { team, name: 'view' };
     await view.apply('one', viewKey, () => viewKey);
     const { deleted } = await view.forget(viewKey, Instant.ofDate(new Date(Date.now() + 1e6)));
@@ -137,7 +141,7 @@ describe('keys that the library keeps for its own rows', () => {
   it('leave alone entities and rows of others when messages are dispatched', async () => {
     const table = await filled();
     for (const kind of ['outbox', 'outbox-poison']) await insertForeign(table, `~${kind}_foreign`);
-    const relay = relayOf(table);
+    const relay = testRelay(table);
     assert.deepEqual(await relay.partition(team), { dispatched: 0, poisoned: 0 });
     assert.equal(await relay.redrive(team), 0);
     assert.deepEqual(await people(table), names.toSorted());
@@ -162,7 +166,7 @@ describe('keys that the library keeps for its own rows', () => {
     });
     const foreign = ['~feed_0000000000000000002', '~feed_x', '~feed-group_me', '!shard:claim'];
     for (const rowKey of [...foreign, '!shard:mine']) await insertForeign(gateway, rowKey);
-    const feed = new ChangeFeed(gateway);
+    const feed = changeFeedOf(gateway);
     assert.equal((await feed.read(team)).events.length, 1);
     assert.equal(await trimFeed(feed, team, { keepMs: 0, clock: later }), 1);
     await closePartition(gateway, team, {});
@@ -187,7 +191,7 @@ describe('keys that the library keeps for its own rows', () => {
     });
     const employees = indexedEntitiesOf(indexes, { table: gateway });
     await employees.insert({ team, id: 1, lastName: '~outbox_' });
-    assert.deepEqual(await relayOf(gateway).partition(team), { dispatched: 0, poisoned: 0 });
+    assert.deepEqual(await testRelay(gateway).partition(team), { dispatched: 0, poisoned: 0 });
     const { rows } = await gateway.page({ filter: `PartitionKey eq '${team}'` });
     const found = rows.map(({ rowKey }) => rowKey);
     assert.deepEqual(found, ['id_0001', '}\uffee7Eoutbox_']);

@@ -67,7 +67,7 @@ describe('a lease of a row', () => {
     assert.deepEqual(takeKinds(), ['update']);
     const again = await leases.acquire(at);
     assert.deepEqual(takeKinds(), ['point-read', 'update']);
-    assert.equal((await leases.holderOf(at))?.token, again.token);
+    assert.equal((await leases.holderOf(at))?.fenceToken, again.fenceToken);
     assert.deepEqual(takeKinds(), ['point-read']);
     assert.equal(await leases.break(at), true);
     assert.deepEqual(takeKinds(), ['point-read', 'update']);
@@ -83,7 +83,7 @@ describe('a lease of a row', () => {
     assert.equal(held.holder, 'first');
     assert.ok(held.until.toDate().getTime() > Date.now() + 20_000);
     await lease.release();
-    assert.equal((await other.acquire(at)).token, lease.token + 1n);
+    assert.equal((await other.acquire(at)).fenceToken, lease.fenceToken + 1n);
   });
 
   it('is not seen by queries and survives a replacement of the entity', async () => {
@@ -118,7 +118,7 @@ describe('a lease of a row', () => {
     await assert.rejects(leasesOf(gateway, { clock: ahead(34_000) }).acquire(at), LeaseHeldError);
     const other = leasesOf(gateway, { holder: 'second', clock: ahead(36_000) });
     const taken = await other.acquire(at);
-    assert.ok(taken.token > lease.token);
+    assert.ok(taken.fenceToken > lease.fenceToken);
     const late = lease.update((account) => ({ ...account, amount: 99 }));
     await assert.rejects(late, { name: 'LeaseLostError', message: /'second' has it/ });
     await assert.rejects(
@@ -149,7 +149,7 @@ describe('a lease of a row', () => {
     });
     await assert.rejects(wary.acquire(at), LeaseHeldError);
     await assert.rejects(wary.acquire(at, { waitMs: 25_000 }), LeaseHeldError);
-    assert.equal((await wary.acquire(at, { waitMs: 40_000 })).token, 2n);
+    assert.equal((await wary.acquire(at, { waitMs: 40_000 })).fenceToken, 2n);
   });
 
   it('that is renewed while it is watched is not taken', async () => {
@@ -181,7 +181,7 @@ describe('a lease of a row', () => {
     await leases.break(at);
     await assert.rejects(lease.renew(), /broken/);
     assert.equal(await leases.holderOf(at), undefined);
-    assert.equal((await leases.acquire(at)).token, lease.token + 1n);
+    assert.equal((await leases.acquire(at)).fenceToken, lease.fenceToken + 1n);
   });
 
   it('lets writers without it change the entity, and update again after them', async () => {
@@ -206,7 +206,7 @@ describe('a lease of a row', () => {
     await leases.entities.insert(at);
     answers.lose(1, 'POST');
     const lease = await leases.acquire(at);
-    assert.equal(lease.token, 1n);
+    assert.equal(lease.fenceToken, 1n);
     answers.lose(1, 'PUT');
     await lease.renew();
     answers.lose(1, 'POST');
@@ -254,7 +254,7 @@ describe('work under a lease', () => {
             await lease.transact((writes) =>
               writes.merge(Account, at, { amount: (account?.amount ?? 0) + 1 }, { ifMatch: 'any' }),
             );
-            tokens.push(lease.token);
+            tokens.push(lease.fenceToken);
             inside -= 1;
           },
           { waitMs: 60_000 },

@@ -5,7 +5,7 @@ import {
   DecodeError,
   defineEntity,
   DefinitionError,
-  Entities,
+  entitiesOf,
   EntityExistsError,
   EntityNotFoundError,
   etagOf,
@@ -26,7 +26,7 @@ import {
   rangeRouting,
   removeShard,
   routedBy,
-  shardedEntities,
+  shardedEntitiesOf,
   shardOfText,
   splitRange,
   StaleMapError,
@@ -176,7 +176,7 @@ describe('entities of shards', () => {
     const tables = await newShardTables(here, there);
     const map = mapOf(tables, { routeBy: routedBy(Reading, 'tenant') });
     await map.create(listRouting({ contoso: 'a' }, 'b'));
-    const readings = shardedEntities(Reading, map);
+    const readings = shardedEntitiesOf(Reading, map);
     for (const day of [1, 2]) {
       await readings.insert({ tenant: 'contoso', day, id: 1 });
       await readings.insert({ tenant: 'wingtip', day, id: 1 });
@@ -367,7 +367,7 @@ describe('a change of a shard map', () => {
     }
     assert.equal((await map.plan(moveShard('a', 'b'))).moving, 231);
     await map.apply(moveShard('a', 'b'));
-    const found = await new Entities(Order, tables.b).scanTable().toArray({ max: 300 });
+    const found = await entitiesOf(Order, tables.b).scanTable().toArray({ max: 300 });
     assert.equal(found.length, 231);
     assert.equal(found.filter((each) => each.note === note).length, 160);
   });
@@ -404,7 +404,7 @@ describe('a change of a shard map', () => {
 
   it('moves rows that were there before the map', async () => {
     const tables = await newShardTables(here, there);
-    await new Entities(Order, tables.a).insert({ tenant: 'contoso', id: 1, amount: 1 });
+    await entitiesOf(Order, tables.a).insert({ tenant: 'contoso', id: 1, amount: 1 });
     const map = mapOf(tables);
     await map.create(rangeRouting([{ from: '', shard: 'a' }]));
     await map.start(moveShard('a', 'b'));

@@ -17,19 +17,20 @@ import {
   toQueue,
   type Dispatch,
 } from '../../src/modeling/patterns/transactional-outbox/dispatch.js';
-import { Outbox } from '../../src/modeling/patterns/transactional-outbox/outbox.js';
+import { outboxOf, type Outbox } from '../../src/modeling/patterns/transactional-outbox/outbox.js';
 import {
   poisonMessages,
   waitingMessages,
 } from '../../src/modeling/patterns/transactional-outbox/outbox-row.js';
 import {
   knownPartitions,
-  tableRegistry,
+  tableRegistryOf,
   type OutboxRegistry,
 } from '../../src/modeling/patterns/transactional-outbox/registry.js';
 import {
-  hintHandler,
-  Relay,
+  hintHandlerOf,
+  relayOf,
+  type Relay,
   RelayBlockedError,
   type RelayEvent,
 } from '../../src/modeling/patterns/transactional-outbox/relay.js';
@@ -37,7 +38,7 @@ import { keyPayload } from '../../src/modeling/worker/entity-payload.js';
 import { handle } from '../../src/modeling/worker/handler.js';
 import { defineMessage } from '../../src/modeling/worker/message-type.js';
 import type { QueuePort } from '../../src/modeling/worker/queue-port.js';
-import { QueueWorker } from '../../src/modeling/worker/worker.js';
+import { queueWorkerOf, type QueueWorker } from '../../src/modeling/worker/worker.js';
 import { startServer } from '../support/start-server.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { Employee, employeeKey, newEmployee, type EmployeeKey } from './support/employees.js';
@@ -93,26 +94,26 @@ function doomedParts(parts: Parts, doomed: Doomed): Parts {
 }
 
 function registryOf({ table, registryTable }: Parts): OutboxRegistry {
-  return tableRegistry(registryTable, table.table, { buckets: 2 });
+  return tableRegistryOf(registryTable, table.table, { buckets: 2 });
 }
 
-function outboxOf(parts: Parts, clock: Clock = time.clock): Outbox {
+function testOutbox(parts: Parts, clock: Clock = time.clock): Outbox {
   const { table, hints } = parts;
-  return new Outbox({ table, registry: registryOf(parts), hints, clock });
+  return outboxOf({ table, registry: registryOf(parts), hints, clock });
 }
 
-function relayOf(
+function testRelay(
   parts: Parts,
   dispatch: Dispatch = toQueue(parts.target),
   more: { readonly attemptsMax?: number; readonly observer?: (event: RelayEvent) => void } = {},
 ): Relay {
-  return new Relay({ table: parts.table, registry: registryOf(parts), dispatch, ...more });
+  return relayOf({ table: parts.table, registry: registryOf(parts), dispatch, ...more });
 }
 
 function workerOf({ hints: queue, poison }: Parts, relay: Relay): QueueWorker {
-  return new QueueWorker({
+  return queueWorkerOf({
     sources: [{ queue, poison }],
-    handlers: [hintHandler([relay])],
+    handlers: [hintHandlerOf([relay])],
     clock: time.clock,
     timers: impatientTimers,
   });
@@ -135,14 +136,14 @@ describe('a change and its announcement', () => {
       prepare: () => newParts(),
       run: async (parts, doomed) => {
         const fragile = doomedParts(parts, doomed);
-        await hire(outboxOf(fragile));
-        await workerOf(fragile, relayOf(fragile)).drain();
+        await hire(testOutbox(fragile));
+        await workerOf(fragile, testRelay(fragile)).drain();
       },
       restart: () => time.pass(60_000),
       recover: async (parts, doomed) => {
         const fragile = doomedParts(parts, doomed);
-        await relayOf(fragile).sweep();
-        await workerOf(fragile, relayOf(fragile)).drain();
+        await testRelay(fragile).sweep();
+        await workerOf(fragile, testRelay(fragile)).drain();
       },
       check: async ({ table, target, hints }) => {
         const employee = await table.get(employeeKey(jones));
@@ -164,10 +165,10 @@ describe('a change and its announcement', () => {
 
   it('fail together, and announce nothing', async () => {
     const parts = await newParts();
-    await hire(outboxOf(parts));
-    await workerOf(parts, relayOf(parts)).drain();
+    await hire(testOutbox(parts));
+    await workerOf(parts, testRelay(parts)).drain();
     await assert.rejects(
-      hire(outboxOf(parts)),
+      hire(testOutbox(parts)),
       (error) =>
         error instanceof TransactionFailedError &&
         error.index === 0 &&
@@ -175,7 +176,7 @@ describe('a change and its announcement', () => {
     );
     assert.equal(await waitingIn(parts.table), 0);
     assert.equal(await messageCount(parts.hints), 0);
-    assert.equal((await relayOf(parts).sweep()).dispatched, 0);
+    assert.equal((await testRelay(parts).sweep()).dispatched, 0);
   });
 
   it('are found by a sweep when the hint was lost', async () => {
@@ -183,7 +184,7 @@ describe('a change and its announcement', () => {
     const lost: unknown[] = [];
     const missing = await world.newQueue();
     await missing.delete();
-    const outbox = new Outbox({
+    const outbox = outboxOf({
       table: parts.table,
       registry: registryOf(parts),
       hints: missing,
@@ -191,7 +192,7 @@ describe('a change and its announcement', () => {
     });
     await hire(outbox);
     assert.equal(lost.length, 1);
-    const { partitions, dispatched, unfinished } = await relayOf(parts).sweep();
+    const { partitions, dispatched, unfinished } = await testRelay(parts).sweep();
     assert.deepEqual(
       { partitions, dispatched, unfinished },
       {
@@ -207,14 +208,14 @@ describe('a change and its announcement', () => {
     const requests: string[] = [];
     const parts = await newParts(({ kind, entities }) => requests.push(`${kind} ${entities}`));
     const take = () => requests.splice(0);
-    const outbox = outboxOf(parts);
+    const outbox = testOutbox(parts);
     await hire(outbox);
     assert.deepEqual(take(), ['insert 1', 'transaction 2']);
     await hire(outbox, { id: 457 });
     assert.deepEqual(take(), ['transaction 2']);
-    await relayOf(parts).partition('Sales');
+    await testRelay(parts).partition('Sales');
     assert.deepEqual(take(), ['query 2', 'transaction 2']);
-    await relayOf(parts).sweep();
+    await testRelay(parts).sweep();
     assert.deepEqual(take().toSorted(), ['query 0', 'query 0', 'query 1']);
   });
 
@@ -228,7 +229,7 @@ describe('a change and its announcement', () => {
     const answers = new LostAnswers();
     answers.install(client);
     const table = openTable(client);
-    const outbox = new Outbox({ table, registry: knownPartitions(['Sales']) });
+    const outbox = outboxOf({ table, registry: knownPartitions(['Sales']) });
     // The client sends the transaction again, which conflicts with its own first attempt.
     answers.lose(1, 'POST');
     await hire(outbox);
@@ -245,11 +246,11 @@ describe('a relay', () => {
     await crashEverywhere<RealParts>({
       prepare: async () => {
         const parts = await newParts();
-        for (let id = 1; id <= 3; id += 1) await hire(outboxOf(parts), { id });
+        for (let id = 1; id <= 3; id += 1) await hire(testOutbox(parts), { id });
         return parts;
       },
-      run: async (parts, doomed) => relayOf(doomedParts(parts, doomed)).partition('Sales'),
-      recover: (parts, doomed) => relayOf(doomedParts(parts, doomed)).partition('Sales'),
+      run: async (parts, doomed) => testRelay(doomedParts(parts, doomed)).partition('Sales'),
+      recover: (parts, doomed) => testRelay(doomedParts(parts, doomed)).partition('Sales'),
       check: async ({ table, target }) => {
         const ids = (await visibleEnvelopes(target)).map(({ id }) => id);
         assert.deepEqual([...new Set(ids)], ['1', '2', '3']);
@@ -261,11 +262,11 @@ describe('a relay', () => {
 
   it('keeps the order of commits although the clocks of writers differ', async () => {
     const parts = await newParts();
-    const fast = outboxOf(parts, manualClock(time.clock.nowMicros() + 3_600_000_000));
-    const slow = outboxOf(parts, manualClock(time.clock.nowMicros() - 3_600_000_000));
+    const fast = testOutbox(parts, manualClock(time.clock.nowMicros() + 3_600_000_000));
+    const slow = testOutbox(parts, manualClock(time.clock.nowMicros() - 3_600_000_000));
     const handled: string[] = [];
     for (let id = 1; id <= 10; id += 1) await hire(id % 3 === 0 ? slow : fast, { id });
-    const relay = relayOf(parts, ({ id }) => Promise.resolve(void handled.push(id)));
+    const relay = testRelay(parts, ({ id }) => Promise.resolve(void handled.push(id)));
     await relay.partition('Sales');
     assert.deepEqual(handled, ['1', '2', '3', '4', '5', '6', '7', '8', '9', '10']);
   });
@@ -273,8 +274,8 @@ describe('a relay', () => {
   it('keeps the order of commits over pages that were read at different times', async () => {
     const parts = await newParts();
     const { table } = parts;
-    const early = outboxOf(parts, manualClock(1_000_000_000_000_000));
-    const late = outboxOf(parts, manualClock(2_000_000_000_000_000));
+    const early = testOutbox(parts, manualClock(1_000_000_000_000_000));
+    const late = testOutbox(parts, manualClock(2_000_000_000_000_000));
     await hire(early, { id: 1 });
     await hire(late, { id: 2 });
     let pages = 0;
@@ -289,35 +290,37 @@ describe('a relay', () => {
         const page = await table.page({ ...query, limit: 1 });
         pages += 1;
         if (pages === 1) {
-          await hire(outboxOf(parts, manualClock(999_999_999_000_000)), { id: 3 });
-          await hire(outboxOf(parts, manualClock(1_500_000_000_000_000)), { id: 4 });
+          await hire(testOutbox(parts, manualClock(999_999_999_000_000)), { id: 3 });
+          await hire(testOutbox(parts, manualClock(1_500_000_000_000_000)), { id: 4 });
         }
         return page;
       },
     };
     const handled: string[] = [];
     const dispatch: Dispatch = ({ id }) => Promise.resolve(void handled.push(id));
-    await new Relay({ table: paged, registry: registryOf(parts), dispatch }).partition('Sales');
+    await relayOf({ table: paged, registry: registryOf(parts), dispatch }).partition('Sales');
     assert.deepEqual(handled, ['1', '2', '3', '4']);
   });
 
   it('loses nothing when many of them meet', async () => {
     const parts = await newParts();
-    const outbox = outboxOf(parts);
+    const outbox = testOutbox(parts);
     for (let id = 0; id < 80; id += 1) await hire(outbox, { id });
     const handled = new Set<string>();
     const dispatch: Dispatch = ({ id }) => Promise.resolve(void handled.add(id));
-    await Promise.all(Array.from({ length: 8 }, () => relayOf(parts, dispatch).partition('Sales')));
+    await Promise.all(
+      Array.from({ length: 8 }, () => testRelay(parts, dispatch).partition('Sales')),
+    );
     assert.equal(handled.size, 80);
     assert.equal(await waitingIn(parts.table), 0);
   });
 
   it('hands each message on once, however many hints of its partition come', async () => {
     const parts = await newParts();
-    const outbox = outboxOf(parts);
+    const outbox = testOutbox(parts);
     for (let id = 0; id < 30; id += 1) await hire(outbox, { id });
     const handled: string[] = [];
-    const relay = relayOf(parts, ({ id }) => Promise.resolve(void handled.push(id)));
+    const relay = testRelay(parts, ({ id }) => Promise.resolve(void handled.push(id)));
     const reports = await Promise.all(Array.from({ length: 16 }, () => relay.partition('Sales')));
     assert.equal(handled.length, 30);
     assert.equal(
@@ -328,7 +331,7 @@ describe('a relay', () => {
 
   it('hands on more messages than one page or transaction holds', async () => {
     const parts = await newParts();
-    const outbox = outboxOf(parts);
+    const outbox = testOutbox(parts);
     const writes = [];
     for (let id = 0; id < 1200; id += 1) {
       writes.push(await outbox.message('Sales', Hired, { ...jones, id }, { id: `${id}` }));
@@ -336,7 +339,7 @@ describe('a relay', () => {
     }
     const handled: number[] = [];
     const dispatch: Dispatch = ({ id }) => Promise.resolve(void handled.push(Number(id)));
-    const { dispatched } = await relayOf(parts, dispatch).partition('Sales');
+    const { dispatched } = await testRelay(parts, dispatch).partition('Sales');
     assert.equal(dispatched, 1200);
     assert.deepEqual(
       handled,
@@ -347,13 +350,13 @@ describe('a relay', () => {
 
   it('handles messages itself when it is given handlers', async () => {
     const parts = await newParts();
-    await hire(outboxOf(parts));
+    await hire(testOutbox(parts));
     const seen: string[] = [];
     const handler = handle(Hired, ({ department, id }, context) => {
       seen.push(`${department} ${id} ${context.id} ${context.dequeueCount}`);
       return Promise.resolve();
     });
-    await relayOf(parts, toHandlers([handler])).partition('Sales');
+    await testRelay(parts, toHandlers([handler])).partition('Sales');
     assert.deepEqual(seen, ['Sales 456 456 1']);
   });
 });
@@ -369,10 +372,10 @@ describe('a message that cannot be handed on', () => {
 
   it('holds back those behind it, keeps its place, and is given up in the end', async () => {
     const parts = await newParts();
-    for (let id = 1; id <= 4; id += 1) await hire(outboxOf(parts), { id });
+    for (let id = 1; id <= 4; id += 1) await hire(testOutbox(parts), { id });
     const handled: string[] = [];
     const events: RelayEvent[] = [];
-    const relay = relayOf(
+    const relay = testRelay(
       parts,
       failingFor('2', () => new Error('refused'), handled),
       { attemptsMax: 3, observer: (event) => events.push(event) },
@@ -402,12 +405,12 @@ describe('a message that cannot be handed on', () => {
 
   it('can be tried again, in its place', async () => {
     const parts = await newParts();
-    for (let id = 1; id <= 2; id += 1) await hire(outboxOf(parts), { id });
+    for (let id = 1; id <= 2; id += 1) await hire(testOutbox(parts), { id });
     const handled: string[] = [];
     const refuse = failingFor('1', () => new Error('refused'), []);
-    await relayOf(parts, refuse, { attemptsMax: 1 }).partition('Sales');
-    await hire(outboxOf(parts), { id: 3 });
-    const relay = relayOf(
+    await testRelay(parts, refuse, { attemptsMax: 1 }).partition('Sales');
+    await hire(testOutbox(parts), { id: 3 });
+    const relay = testRelay(
       parts,
       failingFor('none', () => new Error('x'), handled),
     );
@@ -419,9 +422,9 @@ describe('a message that cannot be handed on', () => {
 
   it('is found to be tried again behind a page without rows', async () => {
     const parts = await newParts();
-    await hire(outboxOf(parts), { id: 1 });
+    await hire(testOutbox(parts), { id: 1 });
     const refuse = failingFor('1', () => new Error('refused'), []);
-    await relayOf(parts, refuse, { attemptsMax: 1 }).partition('Sales');
+    await testRelay(parts, refuse, { attemptsMax: 1 }).partition('Sales');
     const { table } = parts;
     const sparse: TableGateway = {
       table: table.table,
@@ -431,15 +434,15 @@ describe('a message that cannot be handed on', () => {
       page: async ({ cursor, ...query }) =>
         cursor === undefined ? { rows: [], cursor: 'begin' } : table.page(query),
     };
-    assert.equal(await relayOf({ ...parts, table: sparse }).redrive('Sales'), 1);
+    assert.equal(await testRelay({ ...parts, table: sparse }).redrive('Sales'), 1);
     assert.equal(await waitingIn(table), 1);
   });
 
   it('is never given up for reasons that pass by themselves', async () => {
     const parts = await newParts();
-    await hire(outboxOf(parts), { id: 1 });
+    await hire(testOutbox(parts), { id: 1 });
     const busy = () => Object.assign(new Error('busy'), { statusCode: 503 });
-    const relay = relayOf(parts, failingFor('1', busy, []), { attemptsMax: 2 });
+    const relay = testRelay(parts, failingFor('1', busy, []), { attemptsMax: 2 });
     for (let attempt = 0; attempt < 5; attempt += 1) {
       await assert.rejects(relay.partition('Sales'), RelayBlockedError);
     }
@@ -449,8 +452,8 @@ describe('a message that cannot be handed on', () => {
 
   it('waits for a program that knows its type, however often another one meets it', async () => {
     const parts = await newParts();
-    await hire(outboxOf(parts), { id: 1 });
-    const relay = relayOf(parts, toHandlers([]), { attemptsMax: 2 });
+    await hire(testOutbox(parts), { id: 1 });
+    const relay = testRelay(parts, toHandlers([]), { attemptsMax: 2 });
     for (let attempt = 0; attempt < 4; attempt += 1) {
       await assert.rejects(relay.partition('Sales'), RelayBlockedError);
     }
@@ -461,10 +464,10 @@ describe('a message that cannot be handed on', () => {
 
   it('does not keep a sweep from other partitions', async () => {
     const parts = await newParts();
-    await hire(outboxOf(parts), { id: 1 });
-    await hire(outboxOf(parts), { id: 2, department: 'Marketing' });
+    await hire(testOutbox(parts), { id: 1 });
+    await hire(testOutbox(parts), { id: 2, department: 'Marketing' });
     const handled: string[] = [];
-    const report = await relayOf(
+    const report = await testRelay(
       parts,
       failingFor('1', () => new Error('refused'), handled),
     ).sweep();
@@ -477,12 +480,12 @@ describe('a message that cannot be handed on', () => {
 
   it('is given up at once when the row holds none', async () => {
     const parts = await newParts();
-    await hire(outboxOf(parts), { id: 1 });
+    await hire(testOutbox(parts), { id: 1 });
     const { rows } = await parts.table.page(waitingMessages('Sales'));
     const [row = assert.fail()] = rows;
     const spoiled = { ...row, properties: { Message: { type: 'String', value: '{}' } } } as const;
     await parts.table.write({ kind: 'replace', row: spoiled, etag: '*' });
-    assert.deepEqual(await relayOf(parts).partition('Sales'), { dispatched: 0, poisoned: 1 });
+    assert.deepEqual(await testRelay(parts).partition('Sales'), { dispatched: 0, poisoned: 1 });
     assert.equal(await waitingIn(parts.table), 0);
   });
 });
@@ -491,14 +494,14 @@ describe('a registry of partitions', () => {
   it('knows each partition once, whoever registers it, over more than a page', async () => {
     const table = await world.newTable();
     const names = Array.from({ length: 1100 }, (_, index) => `partition ${index}`);
-    const registries = [1, 2].map(() => tableRegistry(table, 'some', { buckets: 1 }));
+    const registries = [1, 2].map(() => tableRegistryOf(table, 'some', { buckets: 1 }));
     for (let at = 0; at < names.length; at += 50) {
       const some = names.slice(at, at + 50);
       await Promise.all(
         registries.flatMap((registry) => some.map((name) => registry.register(name))),
       );
     }
-    await tableRegistry(table, 'other', { buckets: 1 }).register('of another table');
+    await tableRegistryOf(table, 'other', { buckets: 1 }).register('of another table');
     const found: string[] = [];
     for await (const name of registries[0]?.partitions() ?? []) found.push(name);
     assert.deepEqual(found.toSorted(), names.toSorted());
@@ -506,7 +509,7 @@ describe('a registry of partitions', () => {
 
   it('refuses a partition that it does not know, before anything changes', async () => {
     const table = await world.newTable();
-    const outbox = new Outbox({ table, registry: knownPartitions(['Marketing']) });
+    const outbox = outboxOf({ table, registry: knownPartitions(['Marketing']) });
     await assert.rejects(hire(outbox), /'Sales' is none of the partitions/);
     assert.equal(await table.get(employeeKey(jones)), undefined);
   });
@@ -515,10 +518,10 @@ describe('a registry of partitions', () => {
 describe('a relay that runs', () => {
   it('sweeps until it is stopped', async () => {
     const parts = await newParts();
-    await hire(outboxOf(parts));
+    await hire(testOutbox(parts));
     const stop = new AbortController();
     const swept: number[] = [];
-    const relay = new Relay({
+    const relay = relayOf({
       table: parts.table,
       registry: registryOf(parts),
       dispatch: toQueue(parts.target),
@@ -529,7 +532,7 @@ describe('a relay that runs', () => {
       onSweep: ({ dispatched }) => {
         swept.push(dispatched);
         if (swept.length === 2) stop.abort();
-        else void hire(outboxOf(parts), { id: 457 }).then(() => time.pass(60_000));
+        else void hire(testOutbox(parts), { id: 457 }).then(() => time.pass(60_000));
       },
     });
     await running;

@@ -19,8 +19,8 @@ import {
   removeAccessPolicy,
   setAccessPolicy,
 } from '../../src/modeling/patterns/user-sas/access-policy.js';
-import { SasCache } from '../../src/modeling/patterns/user-sas/sas-cache.js';
-import { sasFor, type SasSettings } from '../../src/modeling/patterns/user-sas/user-sas.js';
+import { sasCacheOf } from '../../src/modeling/patterns/user-sas/sas-cache.js';
+import { userSasOf, type SasSettings } from '../../src/modeling/patterns/user-sas/user-sas.js';
 import { startAzurite } from '../support/azurite.js';
 import { withoutExtras } from '../support/extras.js';
 import { startServer } from '../support/start-server.js';
@@ -72,7 +72,7 @@ function signatureOf(query: URLSearchParams): string {
 
 describe('a token for a user', () => {
   it('carries its range, permissions and end, and a signature over all of it', () => {
-    const { token, expiresAtMicros, scope } = sasFor(LoginAttempt, {
+    const { token, expiresAtMicros, scope } = userSasOf(LoginAttempt, {
       ...settings,
       ...jones,
       rows: {},
@@ -98,7 +98,7 @@ describe('a token for a user', () => {
   });
 
   it('names a stored policy instead of terms of its own', () => {
-    const { token, expiresAtMicros } = sasFor(LoginAttempt, {
+    const { token, expiresAtMicros } = userSasOf(LoginAttempt, {
       ...settings,
       ...jones,
       policy: 'readers',
@@ -110,7 +110,7 @@ describe('a token for a user', () => {
   });
 
   it('may be limited to addresses, and allowed without TLS for a server at hand', () => {
-    const { token } = sasFor(LoginAttempt, {
+    const { token } = userSasOf(LoginAttempt, {
       ...settings,
       ...jones,
       permissions: ['read'],
@@ -125,7 +125,7 @@ describe('a token for a user', () => {
 
   it('is refused when it would allow nothing', () => {
     const make = (permissions: readonly 'read'[], lifetimeMs: number) =>
-      sasFor(LoginAttempt, { ...settings, ...jones, permissions, lifetimeMs });
+      userSasOf(LoginAttempt, { ...settings, ...jones, permissions, lifetimeMs });
     assert.throws(() => make([], 1000), /without permissions/);
     for (const lifetimeMs of [0, -1, 500, Number.NaN, Infinity]) {
       assert.throws(() => make(['read'], lifetimeMs), /would have expired/);
@@ -185,12 +185,12 @@ for (const [name, connection, skip] of services)
       const { terms, clientOf } = await newTable();
       const lifetimeMs = 600_000;
       const reader = clientOf(
-        sasFor(LoginAttempt, { ...terms, permissions: ['read'], lifetimeMs }).token,
+        userSasOf(LoginAttempt, { ...terms, permissions: ['read'], lifetimeMs }).token,
       );
       assert.equal(await status(reader.getEntity('jones', 'login_0001')), 200);
       assert.equal(await status(reader.createEntity(entity)), 403);
       const writer = clientOf(
-        sasFor(LoginAttempt, { ...terms, permissions: ['add'], lifetimeMs }).token,
+        userSasOf(LoginAttempt, { ...terms, permissions: ['add'], lifetimeMs }).token,
       );
       assert.equal(await status(writer.createEntity(entity)), 200);
       assert.equal(await status(writer.deleteEntity('jones', 'login_0002')), 403);
@@ -199,7 +199,7 @@ for (const [name, connection, skip] of services)
     it('are refused after their end', async () => {
       const { terms, clientOf } = await newTable();
       const clock = manualClock();
-      const late = sasFor(LoginAttempt, {
+      const late = userSasOf(LoginAttempt, {
         ...terms,
         permissions: ['read'],
         lifetimeMs: 5000,
@@ -210,8 +210,8 @@ for (const [name, connection, skip] of services)
 
     it('are renewed by a cache before that', async () => {
       const { terms, clientOf } = await newTable();
-      const cache = new SasCache((user) =>
-        sasFor(LoginAttempt, {
+      const cache = sasCacheOf((user) =>
+        userSasOf(LoginAttempt, {
           ...terms,
           partition: { user },
           permissions: ['read'],
@@ -226,7 +226,7 @@ for (const [name, connection, skip] of services)
     it('of a policy change with it, and are revoked with it', async () => {
       const { owner, terms, clientOf } = await newTable();
       await setAccessPolicy(owner, { id: 'readers', permissions: ['delete', 'read'], ...always });
-      const client = clientOf(sasFor(LoginAttempt, { ...terms, policy: 'readers' }).token);
+      const client = clientOf(userSasOf(LoginAttempt, { ...terms, policy: 'readers' }).token);
       assert.equal(await status(client.getEntity('jones', 'login_0001')), 200);
       assert.equal(await status(client.createEntity(entity)), 403);
       await setAccessPolicy(owner, { id: 'readers', permissions: ['add'], ...always });
@@ -291,7 +291,7 @@ describe('the rows that a token opens', () => {
   it('are those of its partition, to the edges, and no other', async () => {
     const { owner, terms, clientOf } = await filled();
     const client = clientOf(
-      sasFor(LoginAttempt, { ...terms, permissions, lifetimeMs: 600_000 }).token,
+      userSasOf(LoginAttempt, { ...terms, permissions, lifetimeMs: 600_000 }).token,
     );
     const all = await listed(owner);
     const mine = all.filter((name) => name.startsWith('jones/'));
@@ -314,7 +314,7 @@ describe('the rows that a token opens', () => {
 
   it('are those of its range of rows, with both edges, in any operation', async () => {
     const { terms, clientOf } = await filled();
-    const made = sasFor(LoginAttempt, { ...terms, rows: {}, permissions, lifetimeMs });
+    const made = userSasOf(LoginAttempt, { ...terms, rows: {}, permissions, lifetimeMs });
     assert.deepEqual([made.scope.startRowKey, made.scope.endRowKey], ['login_', 'login_\ufffd']);
     const client = clientOf(made.token);
     const within = rowKeys.filter((rowKey) => rowKey.startsWith('login_'));
@@ -334,7 +334,7 @@ describe('the rows that a token opens', () => {
     const { terms, clientOf } = await filled();
     const rows = { number: 2 };
     const client = clientOf(
-      sasFor(LoginAttempt, { ...terms, rows, permissions: ['read'], lifetimeMs }).token,
+      userSasOf(LoginAttempt, { ...terms, rows, permissions: ['read'], lifetimeMs }).token,
     );
     assert.deepEqual(await listed(client), ['jones/login_0002']);
     assert.equal(await status(client.getEntity('jones', 'login_0002')), 200);
@@ -345,7 +345,7 @@ describe('the rows that a token opens', () => {
 
   it('stay its range when a query asks for more', async () => {
     const { terms, clientOf } = await filled();
-    const { token } = sasFor(LoginAttempt, { ...terms, permissions: ['read'], lifetimeMs });
+    const { token } = userSasOf(LoginAttempt, { ...terms, permissions: ['read'], lifetimeMs });
     const client = clientOf(token);
     const filter = "PartitionKey ge 'a' and address eq '10.0.0.1'";
     const found: (string | undefined)[] = [];
@@ -359,7 +359,7 @@ describe('the rows that a token opens', () => {
 
   it('can be used through the library, which sees no others', async () => {
     const { terms, clientOf } = await newTable();
-    const { token } = sasFor(LoginAttempt, { ...terms, rows: {}, permissions, lifetimeMs });
+    const { token } = userSasOf(LoginAttempt, { ...terms, rows: {}, permissions, lifetimeMs });
     const logins = entitiesOf(LoginAttempt, openTable(clientOf(token)));
     await logins.insert({ user: 'jones', number: 1, address: '10.0.0.1' });
     await logins.update({ user: 'jones', number: 1 }, (login) => ({ ...login, address: 'home' }));
@@ -374,7 +374,7 @@ describe('the rows that a token opens', () => {
     const soon = (ms: number) => new Date(serverClock.nowMicros() / 1000 + ms);
     const policy = { id: 'readers', permissions: ['read'] as const };
     await setAccessPolicy(owner, { ...policy, expiresOn: soon(60_000) });
-    const client = clientOf(sasFor(LoginAttempt, { ...terms, policy: 'readers' }).token);
+    const client = clientOf(userSasOf(LoginAttempt, { ...terms, policy: 'readers' }).token);
     const read = () => status(client.getEntity('jones', 'login_0001'));
     assert.equal(await read(), 200);
     serverClock.advanceMicros(61_000_000);
@@ -391,7 +391,7 @@ describe('the rows that a token opens', () => {
     let issued = 0;
     const issue = (user: string) => {
       issued += 1;
-      return sasFor(LoginAttempt, {
+      return userSasOf(LoginAttempt, {
         ...terms,
         partition: { user },
         permissions: ['read'],
@@ -399,7 +399,7 @@ describe('the rows that a token opens', () => {
         clock: serverClock,
       });
     };
-    const cache = new SasCache(issue, { leftMsMin: 15_000, clock: serverClock });
+    const cache = sasCacheOf(issue, { leftMsMin: 15_000, clock: serverClock });
     const first = clientOf(await cache.get('jones'));
     for (let second = 0; second < 300; second += 10) {
       const client = clientOf(await cache.get('jones'));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import {
   defineEntity,
-  denormalise,
+  denormalisationOf,
   entitiesOf,
   int32,
   key,
@@ -10,11 +10,11 @@ import {
   transaction,
   type TableGateway,
 } from '../../src/modeling/index.js';
-import { EventView } from '../../src/modeling/patterns/materialised-views/index.js';
+import { eventViewOf } from '../../src/modeling/patterns/materialised-views/index.js';
 import {
   knownPartitions,
-  Outbox,
-  Relay,
+  outboxOf,
+  relayOf,
   toHandlers,
 } from '../../src/modeling/patterns/transactional-outbox/index.js';
 import { defineMessage, handle, keyPayload } from '../../src/modeling/worker/index.js';
@@ -55,15 +55,15 @@ const shop = 'lamps';
 const registry = knownPartitions([shop]);
 
 async function place({ orders }: World, id: number): Promise<void> {
-  const outbox = new Outbox({ table: orders, registry });
+  const outbox = outboxOf({ table: orders, registry });
   const message = await outbox.message(shop, Ordered, { shop, id });
   const { writes } = transaction(orders).insert(Order, { shop, id, customer: `customer ${id}` });
   await outbox.transact(writes, [message]);
 }
 
 async function relay({ orders, views }: World): Promise<void> {
-  const shops = new EventView(Shop, views, { attemptsMax: 500 });
-  const receipts = denormalise({
+  const shops = eventViewOf(Shop, views, { attemptsMax: 500 });
+  const receipts = denormalisationOf({
     source: Order,
     sourceTable: orders,
     target: Receipt,
@@ -79,7 +79,7 @@ async function relay({ orders, views }: World): Promise<void> {
     }));
   });
   const dispatch = toHandlers([count]);
-  await new Relay({ table: orders, registry, dispatch }).partition(shop);
+  await relayOf({ table: orders, registry, dispatch }).partition(shop);
 }
 
 async function prepare(): Promise<World> {

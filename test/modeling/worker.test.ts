@@ -9,7 +9,11 @@ import { workerMetrics } from '../../src/modeling/worker/metrics.js';
 import type { QueuePort } from '../../src/modeling/worker/queue-port.js';
 import { redrive } from '../../src/modeling/worker/redrive.js';
 import { sendMessage } from '../../src/modeling/worker/send.js';
-import { QueueWorker, type WorkerOptions } from '../../src/modeling/worker/worker.js';
+import {
+  queueWorkerOf,
+  type QueueWorker,
+  type WorkerOptions,
+} from '../../src/modeling/worker/worker.js';
 import type { DeliveryEvent, WorkerEvent } from '../../src/modeling/worker/worker-event.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { impatientTimers } from './support/impatient-timers.js';
@@ -50,7 +54,7 @@ async function newWork(): Promise<Work> {
     poison,
     events,
     worker: (run, options) =>
-      new QueueWorker({
+      queueWorkerOf({
         sources: [{ queue, poison }],
         handlers: [handle(Count, run)],
         clock: time.clock,

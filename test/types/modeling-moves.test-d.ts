@@ -76,7 +76,7 @@ void rowLeasesOf(Old, table, {});
 void leases.acquire({ customer: 'contoso' });
 void leases.withLease({ customer: 'contoso', id: 1 }, async (lease, signal) => {
   signal.throwIfAborted();
-  const token: bigint = lease.token;
+  const token: bigint = lease.fenceToken;
   await lease.update((order) => ({ ...order, amount: Number(token) }));
   // @ts-expect-error -- the entity is of the definition
   await lease.update((order) => ({ ...order, total: 1 }).total);

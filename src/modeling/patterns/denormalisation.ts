@@ -137,7 +137,7 @@ export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
 }
 
 /** Copies of a source's properties in other entities. Sends nothing. */
-export function denormalise<S extends AnyDefinition, T extends AnyDefinition>(
+export function denormalisationOf<S extends AnyDefinition, T extends AnyDefinition>(
   options: CopyOptions<S, T>,
 ): Denormalisation<S, T> {
   return new Denormalisation(options);

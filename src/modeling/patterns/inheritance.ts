@@ -198,7 +198,7 @@ function isWanted(wanted: Wanted, row: StoredRow): boolean {
 }
 
 /** A table with entities of these definitions. Sends nothing. */
-export function mixedTable<const Ds extends readonly AnyDefinition[]>(
+export function mixedTableOf<const Ds extends readonly AnyDefinition[]>(
   table: TableGateway,
   ...definitions: Ds
 ): MixedTable<Ds> {

@@ -139,3 +139,10 @@ export class ReferenceData<Item, Key extends ReferenceKey> {
     return { items, loadedMs };
   }
 }
+
+/** Reference data. Throws `DefinitionError` for times that cannot be. Sends nothing. */
+export function referenceDataOf<Item, Key extends ReferenceKey>(
+  options: ReferenceDataOptions<Item, Key>,
+): ReferenceData<Item, Key> {
+  return new ReferenceData(options);
+}

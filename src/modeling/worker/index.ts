@@ -26,5 +26,5 @@ export type { ContainerPort } from './container-port.js';
 export type { QueuePort, ReceivedMessage, SendOptions } from './queue-port.js';
 export { redrive, type RedriveOptions } from './redrive.js';
 export { sendMessage, type SendMessageOptions } from './send.js';
-export { QueueWorker, type DrainReport, type WorkerOptions } from './worker.js';
+export { queueWorkerOf, type QueueWorker, type DrainReport, type WorkerOptions } from './worker.js';
 export type { Delivery, DeliveryEvent, WorkerEvent, WorkerObserver } from './worker-event.js';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js';
 import type { Timers } from '../../base/async/timers.js';
-import { RenewedLease } from '../table/renewed-lease.js';
+import { LeaseRenewal } from '../table/lease-renewal.js';
 import type { QueuePort, ReceivedMessage } from './queue-port.js';
 
 export interface LeaseOptions {
@@ -22,13 +22,13 @@ export interface LeaseOptions {
  */
 export class Lease {
   readonly #options: LeaseOptions;
-  readonly #term: RenewedLease;
+  readonly #term: LeaseRenewal;
   #receipt: string;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
     this.#receipt = options.message.popReceipt;
-    this.#term = new RenewedLease({
+    this.#term = new LeaseRenewal({
       ...options,
       what: `message ${options.message.messageId}`,
       termMs: options.visibilitySeconds * 1000,

@@ -302,3 +302,8 @@ class WorkerRun {
     });
   }
 }
+
+/** A worker of a queue. Throws `DefinitionError` for invalid options. Sends nothing. */
+export function queueWorkerOf(options: WorkerOptions): QueueWorker {
+  return new QueueWorker(options);
+}

@@ -1,6 +1,9 @@
 import { odataString, type StoredRow, type TableGateway } from '../../../src/modeling/index.js';
 import { envelopeOfRow } from '../../../src/modeling/patterns/transactional-outbox/outbox-row.js';
-import { Outbox } from '../../../src/modeling/patterns/transactional-outbox/outbox.js';
+import {
+  outboxOf,
+  type Outbox,
+} from '../../../src/modeling/patterns/transactional-outbox/outbox.js';
 import type { MessageHandler } from '../../../src/modeling/worker/handler.js';
 
 // The outbox itself, and a simple relay that tests can run in any order and twice.
@@ -12,7 +15,7 @@ export function testOutbox(table: TableGateway): Outbox {
       yield* await Promise.resolve([]);
     },
   };
-  return new Outbox({ table, registry });
+  return outboxOf({ table, registry });
 }
 
 /** The rows of waiting intents in the order of their keys. */

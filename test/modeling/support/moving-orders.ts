@@ -1,6 +1,6 @@
 import {
   defineEntity,
-  Entities,
+  entitiesOf,
   int32,
   key,
   string,
@@ -94,10 +94,10 @@ export async function stepsTo(
 /** Amounts by order id, on each side. */
 export async function amountsOf({ old, new: next }: OrderTables) {
   const amounts = { old: new Map<number, number>(), new: new Map<number, number>() };
-  for await (const each of new Entities(OrderByCustomer, old).scanTable()) {
+  for await (const each of entitiesOf(OrderByCustomer, old).scanTable()) {
     amounts.old.set(each.id, each.amount);
   }
-  for await (const each of new Entities(OrderByCity, next).scanTable()) {
+  for await (const each of entitiesOf(OrderByCity, next).scanTable()) {
     amounts.new.set(each.id, each.amount);
   }
   return amounts;
@@ -107,8 +107,8 @@ export async function amountsOf({ old, new: next }: OrderTables) {
 export async function queried(tables: OrderTables, move: OrderMove): Promise<Map<number, number>> {
   const found = new Map<number, number>();
   const orders = move.entities.query({
-    old: () => new Entities(OrderByCustomer, tables.old).scanTable(),
-    new: () => new Entities(OrderByCity, tables.new).scanTable(),
+    old: () => entitiesOf(OrderByCustomer, tables.old).scanTable(),
+    new: () => entitiesOf(OrderByCity, tables.new).scanTable(),
   });
   for await (const { id, amount } of orders) found.set(id, amount);
   return found;

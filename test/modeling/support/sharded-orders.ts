@@ -6,7 +6,7 @@ import {
   type TableGateway,
 } from '../../../src/modeling/index.js';
 import {
-  shardedEntities,
+  shardedEntitiesOf,
   shardMapOf,
   type ShardedEntities,
   type ShardMap,
@@ -49,7 +49,7 @@ export function mapOf(
 }
 
 export function ordersOf(map: ShardMap): Orders {
-  return shardedEntities(Order, map);
+  return shardedEntitiesOf(Order, map);
 }
 
 export const tenants = ['contoso', 'fabrikam', 'northwind', 'tailspin', 'wingtip'] as const;

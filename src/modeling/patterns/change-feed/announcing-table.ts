@@ -33,7 +33,7 @@ const changeKinds: readonly RowChangeKind[] = [
 ];
 
 /**
- * The message of `announcing`. It names the changed rows; consumers that need their values read
+ * The message of `announcingTableOf`. It names the changed rows; consumers that need their values read
  * them.
  */
 export const RowsChangedMessage: MessageType<RowsChanged, RowsChanged> = defineMessage<
@@ -67,7 +67,7 @@ function readChange(pair: JsonValue): { rowKey: string; change: RowChangeKind } 
  * changed rows. Its users need not know. A read sends what the table sends; a write sends what
  * `Outbox.transact` does. A transaction has at most 99 writes, one less.
  */
-export function announcing(outbox: Outbox): TableGateway {
+export function announcingTableOf(outbox: Outbox): TableGateway {
   return new AnnouncingTable(outbox);
 }
 

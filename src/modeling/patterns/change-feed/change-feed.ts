@@ -50,7 +50,7 @@ export class FeedTrimmedError extends ModelError {
 /**
  * The changes of a table, by partition, in the order of their commits as far as the service's
  * Timestamps show it, numbered without gaps. A reader that continues from a cursor gets every later
- * event exactly once. Filled by a `Relay` with `feedSink`, so an event appears some time after its
+ * event exactly once. Filled by a `Relay` with `feedSinkOf`, so an event appears some time after its
  * change.
  */
 export class ChangeFeed {
@@ -127,4 +127,9 @@ export async function payloadOf<Given, Read>(
   { envelope }: FeedEvent,
 ): Promise<Read | undefined> {
   return envelope.type === message.type ? readPayload(message, envelope) : undefined;
+}
+
+/** The change feed of a table. Sends nothing. */
+export function changeFeedOf(table: TableGateway): ChangeFeed {
+  return new ChangeFeed(table);
 }

@@ -149,3 +149,8 @@ async function runInOrder(
   }
   return { count };
 }
+
+/** A consumer group of a change feed. Sends nothing. */
+export function consumerGroupOf(feed: ChangeFeed, name: string): ConsumerGroup {
+  return new ConsumerGroup(feed, name);
+}

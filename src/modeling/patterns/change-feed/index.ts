@@ -1,19 +1,20 @@
 // The changes of a table, in order. See docs/guides/patterns/change-feed.md.
 
 export {
-  announcing,
+  announcingTableOf,
   RowsChangedMessage,
   type RowChangeKind,
   type RowsChanged,
 } from './announcing-table.js';
 export {
-  ChangeFeed,
+  changeFeedOf,
+  type ChangeFeed,
   FeedTrimmedError,
   payloadOf,
   type FeedPage,
   type FeedQuery,
 } from './change-feed.js';
-export { ConsumerGroup, type ConsumeOptions } from './consumer-group.js';
+export { consumerGroupOf, type ConsumerGroup, type ConsumeOptions } from './consumer-group.js';
 export type { FeedEvent } from './feed-row.js';
 export { trimFeed, type TrimOptions } from './retention.js';
-export { feedSink } from './sequencer.js';
+export { feedSinkOf } from './sequencer.js';

@@ -32,7 +32,7 @@ export async function trimFeed(
   partitionKey: string,
   { keepMs, keepUnhandled = true, max = 10_000, clock = systemClock }: TrimOptions,
 ): Promise<number> {
-  const limit = keepUnhandled ? await slowestGroup(table, partitionKey) : undefined;
+  const limit = keepUnhandled ? await lowWatermark(table, partitionKey) : undefined;
   const before = ticksOfMicros(clock.nowMicros()) - BigInt(Math.ceil(keepMs)) * ticksPerMillisecond;
   let deleted = 0;
   let cursor: string | undefined;
@@ -64,16 +64,16 @@ function isOld(row: StoredRow, before: bigint, handled: bigint | undefined): boo
   return isHandled && at?.type === 'DateTime' && at.value < before;
 }
 
-/** The sequence that every group has handled; undefined when there is no group. */
-async function slowestGroup(
+/** The low watermark: the sequence that every group has handled; undefined without groups. */
+async function lowWatermark(
   table: TableGateway,
   partitionKey: string,
 ): Promise<bigint | undefined> {
-  let slowest: bigint | undefined;
+  let watermark: bigint | undefined;
   for await (const row of allRows(table, groupsOf(partitionKey))) {
     if (!isGroupRow(row)) continue;
     const done = countOf(row, 'Done');
-    if (slowest === undefined || done < slowest) slowest = done;
+    if (watermark === undefined || done < watermark) watermark = done;
   }
-  return slowest;
+  return watermark;
 }

@@ -15,7 +15,7 @@ const frameBytes = 8192;
  * the outbox rows and updates the head. So each message becomes exactly one event, whatever
  * crashes, and the numbers of events never change.
  */
-export function feedSink(table: TableGateway): MessageSink {
+export function feedSinkOf(table: TableGateway): MessageSink {
   return {
     async take(partitionKey, messages) {
       const key = headKey(partitionKey);

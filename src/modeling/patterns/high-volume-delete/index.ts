@@ -12,7 +12,8 @@ export {
 } from './delete-where.js';
 export type { Period, Retention } from '../../rows/period.js';
 export {
-  TimeBuckets,
+  timeBucketsOf,
+  type TimeBuckets,
   type BucketEntities,
   type BucketQuery,
   type BucketRange,

@@ -258,3 +258,8 @@ export class TimeBuckets {
 
 /** Opened tables that are cached; opening one sends no request. */
 const openedMax = 1000;
+
+/** Tables by time. Throws `DefinitionError` for a set that cannot be. Sends nothing. */
+export function timeBucketsOf(options: TimeBucketsOptions): TimeBuckets {
+  return new TimeBuckets(options);
+}

@@ -21,12 +21,12 @@ export type {
 } from './index-declaration.js';
 export { withIndexes, type IndexedDefinition } from './with-indexes.js';
 export {
-  IndexedEntities,
+  type IndexedEntities,
   indexedEntitiesOf,
   type IndexedPlaces,
   type LookUps,
 } from './indexed-entities.js';
-export { CopyLookUp, ListLookUp, type LoadOptions } from './look-ups.js';
+export { type CopyLookUp, type ListLookUp, type LoadOptions } from './look-ups.js';
 export { IndexValueTakenError } from './index-errors.js';
 export type { BackfillPage } from './index-backfill.js';
 export type { CheckOptions, CheckPage } from './index-check.js';

@@ -6,7 +6,7 @@ const pageBlobsMax = 1000;
 /**
  * The blobs of a container, through the official client. The container must exist. Sends nothing.
  */
-export function containerBlobs(client: ContainerPort): BlobPort {
+export function openValueBlobs(client: ContainerPort): BlobPort {
   return {
     async put(name, bytes, { metadata, contentType }) {
       try {

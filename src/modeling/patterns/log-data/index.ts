@@ -11,5 +11,11 @@ export {
 } from './log-blobs.js';
 export { hourPrefix, logBlobName, parseLogBlobName, type LogBlobName } from './log-blob-name.js';
 export { formatRecord, parseRecord, type LogFormat, type LogRecord } from './log-lines.js';
-export { LogReader, type FoundLog, type LogReaderOptions, type LogTime } from './log-reader.js';
-export { LogWriter, type LogEntry, type LogWriterOptions } from './log-writer.js';
+export {
+  logReaderOf,
+  type LogReader,
+  type FoundLog,
+  type LogReaderOptions,
+  type LogTime,
+} from './log-reader.js';
+export { logWriterOf, type LogWriter, type LogEntry, type LogWriterOptions } from './log-writer.js';

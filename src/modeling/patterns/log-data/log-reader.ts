@@ -107,3 +107,10 @@ function* parseBlob<Column extends string>(
   if (lines.pop() !== '') throw new DecodeError(`${name} ends within a line`);
   for (const line of lines) yield parseRecord(format, line);
 }
+
+/** A reader of log records. Sends nothing. */
+export function logReaderOf<Column extends string>(
+  options: LogReaderOptions<Column>,
+): LogReader<Column> {
+  return new LogReader(options);
+}

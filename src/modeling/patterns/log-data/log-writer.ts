@@ -121,3 +121,10 @@ function checkBuffering({ bytesMax, ageMsMax }: LogBuffering): void {
     throw new DefinitionError(`ageMsMax of ${ageMsMax}: give milliseconds up to a day`);
   }
 }
+
+/** A writer of log records. Sends nothing. */
+export function logWriterOf<Column extends string>(
+  options: LogWriterOptions<Column>,
+): LogWriter<Column> {
+  return new LogWriter(options);
+}

@@ -111,3 +111,12 @@ function isKnownEvent(error: unknown): boolean {
     error.reason instanceof EntityExistsError
   );
 }
+
+/** A view that is kept by events. Sends nothing. */
+export function eventViewOf<V extends AnyDefinition>(
+  view: V,
+  table: TableGateway,
+  options?: ContentionOptions,
+): EventView<V> {
+  return new EventView(view, table, options);
+}

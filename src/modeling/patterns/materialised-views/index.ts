@@ -1,11 +1,12 @@
 // Counts and totals that are kept instead of computed. See
 // docs/guides/patterns/materialised-views.md.
 
-export { EventView } from './applied-events.js';
+export { eventViewOf, type EventView } from './applied-events.js';
 export type { MeasureNames, Measures, Numbers } from './measures.js';
-export { PartitionView } from './partition-view.js';
+export { partitionViewOf, type PartitionView } from './partition-view.js';
 export {
-  ShardedCounter,
+  shardedCounterOf,
+  type ShardedCounter,
   type CounterKey,
   type ShardedCounterOptions,
   type Sums,

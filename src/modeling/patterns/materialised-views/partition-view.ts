@@ -140,3 +140,10 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
     }
   }
 }
+
+/** A view in the partition of its source. Throws `DefinitionError` for measures it cannot store. Sends nothing. */
+export function partitionViewOf<S extends AnyDefinition, V extends AnyDefinition>(
+  options: PartitionViewOptions<S, V>,
+): PartitionView<S, V> {
+  return new PartitionView(options);
+}

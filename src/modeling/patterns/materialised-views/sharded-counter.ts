@@ -126,3 +126,16 @@ function formatHighest(definition: AnyDefinition, shard: string, highest: number
     if (property === shard) format.format(highest);
   }
 }
+
+/** A sharded counter. Throws `DefinitionError` when the definition cannot be one. Sends nothing. */
+export function shardedCounterOf<
+  V extends AnyDefinition,
+  S extends keyof KeyOf<V>,
+  M extends MeasureNames<V>,
+>(
+  definition: V,
+  table: TableGateway,
+  options: ShardedCounterOptions<V, S, M>,
+): ShardedCounter<V, S, M> {
+  return new ShardedCounter(definition, table, options);
+}

@@ -1,9 +1,9 @@
 // Moving entities to other keys, tables and accounts. See docs/guides/patterns/re-keying.md.
 
 export type { Phase, Side } from './phase.js';
-export { MovingEntities, type SideQueries } from './moving-entities.js';
+export { type MovingEntities, type SideQueries } from './moving-entities.js';
 export {
-  ReKeying,
+  type ReKeying,
   reKeyingOf,
   type MoveState,
   type ReKeyingOptions,

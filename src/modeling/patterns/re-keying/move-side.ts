@@ -113,7 +113,7 @@ export class MoveSide {
   }
 
   /** The keys of a row whose entity was deleted; undefined for rows of other moves. */
-  goneKeys(row: StoredRow): MoveKeys | undefined {
+  keysOfTombstone(row: StoredRow): MoveKeys | undefined {
     const { other, isMarked } = markOf(row, this.side, this.#parts.move);
     if (!isMarked || other === undefined) return undefined;
     const { partitionKey, rowKey } = row;

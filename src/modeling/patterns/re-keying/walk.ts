@@ -71,7 +71,7 @@ function visitOf(
   { side, oldSide, move, isMoved }: WalkOptions,
 ): Parameters<RowWork>[0] | undefined {
   if (side.isTombstone(row)) {
-    const keys = side.goneKeys(row);
+    const keys = side.keysOfTombstone(row);
     return keys === undefined ? undefined : { row, keys, state: side.stateOf(row) };
   }
   const isForeign = side.side === 'new' && !markOf(row, 'new', move).isMarked;

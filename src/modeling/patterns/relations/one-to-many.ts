@@ -132,3 +132,10 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
     }
   }
 }
+
+/** A one-to-many relation. Throws `DefinitionError` when it cannot work. Sends nothing. */
+export function oneToManyOf<P extends AnyDefinition, C extends AnyDefinition>(
+  options: OneToManyOptions<P, C>,
+): OneToMany<P, C> {
+  return new OneToMany(options);
+}

@@ -170,3 +170,10 @@ async function unwrapped(work: Promise<unknown>): Promise<void> {
     throw error instanceof TransactionFailedError ? error.reason : error;
   }
 }
+
+/** A one-to-one relation. Sends nothing. */
+export function oneToOneOf<A extends AnyDefinition, B extends AnyDefinition>(
+  options: OneToOneOptions<A, B>,
+): OneToOne<A, B> {
+  return new OneToOne(options);
+}

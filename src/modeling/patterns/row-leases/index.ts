@@ -1,9 +1,9 @@
 // Leases of rows. See docs/guides/patterns/row-leases.md.
 
 export { LeaseHeldError } from './lease-held-error.js';
-export { RowLease } from './row-lease.js';
+export type { RowLease } from './row-lease.js';
 export {
-  RowLeases,
+  type RowLeases,
   rowLeasesOf,
   type AcquireOptions,
   type LeaseHolder,

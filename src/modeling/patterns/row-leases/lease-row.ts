@@ -25,14 +25,14 @@ const keyUnitsMax = 512;
 export interface Grant {
   readonly id: string;
   readonly holder: string;
-  readonly token: bigint;
+  readonly fenceToken: bigint;
   readonly durationMs: number;
 }
 
 /** The content of a lease row. */
 export interface LeaseState {
   readonly etag: string;
-  readonly token: bigint;
+  readonly fenceToken: bigint;
   /** Undefined when nobody holds the lease. */
   readonly grant: Grant | undefined;
   /** When the grant ends by the service's clock. */
@@ -52,10 +52,14 @@ export function leaseKey({ partitionKey, rowKey }: RowKey): RowKey {
 }
 
 /** The row of a granted lease, or of a free one with the token of the last grant. */
-export function leaseRow(key: RowKey, grant: Grant | { readonly token: bigint }, id: string): Row {
+export function leaseRow(
+  key: RowKey,
+  grant: Grant | { readonly fenceToken: bigint },
+  id: string,
+): Row {
   const properties: RowProperties = {
     EntityType: { type: 'String', value: rowType },
-    Token: { type: 'Int64', value: grant.token },
+    Token: { type: 'Int64', value: grant.fenceToken },
     LeaseWrite: { type: 'String', value: id },
   };
   if (!('id' in grant)) return { ...key, properties };
@@ -86,12 +90,12 @@ export function leaseState({ etag, timestamp, rowKey, properties }: StoredRow): 
     return wire?.type === 'Int64' ? wire.value : 0n;
   };
   const id = text('LeaseId');
-  const token = count('Token');
+  const fenceToken = count('Token');
   const durationMs = Number(count('DurationMs'));
   return {
     etag,
-    token,
-    grant: id === '' ? undefined : { id, holder: text('Holder'), token, durationMs },
+    fenceToken,
+    grant: id === '' ? undefined : { id, holder: text('Holder'), fenceToken, durationMs },
     until: Instant.ofTicks(timestamp + BigInt(durationMs) * ticksPerMillisecond),
     write: text('LeaseWrite'),
   };

@@ -46,10 +46,10 @@ export class RowLease<D extends AnyDefinition> {
   readonly key: KeyOf<D>;
   readonly holder: string;
   /**
-   * The fencing token: greater than that of every earlier lease of this entity. A store that
+   * The fence token: greater than that of every earlier lease of this entity. A store that
    * remembers the greatest one can refuse a holder that does not know that it lost the lease.
    */
-  readonly token: bigint;
+  readonly fenceToken: bigint;
   readonly #parts: LeaseParts<D>;
   readonly #gate = new Gate(1);
   #etag: string;
@@ -60,7 +60,7 @@ export class RowLease<D extends AnyDefinition> {
     this.#parts = parts;
     this.key = parts.key;
     this.holder = parts.grant.holder;
-    this.token = parts.grant.token;
+    this.fenceToken = parts.grant.fenceToken;
     this.#etag = parts.etag;
     this.#termEndMs = parts.grantedAtMs + parts.grant.durationMs;
   }
@@ -86,7 +86,7 @@ export class RowLease<D extends AnyDefinition> {
   release(): Promise<void> {
     return this.#gate.run(async () => {
       if (this.#isReleased) return;
-      await this.#guarded({ token: this.token }, (guard) => this.#writeAlone(guard));
+      await this.#guarded({ fenceToken: this.fenceToken }, (guard) => this.#writeAlone(guard));
       this.#isReleased = true;
     });
   }
@@ -158,7 +158,7 @@ export class RowLease<D extends AnyDefinition> {
    * was applied and its response was lost.
    */
   async #guarded<T>(
-    content: Grant | { readonly token: bigint },
+    content: Grant | { readonly fenceToken: bigint },
     send: (guard: RowWrite) => Promise<Sent<T>>,
   ): Promise<T | undefined> {
     const { lockKey, clock, randomness } = this.#parts;
@@ -231,7 +231,7 @@ export class RowLease<D extends AnyDefinition> {
 
   #what(): string {
     const { partitionKey, rowKey } = this.#parts.lockKey;
-    return `the lease ${this.token} of ('${partitionKey}', '${rowKey}')`;
+    return `the lease ${this.fenceToken} of ('${partitionKey}', '${rowKey}')`;
   }
 }
 

@@ -11,7 +11,7 @@ import { isConflict, retryConflicts } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { DefinitionError, isAmbiguous, ModelError, ValueError } from '../../table/errors.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
-import { RenewedLease } from '../../table/renewed-lease.js';
+import { LeaseRenewal } from '../../table/lease-renewal.js';
 import { newStamp } from '../../table/write-stamp.js';
 import { LeaseHeldError } from './lease-held-error.js';
 import { leaseKey, leaseRow, leaseState, type Grant, type LeaseState } from './lease-row.js';
@@ -47,7 +47,7 @@ export interface AcquireOptions {
 /** The holder of a lease. */
 export interface LeaseHolder {
   readonly holder: string;
-  readonly token: bigint;
+  readonly fenceToken: bigint;
   /** When the term ends by the service's clock, unless it is renewed. */
   readonly until: Instant;
 }
@@ -130,7 +130,7 @@ export class RowLeases<D extends AnyDefinition> {
       const nowMs = this.#clock.monotonicMs();
       if (watched?.etag !== state?.etag) watched = state && { etag: state.etag, sinceMs: nowMs };
       if (state?.grant === undefined || this.#isOver(state, state.grant, watched)) {
-        const grant = this.#grant(id, state?.token ?? 0n);
+        const grant = this.#grant(id, state?.fenceToken ?? 0n);
         grantedAtMs ??= nowMs;
         const lease = await this.#take(key, grant, state, grantedAtMs);
         if (lease !== undefined) return lease;
@@ -157,7 +157,7 @@ export class RowLeases<D extends AnyDefinition> {
     options: AcquireOptions = {},
   ): Promise<T> {
     const lease = await this.acquire(key, options);
-    const term = new RenewedLease({
+    const term = new LeaseRenewal({
       what: `the lease of a ${this.entities.definition.type}`,
       termMs: this.#durationMs,
       grantedAtMs: this.#clock.monotonicMs() - (this.#durationMs - lease.remainingMs),
@@ -183,7 +183,7 @@ export class RowLeases<D extends AnyDefinition> {
     const row = await this.entities.table.get(leaseKey(this.entities.codec.key(key)));
     const state = row === undefined ? undefined : leaseState(row);
     if (state?.grant === undefined || this.#isOver(state, state.grant, undefined)) return undefined;
-    return { holder: state.grant.holder, token: state.token, until: state.until };
+    return { holder: state.grant.holder, fenceToken: state.fenceToken, until: state.until };
   }
 
   /**
@@ -198,14 +198,19 @@ export class RowLeases<D extends AnyDefinition> {
       const row = await table.get(lockKey);
       const state = row === undefined ? undefined : leaseState(row);
       if (state?.grant === undefined) return false;
-      const free = leaseRow(lockKey, { token: state.token }, newStamp(this.#randomness));
+      const free = leaseRow(lockKey, { fenceToken: state.fenceToken }, newStamp(this.#randomness));
       await table.write({ kind: 'replace', row: free, etag: state.etag });
       return true;
     });
   }
 
-  #grant(id: string, lastToken: bigint): Grant {
-    return { id, holder: this.#holder, token: lastToken + 1n, durationMs: this.#durationMs };
+  #grant(id: string, lastFenceToken: bigint): Grant {
+    return {
+      id,
+      holder: this.#holder,
+      fenceToken: lastFenceToken + 1n,
+      durationMs: this.#durationMs,
+    };
   }
 
   /** Undefined when only another read of the row can show the outcome. */

@@ -24,7 +24,7 @@ export {
 export type { MapPhase, MapState } from './map-state.js';
 export type { ShardReport } from './partition-walk.js';
 export type { PlannedMove, ShardPlan } from './shard-plan.js';
-export { ShardMap, shardMapOf } from './shard-map.js';
+export { type ShardMap, shardMapOf } from './shard-map.js';
 export type { KeptPartition, ShardMapOptions, ShardStepOptions } from './shard-map-options.js';
 export { PartitionClosedError, StaleMapError, UnknownShardError } from './shard-errors.js';
-export { routedBy, ShardedEntities, shardedEntities } from './sharded-entities.js';
+export { routedBy, type ShardedEntities, shardedEntitiesOf } from './sharded-entities.js';

@@ -42,7 +42,7 @@ import { StoredMap } from './stored-map.js';
  * (`reads`) and how soon a crashed handover is taken over.
  */
 export class ShardMap {
-  /** All shards as one table: for `shardedEntities`, `Entities`, transactions and patterns. */
+  /** All shards as one table: for `shardedEntitiesOf`, `Entities`, transactions and patterns. */
   readonly table: TableGateway;
   readonly #options: ShardMapOptions & typeof defaults;
   readonly #map: StoredMap;

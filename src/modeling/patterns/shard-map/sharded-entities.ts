@@ -35,7 +35,7 @@ export class ShardedEntities<D extends AnyDefinition> extends Entities<D> {
 }
 
 /** The entities of a definition in a shard map. Sends nothing. */
-export function shardedEntities<D extends AnyDefinition>(
+export function shardedEntitiesOf<D extends AnyDefinition>(
   definition: D,
   map: ShardMap,
   options?: EntitiesOptions,

@@ -2,16 +2,17 @@
 
 export { toHandlers, toQueue, type Dispatch, type DispatchContext } from './dispatch.js';
 export type { MessageSink } from './message-sink.js';
-export { Outbox, type OutboxMessage, type OutboxOptions } from './outbox.js';
+export { outboxOf, type Outbox, type OutboxMessage, type OutboxOptions } from './outbox.js';
 export {
   knownPartitions,
-  tableRegistry,
+  tableRegistryOf,
   type OutboxRegistry,
   type TableRegistryOptions,
 } from './registry.js';
 export {
-  hintHandler,
-  Relay,
+  hintHandlerOf,
+  relayOf,
+  type Relay,
   RelayBlockedError,
   type RelayEvent,
   type RelayOptions,

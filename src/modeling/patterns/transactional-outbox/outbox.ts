@@ -139,3 +139,8 @@ export class Outbox {
     return this.#lastTicks;
   }
 }
+
+/** The outbox of a table. Sends nothing. */
+export function outboxOf(options: OutboxOptions): Outbox {
+  return new Outbox(options);
+}

@@ -36,7 +36,7 @@ const rememberedMax = 10_000;
  *
  *   PartitionKey  <table>_<bucket>      RowKey  the partition
  */
-export function tableRegistry(
+export function tableRegistryOf(
   registry: TableGateway,
   table: string,
   { buckets = 16 }: TableRegistryOptions = {},

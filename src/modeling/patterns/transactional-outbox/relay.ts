@@ -326,7 +326,7 @@ function textOf(error: unknown): string {
  * handler serves all relays of a program, by their tables. A message that cannot be dispatched is
  * left to the sweeps, unless the reason is transient.
  */
-export function hintHandler(relays: readonly Relay[]): MessageHandler {
+export function hintHandlerOf(relays: readonly Relay[]): MessageHandler {
   return handle(OutboxHintMessage, async ({ table, partitionKey }, { signal }) => {
     const relay = relays.find((each) => each.table.table === table);
     if (relay === undefined) {
@@ -338,4 +338,9 @@ export function hintHandler(relays: readonly Relay[]): MessageHandler {
       if (!(error instanceof RelayBlockedError) || isTransient(error)) throw error;
     }
   });
+}
+
+/** A relay. Throws `DefinitionError` when its messages would go nowhere. Sends nothing. */
+export function relayOf(options: RelayOptions): Relay {
+  return new Relay(options);
 }

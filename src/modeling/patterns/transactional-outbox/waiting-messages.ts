@@ -23,14 +23,14 @@ const pagesMax = 10;
  */
 export async function readWaiting(table: TableGateway, partitionKey: string): Promise<WaitingRows> {
   const rows: StoredRow[] = [];
-  let horizon: bigint | undefined;
+  let watermark: bigint | undefined;
   let hasMore = false;
   let cursor: string | undefined;
   for (let pages = 0; pages === 0 || (cursor !== undefined && pages < pagesMax); pages += 1) {
     const page: RowPage = await table.page({ ...waitingMessages(partitionKey), cursor });
     const waiting = page.rows.filter(isOutboxRow);
-    if (horizon === undefined && waiting.length > 0) horizon = latestOf(waiting);
-    const known = waiting.filter((row) => committedAt(row) <= (horizon ?? 0n));
+    if (watermark === undefined && waiting.length > 0) watermark = latestOf(waiting);
+    const known = waiting.filter((row) => committedAt(row) <= (watermark ?? 0n));
     hasMore ||= known.length < waiting.length;
     rows.push(...known);
     ({ cursor } = page);

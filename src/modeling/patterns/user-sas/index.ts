@@ -7,9 +7,9 @@ export {
   type AccessPolicy,
 } from './access-policy.js';
 export { keyScopeOf, type KeyScope, type ScopeOf as SasScopeOf } from './key-scope.js';
-export { SasCache, type CachedToken, type SasCacheOptions } from './sas-cache.js';
+export { sasCacheOf, type SasCache, type CachedToken, type SasCacheOptions } from './sas-cache.js';
 export {
-  sasFor,
+  userSasOf,
   type OwnTerms,
   type PolicyTerms,
   type SasOptions,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualClock } from '../../../base/clock.js';
-import { SasCache, type CachedToken, type SasCacheOptions } from './sas-cache.js';
+import { sasCacheOf, type CachedToken, type SasCacheOptions } from './sas-cache.js';
 
 const minute = 60_000_000;
 
@@ -18,7 +18,7 @@ function fixture(options: SasCacheOptions = {}, lifetimeMicros: number | undefin
       lifetimeMicros === undefined ? undefined : clock.nowMicros() + lifetimeMicros;
     return { token, expiresAtMicros };
   };
-  return { clock, issued, state, cache: new SasCache(issue, { clock, ...options }) };
+  return { clock, issued, state, cache: sasCacheOf(issue, { clock, ...options }) };
 }
 
 describe('cached tokens', () => {
@@ -53,7 +53,7 @@ describe('cached tokens', () => {
 
   it('are asked for again after a failure that is thrown at once', async () => {
     let calls = 0;
-    const cache = new SasCache(() => {
+    const cache = sasCacheOf(() => {
       calls += 1;
       if (calls === 1) throw new Error('no key');
       return { token: 't', expiresAtMicros: undefined };
@@ -66,7 +66,7 @@ describe('cached tokens', () => {
     const clock = manualClock();
     let made = 0;
     const issue = () => ({ token: `${++made}`, expiresAtMicros: undefined });
-    const cache = new SasCache(issue, { clock, maxAgeMs: 1000 });
+    const cache = sasCacheOf(issue, { clock, maxAgeMs: 1000 });
     assert.equal(await cache.get('a'), '1');
     clock.advanceMicros(999_999);
     assert.equal(await cache.get('a'), '1');

@@ -96,3 +96,11 @@ export class SasCache {
     }
   }
 }
+
+/** A cache of tokens that `issue` makes. Sends nothing. */
+export function sasCacheOf(
+  issue: (user: string) => CachedToken | Promise<CachedToken>,
+  options?: SasCacheOptions,
+): SasCache {
+  return new SasCache(issue, options);
+}

@@ -55,7 +55,7 @@ export interface UserSas {
  *
  * The token has no start time, which would refuse clients while the service's clock is behind.
  */
-export function sasFor<D extends AnyDefinition>(definition: D, options: SasOptions<D>): UserSas {
+export function userSasOf<D extends AnyDefinition>(definition: D, options: SasOptions<D>): UserSas {
   const { table, credential, protocol = 'https', ipRange, clock = systemClock } = options;
   const scope = keyScopeOf(definition, options);
   const common = { ...scope, protocol, ...(ipRange === undefined ? {} : { ipRange }) } as const;

@@ -14,7 +14,7 @@ export {
   type WideReadOf,
 } from './wide-definition.js';
 export {
-  WideEntities,
+  type WideEntities,
   wideEntitiesOf,
   wideEtagsOf,
   type WideCondition,

@@ -4,7 +4,7 @@ import type { Timer, Timers } from '../../base/async/timers.js';
 import { LeaseLostError } from './errors.js';
 import { isTransient } from './transient.js';
 
-export interface RenewedLeaseOptions {
+export interface LeaseRenewalOptions {
   /** Names what is held, for the error of its loss. */
   readonly what: string;
   /** The duration of each grant. */
@@ -29,15 +29,15 @@ export interface RenewedLeaseOptions {
  * A term counts from before its request was sent, so it ends no later here than at the service. It
  * is renewed after half of it, and again after every tenth while that fails transiently.
  */
-export class RenewedLease {
-  readonly #options: RenewedLeaseOptions;
+export class LeaseRenewal {
+  readonly #options: LeaseRenewalOptions;
   readonly #controller = new AbortController();
   #termEndMs: number;
   #timer: Timer | undefined;
   #renewing: Promise<void> | undefined;
   #ended = false;
 
-  constructor(options: RenewedLeaseOptions) {
+  constructor(options: LeaseRenewalOptions) {
     this.#options = options;
     this.#termEndMs = options.grantedAtMs + options.termMs;
     this.#wait(options.termMs / 2);
