@@ -143,8 +143,10 @@ const unnoticed = new Set(
     addressesMax
     arrivalTurnsMax
     base64LengthMax
+    batchMax
     begunInTurnMax
     blockIdTextLengthMax
+    branchesMax
     bytesAtOnceMax
     cachedTextLengthMax
     cachedTextsMax
@@ -193,6 +195,7 @@ const unnoticed = new Set(
     keptBytesMax
     knownContainersMax
     layersMax
+    leavesAtOnceMax
     linearSearchMax
     listBytesMax
     logBytesMax
@@ -241,6 +244,7 @@ const unnoticed = new Set(
     recordSegmentsMax
     resumeMsMax
     rowsMax
+    runPagesMax
     runsMax
     secondsMax
     seedMax

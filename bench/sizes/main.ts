@@ -152,12 +152,37 @@ async function startTable(servers: readonly SizedServer[], options: SizesOptions
   return lines.join('\n');
 }
 
+/** What the first seconds are like when nothing of the data file is in the system's cache. */
+async function coldTable(
+  servers: readonly SizedServer[],
+  { kinds, rounds, seconds }: SizesOptions,
+): Promise<string> {
+  const head = ['first seconds of a cold start', 'rows', 'req/s', 'p50 ms', 'p99 ms'];
+  const lines = [row(head), row(['---', ...head.slice(1).map(() => '---:')])];
+  for (const kind of kinds.filter((each) => !isWrite(each))) {
+    for (const server of servers) {
+      for (let round = 0; round < rounds; round += 1) {
+        await server.startCold();
+        const found = await server.run(kind, seconds);
+        const figures = [found.units / found.seconds, found.p50Ms, found.p99Ms].map(shortNumber);
+        lines.push(row([titleOf(kind), server.rows.toLocaleString('en-US'), ...figures]));
+        progress(lines.at(-1) ?? '');
+      }
+    }
+  }
+  return lines.join('\n');
+}
+
 async function run(options: SizesOptions): Promise<void> {
   const temporary = options.directory ?? mkdtempSync(join(tmpdir(), 'tabularium-sizes-'));
   mkdirSync(temporary, { recursive: true });
   const servers = options.rows.map((rows) => new SizedServer(rows, temporary, options.connections));
   try {
     for (const server of servers) await server.open();
+    if (options.isCold) {
+      process.stdout.write(`\n${await coldTable(servers, options)}\n\n${machineLine()}\n`);
+      return;
+    }
     const measurements = await measureKinds(servers, options);
     process.stdout.write(`\n${resultTable(measurements, options.rows)}\n`);
     process.stdout.write(`\n${await startTable(servers, options)}\n\n${machineLine()}\n`);

@@ -15,6 +15,8 @@ was killed under inserts.
   --connections N    (default 32)
   --directory DIR    where the data are; a table of a million rows or more stays there and is used
                      again (default: a temporary one)
+  --cold             instead, the first seconds of servers that are started when nothing of their
+                     data files is in the cache of the system; reads alone
 `;
 
 export interface SizesOptions {
@@ -24,6 +26,7 @@ export interface SizesOptions {
   readonly rounds: number;
   readonly connections: number;
   readonly directory: string | undefined;
+  readonly isCold: boolean;
 }
 
 /** The options, or `undefined` when the usage was asked for. Throws on what it does not know. */
@@ -37,6 +40,7 @@ export function parseOptions(args: readonly string[]): SizesOptions | undefined 
       rounds: { type: 'string', default: '3' },
       connections: { type: 'string', default: '32' },
       directory: { type: 'string' },
+      cold: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -49,5 +53,6 @@ export function parseOptions(args: readonly string[]): SizesOptions | undefined 
     rounds: positive('rounds', values.rounds),
     connections: positive('connections', values.connections),
     directory: values.directory === undefined ? undefined : resolve(values.directory),
+    isCold: values.cold,
   };
 }

@@ -41,7 +41,10 @@ export function spawnLmdbStore(
   );
 }
 
-interface UnderTest extends Pick<LmdbStoreOptions, 'clock' | 'durability' | 'ingestsInThread'> {
+interface UnderTest extends Pick<
+  LmdbStoreOptions,
+  'clock' | 'durability' | 'ingestsInThread' | 'faults'
+> {
   readonly childWrites?: ChildWrites;
 }
 

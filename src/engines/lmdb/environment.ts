@@ -45,6 +45,13 @@ export function openReadOnly(directory: string): RootDatabase<Bytes, Bytes> {
   return open<Bytes, Bytes>({ ...fileOptions(join(directory, dataFile)), readOnly: true });
 }
 
+/**
+ * A page that is not in the cache of the system would bring megabytes with it. Where many are
+ * needed side by side they are read before the engine looks: `ColdReads`. The types of the package
+ * lack this option.
+ */
+const withoutReadAhead = { noReadAhead: true } as const;
+
 interface EnvironmentOptions {
   /** False leaves syncing to the operating system. */
   readonly sync: boolean;
@@ -84,6 +91,7 @@ function openPrepared(directory: string, options: EnvironmentOptions): Environme
       // handler.
       eventTurnBatching: false,
       noSync: !options.sync,
+      ...withoutReadAhead,
     });
     const row = new CursorRow();
     const entries = {

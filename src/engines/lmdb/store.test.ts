@@ -25,6 +25,18 @@ storeConformance({
   capabilities: { ...capabilities, processes: isLong },
 });
 
+// Every read has its pages brought into the cache by a thread first.
+if (isLong) {
+  let faults = 0;
+  storeConformance({
+    name: 'the LMDB engine whose pages are not in the cache',
+    open: (options) =>
+      lmdbUnderTest({ ...options, durability: 'relaxed', faults: () => (faults += 1) }),
+    modelRuns: 15,
+    capabilities: { ...capabilities, processes: false },
+  });
+}
+
 // All commits of this engine are ingests in the thread.
 describe('the LMDB engine that ingests in a thread', () => {
   const suite: ConformanceSuite = {

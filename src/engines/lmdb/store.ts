@@ -24,6 +24,7 @@ import type {
 import { keyBytesMax } from '../../kv/store.js';
 import type { CheckProgress } from './check/check.js';
 import { assertIntact } from './check/directory-check.js';
+import { ColdReads, startFetchThread } from './cold/cold-reads.js';
 import { StoreCondition } from './condition.js';
 import type { CursorRow } from './cursor-row.js';
 import { within } from '../../base/async/deadline.js';
@@ -41,7 +42,8 @@ import type { Records } from './records.js';
 import type { CommitStats } from '../../kv/pending-commits.js';
 import { GroupCommit } from './group-commit.js';
 import { readGuard, readLastVersion } from './group-writer.js';
-import { cachedBytesBound, CacheFilling } from './page-cache.js';
+import { CacheFilling } from './cold/cache-filling.js';
+import { cachedBytesBound } from './cold/page-cache.js';
 import { claimDirectory } from './open-directories.js';
 import { dumpEntries, LmdbSnapshot, replaceEntries } from './snapshot.js';
 import { StaleReaders } from './stale-readers.js';
@@ -70,6 +72,11 @@ export interface LmdbStoreOptions {
   readonly ingestsInThread?: 'large' | 'all';
   readonly events?: Partial<StoreEvents>;
   readonly timers?: Timers;
+  /**
+   * How many pages of mapped memory the process has had to wait for since it began. By default what
+   * the system has counted.
+   */
+  readonly faults?: () => number;
 }
 
 /** How long `close` waits for commits in progress, and then for the engine. */
@@ -88,7 +95,7 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
   const { directory, clock, durability = 'durable', sharing = 'exclusive' } = options;
   const isOwner = sharing === 'exclusive';
   const { isNew } = await prepareDirectory(directory, { create: isOwner });
-  const { events = {}, timers = systemTimers } = options;
+  const { events = {}, timers = systemTimers, faults = majorFaults } = options;
   const { waiting = () => undefined } = events;
   const closing: (() => unknown)[] = [claimDirectory(directory)];
   let isCached = false;
@@ -132,11 +139,23 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
           })
         : undefined;
     if (ingester !== undefined) closing.unshift(() => ingester.close());
-    return new LmdbStore(environment, { clock, timers, condition, lock, closing, ingester });
+    const cold = new ColdReads({
+      clock,
+      faults,
+      startFetcher: (calls) => startFetchThread({ directory }, calls),
+      isCold: isOwner && !isCached,
+      onFailed: (error) => events.unread?.(error),
+    });
+    closing.unshift(() => cold.close());
+    return new LmdbStore(environment, { clock, timers, condition, lock, closing, ingester, cold });
   } catch (error) {
     for (const close of closing) await close();
     throw error;
   }
+}
+
+function majorFaults(): number {
+  return process.resourceUsage().majorPageFault;
 }
 
 interface CareOptions extends Pick<LmdbStoreOptions, 'directory'> {
@@ -154,7 +173,8 @@ function careOf(
   const readers = new StaleReaders(environment, { timers, onFailed });
   if (isCached) return [() => readers.close()];
   const onUnread = (error: unknown) => events.unread?.(error);
-  const filling = new CacheFilling(join(directory, dataFile), cachedBytesBound(), onUnread);
+  const file = { path: join(directory, dataFile), bytesMax: cachedBytesBound() };
+  const filling = new CacheFilling(file, onUnread);
   return [() => readers.close(), () => filling.close()];
 }
 
@@ -164,14 +184,16 @@ interface StoreParts {
   readonly condition: StoreCondition;
   readonly lock: DirectoryLock;
   readonly ingester: ThreadIngester | undefined;
+  readonly cold: ColdReads;
   /** Cleanup functions, in order. */
   readonly closing: readonly (() => unknown)[];
 }
 
 /**
  * A store over one LMDB environment, which several processes may have open. Reads are synchronous
- * and memory-mapped; each begins and ends its own snapshot before it returns, so that no snapshot
- * keeps freed pages from reuse. Commits run in groups.
+ * and memory-mapped; each begins and ends its own snapshot in one turn, so that no snapshot
+ * keeps freed pages from reuse. What the disk may have to give is brought into the cache of the
+ * system first. Commits run in groups.
  */
 export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
   readonly versionsGlobal = true;
@@ -181,6 +203,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
   readonly #commits: GroupCommit;
   readonly #parts: StoreParts;
   readonly #verified: VerifiedRows;
+  readonly #cold: ColdReads;
   #closing: Promise<void> | undefined;
 
   constructor(environment: Environment, parts: StoreParts) {
@@ -190,11 +213,13 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     this.#commits = new GroupCommit(environment, parts);
     this.#parts = parts;
     this.#verified = new VerifiedRows(parts.clock);
+    this.#cold = parts.cold;
   }
 
   async get(key: Bytes, options?: Guarded): Promise<Entry | undefined> {
     this.#assertOpen();
     assertKey(key);
+    if (this.#cold.areCold) await this.#fetched([key], options);
     try {
       this.#assertGuard(options?.guard);
       return this.#entries.get(key);
@@ -206,6 +231,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
   async getMany(keys: readonly Bytes[], options?: Guarded): Promise<(Entry | undefined)[]> {
     this.#assertOpen();
     for (const key of keys) assertKey(key);
+    if (this.#cold.areCold) await this.#fetched(keys, options);
     try {
       this.#assertGuard(options?.guard);
       return keys.map((key) => this.#entries.get(key));
@@ -217,6 +243,10 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
   async range(range: KeyRange, options: GuardedRangeOptions): Promise<RangePage> {
     this.#assertOpen();
     assertRangeOptions(options);
+    if (this.#cold.areCold) {
+      await this.#cold.range(range, options);
+      this.#assertOpen();
+    }
     let iterator: Iterator<unknown> | undefined;
     try {
       this.#assertGuard(options.guard);
@@ -319,6 +349,12 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
 
   async #giveBack(): Promise<void> {
     for (const close of this.#parts.closing) await close();
+  }
+
+  async #fetched(keys: readonly Bytes[], options: Guarded | undefined): Promise<void> {
+    const guard = options?.guard;
+    await this.#cold.keys(guard === undefined ? keys : [...keys, guard.key]);
+    this.#assertOpen();
   }
 
   #readPage(iterator: Iterator<unknown>, options: RangeOptions): RangePage {

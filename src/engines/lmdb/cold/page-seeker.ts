@@ -1,0 +1,166 @@
+import { compareBytes, type Bytes } from '../../../base/bytes.js';
+import { treeOf } from '../check/check.js';
+import { nodeBytes, nodeFlags, Page, pageBytes, type PageFile } from '../check/page.js';
+import { readSnapshotHead, type TreeHead } from '../check/snapshot-head.js';
+
+/** What a read is about to look at: the entries from `start` on, or before `end`. */
+export interface Wanted {
+  readonly start: Bytes;
+  /** Not included. Absent: behind every key. */
+  readonly end?: Bytes | undefined;
+  readonly isReverse: boolean;
+  /** Of the pages that hold entries. */
+  readonly leavesMax: number;
+}
+
+/** Of one read, so that others wait no longer: what an answer has at most, about. */
+export const leavesAtOnceMax = 128;
+/** Pages side by side that are read with one call. */
+const runPagesMax = 16;
+/** Far more than a read needs: what is no tree may lead in circles. */
+const branchesMax = 100;
+/** No data file has deeper trees. */
+const depthMax = 32;
+
+/**
+ * Reads the pages of a data file that a read is about to need, so that the system has them in its
+ * cache. Only that: the file may change meanwhile, so what is found is believed of nothing, and a
+ * page that is not what it should be is passed over.
+ */
+export class PageSeeker {
+  readonly #file: PageFile;
+  readonly #pages: Page[] = [];
+  readonly #leaf = new Page();
+  readonly #run = Buffer.alloc(runPagesMax * pageBytes);
+
+  constructor(file: PageFile) {
+    this.#file = file;
+  }
+
+  /** Throws when the file cannot be read. */
+  read(all: readonly Wanted[]): void {
+    const entries = this.#entriesTree();
+    if (entries === undefined || entries.depth > depthMax) return;
+    for (const wanted of all) {
+      const { depth, root } = entries;
+      this.#below(root, 1, { wanted, depth, left: wanted.leavesMax, branchesLeft: branchesMax });
+    }
+  }
+
+  #entriesTree(): TreeHead | undefined {
+    const { main } = readSnapshotHead(this.#file);
+    const page = this.#pageOf(main.root, 0);
+    if (page === undefined) return undefined;
+    for (let index = 0; index < page.count; index += 1) {
+      const node = page.nodeAt(index);
+      const key = keyOf(page, index);
+      const at = node + nodeBytes + key.length;
+      const data = page.bytes.subarray(at, at + page.dataBytesOf(node));
+      const [name, tree] = treeOf({ page, node, key, data });
+      if (name === 'entries') return tree;
+    }
+    return undefined;
+  }
+
+  #below(number: number, level: number, search: Search): void {
+    if (level === search.depth) {
+      this.#leaves([number], search);
+      return;
+    }
+    search.branchesLeft -= 1;
+    const page = search.branchesLeft < 0 ? undefined : this.#pageOf(number, level);
+    if (page === undefined) return;
+    const children = childrenOf(page, search);
+    if (level + 1 === search.depth) this.#leaves(children.slice(0, search.left), search);
+    else for (const child of children) if (search.left > 0) this.#below(child, level + 1, search);
+  }
+
+  /** The last ones first: a system reads ahead of who reads forwards, in units of megabytes. */
+  #leaves(numbers: readonly number[], search: Search): void {
+    search.left -= numbers.length;
+    for (const { first, count } of runsOf(numbers)) {
+      const run = this.#run.subarray(0, count * pageBytes);
+      if (!this.#file.readBytes(first * pageBytes, run)) continue;
+      for (let at = 0; at < run.length; at += pageBytes) {
+        run.copy(this.#leaf.bytes, 0, at, at + pageBytes);
+        this.#longValues(search);
+      }
+    }
+  }
+
+  /** Values that have pages of their own. */
+  #longValues(search: Search): void {
+    const page = this.#leaf;
+    for (let index = 0; index < page.count; index += 1) {
+      const node = page.nodeAt(index);
+      if (page.nodeFlagsOf(node) !== nodeFlags.overflow) continue;
+      if (search.left <= 0 || !isWithin(keyOf(page, index), search.wanted)) continue;
+      const reference = node + nodeBytes + page.keyBytesOf(node);
+      if (reference + 8 > pageBytes) continue;
+      const count = Math.ceil((page.dataBytesOf(node) + nodeBytes) / pageBytes);
+      this.#long(Number(page.bytes.readBigUInt64LE(reference)), Math.min(count, search.left));
+      search.left -= count;
+    }
+  }
+
+  #long(first: number, count: number): void {
+    for (let at = count; at > 0; at -= runPagesMax) {
+      const from = Math.max(0, at - runPagesMax);
+      const run = this.#run.subarray(0, (at - from) * pageBytes);
+      this.#file.readBytes((first + from) * pageBytes, run);
+    }
+  }
+
+  #pageOf(number: number, level: number): Page | undefined {
+    const page = (this.#pages[level] ??= new Page());
+    return this.#file.read(number, page) && page.pageNumber === number ? page : undefined;
+  }
+}
+
+interface Search {
+  readonly wanted: Wanted;
+  readonly depth: number;
+  /** Pages with entries or long values that may still be read. */
+  left: number;
+  branchesLeft: number;
+}
+
+/** The children whose keys may be wanted, in the order in which they are. */
+function childrenOf(page: Page, { wanted }: Search): number[] {
+  const { start, end, isReverse } = wanted;
+  const children: number[] = [];
+  for (let index = 0; index < page.count; index += 1) {
+    // The first key of a branch page is not used: nothing is before its child.
+    if (index > 0 && end !== undefined && compareBytes(keyOf(page, index), end) >= 0) break;
+    const isLast = index + 1 >= page.count;
+    if (!isLast && compareBytes(keyOf(page, index + 1), start) <= 0) continue;
+    children.push(page.childOf(page.nodeAt(index)));
+  }
+  return isReverse ? children.toReversed() : children;
+}
+
+function isWithin(key: Bytes, { start, end }: Wanted): boolean {
+  if (compareBytes(key, start) < 0) return false;
+  return end === undefined || compareBytes(key, end) < 0;
+}
+
+function keyOf(page: Page, index: number): Bytes {
+  const node = page.nodeAt(index);
+  const at = node + nodeBytes;
+  return page.bytes.subarray(at, at + page.keyBytesOf(node));
+}
+
+/** Pages side by side, those at the end of the file first. */
+function runsOf(numbers: readonly number[]): { readonly first: number; readonly count: number }[] {
+  const runs: { first: number; count: number }[] = [];
+  for (const number of numbers.toSorted((left, right) => right - left)) {
+    const last = runs.at(-1);
+    const goesOn = last !== undefined && last.first === number + 1 && last.count < runPagesMax;
+    if (!goesOn) runs.push({ first: number, count: 1 });
+    else {
+      last.first = number;
+      last.count += 1;
+    }
+  }
+  return runs;
+}
