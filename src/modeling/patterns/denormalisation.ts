@@ -9,7 +9,7 @@ import type { RowProperties } from '../rows/row.js';
 import { retryConflicts, type ContentionOptions } from '../table/contention.js';
 import { Entities } from '../table/entities.js';
 import { ContentionError, TransactionFailedError } from '../table/errors.js';
-import { writeIfPresent } from '../table/write-if-present.js';
+import { writeIfPresent } from '../table/conditional-write.js';
 import type { TableGateway } from '../table/gateway.js';
 import { transaction } from '../table/transaction.js';
 

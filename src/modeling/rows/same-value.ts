@@ -11,6 +11,11 @@ export function sameValue(left: WireValue, right: WireValue): boolean {
   return left.type === right.type && Object.is(left.value, right.value);
 }
 
+/** Whether two rows have the same properties. */
+export function sameContent(left: Row, right: Row): boolean {
+  return sameProperties(left, right) && sameProperties(right, left);
+}
+
 /** Whether `whole` has every property of `part`, with the same value. */
 export function sameProperties(part: Row, whole: Row): boolean {
   return Object.entries(part.properties).every(([name, wire]) => {

@@ -4,6 +4,7 @@ import { ModelError, TooLargeError } from '../rows/model-error.js';
 import type { StoredRow } from '../rows/row.js';
 import { sameProperties } from '../rows/same-value.js';
 import { backOff } from '../../base/async/back-off.js';
+import { backOffs } from './back-offs.js';
 import { sleep } from '../../base/async/sleep.js';
 import { isTransient } from './transient.js';
 import type { BulkProgress } from './bulk-progress.js';
@@ -23,8 +24,6 @@ export interface SenderOptions {
   readonly timers: Timers;
   readonly signal: AbortSignal | undefined;
 }
-
-const waitMs = { first: 50, last: 5000 };
 
 /** Sends writes of one partition until each is settled. */
 export class BulkSender {
@@ -124,7 +123,7 @@ export class BulkSender {
 
   #pause(failures: number): Promise<void> {
     const { timers, randomness, signal } = this.#options;
-    return sleep(timers, backOff(waitMs, failures, randomness), signal);
+    return sleep(timers, backOff(backOffs.request, failures, randomness), signal);
   }
 }
 

@@ -1,11 +1,13 @@
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import { retry } from '../../base/async/retry.js';
+import { backOffs } from './back-offs.js';
 import {
   ConditionFailedError,
   ContentionError,
   EntityExistsError,
   EntityNotFoundError,
+  isAmbiguous,
   TransactionFailedError,
 } from './errors.js';
 
@@ -26,7 +28,6 @@ export interface ContentionOptions {
 export const updateAttemptsMax = 64;
 
 const attemptsDefault = 50;
-const backOffMs = { first: 4, last: 250 };
 
 /**
  * Runs an attempt, and repeats it from its first read while `isOvertaken` says that another writer
@@ -42,7 +43,13 @@ export async function retryConflicts<T>(
   const { attemptsMax = attemptsDefault } = options;
   const { randomness = systemRandomness, timers = holdingTimers } = options;
   try {
-    const conflict = { attemptsMax, backOffMs, timers, randomness, isRetryable: isOvertaken };
+    const conflict = {
+      attemptsMax,
+      backOffMs: backOffs.contention,
+      timers,
+      randomness,
+      isRetryable: isOvertaken,
+    };
     return await retry(conflict, attempt);
   } catch (error) {
     if (!isOvertaken(error)) throw error;
@@ -59,6 +66,11 @@ export function isConflict(error: unknown): boolean {
     reason instanceof EntityExistsError ||
     reason instanceof EntityNotFoundError
   );
+}
+
+/** Whether a write met a conflict, or may have been applied without an answer. */
+export function isConflictOrLost(error: unknown): boolean {
+  return isConflict(error) || isAmbiguous(error);
 }
 
 /**

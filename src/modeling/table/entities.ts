@@ -9,6 +9,7 @@ import { storedAs, type Stored } from '../definition/stored-entity.js';
 import { ModelError, ValueError, type RequestSummary } from '../rows/model-error.js';
 import type { Row, RowKey, StoredRow } from '../rows/row.js';
 import { backOff } from '../../base/async/back-off.js';
+import { backOffs } from './back-offs.js';
 import { sleep } from '../../base/async/sleep.js';
 import {
   absentEntityError,
@@ -44,8 +45,7 @@ import {
 import { hasStamp, newStamp } from './write-stamp.js';
 import type { UnreadableRow } from './unreadable-row.js';
 import { updateLinesOf, type LineEnd } from './update-lines.js';
-import { writeIfPresent } from './write-if-present.js';
-import { unlessPresent } from './unless-present.js';
+import { writeIfPresent, unlessPresent } from './conditional-write.js';
 
 /** Sources of randomness and time. */
 export interface EntitiesOptions {
@@ -74,7 +74,6 @@ export interface Selection<N> {
 }
 
 const concurrencyDefault = 16;
-const contention = { first: 4, last: 250 };
 
 /**
  * The entities of one definition in one table. Each method says what it sends. Methods throw
@@ -425,7 +424,7 @@ export class Entities<D extends AnyDefinition> {
   }
 
   #pause(failures: number): Promise<void> {
-    return sleep(this.#timers, backOff(contention, failures, this.#randomness));
+    return sleep(this.#timers, backOff(backOffs.contention, failures, this.#randomness));
   }
 
   #absent(key: RowKey): EntityNotFoundError {

@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from '../../base/clock.js';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
+import { backOffs } from '../table/back-offs.js';
 import { DefinitionError } from '../table/errors.js';
 import { backOff, type BackOff } from '../../base/async/back-off.js';
 import { Deliverer, type QueueSource } from './deliverer.js';
@@ -56,7 +57,7 @@ export type DrainReport = Readonly<Record<DeliveryEvent['kind'], number>>;
 
 /** How long handlers may run on after their signals were aborted. */
 const abandonedMs = 1000;
-const requestRetries = { attemptsMax: 5, backOffMs: { first: 100, last: 5000 } };
+const requestRetries = { attemptsMax: 5, backOffMs: backOffs.request };
 
 /**
  * Processes the messages of one or several queues, many at a time.
@@ -80,7 +81,7 @@ export class QueueWorker {
       dequeueMax: 5,
       transientMax: 100,
       failureBackOffSeconds: { first: 1, last: 300 },
-      idleBackOffMs: { first: 100, last: 10_000 },
+      idleBackOffMs: backOffs.idle,
       stopGraceMs: 30_000,
       encoding: 'text',
       observer: () => undefined,

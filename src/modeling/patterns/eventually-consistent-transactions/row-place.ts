@@ -1,10 +1,6 @@
 import type { Row, RowKey, StoredRow } from '../../rows/row.js';
-import {
-  ConditionFailedError,
-  EntityExistsError,
-  EntityNotFoundError,
-} from '../../table/errors.js';
-import type { RowWrite, TableGateway } from '../../table/gateway.js';
+import { putOver, writeIf } from '../../table/conditional-write.js';
+import type { TableGateway } from '../../table/gateway.js';
 import type { Place, Slot } from './place.js';
 
 /** The content of a row: its properties. Rows that were read have it, and any others. */
@@ -45,29 +41,8 @@ function rowSlot(table: TableGateway, key: RowKey): RowSlot {
         properties,
         ...(encrypt === undefined ? {} : { encrypt }),
       };
-      return writeIf(
-        table,
-        etag === undefined ? { kind: 'insert', row } : { kind: 'replace', row, etag },
-      );
+      return writeIf(table, putOver(row, etag));
     },
     delete: (etag) => writeIf(table, { kind: 'delete', key: { partitionKey, rowKey }, etag }),
   };
-}
-
-/**
- * Writes one row under a condition: one request. False when the condition does not hold: an insert
- * met a row, or a replace, merge or delete met none or another version.
- */
-export async function writeIf(table: TableGateway, write: RowWrite): Promise<boolean> {
-  try {
-    await table.write(write);
-    return true;
-  } catch (error) {
-    const isConflict =
-      error instanceof EntityExistsError ||
-      error instanceof EntityNotFoundError ||
-      error instanceof ConditionFailedError;
-    if (isConflict) return false;
-    throw error;
-  }
 }

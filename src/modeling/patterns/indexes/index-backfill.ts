@@ -6,7 +6,7 @@ import type { RowSelection } from '../../table/row-selection.js';
 import { operationBytes, transactionBytesMax } from '../../table/request-size.js';
 import { planRowListChange } from '../index-entities/row-list.js';
 import { listChanges } from './beside-plan.js';
-import { transactIf, writeIf } from './conditional-write.js';
+import { transactIf, writeIf } from '../../table/conditional-write.js';
 import { concurrently } from '../../../base/async/concurrently.js';
 import type { CheckOptions, CheckPage, IndexCheck } from './index-check.js';
 import type { Drift } from './index-drift.js';

@@ -4,7 +4,7 @@ import { DecodeError } from '../../table/errors.js';
 import type { RowWrite } from '../../table/gateway.js';
 import { planRowListChange } from '../index-entities/row-list.js';
 import { isWanted } from './beside-plan.js';
-import { transactIf, writeIf } from './conditional-write.js';
+import { transactIf, writeIf } from '../../table/conditional-write.js';
 import { isCopyEntry, primaryOf, sameKey, staleNames, textIn } from './index-entry.js';
 import type { Candidate } from './index-drift.js';
 import { IndexValueTakenError } from './index-errors.js';

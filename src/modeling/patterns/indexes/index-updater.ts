@@ -2,14 +2,16 @@ import { own } from '../../../base/own.js';
 import type { Randomness } from '../../../base/randomness.js';
 import type { Timers } from '../../../base/async/timers.js';
 import type { RowKey } from '../../rows/row.js';
+import { updateAttemptsMax } from '../../table/contention.js';
 import { ContentionError } from '../../table/errors.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import { backOff } from '../../../base/async/back-off.js';
+import { backOffs } from '../../table/back-offs.js';
 import { sleep } from '../../../base/async/sleep.js';
 import { changeListBlob } from '../index-entities/list-blobs.js';
 import { planRowListChange } from '../index-entities/row-list.js';
 import { isWanted, listChanges, type ListKeyChange } from './beside-plan.js';
-import { transactIf, unlessConflict, writeIf } from './conditional-write.js';
+import { transactIf, unlessConflict, writeIf } from '../../table/conditional-write.js';
 import {
   isCopyEntry,
   primaryOf,
@@ -28,9 +30,6 @@ export interface UpdaterOptions {
   readonly randomness: Randomness;
   readonly timers: Timers;
 }
-
-const attemptsMax = 64;
-const contention = { first: 4, last: 250 };
 
 /** The keys at which an intent may have to change each index. */
 type Concerned = ReadonlyMap<ResolvedIndex, readonly RowKey[]>;
@@ -165,13 +164,13 @@ export class IndexUpdater {
     attempt: () => Promise<boolean>,
   ): Promise<void> {
     const { timers, randomness } = this.#options;
-    for (let count = 1; count <= attemptsMax; count++) {
+    for (let count = 1; count <= updateAttemptsMax; count++) {
       signal?.throwIfAborted();
       if (await unlessConflict(attempt)) return;
-      await sleep(timers, backOff(contention, count, randomness), signal);
+      await sleep(timers, backOff(backOffs.contention, count, randomness), signal);
     }
     throw new ContentionError(
-      `${this.#places.entity.type}: others changed ${what} at all of ${attemptsMax} attempts`,
+      `${this.#places.entity.type}: others changed ${what} at all of ${updateAttemptsMax} attempts`,
     );
   }
 }

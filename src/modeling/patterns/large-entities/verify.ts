@@ -3,7 +3,7 @@ import { ModelError } from '../../rows/model-error.js';
 import { allRows } from '../../table/all-rows.js';
 import { whereStored } from '../../table/filter.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
-import { writeIfPresent } from '../../table/write-if-present.js';
+import { writeIfPresent } from '../../table/conditional-write.js';
 import { MissingValueError } from './assembly.js';
 import type { ListedBlob } from './blob-port.js';
 import type { LargeTable } from './large-table.js';

@@ -2,6 +2,8 @@ import { escapeKeyText } from '../../definition/key-escape.js';
 import { reservedPartitionKeys } from '../../definition/reserved-keys.js';
 import { DecodeError } from '../../rows/model-error.js';
 import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
+import { putOver } from '../../table/conditional-write.js';
+import { FollowedState, type FollowOptions } from '../../table/followed-state.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { text, textIn } from './move-mark.js';
 import { isPhase, type Phase } from './phase.js';
@@ -34,42 +36,50 @@ function controlKey(move: string): RowKey {
   return { partitionKey: partition, rowKey: escapeKeyText(move, '') };
 }
 
-/** One point read. */
-export async function readControl(table: TableGateway, move: string): Promise<Control> {
-  const row = await table.get(controlKey(move));
-  if (row === undefined) {
-    return { phase: 'old', version: 0, progress: noProgress, etag: undefined };
-  }
-  const phase = textIn(row.properties, 'Phase') ?? '';
-  if (!isPhase(phase)) {
-    throw new DecodeError(`the move '${move}' is in the phase '${phase}', which is not known here`);
-  }
-  return {
-    phase,
-    version: countIn(row, 'Version'),
-    etag: row.etag,
-    progress: {
-      walk: countIn(row, 'Walk'),
-      cursor: textIn(row.properties, 'Cursor'),
-      checked: countIn(row, 'Checked'),
-      written: countIn(row, 'Written'),
-    },
-  };
-}
+/** The stored phase and progress of a move. */
+export class StoredControl extends FollowedState<Control> {
+  readonly #table: TableGateway;
+  readonly #move: string;
 
-/** One insert or update, under the ETag that was read. */
-export async function writeControl(
-  table: TableGateway,
-  move: string,
-  control: Control,
-): Promise<Control> {
-  const row = controlRow(move, control);
-  const { etag } = await table.write(
-    control.etag === undefined
-      ? { kind: 'insert', row }
-      : { kind: 'replace', row, etag: control.etag },
-  );
-  return { ...control, etag };
+  constructor(table: TableGateway, move: string, options: FollowOptions) {
+    super(options);
+    this.#table = table;
+    this.#move = move;
+  }
+
+  /** One insert or update, under the ETag that was read. */
+  write(control: Control): Promise<Control> {
+    return this.noting(async () => {
+      const row = controlRow(this.#move, control);
+      const { etag } = await this.#table.write(putOver(row, control.etag));
+      return { ...control, etag };
+    });
+  }
+
+  /** One point read. */
+  protected override async load(): Promise<Control> {
+    const row = await this.#table.get(controlKey(this.#move));
+    if (row === undefined) {
+      return { phase: 'old', version: 0, progress: noProgress, etag: undefined };
+    }
+    const phase = textIn(row.properties, 'Phase') ?? '';
+    if (!isPhase(phase)) {
+      throw new DecodeError(
+        `the move '${this.#move}' is in the phase '${phase}', which is not known here`,
+      );
+    }
+    return {
+      phase,
+      version: countIn(row, 'Version'),
+      etag: row.etag,
+      progress: {
+        walk: countIn(row, 'Walk'),
+        cursor: textIn(row.properties, 'Cursor'),
+        checked: countIn(row, 'Checked'),
+        written: countIn(row, 'Written'),
+      },
+    };
+  }
 }
 
 function controlRow(move: string, { phase, version, progress }: Control): Row {

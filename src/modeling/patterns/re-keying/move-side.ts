@@ -3,6 +3,7 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, ReadOf } from '../../definition/shapes.js';
 import { storedAs, storedAsOf } from '../../definition/stored-entity.js';
 import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
+import { putOver } from '../../table/conditional-write.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import {
   tombstoneType,
@@ -175,8 +176,7 @@ export class MoveSide {
         ? this.#tombstone(keys)
         : this.#parts.translation.fromNewSide(entityRow);
     const marked = { ...row, properties: { ...row.properties, ...mark } };
-    if (before.etag === undefined) return { kind: 'insert', row: marked };
-    return { kind: 'replace', row: marked, etag: before.etag };
+    return putOver(marked, before.etag);
   }
 
   #tombstone(keys: MoveKeys): Row {

@@ -10,9 +10,10 @@ import {
   EntityNotFoundError,
 } from '../../table/errors.js';
 import type { WriteCondition } from '../../table/row-writes.js';
-import { writeIfPresent } from '../../table/write-if-present.js';
-import type { CurrentPhase } from './current-phase.js';
+import { writeIfPresent } from '../../table/conditional-write.js';
+import type { StoredControl } from './control-row.js';
 import type { Content, MoveKeys, MoveSide } from './move-side.js';
+import { planOf, type PhasePlan } from './phase.js';
 import type { Decision, MovingRows } from './moving-rows.js';
 
 /** Queries of both sides that select the same entities. */
@@ -26,7 +27,7 @@ export interface MovingParts<N extends AnyDefinition, A> {
   readonly keys: (address: A) => MoveKeys;
   readonly sides: { readonly old: MoveSide; readonly new: MoveSide };
   readonly rows: MovingRows;
-  readonly phase: CurrentPhase;
+  readonly state: StoredControl;
 }
 
 /**
@@ -47,8 +48,8 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
 
   /** One point read; up to three for an entity that was not handed over yet. */
   async get(address: A): Promise<Stored<ReadOf<N>> | undefined> {
-    const { phase, rows, keys } = this.#parts;
-    const content = await rows.look(keys(address), await phase.plan());
+    const { rows, keys } = this.#parts;
+    const content = await rows.look(keys(address), await this.#plan());
     return content.entityRow === undefined ? undefined : this.#entity(content.entityRow, content);
   }
 
@@ -143,8 +144,8 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
    * that a crashed writer left outdated is returned as it is.
    */
   async *query(queries: SideQueries<O, N>): AsyncGenerator<Stored<ReadOf<N>>, void, undefined> {
-    const { phase, sides } = this.#parts;
-    const plan = await phase.plan();
+    const { sides } = this.#parts;
+    const plan = await this.#plan();
     const side = sides[plan.queries];
     const found: AsyncIterable<object> = plan.queries === 'old' ? queries.old() : queries.new();
     for await (const entity of found) {
@@ -160,8 +161,15 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
   }
 
   #change(keys: MoveKeys, decide: Decision): Promise<Content> {
-    const { rows, phase } = this.#parts;
-    return rows.change(keys, (isDoubted) => phase.plan(isDoubted), decide);
+    return this.#parts.rows.change(keys, (isDoubted) => this.#plan(isDoubted), decide);
+  }
+
+  /** The phase decides what to do but not what is safe, which the rows decide. */
+  async #plan(isDoubted = false): Promise<PhasePlan> {
+    const { state } = this.#parts;
+    // A doubting caller needs an answer from a read that begins now.
+    const { phase } = isDoubted ? await state.fresh() : await state.known();
+    return planOf(phase);
   }
 
   #required(operation: string, keys: MoveKeys, { entityRow, tag }: Content, ifMatch: string): Row {

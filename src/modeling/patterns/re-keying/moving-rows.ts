@@ -1,8 +1,12 @@
 import { systemRandomness } from '../../../base/randomness.js';
 import { ModelError } from '../../rows/model-error.js';
 import type { Row } from '../../rows/row.js';
-import { sameProperties } from '../../rows/same-value.js';
-import { isConflict, retryConflicts, type ContentionOptions } from '../../table/contention.js';
+import { sameContent } from '../../rows/same-value.js';
+import {
+  isConflictOrLost,
+  retryConflicts,
+  type ContentionOptions,
+} from '../../table/contention.js';
 import { ContentionError, isAmbiguous } from '../../table/errors.js';
 import { hasStamp, newStamp, stamped } from '../../table/write-stamp.js';
 import { isOpen, markNames, text, textIn } from './move-mark.js';
@@ -132,7 +136,7 @@ export class MovingRows {
       await to.write({ keys, before: to.absent(), content, epoch, copied: content });
       return true;
     } catch (error) {
-      if (!isConflict(error) && !isAmbiguous(error)) throw error;
+      if (!isConflictOrLost(error)) throw error;
       return (await this.compare(keys)) !== undefined;
     }
   }
@@ -173,8 +177,7 @@ export class MovingRows {
     if (wanted === undefined) return found === undefined ? undefined : 'surplus';
     if (found === undefined) return 'missing';
     const normal = this.#sides[to.side].normal(wanted);
-    const isSame = sameProperties(normal, found) && sameProperties(found, normal);
-    return isSame ? undefined : 'different';
+    return sameContent(normal, found) ? undefined : 'different';
   }
 
   /** The rows of a key, after making the wanted side the owner. */
@@ -227,7 +230,7 @@ export class MovingRows {
     try {
       await this.#sides[to.side].write({ keys, before: to, content, epoch, copied: content });
     } catch (error) {
-      if (!isConflict(error) && !isAmbiguous(error)) throw error;
+      if (!isConflictOrLost(error)) throw error;
       try {
         await this.compare(keys);
       } catch (behind) {
@@ -238,9 +241,8 @@ export class MovingRows {
   }
 
   async #contended<T>(keys: MoveKeys, attempt: () => Promise<T>): Promise<T> {
-    const isOvertaken = (error: unknown): boolean => isConflict(error) || isAmbiguous(error);
     try {
-      return await retryConflicts(describe(keys), this.#options, attempt, isOvertaken);
+      return await retryConflicts(describe(keys), this.#options, attempt, isConflictOrLost);
     } catch (error) {
       if (error instanceof ContentionError && isAmbiguous(error.cause)) throw error.cause;
       throw error;

@@ -1,17 +1,15 @@
 import { systemClock, type Clock } from '../../../base/clock.js';
 import type { Randomness } from '../../../base/randomness.js';
-import { sleep } from '../../../base/async/sleep.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, KeyOf, ReadOf } from '../../definition/shapes.js';
 import type { RowKey } from '../../rows/row.js';
-import { isConflict, retryConflicts } from '../../table/contention.js';
-import { DefinitionError, isAmbiguous, ModelError } from '../../table/errors.js';
+import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
+import { DefinitionError, ModelError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { unlessConflict } from '../indexes/conditional-write.js';
-import { noProgress, readControl, writeControl, type Control } from './control-row.js';
-import { CurrentPhase } from './current-phase.js';
+import { writeIf } from '../../table/conditional-write.js';
+import { noProgress, StoredControl, type Control } from './control-row.js';
 import { isOpen } from './move-mark.js';
 import { MoveSide, newTranslation, oldTranslation, type MoveKeys } from './move-side.js';
 import { MovingEntities } from './moving-entities.js';
@@ -122,22 +120,23 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
   /** The entities, on whichever side they are. */
   readonly entities: MovingEntities<O, N, A>;
   readonly #options: ReKeyingOptions<O, N, A>;
-  readonly #control: TableGateway;
-  readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #sides: Readonly<Record<Side, MoveSide>>;
   readonly #rows: MovingRows;
-  /** When each version of the phase was first seen, on the monotonic clock. */
-  readonly #seen = new Map<number, number>();
+  readonly #state: StoredControl;
 
   /** Throws `DefinitionError` for a move that is not possible. Sends nothing. */
   constructor(options: ReKeyingOptions<O, N, A>) {
     const { name, from, to, clock = systemClock, timers = holdingTimers } = options;
     check(options);
     this.#options = options;
-    this.#control = options.control ?? from.table;
-    this.#clock = clock;
     this.#timers = timers;
+    this.#state = new StoredControl(options.control ?? from.table, name, {
+      clock,
+      timers,
+      refreshMs: options.refreshMs ?? refreshMsDefault,
+      settleMs: options.settleMs ?? settleMsDefault,
+    });
     this.#sides = {
       old: new MoveSide({
         side: 'old',
@@ -157,19 +156,18 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
       ...(options.randomness === undefined ? {} : { randomness: options.randomness }),
       onCopyBehind: (keys, error) => options.onCopyBehind?.(keys, error),
     });
-    const { refreshMs = refreshMsDefault } = options;
     this.entities = new MovingEntities<O, N, A>({
       definition: to.definition,
       keys: (address) => this.#keys(address),
       sides: this.#sides,
       rows: this.#rows,
-      phase: new CurrentPhase(this.#control, name, clock, refreshMs),
+      state: this.#state,
     });
   }
 
   /** One point read. */
   async state(): Promise<MoveState> {
-    const { phase, version, progress } = await this.#read();
+    const { phase, version, progress } = await this.#state.fresh();
     return { phase, version, checked: progress.checked, written: progress.written };
   }
 
@@ -229,7 +227,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
    * which waits `settleMs` and hands every entity back to the old side. Not possible from `done`.
    */
   async rollBack(options: MoveStepOptions = {}): Promise<MoveReport> {
-    const { phase } = await this.#read();
+    const { phase } = await this.#state.fresh();
     const before: readonly Phase[] = ['dual-writing', 'backfilling', 'verifying'];
     if (before.includes(phase)) await this.#advance(before, 'old');
     else await this.#advance(['cutting-over', 'reading-new'], 'rolling-back', 'old');
@@ -278,7 +276,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
 
   /** The report of a step whose phase is over. */
   async #beyond(phase: Phase): Promise<MoveReport | undefined> {
-    const found = await this.#read();
+    const found = await this.#state.fresh();
     if (!beyond(phase).includes(found.phase)) return undefined;
     const { checked, written } = found.progress;
     return { checked, written };
@@ -299,7 +297,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     then: Phase,
     options: MoveStepOptions,
   ): Promise<MoveReport> {
-    const { phase, progress } = await this.#read();
+    const { phase, progress } = await this.#state.fresh();
     if (phase !== during) return { checked: progress.checked, written: progress.written };
     await this.#settle([during]);
     const pass: RowWork = async ({ keys, state }) => {
@@ -317,7 +315,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
 
   /** Processes all rows of each walk, resuming an earlier run. */
   async #walk(phase: Phase, walks: readonly Walk[], options: MoveStepOptions): Promise<MoveReport> {
-    let control = await this.#read();
+    let control = await this.#state.fresh();
     for (;;) {
       const { progress } = control;
       const { checked, written } = progress;
@@ -347,10 +345,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     { pageRows = pageRowsDefault, concurrency = concurrencyDefault, onDrift }: MoveStepOptions,
   ): Promise<MoveReport & { readonly cursor: string | undefined }> {
     const { name, to, only } = this.#options;
-    const page = await this.#sides[side].table.page({
-      limit: pageRows,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
+    const page = await this.#sides[side].table.page({ limit: pageRows, cursor });
     const counts = await walkPage(page.rows, {
       side: this.#sides[side],
       oldSide: this.#sides.old,
@@ -369,10 +364,10 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
   /** Stores progress. Another program may have stored its own; either is valid for resuming. */
   async #store(control: Control, progress: Control['progress']): Promise<Control> {
     try {
-      return await writeControl(this.#control, this.#options.name, { ...control, progress });
+      return await this.#state.write({ ...control, progress });
     } catch (error) {
-      if (!isConflict(error) && !isAmbiguous(error)) throw error;
-      return this.#read();
+      if (!isConflictOrLost(error)) throw error;
+      return this.#state.fresh();
     }
   }
 
@@ -383,13 +378,11 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
   /** Changes the phase; does nothing when it is that phase already, or one of those that follow. */
   #advance(from: readonly Phase[], to: Phase, ...beyond: readonly Phase[]): Promise<Control> {
     const { name } = this.#options;
-    const options = { timers: this.#timers };
-    const isOvertaken = (error: unknown): boolean => isConflict(error) || isAmbiguous(error);
     return retryConflicts(
       `the phase of '${name}'`,
-      options,
+      { timers: this.#timers },
       async () => {
-        const control = await this.#read();
+        const control = await this.#state.fresh();
         const { phase, version } = control;
         if (phase === to || beyond.includes(phase)) return control;
         if (!from.includes(phase)) throw phaseError(name, phase, from);
@@ -398,41 +391,31 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
             `the move '${name}' has not ended its ${phase}; call that step again`,
           );
         }
-        const next = { ...control, phase: to, version: version + 1, progress: noProgress };
-        const written = await writeControl(this.#control, name, next);
-        this.#seen.set(next.version, this.#clock.monotonicMs());
-        return written;
+        return this.#state.write({
+          ...control,
+          phase: to,
+          version: version + 1,
+          progress: noProgress,
+        });
       },
-      isOvertaken,
+      isConflictOrLost,
     );
   }
 
   /** Waits until no operation of an earlier phase can be running. */
   async #settle(phases: readonly Phase[]): Promise<Control> {
-    const { name, settleMs = settleMsDefault } = this.#options;
-    const control = await this.#read();
-    if (!phases.includes(control.phase)) throw phaseError(name, control.phase, phases);
-    const sinceMs = this.#seen.get(control.version) ?? this.#clock.monotonicMs();
-    const leftMs = sinceMs + settleMs - this.#clock.monotonicMs();
-    if (leftMs > 0) await sleep(this.#timers, leftMs);
-    return control;
-  }
-
-  async #read(): Promise<Control> {
-    const control = await readControl(this.#control, this.#options.name);
-    if (!this.#seen.has(control.version)) {
-      this.#seen.set(control.version, this.#clock.monotonicMs());
+    const control = await this.#state.fresh();
+    if (!phases.includes(control.phase)) {
+      throw phaseError(this.#options.name, control.phase, phases);
     }
+    await this.#state.settle(control);
     return control;
   }
 
   #delete(side: Side, key: RowKey, etag = ''): Promise<boolean> {
     const { partitionKey, rowKey } = key;
-    return unlessConflict(async () => {
-      const row = { partitionKey, rowKey };
-      await this.#sides[side].table.write({ kind: 'delete', key: row, etag });
-      return true;
-    });
+    const row = { partitionKey, rowKey };
+    return writeIf(this.#sides[side].table, { kind: 'delete', key: row, etag });
   }
 }
 

@@ -9,7 +9,7 @@ import type { Row, RowKey } from '../../rows/row.js';
 import { ticksOfMicros } from '../../rows/ticks.js';
 import { isConflict, isConflictBehind, retryConflicts } from '../../table/contention.js';
 import { EntityExistsError, isAmbiguous, TransactionFailedError } from '../../table/errors.js';
-import { writeIfPresent } from '../../table/write-if-present.js';
+import { writeIfPresent } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { allRows } from '../../table/all-rows.js';
 import { transaction } from '../../table/transaction.js';

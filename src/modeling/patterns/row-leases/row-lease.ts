@@ -4,7 +4,7 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyOf, ReadOf } from '../../definition/shapes.js';
 import { storedAs, type Stored } from '../../definition/stored-entity.js';
 import type { RowKey } from '../../rows/row.js';
-import { isConflict } from '../../table/contention.js';
+import { isConflict, isConflictOrLost } from '../../table/contention.js';
 import type { Change, Entities } from '../../table/entities.js';
 import {
   ContentionError,
@@ -174,7 +174,7 @@ export class RowLease<D extends AnyDefinition> {
         this.#began(sentAtMs);
         return sent.value;
       } catch (error) {
-        if (!isConflict(error) && !isAmbiguous(error)) throw error;
+        if (!isConflictOrLost(error)) throw error;
         if (await this.#wasApplied(id)) {
           this.#began(sentAtMs);
           return undefined;

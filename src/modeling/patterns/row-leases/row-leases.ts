@@ -7,10 +7,12 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyOf } from '../../definition/shapes.js';
 import { Instant } from '../../rows/instant.js';
 import { ticksOfMicros } from '../../rows/ticks.js';
-import { isConflict, retryConflicts } from '../../table/contention.js';
+import { backOffs } from '../../table/back-offs.js';
+import { putOver } from '../../table/conditional-write.js';
+import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
-import { DefinitionError, isAmbiguous, ModelError, ValueError } from '../../table/errors.js';
-import type { RowWrite, TableGateway } from '../../table/gateway.js';
+import { DefinitionError, ModelError, ValueError } from '../../table/errors.js';
+import type { TableGateway } from '../../table/gateway.js';
 import { LeaseRenewal } from '../../table/lease-renewal.js';
 import { newStamp } from '../../table/write-stamp.js';
 import { LeaseHeldError } from './lease-held-error.js';
@@ -55,7 +57,7 @@ export interface LeaseHolder {
 const durationMsDefault = 30_000;
 const durationMsMin = 100;
 const clockSkewMsDefault = 5_000;
-const pollMsDefault = { first: 50, last: 2_000 };
+const pollMsDefault = backOffs.leasePoll;
 /** The allowed ratio between the rates of two clocks. */
 const rateMargin = 1.01;
 
@@ -222,13 +224,11 @@ export class RowLeases<D extends AnyDefinition> {
   ): Promise<RowLease<D> | undefined> {
     const lockKey = leaseKey(this.entities.codec.key(key));
     const row = leaseRow(lockKey, grant, newStamp(this.#randomness));
-    const write: RowWrite =
-      before === undefined ? { kind: 'insert', row } : { kind: 'replace', row, etag: before.etag };
     try {
-      const { etag } = await this.entities.table.write(write);
+      const { etag } = await this.entities.table.write(putOver(row, before?.etag));
       return this.#lease(key, grant, etag ?? '', grantedAtMs);
     } catch (error) {
-      if (isConflict(error) || isAmbiguous(error)) return undefined;
+      if (isConflictOrLost(error)) return undefined;
       throw error;
     }
   }

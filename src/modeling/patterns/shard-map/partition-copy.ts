@@ -1,4 +1,4 @@
-import { sameProperties } from '../../rows/same-value.js';
+import { sameContent } from '../../rows/same-value.js';
 import type { StoredRow } from '../../rows/row.js';
 import { transactionWritesMax } from '../../table/gateway.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
@@ -57,8 +57,7 @@ function mending({ row, copy }: Pair): RowWrite | undefined {
     const { partitionKey, rowKey } = copy;
     return { kind: 'delete', key: { partitionKey, rowKey }, etag: '*' };
   }
-  const isSame = copy !== undefined && sameProperties(row, copy) && sameProperties(copy, row);
-  if (isSame) return undefined;
+  if (copy !== undefined && sameContent(row, copy)) return undefined;
   const { partitionKey, rowKey, properties } = row;
   return { kind: 'upsert-replace', row: { partitionKey, rowKey, properties } };
 }

@@ -1,11 +1,11 @@
 import type { Clock } from '../../../base/clock.js';
 import { backOff } from '../../../base/async/back-off.js';
+import { backOffs } from '../../table/back-offs.js';
 import type { Randomness } from '../../../base/randomness.js';
 import { sleep } from '../../../base/async/sleep.js';
 import type { Timers } from '../../../base/async/timers.js';
 import { ModelError } from '../../rows/model-error.js';
-import { isConflict, retryConflicts } from '../../table/contention.js';
-import { isAmbiguous } from '../../table/errors.js';
+import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
 import type { RowWrite, TableGateway, WriteResult } from '../../table/gateway.js';
 import {
   claimOf,
@@ -46,8 +46,6 @@ export interface Settled {
 class RouteChangedError extends ModelError {
   override readonly name = 'RouteChangedError';
 }
-
-const waitMs = { first: 4, last: 500 };
 
 /** The partitions of a map: finds them, and brings them to their shards. */
 export class Partitions {
@@ -182,10 +180,9 @@ export class Partitions {
 
   /** Repeats an attempt while its claim is lost, the map changes or responses are lost. */
   untilDone<T>(what: string, attempt: () => Promise<T>): Promise<T> {
-    return retryConflicts(what, this.#options, attempt, (error) => {
-      const isOvertaken = isClaimLost(error) || error instanceof RouteChangedError;
-      return isOvertaken || isConflict(error) || isAmbiguous(error);
-    });
+    const isOvertaken = (error: unknown): boolean =>
+      isClaimLost(error) || error instanceof RouteChangedError || isConflictOrLost(error);
+    return retryConflicts(what, this.#options, attempt, isOvertaken);
   }
 
   async #writeBy(
@@ -216,7 +213,7 @@ export class Partitions {
 
   #pause(failures: number): Promise<void> {
     const { timers, randomness } = this.#options;
-    return sleep(timers, backOff(waitMs, failures, randomness));
+    return sleep(timers, backOff(backOffs.handOver, failures, randomness));
   }
 }
 

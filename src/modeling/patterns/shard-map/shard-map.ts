@@ -1,6 +1,5 @@
-import { systemClock, type Clock } from '../../../base/clock.js';
+import { systemClock } from '../../../base/clock.js';
 import { systemRandomness } from '../../../base/randomness.js';
-import { sleep } from '../../../base/async/sleep.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import {
   routingFault,
@@ -9,8 +8,7 @@ import {
   type ShardRouting,
 } from '../../../placement/shard-routing.js';
 import { DefinitionError, ModelError } from '../../rows/model-error.js';
-import { isConflict, retryConflicts } from '../../table/contention.js';
-import { isAmbiguous } from '../../table/errors.js';
+import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { claimPartition, epochOf } from './fence.js';
 import { mapRow } from './map-row.js';
@@ -47,10 +45,7 @@ export class ShardMap {
   readonly #options: ShardMapOptions & typeof defaults;
   readonly #map: StoredMap;
   readonly #partitions: Partitions;
-  readonly #clock: Clock;
   readonly #timers: Timers;
-  /** When each version was first seen, on the monotonic clock. */
-  readonly #seen = new Map<number, number>();
 
   /** Throws `DefinitionError` for options that make no map. Sends nothing. */
   constructor(options: ShardMapOptions) {
@@ -62,10 +57,9 @@ export class ShardMap {
       throw new DefinitionError(`two shards of '${name}' are the same table`);
     }
     this.#options = { ...defaults, ...options };
-    this.#clock = clock;
     this.#timers = timers;
-    const { control, refreshMs, takeOverMs, patienceMs, reads } = this.#options;
-    this.#map = new StoredMap(name, control, clock, refreshMs);
+    const { control, refreshMs, settleMs, takeOverMs, patienceMs, reads } = this.#options;
+    this.#map = new StoredMap(name, control, { clock, timers, refreshMs, settleMs });
     this.#partitions = new Partitions({
       map: this.#map,
       shards: new Map(Object.entries(shards)),
@@ -90,14 +84,13 @@ export class ShardMap {
       const found = await this.#map.find();
       if (found !== undefined) return found.state;
       const state: MapState = { version: 1, phase: 'settled', routing };
-      await this.#map.write(state, undefined);
-      return state;
+      return this.#map.write(state, undefined);
     });
   }
 
   /** One point read. */
   state(): Promise<MapState> {
-    return this.#read();
+    return this.#map.fresh();
   }
 
   /**
@@ -105,7 +98,7 @@ export class ShardMap {
    * use, of which it reads only the keys.
    */
   async plan(change: ShardRouting | RoutingChange): Promise<ShardPlan> {
-    const state = await this.#read();
+    const state = await this.#map.fresh();
     if (state.phase !== 'settled') throw this.#phaseError(state, ['settled']);
     const target = this.#checked(targetOf(state, change));
     return planRouting(state, target, {
@@ -138,8 +131,7 @@ export class ShardMap {
       }
       const { version, routing } = state;
       const next: MapState = { version: version + 1, phase: 'copying', routing, target };
-      await this.#map.write(next, etag);
-      return next;
+      return this.#map.write(next, etag);
     });
   }
 
@@ -194,7 +186,7 @@ export class ShardMap {
    * everything written since.
    */
   async rollBack(options: ShardStepOptions = {}): Promise<ShardReport> {
-    const before = await this.#read();
+    const before = await this.#map.fresh();
     if (before.phase === 'settled') return nothing;
     if (before.phase === 'copying') {
       await this.#settle([before], ({ routing }) => routing);
@@ -209,7 +201,7 @@ export class ShardMap {
 
   /** `handed-over` → `settled`, with the new routing. A point read and a write. */
   async finish(): Promise<MapState> {
-    const state = await this.#read();
+    const state = await this.#map.fresh();
     if (state.phase === 'settled') return state;
     return this.#settle(['handed-over'], ({ target }) => target);
   }
@@ -220,9 +212,9 @@ export class ShardMap {
    * sends seven requests for each partition, range reads, and a transaction per 99 rows.
    */
   async cleanUp(options: ShardStepOptions = {}): Promise<ShardReport> {
-    const state = await this.#read();
+    const state = await this.#map.fresh();
     if (state.phase !== 'settled') throw this.#phaseError(state, ['settled']);
-    await this.#untilSettled(state);
+    await this.#map.settle(state);
     const shards = Object.keys(this.#options.shards).sort();
     const keep = (shard: string, partitionKey: string, reason: string): number => {
       options.onKept?.({ shard, partitionKey, reason });
@@ -283,7 +275,7 @@ export class ShardMap {
     options: ShardStepOptions,
     work: (state: Moving, from: WalkedShard, partitionKey: string) => Promise<number>,
   ): Promise<ShardReport> {
-    const state = await this.#read();
+    const state = await this.#map.fresh();
     if (state.phase === 'handing-over' || state.phase === 'handed-over') return nothing;
     if (state.phase !== 'copying') throw this.#phaseError(state, ['copying']);
     const shards = shardsOf(state.routing);
@@ -346,8 +338,7 @@ export class ShardMap {
       if (state.phase === to || beyond.includes(state.phase)) return state;
       if (state.phase === 'settled' || !isOneOf(state, from)) throw this.#phaseError(state, from);
       const next: MapState = { ...state, version: state.version + 1, phase: to };
-      await this.#map.write(next, etag);
-      return next;
+      return this.#map.write(next, etag);
     });
   }
 
@@ -364,30 +355,13 @@ export class ShardMap {
         phase: 'settled',
         routing: routingOf(state),
       };
-      await this.#map.write(next, etag);
-      this.#seen.set(next.version, this.#clock.monotonicMs());
-      return next;
+      return this.#map.write(next, etag);
     });
   }
 
-  async #untilSettled({ version }: MapState): Promise<void> {
-    const nowMs = this.#clock.monotonicMs();
-    const leftMs = (this.#seen.get(version) ?? nowMs) + this.#options.settleMs - nowMs;
-    if (leftMs > 0) await sleep(this.#timers, leftMs);
-  }
-
-  async #read(): Promise<MapState> {
-    const { state } = await this.#map.read();
-    if (!this.#seen.has(state.version)) {
-      this.#seen.set(state.version, this.#clock.monotonicMs());
-    }
-    return state;
-  }
-
   #persistently<T>(what: string, attempt: () => Promise<T>): Promise<T> {
-    const isOvertaken = (error: unknown): boolean => isConflict(error) || isAmbiguous(error);
     const name = `${what} of the map '${this.#map.name}'`;
-    return retryConflicts(name, { timers: this.#timers }, attempt, isOvertaken);
+    return retryConflicts(name, { timers: this.#timers }, attempt, isConflictOrLost);
   }
 
   #checked(routing: ShardRouting): ShardRouting {

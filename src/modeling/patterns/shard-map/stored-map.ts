@@ -1,5 +1,6 @@
-import type { Clock } from '../../../base/clock.js';
 import { ModelError } from '../../rows/model-error.js';
+import { putOver } from '../../table/conditional-write.js';
+import { FollowedState, type FollowOptions } from '../../table/followed-state.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { mapKey, mapRow, mapStateOf } from './map-row.js';
 import type { MapState } from './map-state.js';
@@ -10,36 +11,15 @@ export interface ReadMap {
   readonly etag: string;
 }
 
-/** The stored map, with a cache. */
-export class StoredMap {
+/** The stored map. */
+export class StoredMap extends FollowedState<MapState> {
   readonly name: string;
   readonly #table: TableGateway;
-  readonly #clock: Clock;
-  readonly #refreshMs: number;
-  #known: { readonly state: MapState; readonly atMs: number } | undefined;
-  #reading: Promise<MapState> | undefined;
 
-  constructor(name: string, table: TableGateway, clock: Clock, refreshMs: number) {
+  constructor(name: string, table: TableGateway, options: FollowOptions) {
+    super(options);
     this.name = name;
     this.#table = table;
-    this.#clock = clock;
-    this.#refreshMs = refreshMs;
-  }
-
-  /** The map, read at most `refreshMs` ago; otherwise one point read. */
-  async known(): Promise<MapState> {
-    const known = this.#known;
-    if (known !== undefined && this.#clock.monotonicMs() - known.atMs < this.#refreshMs) {
-      return known.state;
-    }
-    this.#reading ??= this.fresh().finally(() => (this.#reading = undefined));
-    return this.#reading;
-  }
-
-  /** The map as of this call. One point read. */
-  async fresh(): Promise<MapState> {
-    const { state } = await this.read();
-    return state;
   }
 
   /** One point read. Throws `ModelError` when there is no map. */
@@ -51,23 +31,26 @@ export class StoredMap {
 
   /** One point read. */
   async find(): Promise<ReadMap | undefined> {
-    const atMs = this.#clock.monotonicMs();
-    const row = await this.#table.get(mapKey(this.name));
-    if (row === undefined) return undefined;
-    const state = mapStateOf(this.name, row);
-    if (this.#known === undefined || this.#known.state.version <= state.version) {
-      this.#known = { state, atMs };
-    }
-    return { state, etag: row.etag };
+    let etag = '';
+    const state = await this.noting(async () => {
+      const row = await this.#table.get(mapKey(this.name));
+      if (row === undefined) return undefined;
+      ({ etag } = row);
+      return mapStateOf(this.name, row);
+    });
+    return state && { state, etag };
   }
 
   /** One insert, or one update under the ETag that was read. */
-  async write(state: MapState, etag: string | undefined): Promise<void> {
-    const atMs = this.#clock.monotonicMs();
-    const row = mapRow(this.name, state);
-    await this.#table.write(
-      etag === undefined ? { kind: 'insert', row } : { kind: 'replace', row, etag },
-    );
-    this.#known = { state, atMs };
+  write(state: MapState, etag: string | undefined): Promise<MapState> {
+    return this.noting(async () => {
+      await this.#table.write(putOver(mapRow(this.name, state), etag));
+      return state;
+    });
+  }
+
+  protected override async load(): Promise<MapState> {
+    const { state } = await this.read();
+    return state;
   }
 }
