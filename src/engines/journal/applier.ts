@@ -9,11 +9,11 @@ import type { Journal } from './journal.js';
 import type { MemoryTable, Portion, Taken } from './memory-table.js';
 import type { ReadEpochs } from './read-epochs.js';
 
-/** How long a change waits at most until the base is told of it, while little is written. */
+/** The longest time between a write and the pass that applies it, while little is written. */
 const delayMs = 5_000;
-/** Before the next attempt, when the base takes nothing. */
+/** The delay after a pass that the base refused. */
 const retryMs = 500;
-/** One transaction of the base. */
+/** The size of one transaction of the base. */
 const portion: Pick<Portion, 'entriesMax' | 'bytesMax'> = { entriesMax: 1_000, bytesMax: 2 << 20 };
 
 const beginning: Bytes = Buffer.alloc(0);
@@ -25,20 +25,21 @@ export interface ApplierParts {
   readonly epochs: ReadEpochs;
   readonly timers: Timers;
   readonly lastVersion: () => number;
-  /** With why, when the base begins to take nothing; with nothing when it takes all again. */
+  /** Called with the reason when the base begins to refuse writes, and without one when it ends. */
   readonly onTrouble: (error: Error | undefined) => void;
-  /** So many bytes in the table make it begin at once. */
+  /** A pass begins at once when the table has this many bytes. */
   readonly bytesToBegin: number;
 }
 
-/** `isSettled`: nothing is written any more, and the base is told that the journal may go. */
 interface Drain {
+  /** This is the last pass: the note says that the journal is not needed any more. */
   readonly isSettled?: boolean;
 }
 
 /**
- * Tells the base what the table knows, in key order, and lets the journal forget it then. What the
- * base has of a pass that has not ended is older or the same as what table and journal have.
+ * Writes the changes of the table to the base, in key order, and then frees the journal files that
+ * held them. A pass that is interrupted does no harm: the table and the journal still have each
+ * change that it has written.
  */
 export class Applier {
   readonly #parts: ApplierParts;
@@ -52,12 +53,12 @@ export class Applier {
     this.#parts = parts;
   }
 
-  /** Why the base does not take what it is told; undefined while it does. */
+  /** Why the base refuses writes; undefined while it accepts them. */
   get trouble(): Error | undefined {
     return this.#trouble;
   }
 
-  /** Something was written. */
+  /** Called after each write: schedules a pass. */
   wake(): void {
     const { table, bytesToBegin } = this.#parts;
     if (this.#pass !== undefined || this.#isClosed || this.#isWaiting) return;
@@ -65,7 +66,7 @@ export class Applier {
     this.#beginIn(delayMs);
   }
 
-  /** Resolves when the table or the journal have become smaller, or the base has taken nothing. */
+  /** Resolves when the table or the journal has become smaller, or the base has refused a write. */
   progress(): Promise<void> {
     if (this.#isWaiting) return Promise.resolve();
     return new Promise((resolve) => {
@@ -74,7 +75,7 @@ export class Applier {
     });
   }
 
-  /** Resolves when the base has all that was written before. Rejects with why it takes nothing. */
+  /** Resolves when the base has everything written before. Rejects when the base refuses it. */
   async drain(options: Drain = {}): Promise<void> {
     while (this.#pass !== undefined) await this.#pass;
     const attempt = this.#attempt(options);
@@ -83,7 +84,7 @@ export class Applier {
     if (failure !== undefined) throw failure;
   }
 
-  /** Ends after what it is doing. */
+  /** Waits for the pass under way; no other begins. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#delay?.close();
@@ -97,7 +98,7 @@ export class Applier {
     this.#pass ??= this.#attempt().then(() => undefined);
   }
 
-  /** Resolves with why the base has not taken everything. */
+  /** Runs one pass. Resolves with its failure, if it has failed. */
   async #attempt(options?: Drain): Promise<Error | undefined> {
     let failure: Error | undefined;
     try {
@@ -115,13 +116,13 @@ export class Applier {
   #note(trouble: Error | undefined): void {
     const isNews = (trouble === undefined) !== (this.#trouble === undefined);
     this.#trouble = trouble;
-    // One that has failed tells it itself.
+    // A failed base reports its failure itself.
     if (isNews && !(trouble instanceof StoreFailedError)) this.#parts.onTrouble(trouble);
   }
 
   #goOn(): void {
     if (this.#isClosed || this.#trouble instanceof StoreFailedError) return;
-    // Tried again until it succeeds: nothing else tells that the base is well.
+    // Only a pass that succeeds shows that the base accepts writes again.
     if (this.#trouble !== undefined) this.#beginIn(retryMs);
     else if (this.#parts.table.count > 0) this.wake();
   }
@@ -130,7 +131,7 @@ export class Applier {
     this.#delay ??= this.#parts.timers.start(ms, () => this.#begin(), undefined);
   }
 
-  /** The base has taken nothing, and will be asked again soon. */
+  /** The base has refused a write, and the next attempt is scheduled. */
   get #isWaiting(): boolean {
     return this.#trouble !== undefined && this.#delay !== undefined;
   }
@@ -139,7 +140,8 @@ export class Applier {
     const { base, journal, table, epochs } = this.#parts;
     const { position } = journal;
     const { sequence } = position;
-    // Who has looked at the table before the last of these changes must not find them in the base.
+    // A read that began earlier has seen the table without the last of these changes, so it must
+    // not find them in the base either.
     await epochs.over();
     let start: Bytes | undefined = beginning;
     while (start !== undefined) {

@@ -4,13 +4,13 @@ import type { Entry } from '../../kv/store.js';
 import type { Applied } from './recovery.js';
 import { readWhole, writeWhole } from './whole-number.js';
 
-/** Where the base keeps what it knows of the journal before it. */
+/** The key of the note: the record in the base of how far the journal was applied. */
 export const noteKey = storeKey('journal');
 
 const noteBytes = 32;
 const [sequenceAt, generationAt, settledAt, fileAt] = [0, 8, 16, 24];
 
-/** The base gets it together with the entries that it is about. */
+/** The note as an entry. It is written in the same transaction as the changes that it counts. */
 export function noteEntry({
   sequence,
   generation,
@@ -22,11 +22,11 @@ export function noteEntry({
   writeWhole(value, generation, generationAt);
   writeWhole(value, isSettled ? 1 : 0, settledAt);
   writeWhole(value, file, fileAt);
-  // Nobody reads its version.
+  // The version of the note is not used.
   return { key: noteKey, value, version: 1 };
 }
 
-/** What a base says that has a note, or has never been behind a journal. */
+/** Decodes the note. A base without one has never had a journal. */
 export function appliedOf(note: Entry | undefined): Applied {
   if (note === undefined) return { sequence: 0, generation: 0, file: 0, isSettled: true };
   const value = Buffer.from(note.value);

@@ -8,17 +8,17 @@ import { recover } from './recovery.js';
 export { noteKey } from './base-note.js';
 
 export interface JournalReport {
-  /** Frames that are intact and whose changes the data file may lack. */
+  /** The number of intact frames whose changes the data file may lack. */
   readonly frames: number;
-  /** What they make of each key, in the order of the keys. */
+  /** The last change of each key in these frames, in key order. */
   readonly changes: readonly Change[];
-  /** Why the next start would refuse it; undefined when it would not. */
+  /** Why the next start would refuse the journal; undefined when it would accept it. */
   readonly damage: string | undefined;
 }
 
 /**
- * Reads what a server that did not end in order has left of its journal, and changes nothing.
- * `note`: what the data file has at `noteKey`. Undefined where no journal is, nor should be.
+ * Reads the journal that a crashed server has left, and changes nothing. `note`: the value at
+ * `noteKey` in the data file. Returns undefined when there is no journal and none is expected.
  */
 export async function checkJournal(
   directory: string,

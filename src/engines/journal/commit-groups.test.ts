@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualClock } from '../../base/clock.js';
 import type { CommitBatch } from '../../kv/store.js';
-import { CommitGroups, type CommitGround } from './commit-groups.js';
+import { CommitGroups, type CommitTarget } from './commit-groups.js';
 import type { Evaluated } from './evaluation.js';
 
 /** Writes nothing; remembers what it was given to write together. */
-function groundOf(written: string[][]): CommitGround {
+function targetOf(written: string[][]): CommitTarget {
   return {
     makeRoom: async () => undefined,
     read: async (keys) => keys.map(() => undefined),
@@ -25,7 +25,7 @@ function putOf(name: string): CommitBatch {
 describe('groups of commits', () => {
   it('write together what arrives in one turn of the event loop, however it arrives', async () => {
     const written: string[][] = [];
-    const groups = new CommitGroups(groundOf(written), manualClock());
+    const groups = new CommitGroups(targetOf(written), manualClock());
     const commits: Promise<unknown>[] = [];
     const commit = (name: string) => {
       commits.push(groups.carryOut({ kind: 'commit', batch: putOf(name) }));
@@ -41,7 +41,7 @@ describe('groups of commits', () => {
 
   it('write what arrives later in a group of its own', async () => {
     const written: string[][] = [];
-    const groups = new CommitGroups(groundOf(written), manualClock());
+    const groups = new CommitGroups(targetOf(written), manualClock());
     await groups.carryOut({ kind: 'commit', batch: putOf('first') });
     await groups.carryOut({ kind: 'commit', batch: putOf('second') });
     assert.deepEqual(written, [['first'], ['second']]);

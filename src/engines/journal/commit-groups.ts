@@ -13,42 +13,42 @@ import type { CommitResult } from '../../kv/store.js';
 import { addKeysOf, Evaluation, type Evaluated, type Found, type Outcome } from './evaluation.js';
 import { changeBytes } from './frame-change.js';
 
-/** Of a group, which is one frame of the journal. */
+/** The maximum size of a group, which becomes one frame of the journal. */
 const groupBytesMax = 2 * 1024 * 1024;
 
-/** What groups of commits are tried upon, and what becomes of their changes. */
-export interface CommitGround {
-  /** Resolves when there is room for changes of so many bytes. Rejects when there will be none. */
+/** The state that groups of commits are evaluated against and applied to. */
+export interface CommitTarget {
+  /** Waits until there is room for changes of this size. Rejects when there will be none. */
   makeRoom(bytes: number): Promise<void>;
-  /** What is at each key now. Only `apply` changes it. */
+  /** The current value of each key. Only `apply` changes it. */
   read(keys: readonly Bytes[]): Promise<readonly Found[]>;
   lastVersion(): number;
-  /** Makes the changes durable, and then to be seen. */
+  /** Makes the changes durable, then visible to reads. */
   apply(changes: readonly Evaluated[], lastVersion: number): Promise<void>;
 }
 
-/** Carries out work in groups, in order: what has arrived while the group before was written. */
+/** Runs work in groups, in order of arrival. A group is what arrived during the previous one. */
 export class CommitGroups {
-  readonly #ground: CommitGround;
+  readonly #target: CommitTarget;
   readonly #clock: Clock;
   readonly #waiting = new PendingCommits(groupBytesMax);
   #running: Promise<void> | undefined;
   #commits = 0;
   #syncs = 0;
 
-  constructor(ground: CommitGround, clock: Clock) {
-    this.#ground = ground;
+  constructor(target: CommitTarget, clock: Clock) {
+    this.#target = target;
     this.#clock = clock;
   }
 
-  /** Rejects with `GuardError` where the guard of the work does not stand. */
+  /** Rejects with `GuardError` when the guard of the work does not hold. */
   carryOut(work: Work): Promise<CommitResult> {
     const result = this.#waiting.add(work, bytesOf(work));
     this.#running ??= this.#run();
     return result;
   }
 
-  /** Resolves when all work that was begun has settled. */
+  /** Resolves when all work so far has settled. */
   async drained(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
   }
@@ -59,7 +59,7 @@ export class CommitGroups {
 
   async #run(): Promise<void> {
     while (!this.#waiting.isEmpty) {
-      // What arrives in the same turn joins: a write costs much more than to wait for it.
+      // Work of the same turn joins the group, because a write costs much more than the wait.
       await new Promise<void>(atEndOfTurn);
       const group = this.#waiting.take();
       try {
@@ -78,18 +78,18 @@ export class CommitGroups {
       bytes += pending.bytes;
       addKeysOf(pending.work, keys);
     }
-    await this.#ground.makeRoom(bytes);
-    const lastVersion = this.#ground.lastVersion();
+    await this.#target.makeRoom(bytes);
+    const lastVersion = this.#target.lastVersion();
     const evaluation = new Evaluation({
       lastVersion,
       nowMicros: () => this.#clock.nowMicros(),
-      found: keys.length === 0 ? [] : await this.#ground.read(keys),
+      found: keys.length === 0 ? [] : await this.#target.read(keys),
       isOfOne: group.length === 1,
     });
     const outcomes = group.map(({ work }) => tried(evaluation, work));
-    // What is ingested may be older than what is there.
+    // An ingestion can change entries without raising the last version.
     if (evaluation.lastVersion > lastVersion || evaluation.changes.length > 0) {
-      await this.#ground.apply(evaluation.changes, evaluation.lastVersion);
+      await this.#target.apply(evaluation.changes, evaluation.lastVersion);
       this.#syncs += 1;
     }
     this.#commits += group.length;
@@ -97,8 +97,8 @@ export class CommitGroups {
   }
 }
 
-/** What cannot be tried has no changes. */
-class Untried {
+/** The error of work that could not be evaluated; it has no changes. */
+class EvaluationFailure {
   readonly reason: unknown;
 
   constructor(reason: unknown) {
@@ -106,18 +106,21 @@ class Untried {
   }
 }
 
-function tried(evaluation: Evaluation, work: Work): Outcome | Untried {
+function tried(evaluation: Evaluation, work: Work): Outcome | EvaluationFailure {
   try {
     return evaluation.evaluate(work);
   } catch (error) {
-    return new Untried(error);
+    return new EvaluationFailure(error);
   }
 }
 
-/** When the group is durable. */
-function settle({ resolve, reject }: PendingCommit, outcome: Outcome | Untried | undefined): void {
+/** Settles the promise of one piece of work. Called when its group is durable. */
+function settle(
+  { resolve, reject }: PendingCommit,
+  outcome: Outcome | EvaluationFailure | undefined,
+): void {
   invariant(outcome !== undefined, 'every piece of work was tried');
-  if (outcome instanceof Untried) reject(outcome.reason);
+  if (outcome instanceof EvaluationFailure) reject(outcome.reason);
   else if (outcome instanceof GuardError) reject(outcome);
   else resolve(outcome);
 }

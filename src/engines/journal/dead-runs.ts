@@ -1,9 +1,9 @@
 import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 
-/** More are forgotten altogether: they only save time. */
+/** When there are more runs, all are forgotten: they only save time. */
 const runsMax = 1_024;
 
-/** From `start` up to and without `end`; as names, whose order is that of the keys. */
+/** From `start` to before `end`: names of keys, which sort as the keys do. */
 interface Run {
   readonly start: string;
   end: string;
@@ -11,21 +11,21 @@ interface Run {
 }
 
 /**
- * Parts of the key space in which nothing is left. The base may still hold what was deleted there,
- * and a range that begins in such a part need not read it: the oldest messages of a queue are where
- * every search begins, and where messages are deleted.
+ * Runs of keys that were all deleted. The base may still hold their entries, and a range that
+ * begins in such a run can skip them. This matters for queues: every search begins at the oldest
+ * message, which is where messages are deleted.
  */
 export class DeadRuns {
-  /** In order; no two overlap. */
+  /** In key order, without overlaps. */
   #runs: Run[] = [];
   #revivals = 0;
 
-  /** How many puts there were. A range that saw the same number before and after saw no other. */
+  /** The number of puts so far. When it has not changed during a read, no key was put meanwhile. */
   get revivals(): number {
     return this.#revivals;
   }
 
-  /** Where a range may begin instead of `start`: there is no key in between. */
+  /** A later start for a range, with no existing key in between; or `start`. */
   startOf(start: Bytes): Bytes {
     if (this.#runs.length === 0) return start;
     const name = nameOfBytes(start);
@@ -33,7 +33,7 @@ export class DeadRuns {
     return run !== undefined && name < run.end ? run.endKey : start;
   }
 
-  /** There is no key from `start` up to and without `end`. */
+  /** Records that no key exists from `start` to before `end`. */
   note(start: Bytes, end: Bytes): void {
     const run: Run = {
       start: nameOfBytes(start),
@@ -44,7 +44,7 @@ export class DeadRuns {
     if (this.#runs.length >= runsMax) this.#runs = [];
     const before = this.#lastFrom(run.start);
     const joined = this.#runs[before];
-    // What it touches becomes part of it.
+    // Merges the runs that the new one touches.
     const from = joined !== undefined && joined.end >= run.start ? before : before + 1;
     let to = from;
     for (let next = this.#runs[to]; next !== undefined && next.start <= run.end;) {
@@ -57,7 +57,7 @@ export class DeadRuns {
     this.#runs.splice(from, to - from, { ...run, start: first });
   }
 
-  /** The key is put. `name`: its own, if known. */
+  /** Called when a key is put. `name`: `nameOfBytes` of the key. */
   revive(key: Bytes, name = nameOfBytes(key)): void {
     this.#revivals += 1;
     if (this.#runs.length === 0) return;
@@ -72,13 +72,13 @@ export class DeadRuns {
     run.endKey = Buffer.from(key);
   }
 
-  /** Whatever was known may be wrong. */
+  /** Forgets all runs. */
   clear(): void {
     this.#revivals += 1;
     this.#runs = [];
   }
 
-  /** Of the last run that begins at or before the name; -1 when none does. */
+  /** The index of the last run that begins at or before the name; -1 when none does. */
   #lastFrom(name: string): number {
     let low = 0;
     let high = this.#runs.length;

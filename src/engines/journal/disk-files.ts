@@ -13,18 +13,18 @@ import type { JournalFile, JournalFiles } from './journal-files.js';
 export const journalFolder = 'journal';
 
 const generationForm = /^([1-9]\d{0,14})(?:\.old)?$/;
-/** Far more than there can be: the next one after it must still have a name of this form. */
+/** The greatest number accepted: its successors must still have names of this form. */
 const generationMax = 1e12;
 const zerosBytes = 1 << 20;
 
 export interface DiskFilesOptions {
   /** The data directory. */
   readonly directory: string;
-  /** False leaves it to the operating system when what was written reaches the disk. */
+  /** False: the operating system decides when written bytes reach the disk. */
   readonly sync: boolean;
 }
 
-/** The folder of an opening, retired or not. */
+/** The folder of a generation, retired or not. */
 interface GenerationFolder {
   readonly number: number;
   readonly name: string;
@@ -57,7 +57,7 @@ export class DiskFiles implements JournalFiles {
     return generations.map(({ number }) => number);
   }
 
-  /** Whether anything is there that a journal has left. */
+  /** True when a journal has left files. */
   async isPresent(): Promise<boolean> {
     return (await this.#generations()).length > 0;
   }
@@ -106,7 +106,7 @@ export class DiskFiles implements JournalFiles {
     try {
       await rmdir(this.#folder);
     } catch (error) {
-      // A later opening has begun, or the folder is gone or was moved.
+      // A later generation is in it, or the folder was removed or moved.
       if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(codeOf(error) ?? '')) throw error;
     }
     await syncDirectory(this.#directory);
@@ -130,8 +130,8 @@ export class DiskFiles implements JournalFiles {
   }
 
   /**
-   * Throws `StoreDamagedError` where something else stands in the place of one, two of one, or one
-   * that no server has counted to.
+   * The folders of all generations. Throws `StoreDamagedError` when one is no folder, when two have
+   * the same number, or when a number is too great to be real.
    */
   async #generations(): Promise<readonly GenerationFolder[]> {
     await assertKind(this.#folder, 'directory');
@@ -167,7 +167,10 @@ export class DiskFiles implements JournalFiles {
   }
 }
 
-/** A link leads elsewhere, and a pipe waits for its writer for ever. */
+/**
+ * Refuses what is not of the expected kind: a link leads elsewhere, and opening a pipe would wait
+ * for its writer for ever.
+ */
 async function assertKind(path: string, expected: 'file' | 'directory'): Promise<void> {
   const foreign = await foreignKind(path, expected);
   if (foreign === undefined) return;
@@ -186,7 +189,7 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** Closes the file. */
+/** Writes a whole new file, and closes it. */
 async function writeWithZeros(file: FileHandle, head: Bytes, bytes: number): Promise<void> {
   try {
     await writeAll(file, head, 0);
@@ -201,7 +204,7 @@ async function writeWithZeros(file: FileHandle, head: Bytes, bytes: number): Pro
   }
 }
 
-/** Node may write less than it was given. */
+/** Repeats writes until all bytes are written: one call may write less than it was given. */
 async function writeAll(file: FileHandle, bytes: Bytes, position: number): Promise<void> {
   for (let done = 0; done < bytes.length;) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
@@ -209,7 +212,7 @@ async function writeAll(file: FileHandle, bytes: Bytes, position: number): Promi
   }
 }
 
-/** Systems without it sync after each write. */
+/** Makes each write durable. Undefined on systems without it, where a sync follows each write. */
 const syncFlag: number | undefined = constants.O_DSYNC;
 
 interface DiskFileOptions {

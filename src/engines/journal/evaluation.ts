@@ -9,10 +9,10 @@ import type { Change } from './frame-change.js';
 
 export type Outcome = CommitResult | GuardError;
 
-/** What is at a key before any work of the group. */
+/** The entry of a key before the group; undefined when there is none. */
 export type Found = Pick<Change, 'value' | 'version'> | undefined;
 
-/** Appends the keys whose content decides what comes of a piece of work: checks, adds, guard. */
+/** Appends the keys that the outcome of the work depends on: those of checks, adds and guard. */
 export function addKeysOf(work: Work, keys: Bytes[]): void {
   if (work.kind === 'ingest') {
     if (work.ingestion.guard !== undefined) keys.push(work.ingestion.guard.key);
@@ -24,28 +24,28 @@ export function addKeysOf(work: Work, keys: Bytes[]): void {
   if (guard !== undefined) keys.push(guard.key);
 }
 
-/** A change, and whether its key was known to be nowhere before. */
 export interface Evaluated extends Change {
+  /** True when the key is known not to have existed before. */
   readonly isNew: boolean;
-  /** Of the key. */
+  /** `nameOfBytes` of the key. */
   readonly name: string;
 }
 
 /**
- * Tries the work of a group, one piece after the other, each upon the changes of those before it.
- * Nothing is changed by it. Versions rise by it.
+ * Evaluates the work of a group in order: each piece sees the changes of those before it. Collects
+ * the changes and assigns their versions, but applies nothing.
  */
 export class Evaluation {
   readonly changes: Evaluated[] = [];
   lastVersion: number;
   readonly #nowMicros: () => number;
-  /** What is at the keys of all work before it, and how much of that was asked for. */
+  /** The entries of all keys of the group, in order, and how many of them were used so far. */
   readonly #found: readonly Found[];
   #asked = 0;
-  /** The last change of each key, where later work of the group may ask for it. */
+  /** The last change of each key so far. Absent for a group of one, which needs none. */
   readonly #changed: Map<string, Found> | undefined;
 
-  /** `found`: what is at the keys of each piece of work, one behind the other. */
+  /** `found`: the entries at the keys from `addKeysOf`, for all work of the group in order. */
   constructor(options: {
     readonly lastVersion: number;
     readonly nowMicros: () => number;
@@ -58,7 +58,7 @@ export class Evaluation {
     this.#changed = options.isOfOne ? undefined : new Map();
   }
 
-  /** Of all work in turn, each once. */
+  /** The outcome of the next piece of work. Called once for each, in order. */
   evaluate(work: Work): Outcome {
     const from = this.#asked;
     if (work.kind === 'ingest') {
@@ -83,7 +83,7 @@ export class Evaluation {
       if (!holds) return { ok: false, failedCheck: index, actual };
       if (actual === 'absent') absent.push(key);
     }
-    // Before anything is written: an addition may be refused.
+    // Computed before any change is noted, because an addition may be refused.
     const sums = adds.map(({ key, delta }, index) => {
       const before = this.#at(key, from + checks.length + index);
       return addToCounter(before?.value, delta);
@@ -130,7 +130,7 @@ export class Evaluation {
 
 const noAdds: readonly Add[] = [];
 
-/** Tells of the very keys that were checked, which are mostly none or one. */
+/** Whether a key was checked to be absent. Compares objects, not bytes: there is mostly one. */
 function absenceOf(absent: readonly Bytes[]): (key: Bytes) => boolean {
   if (absent.length <= 1) return (key) => key === absent[0];
   const all = new Set(absent);

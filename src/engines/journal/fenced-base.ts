@@ -6,11 +6,11 @@ import { appliedOf, noteKey } from './base-note.js';
 export interface FencedBaseOptions {
   readonly base: Pick<MemberStore, 'get' | 'ingest'>;
   readonly generation: number;
-  /** The base can do no more work, or no more for this opening. */
+  /** Called when the base has failed, or another process has taken over the journal. */
   readonly onFailed: (error: StoreFailedError) => void;
 }
 
-/** A base that takes nothing any more from an opening that was followed by another. */
+/** Refuses writes to the base after a later generation of the journal has begun. */
 export class FencedBase {
   readonly #options: FencedBaseOptions;
 
@@ -18,7 +18,7 @@ export class FencedBase {
     this.#options = options;
   }
 
-  /** As that of the base. Rejects with `StoreFailedError` when a later opening has begun. */
+  /** `ingest` of the base. Rejects with `StoreFailedError` when a later generation has begun. */
   ingest(ingestion: Ingestion): Promise<void> {
     return this.write((base) => base.ingest(ingestion));
   }

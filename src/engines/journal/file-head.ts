@@ -5,10 +5,10 @@ import { blockBytes } from './frame.js';
 import { readWhole, writeWhole } from './whole-number.js';
 
 /*
- * The first block of a file, and its last in case the first is lost:
+ * The first block of a file. The last block is a copy, in case the first is lost:
  *
  *   0 mark · 4 checksum of the rest of the head · 8 format · 12 number of the file · 16 generation
- *   (8) · 24 first sequence (8) · 32 sixteen bytes of chance, of which the secret is made
+ *   (8) · 24 first sequence (8) · 32 sixteen random bytes, whose CRC-32 is the secret
  */
 const headMark = 0x4e524a54;
 const format = 1;
@@ -17,15 +17,15 @@ const [formatAt, numberAt, generationAt, firstSequenceAt, chanceAt] = [8, 12, 16
 export const chanceBytes = 16;
 const fileHeadEnd = chanceAt + chanceBytes;
 
-/** What stands at the beginning of a file of the journal. */
+/** The head of a journal file. */
 export interface FileHead {
-  /** Counts the files of a generation from one on. */
+  /** The number of the file within its generation, from 1 on. */
   readonly number: number;
-  /** Each opening of the store writes files of its own: one more than any before. */
+  /** The number of the opening of the store that writes the file; greater than all before. */
   readonly generation: number;
-  /** Frames of earlier generations count as far as they come before it. */
+  /** The first frame of the generation. Frames of earlier generations from here on do not count. */
   readonly firstSequence: number;
-  /** So many bytes of chance. */
+  /** `chanceBytes` random bytes. */
   readonly chance: Bytes;
 }
 
@@ -41,7 +41,7 @@ export function encodeFileHead(head: FileHead): Buffer {
   return bytes;
 }
 
-/** Undefined when it was never written whole. */
+/** Undefined when the head was not written completely. */
 export function decodeFileHead(bytes: Buffer): FileHead | undefined {
   if (bytes.length < blockBytes || bytes.readUInt32LE(0) !== headMark) return undefined;
   const checksum = crc32(bytes.subarray(formatAt, fileHeadEnd));

@@ -3,26 +3,26 @@ import { blockBytes } from './frame.js';
 import { readWhole, writeWhole } from './whole-number.js';
 
 /*
- * A block of its own, in the place of a frame:
+ * A link takes a whole block:
  *
- *   0 mark · 4 checksum of the rest of the link, from the file's secret on · 8 number of the next file
- *   · 12 zero · 16 sequence (8) of its first frame
+ *   0 mark · 4 checksum of the rest of the link, begun with the file's secret · 8 number of the next
+ *   file · 12 zero · 16 sequence (8) of its first frame
  */
 const mark = 0x4b4e4c54;
 const [checksumAt, fileAt, sequenceAt, linkEnd] = [4, 8, 16, 24];
 
 /**
- * Stands behind the last frame of a file as soon as another file is to get the next one, so that a
- * file that somebody takes away is missed, also where nothing follows it.
+ * Follows the last frame of a file, and names the file of the next frame. It is written before that
+ * frame, so that recovery notices when the next file was removed, even if it was the last.
  */
 export interface FileLink {
   /** The number of the next file of the generation. */
   readonly file: number;
-  /** Of the frame that the file begins with. */
+  /** The first frame of that file. */
   readonly sequence: number;
 }
 
-/** `secret` is that of the file which the link stands in. */
+/** `secret`: that of the file which contains the link. */
 export function encodeLink({ file, sequence }: FileLink, secret: number): Buffer {
   const bytes = Buffer.alloc(blockBytes);
   bytes.writeUInt32LE(mark, 0);
@@ -32,7 +32,7 @@ export function encodeLink({ file, sequence }: FileLink, secret: number): Buffer
   return bytes;
 }
 
-/** The link in the block that begins there; undefined when none does. */
+/** The link in the block at `start`; undefined when there is none. */
 export function decodeLink(bytes: Buffer, start: number, secret: number): FileLink | undefined {
   if (start + linkEnd > bytes.length || bytes.readUInt32LE(start) !== mark) return undefined;
   const content = bytes.subarray(start + fileAt, start + linkEnd);

@@ -1,12 +1,12 @@
 import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import { readWhole, writeWhole } from './whole-number.js';
 
-/** What becomes of one key. */
+/** A put or a deletion of one key. */
 export interface Change {
   readonly key: Bytes;
   /** Absent: the key is deleted. */
   readonly value: Bytes | undefined;
-  /** Of the commit. An ingested entry has its own. */
+  /** The version of the commit; of an ingested entry, its own. */
   readonly version: number;
 }
 
@@ -20,7 +20,7 @@ const [changeTypeAt, valueLengthAt, versionAt] = [2, 4, 8];
 const changeHeadBytes = 16;
 const [putType, deleteType] = [1, 2];
 
-/** The bytes that a change takes in a frame. */
+/** The size of a change in a frame. */
 export function changeBytes({ key, value }: Pick<Change, 'key' | 'value'>): number {
   return changeHeadBytes + key.length + (value?.length ?? 0);
 }
@@ -36,8 +36,8 @@ export function writeChange(bytes: Buffer, { key, value, version }: Change, at: 
 }
 
 /**
- * A change where it stands in a frame whose checksum is right. Key and value are parts of that
- * memory, made when they are asked for: a table holds many changes and is asked for few.
+ * A change that is decoded on access from an intact frame. Key and value are views of the frame:
+ * a table holds many changes, and few of them are read.
  */
 export class FrameChange implements Change {
   readonly memory: Buffer;
@@ -53,7 +53,7 @@ export class FrameChange implements Change {
     return this.memory.subarray(start, start + this.#keyLength);
   }
 
-  /** As `nameOfBytes` of the key. */
+  /** `nameOfBytes` of the key. */
   get name(): string {
     const start = this.at + changeHeadBytes;
     return nameOfBytes(this.memory, start, start + this.#keyLength);
@@ -73,7 +73,7 @@ export class FrameChange implements Change {
     return readWhole(this.memory, this.at + versionAt);
   }
 
-  /** The bytes that it takes in its frame. */
+  /** The size of the change in its frame. */
   get bytes(): number {
     return changeHeadBytes + this.#keyLength + this.#valueLength;
   }

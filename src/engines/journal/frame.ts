@@ -3,18 +3,18 @@ import { changeBytes, FrameChange, writeChange, type Change } from './frame-chan
 import { readWhole, writeWhole } from './whole-number.js';
 
 /**
- * A disk writes blocks of this size at the least, whole or not. A frame begins with a block and
- * fills up its last one, so that writing a frame cannot harm the one before it.
+ * The smallest unit that a disk writes; an interrupted write can damage all of it. Frames consist
+ * of whole blocks, so that writing one cannot damage the one before.
  */
 export const blockBytes = 4096;
 
 /**
- * What one write of the journal makes durable: commits that were acknowledged together. `restart`:
- * the base holds all that counts of the frames before, and they are never applied again.
+ * The unit of writing: the changes of commits that are acknowledged together. A `restart` has no
+ * changes, and invalidates all frames before it.
  */
 export interface Frame {
   readonly kind: 'changes' | 'restart';
-  /** One more than that of the frame before. */
+  /** Increases by one from frame to frame. */
   readonly sequence: number;
   /** The greatest version given out so far. */
   readonly lastVersion: number;
@@ -25,8 +25,8 @@ export interface Frame {
 /*
  * Little endian, whole numbers:
  *
- *   0 mark · 4 checksum of all that follows, from the file's secret on · 8 bytes of the frame without
- *   the filling · 12 kind · 16 sequence (8) · 24 last version (8) · 32 number of changes · 36 zero
+ *   0 mark · 4 checksum of all that follows, begun with the file's secret · 8 bytes of the frame
+ *   without the padding · 12 kind · 16 sequence (8) · 24 last version (8) · 32 number of changes · 36 zero
  *
  * then each change: see `frame-change.ts`.
  */
@@ -35,18 +35,18 @@ const [checksumAt, lengthAt, kindAt, sequenceAt, lastVersionAt, countAt] = [4, 8
 const headBytes = 40;
 const kinds = ['changes', 'restart'] as const;
 
-/** The bytes of a frame on disk, whose changes take so many. */
+/** The size on disk of a frame whose changes have `changesBytes`. */
 export function frameBytes(changesBytes: number): number {
   return Math.ceil((headBytes + changesBytes) / blockBytes) * blockBytes;
 }
 
 export interface EncodedFrame {
   readonly bytes: Buffer;
-  /** The same changes where they stand in `bytes`. */
+  /** The same changes, as views of `bytes`. */
   readonly changes: readonly FrameChange[];
 }
 
-/** `secret` is that of the file: a value that looks like a frame is none without it. */
+/** `secret`: that of the file. A value that imitates a frame does not have it. */
 export function encodeFrame(frame: Frame, secret: number): EncodedFrame {
   let length = headBytes;
   for (const change of frame.changes) length += changeBytes(change);
@@ -72,13 +72,13 @@ export function encodeFrame(frame: Frame, secret: number): EncodedFrame {
 
 export interface FoundFrame extends Frame {
   readonly changes: readonly FrameChange[];
-  /** On disk, with the filling. */
+  /** The size on disk, padding included. */
   readonly bytes: number;
 }
 
 /**
- * The frame that begins there; undefined when none does, or not all of it is what was written.
- * Without a secret that is not looked at.
+ * The frame at `start`; undefined when there is none, or when it is incomplete or damaged. Without
+ * a secret, damage is not detected.
  */
 export function decodeFrame(
   bytes: Buffer,

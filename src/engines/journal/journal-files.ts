@@ -1,50 +1,49 @@
 import type { Bytes } from '../../base/bytes.js';
 
 /**
- * Where a journal keeps its files: on a disk, or in a model of one. Each opening of the store has a
- * folder of its own, its generation.
+ * The files of a journal: on a disk, or in a simulated one. Each opening of the store is a
+ * _generation_, with a folder of its own.
  */
 export interface JournalFiles {
-  /** For people: where they are. */
+  /** Where the files are, for messages. */
   readonly name: string;
   /**
-   * Moves what former openings have left out of their way: a file of theirs is not in place any
-   * more, so that a process which does not know yet that it was replaced acknowledges nothing.
-   * Returns the numbers of their generations.
+   * Renames the folders of earlier generations. A process that still writes there finds its files
+   * out of place, and acknowledges nothing more. Returns the numbers of these generations.
    */
   retire(): Promise<readonly number[]>;
   /**
-   * The content of each file that was left, one after the other, with its name for people. It is
-   * durable by then: a process that was killed may have left it to the system alone.
+   * The name, for messages, and the content of each retired file. The content is synced before it
+   * is returned, because a killed process may have left it in the cache of the system alone.
    */
   retired(): AsyncIterable<{ readonly name: string; readonly content: Buffer }>;
-  /** Removes what openings before this one have left. Whoever came after has to find its folder. */
+  /** Removes the folders of earlier generations, but not those of later ones. */
   removeRetired(): Promise<void>;
-  /** Makes the folder of a generation, which nobody has made before. */
+  /** Creates the folder of a new generation. */
   begin(generation: number): Promise<void>;
   /**
-   * A new file of that generation: the head, zeros, the head again, so that writing to it later
-   * changes nothing but its content. Durable with its name when it resolves; nothing is left of it
-   * when it rejects.
+   * Creates a file of this generation: the head, zeros, and the head again. It has its final size,
+   * so later writes change nothing but content. The file and its name are durable when this
+   * resolves; nothing of it is left when it rejects.
    */
   create(number: number, head: Bytes, bytes: number): Promise<JournalFile>;
-  /** Removes the folder of the generation, whose opening has failed: there is no frame in it. */
+  /** Removes the folder of this generation after its opening has failed, without any frame. */
   removeBegun(): Promise<void>;
-  /** Removes the folder of the generation and those before: nothing of them counts any more. */
+  /** Removes the folders of this and all earlier generations, when the base has everything. */
   removeAll(): Promise<void>;
 }
 
 export interface JournalFile {
-  /** As it was made with. */
+  /** The number that it was created with. */
   readonly number: number;
-  /** For people. */
+  /** Its path, for messages. */
   readonly name: string;
   readonly bytes: number;
-  /** Durable when it resolves; anything from nothing to all of it may be there when it rejects. */
+  /** Durable when it resolves. When it rejects, any part of the bytes may have been written. */
   write(bytes: Bytes, position: number): Promise<void>;
-  /** Whether another process that opens the journal would find it. */
+  /** Whether the file is still at its path, where another process would find it. */
   isInPlace(): boolean;
   close(): Promise<void>;
-  /** Closes it and takes it away. */
+  /** Closes and deletes the file. */
   remove(): Promise<void>;
 }

@@ -10,40 +10,41 @@ import type { FrameChange } from './frame-change.js';
 import type { JournalFile, JournalFiles } from './journal-files.js';
 import type { Applied } from './recovery.js';
 
-/** Of the first file of an opening; each further one is so many times as large, up to the usual. */
+/** The size of the first file of a generation. */
 const firstFileBytes = 256 * 1024;
+/** Each further file is this many times as large, up to the usual size. */
 const growth = 4;
-/** Of a file that need hold no frame: as small as one can be. */
+/** The smallest size of a file. */
 export const smallFileBytes = 4 * blockBytes;
-/** Files that are kept to be used again. What a burst has needed besides goes away. */
+/** The files that are kept for reuse. Others, which a burst has needed, are removed. */
 const freeFilesMax = 8;
 
 export type ShowChanges = (changes: readonly FrameChange[], sequence: number) => void;
 
-/** What a frame is made of; the journal numbers it. */
+/** A frame without its number, which the journal assigns. */
 export type FrameContent = Omit<Frame, 'sequence'>;
 
 export interface JournalOptions {
   readonly files: JournalFiles;
   readonly randomness: Randomness;
-  /** Greater than that of every opening before. Its folder has been made. */
+  /** Greater than all before. Its folder exists. */
   readonly generation: number;
-  /** Of the frame that was written last, by any opening; 0 before the first. */
+  /** The number of the last frame of any generation; 0 before the first. */
   readonly lastSequence: number;
-  /** Files altogether, at most. */
+  /** The maximum number of files. */
   readonly filesMax: number;
   /**
-   * Of a file that is used again; the first ones are smaller, so that a store which is told little
-   * opens soon. A frame that is larger has a file of its own.
+   * The usual size of a file; such files are reused. The first ones are smaller, so that a store
+   * with few writes opens quickly. A larger frame has a file of its own.
    */
   readonly fileBytes: number;
-  /** Called once, when what is not needed any more cannot be removed: it takes space, no more. */
+  /** Called once, when files that are not needed cannot be removed. They only take space. */
   readonly onUnremoved?: ((error: Error) => void) | undefined;
 }
 
 /**
- * Frames one behind the other, in files that are used again when all that they hold has been
- * applied. One frame is written at a time.
+ * A sequence of frames in files. A file is reused when all of its frames have been applied. One
+ * frame is written at a time.
  */
 export class Journal {
   readonly #options: JournalOptions;
@@ -52,12 +53,13 @@ export class Journal {
   #lastSequence: number;
   #active: JournalFile | undefined;
   /**
-   * The file of the last frame, or the first one. The active one is behind it while no frame could
-   * be written there: the links between name the next frame, so all these files have to stay.
+   * The file of the last frame; before the first frame, the first file. The active file is a later
+   * one as long as no frame was written to it. Links lead from here to it, so all files in between
+   * have to stay.
    */
   #holder: JournalFile | undefined;
   #at = blockBytes;
-  /** Those before the active one, in the order of their frames. */
+  /** The files before the active one, in the order of their frames. */
   #used: JournalFile[] = [];
   #free: JournalFile[] = [];
   #preparing: Promise<unknown> | undefined;
@@ -76,31 +78,31 @@ export class Journal {
     this.#lastSequence = lastSequence;
   }
 
-  /** Makes the first file, by which the journal is known to be there. */
+  /** Creates the first file. */
   async open(): Promise<void> {
     this.#active = await this.#createUsual(smallFileBytes);
     this.#holder = this.#active;
   }
 
-  /** Of the last frame that is durable and was shown. */
+  /** The number of the last frame that is durable and visible. */
   get lastSequence(): number {
     return this.#lastSequence;
   }
 
-  /** What the base has to know when it has all that was shown by now. */
+  /** The content of the note for a base that has everything up to the last visible frame. */
   get position(): Omit<Applied, 'isSettled'> {
     invariant(this.#holder !== undefined, 'the journal is open');
     const { generation } = this.#options;
     return { sequence: this.#lastSequence, generation, file: this.#holder.number };
   }
 
-  /** Whether a frame with changes of so many bytes has a place by now. */
+  /** Whether a frame with changes of this size could be written now. */
   hasRoomFor(changesBytes: number): boolean {
     const bytes = frameBytes(changesBytes);
     return this.#fits(bytes) || this.#used.length + 1 < this.#options.filesMax;
   }
 
-  /** Why what was written last may not be found again. */
+  /** An error when the active file is not at its path any more, so a restart would not find it. */
   detachment(): Error | undefined {
     if (this.#active === undefined || this.#active.isInPlace()) return undefined;
     return new Error(
@@ -109,9 +111,9 @@ export class Journal {
   }
 
   /**
-   * Writes a frame. As soon as it is durable, `show` gets its changes, whose keys and values are in
-   * memory of their own, with its number. Rejects with `StoreWriteError` when nothing of it remains,
-   * and with `StoreFailedError` when that is not known.
+   * Writes a frame. As soon as it is durable, `show` is called with its changes, which have memory
+   * of their own, and its number. Rejects with `StoreWriteError` when nothing of it remains, and
+   * with `StoreFailedError` when that is not certain.
    */
   async append(content: FrameContent, show: ShowChanges): Promise<void> {
     invariant(!this.#isWriting, 'one frame is written at a time');
@@ -123,7 +125,7 @@ export class Journal {
       await this.#write(file, bytes);
       this.#at += bytes.length;
       this.#holder = file;
-      // At once: what a pass takes out of the table has to be all that has been numbered.
+      // In the same turn as `show`: a pass relies on the table having all frames up to this one.
       this.#lastSequence = sequence;
       show(changes, sequence);
     } finally {
@@ -132,9 +134,9 @@ export class Journal {
   }
 
   /**
-   * The base knows that it has all up to this position, and so all that was recovered. The files
-   * before the one that it names are used again, or removed. Folders of former openings that cannot
-   * be removed are tried again the next time.
+   * Called when the base has everything up to this position, and a note of it. Reuses or removes
+   * the files before the one that the position names, and removes earlier generations: the position
+   * comes after all of their frames. What cannot be removed now is tried again the next time.
    */
   async release({ file: kept }: Pick<Applied, 'file'>): Promise<void> {
     const at = this.#used.findIndex(({ number }) => number === kept);
@@ -143,12 +145,11 @@ export class Journal {
       if (isUsual && this.#free.length < freeFilesMax) this.#free.push(file);
       else await this.#canRemove(() => file.remove());
     }
-    // The position comes after all frames that former openings have left.
     if (!this.#mayHaveRetired) return;
     this.#mayHaveRetired = !(await this.#canRemove(() => this.#options.files.removeRetired()));
   }
 
-  /** What stays is passed over by recovery, so nothing has to wait until it is gone. */
+  /** A failure is reported and has no other effect, because recovery ignores what is left. */
   async #canRemove(remove: () => Promise<void>): Promise<boolean> {
     try {
       await remove();
@@ -186,7 +187,7 @@ export class Journal {
     return this.#active;
   }
 
-  /** A file has its link before the next one has a frame. */
+  /** Writes the link to the next file, before that gets its first frame. */
   async #leave(file: JournalFile, next: JournalFile): Promise<void> {
     const link = { file: next.number, sequence: this.#lastSequence + 1 };
     try {
@@ -204,11 +205,13 @@ export class Journal {
     await this.#preparing;
     const at = this.#free.findIndex(({ bytes }) => bytes >= needed);
     const [file] = at < 0 ? [] : this.#free.splice(at, 1);
-    // Leaves the disk some room for a start.
+    // A small file leaves the disk some room, which the next start needs.
     return file ?? this.#createUsual(Math.max(needed, this.#firstBytes));
   }
 
-  /** So that no commit waits for a file. One that cannot be made is told when it is needed. */
+  /**
+   * Creates the next file ahead, so that no commit waits for it. A failure shows when it is needed.
+   */
   #prepareNext(): void {
     if (this.#free.length > 0 || this.#preparing !== undefined) return;
     if (this.#used.length + 2 > this.#options.filesMax) return;
@@ -223,8 +226,8 @@ export class Journal {
   }
 
   /**
-   * Of the usual size, or on a disk that is too full of the size that is needed: what is stored can
-   * be read then, and written as long as there is any space.
+   * Creates a file of the usual size; on a disk that is too full, one of the needed size. So a
+   * store on a full disk can still be opened and read, and be written while there is any space.
    */
   async #createUsual(neededBytes: number): Promise<JournalFile> {
     const { fileBytes } = this.#options;
@@ -261,8 +264,8 @@ export class Journal {
   }
 
   /**
-   * Sees to it that a frame which was not written rightly is none after a restart either. In a file
-   * that was moved it may have been read by now, and counts then.
+   * Overwrites the beginning of a frame whose write has failed, so that a restart does not find it.
+   * Not in a file that was moved: another process may have read the frame already.
    */
   async #annul(file: JournalFile, cause: unknown): Promise<void> {
     if (!file.isInPlace()) return;
@@ -277,12 +280,12 @@ export class Journal {
   }
 }
 
-/** Of a disk, or of what a user may have of it. */
+/** Whether the disk, or the quota of the user, is full. */
 function isFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '');
 }
 
-/** The first and the last block of a file, and the room for its link. */
+/** The two heads of a file and the block for its link. */
 const besideFramesBytes = 3 * blockBytes;
 
 function lastFrameEnd(file: JournalFile): number {

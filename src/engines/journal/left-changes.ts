@@ -3,14 +3,14 @@ import type { Entry } from '../../kv/store.js';
 import type { FoundFrame } from './frame.js';
 import type { Change } from './frame-change.js';
 
-/** What frames make of each key that they change, in the order of the keys. */
+/** The last change of each key in the frames, in key order. */
 export function lastChanges(frames: readonly FoundFrame[]): readonly Change[] {
   const byName = new Map<string, Change>();
   for (const { changes } of frames) for (const change of changes) byName.set(change.name, change);
   return [...byName.values()].sort((left, right) => compareBytes(left.key, right.key));
 }
 
-/** The entries of a base with changes over them; both are in the order of their keys. */
+/** The entries of a base after the changes. Both are in key order. */
 export function* withChanges(
   pages: Iterable<readonly Entry[]>,
   changes: readonly Change[],

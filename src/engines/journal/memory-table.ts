@@ -3,11 +3,11 @@ import { SortedByKey } from '../../base/sorted-by-key.js';
 import { encodeFrame } from './frame.js';
 import { FrameChange } from './frame-change.js';
 
-/** What is known of a key before the base knows it. Never changed but for `mayBeInBase`. */
+/** The last change of a key that the base may lack. Immutable except for `mayBeInBase`. */
 export class TableEntry extends FrameChange {
-  /** Of the frame that made it durable. */
+  /** The number of the frame that made it durable. */
   readonly sequence: number;
-  /** Whether the base holds the key, or is being told of it. */
+  /** Whether the base has the key, or a write of it is under way. */
   mayBeInBase: boolean;
 
   constructor({ memory, at }: FrameChange, sequence: number, mayBeInBase: boolean) {
@@ -17,12 +17,12 @@ export class TableEntry extends FrameChange {
   }
 }
 
-/** What an entry costs beside its bytes, about. */
+/** The approximate memory of an entry beside its bytes. */
 const entryBytes = 200;
 
-/** How much is taken out of the table to be applied at once. */
+/** The bounds of what is written to the base in one transaction. */
 export interface Portion {
-  /** Only what is in frames up to this one. */
+  /** Changes of later frames are left out. */
   readonly sequenceMax: number;
   readonly entriesMax: number;
   readonly bytesMax: number;
@@ -30,21 +30,22 @@ export interface Portion {
 
 export interface Taken {
   readonly entries: readonly TableEntry[];
-  /** Where to go on; undefined when there is no more. */
+  /** The key to continue from; undefined when there are no more entries. */
   readonly next: Bytes | undefined;
 }
 
-/** The changes that the base does not have yet, by key: the last of each. */
+/** The last change of each key that the base does not have yet. */
 export class MemoryTable {
   readonly #entries = new SortedByKey<TableEntry>();
   #bytes = 0;
   #count = 0;
   #hidden: TableEntry | undefined;
-  /** Reads that look at views of the entries, and whether one began after the last change. */
+  /** Reads that use a view of the entries. */
   #readers = 0;
+  /** Whether a read has begun after the last change. */
   #isViewed = false;
 
-  /** About the memory that it takes. */
+  /** The approximate memory that the table takes. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -57,7 +58,7 @@ export class MemoryTable {
     return this.#entries.get(key);
   }
 
-  /** `read` gets all entries as they are now, and may use them until its result settles. */
+  /** Calls `read` with a view of all entries as they are now, valid until its result settles. */
   async during<Result>(
     read: (entries: SortedByKey<TableEntry>) => Promise<Result>,
   ): Promise<Result> {
@@ -70,7 +71,7 @@ export class MemoryTable {
     }
   }
 
-  /** `isNew`: neither the table nor the base has the key. `name`: that of the key, if known. */
+  /** `isNew`: neither the table nor the base has the key. `name`: `nameOfBytes` of the key. */
   apply(change: FrameChange, sequence: number, isNew: boolean, name = change.name): void {
     this.#beforeChange();
     const entry = new TableEntry(change, sequence, !isNew);
@@ -81,13 +82,13 @@ export class MemoryTable {
       this.#forget(before);
       entry.mayBeInBase = before.mayBeInBase;
     }
-    // Nobody but the table has ever known it.
+    // The base has never had the key, so the deletion need not be kept.
     if (entry.mayBeInBase || !entry.isDeletion) return;
     this.#entries.delete(entry.key, name);
     this.#forget(entry);
   }
 
-  /** The key is not to be seen, and the base is never told of it. */
+  /** Hides a key of the base from reads. No pass takes this entry. */
   hide(key: Bytes): void {
     this.#beforeChange();
     const deletion = { key, value: undefined, version: 0 };
@@ -97,7 +98,7 @@ export class MemoryTable {
     if (this.#hidden !== undefined) this.#entries.put(this.#hidden, nameOfBytes(key));
   }
 
-  /** The next entries in key order, from `start` on; the base is going to be told of them. */
+  /** The next entries in key order, from `start` on, for a write to the base. */
   take(start: Bytes, { sequenceMax, entriesMax, bytesMax }: Portion): Taken {
     const entries: TableEntry[] = [];
     let bytes = 0;
@@ -112,7 +113,7 @@ export class MemoryTable {
     return { entries, next: undefined };
   }
 
-  /** The base has them, which are in key order: those that were not changed since are gone. */
+  /** Removes entries that the base has now, unless they have changed since. In key order. */
   settle(applied: readonly TableEntry[]): void {
     this.#beforeChange();
     for (const entry of this.#entries.deleteEach(applied)) this.#forget(entry);

@@ -12,15 +12,15 @@ import type { Change } from './frame-change.js';
 
 type ReadBase = (range: KeyRange, options: RangeOptions) => Promise<RangePage>;
 
-/** A page, and where its first key is, when a long run of deleted ones is before it. */
 export interface MergedPage extends RangePage {
+  /** The first existing key, when at least `deadRunMin` deleted ones come before it. */
   readonly deadUpTo?: Bytes | undefined;
 }
 
-/** Deletions at the beginning of a range that are worth to be remembered. */
+/** The number of deletions at the beginning of a range that is worth remembering. */
 const deadRunMin = 64;
 
-/** A page of what the base holds with the changes of a table over it. */
+/** A page of the entries of the base, after the changes of the table. */
 export async function mergedRange(
   readBase: ReadBase,
   table: SortedByKey<Change>,
@@ -33,7 +33,7 @@ export async function mergedRange(
   const merge = new Merge(first.value, changes, options);
   const page = await readBase(range, {
     ...options,
-    // The merge counts.
+    // The merge applies the limits, because changes count as well.
     limit: Number.MAX_SAFE_INTEGER,
     bytesMax: Infinity,
     filter: (candidate) => merge.pass(candidate),
@@ -43,26 +43,26 @@ export async function mergedRange(
   return { entries: merge.with(page.entries), more: page.more || merge.isOver, deadUpTo };
 }
 
-/** Walks along the changes while the base is walked, and decides what the page gets of both. */
+/** Walks the changes beside the entries of the base, and decides which of both are in the page. */
 class Merge {
   readonly #changes: Iterator<Change, void>;
   readonly #options: RangeOptions;
   readonly #sign: 1 | -1;
   #next: Change | undefined;
-  /** Of the page so far, of both. */
+  /** Entries and bytes in the page so far, of the base and the table together. */
   #count = 0;
   #bytes = 0;
   #takenFromBase = 0;
-  /** With how many of the base are before each. */
+  /** Entries of the table in the page. `behind`: how many of the base come before. */
   readonly #taken: { readonly entry: Entry; readonly behind: number }[] = [];
 
-  /** Deletions passed before anything that is there. */
+  /** Deletions before the first existing entry. */
   #leadingDeletions = 0;
   #isLeading = true;
 
-  /** Whether the page ends before entries that are left. */
+  /** The page has ended at a limit, or where the filter stopped it. */
   isOver = false;
-  /** Nothing is before this key, and it is no deletion, where more than a few were passed. */
+  /** See `MergedPage`. */
   deadUpTo: Bytes | undefined;
 
   constructor(first: Change, rest: Iterator<Change, void>, options: RangeOptions) {
@@ -72,7 +72,7 @@ class Merge {
     this.#sign = options.reverse === true ? -1 : 1;
   }
 
-  /** Decides over an entry of the base, after the changes that come before it. */
+  /** Decides about an entry of the base, after the changes that come before it. */
   pass(candidate: Candidate): Decision {
     for (;;) {
       const order = this.#next === undefined ? 1 : this.#order(this.#next.key, candidate.key);
@@ -82,12 +82,12 @@ class Merge {
     }
   }
 
-  /** When the base has no more. */
+  /** Takes the remaining changes, when the base has no more entries. */
   passRest(): void {
     while (this.#next !== undefined && this.#passNext());
   }
 
-  /** All entries of the page, in order. */
+  /** All entries of the page, in order. `fromBase`: those of the base. */
   with(fromBase: readonly Entry[]): readonly Entry[] {
     if (this.#taken.length === 0) return fromBase;
     const entries: Entry[] = [];
@@ -122,7 +122,7 @@ class Merge {
     return decision;
   }
 
-  /** Whether the page goes on. */
+  /** Takes the next change. False when the page ends before it. */
   #passNext(): boolean {
     const change = this.#next;
     if (change?.value === undefined) this.#leadingDeletions += 1;

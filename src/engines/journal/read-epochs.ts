@@ -3,11 +3,11 @@ interface Epoch {
   whenOver: (() => void) | undefined;
 }
 
-/** Tells when all have ended that were reading at a moment. */
+/** Waits for the reads that are under way at a moment. */
 export class ReadEpochs {
   #current: Epoch = { readers: 0, whenOver: undefined };
 
-  /** Until the result settles. */
+  /** Counts a read until its result settles. */
   async during<Result>(read: () => Promise<Result>): Promise<Result> {
     const epoch = this.#current;
     epoch.readers += 1;
@@ -19,7 +19,7 @@ export class ReadEpochs {
     }
   }
 
-  /** Resolves when every read that has begun is over. Called again only after it has resolved. */
+  /** Resolves when all reads that have begun by now have ended. One call at a time. */
   async over(): Promise<void> {
     const epoch = this.#current;
     this.#current = { readers: 0, whenOver: undefined };

@@ -4,30 +4,30 @@ import { decodeLink, type FileLink } from './file-link.js';
 import { blockBytes, decodeFrame, type FoundFrame } from './frame.js';
 import type { JournalFiles } from './journal-files.js';
 
-/** What the base knows of the journal that stands before it. */
+/** The content of the note: how far the journal was applied to the base. */
 export interface Applied {
-  /** The last frame of which the base has everything. */
+  /** The base has the changes of all frames up to this one. */
   readonly sequence: number;
-  /** The last opening; 0 before the first. */
+  /** The last generation; 0 before the first. */
   readonly generation: number;
-  /** Of its files the one that has that frame, or the first one. */
+  /** The file of that generation which has that frame; its first file, if none has. */
   readonly file: number;
-  /** That opening has ended in order: there need be no journal. */
+  /** The generation was closed properly, so there need not be a journal. */
   readonly isSettled: boolean;
 }
 
 export interface Recovered {
-  /** Those that the base may lack, in their order. */
+  /** The frames that the base may lack, in order. */
   readonly frames: readonly FoundFrame[];
-  /** Of the last frame of all. */
+  /** The number of the last frame. */
   readonly lastSequence: number;
 }
 
-/** What recovery leaves out, for simulations that have to notice. */
+/** Checks that recovery skips. For simulations, which must notice that. */
 export interface Trust {
-  /** Frames are taken as they are, written whole or not. */
+  /** Accepts frames that were not written completely. */
   readonly checksums?: boolean;
-  /** Frames count also when the base has them, and when others are missing. */
+  /** Accepts frames that the base already has, and gaps between frames. */
   readonly sequences?: boolean;
 }
 
@@ -38,9 +38,9 @@ interface FoundInFile {
 }
 
 /**
- * What was acknowledged and not applied yet. A frame that was not written whole is the last of all;
- * it was never acknowledged. `StoreDamagedError` when a frame is missing before others, or a file
- * that should have some.
+ * Reads the frames that were acknowledged and may not have been applied. An incomplete frame can
+ * only be the last one, and was never acknowledged. Throws `StoreDamagedError` when a frame before
+ * others, or a file that a link names, is missing.
  */
 export async function recover(
   files: JournalFiles,
@@ -61,7 +61,7 @@ export async function recover(
   if (trust.sequences === true) return { frames, lastSequence: frames.at(-1)?.sequence ?? from };
   const missing = frames.filter(({ sequence }) => sequence > from);
   assertWhole(files.name, missing, from, found);
-  // What is left of a journal that was given up may lack any file.
+  // Removing a settled journal may have been interrupted, so any file may be missing.
   if (!applied.isSettled) assertContinued(files.name, found, from);
   return { frames: missing, lastSequence: missing.at(-1)?.sequence ?? from };
 }
@@ -73,7 +73,8 @@ function readFile(content: Buffer, trust: Trust): FoundInFile | undefined {
   const secret = secretOf(head);
   const frames: FoundFrame[] = [];
   const links: FileLink[] = [];
-  // Frames of a former use of the file stand behind those of the last, cut off at any block.
+  // In a reused file, older frames follow the current ones. Any block may begin in the middle of
+  // one.
   for (let at = blockBytes; at < content.length;) {
     const frame = decodeFrame(content, at, trust.checksums === true ? undefined : secret);
     const link = frame === undefined ? decodeLink(content, at, secret) : undefined;
@@ -84,7 +85,7 @@ function readFile(content: Buffer, trust: Trust): FoundInFile | undefined {
   return { head, frames, links };
 }
 
-/** What a process wrote after another had begun where it was then does not count. */
+/** Leaves out what a process wrote after a later generation had begun at an earlier frame. */
 function counted<Part extends { readonly sequence: number }>(
   parts: readonly Part[],
   { head }: FoundInFile,
@@ -95,7 +96,7 @@ function counted<Part extends { readonly sequence: number }>(
   return parts.filter(({ sequence }) => sequence < end);
 }
 
-/** The file that the base knows of is there. */
+/** Refuses a journal without the file that the note names. */
 function assertBegun(name: string, found: readonly FoundInFile[], applied: Applied): void {
   const { generation, file, isSettled } = applied;
   if (isSettled || found.some(({ head }) => isFile(head, generation, file))) return;
@@ -108,7 +109,7 @@ function assertBegun(name: string, found: readonly FoundInFile[], applied: Appli
   );
 }
 
-/** Each file that was to get frames is there, whether it has got any or not. */
+/** Refuses a journal without a file that a link names, whether or not it has got frames. */
 function assertContinued(name: string, found: readonly FoundInFile[], from: number): void {
   for (const inFile of found) {
     const { generation } = inFile.head;
@@ -127,7 +128,7 @@ function isFile(head: FileHead, generation: number, number: number): boolean {
   return head.generation === generation && head.number === number;
 }
 
-/** No frame is missing between others, nor before the first one of an opening. */
+/** Refuses a gap between frames, or before the first frame of a generation. */
 function assertWhole(
   name: string,
   frames: readonly FoundFrame[],

@@ -1,7 +1,7 @@
 import { invariant } from '../../base/invariant.js';
 import type { StoreSnapshot } from '../../kv/snapshots.js';
 
-/** A snapshot of the base, which counts its note among the entries. */
+/** A snapshot of the base; the note of the journal is among its entries. */
 export class JournaledSnapshot implements StoreSnapshot {
   readonly inner: StoreSnapshot;
   readonly entries: number;
@@ -12,7 +12,7 @@ export class JournaledSnapshot implements StoreSnapshot {
   }
 }
 
-/** The snapshot that the base has taken. */
+/** The snapshot of the base in a snapshot of this store. */
 export function innerOf(snapshot: StoreSnapshot): StoreSnapshot {
   invariant(snapshot instanceof JournaledSnapshot, 'a snapshot of this engine');
   return snapshot.inner;

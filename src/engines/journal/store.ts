@@ -34,7 +34,7 @@ import type {
 } from '../../kv/store.js';
 import { Applier } from './applier.js';
 import { appliedOf, noteEntry, noteKey } from './base-note.js';
-import { CommitGroups, type CommitGround } from './commit-groups.js';
+import { CommitGroups, type CommitTarget } from './commit-groups.js';
 import type { Evaluated, Found } from './evaluation.js';
 import { DeadRuns } from './dead-runs.js';
 import { FencedBase } from './fenced-base.js';
@@ -46,15 +46,15 @@ import { ReadEpochs } from './read-epochs.js';
 import { recover, type Trust } from './recovery.js';
 import { innerOf, JournaledSnapshot } from './snapshot.js';
 
-/** What a journal can stand before. */
+/** A store that a journal can be put in front of. */
 export type JournalBase = MemberStore & ServedStore;
 
 export interface JournalLimits {
-  /** Of changes that the base does not have, in memory. More wait until it has some. */
+  /** The memory for changes that the base does not have yet. Commits beyond it wait. */
   readonly tableBytesMax: number;
-  /** Files of the journal. */
+  /** The maximum number of journal files. */
   readonly filesMax: number;
-  /** Of a file: a frame that is larger has one of its own. Whole blocks, at least four. */
+  /** The usual size of a file, in whole blocks, at least four. A larger frame has its own file. */
   readonly fileBytes: number;
 }
 
@@ -65,27 +65,29 @@ export const defaultJournalLimits: JournalLimits = {
 };
 
 export interface JournaledStoreOptions {
-  /** Its own from now on: nobody else writes to it, and it is closed with the store. */
+  /** Owned by the store: nothing else may write to it, and it is closed with the store. */
   readonly base: JournalBase;
   readonly files: JournalFiles;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly randomness: Randomness;
   readonly limits?: JournalLimits;
-  /** For simulations, which see whether they miss what recovery does not do then. */
+  /** Checks that recovery skips, for simulations. */
   readonly trust?: Trust;
-  /** The store can do no more work: the process has to end. Called once. */
+  /** The store has failed, and the process must exit. Called once. */
   readonly onFailed?: (error: StoreFailedError) => void;
-  /** The base takes nothing, which the journal keeps; or, without an error, takes all again. */
+  /**
+   * The base refuses writes, so they stay in the journal; without an error: it accepts them again.
+   */
   readonly onTrouble?: (error: Error | undefined) => void;
-  /** Files of the journal that are not needed any more cannot be removed. Called once. */
+  /** Journal files that are not needed cannot be removed. Called once. */
   readonly onUnremoved?: (error: Error) => void;
 }
 
 /**
- * Opens a store whose commits are durable when a journal has them. What the journal holds of a
- * process that did not end in order is there at once, and goes to the base later. Throws
- * `StoreDamagedError` when something acknowledged is missing from it.
+ * Opens a store whose commits are durable when they are in a journal. Commits that a crashed
+ * process has left in the journal are visible at once, and are applied to the base later. Throws
+ * `StoreDamagedError` when acknowledged commits are missing from the journal.
  */
 export async function openJournaledStore(options: JournaledStoreOptions): Promise<JournaledStore> {
   const { base, files, randomness, onUnremoved, limits = defaultJournalLimits } = options;
@@ -105,33 +107,33 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
   const journal = new Journal({ ...own, ...limits });
   try {
     await journal.open();
-    // From now on a journal that is not there is missed.
+    // From now on, a start without the journal is refused.
     const note = noteEntry({ ...journal.position, sequence: applied.sequence });
     await base.ingest({ entries: [note], deletes: [], floor: 0 });
   } catch (error) {
     await journal.close();
-    // Else every start on a full disk leaves one more. A note that may be in the base names it.
+    // Otherwise each start on a full disk would leave a folder. After any other error the note may
+    // be in the base, and it names the folder.
     if (error instanceof StoreWriteError) await files.removeBegun().catch(() => undefined);
     throw error;
   }
   return new JournaledStore({ ...options, limits, table, journal, generation, lastVersion });
 }
 
-/** Whether a base may lack what a journal has: one that is in use, or that was left. */
+/** Whether the base may lack commits that are in a journal, one in use or one left by a crash. */
 export async function isJournaled(base: Pick<JournalBase, 'get'>): Promise<boolean> {
   return !appliedOf(await base.get(noteKey)).isSettled;
 }
 
 /**
- * Gives a base what the journal before it holds, so that the base is all there is. Cheap where
- * there is none.
+ * Applies the journal of a base completely and removes it. Takes little time when there is none.
  */
 export async function settleJournal(options: JournaledStoreOptions): Promise<void> {
   const { isSettled } = appliedOf(await options.base.get(noteKey));
   const generations = await options.files.retire();
   if (isSettled && generations.length === 0) return;
   const { limits = defaultJournalLimits } = options;
-  // Nothing is written to it, and the disk may be full.
+  // Small files, because nothing is written to them and the disk may be full.
   const small = { ...limits, fileBytes: smallFileBytes };
   const store = await openJournaledStore({ ...options, limits: small });
   await store.settle();
@@ -145,10 +147,10 @@ interface StoreParts extends JournaledStoreOptions {
   readonly lastVersion: number;
 }
 
-/** A part of the table's bytes that is worth a pass over the base. */
+/** A pass begins when the table has this fraction of its maximum: one fourth. */
 const beginShare = 4;
 
-/** A store over another one, whose commits cost one write to a file. */
+/** A store in front of another one, whose commits cost one write to a file. */
 export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   readonly versionsGlobal = true;
   readonly #parts: StoreParts;
@@ -171,7 +173,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     this.#fenced = new FencedBase({ base, generation, onFailed });
     this.#table = table;
     this.#lastVersion = parts.lastVersion;
-    this.#commits = new CommitGroups(this.#ground(), clock);
+    this.#commits = new CommitGroups(this.#target(), clock);
     this.#applier = new Applier({
       base: this.#fenced,
       journal,
@@ -223,7 +225,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     range: KeyRange,
     { guard, ...own }: GuardedRangeOptions,
   ): Promise<RangePage> {
-    // Unguarded the base sees its guard with the same snapshot as the range.
+    // A guard that is not in the table is checked by the base, in the snapshot of the range.
     const inTable = guard && table.get(guard.key);
     if (guard !== undefined && inTable !== undefined) assertGuard(guard, foundOf(inTable));
     const atBase = inTable === undefined && guard !== undefined ? { guard } : {};
@@ -246,7 +248,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
       { ...range, start },
       options,
     );
-    // A key that was put meanwhile may be before that one.
+    // Only if no key was put meanwhile: it could come before `deadUpTo`.
     if (deadUpTo !== undefined && dead.revivals === revivals) dead.note(start, deadUpTo);
     return { entries, more };
   }
@@ -258,7 +260,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     return this.#commits.carryOut({ kind: 'commit', batch });
   }
 
-  /** Commits are applied one by one, each reading its guard as it is then. */
+  /** A commit is a fence: commits are applied in order, and each reads its guard when applied. */
   fence(batch: CommitBatch): Promise<CommitResult> {
     return this.commit(batch);
   }
@@ -299,7 +301,8 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     await this.#commits.drained();
     await this.#applier.drain();
     const { journal } = this.#parts;
-    // What a snapshot says of the journal is older than what may be missing from the journal now.
+    // The frames so far must not be applied to the restored data; and the note in the snapshot is
+    // outdated, so the current one is restored with it.
     await this.#append({ kind: 'restart', lastVersion: this.#lastVersion, changes: [] });
     try {
       const entries = [...beside, noteEntry(journal.position)];
@@ -318,18 +321,22 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     );
   }
 
-  /** Resolves when the base has everything, unless it takes nothing; the journal keeps it then. */
+  /**
+   * Resolves when the base has everything. If the base refuses writes, they stay in the journal.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  /** Commits settled since the store was opened, and the writes that made them durable. */
+  /** The number of settled commits since the store was opened, and of the writes for them. */
   stats(): CommitStats {
     return this.#commits.stats();
   }
 
-  /** Gives the base everything, and takes the journal away. The store must not be used any more. */
+  /**
+   * Applies everything to the base and removes the journal. The store must not be used afterwards.
+   */
   async settle(): Promise<void> {
     const { journal, files } = this.#parts;
     await this.#applier.close();
@@ -344,7 +351,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     try {
       if (this.#failure === undefined && this.#base.trouble() === undefined) await this.settle();
     } catch {
-      // The next opening finds in the journal what the base did not take.
+      // The journal keeps what the base has refused, and the next opening finds it.
     }
     try {
       await this.#parts.journal.close();
@@ -353,7 +360,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     }
   }
 
-  #ground(): CommitGround {
+  #target(): CommitTarget {
     return {
       lastVersion: () => this.#lastVersion,
       makeRoom: (bytes) => this.#makeRoom(bytes),
@@ -362,7 +369,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     };
   }
 
-  /** Throws where nothing is written, because the data are not where they were or worse. */
+  /** Throws when nothing may be written: after a failure, or when files were moved. */
   #assertWritable(): void {
     const { journal } = this.#parts;
     const trouble = this.#failure ?? this.#base.trouble() ?? journal.detachment();
@@ -432,11 +439,11 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
         this.#fail(error);
         throw unknownOutcome(error);
       }
-      // Whoever has moved the file may have read the frame before it was annulled.
+      // If the file was moved, another process may have read the frame before it was annulled.
       this.#assertInPlace();
       throw error;
     }
-    // Shown here, as the file has it; but nobody may ever find that file.
+    // The frame is durable and visible here, but a restart may not find a file that was moved.
     this.#assertInPlace();
   }
 
@@ -449,7 +456,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     if (this.#failure !== undefined) return;
     this.#failure = error;
     void this.#applier.close();
-    // A base that has failed has told it itself.
+    // A failed base has reported its failure itself.
     if (!(this.#base.trouble() instanceof StoreFailedError)) this.#parts.onFailed?.(error);
   }
 
@@ -466,12 +473,12 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
 
 type TableView = ReturnType<SortedByKey<TableEntry>['view']>;
 
-/** The asked key spares another. */
+/** Uses the caller's key, which saves decoding the stored one. */
 function entryOf({ value, version }: TableEntry, key: Bytes): Entry | undefined {
   return value === undefined ? undefined : { key, value, version };
 }
 
-/** Reads of the frame what is asked of it. */
+/** Undefined for a deletion. Value and version are decoded on access. */
 function foundOf(entry: TableEntry): Found {
   return entry.isDeletion ? undefined : entry;
 }

@@ -11,7 +11,7 @@ import {
   type ForeignSource,
 } from '../../services/blobs/foreign-blob.js';
 import { foreignPageRangesMax } from '../../services/blobs/limits.js';
-import type { Bounds } from '../../services/blobs/run.js';
+import type { Bounds } from '../../services/blobs/byte-run.js';
 import type { Body } from '../../services/blobs/types.js';
 import { pageBytes, type RequestedRange } from '../../wire/blobs/byte-ranges.js';
 import { answeredRange, readSourceProperties } from '../../wire/blobs/source-answer.js';

@@ -5,7 +5,7 @@ import {
 } from '../../model/errors/query-errors.js';
 import { pageBlobBytesMax, pageRangeBytesMax } from '../../services/blobs/limits.js';
 import type { NewPageBlob, PageAccess, WrittenPages } from '../../services/blobs/page-blobs.js';
-import type { Bounds } from '../../services/blobs/run.js';
+import type { Bounds } from '../../services/blobs/byte-run.js';
 import type { Access, BlobAddress } from '../../services/blobs/types.js';
 import { pageBytes, pageRange } from '../../wire/blobs/byte-ranges.js';
 import { readSequenceConditions } from '../../wire/blobs/conditions.js';

@@ -3,7 +3,7 @@ import type { AppendConditions } from '../../model/blobs/conditions.js';
 import { invalidHeader, requestBodyTooLarge } from '../../model/errors/query-errors.js';
 import type { Appended } from '../../services/blobs/append-blobs.js';
 import type { PageAccess, WrittenPages } from '../../services/blobs/page-blobs.js';
-import type { Bounds } from '../../services/blobs/run.js';
+import type { Bounds } from '../../services/blobs/byte-run.js';
 import type {
   Access,
   BlobAddress,

@@ -118,9 +118,9 @@ export class Exchange {
   /** Set after run. */
   load: readonly PartitionLoad[] | undefined = undefined;
 
-  /** Set by parse. Empty when the request has no body. */
+  /** Set before parse, after authorise. Empty when the request has no body. */
   body: Buffer = noBody;
-  /** Set before parse instead, for an operation that consumes its body in pieces. */
+  /** Set instead of `body`, for an operation that consumes its body in pieces. */
   bodyStream: BodyStream | undefined = undefined;
   bytesReceived = 0;
   /** When the body had arrived, on the monotonic clock; 0 when it was not received whole. */
@@ -209,7 +209,7 @@ export class Exchange {
     return this.#queryOptionsByLowerName;
   }
 
-  /** Adds the description of an operation. */
+  /** Takes over the members of an operation's description that are present. */
   note(description: Description): void {
     const { operation, container, partitionKey, operationCount, query, errorCode } = description;
     if (operation !== undefined) this.operation = operation;

@@ -24,7 +24,7 @@ export interface RequestRecord {
   /** The path as sent, without the query string and anything that looks like a signature. */
   readonly path: string;
   readonly account: string | undefined;
-  /** The table or queue that the request addressed. */
+  /** The table, queue or container of blobs that the request addressed. */
   readonly resource: string | undefined;
   readonly partitionKey: string | undefined;
   readonly authKind: AuthKind;
@@ -37,7 +37,7 @@ export interface RequestRecord {
   readonly errorCode: ErrorCode | undefined;
   /** The names of the injected faults that affected the request, joined by commas. */
   readonly fault: string | undefined;
-  /** The entities or messages written or returned; undefined when none are counted. */
+  /** The entities, messages or blobs written or returned; undefined when none are counted. */
   readonly load: readonly PartitionLoad[] | undefined;
   /** From the arrival of the header to the end of the response. */
   readonly serverTimeMs: number;

@@ -5,10 +5,11 @@ export interface EntityName {
 }
 
 /**
- * The entities of one partition, or messages of a queue, that a request has written or returned.
+ * The entities of one partition, or messages of a queue, that a request has written or returned; or
+ * the blob that it has addressed.
  */
 export interface PartitionLoad {
-  /** Empty for messages. */
+  /** A PartitionKey or the name of a blob; empty for messages. */
   readonly partitionKey: string;
   readonly count: number;
 }

@@ -63,7 +63,7 @@ import {
 import { getPageRanges, type PageList, type PageListQuery } from './page-lists.js';
 import { PendingCopies } from './pending-copies.js';
 import { getBlob, getProperties } from './reads.js';
-import type { Bounds } from './run.js';
+import type { Bounds } from './byte-run.js';
 import { snapshotBlob, type TakenSnapshot } from './snapshots.js';
 import { namedExtents } from './named-extents.js';
 import type {

@@ -3,7 +3,7 @@ import type { BlobKind } from '../../model/blobs/properties.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobRecord } from './blob-record.js';
 import { foreignPageRangesMax } from './limits.js';
-import type { Bounds } from './run.js';
+import type { Bounds } from './byte-run.js';
 import type { Body } from './types.js';
 
 /** A blob that this service does not keep, as it is at one moment. */

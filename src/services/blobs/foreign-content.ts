@@ -17,7 +17,7 @@ import {
 import { pageBytes } from './page-blobs.js';
 import type { PageRange } from './page-range.js';
 import type { Piece } from './pieces.js';
-import type { Bounds } from './run.js';
+import type { Bounds } from './byte-run.js';
 import type { Segment } from './segments.js';
 import type { Body } from './types.js';
 

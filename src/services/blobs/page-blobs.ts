@@ -20,7 +20,7 @@ import { pageBlobBytesMax, pageRangesPerCommitMax } from './limits.js';
 import { putPiece, withNewPiece } from './new-piece.js';
 import { pageViewOf, planPageWrite, rangesSeen } from './page-map.js';
 import type { PageRange } from './page-range.js';
-import type { Bounds } from './run.js';
+import type { Bounds } from './byte-run.js';
 import { putTagHints } from './tag-hints.js';
 import type { Access, BlobAddress, Body, NewProperties, Written } from './types.js';
 

@@ -8,7 +8,7 @@ import type { BlobKeys } from './keys.js';
 import { pageListRangesMax } from './limits.js';
 import { pageViewOf, rangesSeen, type PageView } from './page-map.js';
 import { endOf, type PageRange } from './page-range.js';
-import type { Bounds } from './run.js';
+import type { Bounds } from './byte-run.js';
 import type { Access, ReadRange, SnapshotAddress } from './types.js';
 
 /** Bytes of a page blob that were written, or cleared since a snapshot; both ends included. */

@@ -19,7 +19,7 @@ import {
   type PageRange,
 } from './page-range.js';
 import type { Piece } from './pieces.js';
-import type { Bounds, Run } from './run.js';
+import type { Bounds, Run } from './byte-run.js';
 
 const rangesPerRead = 1000;
 const rangesBytesPerRead = 1 << 20;

@@ -10,7 +10,7 @@ import type { BlobKeys } from './keys.js';
 import { leaseProperties } from './lease.js';
 import { attemptsMax, readPieceBytesMax } from './limits.js';
 import { pageRuns, pageViewOf } from './page-map.js';
-import type { Bounds, Run } from './run.js';
+import type { Bounds, Run } from './byte-run.js';
 import { isInline } from './segments.js';
 import type {
   Access,

@@ -1,14 +1,15 @@
 import type { Piece } from './pieces.js';
 
-/** Bytes of a content, from `start` to before `end`. */
+/** A range of the bytes of a content: from `start` to before `end`. */
 export interface Bounds {
   readonly start: number;
   readonly end: number;
 }
 
-/** Bytes of a content in a row: of a piece from `start` on, or zeros that nobody has written. */
+/** A part of a content: bytes of one piece from `start` on, or zeros that were never written. */
 export interface Run {
   readonly bytes: number;
+  /** Undefined: zeros. */
   readonly piece: Piece | undefined;
   readonly start: number;
 }
