@@ -26,7 +26,8 @@ export interface Frame {
  * Little endian, whole numbers:
  *
  *   0 mark · 4 checksum of all that follows, begun with the file's secret · 8 bytes of the frame
- *   without the padding · 12 kind · 16 sequence (8) · 24 last version (8) · 32 number of changes · 36 zero
+ *   without the padding · 12 kind · 16 sequence (8) · 24 last version (8) · 32 number of changes ·
+ *   36 zero
  *
  * then each change: see `frame-change.ts`.
  */

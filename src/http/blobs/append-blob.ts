@@ -58,14 +58,14 @@ interface AppendOutput extends Appended {
   readonly sum: Crc64;
 }
 
-/** The longest block, and that of former versions (blob-service §3.5). */
+/** The longest block, now and in former versions (blob-service §3.5). */
 const appendBlockBytesMax = 100 * 1024 * 1024;
 export const blockLimits: BodyLimits = [
   { since: '2022-11-02', bytesMax: appendBlockBytesMax },
   { since: '', bytesMax: 4 * 1024 * 1024 },
 ];
 
-/** Who may add may not replace. */
+/** Either permission is enough to append. */
 export const appendAccess: GrantedAccess = { ...objectAccess('add', 'write'), needs: 'any' };
 
 /** `PUT /container/blob?comp=appendblock` (blob-service §13). */

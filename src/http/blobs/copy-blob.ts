@@ -38,7 +38,7 @@ interface Input {
   readonly source: Source;
   readonly copy: ForeignCopyRequest;
   readonly access: Access;
-  /** What the source must have. */
+  /** The MD5 that the source must have. */
   readonly md5: Buffer | undefined;
 }
 
@@ -51,7 +51,7 @@ function parse(request: BlobRequest): Input {
   const source = sourceOf(request);
   const metadata = metadataOf(exchange);
   const tier = tierOf(request);
-  // Checked alone: a blob comes back from the archive at once.
+  // Validated and otherwise ignored: a blob leaves the archive at once, whatever the priority.
   rehydratePriorityHeader(header);
   const copy: ForeignCopyRequest = {
     sourceUrl: source.url,
@@ -74,7 +74,7 @@ async function run(input: Input, request: BlobRequest): Promise<CopiedBlob> {
   );
 }
 
-/** The bytes of another server's blob come when the request is answered. */
+/** Begins a copy from another server. Its bytes are read after the request was answered. */
 async function begin(
   { address, copy, access }: Input,
   place: OtherSource,
@@ -90,7 +90,7 @@ async function begin(
   );
 }
 
-/** What every copy answers. */
+/** The headers of the answer to any copy. */
 export function copyHeaders({ copyId, status, ...written }: CopiedBlob): string[] {
   const copy = ['x-ms-copy-id', copyId, 'x-ms-copy-status', status];
   return [...writtenHeaders(written), ...copy];
@@ -146,7 +146,7 @@ async function copyOwnAtOnce(
 ): Promise<CopiedBlob> {
   await authoriseSource(request, source);
   const { conditions } = source;
-  // What is copied is what was read.
+  // With the ETag as a condition, the copy gets the bytes whose MD5 was checked.
   const sourceConditions =
     md5 === undefined
       ? conditions
@@ -157,7 +157,7 @@ async function copyOwnAtOnce(
   );
 }
 
-/** Returns when the source that was read was modified. Throws `Md5Mismatch`. */
+/** Reads the source and returns when it was modified last. Throws `Md5Mismatch`. */
 async function checkMd5(request: BlobRequest, source: OwnSource, md5: Buffer): Promise<number> {
   const reading = await readOwn(request, source, undefined);
   try {
@@ -192,7 +192,7 @@ async function copyOtherAtOnce(
 
 interface Abortion {
   readonly address: BlobAddress;
-  /** That of the copy. */
+  /** The id of the copy. */
   readonly id: string;
   readonly leaseId: string | undefined;
 }

@@ -84,11 +84,11 @@ function tokenOf({ header }: BlobRequest): ReadonlyMap<string, string> {
   const authorization = header(authorizationHeader);
   if (authorization === undefined) return new Map();
   if (/^bearer /i.test(authorization)) return new Map([['authorization', authorization]]);
-  // It is not told: it is a secret.
+  // The error does not show the value, which is a secret.
   throw invalidHeader(authorizationHeader, '');
 }
 
-/** The conditions on a source, and how its server knows them. */
+/** The headers with conditions on a source, and their names in a request to its server. */
 const conditionNames = [
   ['x-ms-source-if-match', 'if-match'],
   ['x-ms-source-if-none-match', 'if-none-match'],
@@ -107,7 +107,7 @@ function conditionsOf({ header }: BlobRequest): Record<string, string> {
   return conditions;
 }
 
-/** What a write from a URL takes of its source. */
+/** How a write from a URL reads its source. */
 export interface SourceRead {
   readonly source: Source;
   readonly range: RequestedRange | undefined;
@@ -132,11 +132,11 @@ export interface SourceBody {
   readonly body: Body;
   readonly bytes: number;
   readonly properties: Pick<BlobProperties, 'headers' | 'metadata' | 'tags'>;
-  /** Of all bytes; known when the body has ended. */
+  /** The checksum of all bytes; complete when the body has ended. */
   readonly sum: Crc64;
 }
 
-/** Reads the source, and hands it to `use`. Conditions that fail are `SourceConditionNotMet`. */
+/** Opens the source for `use`. Throws `SourceConditionNotMet` when a condition fails. */
 export async function withSource<T>(
   request: BlobRequest,
   { source, range, checksum }: SourceRead,
@@ -208,7 +208,7 @@ function departureOf({ request: { socket }, response }: Exchange): AbortSignal {
   return departure.signal;
 }
 
-/** The bytes that a source sends. The time limit of the request is that of its own work. */
+/** The bytes that a source sends. The wait for them does not count for the time limit. */
 export async function* otherBodyOf(
   request: BlobRequest,
   { body }: Pick<OpenedForeign, 'body'>,

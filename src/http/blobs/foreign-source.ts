@@ -20,45 +20,45 @@ import { parseBlobTags } from '../../wire/xml/blob-tags.js';
 import { metadataOf } from '../operations/metadata.js';
 import type { SourceAnswer, SourceClient } from '../sources/source-client.js';
 
-/** A source that another server keeps, or nobody knows. */
+/** The address of a source on another server. */
 export interface ForeignPlace {
-  /** With its signature. */
+  /** The URL, with its signature. */
   readonly href: string;
   /** The credential of the source, and the version of the protocol. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What the source must fulfil. */
+  /** The headers with conditions on the source. */
   readonly conditions: Readonly<Record<string, string>>;
   readonly copiesTags: boolean;
 }
 
-/** A foreign blob and the first bytes that were asked for. */
+/** A foreign blob, and the requested range of its bytes. */
 export interface OpenedForeign {
   readonly blob: ForeignBlob;
-  /** Which of its bytes follow. */
+  /** The range that `body` has. */
   readonly bounds: Bounds;
   readonly body: Body;
-  /** The same state of the blob, later. */
+  /** Headers with conditions that hold as long as the blob is unchanged. */
   readonly marks: Readonly<Record<string, string>>;
-  /** Whether its blocks and pages can be asked for. */
+  /** True when the source is a blob, which can list its blocks and pages, and not another file. */
   readonly isBlob: boolean;
-  /** Lets go of the body. Idempotent. */
+  /** Closes the body. Idempotent. */
   close(): void;
 }
 
-/** Bytes of a list of blocks or pages. */
+/** The longest list of blocks or pages. */
 const listBytesMax = 16 * 1024 * 1024;
 const tagsBytesMax = 64 * 1024;
-/** Lists of pages that are read one behind the other. */
+/** Parts of a list of pages that are read in sequence, at most. */
 const pageListsMax = 1_000;
-/** Attempts to begin an answer. */
+/** Attempts to get an answer. */
 const attemptsMax = 5;
-/** Answers of one read that ended early. */
+/** How often the answers to one read may break off. */
 const breaksMax = 100;
 const backOffMs = { first: 500, last: 10_000 };
 
 /**
- * Asks for a foreign blob. Throws `CannotVerifyCopySource` for what the rules exclude and for what
- * the source refuses, with its status; `SourceConditionNotMet`; `RequestBodyTooLarge`.
+ * Requests a foreign blob. Throws `CannotVerifyCopySource` for a source that the rules exclude,
+ * that has too many bytes or that refuses, with its status; `SourceConditionNotMet`.
  */
 export async function openForeign(
   sources: SourceClient,
@@ -103,7 +103,7 @@ function tooLong(bytesMax: number): StorageError {
   return cannotVerifyCopySource({ status: 409, message });
 }
 
-/** Throws what the answer means when it is not the bytes that were asked for. */
+/** The range in an answer. Throws when the answer does not have the requested bytes. */
 function boundsOf(
   answer: SourceAnswer,
   range: RequestedRange | undefined,
@@ -138,7 +138,7 @@ function refusalOf({ status, told }: SourceAnswer): StorageError {
   return cannotVerifyCopySource({ status: isRefusal ? status : 500, code, message });
 }
 
-/** Conditions under which a source is still what it was. */
+/** Headers with conditions that hold as long as the source is unchanged. */
 function marksOf({ told }: SourceAnswer): Record<string, string> {
   const etag = told('etag');
   if (etag !== undefined && !etag.startsWith('W/')) return { 'if-match': etag };
@@ -146,7 +146,7 @@ function marksOf({ told }: SourceAnswer): Record<string, string> {
   return modified === undefined ? {} : { 'if-unmodified-since': modified };
 }
 
-/** What is asked of a blob beside its bytes. */
+/** The URL of something else than the bytes of the blob. */
 function partOf(href: string, options: string): string {
   return `${href}${href.includes('?') ? '&' : '?'}${options}`;
 }
@@ -182,8 +182,8 @@ async function document(
 }
 
 /**
- * The blob that was opened, for a copy that goes on when the request is answered. Every read
- * demands that the source is what it was, and goes on where a connection ended.
+ * The source of a copy that goes on after the request was answered. Every read fails when the
+ * source has changed, and continues after a connection has ended early.
  */
 export function laterSource(
   sources: SourceClient,
@@ -199,7 +199,7 @@ export function laterSource(
   };
 }
 
-/** A source whose bytes are read once, now. */
+/** A source whose bytes are read once, during the request. */
 export function onceSource(blob: ForeignBlob, body: Body): ForeignSource {
   return {
     blob,
@@ -252,7 +252,7 @@ function sliced<T>({ clock }: SourceClient, work: Pieces<T>): Promise<T> {
   return inSlices(work, clock);
 }
 
-/** Failures that may pass are those of the network and of busy servers. */
+/** True for failures of the network and of busy servers, which may be temporary. */
 function mayPass(error: unknown): boolean {
   return error instanceof StorageError && error.status >= 500;
 }

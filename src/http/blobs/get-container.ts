@@ -16,7 +16,9 @@ interface Input {
   readonly access: Access;
 }
 
-/** What no container of this server has is said in every answer, as the cloud says it. */
+/**
+ * Headers for features that no container has here; the cloud sends them in every answer as well.
+ */
 const absentFeatures = [
   'x-ms-has-immutability-policy',
   'false',

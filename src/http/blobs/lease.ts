@@ -16,9 +16,9 @@ interface Input {
   readonly conditions: BlobConditions;
 }
 
-/** What has leases: containers, blobs. */
+/** The kind of resource that a lease is for: containers or blobs. */
 export interface Leased {
-  /** As names of operations have it: `Container`, `Blob`. */
+  /** The noun in the names of the operations: `Container`, `Blob`. */
   readonly noun: string;
   readonly target: Pick<BlobRoute, 'resource' | 'restype' | 'comp'>;
   readonly scope: Scope;
@@ -35,7 +35,7 @@ const statuses: Readonly<Record<LeaseKind, number>> = {
   break: 202,
 };
 
-/** The last one takes every other request for a lease, which it refuses. */
+/** The last one also gets requests with any other action, and refuses them. */
 const kinds: readonly LeaseKind[] = ['renew', 'release', 'change', 'break', 'acquire'];
 
 /** `PUT …comp=lease`: an operation for each action (blob-service §10.1). */
@@ -75,7 +75,7 @@ function operationOf(leased: Leased, kind: LeaseKind): BlobOperation<Input, Leas
   };
 }
 
-/** Who may delete may break a lease (blob-service §4.3). */
+/** The permission to delete also allows breaking a lease (blob-service §4.3). */
 function accessOf({ scope, byAccountOnly }: Leased, kind: LeaseKind): GrantedAccess {
   return {
     kind: 'granted',

@@ -66,7 +66,7 @@ function isThisMachine(hostname: string): boolean {
   return loopback.test(hostname);
 }
 
-/** What is behind the label of the account; empty for an address. */
+/** The host name after the label of the account; empty for an address. */
 function domainOf(hostname: string): string {
   return /^[^.[]*[a-z][^.[]*\.(.*)$/.exec(hostname)?.[1] ?? '';
 }

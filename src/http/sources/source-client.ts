@@ -10,15 +10,15 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import { addressClass } from './address-class.js';
 import { allowsHost, type SourceRules } from './source-hosts.js';
 
-/** From when the server asks a source until the header of its answer is there. */
+/** The maximum time until the header of an answer has arrived. */
 const headMsMax = 20_000;
-/** How long a source may send nothing. */
+/** The maximum time without any byte of an answer. */
 const silenceMsMax = 30_000;
-/** What a source may take beside the time of its bytes. */
+/** The time that an answer may take in addition to that of its bytes (`bytesPerMsMin`). */
 const slackMs = 60_000;
 /** The least rate of a source over the whole of an answer: 16 KiB a second. */
 const bytesPerMsMin = 16;
-/** Answers of sources that are taken at a time, by requests that wait for them. */
+/** Answers of sources that are open at a time. */
 const answersMax = 64;
 
 /** The addresses of a name. */
@@ -54,19 +54,19 @@ export interface SourceAnswer {
   /** Name, value, name, value, … */
   readonly rawHeaders: readonly string[];
   /**
-   * The bytes that it has said to send, all of them or a failure; iterated at most once. The source
-   * is read while a piece is awaited.
+   * The announced bytes: all of them, or a failure. Iterated at most once. The source is only read
+   * while a piece is awaited.
    */
   readonly body: AsyncIterable<Buffer>;
-  /** Lets go of the source. Idempotent; called by the end of the iteration as well. */
+  /** Ends the connection. Idempotent; the end of the iteration calls it as well. */
   close(): void;
 }
 
 /**
- * Asks other servers for what is copied from them, and nobody else than the rules allow. A name is
- * resolved once, and the request goes to an address that was checked; redirects are answers like
- * others, and are not followed. Every failure is a `CannotVerifyCopySource` that tells nothing of
- * addresses; too many answers at a time are `ServerBusy`.
+ * Sends requests to other servers, which the rules must allow, for copies from them. A name is
+ * resolved once, and the request goes to an address that was checked; redirects are not followed.
+ * Every failure is a `CannotVerifyCopySource` that does not show addresses; too many answers at a
+ * time are `ServerBusy`.
  */
 export class SourceClient {
   readonly rules: SourceRules;
@@ -84,7 +84,7 @@ export class SourceClient {
     this.#lookup = lookup ?? ((hostname) => systemLookup(hostname, { all: true }));
   }
 
-  /** Refuses a URL that the rules exclude, before anything is resolved. */
+  /** Parses a URL. Refuses one that the rules exclude, before anything is resolved. */
   check(text: string): URL {
     const url = new URL(text);
     const isHttp = url.protocol === 'http:' || url.protocol === 'https:';
@@ -176,7 +176,7 @@ function textOf(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value : value?.join(', ');
 }
 
-/** An answer whose header has arrived. The connection goes with it. */
+/** Resolves when the header of the answer has arrived. The connection is not used again. */
 function answerOf(
   url: URL,
   headers: Readonly<Record<string, string>>,
@@ -193,11 +193,11 @@ function answerOf(
   return new Promise((resolve, reject) => {
     const begin = url.protocol === 'https:' ? secureRequest : plainRequest;
     const request = begin(url, options);
-    // A request whose answer is there may still fail, and so may one that is over.
+    // Errors after the answer has arrived are reported here as well, and then have no effect.
     request.on('error', reject);
     request.on('close', () => reject(new Error('the connection ended without an answer')));
     request.on('response', (response) => {
-      // Whoever does not iterate the body any more does not hear of its end.
+      // Without a listener, an error after the iteration has ended would end the process.
       response.on('error', () => undefined);
       resolve(response);
     });
@@ -205,7 +205,7 @@ function answerOf(
   });
 }
 
-/** Names are not resolved a second time: the answer could be another one. */
+/** A lookup that returns the checked addresses: a second real one could return others. */
 function resolvedTo(addresses: readonly ResolvedAddress[]): LookupFunction {
   const all = addresses.map(({ address, family }) => ({ address, family }));
   return (_hostname, { all: wantsAll }, callback) => {
