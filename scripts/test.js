@@ -2,6 +2,7 @@
 // none, the whole suite runs in its short form. `--long` runs the tests that have a long form in that:
 // more rounds, steps and runs of properties, and files named `.long.`, which have no short form. Files
 // named `.extras.test.js` need what `npm run extras` installs; without it they are left out and named.
+// Files named `.postgres.` run when they are named, as `npm run test:postgres` does.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -18,6 +19,7 @@ const asked = readdirSync(root, { recursive: true })
   .map(String)
   .filter((file) => file.endsWith('.test.js'))
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+  .filter((file) => wanted.length > 0 || !file.includes('.postgres.'))
   .filter((file) => (isLong ? hasLongForm(file) : wanted.length > 0 || !file.includes('.long.')))
   .sort();
 const leftOut = hasExtras ? [] : asked.filter((file) => file.endsWith('.extras.test.js'));

@@ -153,8 +153,11 @@ const unnoticed = new Set(
     capacityMax
     charactersAtOnceMax
     checkedRangeBytesMax
+    chunkBytesMax
     chunkElementsMax
+    chunkEntriesMax
     chunkSegmentsMax
+    collisionsMax
     commitMessagesMax
     comparedMax
     contentPieceBytesMax
@@ -181,6 +184,7 @@ const unnoticed = new Set(
     givenCharactersMax
     groupBytesMax
     groupCommitsMax
+    groupKeysMax
     growthBytesMax
     heldBytesMax
     heldRowsMax
@@ -200,6 +204,8 @@ const unnoticed = new Set(
     listBytesMax
     logBytesMax
     logNumberMax
+    longHeadBytesMax
+    lookedAtMax
     manyPropertiesMax
     mapPositionsMax
     markedNameLengthMax
@@ -249,6 +255,7 @@ const unnoticed = new Set(
     secondsMax
     seedMax
     sharedBytesMax
+    shortKeyBytesMax
     shortPageBytesMax
     shortPageMax
     shownCharactersMax

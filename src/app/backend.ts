@@ -14,6 +14,7 @@ import { ShapedQueueService } from '../services/paging/shaped-queue-service.js';
 import { ShapedTableService } from '../services/paging/shaped-table-service.js';
 import { QueueService } from '../services/queues/queue-service.js';
 import { TableService } from '../services/tables/table-service.js';
+import type { OpenData } from './open-data.js';
 import { openEngine, type Sharing } from './open-engine.js';
 import type { ServerSettings } from './settings.js';
 import type { ReclaimStep } from './reclaimer.js';
@@ -117,9 +118,18 @@ export async function seedBackend(
 
 /**
  * The housekeeping of the services. Each step holds the lock as a reader, because the data must not
- * be replaced during it.
+ * be replaced during it. Who keeps the content reclaims blobs.
  */
-export function reclaimSteps(backend: Backend, lock = new ReadWriteLock()): readonly ReclaimStep[] {
+export function reclaimSteps(
+  backend: Backend,
+  { isContentElsewhere }: Pick<OpenData, 'isContentElsewhere'>,
+  lock = new ReadWriteLock(),
+): readonly ReclaimStep[] {
+  const ofBlobs: ReclaimStep = {
+    name: 'what blobs and containers have left',
+    run: (options) => lock.read(() => backend.blobs.reclaim(options)),
+    entriesMax: reclaimedEntriesMax,
+  };
   return [
     {
       name: 'dropped tables',
@@ -131,11 +141,7 @@ export function reclaimSteps(backend: Backend, lock = new ReadWriteLock()): read
       run: (options) => lock.read(() => backend.queues.reclaim(options)),
       entriesMax: reclaimedEntriesMax,
     },
-    {
-      name: 'what blobs and containers have left',
-      run: (options) => lock.read(() => backend.blobs.reclaim(options)),
-      entriesMax: reclaimedEntriesMax,
-    },
+    ...(isContentElsewhere ? [] : [ofBlobs]),
     {
       name: 'old metrics',
       run: (options) => lock.read(() => backend.metricsRetention.step(options)),

@@ -45,7 +45,7 @@ export async function openDirectoryOwner(options: ServerOptions): Promise<Direct
   });
   const { clock, timers, logger } = settings;
   const reclaimer = new Reclaimer({
-    steps: reclaimSteps(backend),
+    steps: reclaimSteps(backend, data),
     // Other processes have the requests, and wait for the same lock.
     isBusy: () => true,
     clock,

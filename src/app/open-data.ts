@@ -6,6 +6,8 @@ import { openContent, type ContentSettings } from './open-content.js';
 export interface OpenData {
   readonly store: ServedStore;
   readonly content: ContentStore;
+  /** Another machine keeps the content, and frees what is not needed any more. */
+  readonly isContentElsewhere: boolean;
   /** Nothing may work on it any more. */
   close(): Promise<void>;
 }
@@ -16,7 +18,7 @@ export async function openData(
   open: () => Promise<ServedStore>,
 ): Promise<OpenData> {
   const store = await open();
-  const opened = await openContent(settings).catch(async (error: unknown) => {
+  const opened = await openContent(settings, store).catch(async (error: unknown) => {
     await store.close();
     throw error;
   });
@@ -27,5 +29,6 @@ export async function openData(
       await store.close();
     }
   };
-  return { store, content: opened.content, close };
+  const { content, isElsewhere: isContentElsewhere } = opened;
+  return { store, content, isContentElsewhere, close };
 }

@@ -16,7 +16,7 @@ import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-err
 import { startError } from '../engines/lmdb/disk-error.js';
 import { openLmdbStore, type LmdbStore, type LmdbStoreOptions } from '../engines/lmdb/store.js';
 import { openMemoryStore } from '../engines/memory/store.js';
-import type { ServerSettings } from './settings.js';
+import type { PostgresChoice, ServerSettings } from './settings.js';
 
 /**
  * How a process uses the data directory: `exclusive` owns it, `join` works on one that another
@@ -50,6 +50,7 @@ export async function openEngine(settings: EngineSettings, sharing: Sharing): Pr
     logger,
   } = settings;
   if (storage.kind === 'memory') return openMemoryStore({ clock });
+  if (storage.kind === 'postgres') return openPostgres(settings, storage);
   const events = eventsFor(settings);
   const { directory } = storage;
   const engine = { directory, clock, timers, events };
@@ -88,6 +89,30 @@ export async function openEngine(settings: EngineSettings, sharing: Sharing): Pr
   return openOver({ durability }, async (options) => {
     await settleJournal(options);
     return options.base;
+  });
+}
+
+/** The engine, with the driver of its database, is loaded only where it is asked for. */
+async function openPostgres(
+  { storageClock: clock, timers, randomness, durability, logger }: EngineSettings,
+  { url, schema, onLostCommits }: PostgresChoice,
+): Promise<ServedStore> {
+  const { openPostgresStore } = await import('../engines/postgres/store.js');
+  return openPostgresStore({
+    url,
+    schema,
+    onLostCommits,
+    clock,
+    timers,
+    randomness,
+    durability,
+    events: {
+      trouble: (error) => {
+        if (error === undefined) logger.warn('the database takes writes again');
+        else logger.error('the database cannot be reached', { error });
+      },
+      lostCommits: (error) => logger.error('acknowledged commits are lost', { error }),
+    },
   });
 }
 

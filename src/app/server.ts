@@ -264,7 +264,7 @@ class RunningServer implements TabulariumServer {
   reclaim(): void {
     const { clock, timers, logger } = this.#settings;
     this.#reclaimer = new Reclaimer({
-      steps: reclaimSteps(this.#backend, this.#lock),
+      steps: reclaimSteps(this.#backend, this.#data, this.#lock),
       isBusy: () => this.#inFlight > 0,
       clock,
       timers,

@@ -14,6 +14,7 @@ import type { SourceRules } from '../http/sources/source-hosts.js';
 import { sourceRulesOf } from './options/copy-sources.js';
 import { oauthSettingsOf, type OAuthSettings } from './options/oauth-settings.js';
 import type { AccountOptions } from './options/accounts.js';
+import { addressesOf } from '../engines/postgres/hosts.js';
 import { checkOptions } from './options/check.js';
 import type { ServerOptions } from './options/table.js';
 import { ServerOptionsError, wrongOption } from './options/server-options-error.js';
@@ -21,7 +22,18 @@ import { tlsChoiceOf, type TlsChoice } from './options/tls-settings.js';
 import { strictnessOf, type Strictness } from './strictness.js';
 
 export type StorageChoice =
-  { readonly kind: 'memory' } | { readonly kind: 'directory'; readonly directory: string };
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'directory'; readonly directory: string }
+  | PostgresChoice;
+
+/** A database, and a directory for the bytes of large blobs. */
+export interface PostgresChoice {
+  readonly kind: 'postgres';
+  readonly url: string;
+  readonly schema: string;
+  readonly onLostCommits: 'refuse' | 'accept';
+  readonly directory: string;
+}
 
 /** Where one service listens, and within which bounds. */
 export interface ListenerSettings {
@@ -101,7 +113,11 @@ export function settingsOf(options: ServerOptions): ServerSettings {
   };
 }
 
-function storageOf({ location, inMemory }: ServerOptions): StorageChoice {
+function storageOf(options: ServerOptions): StorageChoice {
+  const { location, inMemory } = options;
+  if (inMemory === true && (options.engine === 'postgres' || options.postgresUrl !== undefined)) {
+    throw wrongOption(['inMemory'], "excludes engine 'postgres': give one of them");
+  }
   if (inMemory === true && location !== undefined) {
     throw wrongOption(['location'], 'excludes inMemory: true: give one of them');
   }
@@ -112,12 +128,39 @@ function storageOf({ location, inMemory }: ServerOptions): StorageChoice {
     );
   }
   if (location.includes('\0')) throw wrongOption(['location'], 'must be the path of a directory');
-  return { kind: 'directory', directory: location };
+  return postgresOf(options, location) ?? { kind: 'directory', directory: location };
+}
+
+/** Undefined: the engine is another one. Throws `ServerOptionsError`. */
+function postgresOf(options: ServerOptions, directory: string): PostgresChoice | undefined {
+  const { engine, postgresUrl: url, postgresSchema, onLostCommits } = options;
+  if (url === undefined) {
+    if (engine !== 'postgres') return undefined;
+    throw wrongOption(['postgresUrl'], "is needed with engine 'postgres': give the database");
+  }
+  if (engine === 'lmdb') {
+    throw wrongOption(['postgresUrl'], "is for engine 'postgres': leave one of them out");
+  }
+  if (addressesOf(url) === undefined) {
+    throw wrongOption(['postgresUrl'], 'must be like postgres://user:password@host:5432/name');
+  }
+  return {
+    kind: 'postgres',
+    url,
+    schema: postgresSchema ?? 'tabularium',
+    onLostCommits: onLostCommits ?? 'refuse',
+    directory,
+  };
 }
 
 /** Whether one process that owns its data keeps a journal. Throws `ServerOptionsError`. */
-export function journalOf({ journal, durability, inMemory }: ServerOptions): 'on' | 'off' {
+export function journalOf(options: ServerOptions): 'on' | 'off' {
+  const { journal, durability, inMemory, engine, postgresUrl } = options;
   if (inMemory === true) return 'off';
+  if (engine === 'postgres' || postgresUrl !== undefined) {
+    if (journal !== 'on') return 'off';
+    throw wrongOption(['journal'], "is for engine 'lmdb': leave one of them out");
+  }
   if (durability !== 'relaxed') return journal ?? 'on';
   if (journal !== 'on') return 'off';
   const problem = "is for durable writes, and durability is 'relaxed': leave one of them out";

@@ -1,23 +1,32 @@
-import { ContentWriteError } from '../content/errors.js';
-import { CommitUnknownError, StoreBusyError, StoreWriteError } from '../kv/errors.js';
+import { ContentElsewhereError, ContentWriteError } from '../content/errors.js';
+import {
+  CommitUnknownError,
+  StoreBusyError,
+  StoreUnavailableError,
+  StoreWriteError,
+} from '../kv/errors.js';
 import { StorageError } from '../model/errors/storage-error.js';
 
 /** When a full commit queue has probably moved on. */
 const retryAfterSeconds = 1;
 
 /**
- * The answer to a failure of the store or of the content beside it; undefined: a defect. A busy
- * store, and one that could not write, has done nothing. After an unknown outcome, a retry may find
- * its own first write, as after any lost answer.
+ * The answer to a failure of the store or of the content beside it; undefined: a defect. A store
+ * that is busy, away, or could not write has done nothing. After an unknown outcome, a retry may
+ * find its own first write, as after any lost answer.
  */
 export function storeFailure(error: unknown): StorageError | undefined {
-  if (error instanceof StoreBusyError) {
+  if (error instanceof StoreBusyError || error instanceof StoreUnavailableError) {
     return new StorageError('ServerBusy', { retryAfterSeconds, cause: error });
   }
   if (error instanceof CommitUnknownError) {
     return new StorageError('OperationTimedOut', { cause: error });
   }
-  if (error instanceof StoreWriteError || error instanceof ContentWriteError) {
+  if (
+    error instanceof StoreWriteError ||
+    error instanceof ContentWriteError ||
+    error instanceof ContentElsewhereError
+  ) {
     return new StorageError('InternalError', { cause: error });
   }
   return undefined;

@@ -69,3 +69,12 @@ export class ContentDamagedError extends Error {
 export class ContentPlaceError extends Error {
   override readonly name = 'ContentPlaceError';
 }
+
+/** Another machine keeps the content. Nothing of the call was done. */
+export class ContentElsewhereError extends Error {
+  override readonly name = 'ContentElsewhereError';
+
+  constructor(place: string) {
+    super(`The bytes of large blobs are kept by ${place}: ask a server there.`);
+  }
+}

@@ -27,6 +27,14 @@ export class StoreBusyError extends Error {
 }
 
 /**
+ * The store cannot be reached for now: a database on another machine, for instance. Nothing of the
+ * call was done; retry later.
+ */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError';
+}
+
+/**
  * The outcome of the commit is unknown: it may have been applied or not. With every other error of
  * a commit, nothing was applied. Before a retry, read what is there.
  */

@@ -30,6 +30,7 @@ export {
   StoreClosedError,
   StoreDamagedError,
   StoreFailedError,
+  StoreUnavailableError,
   StoreWriteError,
   TransactionConflictError,
 } from './errors.js';

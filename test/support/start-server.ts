@@ -7,6 +7,7 @@ import {
   type ServerOptions,
   type TabulariumServer,
 } from '../../src/app/index.js';
+import { dropSchema } from './engine-postgres.js';
 import { pageShapes } from './page-shapes.js';
 
 export interface StartedServer extends AsyncDisposable {
@@ -21,8 +22,12 @@ export interface StartedServer extends AsyncDisposable {
   recorded(count: number): Promise<void>;
 }
 
+/** The database of tests that run over PostgreSQL (`npm run test:postgres`). */
+const postgresUrl = process.env['TABULARIUM_TEST_POSTGRES'];
+
 /** A server in memory, on free ports, for one test or suite. */
 export function startServer(options: ServerOptions = {}): Promise<StartedServer> {
+  if (postgresUrl !== undefined) return startOverPostgres(postgresUrl, options);
   const where = options.location === undefined ? { inMemory: true } : {};
   return start({ ...where, ...options }, () => Promise.resolve());
 }
@@ -31,6 +36,17 @@ export function startServer(options: ServerOptions = {}): Promise<StartedServer>
 export async function startDurableServer(options: ServerOptions = {}): Promise<StartedServer> {
   const location = await mkdtemp(join(tmpdir(), 'tabularium-test-'));
   return start({ ...options, location }, () => rm(location, { recursive: true, force: true }));
+}
+
+/** With a schema of its own. */
+async function startOverPostgres(url: string, options: ServerOptions): Promise<StartedServer> {
+  const location = await mkdtemp(join(tmpdir(), 'tabularium-test-'));
+  const postgresSchema = `test ${location}`;
+  const remove = async (): Promise<void> => {
+    await dropSchema(url, postgresSchema);
+    await rm(location, { recursive: true, force: true });
+  };
+  return start({ ...options, location, postgresUrl: url, postgresSchema }, remove);
 }
 
 async function start(options: ServerOptions, remove: () => Promise<void>): Promise<StartedServer> {

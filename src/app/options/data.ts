@@ -38,6 +38,75 @@ export const storageOptions = {
     file: { member: 'inMemory', example: true },
   }),
   /**
+   * `lmdb`, the default: in the data directory. `postgres`: in a PostgreSQL database, which other
+   * servers may use at the same time; the data directory then keeps the bytes of large blobs alone.
+   */
+  engine: option({
+    shape: choice(['lmdb', 'postgres']),
+    help:
+      'where entities, messages and blobs are kept: lmdb, in the data directory; postgres, in a ' +
+      'database that several servers may share',
+    standardWords: 'lmdb; postgres with a URL of a database',
+    group: 'Data:',
+    flags: [{ spelling: '--engine <name>', form: 'text', variable: 'TABULARIUM_ENGINE' }],
+    file: { member: 'engine', example: 'postgres' },
+    page: '../guides/postgres.md',
+  }),
+  /**
+   * The database, `postgres://user:password@host:5432/name`; several hosts with commas between them
+   * are tried in turn for the one that takes writes.
+   */
+  postgresUrl: option({
+    shape: text(),
+    help:
+      'the database: postgres://user:password@host:5432/name; of several hosts, with commas ' +
+      'between them, the one that takes writes',
+    standardWords: 'none',
+    group: 'Data:',
+    flags: [
+      { spelling: '--postgres-url <url>', form: 'text', variable: 'TABULARIUM_POSTGRES_URL' },
+    ],
+    file: { member: 'postgresUrl', example: 'postgres://tabularium@db.example:5432/tabularium' },
+    page: '../guides/postgres.md',
+  }),
+  /** The schema of the tables in the database; made when it does not exist. */
+  postgresSchema: option({
+    shape: text(),
+    help: 'the schema of the tables in the database; made when it does not exist',
+    standard: 'tabularium',
+    group: 'Data:',
+    flags: [
+      {
+        spelling: '--postgres-schema <name>',
+        form: 'text',
+        variable: 'TABULARIUM_POSTGRES_SCHEMA',
+      },
+    ],
+    file: { member: 'postgresSchema', example: 'tabularium' },
+    page: '../guides/postgres.md',
+  }),
+  /**
+   * What to do when a standby took over that lacks acknowledged commits: `refuse` writes until a
+   * person has looked, or `accept` the loss. It is logged in both.
+   */
+  onLostCommits: option({
+    shape: choice(['refuse', 'accept']),
+    help:
+      'when a standby took over that lacks commits which were acknowledged: refuse writes until a ' +
+      'restart, or accept the loss; it is logged in both',
+    standard: 'refuse',
+    group: 'Data:',
+    flags: [
+      {
+        spelling: '--on-lost-commits <what>',
+        form: 'text',
+        variable: 'TABULARIUM_ON_LOST_COMMITS',
+      },
+    ],
+    file: { member: 'onLostCommits', example: 'refuse' },
+    page: '../guides/postgres.md',
+  }),
+  /**
    * `durable`, the default: a write is acknowledged when it is on disk. `relaxed`: when the
    * operating system has it; a power failure can lose the last moments.
    */

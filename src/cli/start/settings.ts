@@ -7,6 +7,7 @@ import type { LogLevel } from '../../app/options/log.js';
 import { delayShape } from '../../app/options/strictness.js';
 import { optionRows, optionTable, serverTable } from '../../app/options/table.js';
 import { settingsOf } from '../../app/settings.js';
+import { shownStorage } from '../../app/shown-storage.js';
 import { shownValue } from '../../base/shape/mistake.js';
 import { expectedWords } from '../../base/shape/words.js';
 import type { ServiceName } from '../../model/services/services.js';
@@ -85,7 +86,7 @@ export function startSettings(flags: GivenFlags, said: SaidConfig): StartSetting
     process: processSettings,
     accounts,
     areAccountsNamed: areNamed,
-    storage: location ?? 'in memory, gone at the end',
+    storage: shownStorage(options),
     notes: [...azuriteFlagNotes((name) => flags.isOnLine(name)), ...notes, ...oauthNotes(options)],
   };
 }

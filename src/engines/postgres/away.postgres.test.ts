@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { after, before, describe } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { postgresUnderTest, runSql } from '../../../test/support/engine-postgres.js';
+import {
+  startPostgres,
+  withoutPostgres,
+  type PostgresServer,
+} from '../../../test/support/postgres-server.js';
+import { it } from '../../base/conformance/limited-test.js';
+import { systemClock } from '../../base/clock.js';
+import { invariant } from '../../base/invariant.js';
+import { StoreClosedError, StoreWriteError } from '../../kv/errors.js';
+import { partitionPrefix } from '../../kv/partition-prefix.js';
+import type { Store } from '../../kv/store.js';
+import { quoted } from './statements.js';
+import { openPostgresStore } from './store.js';
+
+const prefix = partitionPrefix('tables', 'account', 1, 'partition');
+
+function keyOf(name: string): Buffer {
+  return Buffer.concat([prefix, Buffer.from(name)]);
+}
+
+function put(store: Store, name: string, value = Buffer.from(name)) {
+  return store.commit({ checks: [], puts: [{ key: keyOf(name), value }], deletes: [] });
+}
+
+void describe('a PostgreSQL store', { skip: withoutPostgres }, () => {
+  let server: PostgresServer | undefined;
+  before(async () => {
+    server = await startPostgres();
+  });
+  after(() => server?.dispose());
+
+  const started = (): PostgresServer => {
+    invariant(server !== undefined, 'the server has been started');
+    return server;
+  };
+
+  it('returns every byte as it was stored, in values and in keys of any length', async () => {
+    const { store, dispose } = await postgresUnderTest({ url: started().url, clock: systemClock });
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+    for (const length of [
+      0,
+      256,
+      2600 - prefix.length,
+      2601 - prefix.length,
+      4026 - prefix.length,
+    ]) {
+      const name = Buffer.concat(Array.from({ length: 16 }, () => bytes)).subarray(0, length);
+      const key = Buffer.concat([prefix, name]);
+      await store.commit({ checks: [], puts: [{ key, value: bytes }], deletes: [] });
+      const entry = await store.get(key);
+      assert.deepEqual([entry?.key, entry?.value], [key, bytes], `${length} bytes`);
+      const { entries } = await store.range({ start: key }, { limit: 1, bytesMax: 9_999 });
+      assert.deepEqual(entries[0]?.key, key);
+    }
+    await dispose();
+  });
+
+  it('says what is wrong while no database answers, and goes on when one does', async () => {
+    const { store, dispose } = await postgresUnderTest({ url: started().url, clock: systemClock });
+    await put(store, 'before');
+    assert.equal(store.trouble(), undefined);
+    await started().stop('SIGINT');
+    const written = put(store, 'meanwhile');
+    const read = store.get(keyOf('before'));
+    while (store.trouble() === undefined) await pause(5);
+    assert.match(store.trouble()?.message ?? '', /^No database takes writes: postgres:/);
+    await started().start();
+    assert.equal((await written).ok, true);
+    assert.equal(String((await read)?.value), 'before');
+    assert.equal(store.trouble(), undefined);
+    await dispose();
+  });
+
+  it('can be closed while no database answers', async () => {
+    const { store, schema } = await postgresUnderTest({
+      url: started().url,
+      clock: systemClock,
+    });
+    await put(store, 'before');
+    await started().stop('SIGINT');
+    await store.close();
+    await assert.rejects(store.get(keyOf('before')), StoreClosedError);
+    await started().start();
+    await runSql(started().url, `drop schema ${quoted(schema)} cascade`);
+  });
+
+  it('refuses writes when commits that it has acknowledged are not there any more', async () => {
+    const { url } = started();
+    const { store, schema, dispose } = await postgresUnderTest({ url, clock: systemClock });
+    await put(store, 'row');
+    // What a standby would show that was a minute behind.
+    const lose = `update ${quoted(schema)}.kv_slot set last = last - 60000000 where last > 0`;
+    await runSql(url, lose);
+    await started().stop('SIGQUIT');
+    await started().start();
+    await assert.rejects(put(store, 'after'), (error) => {
+      assert.ok(error instanceof StoreWriteError);
+      return /^Commits are lost: version \d+ was acknowledged/.test(error.message);
+    });
+    assert.match(store.trouble()?.message ?? '', /^Commits are lost/);
+    assert.equal(String((await store.get(keyOf('row')))?.value), 'row');
+    await dispose();
+    const accepting = await openPostgresStore({
+      url,
+      schema: 'accepting',
+      clock: systemClock,
+      onLostCommits: 'accept',
+    });
+    await put(accepting, 'row');
+    await runSql(url, 'update accepting.kv_slot set last = last - 60000000 where last > 0');
+    await started().stop('SIGQUIT');
+    await started().start();
+    assert.equal((await put(accepting, 'after')).ok, true);
+    await accepting.close();
+  });
+
+  it('opens no database that does not sync, unless it may lose what it acknowledges', async () => {
+    const { url } = started();
+    const options = { url: `${url}?options=-c%20synchronous_commit%3Doff`, clock: systemClock };
+    await assert.rejects(openPostgresStore(options), /synchronous_commit is off/);
+    const store = await openPostgresStore({ ...options, durability: 'relaxed', schema: 'relaxed' });
+    await put(store, 'row');
+    await store.close();
+  });
+});

@@ -1,0 +1,58 @@
+import type { Bytes } from '../../base/bytes.js';
+
+/** The types of elements, by their object identifiers. */
+const oids = { int4: 23, int8: 20, bytea: 17 } as const;
+
+const headBytes = 20;
+const int4Bytes = 4;
+const int8Bytes = 8;
+const highStep = 0x1_0000_0000;
+
+/** Integers of four bytes, in the binary form in which PostgreSQL sends and takes arrays. */
+export function int4Array(items: readonly number[]): Buffer {
+  const bytes = arrayOf(oids.int4, items.length, items.length * int4Bytes);
+  let at = headBytes;
+  for (const item of items) {
+    at = bytes.writeInt32BE(int4Bytes, at);
+    at = bytes.writeInt32BE(item, at);
+  }
+  return bytes;
+}
+
+/** Safe integers. */
+export function int8Array(items: readonly number[]): Buffer {
+  const bytes = arrayOf(oids.int8, items.length, items.length * int8Bytes);
+  let at = headBytes;
+  for (const item of items) {
+    at = bytes.writeInt32BE(int8Bytes, at);
+    at = bytes.writeInt32BE(Math.floor(item / highStep), at);
+    // `>>>` takes the lower 32 bits of a number of any size.
+    at = bytes.writeUInt32BE(item >>> 0, at);
+  }
+  return bytes;
+}
+
+export function byteaArray(items: readonly Bytes[]): Buffer {
+  let length = 0;
+  for (const item of items) length += item.length;
+  const bytes = arrayOf(oids.bytea, items.length, length);
+  let at = headBytes;
+  for (const item of items) {
+    at = bytes.writeInt32BE(item.length, at);
+    bytes.set(item, at);
+    at += item.length;
+  }
+  return bytes;
+}
+
+/** With its head, and room for the elements and the length of each. */
+function arrayOf(oid: number, count: number, elementBytes: number): Buffer {
+  const bytes = Buffer.allocUnsafe(headBytes + count * 4 + elementBytes);
+  // One dimension, no nulls, and the lower bound 1. An empty array may have a dimension of none.
+  bytes.writeInt32BE(1, 0);
+  bytes.writeInt32BE(0, 4);
+  bytes.writeInt32BE(oid, 8);
+  bytes.writeInt32BE(count, 12);
+  bytes.writeInt32BE(1, 16);
+  return bytes;
+}

@@ -1,0 +1,38 @@
+import { DatabaseError } from 'pg';
+import { StoreWriteError } from '../../kv/errors.js';
+import { messageOf } from '../../base/thrown.js';
+
+/** A batch of a session that was closed: it was not applied. Raised by `begin_batch`. */
+export const sessionClosedCode = 'TB001';
+
+/** Serialization failure, deadlock, lock not available: the same may succeed. */
+const retryableCodes = new Set(['40001', '40P01', '55P03']);
+
+/** The server has become a standby, or shuts down, or starts. */
+const awayCodes = new Set(['25006', '57P01', '57P02', '57P03']);
+
+/** Ambiguous result: as a lost connection. */
+const ambiguousCode = '40003';
+
+/**
+ * What an error of a statement means. `lost`: nobody knows what became of the statement. `away`: it
+ * did nothing, and another server may be the primary now. `again`: it did nothing and may succeed.
+ * `refused`: it did nothing.
+ */
+export type FailureKind = 'lost' | 'away' | 'again' | 'session-closed' | 'refused';
+
+export function failureOf(error: unknown): FailureKind {
+  if (!(error instanceof DatabaseError)) return 'lost';
+  const { code = '', severity } = error;
+  if (code === sessionClosedCode) return 'session-closed';
+  if (retryableCodes.has(code)) return 'again';
+  if (severity === 'FATAL' || severity === 'PANIC' || code === ambiguousCode) return 'lost';
+  if (awayCodes.has(code) || code.startsWith('08')) return 'away';
+  return 'refused';
+}
+
+/** What a commit is rejected with that the database refused. */
+export function refusal(error: unknown): StoreWriteError {
+  const text = `The commit could not be written: the database refused it: ${messageOf(error)}`;
+  return new StoreWriteError(text, { cause: error });
+}

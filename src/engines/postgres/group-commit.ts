@@ -1,0 +1,151 @@
+import type { Clock } from '../../base/clock.js';
+import { StoreWriteError } from '../../kv/errors.js';
+import type { CommitStats, Work } from '../../kv/pending-commits.js';
+import type { CommitResult } from '../../kv/store.js';
+import { commitParameters, ingestParameters } from './batch-parameters.js';
+import type { Outcome } from './outcomes.js';
+import type { BatchCall, Session } from './session.js';
+import type { Statements } from './statements.js';
+import { WaitingWorks, type Group, type PendingWork } from './waiting-works.js';
+
+export interface GroupCommitOptions {
+  readonly sessions: readonly Session[];
+  readonly statements: Statements;
+  readonly clock: Pick<Clock, 'nowMicros'>;
+  /** Called with the greatest version of each batch that was acknowledged. */
+  readonly onVersion: (version: number) => void;
+}
+
+/**
+ * While every connection that writes is busy, commits wait; a free one takes as many as may share a
+ * round trip. Nothing waits for others to come.
+ */
+export class GroupCommit {
+  readonly #options: GroupCommitOptions;
+  readonly #waiting = new WaitingWorks();
+  readonly #idle: Session[];
+  readonly #running = new Set<Promise<void>>();
+  #commits = 0;
+  #syncs = 0;
+
+  constructor(options: GroupCommitOptions) {
+    this.#options = options;
+    this.#idle = [...options.sessions];
+  }
+
+  /** Rejects with `GuardError` when the guard of the work does not hold. */
+  carryOut(work: Work, isFence = false): Promise<CommitResult> {
+    const result = this.#waiting.add(work, sizeOf(work), isFence);
+    this.#startIdle();
+    return result;
+  }
+
+  /** Resolves when every commit that was begun has settled. */
+  async drained(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  stats(): CommitStats {
+    return { commits: this.#commits, syncs: this.#syncs };
+  }
+
+  #startIdle(): void {
+    while (!this.#waiting.isEmpty) {
+      const session = this.#idle.pop();
+      if (session === undefined) return;
+      const running = this.#run(session).finally(() => {
+        this.#running.delete(running);
+        this.#idle.push(session);
+        this.#startIdle();
+      });
+      this.#running.add(running);
+    }
+  }
+
+  async #run(session: Session): Promise<void> {
+    // Commits of the same turn share the first round trip.
+    await Promise.resolve();
+    for (let group = this.#waiting.take(); group !== undefined; group = this.#waiting.take()) {
+      await this.#runGroup(session, group);
+    }
+  }
+
+  async #runGroup(session: Session, { works }: Group): Promise<void> {
+    try {
+      await this.#apply(session, works);
+    } catch (error) {
+      if (works.length === 1 || !(error instanceof StoreWriteError)) {
+        for (const { reject } of works) reject(error);
+        return;
+      }
+      // One bad commit does not fail the others.
+      for (const work of works) await this.#runAlone(session, work);
+    }
+  }
+
+  async #runAlone(session: Session, work: PendingWork): Promise<void> {
+    await this.#apply(session, [work]).catch((error: unknown) => work.reject(error));
+  }
+
+  async #apply(session: Session, works: readonly PendingWork[]): Promise<void> {
+    const outcomes = await session.apply(this.#callOf(works));
+    this.#commits += outcomes.length;
+    this.#syncs += 1;
+    const alone: PendingWork[] = [];
+    for (const [index, work] of works.entries()) {
+      if (!this.#settle(work, outcomes[index])) alone.push(work);
+    }
+    for (const work of alone) await this.#runAlone(session, work);
+  }
+
+  #callOf(works: readonly PendingWork[]): BatchCall {
+    const { statements, clock } = this.#options;
+    const batches = works.flatMap(({ work }) => (work.kind === 'commit' ? [work.batch] : []));
+    const [first] = works;
+    if (first?.work.kind === 'ingest') {
+      const parameters = ingestParameters(first.work.ingestion);
+      return { statement: statements.ingestBatch, parameters };
+    }
+    const options = { nowMicros: clock.nowMicros(), locksAll: first?.isFence === true };
+    return { statement: statements.commitBatch, parameters: commitParameters(batches, options) };
+  }
+
+  /** Whether it could be settled. */
+  #settle({ resolve, reject, work }: PendingWork, outcome: Outcome | undefined): boolean {
+    switch (outcome?.kind) {
+      case 'result':
+        if (outcome.result.ok) this.#options.onVersion(outcome.result.version);
+        resolve(outcome.result);
+        return true;
+      case 'guard':
+        reject(outcome.error);
+        return true;
+      case 'no-counter':
+        reject(noCounter());
+        return true;
+      case 'alone':
+        return false;
+      default:
+        reject(new StoreWriteError(`The database said nothing of a ${work.kind}.`));
+        return true;
+    }
+  }
+}
+
+function noCounter(): Error {
+  return new StoreWriteError(
+    'An addition makes no counter: its sum or its key holds no safe integer.',
+  );
+}
+
+/** About what it sends. */
+function sizeOf(work: Work): number {
+  let bytes = 0;
+  if (work.kind === 'ingest') {
+    for (const { key, value } of work.ingestion.entries) bytes += key.length + value.length;
+    return bytes;
+  }
+  for (const { key, value } of work.batch.puts) bytes += key.length + value.length;
+  for (const key of work.batch.deletes) bytes += key.length;
+  return bytes;
+}

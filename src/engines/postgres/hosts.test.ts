@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { addressesOf, shownAddress } from './hosts.js';
+
+describe('addresses of a database', () => {
+  it('are one for each host, in order, with all that the hosts share', () => {
+    assert.deepEqual(addressesOf('postgres://user:p%40ss@first:5433,second/name?sslmode=require'), [
+      'postgres://user:p%40ss@first:5433/name?sslmode=require',
+      'postgres://user:p%40ss@second/name?sslmode=require',
+    ]);
+    assert.deepEqual(addressesOf('postgresql://one'), ['postgresql://one']);
+  });
+
+  it('are of one scheme', () => {
+    for (const url of ['', 'mysql://user@host/name', 'host:5432', '/var/run']) {
+      assert.equal(addressesOf(url), undefined, url);
+    }
+  });
+
+  it('are shown without password and parameters', () => {
+    const shown = {
+      'postgres://user:secret@host:5432/name?password=secret': 'postgres://user@host:5432/name',
+      'postgres://user@host/name': 'postgres://user@host/name',
+      'postgres://host/name': 'postgres://host/name',
+    };
+    for (const [address, expected] of Object.entries(shown)) {
+      assert.equal(shownAddress(address), expected);
+    }
+  });
+});

@@ -1,0 +1,18 @@
+/** `postgres://user:password@first:5432,second/name?…` */
+const form = /^(?<before>postgres(?:ql)?:\/\/(?:[^@/?]*@)?)(?<hosts>[^/?]*)(?<behind>.*)$/s;
+
+/**
+ * The addresses in a connection string, one for each host of its list, in order. Undefined when it
+ * is none.
+ */
+export function addressesOf(url: string): readonly string[] | undefined {
+  const groups = form.exec(url)?.groups;
+  if (groups === undefined) return undefined;
+  const { before = '', hosts = '', behind = '' } = groups;
+  return hosts.split(',').map((host) => `${before}${host}${behind}`);
+}
+
+/** An address as people may read it: without the password and the parameters. */
+export function shownAddress(address: string): string {
+  return address.replace(/^(\w+:\/\/[^:@/?]*)(?::[^@/]*)?(@?[^?]*).*$/s, '$1$2');
+}

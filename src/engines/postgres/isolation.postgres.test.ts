@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe } from 'node:test';
+import { postgresUnderTest, runSql } from '../../../test/support/engine-postgres.js';
+import {
+  startPostgres,
+  withoutPostgres,
+  type PostgresServer,
+} from '../../../test/support/postgres-server.js';
+import { it } from '../../base/conformance/limited-test.js';
+import { systemClock } from '../../base/clock.js';
+import { invariant } from '../../base/invariant.js';
+import { partitionPrefix } from '../../kv/partition-prefix.js';
+import type { Store } from '../../kv/store.js';
+import { openPostgresStore } from './store.js';
+import { inSchema } from './statements.js';
+
+const keys = 200;
+const stores = 3;
+/** Of the race for keys that had to be absent, until one was won twice. */
+const racesMax = 60;
+const prefix = partitionPrefix('tables', 'account', 1, 'partition');
+
+/** All stores insert each key at the same time. Resolves with the number of those that did. */
+async function race(contenders: readonly Store[], round: number): Promise<number> {
+  const inserts = Array.from({ length: keys }, (_, index) => {
+    const key = Buffer.concat([prefix, Buffer.from(`${round} ${index}`)]);
+    const batch = {
+      checks: [{ key, version: 'absent' as const }],
+      puts: [{ key, value: Buffer.from('value') }],
+      deletes: [],
+    };
+    return contenders.map(async (store) => (await store.commit(batch)).ok);
+  });
+  const won = await Promise.all(inserts.flat());
+  return won.filter(Boolean).length;
+}
+
+void describe('commits of several PostgreSQL stores', { skip: withoutPostgres }, () => {
+  let server: PostgresServer | undefined;
+  before(async () => {
+    server = await startPostgres();
+  });
+  after(() => server?.dispose());
+
+  /** Stores on one schema, whose functions `change` has changed. */
+  async function contend(change: (sql: string) => string): Promise<number[]> {
+    invariant(server !== undefined, 'the server has been started');
+    const { url } = server;
+    const first = await postgresUnderTest({ url, clock: systemClock });
+    const { schema } = first;
+    const file = new URL('../../../../src/engines/postgres/sql/0002-commits.sql', import.meta.url);
+    const sql = (await readFile(file, 'utf8')).replaceAll(
+      'create function',
+      'create or replace function',
+    );
+    await runSql(url, inSchema(change(sql), schema));
+    const others = await Promise.all(
+      Array.from({ length: stores - 1 }, () =>
+        openPostgresStore({ url, schema, clock: systemClock }),
+      ),
+    );
+    const won: number[] = [];
+    const isOver = () => won.length >= 5 && (won.some((count) => count > keys) || change === asIs);
+    while (!isOver() && won.length < racesMax) {
+      won.push(await race([first.store, ...others], won.length));
+    }
+    for (const other of others) await other.close();
+    await first.dispose();
+    return won;
+  }
+
+  const asIs = (sql: string): string => sql;
+
+  it('lets one of them win each key that has to be absent', async () => {
+    assert.deepEqual(
+      await contend(asIs),
+      Array.from({ length: 5 }, () => keys),
+    );
+  });
+
+  it('would let several win without the locks of slots', async () => {
+    const unlocked = (sql: string): string => {
+      const changed = sql.replaceAll(
+        /(from tabularium\.kv_slot[^;]*?order by slot) for update/g,
+        '$1',
+      );
+      assert.notEqual(changed, sql);
+      // The row of a slot is written by each commit: that would be a lock as well, if a late one.
+      return changed.replaceAll(
+        /update tabularium\.kv_slot set last = next_version[^;]*;/g,
+        'null;',
+      );
+    };
+    const won = await contend(unlocked);
+    assert.ok(
+      won.some((count) => count > keys),
+      `${won.length} races had one winner a key`,
+    );
+  });
+});

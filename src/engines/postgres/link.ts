@@ -1,0 +1,113 @@
+import { Client } from 'pg';
+import { within } from '../../base/async/deadline.js';
+import type { Timers } from '../../base/async/timers.js';
+import { cutOff, readAsLatin1 } from './binary-results.js';
+import type { Row } from './rows.js';
+import type { Statement } from './statements.js';
+
+/** A query without an answer for so long is of a server that is gone. */
+const stallMs = 60_000;
+const connectMs = 5_000;
+
+export interface LinkOptions {
+  readonly address: string;
+  /** Statements are prepared once in a connection. Off behind poolers that share connections. */
+  readonly prepares: boolean;
+  /** Queries are sent without waiting for the answers of earlier ones. */
+  readonly pipelines: boolean;
+  readonly timers: Timers;
+}
+
+const asIs = { getTypeParser: () => (field: string) => field };
+
+/** What the planner must not try: everything here is found by an index. */
+const settings = [
+  'jit = off',
+  'plan_cache_mode = force_generic_plan',
+  'enable_seqscan = off',
+  'enable_hashjoin = off',
+  'enable_mergejoin = off',
+];
+
+/** A connection to one server. */
+export class Link {
+  readonly #client: Client;
+  readonly #options: LinkOptions;
+  #isLost = false;
+
+  /** Not connected yet. */
+  private constructor(client: Client, options: LinkOptions) {
+    this.#client = client;
+    this.#options = options;
+    // Queries under way are rejected besides.
+    client.on('error', () => this.cut());
+    client.on('end', () => {
+      this.#isLost = true;
+    });
+  }
+
+  static async open(options: LinkOptions): Promise<Link> {
+    const { address, pipelines, prepares } = options;
+    const client = new Client({
+      connectionString: address,
+      connectionTimeoutMillis: connectMs,
+      fallback_application_name: 'tabularium',
+      keepAlive: true,
+      pipeline: pipelines,
+    });
+    readAsLatin1(client);
+    const link = new Link(client, options);
+    try {
+      await client.connect();
+      if (prepares) await link.run(settings.map((setting) => `set ${setting}`).join('; '));
+    } catch (error) {
+      link.cut();
+      throw error;
+    }
+    return link;
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Rejects as the package does. A connection that stalls is cut off. */
+  async query({ name, text }: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
+    const config = {
+      text,
+      values: [...values],
+      rowMode: 'array',
+      types: asIs,
+      binary: true,
+      ...(this.#options.prepares && { name }),
+    } as const;
+    const { rows } = await this.#limited(this.#client.query<(string | null)[]>(config));
+    return rows;
+  }
+
+  /** Runs statements without parameters. */
+  async run(text: string): Promise<void> {
+    await this.#limited(this.#client.query(text));
+  }
+
+  /** Ends it at once. Idempotent. */
+  cut(): void {
+    this.#isLost = true;
+    cutOff(this.#client);
+  }
+
+  /** Ends it when what is under way has ended. */
+  async close(): Promise<void> {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    await this.#client.end().catch(() => this.cut());
+  }
+
+  #limited<T>(work: Promise<T>): Promise<T> {
+    const late = (): Error => {
+      this.cut();
+      return new Error(`The database did not answer within ${stallMs / 1000} s.`);
+    };
+    return within(work, { limitMs: stallMs, timers: this.#options.timers, late });
+  }
+}

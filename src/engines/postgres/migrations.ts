@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises';
+import { DatabaseError } from './database-error.js';
+import type { Link } from './link.js';
+import { bytesOf } from './rows.js';
+import { inSchema, quoted } from './statements.js';
+
+/** In their order. One that was released never changes. */
+const migrations = ['0001-tables.sql', '0002-commits.sql'] as const;
+
+/** The compiled files are in `dist`; the statements stay beside their source. */
+const folder = new URL('../../../../src/engines/postgres/sql/', import.meta.url);
+
+/**
+ * Brings the tables of a schema to the format of this release. One process at a time does it.
+ * Throws `DatabaseError` when they are of a newer release.
+ */
+export async function migrate(link: Link, schema: string): Promise<void> {
+  await makeFormatTable(link, schema);
+  const read = {
+    name: 'format',
+    text: inSchema("select value from tabularium.kv_meta where name = 'format' for update", schema),
+  };
+  await link.run('begin');
+  try {
+    const [row] = await link.query(read, []);
+    const format = Number(bytesOf(row?.[0]).toString());
+    if (format > migrations.length) throw newerFormat(format);
+    for (const name of migrations.slice(format)) {
+      await link.run(inSchema(await readFile(new URL(name, folder), 'utf8'), schema));
+    }
+    const write = `update tabularium.kv_meta set value = '${migrations.length}' where name = 'format'`;
+    if (format < migrations.length) await link.run(inSchema(write, schema));
+    await link.run('commit');
+  } catch (error) {
+    await link.run('rollback').catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Processes that start together may all try: `if not exists` does not keep them from colliding. */
+const collisionsMax = 10;
+const collisionCodes = new Set(['23505', '42P06', '42P07', '42710', 'XX000']);
+
+async function makeFormatTable(link: Link, schema: string): Promise<void> {
+  const text = `create schema if not exists ${quoted(schema)};
+    create table if not exists tabularium.kv_meta (name text primary key, value text not null);
+    insert into tabularium.kv_meta (name, value) values ('format', '0') on conflict do nothing`;
+  for (let collisions = 1; ; collisions += 1) {
+    try {
+      await link.run(inSchema(text, schema));
+      return;
+    } catch (error) {
+      const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+      const isCollision = typeof code === 'string' && collisionCodes.has(code);
+      if (!isCollision || collisions >= collisionsMax) throw error;
+    }
+  }
+}
+
+function newerFormat(format: number): DatabaseError {
+  return new DatabaseError(
+    `The tables in the database have the format ${format}, which is newer than this release knows ` +
+      `(${migrations.length}). Start a newer release.`,
+  );
+}

@@ -1,0 +1,49 @@
+import { invariant, unreachable } from '../../base/invariant.js';
+import { GuardError } from '../../kv/errors.js';
+import type { CommitResult } from '../../kv/store.js';
+import { readNumber } from './rows.js';
+
+/**
+ * What came of a commit of a batch. `no-counter`: nothing of it was applied, because an addition
+ * makes no counter. `alone`: nothing was applied, because that of another commit may make none.
+ */
+export type Outcome =
+  | { readonly kind: 'result'; readonly result: CommitResult }
+  | { readonly kind: 'guard'; readonly error: GuardError }
+  | { readonly kind: 'no-counter' }
+  | { readonly kind: 'alone' };
+
+const numbersEach = 3;
+const numberBytes = 8;
+const outcomeBytes = numbersEach * numberBytes;
+
+/** What `commit_batch` and `ingest_batch` return, in the order of the commits. */
+export function decodeOutcomes(bytes: Buffer): readonly Outcome[] {
+  invariant(bytes.length % outcomeBytes === 0, 'outcomes have three numbers each');
+  const outcomes: Outcome[] = [];
+  for (let at = 0; at < bytes.length; at += outcomeBytes) outcomes.push(decodeOutcome(bytes, at));
+  return outcomes;
+}
+
+const statuses = ['applied', 'check', 'guard', 'no-counter', 'alone'] as const;
+
+function decodeOutcome(bytes: Buffer, at: number): Outcome {
+  const status = statuses[readNumber(bytes, at)];
+  const first = readNumber(bytes, at + numberBytes);
+  const second = readNumber(bytes, at + 2 * numberBytes);
+  const actual = second === -1 ? 'absent' : second;
+  invariant(status !== undefined, 'the outcome of a commit has a known status');
+  switch (status) {
+    case 'applied':
+      return { kind: 'result', result: { ok: true, version: first } };
+    case 'check':
+      return { kind: 'result', result: { ok: false, failedCheck: first, actual } };
+    case 'guard':
+      return { kind: 'guard', error: new GuardError(actual) };
+    case 'no-counter':
+    case 'alone':
+      return { kind: status };
+    default:
+      return unreachable(status);
+  }
+}

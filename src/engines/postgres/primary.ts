@@ -1,0 +1,112 @@
+import { backOff } from '../../base/async/back-off.js';
+import { sleep } from '../../base/async/sleep.js';
+import type { Timers } from '../../base/async/timers.js';
+import type { Clock } from '../../base/clock.js';
+import type { Randomness } from '../../base/randomness.js';
+import { messageOf } from '../../base/thrown.js';
+import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
+import { shownAddress } from './hosts.js';
+import { Link } from './link.js';
+import { bytesOf } from './rows.js';
+
+export interface PrimaryOptions {
+  /** In the order in which they are tried. */
+  readonly addresses: readonly string[];
+  readonly prepares: boolean;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly timers: Timers;
+  readonly randomness: Randomness;
+  /** Called with the reason when no primary answers any more, and without when one does again. */
+  readonly onTrouble: (trouble: StoreUnavailableError | undefined) => void;
+}
+
+const backOffMs = { first: 20, last: 1_000 };
+
+/** Finds the server that takes writes. */
+export class Primary {
+  readonly #options: PrimaryOptions;
+  #trouble: StoreUnavailableError | undefined;
+  #isClosed = false;
+
+  constructor(options: PrimaryOptions) {
+    this.#options = options;
+  }
+
+  get trouble(): StoreUnavailableError | undefined {
+    return this.#trouble;
+  }
+
+  /** Connections are refused from now on, and those that are awaited fail. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /** Tries all servers again and again for `limitMs`. Rejects with `StoreUnavailableError`. */
+  async connect(limitMs: number, pipelines = false): Promise<Link> {
+    return this.#connect(limitMs, pipelines, () => false);
+  }
+
+  /** As `connect`, but servers that refuse whoever asks are not asked again. */
+  async connectFirst(limitMs: number): Promise<Link> {
+    return this.#connect(limitMs, false, isRefused);
+  }
+
+  async #connect(
+    limitMs: number,
+    pipelines: boolean,
+    isHopeless: (error: unknown) => boolean,
+  ): Promise<Link> {
+    const { clock, timers, randomness } = this.#options;
+    const endMs = clock.monotonicMs() + limitMs;
+    for (let failures = 1; ; failures += 1) {
+      if (this.#isClosed) throw new StoreClosedError();
+      const found = await this.#findOnce(pipelines);
+      if (found instanceof Link) {
+        this.#note(undefined);
+        return found;
+      }
+      this.#note(found);
+      if (isHopeless(found.cause)) throw found;
+      const delayMs = backOff(backOffMs, failures, randomness);
+      if (clock.monotonicMs() + delayMs >= endMs) throw found;
+      await sleep(timers, delayMs);
+    }
+  }
+
+  async #findOnce(pipelines: boolean): Promise<Link | StoreUnavailableError> {
+    const { addresses, prepares, timers } = this.#options;
+    const reasons: string[] = [];
+    let cause: unknown;
+    for (const address of addresses) {
+      try {
+        const link = await Link.open({ address, prepares, pipelines, timers });
+        if (await isPrimary(link)) return link;
+        link.cut();
+        reasons.push(`${shownAddress(address)} is a standby`);
+      } catch (error) {
+        cause = error;
+        reasons.push(`${shownAddress(address)}: ${messageOf(error)}`);
+      }
+    }
+    return new StoreUnavailableError(`No database takes writes: ${reasons.join('; ')}`, { cause });
+  }
+
+  #note(trouble: StoreUnavailableError | undefined): void {
+    const isChange = (trouble === undefined) !== (this.#trouble === undefined);
+    this.#trouble = trouble;
+    if (isChange) this.#options.onTrouble(trouble);
+  }
+}
+
+/** Wrong password, no such user or database: time mends none of them. */
+function isRefused(error: unknown): boolean {
+  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+  return typeof code === 'string' && (code.startsWith('28') || code === '3D000');
+}
+
+const recovery = { name: 'recovery', text: 'select pg_is_in_recovery()' };
+
+async function isPrimary(link: Link): Promise<boolean> {
+  const [[field] = []] = await link.query(recovery, []);
+  return bytesOf(field)[0] === 0;
+}

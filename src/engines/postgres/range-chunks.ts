@@ -1,0 +1,73 @@
+import type { Bytes } from '../../base/bytes.js';
+import { asBuffer } from '../../base/bytes.js';
+import { guardRefusal, type Guard } from '../../kv/guards.js';
+import { keyBytesMax, type Entry, type KeyRange } from '../../kv/store.js';
+import { bytesOf, numberOf, versionOf, type Row } from './rows.js';
+import { longHeadBytesMax, type Statement, type Statements } from './statements.js';
+
+/** Above every key: longer than any, and of the greatest bytes. */
+const endOfAll = Buffer.alloc(keyBytesMax + 1, 0xff);
+
+/** The rest of a range, from either end. */
+export interface ChunkRequest {
+  readonly range: KeyRange;
+  readonly reverse: boolean;
+  /** At least 1. */
+  readonly limit: number;
+  /** Entries beyond so many bytes of keys and values are left out, but never the first. */
+  readonly bytesMax: number;
+  readonly guard?: Guard | undefined;
+}
+
+export interface Chunk {
+  readonly entries: readonly Entry[];
+  /** Entries are left in the range, or may be: `limit` was reached. */
+  readonly more: boolean;
+}
+
+export type Query = (statement: Statement, values: readonly unknown[]) => Promise<readonly Row[]>;
+
+/** Throws `GuardError`. */
+export async function readChunk(
+  query: Query,
+  statements: Statements,
+  { range, reverse, limit, bytesMax, guard }: ChunkRequest,
+): Promise<Chunk> {
+  const { start, end = endOfAll } = range;
+  const values: unknown[] = [
+    asBuffer(start),
+    asBuffer(end),
+    String(limit),
+    String(Math.max(1, bytesMax)),
+    headOf(start),
+    headOf(end),
+  ];
+  const { forward, forwardGuarded, backward, backwardGuarded } = statements;
+  const [plain, guarded] = reverse ? [backward, backwardGuarded] : [forward, forwardGuarded];
+  const rows = await (guard === undefined
+    ? query(plain, values)
+    : query(guarded, [...values, asBuffer(guard.key)]));
+  const entries: Entry[] = [];
+  let count = 0;
+  for (const [key, version, value] of rows) {
+    if (key === null && guard !== undefined) {
+      const refusal = guardRefusal(guard, versionOf(version));
+      if (refusal !== undefined) throw refusal;
+      continue;
+    }
+    count += 1;
+    if (value === null || count - 1 !== entries.length) continue;
+    entries.push({ key: bytesOf(key), value: bytesOf(value), version: numberOf(version) });
+  }
+  return { entries, more: entries.length < count || count >= limit };
+}
+
+/** What is left of a range behind an entry. */
+export function restOf(range: KeyRange, reverse: boolean, last: Bytes): KeyRange {
+  if (reverse) return { ...range, end: last };
+  return { ...range, start: Buffer.concat([last, Buffer.alloc(1)]) };
+}
+
+function headOf(bound: Bytes): Buffer {
+  return asBuffer(bound.subarray(0, longHeadBytesMax));
+}

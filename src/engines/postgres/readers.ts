@@ -1,0 +1,109 @@
+import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
+import { failureOf } from './failures.js';
+import type { Link } from './link.js';
+import type { Primary } from './primary.js';
+import type { Row } from './rows.js';
+import type { Statement } from './statements.js';
+
+/** How long a read waits for a server. */
+const connectLimitMs = 30_000;
+/** Attempts of a read whose connections are lost. */
+const attemptsMax = 5;
+
+/** Connections for reads of one statement, which share them. */
+export class SharedReaders {
+  readonly #primary: Primary;
+  readonly #links: (Promise<Link> | undefined)[];
+  #turn = 0;
+
+  constructor(primary: Primary, count: number) {
+    this.#primary = primary;
+    this.#links = Array.from({ length: count });
+  }
+
+  async read(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
+    return again(async () => (await this.#next()).query(statement, values));
+  }
+
+  async close(): Promise<void> {
+    const links = this.#links.splice(0);
+    await Promise.all(links.map(async (link) => (await link?.catch(() => undefined))?.close()));
+  }
+
+  async #next(): Promise<Link> {
+    if (this.#links.length === 0) throw new StoreClosedError();
+    this.#turn = (this.#turn + 1) % this.#links.length;
+    const at = this.#turn;
+    for (let opening = this.#links[at]; opening !== undefined; opening = this.#links[at]) {
+      const link = await opening.catch(() => undefined);
+      if (link?.isLost === false) return link;
+      // Others may have begun to open the next one meanwhile.
+      if (this.#links[at] === opening) break;
+    }
+    const opened = this.#primary.connect(connectLimitMs, true);
+    this.#links[at] = opened;
+    return opened;
+  }
+}
+
+/** Connections for reads of several statements in one snapshot: one read at a time on each. */
+export class SnapshotReaders {
+  readonly #primary: Primary;
+  readonly #idle: Link[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(primary: Primary, count: number) {
+    this.#primary = primary;
+    this.#free = count;
+  }
+
+  /** When the connection is lost the function is called again, as long as `mayRepeat`. */
+  async read<T>(within: (link: Link) => Promise<T>, mayRepeat: () => boolean): Promise<T> {
+    return again(() => this.#readOnce(within), mayRepeat);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#idle.splice(0).map((link) => link.close()));
+  }
+
+  async #readOnce<T>(within: (link: Link) => Promise<T>): Promise<T> {
+    await this.#taken();
+    let link = this.#idle.pop();
+    try {
+      if (link === undefined || link.isLost) link = await this.#primary.connect(connectLimitMs);
+      await link.run('begin isolation level repeatable read read only');
+      const result = await within(link);
+      await link.run('commit');
+      this.#idle.push(link);
+      return result;
+    } catch (error) {
+      link?.cut();
+      throw error;
+    } finally {
+      this.#free += 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  async #taken(): Promise<void> {
+    while (this.#free === 0) {
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+      });
+    }
+    this.#free -= 1;
+  }
+}
+
+async function again<T>(read: () => Promise<T>, mayRepeat = () => true): Promise<T> {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await read();
+    } catch (error) {
+      if (error instanceof StoreClosedError || error instanceof StoreUnavailableError) throw error;
+      const isOver = failures >= attemptsMax || failureOf(error) === 'refused';
+      if (isOver || !mayRepeat()) throw error;
+    }
+  }
+}

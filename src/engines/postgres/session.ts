@@ -1,0 +1,157 @@
+import type { Timers } from '../../base/async/timers.js';
+import { backOff } from '../../base/async/back-off.js';
+import { sleep } from '../../base/async/sleep.js';
+import { invariant } from '../../base/invariant.js';
+import type { Randomness } from '../../base/randomness.js';
+import {
+  StoreClosedError,
+  StoreUnavailableError,
+  StoreWriteError,
+  unknownOutcome,
+} from '../../kv/errors.js';
+import { failureOf, refusal } from './failures.js';
+import type { Link } from './link.js';
+import { decodeOutcomes, type Outcome } from './outcomes.js';
+import { bytesOf, numberOf, type Row } from './rows.js';
+import type { Primary } from './primary.js';
+import type { Statement, Statements } from './statements.js';
+
+/** How long a commit waits for a server that takes it. */
+const connectLimitMs = 30_000;
+/** How long a commit whose connection was lost waits for a server that knows what came of it. */
+const resolveLimitMs = 30_000;
+/** Attempts of a batch that met deadlocks and the like. */
+const attemptsMax = 5;
+const backOffMs = { first: 5, last: 200 };
+const sessionIdBytes = 6;
+
+export interface SessionOptions {
+  readonly primary: Primary;
+  readonly statements: Statements;
+  readonly timers: Timers;
+  readonly randomness: Randomness;
+  /** Called on each new connection, before anything is written. May throw. */
+  readonly onConnected: (link: Link) => Promise<void>;
+}
+
+/** A call of a function that applies a batch. */
+export interface BatchCall {
+  readonly statement: Statement;
+  /** Behind the session and the number of the batch. */
+  readonly parameters: readonly unknown[];
+}
+
+interface Open {
+  readonly link: Link;
+  readonly id: string;
+  /** The number of the last batch that was applied. */
+  batch: number;
+}
+
+/**
+ * A connection that writes, batch by batch. Its row in the database says which batch was applied
+ * last: so a lost connection leaves no doubt, once a server answers.
+ */
+export class Session {
+  readonly #options: SessionOptions;
+  #open: Open | undefined;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Applies a batch once, whatever becomes of connections. Rejects with `CommitUnknownError` when no
+   * server tells in time what came of it, and otherwise only when nothing of it was applied.
+   */
+  async apply({ statement, parameters }: BatchCall): Promise<readonly Outcome[]> {
+    const { timers, randomness } = this.#options;
+    for (let failures = 1; ; failures += 1) {
+      const open = await this.#opened();
+      const values = [open.id, String(open.batch + 1), ...parameters];
+      let rows: readonly Row[];
+      try {
+        rows = await open.link.query(statement, values);
+      } catch (error) {
+        const applied = await this.#recover(open, error, failures);
+        if (applied !== undefined) return applied;
+        await sleep(timers, backOff(backOffMs, failures, randomness));
+        continue;
+      }
+      open.batch += 1;
+      return outcomesIn(rows);
+    }
+  }
+
+  /** Nothing may be under way. */
+  async close(): Promise<void> {
+    const open = this.#open;
+    this.#open = undefined;
+    if (open === undefined) return;
+    // The row is removed by others when this fails.
+    await open.link.query(this.#options.statements.removeSession, [open.id]).catch(() => undefined);
+    await open.link.close();
+  }
+
+  async #opened(): Promise<Open> {
+    if (this.#open?.link.isLost === false) return this.#open;
+    const { primary, randomness, statements, onConnected } = this.#options;
+    for (let failures = 1; ; failures += 1) {
+      const link = await primary.connect(connectLimitMs);
+      try {
+        await onConnected(link);
+        const id = String(randomness.bytes(sessionIdBytes).reduce((sum, byte) => sum * 256 + byte));
+        await link.query(statements.openSession, [id]);
+        this.#open = { link, id, batch: 0 };
+        return this.#open;
+      } catch (error) {
+        link.cut();
+        if (error instanceof StoreWriteError) throw error;
+        if (failures >= attemptsMax) throw refusal(error);
+      }
+    }
+  }
+
+  /** What came of a batch that failed; undefined when nothing did and it may be tried again. */
+  async #recover(
+    open: Open,
+    error: unknown,
+    failures: number,
+  ): Promise<readonly Outcome[] | undefined> {
+    const kind = failureOf(error);
+    if (kind === 'again' && failures < attemptsMax) return undefined;
+    // A connection on which anything failed is not used again.
+    this.#open = undefined;
+    open.link.cut();
+    if (kind === 'again' || kind === 'refused') throw refusal(error);
+    return kind === 'lost' ? this.#resolve(open, error) : undefined;
+  }
+
+  /** Closes the session of a lost connection, and reads what it has applied. */
+  async #resolve({ id, batch }: Open, lost: unknown): Promise<readonly Outcome[] | undefined> {
+    const { primary, statements } = this.#options;
+    for (let failures = 1; ; failures += 1) {
+      let link: Link | undefined;
+      try {
+        link = await primary.connect(resolveLimitMs);
+        const [row] = await link.query(statements.closeSession, [id]);
+        await link.close();
+        // A session that is not there has never applied anything to this database.
+        if (row === undefined) return undefined;
+        const [last, outcome] = row;
+        if (numberOf(last) === batch) return undefined;
+        invariant(numberOf(last) === batch + 1, 'a session applies one batch at a time');
+        return decodeOutcomes(bytesOf(outcome));
+      } catch (error) {
+        link?.cut();
+        const isOver = error instanceof StoreUnavailableError || error instanceof StoreClosedError;
+        if (isOver || failures >= attemptsMax) throw unknownOutcome(lost);
+      }
+    }
+  }
+}
+
+function outcomesIn([row]: readonly Row[]): readonly Outcome[] {
+  invariant(row !== undefined, 'a batch has a result');
+  return decodeOutcomes(bytesOf(row[0]));
+}

@@ -1,0 +1,161 @@
+/** A statement, by the name under which a connection prepares it. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Keys of more bytes are in the table of long keys. */
+export const shortKeyBytesMax = 2600;
+
+/** What of a long key is in its index. */
+export const longHeadBytesMax = 2000;
+
+const guardVersion = (parameter: string) => `coalesce(
+  (select version from tabularium.kv where key = ${parameter}),
+  (select version from tabularium.kv_long where hash = sha256(${parameter})))`;
+
+const get: Statement = {
+  name: 'get',
+  text: 'select version, value from tabularium.kv where key = $1',
+};
+
+const getLong: Statement = {
+  name: 'get-long',
+  text: 'select version, value from tabularium.kv_long where hash = sha256($1)',
+};
+
+/** Of keys: the place of each that is there, its version and value. */
+const getMany: Statement = {
+  name: 'get-many',
+  text: `select k.place, kv.version, kv.value
+    from unnest($1::bytea[]) with ordinality k(key, place)
+    join tabularium.kv on kv.key = k.key
+    union all
+    select k.place, long.version, long.value
+    from unnest($2::bytea[]) with ordinality k(key, place)
+    join tabularium.kv_long long on long.hash = sha256(k.key)`,
+};
+
+/** As `getMany`, with the version of the guard $3 in a row of its own. */
+const getManyGuarded: Statement = {
+  name: 'get-many-guarded',
+  text: `${getMany.text} union all select 0, ${guardVersion('$3')}, null`,
+};
+
+/**
+ * A chunk of a range: from $1 up to $2, at most $3 entries. The values beyond the first $4 bytes
+ * are null. $5 and $6: the heads of the bounds.
+ */
+function rangeText(direction: 'asc' | 'desc'): string {
+  const long = `(select key, version, value from tabularium.kv_long
+      where head >= $5 and head <= $6 and key >= $1 and key < $2
+      order by head ${direction}, key ${direction} limit $3::int)`;
+  return `select key, version, case when before < $4::bigint then value end from (
+    select key, version, value, coalesce(sum(octet_length(key) + octet_length(value)) over (
+      order by key ${direction} rows between unbounded preceding and 1 preceding), 0) as before
+    from (
+      (select key, version, value from tabularium.kv where key >= $1 and key < $2
+        order by key ${direction} limit $3::int)
+      union all
+      ${long}
+    ) entries order by key ${direction} limit $3::int
+  ) chunk order by key ${direction}`;
+}
+
+/** The first row has the version of the guard $7, and no key. */
+function guardedText(direction: 'asc' | 'desc'): string {
+  return `with chunk(key, version, value) as (${rangeText(direction)})
+    select null::bytea, ${guardVersion('$7')}, null::bytea union all select * from chunk`;
+}
+
+const forward: Statement = { name: 'forward', text: rangeText('asc') };
+const backward: Statement = { name: 'backward', text: rangeText('desc') };
+const forwardGuarded: Statement = { name: 'forward-guarded', text: guardedText('asc') };
+const backwardGuarded: Statement = { name: 'backward-guarded', text: guardedText('desc') };
+
+const commitBatch: Statement = {
+  name: 'commit',
+  text: `select tabularium.commit_batch(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
+};
+
+const ingestBatch: Statement = {
+  name: 'ingest',
+  text: 'select tabularium.ingest_batch($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+};
+
+const openSession: Statement = {
+  name: 'open-session',
+  text: `insert into tabularium.kv_session (session, batch, closed) values ($1, 0, false)`,
+};
+
+/** Afterwards no batch of the session is applied any more. Waits for one that is under way. */
+const closeSession: Statement = {
+  name: 'close-session',
+  text: `update tabularium.kv_session set closed = true, seen = now() where session = $1
+    returning batch, outcome`,
+};
+
+const removeSession: Statement = {
+  name: 'remove-session',
+  text: 'delete from tabularium.kv_session where session = $1',
+};
+
+/** Sessions of processes that died: closed after an hour, removed after a day. */
+const closeOldSessions: Statement = {
+  name: 'close-old-sessions',
+  text: `with old as (
+      select session from tabularium.kv_session
+      where not closed and seen < now() - interval '1 hour' for update skip locked)
+    update tabularium.kv_session set closed = true, seen = now()
+      where session in (select session from old)`,
+};
+
+const removeOldSessions: Statement = {
+  name: 'remove-old-sessions',
+  text: `delete from tabularium.kv_session where closed and seen < now() - interval '1 day'`,
+};
+
+const lastVersion: Statement = {
+  name: 'last-version',
+  text: 'select max(last) from tabularium.kv_slot',
+};
+
+const standard = {
+  get,
+  getLong,
+  getMany,
+  getManyGuarded,
+  forward,
+  backward,
+  forwardGuarded,
+  backwardGuarded,
+  commitBatch,
+  ingestBatch,
+  openSession,
+  closeSession,
+  removeSession,
+  closeOldSessions,
+  removeOldSessions,
+  lastVersion,
+} as const satisfies Record<string, Statement>;
+
+export type Statements = { readonly [Name in keyof typeof standard]: Statement };
+
+/** The statements on tables of a schema. */
+export function statementsFor(schema: string): Statements {
+  const entries = Object.entries(standard).map(([key, { name, text }]) => [
+    key,
+    { name, text: inSchema(text, schema) },
+  ]);
+  return Object.freeze(Object.fromEntries(entries)) as Statements;
+}
+
+/** A name, quoted so that it stands for itself. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+export function inSchema(text: string, schema: string): string {
+  return text.replaceAll(/\btabularium\./g, () => `${quoted(schema)}.`);
+}

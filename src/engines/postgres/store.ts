@@ -1,0 +1,274 @@
+import type { Bytes } from '../../base/bytes.js';
+import { asBuffer } from '../../base/bytes.js';
+import type { Clock } from '../../base/clock.js';
+import { holdingTimers, systemTimers, type Timers } from '../../base/async/timers.js';
+import { systemRandomness, type Randomness } from '../../base/randomness.js';
+import { invariant } from '../../base/invariant.js';
+import { StoreClosedError, StoreWriteError, type StoreUnavailableError } from '../../kv/errors.js';
+import {
+  guardRefusal,
+  type Guard,
+  type Guarded,
+  type GuardedBatch,
+  type GuardedRangeOptions,
+} from '../../kv/guards.js';
+import { assertIngestion, type Ingestion } from '../../kv/ingestion.js';
+import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
+import type { MemberStore } from '../../kv/member-store.js';
+import type { CommitStats } from '../../kv/pending-commits.js';
+import { sampleByReading, type RangeSample } from '../../kv/sample.js';
+import type { ServedStore } from '../../kv/served-store.js';
+import type { CommitBatch, CommitResult, Entry, KeyRange, RangePage } from '../../kv/store.js';
+import { GroupCommit } from './group-commit.js';
+import { DatabaseError } from './database-error.js';
+import { addressesOf } from './hosts.js';
+import type { Link } from './link.js';
+import { migrate } from './migrations.js';
+import { readPage } from './pages.js';
+import { byteaArray } from './binary-array.js';
+import { Primary } from './primary.js';
+import { SharedReaders, SnapshotReaders } from './readers.js';
+import { bytesOf, numberOf, versionOf } from './rows.js';
+import { assertServerSettings } from './server-settings.js';
+import { Session } from './session.js';
+import { shortKeyBytesMax, statementsFor, type Statements } from './statements.js';
+
+/** What a store tells beside the results of its calls. */
+export interface PostgresEvents {
+  /** No server takes writes; undefined: one does again. */
+  trouble(trouble: StoreUnavailableError | undefined): void;
+  /** Commits that were acknowledged are not in the database any more. */
+  lostCommits(error: Error): void;
+}
+
+export interface PostgresStoreOptions {
+  /** `postgres://user:password@host:port,host:port/name`; the first host that takes writes. */
+  readonly url: string;
+  /** The schema of its tables, which is made when it is absent. */
+  readonly schema?: string;
+  readonly clock: Clock;
+  /**
+   * `durable` (the default): a commit resolves when the database has synced it. `relaxed`: a crash
+   * of the database may lose the last ones.
+   */
+  readonly durability?: 'durable' | 'relaxed';
+  /**
+   * What to do when the primary lacks commits that were acknowledged, after a standby that was
+   * behind took over: `refuse` (the default) all commits, or `accept` the loss. It is told in both.
+   */
+  readonly onLostCommits?: 'refuse' | 'accept';
+  /** Off behind poolers that give a connection to several clients in turn. */
+  readonly prepares?: boolean;
+  readonly events?: Partial<PostgresEvents>;
+  readonly timers?: Timers;
+  readonly randomness?: Randomness;
+}
+
+const connections = { sharedReaders: 2, snapshotReaders: 4, writers: 2 } as const;
+/** How long an opening waits for a server. */
+const openLimitMs = 10_000;
+const standardSchema = 'tabularium';
+
+/** Throws `DatabaseError` when the database cannot be used. */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
+  const addresses = addressesOf(options.url);
+  if (addresses === undefined) {
+    throw new DatabaseError(
+      'The address of the database is no URL of the form postgres://user:password@host:5432/name.',
+    );
+  }
+  const { clock, timers = systemTimers, randomness = systemRandomness, events = {} } = options;
+  const { prepares = true, schema = standardSchema, durability = 'durable' } = options;
+  const onTrouble = (trouble: StoreUnavailableError | undefined) => events.trouble?.(trouble);
+  const primary = new Primary({ addresses, prepares, clock, timers, randomness, onTrouble });
+  let link: Link | undefined;
+  // Nothing else may keep the process alive between two attempts.
+  const holding = holdingTimers.start(openLimitMs * 2, () => undefined, undefined);
+  try {
+    link = await primary.connectFirst(openLimitMs);
+    await assertServerSettings(link, durability);
+    await migrate(link, schema);
+    const statements = statementsFor(schema);
+    await link.query(statements.closeOldSessions, []);
+    await link.query(statements.removeOldSessions, []);
+    return new PostgresStore({ ...options, timers, randomness }, primary, statements);
+  } catch (error) {
+    primary.close();
+    throw DatabaseError.of(error);
+  } finally {
+    holding.close();
+    await link?.close();
+  }
+}
+
+type Options = PostgresStoreOptions & Required<Pick<PostgresStoreOptions, 'timers' | 'randomness'>>;
+
+/** A store in a PostgreSQL database, which other processes and machines may have open as well. */
+export class PostgresStore implements MemberStore, ServedStore {
+  readonly versionsGlobal = false;
+  readonly #options: Options;
+  readonly #primary: Primary;
+  readonly #statements: Statements;
+  readonly #shared: SharedReaders;
+  readonly #snapshots: SnapshotReaders;
+  readonly #sessions: readonly Session[];
+  readonly #commits: GroupCommit;
+  /** The greatest version that was acknowledged by this process. */
+  #acknowledged = 0;
+  #lost: StoreWriteError | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: Options, primary: Primary, statements: Statements) {
+    const { timers, randomness, clock } = options;
+    this.#options = options;
+    this.#primary = primary;
+    this.#statements = statements;
+    this.#shared = new SharedReaders(primary, connections.sharedReaders);
+    this.#snapshots = new SnapshotReaders(primary, connections.snapshotReaders);
+    const onConnected = (link: Link) => this.#assertNothingLost(link);
+    const parts = { primary, statements, timers, randomness, onConnected };
+    this.#sessions = Array.from({ length: connections.writers }, () => new Session(parts));
+    const onVersion = (version: number) => {
+      this.#acknowledged = Math.max(this.#acknowledged, version);
+    };
+    this.#commits = new GroupCommit({ sessions: this.#sessions, statements, clock, onVersion });
+  }
+
+  async get(key: Bytes, options?: Guarded): Promise<Entry | undefined> {
+    this.#assertOpen();
+    assertKey(key);
+    if (options?.guard !== undefined) {
+      const [entry] = await this.getMany([key], options);
+      return entry;
+    }
+    const { get, getLong } = this.#statements;
+    const statement = key.length > shortKeyBytesMax ? getLong : get;
+    const [row] = await this.#shared.read(statement, [asBuffer(key)]);
+    if (row === undefined) return undefined;
+    return { key: Buffer.from(key), version: numberOf(row[0]), value: bytesOf(row[1]) };
+  }
+
+  async getMany(keys: readonly Bytes[], options?: Guarded): Promise<(Entry | undefined)[]> {
+    this.#assertOpen();
+    for (const key of keys) assertKey(key);
+    const isLong = (key: Bytes) => key.length > shortKeyBytesMax;
+    // No key is empty, so an empty one keeps a place and finds nothing.
+    const nothing = Buffer.alloc(0);
+    const values = [
+      byteaArray(keys.map((key) => (isLong(key) ? nothing : key))),
+      byteaArray(keys.some(isLong) ? keys.map((key) => (isLong(key) ? key : nothing)) : []),
+    ];
+    const { getMany, getManyGuarded } = this.#statements;
+    const guard = options?.guard;
+    if (guard !== undefined) assertKey(guard.key);
+    const rows = await (guard === undefined
+      ? this.#shared.read(getMany, values)
+      : this.#shared.read(getManyGuarded, [...values, asBuffer(guard.key)]));
+    const found = keys.map((): Entry | undefined => undefined);
+    for (const [place, version, value] of rows) {
+      const index = numberOf(place) - 1;
+      const key = keys[index];
+      if (index === -1) assertGuard(guard, versionOf(version));
+      if (key === undefined) continue;
+      found[index] = { key: Buffer.from(key), version: numberOf(version), value: bytesOf(value) };
+    }
+    return found;
+  }
+
+  async range(range: KeyRange, options: GuardedRangeOptions): Promise<RangePage> {
+    this.#assertOpen();
+    assertRangeOptions(options);
+    const readers = {
+      shared: this.#shared,
+      snapshots: this.#snapshots,
+      statements: this.#statements,
+    };
+    return readPage(readers, range, options);
+  }
+
+  async commit(batch: GuardedBatch): Promise<CommitResult> {
+    return this.#commit(batch, false);
+  }
+
+  /** Holds all slots, so every commit that saw an older guard has ended. */
+  async fence(batch: CommitBatch): Promise<CommitResult> {
+    return this.#commit(batch, true);
+  }
+
+  async ingest(ingestion: Ingestion): Promise<void> {
+    this.#assertOpen();
+    assertIngestion(ingestion);
+    await this.#commits.carryOut({ kind: 'ingest', ingestion });
+  }
+
+  async sample(range: KeyRange, cuts: number, options?: Guarded): Promise<RangeSample> {
+    const { clock } = this.#options;
+    const read = (part: KeyRange, each: GuardedRangeOptions) => this.range(part, each);
+    return sampleByReading(read, range, { ...options, cuts, clock });
+  }
+
+  async lastVersion(): Promise<number> {
+    this.#assertOpen();
+    const [row] = await this.#shared.read(this.#statements.lastVersion, []);
+    return numberOf(row?.[0]);
+  }
+
+  trouble(): Error | undefined {
+    return this.#lost ?? this.#primary.trouble;
+  }
+
+  /** The number of settled commits since the store was opened, and of batches that wrote them. */
+  stats(): CommitStats {
+    return this.#commits.stats();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #commit(batch: GuardedBatch, isFence: boolean): Promise<CommitResult> {
+    this.#assertOpen();
+    assertBatch(batch);
+    if (batch.guard !== undefined) assertKey(batch.guard.key);
+    if (this.#lost !== undefined) throw this.#lost;
+    return this.#commits.carryOut({ kind: 'commit', batch }, isFence);
+  }
+
+  async #close(): Promise<void> {
+    await this.#commits.drained();
+    this.#primary.close();
+    await Promise.all(this.#sessions.map((session) => session.close()));
+    await Promise.all([this.#shared.close(), this.#snapshots.close()]);
+  }
+
+  /** A standby that took over may lack commits which its primary had acknowledged. */
+  async #assertNothingLost(link: Link): Promise<void> {
+    // What others acknowledge from now on may be missing in the answer.
+    const acknowledged = this.#acknowledged;
+    const [row] = await link.query(this.#statements.lastVersion, []);
+    const last = numberOf(row?.[0]);
+    if (last >= acknowledged) return;
+    const error = new StoreWriteError(
+      `Commits are lost: version ${acknowledged} was acknowledged, and the database that ` +
+        `takes writes now ends at ${last}. Restore what is missing, then start this server again.`,
+    );
+    this.#options.events?.lostCommits?.(error);
+    if (this.#options.onLostCommits === 'accept') {
+      this.#acknowledged = last;
+      return;
+    }
+    this.#lost = error;
+    throw error;
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new StoreClosedError();
+  }
+}
+
+function assertGuard(guard: Guard | undefined, actual: number | 'absent'): void {
+  invariant(guard !== undefined, 'only a guarded read has the row of a guard');
+  const refusal = guardRefusal(guard, actual);
+  if (refusal !== undefined) throw refusal;
+}
