@@ -3,6 +3,7 @@ import { readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:f
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { runCli } from '../../test/support/cli-process.js';
+import { runCommand } from '../../test/support/command-host.js';
 import {
   connectionStringOf,
   freePorts,
@@ -14,12 +15,12 @@ import {
 void it('tells whether a data directory is intact, and lists what is not', async () => {
   await using directory = await temporaryDirectory();
   const location = join(directory.path, 'data');
-  const check = () => runCli(['check', '--location', location]);
+  const check = () => runCommand(['check', '--location', location]);
   assert.match((await check()).stderr, /error: There are no data to check in /);
   const server = await startCli(['--location', location]);
   const row = ['PartitionKey=a', 'RowKey=b', 'text=the value to look for'];
   const connection = ['-c', connectionStringOf(server)];
-  await runCli(['table', 'insert', '-t', 'people', '--create', ...row, ...connection]);
+  await runCommand(['table', 'insert', '-t', 'people', '--create', ...row, ...connection]);
   const busy = await check();
   assert.equal(busy.code, 1);
   assert.match(busy.stderr, /error: A server uses the data directory .* Stop it first/);
@@ -54,10 +55,10 @@ void it('tells whether a data directory is intact, and lists what is not', async
 void it('tells what a server that was killed has left of its journal', async () => {
   await using directory = await temporaryDirectory();
   const location = join(directory.path, 'data');
-  const check = () => runCli(['check', '--location', location]);
+  const check = () => runCommand(['check', '--location', location]);
   const server = await startCli(['--location', location, '--journal', 'on']);
   const row = ['-t', 'people', '--create', 'PartitionKey=a', 'RowKey=b'];
-  await runCli(['table', 'insert', ...row, '-c', connectionStringOf(server)]);
+  await runCommand(['table', 'insert', ...row, '-c', connectionStringOf(server)]);
   server.child.kill('SIGKILL');
   await server.result;
   const left = await check();
@@ -105,7 +106,7 @@ async function contentFiles(location: string): Promise<ReadonlyMap<number, strin
 void it('reads the content of blobs, and names blob and file of what is not intact', async () => {
   await using directory = await temporaryDirectory();
   const location = join(directory.path, 'data');
-  const check = (...options: string[]) => runCli(['check', '--location', location, ...options]);
+  const check = (...options: string[]) => runCommand(['check', '--location', location, ...options]);
   const server = await startCli(['--location', location, '--journal', 'on']);
   const connection = ['-c', connectionStringOf(server)];
   const names = ['flipped', 'missing', 'short', 'whole', 'small'];
@@ -113,7 +114,7 @@ void it('reads the content of blobs, and names blob and file of what is not inta
     const bytes = name === 'small' ? 100 : (index + 2) * 100_000;
     await writeFile(join(directory.path, name), Buffer.alloc(bytes, name));
     const words = [join(directory.path, name), 'photos', '--create'];
-    const put = await runCli(['blob', 'put', ...words, ...connection]);
+    const put = await runCommand(['blob', 'put', ...words, ...connection]);
     assert.equal(put.code, 0, put.stderr);
   }
   // What was stored is in the journal alone.

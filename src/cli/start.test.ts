@@ -9,6 +9,7 @@ import { describe, it } from 'node:test';
 import { CliProcess, cliProgram, runCli, type CliOptions } from '../../test/support/cli-process.js';
 import { usageErrorOf } from '../../test/support/start-settings.js';
 import { runCommand } from '../../test/support/command-host.js';
+import { sampled } from '../../test/support/run-length.js';
 import {
   bannerEnd,
   connectionStringOf,
@@ -44,7 +45,7 @@ void describe('tabularium start', () => {
     assert.equal(await stopCli(server), 0);
   });
 
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of sampled(['SIGINT', 'SIGTERM'] as const, 1)) {
     void it(`finishes the request in flight and ends with 0 at ${signal}`, async () => {
       const server = await started([]);
       const socket = await heldRequest(server);
@@ -84,7 +85,7 @@ void describe('tabularium start', () => {
     assert.equal(code, 143);
   });
 
-  for (const service of ['table', 'queue', 'blob']) {
+  for (const service of sampled(['table', 'queue', 'blob'], 1)) {
     void it(`names the port in use that the ${service} service needs, and what to do`, async () => {
       const other = createServer().listen(0, '127.0.0.1');
       await once(other, 'listening');

@@ -5,6 +5,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startProxy, type Interceptor } from '../support/forwarding-proxy.js';
+import { sampled } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
 import { killed } from '../crash/unanswered.js';
 import { assertEndedClearly, assertStopped } from './endings.js';
@@ -85,18 +86,21 @@ async function loadAndSettle(
 }
 
 void describe('the chaos suite', () => {
-  void it('finds an acknowledged write of a table that was dropped', async () => {
-    await using world = await World.make(new SimRandom(1));
-    const isWrite = (method: string, url: string) => method !== 'GET' && url.includes('RowKey');
-    await assert.rejects(dropAndSettle(world, isWrite), isLoss);
-  });
-
-  void it('finds an acknowledged deletion of a message that was dropped', async () => {
-    await using world = await World.make(new SimRandom(2));
-    const isDelete = (method: string, url: string) =>
-      method === 'DELETE' && url.includes('/messages/');
-    await assert.rejects(dropAndSettle(world, isDelete), isLoss);
-  });
+  /** What a server loses. The short form of the tests has one of them. */
+  const losses: Readonly<Record<string, () => Promise<void>>> = {
+    'finds an acknowledged write of a table that was dropped': async () => {
+      await using world = await World.make(new SimRandom(1));
+      const isWrite = (method: string, url: string) => method !== 'GET' && url.includes('RowKey');
+      await assert.rejects(dropAndSettle(world, isWrite), isLoss);
+    },
+    'finds an acknowledged deletion of a message that was dropped': async () => {
+      await using world = await World.make(new SimRandom(2));
+      const isDelete = (method: string, url: string) =>
+        method === 'DELETE' && url.includes('/messages/');
+      await assert.rejects(dropAndSettle(world, isDelete), isLoss);
+    },
+  };
+  for (const [name, run] of sampled(Object.entries(losses), 1)) void it(name, run);
 
   void it('finds an acknowledged upload of a blob that was dropped', async () => {
     await using world = await World.make(new SimRandom(7));
@@ -108,31 +112,28 @@ void describe('the chaos suite', () => {
     );
   });
 
-  void it('finds a server that does not answer', async () => {
-    await using world = await World.make(new SimRandom(3));
-    const taken: Socket[] = [];
-    const silent = createServer((socket) => taken.push(socket)).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const { port } = silent.address() as AddressInfo;
-    world.through = { table: port, queue: port };
-    const client = world.tableClient();
-    const asked = client.send({});
-    await assert.rejects(within('an answer', asked, 200), /hangs: an answer within 200 ms/);
-    for (const socket of taken) socket.destroy();
-    silent.close();
-    await assert.rejects(asked);
-  });
-
-  void it('finds a server that does not end', { skip: linux }, async () => {
-    await using world = await World.make(new SimRandom(4));
-    process.kill(world.server.pid, 'SIGSTOP');
-    await assert.rejects(world.stop(300), /hangs: the server ends within 300 ms/);
-  });
-
-  void it(
-    'finds connections that break, failures, and an end by itself',
-    { skip: linux },
-    async () => {
+  /** What a server does wrong in the sight of its clients. The short form of the tests has one of them. */
+  const faults: Readonly<Record<string, () => Promise<void>>> = {
+    'finds a server that does not answer': async () => {
+      await using world = await World.make(new SimRandom(3));
+      const taken: Socket[] = [];
+      const silent = createServer((socket) => taken.push(socket)).listen(0, '127.0.0.1');
+      await once(silent, 'listening');
+      const { port } = silent.address() as AddressInfo;
+      world.through = { table: port, queue: port };
+      const client = world.tableClient();
+      const asked = client.send({});
+      await assert.rejects(within('an answer', asked, 200), /hangs: an answer within 200 ms/);
+      for (const socket of taken) socket.destroy();
+      silent.close();
+      await assert.rejects(asked);
+    },
+    'finds a server that does not end': async () => {
+      await using world = await World.make(new SimRandom(4));
+      process.kill(world.server.pid, 'SIGSTOP');
+      await assert.rejects(world.stop(300), /hangs: the server ends within 300 ms/);
+    },
+    'finds connections that break, failures, and an end by itself': async () => {
       await using world = await World.make(new SimRandom(5));
       const load = world.beginLoad(untroubled);
       await pause(100);
@@ -157,7 +158,8 @@ void describe('the chaos suite', () => {
         Finding,
       );
     },
-  );
+  };
+  for (const [name, run] of sampled(Object.entries(faults), 1)) void it(name, { skip: linux }, run);
 
   void it('finds an end that says nothing, and one with the stack of an exception', () => {
     const ends = (output: string, code = 1) => ({ code, signal: null, output });

@@ -30,7 +30,7 @@ import { settleBlobs } from './blob-settle.js';
 // How to repeat and to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_CRASH_SEED');
-const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', byLength({ short: 2, long: 30 }));
+const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', byLength({ short: 1, long: 30 }));
 const connections = 6;
 const key = Buffer.alloc(64, 7).toString('base64');
 const weekMicros = 8 * 24 * 3600 * 1_000_000;

@@ -18,6 +18,7 @@ import { startCliWithFaults } from '../support/faults/start-with-faults.js';
 import { writeCalls } from '../support/faults/faults.js';
 import { withoutFaults } from '../support/faults/shim.js';
 import { untilEnded, workerPids } from '../support/process-states.js';
+import { sampled } from '../support/run-length.js';
 
 const bin = fileURLToPath(new URL('../../../bin/tabularium.js', import.meta.url));
 const onWindows = process.platform === 'win32';
@@ -78,7 +79,7 @@ void describe('a log that cannot be written', { skip: onWindows }, () => {
     server.child.stderr.destroy();
   });
 
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const signal of sampled(['SIGTERM', 'SIGINT'] as const, 1)) {
     void it(`lets ${signal} end a server whose parent has died`, async () => {
       const args = JSON.stringify([bin, 'start', '--in-memory', ...freePorts]);
       const parent = spawn(process.execPath, [

@@ -22,7 +22,7 @@ import { settleQueue } from './queue-settle.js';
 // How to repeat and to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_CRASH_SEED');
-const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', byLength({ short: 2, long: 20 }));
+const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', byLength({ short: 1, long: 20 }));
 const connections = 8;
 const dayMicros = 24 * 3600 * 1_000_000;
 

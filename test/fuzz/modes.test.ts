@@ -6,7 +6,7 @@ import { fuzz } from './run.js';
 const seed = seedSetting('TABULARIUM_FUZZ_SEED');
 const requests = numberSetting(
   'TABULARIUM_FUZZ_MODE_REQUESTS',
-  byLength({ short: 400, long: 5000 }),
+  byLength({ short: 250, long: 5000 }),
 );
 const repeat = `TABULARIUM_FUZZ_SEED=${seed} TABULARIUM_FUZZ_MODE_REQUESTS=${requests}`;
 

@@ -20,6 +20,7 @@ import {
   employee,
   openEmployees,
 } from './support/indexed-employees.js';
+import { sampled } from '../support/run-length.js';
 import { startTables } from './support/observed-tables.js';
 
 // The library against a service with pages of every legal shape: it must read every row once.
@@ -49,7 +50,7 @@ const names = (found: readonly Place[]): string[] => found.map(nameOf);
 const byTime = (found: readonly Place[]): Place[] =>
   [...found].sort((left, right) => left.at - right.at || left.device - right.device);
 
-for (const seed of ['1', '2']) {
+for (const seed of sampled(['1', '2'], 1)) {
   const tables = await startTables({ pagingTestMode: { seed } });
   after(() => tables[Symbol.asyncDispose]());
 

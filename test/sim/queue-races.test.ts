@@ -14,7 +14,7 @@ import { race, raceAccount, raceQueue } from './queue-races.js';
 // How to repeat a failure and how to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_SIM_SEED');
-const races = numberSetting('TABULARIUM_SIM_RACES', byLength({ short: 2, long: 30 }));
+const races = numberSetting('TABULARIUM_SIM_RACES', byLength({ short: 1, long: 30 }));
 const workers = 24;
 const operationsPerWorker = 60;
 const minuteMicros = 60_000_000;

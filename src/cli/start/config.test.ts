@@ -213,48 +213,52 @@ describe('tabularium start --config', () => {
     assert.equal(await stopCli(server), 0);
   });
 
-  it('logs one line for one save that is refused, and not one a worker', async () => {
-    await using directory = await temporaryDirectory();
-    const [config, keyFile] = ['config.json', 'key'].map((name) => join(directory.path, name));
-    assert.ok(config !== undefined && keyFile !== undefined);
-    await writeFile(keyFile, keyA);
-    const text = '{"accounts": [{"name": "first", "keys": [{"file": "key"}]}]}';
-    await writeFile(config, text);
-    const args = ['--config', config, '--location', join(directory.path, 'data')];
-    const server = await startCli([...args, '--workers', '2']);
-    // Only the watch sees this change; the key file is not read.
-    await replaceFile(config, '{');
-    await server.printed(notReloaded);
-    // A deployment sends a signal as well, before the watch sees the change.
-    await replaceFile(config, text.replace('first', 'Not-Good'));
-    server.child.kill('SIGHUP');
-    await server.printed(notReloaded, 2);
-    // Longer than the watch takes.
-    await pause(2_500);
-    await replaceFile(config, text.replace('first', 'other'));
-    await server.printed(reloaded);
-    assert.equal(server.stderr.split(notReloaded).length - 1, 2);
-    assert.equal(await stopCli(server), 0);
-  });
-
-  it('gives a worker that replaces another one what holds, although the file is broken', async () => {
-    await using directory = await temporaryDirectory();
-    const config = join(directory.path, 'config.json');
-    await writeFile(config, accountsText({ first: [keyA] }));
-    const args = ['--config', config, '--location', join(directory.path, 'data')];
-    const server = await startCli([...args, '--workers', '2']);
-    await replaceFile(config, accountsText({ first: [keyB] }));
-    await server.printed(reloaded);
-    await replaceFile(config, '{');
-    await server.printed(notReloaded);
-    const pids = Array.from(server.stderr.matchAll(/"pid":(\d+),"msg":"a worker listens"/g));
-    for (const [, pid] of pids) process.kill(Number(pid), 'SIGKILL');
-    await server.printed('"msg":"a worker listens"', 4);
-    for (let time = 0; time < 4; time++) {
-      assert.equal(await statusWith(server, 'first', keyB), 200);
-    }
-    assert.equal(await stopCli(server), 0);
-  });
+  /** Each starts three processes and more: the short form of the tests has one of them. */
+  const withWorkers: Readonly<Record<string, () => Promise<void>>> = {
+    'logs one line for one save that is refused, and not one a worker': async () => {
+      await using directory = await temporaryDirectory();
+      const [config, keyFile] = ['config.json', 'key'].map((name) => join(directory.path, name));
+      assert.ok(config !== undefined && keyFile !== undefined);
+      await writeFile(keyFile, keyA);
+      const text = '{"accounts": [{"name": "first", "keys": [{"file": "key"}]}]}';
+      await writeFile(config, text);
+      const args = ['--config', config, '--location', join(directory.path, 'data')];
+      const server = await startCli([...args, '--workers', '2']);
+      // Only the watch sees this change; the key file is not read.
+      await replaceFile(config, '{');
+      await server.printed(notReloaded);
+      // A deployment sends a signal as well, before the watch sees the change.
+      await replaceFile(config, text.replace('first', 'Not-Good'));
+      server.child.kill('SIGHUP');
+      await server.printed(notReloaded, 2);
+      // Longer than the watch takes.
+      await pause(2_500);
+      await replaceFile(config, text.replace('first', 'other'));
+      await server.printed(reloaded);
+      assert.equal(server.stderr.split(notReloaded).length - 1, 2);
+      assert.equal(await stopCli(server), 0);
+    },
+    'gives a worker that replaces another one what holds, although the file is broken':
+      async () => {
+        await using directory = await temporaryDirectory();
+        const config = join(directory.path, 'config.json');
+        await writeFile(config, accountsText({ first: [keyA] }));
+        const args = ['--config', config, '--location', join(directory.path, 'data')];
+        const server = await startCli([...args, '--workers', '2']);
+        await replaceFile(config, accountsText({ first: [keyB] }));
+        await server.printed(reloaded);
+        await replaceFile(config, '{');
+        await server.printed(notReloaded);
+        const pids = Array.from(server.stderr.matchAll(/"pid":(\d+),"msg":"a worker listens"/g));
+        for (const [, pid] of pids) process.kill(Number(pid), 'SIGKILL');
+        await server.printed('"msg":"a worker listens"', 4);
+        for (let time = 0; time < 4; time++) {
+          assert.equal(await statusWith(server, 'first', keyB), 200);
+        }
+        assert.equal(await stopCli(server), 0);
+      },
+  };
+  for (const [name, run] of sampled(Object.entries(withWorkers), 1)) it(name, run);
 
   it('warns of files that every user of the machine may use', { skip: !isPosix }, async () => {
     await using directory = await temporaryDirectory();

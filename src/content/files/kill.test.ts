@@ -21,7 +21,7 @@ import { contentFolder } from './content-directory.js';
 import { openFileContent } from './content.js';
 
 const seed = seedSetting('TABULARIUM_CONTENT_SEED');
-const rounds = byLength({ short: 6, long: 40 });
+const rounds = byLength({ short: 3, long: 40 });
 const program = fileURLToPath(
   new URL('../../../test/support/content/content-child.js', import.meta.url),
 );

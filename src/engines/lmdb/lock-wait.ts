@@ -10,7 +10,7 @@ import type { Environment } from './environment.js';
 import { writeTransaction } from './write-transaction.js';
 
 /** After this time a start reports what it waits for; `lockWaitMs` bounds the wait. */
-const quietMs = 1_000;
+export const quietMs = 1_000;
 export const lockWaitMs = 30_000;
 
 export interface LockWaitOptions {

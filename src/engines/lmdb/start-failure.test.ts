@@ -15,7 +15,7 @@ import { byLength } from '../../../test/support/run-length.js';
 /** More calls than a start makes. */
 const callsMax = 30;
 /** From one call that fails to the next one. */
-const step = byLength({ short: 3, long: 1 });
+const step = byLength({ short: 5, long: 1 });
 
 /** Starts the program on a new directory under the rule; returns how it ended, if it did. */
 async function startUnder(faults: Faults, rule: FaultRule): Promise<StartFailure | undefined> {

@@ -19,6 +19,7 @@ import {
   temporaryDirectory,
 } from '../../../../test/support/cli-server.js';
 import { usageErrorOf } from '../../../../test/support/start-settings.js';
+import { sampled } from '../../../../test/support/run-length.js';
 import { isRunning, untilEnded, workerPids } from '../../../../test/support/process-states.js';
 import { codeOf } from '../../../base/thrown.js';
 import { createServer as createTabularium } from '../../../app/index.js';
@@ -232,64 +233,65 @@ void describe('tabularium start --workers', () => {
 });
 
 void describe('the workers of a start', () => {
-  void it('takes no connection from the first moment of a stop, whatever its workers do', async () => {
-    await using directory = await temporaryDirectory();
-    const server = await startWorkers(directory.path);
-    const [halted = 0] = workerPids(server);
-    const held = await Promise.all([heldRequest(server), heldRequest(server)]);
-    // A stopped worker closes nothing: connections passed to it would wait.
-    process.kill(halted, 'SIGSTOP');
-    server.child.kill('SIGTERM');
-    await server.printed('stopping');
-    for (const label of ['Tables', 'Queues'] as const) {
-      const { hostname, port } = endpointOf(server, label);
-      while ((await connected(Number(port), hostname)) !== 'ECONNREFUSED') {
-        assert.ok(isRunning(halted), 'the port is closed while its workers still run');
-        await pause(20);
+  /** Each starts three processes and more: the short form of the tests has two of them. */
+  const endings: Readonly<Record<string, () => Promise<void>>> = {
+    'takes no connection from the first moment of a stop, whatever its workers do': async () => {
+      await using directory = await temporaryDirectory();
+      const server = await startWorkers(directory.path);
+      const [halted = 0] = workerPids(server);
+      const held = await Promise.all([heldRequest(server), heldRequest(server)]);
+      // A stopped worker closes nothing: connections passed to it would wait.
+      process.kill(halted, 'SIGSTOP');
+      server.child.kill('SIGTERM');
+      await server.printed('stopping');
+      for (const label of ['Tables', 'Queues'] as const) {
+        const { hostname, port } = endpointOf(server, label);
+        while ((await connected(Number(port), hostname)) !== 'ECONNREFUSED') {
+          assert.ok(isRunning(halted), 'the port is closed while its workers still run');
+          await pause(20);
+        }
       }
-    }
-    assert.ok(isRunning(halted));
-    process.kill(halted, 'SIGCONT');
-    const answers = await Promise.all(held.map(releasedAnswer));
-    assert.deepEqual(answers.map((answer) => answer.slice(9, 12)).toSorted(), ['201', '409']);
-    assert.equal((await server.result).code, 0);
-    await assertReleased(directory.path);
-  });
-
-  void it('gives up when a worker cannot be replaced', async () => {
-    await using directory = await temporaryDirectory();
-    const server = await startWorkers(directory.path);
-    const pids = workerPids(server);
-    await rm(join(directory.path, 'format'));
-    process.kill(pids[0] ?? 0, 'SIGKILL');
-    const { code, stderr } = await server.result;
-    assert.equal(code, 1);
-    assert.match(stderr, /error: Worker \d ends again and again.*There is no data directory/);
-    assert.ok(!pids.some(isRunning));
-  });
-
-  void it('has no worker without its primary', async () => {
-    await using directory = await temporaryDirectory();
-    const server = await startWorkers(directory.path);
-    server.child.kill('SIGKILL');
-    await untilEnded(workerPids(server));
-    await assertFree(directory.path);
-  });
-
-  void it('says once what keeps its workers from listening, and leaves nothing behind', async () => {
-    await using directory = await temporaryDirectory();
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const port = String((other.address() as AddressInfo).port);
-    const args = ['start', ...freePorts, '--queue-port', port, '--location', directory.path];
-    const result = await runCli([...args, ...twoWorkers]);
-    other.close();
-    assert.equal(result.code, 1);
-    assert.equal(result.stdout, '');
-    assert.match(result.stderr, new RegExp(`error: Port ${port} .*in use.*--queue-port`));
-    assert.equal(result.stderr.split('in use').length, 2);
-    await assertReleased(directory.path);
-  });
+      assert.ok(isRunning(halted));
+      process.kill(halted, 'SIGCONT');
+      const answers = await Promise.all(held.map(releasedAnswer));
+      assert.deepEqual(answers.map((answer) => answer.slice(9, 12)).toSorted(), ['201', '409']);
+      assert.equal((await server.result).code, 0);
+      await assertReleased(directory.path);
+    },
+    'gives up when a worker cannot be replaced': async () => {
+      await using directory = await temporaryDirectory();
+      const server = await startWorkers(directory.path);
+      const pids = workerPids(server);
+      await rm(join(directory.path, 'format'));
+      process.kill(pids[0] ?? 0, 'SIGKILL');
+      const { code, stderr } = await server.result;
+      assert.equal(code, 1);
+      assert.match(stderr, /error: Worker \d ends again and again.*There is no data directory/);
+      assert.ok(!pids.some(isRunning));
+    },
+    'has no worker without its primary': async () => {
+      await using directory = await temporaryDirectory();
+      const server = await startWorkers(directory.path);
+      server.child.kill('SIGKILL');
+      await untilEnded(workerPids(server));
+      await assertFree(directory.path);
+    },
+    'says once what keeps its workers from listening, and leaves nothing behind': async () => {
+      await using directory = await temporaryDirectory();
+      const other = createServer().listen(0, '127.0.0.1');
+      await once(other, 'listening');
+      const port = String((other.address() as AddressInfo).port);
+      const args = ['start', ...freePorts, '--queue-port', port, '--location', directory.path];
+      const result = await runCli([...args, ...twoWorkers]);
+      other.close();
+      assert.equal(result.code, 1);
+      assert.equal(result.stdout, '');
+      assert.match(result.stderr, new RegExp(`error: Port ${port} .*in use.*--queue-port`));
+      assert.equal(result.stderr.split('in use').length, 2);
+      await assertReleased(directory.path);
+    },
+  };
+  for (const [name, run] of sampled(Object.entries(endings), 2)) void it(name, run);
 
   void it('refuses to share what is in memory', async () => {
     const said = await usageErrorOf('--in-memory', ...twoWorkers);
