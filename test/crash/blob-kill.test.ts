@@ -26,6 +26,7 @@ import { numberSetting, seedSetting } from '../support/sim-settings.js';
 import { BlobWireClient } from '../wire/kit/blob-client.js';
 import { blobsOf, commitStaged, crashContainer, runBlobLoad, type BlobLoad } from './blob-load.js';
 import { settleBlobs } from './blob-settle.js';
+import { someWork } from './some-work.js';
 
 // How to repeat and to run longer: docs/internals/correctness.md.
 
@@ -97,6 +98,8 @@ it(`keeps every blob whole and no orphan when it is killed ${rounds} times under
       const running = server;
       const done = Promise.all(workers.map((own) => runBlobLoad(load, clientOf(running), own)));
       await pause(random.between(50, 500));
+      const isLast = round === rounds;
+      if (isLast) await someWork(server, () => acknowledged + load.acknowledged, rounds);
       const { output } = await server.end('SIGKILL');
       load.isOver = true;
       await done;

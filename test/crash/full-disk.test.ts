@@ -127,7 +127,7 @@ it('takes writes again when a full disk has space again', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-tmpfs-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', directory], {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', directory], {
       stdio: 'ignore',
     });
   } catch {
@@ -145,7 +145,7 @@ async function fillAndFree(directory: string): Promise<void> {
   const filler = join(directory, 'filler');
   let server = await ServerProcess.start(join(directory, 'data'));
   try {
-    await writeFile(filler, Buffer.alloc(4 << 20));
+    await writeFile(filler, Buffer.alloc(12 << 20));
     const client = server.client();
     await client.send({ method: 'POST', path: '/Tables', body: '{"TableName":"full"}' });
     const kept = await fillUp(client);

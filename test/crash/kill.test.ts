@@ -12,6 +12,7 @@ import type { WireClient } from '../wire/kit/client.js';
 import { Ledger } from './ledger.js';
 import { createMainTable, runLoad, type Load } from './load.js';
 import { settle } from './settle.js';
+import { someWork } from './some-work.js';
 
 // How to repeat and to run longer: docs/internals/correctness.md.
 
@@ -50,6 +51,7 @@ async function killRounds(t: TestContext, flagsOf: (random: SimRandom) => readon
       const load: Load = { ledger, random, isOver: false, surprises: [] };
       const done = runLoad(load, clientsOf(server));
       await pause(random.between(20, 700));
+      if (round === rounds) await someWork(server, () => ledger.acknowledged, rounds);
       await server.end('SIGKILL');
       load.isOver = true;
       await done;

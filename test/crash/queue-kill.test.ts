@@ -18,6 +18,7 @@ import { developmentAccount as account } from '../wire/kit/signature.js';
 import { QueueLedger, type Known } from './queue-ledger.js';
 import { crashQueue, holdSeconds, runQueueLoad, type QueueLoad } from './queue-load.js';
 import { settleQueue } from './queue-settle.js';
+import { someWork } from './some-work.js';
 
 // How to repeat and to run longer: docs/internals/correctness.md.
 
@@ -79,6 +80,7 @@ it(`keeps every promise of a queue when it is killed ${rounds} times under load 
       const load: QueueLoad = { ledger, random, isOver: false, surprises: [] };
       const done = runQueueLoad(load, clientsOf(server), held);
       await pause(random.between(20, 700));
+      if (round === rounds) await someWork(server, () => ledger.acknowledged, rounds);
       await server.end('SIGKILL');
       load.isOver = true;
       await done;

@@ -1,0 +1,16 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ServerProcess } from '../support/crash-server.js';
+
+/**
+ * Waits until a load has done more than this, however slow the machine is, or until the server has
+ * ended by itself.
+ */
+export async function someWork(
+  server: ServerProcess,
+  done: () => number,
+  least: number,
+): Promise<void> {
+  let isRunning = true;
+  void server.exit.then(() => (isRunning = false));
+  while (isRunning && done() <= least) await pause(10);
+}
