@@ -10,7 +10,8 @@ export async function someWork(
   done: () => number,
   least: number,
 ): Promise<void> {
-  let isRunning = true;
-  void server.exit.then(() => (isRunning = false));
-  while (isRunning && done() <= least) await pause(10);
+  const ended = server.exit.then(() => 'ended' as const);
+  while (done() <= least) {
+    if ((await Promise.race([ended, pause(10)])) === 'ended') return;
+  }
 }
