@@ -77,7 +77,7 @@ const documented: Readonly<Record<string, string>> = {
   messageTextBytesMax: 'Put Message',
   missedPulsesMax: 'leaves unanswered',
   listingMsMax: 'page of a list of blobs',
-  logCharactersMax: 'lines of request logs',
+  logWaitingBytesMax: 'lines of request logs',
   mistakesMax: 'mistakes are told',
   namesMax: 'roles, and scopes',
   nestingMax: 'nesting of an entity in JSON',

@@ -23,8 +23,8 @@ export interface AnalyticsOptions {
   readonly logger: Logger;
 }
 
-/** Lines of logs that are written before the minute ends. */
-const logCharactersAtOnce = 256 * 1024;
+/** Bytes of lines of logs that are written before the minute ends. */
+const logBytesAtOnce = 256 * 1024;
 
 /** The time between two writes: to the end of the minute, but never less than this. */
 const waitMsMin = 1_000;
@@ -57,7 +57,7 @@ export class Analytics {
     const observe = analyticsObserver(observing);
     this.observe = (record) => {
       observe(record);
-      if (this.#logs.characters >= logCharactersAtOnce) this.#writeSoon();
+      if (this.#logs.bytes >= logBytesAtOnce) this.#writeSoon();
     };
     this.#hourMicros = this.#hour();
   }

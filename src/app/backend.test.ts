@@ -48,7 +48,9 @@ describe('logs in an account that keeps versions and what is deleted', () => {
     const deleteRetention = { enabled: true, days: 7, allowPermanentDelete: false };
     await properties.set('blob', 'acct', { deleteRetention });
     const metadata = { types: [], startMicros: 0, endMicros: 0, version: '1.0' } as const;
-    for (const line of ['a', 'b', 'c']) await logs.append('acct', 'log', [line], metadata);
+    for (const line of ['a', 'b', 'c']) {
+      await logs.append('acct', 'log', [Buffer.from(line)], metadata);
+    }
     const states = { snapshots: true, versions: true, uncommitted: true, deleted: true };
     const listed = async (): Promise<number> => {
       const address = { account: 'acct', container: '$logs' };

@@ -23,11 +23,11 @@ export function memoryLogs(): MemoryLogs {
       opened.add(account);
       return Promise.resolve();
     },
-    append(account, name, lines, metadata) {
+    append(account, name, pieces, metadata) {
       if (this.failure !== undefined) return Promise.reject(this.failure);
       const key = `${account}:${name}`;
       const old = logs.get(key);
-      const text = (old?.text ?? '') + lines.join('');
+      const text = (old?.text ?? '') + Buffer.concat(pieces).toString();
       logs.set(key, {
         text,
         metadata: old === undefined ? metadata : mergedMetadata(old.metadata, metadata),

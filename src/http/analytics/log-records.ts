@@ -117,8 +117,9 @@ function authenticationOf(caller: CallerKind, isBearer: boolean): LogRecord['aut
 /** `/account/container/blob`, or down to the queue or table (blob-service §21.3). */
 function objectKeyOf({ record, account }: LoggedRequest): string {
   const { service, resource, partitionKey } = record;
-  const blob = service === 'blob' ? partitionKey : undefined;
-  return [account, resource, blob].map((name) => (name === undefined ? '' : `/${name}`)).join('');
+  const container = resource === undefined ? '' : `/${resource}`;
+  const blob = service !== 'blob' || partitionKey === undefined ? '' : `/${partitionKey}`;
+  return `/${account}${container}${blob}`;
 }
 
 function contentLengthOf(detail: RequestDetail): number | undefined {
@@ -126,15 +127,23 @@ function contentLengthOf(detail: RequestDetail): number | undefined {
   return length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined;
 }
 
-const conditionNames = ['If-Match', 'If-None-Match', 'If-Modified-Since', 'If-Unmodified-Since'];
+/** By the names that headers are looked up by. */
+const conditionNames = [
+  ['if-match', 'If-Match'],
+  ['if-none-match', 'If-None-Match'],
+  ['if-modified-since', 'If-Modified-Since'],
+  ['if-unmodified-since', 'If-Unmodified-Since'],
+] as const;
 
 function conditionsOf(detail: RequestDetail): readonly string[] {
-  return conditionNames.flatMap((name) => {
-    const value = detail.requestHeader(name.toLowerCase());
-    if (value === undefined) return [];
+  const conditions: string[] = [];
+  for (const [header, name] of conditionNames) {
+    const value = detail.requestHeader(header);
+    if (value === undefined) continue;
     const date = parseHttpDate(value);
-    return [`${name}=${date === undefined ? value : logDate(date * 1000)}`];
-  });
+    conditions.push(`${name}=${date === undefined ? value : logDate(date * 1000)}`);
+  }
+  return conditions;
 }
 
 /** The query of a URL may have a signature. */

@@ -65,7 +65,7 @@ export interface AnonymousCaller {
   /** The level of the addressed container. Absent: nothing is public. */
   readonly publicLevel?: PublicLevel;
   /** The answer to a request for more. Absent: `AuthenticationFailed`. */
-  readonly refusal?: StorageError;
+  readonly refusal?: () => StorageError;
 }
 
 /** The authenticated sender of a request. */

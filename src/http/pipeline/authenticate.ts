@@ -194,8 +194,9 @@ function anonymousCaller(
     throw withoutCredential(exchange, context);
   }
   return signatures.publicLevel(account, address.container).then((publicLevel) => {
-    const refusal = withoutCredential(exchange, context);
-    if (publicLevel === undefined) throw refusal;
+    // Made when it is needed: most that is asked for is public.
+    const refusal = () => withoutCredential(exchange, context);
+    if (publicLevel === undefined) throw refusal();
     return { kind: 'anonymous', publicLevel, refusal };
   });
 }

@@ -142,7 +142,7 @@ describe('what needs no credential in a public container', () => {
   const at = (publicLevel: 'blob' | 'container'): Caller => ({
     kind: 'anonymous',
     publicLevel,
-    refusal: new StorageError('NoAuthenticationInformation'),
+    refusal: () => new StorageError('NoAuthenticationInformation'),
   });
 
   it('is what its level opens, and nothing else', () => {

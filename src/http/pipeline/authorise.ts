@@ -68,7 +68,7 @@ function authoriseAnonymous(
   const needed = access.kind === 'granted' ? access.publicAt : undefined;
   const isOpen = publicLevel === 'container' || publicLevel === needed;
   if (needed === undefined || publicLevel === undefined || !isOpen) {
-    throw refusal ?? new StorageError('AuthenticationFailed');
+    throw refusal?.() ?? new StorageError('AuthenticationFailed');
   }
 }
 

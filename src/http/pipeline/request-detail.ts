@@ -97,7 +97,11 @@ export class ExchangeDetail implements RequestDetail {
   responseHeader(name: string): string | undefined {
     const { answerHeaders } = this.#exchange;
     for (let at = 0; at < answerHeaders.length; at += 2) {
-      if (answerHeaders[at]?.toLowerCase() === name) return answerHeaders[at + 1];
+      const header = answerHeaders[at];
+      // Most differ in length, which costs less to see.
+      if (header?.length === name.length && header.toLowerCase() === name) {
+        return answerHeaders[at + 1];
+      }
     }
     return undefined;
   }

@@ -24,6 +24,8 @@ const metadata: LogMetadata = {
   version: '1.0',
 };
 
+const bytesOf = (...lines: readonly string[]) => lines.map((line) => Buffer.from(line));
+
 async function openLogs(t: TestContext, clock: ManualClock = manualClock(begun)) {
   const store = await openTestStore('memory', t, clock);
   const blobs = new BlobService({
@@ -47,9 +49,11 @@ async function textOf(blobs: BlobService, blob: string): Promise<string> {
 describe('logs in blobs (blob-service §21.2)', () => {
   it('grow by blocks, and say what is in them', async (t) => {
     const { blobs, logs } = await openLogs(t);
-    assert.deepEqual(await logs.append('acct', name, ['a\n', 'ü\n'], metadata), { bytes: 5 });
+    assert.deepEqual(await logs.append('acct', name, bytesOf('a\n', 'ü\n'), metadata), {
+      bytes: 5,
+    });
     const later = { ...metadata, types: ['read'] as const, endMicros: begun + 9_500_000 };
-    assert.deepEqual(await logs.append('acct', name, ['c\n'], later), { bytes: 7 });
+    assert.deepEqual(await logs.append('acct', name, bytesOf('c\n'), later), { bytes: 7 });
     assert.equal(await textOf(blobs, name), 'a\nü\nc\n');
     const address = { account: 'acct', container: '$logs', blob: name };
     const properties = await blobs.getProperties(address);
@@ -68,7 +72,7 @@ describe('logs in blobs (blob-service §21.2)', () => {
     await Promise.all(
       writers.map(async (logs, writer) => {
         for (let round = 0; round < 6; round += 1) {
-          await logs.append('acct', name, [`${writer} ${round}\n`], metadata);
+          await logs.append('acct', name, bytesOf(`${writer} ${round}\n`), metadata);
         }
       }),
     );
@@ -80,7 +84,7 @@ describe('logs in blobs (blob-service §21.2)', () => {
   for (const before of [[], ['first\n']]) {
     it(`lose no line that is appended between a read and a write, after ${before.length}`, async (t) => {
       const { store, blobs, logs } = await openLogs(t);
-      if (before.length > 0) await logs.append('acct', name, before, metadata);
+      if (before.length > 0) await logs.append('acct', name, bytesOf(...before), metadata);
       else await logs.open('acct');
       let interferes = true;
       const late: BlobService = Object.create(blobs, {
@@ -88,7 +92,7 @@ describe('logs in blobs (blob-service §21.2)', () => {
           value: async (...args: Parameters<BlobService['putBlock']>) => {
             if (interferes) {
               interferes = false;
-              await logs.append('acct', name, ['between\n'], metadata);
+              await logs.append('acct', name, bytesOf('between\n'), metadata);
             }
             return blobs.putBlock(...args);
           },
@@ -105,7 +109,7 @@ describe('logs in blobs (blob-service §21.2)', () => {
         },
       }) as BlobService;
       const slow = new BlobLogs({ store, randomness: systemRandomness, blobs: late });
-      await slow.append('acct', name, ['last\n'], metadata);
+      await slow.append('acct', name, bytesOf('last\n'), metadata);
       assert.equal(await textOf(blobs, name), [...before, 'between\n', 'last\n'].join(''));
     });
   }

@@ -80,14 +80,13 @@ export class BlobLogs implements LogSink {
   async append(
     account: string,
     blob: string,
-    lines: readonly string[],
+    pieces: readonly Buffer[],
     metadata: LogMetadata,
   ): Promise<{ readonly bytes: number }> {
     const address = { account, container: logContainer, blob };
-    const body = Buffer.from(lines.join(''));
     for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
       try {
-        return await this.#appendOnce(address, body, metadata);
+        return await this.#appendOnce(address, pieces, metadata);
       } catch (error) {
         if (hasCode(error, ['ContainerNotFound'])) await this.open(account);
         else if (!hasCode(error, conflicts)) throw error;
@@ -115,12 +114,12 @@ export class BlobLogs implements LogSink {
 
   async #appendOnce(
     address: BlobAddress,
-    body: Buffer,
+    pieces: readonly Buffer[],
     metadata: LogMetadata,
   ): Promise<{ readonly bytes: number }> {
     const present = await this.#read(address);
     const id = this.#options.randomness.bytes(blockIdBytes);
-    await this.#blobs.putBlock(address, { id }, { body: piecesOf(body) });
+    await this.#blobs.putBlock(address, { id }, { body: bodyOf(pieces) });
     const committed = present?.blockIds ?? [];
     const known = present?.metadata;
     const merged = known === undefined ? metadata : mergedMetadata(known, metadata);
@@ -140,7 +139,8 @@ export class BlobLogs implements LogSink {
           present === undefined ? { ifNoneMatch: 'any' } : { ifMatch: [present.modifiedMicros] },
       },
     );
-    return { bytes: (present?.bytes ?? 0) + body.length };
+    const added = pieces.reduce((sum, { length }) => sum + length, 0);
+    return { bytes: (present?.bytes ?? 0) + added };
   }
 
   /** Undefined when there is no such log. */
@@ -200,10 +200,12 @@ function hasCode(error: unknown, codes: readonly ErrorCode[]): boolean {
   return error instanceof StorageError && codes.includes(error.code);
 }
 
-/** The pieces of a body that is there whole. */
-async function* piecesOf(body: Buffer): AsyncGenerator<Buffer> {
-  for (let at = 0; at < body.length; at += pieceBytes) {
-    yield await Promise.resolve(body.subarray(at, at + pieceBytes));
+/** A body that is there whole, in pieces of the size of those of connections. */
+async function* bodyOf(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; at += pieceBytes) {
+      yield await Promise.resolve(piece.subarray(at, at + pieceBytes));
+    }
   }
 }
 

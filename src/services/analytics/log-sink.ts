@@ -16,14 +16,14 @@ export interface LogSink {
   /** Makes the container of an account, if it is not there. */
   open(account: string): Promise<void>;
   /**
-   * Appends lines to a log of an account, which is made when it is not there. Atomic; several
-   * processes may append to the same log. What the log says of itself covers all of its lines
-   * afterwards. Returns its size.
+   * Appends lines to a log of an account, which is made when it is not there. `pieces`: their
+   * bytes, divided anywhere, which stay as they are. Atomic; several processes may append to the
+   * same log. What the log says of itself covers all of its lines afterwards. Returns its size.
    */
   append(
     account: string,
     name: string,
-    lines: readonly string[],
+    pieces: readonly Buffer[],
     metadata: LogMetadata,
   ): Promise<{ readonly bytes: number }>;
   /** Deletes up to `entriesMax` of an account's logs whose names are from `start` to before `end`. */

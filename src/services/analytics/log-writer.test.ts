@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { memoryLogs } from '../../../test/support/memory-logs.js';
-import { logCharactersMax, LogWriter, type LogEntry } from './log-writer.js';
+import { logWaitingBytesMax, LogWriter, type LogEntry } from './log-writer.js';
 
 const begun = Date.UTC(2011, 6, 31, 18, 59, 59) * 1000;
 
@@ -80,19 +80,19 @@ describe('writing logs (blob-service §21.2)', () => {
     );
   });
 
-  it('holds a bounded number of characters, and counts the lines that it drops', async () => {
+  it('holds a bounded number of bytes, and counts the lines that it drops', async () => {
     const sink = memoryLogs();
     const writer = new LogWriter({ logs: sink });
     sink.failure = new Error('full');
     const line = `${'x'.repeat(1024 * 1024 - 1)}\n`;
     for (let time = 0; time < 10; time += 1) writer.add(entry(line));
-    assert.equal(writer.characters, logCharactersMax);
+    assert.equal(writer.bytes, logWaitingBytesMax);
     assert.equal(writer.takeDropped(), 2);
     const failed = writer.write();
     writer.add(entry(line));
     await assert.rejects(failed, sink.failure);
     // What came meanwhile has the place of what was tried.
-    assert.ok(writer.characters <= logCharactersMax);
+    assert.ok(writer.bytes <= logWaitingBytesMax);
     assert.equal(writer.takeDropped(), 8);
     assert.equal(writer.takeDropped(), 0);
   });

@@ -1,5 +1,7 @@
+import { intervalStart } from '../../model/analytics/metrics-table.js';
 import type { OperationClass } from '../../model/analytics/operation-name.js';
 import type { ServiceName } from '../../model/services/services.js';
+import { LogLines } from './log-lines.js';
 import { logFolder, logName } from './log-name.js';
 import { mergedMetadata, type LogMetadata, type LogSink } from './log-sink.js';
 
@@ -19,13 +21,15 @@ export interface LogEntry {
 /** Lines of one account, service and hour that no log has yet. */
 interface Waiting {
   readonly account: string;
+  readonly service: ServiceName;
+  readonly hourMicros: number;
   readonly folder: string;
-  readonly lines: string[];
+  readonly lines: LogLines;
   metadata: LogMetadata;
 }
 
-/** Characters of lines that wait, in all of a process. Further lines are dropped and counted. */
-export const logCharactersMax = 8 * 1024 * 1024;
+/** Bytes of lines that wait, in all of a process. Further lines are dropped and counted. */
+export const logWaitingBytesMax = 8 * 1024 * 1024;
 
 /** Beyond it, lines go to the next log of their hour. */
 const logBytesMax = 4 * 1024 * 1024;
@@ -44,7 +48,9 @@ const foldersMax = 1000;
 export class LogWriter {
   readonly #services: { readonly logs: LogSink };
   #waiting = new Map<string, Waiting>();
-  #characters = 0;
+  /** What the last line was added to: the next one mostly is as well. */
+  #last: Waiting | undefined;
+  #bytes = 0;
   #dropped = 0;
   /** By account and folder: the number of the log that lines go to. */
   readonly #numbers = new Map<string, number>();
@@ -54,26 +60,35 @@ export class LogWriter {
     this.#services = services;
   }
 
-  /** Characters of the lines that wait. */
-  get characters(): number {
-    return this.#characters;
+  /** Bytes of the lines that wait. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Lets a line wait for the next write. */
-  add({ account, service, type, startMicros, endMicros, version, line }: LogEntry): void {
-    if (this.#characters + line.length > logCharactersMax) {
+  add(entry: LogEntry): void {
+    const { line, startMicros, type, version } = entry;
+    if (this.#bytes + line.length > logWaitingBytesMax) {
       this.#dropped += 1;
       return;
     }
-    const metadata = { types: [type], startMicros, endMicros: startMicros, version };
-    this.#put({ account, folder: logFolder(service, endMicros), lines: [line], metadata });
+    const part = this.#partOf(entry);
+    this.#bytes += part.lines.add(line);
+    const { metadata } = part;
+    const isKnown =
+      startMicros >= metadata.startMicros &&
+      startMicros <= metadata.endMicros &&
+      version === metadata.version &&
+      metadata.types.includes(type);
+    if (isKnown) return;
+    const own = { types: [type], startMicros, endMicros: startMicros, version };
+    part.metadata = mergedMetadata(metadata, own);
   }
 
   /** Forgets what waits. */
   discard(): void {
-    this.#waiting.clear();
+    this.#take();
     this.#numbers.clear();
-    this.#characters = 0;
   }
 
   /** How many lines were dropped since it was asked last. */
@@ -88,9 +103,7 @@ export class LogWriter {
    * not known (blob-service §21.2); the first error is thrown when all was tried.
    */
   async write(): Promise<void> {
-    const waiting = this.#waiting;
-    this.#waiting = new Map();
-    this.#characters = 0;
+    const waiting = this.#take();
     const errors: unknown[] = [];
     for (const part of waiting.values()) {
       try {
@@ -109,7 +122,7 @@ export class LogWriter {
     const { bytes } = await this.#services.logs.append(
       account,
       logName(folder, number),
-      lines,
+      lines.pieces(),
       metadata,
     );
     if (this.#numbers.size >= foldersMax) this.#numbers.clear();
@@ -117,20 +130,48 @@ export class LogWriter {
     this.#numbers.set(place, isFull ? number + 1 : number);
   }
 
-  #put(part: Waiting): void {
-    const name = `${part.account}/${part.folder}`;
-    const present = this.#waiting.get(name);
-    for (const line of part.lines) this.#characters += line.length;
-    if (present === undefined) this.#waiting.set(name, part);
-    else {
-      for (const line of part.lines) present.lines.push(line);
-      present.metadata = mergedMetadata(present.metadata, part.metadata);
-    }
+  #take(): ReadonlyMap<string, Waiting> {
+    const waiting = this.#waiting;
+    this.#waiting = new Map();
+    this.#last = undefined;
+    this.#bytes = 0;
+    return waiting;
+  }
+
+  #partOf({ account, service, endMicros, type, startMicros, version }: LogEntry): Waiting {
+    const hourMicros = intervalStart('Hour', endMicros);
+    const last = this.#last;
+    const isOfLast = last?.hourMicros === hourMicros && last.service === service;
+    if (isOfLast && last.account === account) return last;
+    const folder = logFolder(service, hourMicros);
+    const name = `${account}/${folder}`;
+    const part = this.#waiting.get(name) ?? {
+      account,
+      service,
+      hourMicros,
+      folder,
+      lines: new LogLines(),
+      metadata: { types: [type], startMicros, endMicros: startMicros, version },
+    };
+    this.#waiting.set(name, part);
+    this.#last = part;
+    return part;
   }
 
   #putBack(part: Waiting): void {
-    const characters = part.lines.reduce((sum, line) => sum + line.length, 0);
-    if (this.#characters + characters > logCharactersMax) this.#dropped += part.lines.length;
-    else this.#put(part);
+    const { lines, metadata, account, folder } = part;
+    if (this.#bytes + lines.bytes > logWaitingBytesMax) {
+      this.#dropped += lines.count;
+      return;
+    }
+    this.#bytes += lines.bytes;
+    const name = `${account}/${folder}`;
+    const present = this.#waiting.get(name);
+    if (present === undefined) {
+      this.#waiting.set(name, part);
+      return;
+    }
+    present.lines.addAll(lines);
+    present.metadata = mergedMetadata(present.metadata, metadata);
   }
 }

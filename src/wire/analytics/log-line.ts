@@ -59,67 +59,49 @@ export interface LogRecord {
 
 /** A record as a line, with the line feed that ends it. */
 export function logLine(record: LogRecord): string {
-  const fields =
-    record.version === '1.0' ? fieldsOf(record) : [...fieldsOf(record), ...bearerFields(record)];
-  return `${fields.join(';')}\n`;
+  return `${commonFields(record)}${record.version === '1.0' ? '' : bearerFields(record)}\n`;
 }
 
 /** The fields that both versions have, in order. */
-function fieldsOf(record: LogRecord): readonly string[] {
-  const { lastModifiedMicros, contentLength } = record;
-  return [
-    record.version,
-    startTime(record.startMicros),
-    plain(record.operation),
-    plain(record.requestStatus),
-    record.httpStatus === undefined ? 'Unknown' : String(record.httpStatus),
-    String(record.endToEndMs),
-    String(record.serverMs),
-    record.authentication,
-    plain(record.requesterAccount),
-    plain(record.ownerAccount),
-    record.service,
-    quoted(record.url),
-    quoted(record.objectKey),
-    plain(record.requestId),
-    String(record.operationIndex),
-    plain(record.clientAddress),
-    plain(record.protocolVersion),
-    String(record.requestHeadBytes),
-    String(record.requestBodyBytes),
-    String(record.responseHeadBytes),
-    String(record.responseBodyBytes),
-    contentLength === undefined ? '' : String(contentLength),
-    quoted(record.requestMd5),
-    quoted(record.serverMd5),
-    quoted(record.etag),
-    lastModifiedMicros === undefined ? '' : logDate(lastModifiedMicros),
-    quoted(record.conditions.join(';')),
-    quoted(record.userAgent),
-    quoted(record.referrer),
-    quoted(record.clientRequestId),
-  ];
+function commonFields(record: LogRecord): string {
+  const { lastModifiedMicros, contentLength, conditions } = record;
+  const { version, httpStatus = 'Unknown', endToEndMs, serverMs, authentication } = record;
+  // One text of all fields: a list of thirty to join takes twice as long.
+  return (
+    `${version};${startTime(record.startMicros)};${plain(record.operation)};` +
+    `${plain(record.requestStatus)};${httpStatus};${endToEndMs};${serverMs};${authentication};` +
+    `${plain(record.requesterAccount)};${plain(record.ownerAccount)};${record.service};` +
+    `${quoted(record.url)};${quoted(record.objectKey)};${plain(record.requestId)};` +
+    `${record.operationIndex};${plain(record.clientAddress)};${plain(record.protocolVersion)};` +
+    `${record.requestHeadBytes};${record.requestBodyBytes};` +
+    `${record.responseHeadBytes};${record.responseBodyBytes};${contentLength ?? ''};` +
+    `${quoted(record.requestMd5)};${quoted(record.serverMd5)};${quoted(record.etag)};` +
+    `${lastModifiedMicros === undefined ? '' : logDate(lastModifiedMicros)};` +
+    `${conditions.length === 0 ? '' : quoted(conditions.join(';'))};` +
+    `${quoted(record.userAgent)};${quoted(record.referrer)};${quoted(record.clientRequestId)}`
+  );
 }
 
 /** The fields that 2.0 adds. The last two are reserved, and for assignments of roles. */
-function bearerFields({ bearer = {} }: LogRecord): readonly string[] {
-  return [
-    quoted(bearer.objectId),
-    quoted(bearer.tenantId),
-    quoted(bearer.applicationId),
-    quoted(bearer.audience),
-    quoted(bearer.issuer),
-    quoted(bearer.userPrincipalName),
-    '',
-    '',
-  ];
+function bearerFields({ bearer = {} }: LogRecord): string {
+  const { objectId, tenantId, applicationId, audience, issuer, userPrincipalName } = bearer;
+  const known = [objectId, tenantId, applicationId, audience, issuer, userPrincipalName];
+  return `;${known.map(quoted).join(';')};;`;
 }
 
 /** `2014-06-19T22:59:23.1967767Z`, always with seven digits. */
 function startTime(micros: number): string {
-  const seconds = new Date(Math.floor(micros / 1_000_000) * 1000).toISOString().slice(0, 19);
-  return `${seconds}.${String(micros % 1_000_000).padStart(6, '0')}0Z`;
+  const second = Math.floor(micros / 1_000_000);
+  if (second !== lastSecond) {
+    lastSecond = second;
+    lastSecondText = new Date(second * 1000).toISOString().slice(0, 19);
+  }
+  return `${lastSecondText}.${String(micros % 1_000_000).padStart(6, '0')}0Z`;
 }
+
+/** Requests of one second follow each other, so its text is cached. */
+let lastSecond = Number.NaN;
+let lastSecondText = '';
 
 const weekdays: Readonly<Record<string, string>> = {
   Mon: 'Monday',
@@ -133,6 +115,17 @@ const weekdays: Readonly<Record<string, string>> = {
 
 /** `Thursday, 19-Jun-14 22:58:10 GMT` (blob-service §21.3). */
 export function logDate(micros: number): string {
+  if (micros === lastDateMicros) return lastDate;
+  lastDateMicros = micros;
+  lastDate = writtenDate(micros);
+  return lastDate;
+}
+
+/** What is read again and again has one date. */
+let lastDateMicros = Number.NaN;
+let lastDate = '';
+
+function writtenDate(micros: number): string {
   const [weekday = '', day, month, year = '', time] = httpDate(micros).split(' ');
   const name = weekdays[weekday.slice(0, 3)] ?? weekday;
   return `${name}, ${day}-${month}-${year.slice(-2)} ${time} GMT`;
@@ -163,10 +156,12 @@ function quoted(value: string | undefined): string {
   return `"${text}"`;
 }
 
+const unreserved = /^[\w.:\-[\]]*$/;
+
 /** A value without quotes: what would end the field or the line is percent-encoded. */
 function plain(value: string | undefined): string {
   if (value === undefined) return '';
-  return /^[\w.:\-[\]]*$/.test(value)
+  return unreserved.test(value)
     ? value
     : encodeURIComponent(wellFormed(value)).replaceAll('%3A', ':');
 }

@@ -3,6 +3,9 @@ const months = 'JanFebMarAprMayJunJulAugSepOctNovDec';
 const rfc1123 =
   /^[A-Z][a-z]{2}, (\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) (?:GMT|UTC)$/;
 
+/** `Fri, 09 Oct 2009 21:04:30 GMT` */
+const dateCharacters = 29;
+
 /**
  * The size of the date cache. Lists of messages repeat few seconds: now, and times at a fixed
  * distance. A prime, so that times a whole number of hours or days apart use different slots.
@@ -26,16 +29,28 @@ export function httpDate(micros: number): string {
  * date. The day of the week is not checked against the date.
  */
 export function parseHttpDate(text: string): number | undefined {
-  if (text !== lastText) {
-    lastTime = readHttpDate(text);
-    lastText = text;
-  }
-  return lastTime;
+  // No date is longer, and no long text is worth to be cached.
+  if (text.length > dateCharacters) return undefined;
+  const slot = slotOf(text);
+  const last = lastRead[slot];
+  if (last?.text === text) return last.time;
+  const time = readHttpDate(text);
+  lastRead[slot] = { text, time };
+  return time;
 }
 
-/** Requests have the date of the same second again and again, so the last one is cached. */
-let lastText = '';
-let lastTime: number | undefined;
+/**
+ * Requests have the date of the same second again and again, beside others, such as that of what
+ * they read.
+ */
+const lastRead: { readonly text: string; readonly time: number | undefined }[] = [];
+
+/** By the digits of the second, where there are any. */
+function slotOf(text: string): number {
+  const tens = text.charCodeAt(text.length - 6);
+  const ones = text.charCodeAt(text.length - 5);
+  return ((tens * 10 + ones) % rememberedDates) | 0;
+}
 
 function readHttpDate(text: string): number | undefined {
   const found = rfc1123.exec(text);

@@ -1,0 +1,57 @@
+/** Memory that lines are written into: the first of a log, and further ones. */
+const firstBytes = 4 * 1024;
+const furtherBytes = 64 * 1024;
+
+/** Bytes that a code unit of a text takes in UTF-8, at most. */
+const utf8BytesOfUnit = 3;
+
+/** Lines that wait for their log, as bytes: texts would be moved by each collection of garbage. */
+export class LogLines {
+  readonly #full: Buffer[] = [];
+  #last = Buffer.alloc(0);
+  #used = 0;
+  #count = 0;
+  #bytes = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Returns the bytes of the line. */
+  add(line: string): number {
+    const bytesMax = line.length * utf8BytesOfUnit;
+    if (this.#last.length - this.#used < bytesMax) {
+      this.#end();
+      const bytes = this.#full.length === 0 ? firstBytes : furtherBytes;
+      this.#last = Buffer.allocUnsafeSlow(Math.max(bytes, bytesMax));
+    }
+    const bytes = this.#last.write(line, this.#used);
+    this.#used += bytes;
+    this.#bytes += bytes;
+    this.#count += 1;
+    return bytes;
+  }
+
+  /** Adds the lines of another. */
+  addAll(lines: LogLines): void {
+    this.#end();
+    this.#full.push(...lines.pieces());
+    this.#count += lines.count;
+    this.#bytes += lines.bytes;
+  }
+
+  /** All lines, each with what ends it. Stay as they are when lines are added. */
+  pieces(): readonly Buffer[] {
+    return this.#used === 0 ? [...this.#full] : [...this.#full, this.#last.subarray(0, this.#used)];
+  }
+
+  #end(): void {
+    if (this.#used > 0) this.#full.push(this.#last.subarray(0, this.#used));
+    this.#last = Buffer.alloc(0);
+    this.#used = 0;
+  }
+}
