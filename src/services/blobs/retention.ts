@@ -82,14 +82,9 @@ export function asDeletedPast(
 }
 
 /**
- * A deleted blob that gave its name to another: a deleted snapshot from then on, whose name says
- * when that was.
+ * Whether a deleted record beside a blob is that of a deleted blob, which gave its name to another:
+ * its own name there says when that was, after the deletion.
  */
-export function deletedBlobAsPast(micros: number, deleted: BlobRecord): PastRecord {
-  return { micros: Math.max(micros, (deleted.deleted?.micros ?? 0) + 1), record: asPast(deleted) };
-}
-
-/** Whether a deleted record beside a blob is that of a deleted blob (`deletedBlobAsPast`). */
 export function wasBlob({ micros, record }: PastRecord): boolean {
   return record.deleted !== undefined && micros > record.deleted.micros;
 }

@@ -3,13 +3,7 @@ import { encodeBlobRecord, type BlobDraft, type BlobRecord } from './blob-record
 import { committedOf, type BlobState } from './blob-state.js';
 import type { Changes } from './changes.js';
 import { accountOfKey } from './keys.js';
-import {
-  asDeletedPast,
-  asPast,
-  deletedBlobAsPast,
-  deletionMark,
-  type PastRecord,
-} from './retention.js';
+import { asDeletedPast, asPast, deletionMark, type PastRecord } from './retention.js';
 import { shareContent } from './shared-content.js';
 
 /**
@@ -53,7 +47,7 @@ export async function keepReplaced(
 async function pastOf(context: BlobContext, state: BlobState): Promise<PastRecord | undefined> {
   const { deleted } = state;
   if (deleted !== undefined) {
-    return deletedBlobAsPast(await newMomentMicros(context, state), deleted);
+    return { micros: await newMomentMicros(context, state), record: asPast(deleted) };
   }
   const record = committedOf(state.record);
   if (record === undefined) return undefined;
@@ -123,14 +117,15 @@ export async function newVersionMicros(
 
 /**
  * The name of a new snapshot or version: after those of all that there are, deleted ones and that
- * of the blob itself included.
+ * of the blob itself included, and after the deletion of a deleted blob (`wasBlob`).
  */
 export async function newMomentMicros(
   context: Pick<BlobContext, 'store'>,
-  { keys, record, nowMicros }: Pick<BlobState, 'keys' | 'record' | 'nowMicros'>,
+  { keys, record, deleted, nowMicros }: BlobState,
 ): Promise<number> {
   const last = await lastMomentMicros(context, { keys });
-  return Math.max(nowMicros, last + 1, (record?.versionMicros ?? -1) + 1);
+  const ends = [last, record?.versionMicros ?? -1, deleted?.deleted?.micros ?? -1];
+  return Math.max(nowMicros, 1 + Math.max(...ends));
 }
 
 /** The name of the last snapshot or version beside the blob; -1 when there is none. */
