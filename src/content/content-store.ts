@@ -110,7 +110,7 @@ export type IsReferenced = (
 
 export interface SweepOptions {
   readonly isReferenced: IsReferenced;
-  /** Suspects to look at, about: at least `sweepSliceExtents` are. */
+  /** The approximate number of suspects to check; at least `sweepSliceExtents`. */
   readonly extentsMax: number;
 }
 
@@ -148,5 +148,5 @@ export const ownerBytesMax = 4096;
 export const extentBytesMax = 16 * 1024 * 1024 * 1024;
 /** The longest piece of a reader. */
 export const contentPieceBytesMax = 256 * 1024;
-/** The sweep asks about so many suspects at a time. */
+/** The number of suspects that one question of the sweep is about. */
 export const sweepSliceExtents = 64;

@@ -1,12 +1,12 @@
 import type { ExtentId } from './content-store.js';
 
 /**
- * Deferred ids that are remembered, some 100 MB. Later ones are found by the sweep of a later
- * session, for which everything is a suspect.
+ * The maximum number of deferred ids, some 100 MB. A later session finds the others, because
+ * all extents are suspects for it.
  */
 const deferredMax = 1_000_000;
 
-/** Who keeps extents from being deleted, and what was to be deleted meanwhile. */
+/** Counts who retains extents, and remembers those to delete afterwards. */
 export class Retentions {
   #held = 0;
   readonly #deferred = new Set<ExtentId>();
@@ -15,7 +15,7 @@ export class Retentions {
     return this.#held > 0;
   }
 
-  /** Something is held, or was deferred and is not settled. */
+  /** True while extents are retained, or deferred ids are not settled. */
   get isBusy(): boolean {
     return this.isHeld || this.#deferred.size > 0;
   }
@@ -39,7 +39,9 @@ export class Retentions {
     return true;
   }
 
-  /** Some of the deferred ids, which stay until they are `settle`d. None while something is held. */
+  /**
+   * Some of the deferred ids, which stay until they are `settle`d. None while something is held.
+   */
   released(count: number): readonly ExtentId[] {
     const ids: ExtentId[] = [];
     if (this.isHeld) return ids;

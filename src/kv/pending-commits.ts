@@ -17,7 +17,7 @@ export interface CommitStats {
 /** Work that waits for its group. */
 export interface PendingCommit {
   readonly work: Work;
-  /** About what it writes. */
+  /** The approximate number of bytes that it writes. */
   readonly bytes: number;
   readonly resolve: (result: CommitResult) => void;
   readonly reject: (error: unknown) => void;
@@ -25,7 +25,7 @@ export interface PendingCommit {
 
 /** Waiting commits, at most. More mean that the disk no longer accepts writes. */
 const waitingCommitsMax = 65_536;
-/** Of a group, which is tried on the main thread. */
+/** The maximum size of a group, which is evaluated on the main thread. */
 const groupCommitsMax = 512;
 
 /** The write queue of an engine with group commit: first in, first out. */
@@ -33,7 +33,7 @@ export class PendingCommits {
   readonly #groupBytesMax: number;
   readonly #waiting: PendingCommit[] = [];
 
-  /** A group has more bytes only when it is of one commit. */
+  /** `groupBytesMax`: exceeded only by a group of one commit. */
   constructor(groupBytesMax: number) {
     this.#groupBytesMax = groupBytesMax;
   }
@@ -42,7 +42,10 @@ export class PendingCommits {
     return this.#waiting.length === 0;
   }
 
-  /** Settles as whoever takes it says. Rejects with `StoreBusyError` when too many wait. */
+  /**
+   * Settles when the taker of the work settles it. Rejects with `StoreBusyError` when too many
+   * wait.
+   */
   add(work: Work, bytes: number): Promise<CommitResult> {
     if (this.#waiting.length >= waitingCommitsMax) return Promise.reject(new StoreBusyError());
     return new Promise((resolve, reject) => {

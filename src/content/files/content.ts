@@ -36,17 +36,17 @@ import { openExtent, RangeReader } from './extent-reader.js';
 import { ExtentRemoval, placesOf } from './extent-removal.js';
 import { ExtentWriter } from './extent-writer.js';
 import { LeafFolders } from './leaf-folders.js';
-import { scrubExtents, type FateOfEndless } from './scrub.js';
+import { scrubExtents, type UnfinishedState } from './scrub.js';
 import { notedOf, Sessions, sessionsFolder } from './sessions.js';
 import { suspectAllFile, Suspects } from './suspects.js';
 import { Sweep } from './sweep.js';
 import { writeWholeFile } from './whole-file.js';
 import { writing } from './write-error.js';
 
-/** Extents up to this length are copied: a file with the owner of a link would take as much. */
+/** Extents up to this length are copied: a link needs a file for its owner, which is as large. */
 const copiedBytes = 64 * 1024;
 const saltBytes = 4;
-/** Why a file cannot have another name: the file system has no such names, or no more for it. */
+/** Error codes of a file system without hard links, or without further ones for this file. */
 const noLinks: ReadonlySet<string | undefined> = new Set([
   'EPERM',
   'EMLINK',
@@ -63,7 +63,7 @@ export interface FileContentOptions {
 
 /** Content in files; see docs/internals/content-store.md. */
 export interface FileContent extends ContentStore {
-  /** Leaves the session as one that has died: for a process whose key space has failed. */
+  /** Leaves the session like one that has died, when the key space has failed. */
   abandon(): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export async function openFileContent(
   return openContentIn(await contentDirectory(options.directory), options);
 }
 
-/** The same in any place. */
+/** As `openFileContent`, in any place. */
 export async function openContentIn(
   { files, liveness }: ContentPlace,
   { clock, randomness }: FileContentOptions,
@@ -97,9 +97,9 @@ export async function openContentIn(
  */
 export function scrubDirectory(directory: string): AsyncIterable<ScrubStep> {
   const files = new DiskContentFiles(join(directory, contentFolder));
-  const fateOf = ({ session }: ExtentPlace): FateOfEndless =>
+  const unfinishedStateOf = ({ session }: ExtentPlace): UnfinishedState =>
     notedOf(files, session) === 'ended' ? 'truncated' : 'left';
-  return scrubExtents({ files, fateOf });
+  return scrubExtents({ files, unfinishedStateOf });
 }
 
 interface Parts {
@@ -121,9 +121,9 @@ class OpenFileContent implements FileContent {
   readonly #suspects: Suspects;
   readonly #sweep: Sweep;
   #lastNumber = 0;
-  /** Numbers of extents that are being written. */
+  /** The numbers of extents that are being written. */
   readonly #unfinished = new Set<number>();
-  /** A file that should not be there could not be removed. */
+  /** A file that was not stored completely could not be removed. */
   #hasLeftovers = false;
   #ended: Promise<void> | undefined;
 
@@ -185,8 +185,8 @@ class OpenFileContent implements FileContent {
   }
 
   async *scrub(): AsyncGenerator<ScrubStep, void, void> {
-    const fateOf = (place: ExtentPlace) => this.#fateOf(place);
-    const steps = scrubExtents({ files: this.#files, fateOf });
+    const unfinishedStateOf = (place: ExtentPlace) => this.#unfinishedStateOf(place);
+    const steps = scrubExtents({ files: this.#files, unfinishedStateOf });
     try {
       for (;;) {
         const { value, done } = await this.#calls.run(() => steps.next());
@@ -206,7 +206,7 @@ class OpenFileContent implements FileContent {
     return (this.#ended ??= this.#calls.close().then(() => this.#sessions.abandon()));
   }
 
-  /** The folder of the last extent, and probably of the next one. */
+  /** The folder of the last extent, where the next one is probably stored. */
   get #leaf(): string {
     return leafFolder({ session: this.#sessions.own, number: this.#lastNumber, isLink: false });
   }
@@ -233,7 +233,7 @@ class OpenFileContent implements FileContent {
     }
   }
 
-  /** Undefined when the file system has no further name for the file. */
+  /** Links an extent. Undefined when the file system cannot link the file. */
   async #link(id: ExtentId, owner: Bytes): Promise<ExtentId | undefined> {
     const from = existing(id);
     try {
@@ -242,20 +242,20 @@ class OpenFileContent implements FileContent {
         const head = encodeHead({ session, number, salt: 0, owner });
         const writeOwner = () => writeWholeFile(this.#files, ownerFileOf(place), head);
         await this.#leaves.within(place, writeOwner);
-        // A link whose owner is not there is nobody's.
+        // The owner comes first, because a link without one could not be swept.
         await this.#syncs.folder(leafFolder(place));
         await this.#files.link(fileOf(from), fileOf(place));
         return idOf(place);
       });
     } catch (error) {
-      // It was freed meanwhile.
+      // The extent was freed meanwhile.
       if (!this.#files.isThere(fileOf(from))) throw new ExtentMissingError(id);
       if (noLinks.has(codeOf(error))) return undefined;
       return writing(Promise.reject(error));
     }
   }
 
-  /** Stores a new extent: its name is durable when this resolves, and gone when it rejects. */
+  /** Stores a new extent. Its name is durable when this resolves, and removed when it rejects. */
   async #storing<Result>(
     isLink: boolean,
     store: (place: ExtentPlace) => Promise<Result>,
@@ -280,7 +280,8 @@ class OpenFileContent implements FileContent {
     try {
       await this.#removal.remove([place]);
     } catch {
-      // Why it failed is thrown by the call. The session ends as one that died, for the sweep.
+      // The caller throws the first error. The session will not end properly, so that a sweep finds
+      // the file.
       this.#hasLeftovers = true;
     }
   }
@@ -302,7 +303,7 @@ class OpenFileContent implements FileContent {
     return extent.bytes;
   }
 
-  #fateOf({ session, number }: ExtentPlace): FateOfEndless {
+  #unfinishedStateOf({ session, number }: ExtentPlace): UnfinishedState {
     if (session === this.#sessions.own) {
       return this.#unfinished.has(number) ? 'being-written' : 'truncated';
     }

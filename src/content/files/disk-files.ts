@@ -82,7 +82,7 @@ export class DiskContentFiles implements ContentFiles {
   }
 }
 
-/** True when the work succeeds, false when it fails for one of these reasons. */
+/** True when the work succeeds, false when it fails with one of these codes. */
 async function unless(codes: readonly string[], work: Promise<void>): Promise<boolean> {
   try {
     await work;
@@ -110,7 +110,7 @@ class NewDiskFile implements NewFile {
     }
   }
 
-  /** Some of the parts; returns how many bytes. */
+  /** Writes some of the parts. Returns the number of bytes written. */
   async #write(parts: readonly Buffer[]): Promise<number> {
     const [first] = parts;
     if (first !== undefined && parts.length === 1) {
@@ -119,7 +119,7 @@ class NewDiskFile implements NewFile {
     return (await this.#handle.writev(parts, this.#bytes)).bytesWritten;
   }
 
-  /** The times of the file are of no use. */
+  /** Leaves out the times of the file, which are not used. */
   sync(): Promise<void> {
     return this.#handle.datasync();
   }
@@ -129,7 +129,7 @@ class NewDiskFile implements NewFile {
   }
 }
 
-/** What is left of the parts: the system may write less than it was given. */
+/** The parts without their first bytes: one call may write less than it was given. */
 function without(parts: readonly Buffer[], bytes: number): Buffer[] {
   let skipped = 0;
   return parts.flatMap((part) => {

@@ -3,12 +3,12 @@ import { codeOf } from '../../base/thrown.js';
 import type { ContentFiles } from './content-files.js';
 
 /**
- * Each sync keeps a thread of Node.js waiting, of four. One is left for reads and for the other
- * work of the process.
+ * Syncs under way at a time. Each blocks one of the four threads of Node.js; one is left for reads
+ * and other work of the process.
  */
 const syncsAtOnceMax = 3;
 
-/** Runs syncs, few at a time. Those of one folder that come together share one. */
+/** Runs a few syncs at a time. Waiting syncs of the same folder are merged. */
 export class DiskSyncs {
   readonly #files: Pick<ContentFiles, 'syncFolder'>;
   readonly #gate = new Gate(syncsAtOnceMax);
@@ -22,18 +22,18 @@ export class DiskSyncs {
     return this.#gate.run(sync);
   }
 
-  /** The names that the folder has now are durable when this resolves, unless it is gone. */
+  /** Makes the current names in a folder durable. Ignores a folder that was removed. */
   folder(path: string): Promise<void> {
     const waiting = this.#waiting.get(path);
     if (waiting !== undefined) return waiting;
-    // Not at once, so that it is known to wait before it begins.
+    // Begins later, when the sync is in the map: it removes itself from there.
     const syncing = Promise.resolve().then(() => this.#gate.run(() => this.#syncNow(path)));
     this.#waiting.set(path, syncing);
     return syncing;
   }
 
   async #syncNow(path: string): Promise<void> {
-    // Who comes from now on has a name that this sync may miss.
+    // This sync may miss names that are added from now on, so later callers need another one.
     this.#waiting.delete(path);
     try {
       await this.#files.syncFolder(path);

@@ -42,7 +42,7 @@ async function withFile(
     }
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return { kind: 'absent' };
-    // What the disk cannot read is not deleted.
+    // An extent that the disk cannot read is not deleted.
     if (codeOf(error) === 'EIO') return { kind: 'damaged' };
     throw error;
   }

@@ -16,12 +16,12 @@ import {
 } from './extent-format.js';
 import { fileOf, idOf, type ExtentPlace } from './extent-place.js';
 
-/** A file of so many bytes is read at once, and closed. */
+/** Files up to this size are read completely and closed. */
 const wholeBytes = 128 * 1024;
-/** So many checksums are read at a time: those of 64 MiB. */
+/** The checksums that are read at a time: those of 64 MiB. */
 const windowChecksums = 1024;
 
-/** Opens an extent whose length can be trusted. */
+/** Opens an extent, and refuses one whose length is not certain. */
 export async function openExtent(files: ContentFiles, place: ExtentPlace): Promise<OpenExtent> {
   const id = idOf(place);
   const file = await opened(files, place);
@@ -33,10 +33,10 @@ export async function openExtent(files: ContentFiles, place: ExtentPlace): Promi
     if (foot === undefined || tail.length < end || fileBytesOf(foot) !== file.bytes) {
       throw new ContentDamagedError(id, 0, 'truncated');
     }
-    // The file of another extent. That of a link is.
+    // The foot names the extent that was written, which is another one only for a link.
     if (!place.isLink && !isOf(foot, place)) throw new ContentDamagedError(id, 0, 'damaged');
     if (start > 0) return new OpenExtent(id, file, foot, { start, bytes: tail });
-    // All of it was read, so nobody waits for this.
+    // All of the file was read, so its end need not be awaited.
     void file.close().catch(() => undefined);
     return new OpenExtent(id, inMemory(tail), foot, { start, bytes: tail });
   } catch (error) {
@@ -66,34 +66,34 @@ function inMemory(content: Buffer): StoredFile {
   };
 }
 
-/** Part of a file. */
+/** A part of a file in memory. */
 interface Window {
   readonly start: number;
   readonly bytes: Buffer;
 }
 
-/** Blocks that were read and not verified yet. */
+/** Blocks that were read, but not verified yet. */
 interface Fetched {
   readonly firstBlock: number;
-  /** The one behind the last. */
+  /** The index after the last block. */
   readonly lastBlock: number;
   readonly bytes: Buffer;
-  /** The length that they should have. */
+  /** The expected length of `bytes`. */
   readonly wanted: number;
-  /** What was asked for, within them. */
+  /** The range that was asked for, within the blocks. */
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * What pieces are read into: each while the one before is used. New memory for every piece costs
- * more than reading it.
+ * Two buffers in turn: a piece is read into one while the caller uses the other. New memory for
+ * every piece would cost more than reading it.
  */
-class PieceMemories {
+class PieceBuffers {
   #spare: Buffer | undefined;
   #last: Buffer | undefined;
 
-  /** Memory for so many bytes of the next piece. That for the one before the last is used again. */
+  /** A buffer for the next piece: that of the piece before the last, if it is large enough. */
   next(bytes: number): Buffer {
     const spare = this.#spare;
     const memory =
@@ -104,7 +104,7 @@ class PieceMemories {
   }
 }
 
-/** An extent that is open, and the verified bytes of it. The caller closes it. */
+/** An open extent, whose bytes are verified. The caller closes it. */
 export class OpenExtent {
   readonly bytes: number;
   readonly #id: ExtentId;
@@ -126,10 +126,10 @@ export class OpenExtent {
 
   /**
    * Reads the blocks with the bytes from `start` to the end of its piece or to `end`: pieces begin
-   * at multiples of `contentPieceBytesMax`. What is read is not to be used before it is verified.
-   * Bytes that are not in memory yet are read into what `memories` gives.
+   * at multiples of `contentPieceBytesMax`. The result must be verified before it is used. Bytes
+   * that are not in memory yet are read into a buffer from `memories`.
    */
-  async fetch(start: number, end: number, memories: PieceMemories): Promise<Fetched> {
+  async fetch(start: number, end: number, memories: PieceBuffers): Promise<Fetched> {
     const pieceEnd = Math.floor(start / contentPieceBytesMax + 1) * contentPieceBytesMax;
     const last = Math.min(end, pieceEnd);
     const firstBlock = Math.floor(start / blockBytes);
@@ -201,7 +201,7 @@ export async function* verifiedBytes(
   place: ExtentPlace,
 ): AsyncGenerator<number, void, void> {
   const extent = await openExtent(files, place);
-  const memories = new PieceMemories();
+  const memories = new PieceBuffers();
   try {
     for (let at = 0; at < extent.bytes;) {
       const piece = await extent.verify(await extent.fetch(at, extent.bytes, memories));
@@ -218,8 +218,8 @@ export class RangeReader implements ExtentReader {
   readonly bytes: number;
   readonly pieces: AsyncIterable<Buffer>;
   readonly #extent: OpenExtent;
-  readonly #memories = new PieceMemories();
-  /** Of the piece that comes next. */
+  readonly #memories = new PieceBuffers();
+  /** The read of the next piece. */
   #fetching: Promise<Fetched> | undefined;
   #isClosed = false;
 
@@ -233,7 +233,7 @@ export class RangeReader implements ExtentReader {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    // What is being read needs the file.
+    // A read under way needs the file.
     const idle = Promise.resolve(this.#fetching).catch(() => undefined);
     void idle.then(() => this.#extent.close()).catch(() => undefined);
   }
@@ -257,7 +257,7 @@ export class RangeReader implements ExtentReader {
 
   #fetchAhead(at: number, end: number): void {
     this.#fetching = this.#extent.fetch(at, end, this.#memories);
-    // It is awaited when its turn comes, or never.
+    // It may never be awaited; its rejection must not end the process.
     this.#fetching.catch(() => undefined);
   }
 }

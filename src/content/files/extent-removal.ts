@@ -10,7 +10,7 @@ import {
   type ExtentPlace,
 } from './extent-place.js';
 
-/** Files that are removed at once. */
+/** Files that are removed at the same time. */
 const removedAtOnce = 8;
 
 /** Removes extents durably. Absent ones count as removed, which an earlier call may have begun. */
@@ -19,7 +19,7 @@ export class ExtentRemoval {
   readonly #syncs: DiskSyncs;
   readonly #isInUse: (leaf: string) => boolean;
 
-  /** A folder that is in use stays, although it is empty. */
+  /** `isInUse`: whether an empty folder has to stay. */
   constructor(files: ContentFiles, syncs: DiskSyncs, isInUse: (leaf: string) => boolean) {
     this.#files = files;
     this.#syncs = syncs;
@@ -47,14 +47,14 @@ export class ExtentRemoval {
     if (await this.#files.removeFolder(leaf)) await this.#files.removeFolder(session);
   }
 
-  /** The owner goes last: a link without one would not be looked at again. */
+  /** Removes the owner last: a link without one could not be swept later. */
   async #removeFiles(place: ExtentPlace): Promise<void> {
     await this.#files.remove(fileOf(place));
     if (place.isLink) await this.#files.remove(ownerFileOf(place));
   }
 }
 
-/** Places of ids; an id that no extent has is left out. */
+/** The places of ids, without those of impossible ids. */
 export function placesOf(ids: readonly ExtentId[]): readonly ExtentPlace[] {
   return ids.flatMap((id) => placeOf(id) ?? []);
 }

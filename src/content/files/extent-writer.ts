@@ -47,7 +47,7 @@ export class ExtentWriter {
     this.#blockSum = blockSeed(head.salt, 0);
   }
 
-  /** When it settles, the piece is not used any more. */
+  /** Appends a piece, which is not used any more when this settles. */
   async append(piece: Buffer): Promise<void> {
     if (piece.length === 0) return;
     assertExtentBytes(this.#bytes + piece.length);
@@ -97,7 +97,7 @@ export class ExtentWriter {
     }
   }
 
-  /** A long extent begins at a page of the system, which takes less work for each write. */
+  /** Pads the head to a memory page: aligned writes of a long extent take less work. */
   #alignHead(): void {
     this.#headBytes = Math.ceil(this.#headBytes / pageBytes) * pageBytes;
     this.#gathered = Buffer.concat([this.#unwritten], this.#headBytes);
@@ -111,7 +111,7 @@ export class ExtentWriter {
   #gather(piece: Buffer): void {
     const needed = this.#gatheredBytes + piece.length;
     if (needed > this.#gathered.length) {
-      // Doubled, so that tiny pieces are not copied over and over.
+      // The buffer doubles, so that tiny pieces are not copied again and again.
       const room = Math.min(gatheredBytesMax, Math.max(needed, 2 * this.#gathered.length));
       const larger = Buffer.allocUnsafe(room);
       this.#gathered.copy(larger, 0, 0, this.#gatheredBytes);

@@ -6,17 +6,20 @@ import { extentsFolder, idOf, isSession, sessionFolder, type ExtentPlace } from 
 import { verifiedBytes } from './extent-reader.js';
 import { extentsIn } from './leaf-extents.js';
 
-/** A step ends after so many bytes or extents. */
+/** A step ends after this many bytes or extents. */
 const stepBytes = 8 * 1024 * 1024;
 const stepExtents = 64;
 
-/** It may be written just now, or may be what a session that died has left. */
-export type FateOfEndless = 'being-written' | 'left' | 'truncated';
+/**
+ * The state of an extent without an end: it is being written, a dead session has left it, or its
+ * end was lost.
+ */
+export type UnfinishedState = 'being-written' | 'left' | 'truncated';
 
 export interface ScrubOptions {
   readonly files: ContentFiles;
-  /** What an extent is that has no end. */
-  readonly fateOf: (place: ExtentPlace) => FateOfEndless;
+  /** The state of an extent without an end. */
+  readonly unfinishedStateOf: (place: ExtentPlace) => UnfinishedState;
 }
 
 /** Reads all extents and compares them with their checksums. Changes nothing. */
@@ -59,9 +62,9 @@ class StepInProgress {
   }
 }
 
-/** Yields each time when the step is full. */
+/** Reads one extent. Yields whenever the step is full. */
 async function* scrubOne(
-  { files, fateOf }: ScrubOptions,
+  { files, unfinishedStateOf }: ScrubOptions,
   place: ExtentPlace,
   step: StepInProgress,
 ): AsyncGenerator<void, void, void> {
@@ -80,7 +83,7 @@ async function* scrubOne(
     if (!(error instanceof ContentDamagedError)) throw error;
     const found = await ownerOf(files, place);
     if (found.kind === 'absent') return;
-    const fate = error.problem === 'truncated' ? fateOf(place) : 'truncated';
+    const fate = error.problem === 'truncated' ? unfinishedStateOf(place) : 'truncated';
     if (fate === 'being-written') return;
     const problem = fate === 'left' ? 'unfinished' : error.problem;
     const owner = found.kind === 'known' ? found.owner : undefined;

@@ -7,27 +7,27 @@ import type { ContentFiles } from './content-files.js';
 import { isSession } from './extent-place.js';
 import { writeWholeFile } from './whole-file.js';
 
-/** The folder that has a file for each session that lives, or died. */
+/** The folder with a file for each session that lives or has died. */
 export const sessionsFolder = 'sessions';
 const sessionBytes = 8;
-/** The session lives, or nobody has noticed yet that it does not. */
+/** The session lives, or its death was not noticed yet. */
 const openEnding = '.open';
 /** The session has died, and its extents are suspects. */
 const leftEnding = '.left';
 const unfinishedEnding = '.new';
 const recordBytesMax = 4096;
 
-/** How processes see that each other live. */
+/** Tells which processes live. */
 export interface Liveness {
-  /** Shows that this process lives, as long as it does. */
+  /** Shows other processes that this one lives, until it ends. */
   listen(token: string): Promise<LockSocket>;
-  /** Whether a process lives that listens there. Also true when that is uncertain. */
+  /** Whether the process that listens under this name lives. True when that is uncertain. */
   isListening(name: string): Promise<boolean>;
-  /** Removes what a dead process has left. */
+  /** Removes the socket of a dead process. */
   remove(name: string): Promise<void>;
 }
 
-/** By sockets in a folder, which end with their processes. */
+/** Liveness by sockets in a folder: a socket stops listening when its process ends. */
 export function socketLiveness(folder: string): Liveness {
   return {
     listen: (token) => listenOn(folder, token),
@@ -43,16 +43,16 @@ export interface SessionsOptions {
   readonly randomness: Randomness;
 }
 
-/** What a session notes of itself. */
+/** The content of a session's file. */
 interface SessionRecord {
   readonly pid: number;
   readonly started: string;
   readonly socket: string;
 }
 
-/** The sessions of a content store, one of which is that of this opening. */
+/** The sessions of a content store: each opening has one, and its own is `own`. */
 export class Sessions {
-  /** The name of this session; it is not used again. */
+  /** The name of this session. Never used again. */
   readonly own: string;
   readonly #files: ContentFiles;
   readonly #liveness: Liveness;
@@ -65,7 +65,7 @@ export class Sessions {
     this.#socket = socket;
   }
 
-  /** Begins a session: durable before it has an extent. */
+  /** Begins a session. Its file is durable when this resolves. */
   static async begin(options: SessionsOptions): Promise<Sessions> {
     const { files, liveness, clock, randomness } = options;
     const own = asBuffer(randomness.bytes(sessionBytes)).toString('hex');
@@ -89,14 +89,14 @@ export class Sessions {
   }
 
   /**
-   * Whether other processes see that this session lives. One that was taken for dead must not
-   * acknowledge an extent any more.
+   * False when another process has taken this session for dead. Then it must not acknowledge
+   * extents any more.
    */
   isInPlace(): boolean {
     return this.#files.isThere(`${sessionsFolder}/${this.own}${openEnding}`);
   }
 
-  /** Whose extents are suspects, and which others live. What ended in order is neither. */
+  /** The dead sessions (`left`), whose extents are suspects, and those that live. */
   async look(): Promise<{ readonly left: readonly string[]; readonly live: ReadonlySet<string> }> {
     const left: string[] = [];
     const live = new Set([this.own]);
@@ -111,13 +111,13 @@ export class Sessions {
     return { left, live };
   }
 
-  /** Nothing of a dead session is a suspect any more. */
+  /** Ends a dead session: its extents are no suspects any more. */
   async settle(session: string): Promise<void> {
     await this.#files.remove(`${sessionsFolder}/${session}${leftEnding}`);
     await this.#files.syncFolder(sessionsFolder);
   }
 
-  /** Ends this session in order. Whoever removes the directory ends it as well. */
+  /** Ends this session properly. The directory may have been removed. */
   async end(): Promise<void> {
     try {
       await this.#files.remove(`${sessionsFolder}/${this.own}${openEnding}`);
@@ -129,12 +129,12 @@ export class Sessions {
     }
   }
 
-  /** Leaves this session as one that has died. */
+  /** Leaves this session like one that has died. */
   abandon(): Promise<void> {
     return this.#socket.close();
   }
 
-  /** Takes a session for dead, unless it lives or may live. */
+  /** Marks a session as dead, unless it lives or may live. */
   async #claim(session: string): Promise<'left' | 'live' | 'ended'> {
     const path = `${sessionsFolder}/${session}${openEnding}`;
     try {
@@ -145,20 +145,20 @@ export class Sessions {
       await this.#liveness.remove(socket);
       return 'left';
     } catch (error) {
-      // It has ended by itself, or another process has taken it.
+      // It has ended, or another process has just marked it.
       if (codeOf(error) === 'ENOENT') return 'ended';
       throw error;
     }
   }
 }
 
-/** What is noted of a session. One that has died counts as open until somebody has noticed. */
+/** The state of a session by its file. A dead one is open until its death is noticed. */
 export function notedOf(files: ContentFiles, session: string): 'open' | 'left' | 'ended' {
   if (files.isThere(`${sessionsFolder}/${session}${openEnding}`)) return 'open';
   return files.isThere(`${sessionsFolder}/${session}${leftEnding}`) ? 'left' : 'ended';
 }
 
-/** Undefined when the record was changed: then nobody can tell whether the process lives. */
+/** The socket of a session; undefined when its file has another content, so it may live. */
 async function socketIn(files: ContentFiles, path: string): Promise<string | undefined> {
   const file = await files.open(path);
   try {

@@ -7,7 +7,7 @@ import { extentsIn } from './leaf-extents.js';
 import { extentsFolder, isSession, sessionFolder, type ExtentPlace } from './extent-place.js';
 import type { Sessions } from './sessions.js';
 
-/** Its presence makes suspects of the extents of all sessions that were begun before. */
+/** While this file is there, the extents of all earlier sessions are suspects. */
 export const suspectAllFile = 'suspect-all';
 
 export interface SuspectsOptions {
@@ -21,20 +21,20 @@ export interface SuspectsOptions {
 /** A few suspects, all of one folder or all freed while something was retained. */
 export interface SuspectSlice {
   readonly places: readonly ExtentPlace[];
-  /** To be called when those that nobody names are deleted, durably. */
+  /** Must be called when those that are not referenced have been deleted durably. */
   readonly settle: () => void;
 }
 
-/** Which extents the key space may not name, found a few at a time. */
+/** The extents that may not be referenced from the key space, found a few at a time. */
 export class Suspects {
   readonly #files: ContentFiles;
   readonly #sessions: Sessions;
   readonly #retentions: Retentions;
-  /** A durable file says that there is more than dead sessions to look at. */
+  /** The file `suspectAllFile` is there: not only dead sessions have suspects. */
   #isNoted: boolean;
-  /** All extents are to be looked at; of this session those below the number. */
+  /** Set while all extents are suspects; of this session only those below the number. */
   #all: { readonly ownBelow: number } | undefined;
-  /** Not everything that is noted can be looked at in this session. */
+  /** Some suspects can only be found by a later session, so the file has to stay. */
   #isLeftToLater = false;
   #turn: Promise<void> = Promise.resolve();
 
@@ -46,25 +46,25 @@ export class Suspects {
     this.#all = areAllSuspect ? { ownBelow: 0 } : undefined;
   }
 
-  /** These were freed, but are retained. */
+  /** Makes suspects of extents that were freed while extents are retained. */
   async defer(ids: readonly ExtentId[]): Promise<void> {
-    // First, so that the note is not removed once it is there.
+    // Before the file is written, so that it is not removed at once.
     if (!this.#retentions.defer(ids)) this.#isLeftToLater = true;
     await this.#note();
   }
 
-  /** Everything is a suspect; of this session what has a smaller number. */
+  /** Makes all extents suspects; of this session those with a smaller number. */
   async suspectAll(ownBelow: number): Promise<void> {
     this.#all = { ownBelow };
     await this.#note();
   }
 
-  /** A pass would find more than the extents of sessions that have died meanwhile. */
+  /** True when there are suspects beside the extents of dead sessions. */
   get areDue(): boolean {
     return this.#all !== undefined || this.#retentions.released(1).length > 0;
   }
 
-  /** One pass over what are suspects by now. */
+  /** One pass over all suspects of now. */
   async *pass(): AsyncGenerator<SuspectSlice, void, void> {
     yield* this.#released();
     const { left, live } = await this.#sessions.look();
@@ -93,7 +93,7 @@ export class Suspects {
     live: ReadonlySet<string>,
   ): AsyncGenerator<SuspectSlice, void, void> {
     const { own } = this.#sessions;
-    // A process that came after the look has extents that are none of these.
+    // Sessions that have begun since the first look live as well: their extents are no suspects.
     const before = await this.#files.list(extentsFolder);
     const since = (await this.#sessions.look()).live;
     for (const session of before.filter(isSession)) {
@@ -139,7 +139,7 @@ export class Suspects {
     });
   }
 
-  /** The note is made and removed by one at a time. */
+  /** Runs changes of the file one at a time. */
   async #inTurn(work: () => Promise<void>): Promise<void> {
     const done = this.#turn.then(work);
     this.#turn = done.catch(() => undefined);

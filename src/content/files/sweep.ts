@@ -22,15 +22,15 @@ export interface SweepParts {
 
 interface OrphansOfSlice {
   readonly orphans: readonly ExtentPlace[];
-  /** Perhaps removed by a step that failed before that was durable. */
+  /** Extents without files. An earlier step may have removed these without making it durable. */
   readonly absent: readonly ExtentPlace[];
 }
 
-/** Deletes suspects that nobody names, step by step. */
+/** Deletes suspects that are not referenced, step by step. */
 export class Sweep {
   readonly #parts: SweepParts;
   #pass: AsyncGenerator<SuspectSlice, void, void> | undefined;
-  /** What the pass has found and no step has settled. */
+  /** The suspects that the pass has found last, until they are settled. */
   #slice: SuspectSlice | undefined;
   #isRunning = false;
 
@@ -78,7 +78,7 @@ export class Sweep {
       this.#pass = undefined;
       return undefined;
     } catch (error) {
-      // A generator that has thrown does not go on.
+      // A generator cannot continue after it has thrown.
       this.#pass = undefined;
       throw error;
     }
@@ -105,7 +105,7 @@ export class Sweep {
             absent.push(place);
             break;
           case 'damaged':
-            // Nobody can ask who names it; a scrub tells of it.
+            // Without its owner, references to it cannot be looked up. A scrub reports it.
             break;
         }
       }),

@@ -3,7 +3,7 @@ import { ContentWriteError } from '../errors.js';
 
 const full: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT']);
 
-/** Runs work that changes files; what the system says of it becomes a `ContentWriteError`. */
+/** Runs work that changes files. Errors of the system become a `ContentWriteError`. */
 export async function writing<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;

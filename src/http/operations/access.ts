@@ -18,12 +18,12 @@ export function serviceAccess(...permissions: readonly Permission[]): GrantedAcc
   return { kind: 'granted', scope: 'service', permissions, needs: 'all' };
 }
 
-/** A container is a table or a queue. */
+/** Access to containers: tables, queues, containers of blobs. */
 export function containerAccess(...permissions: readonly Permission[]): GrantedAccess {
   return { kind: 'granted', scope: 'container', permissions, needs: 'all' };
 }
 
-/** An object is an entity or a message. */
+/** Access to what is in a container: entities, messages, blobs. */
 export function objectAccess(...permissions: readonly Permission[]): GrantedAccess {
   return { kind: 'granted', scope: 'object', permissions, needs: 'all' };
 }

@@ -18,13 +18,13 @@ export interface BlobContext {
   readonly randomness: Randomness;
   readonly containers: Containers<ContainerRecord, ContainerDraft>;
   readonly readers: BlobReaders;
-  /** The changes of each blob, by the name of its key, that read what they write. */
+  /** Makes changes that read and then write a blob take turns, by the name of its key. */
   readonly turns: KeyedGate;
   /** How long an account keeps what is deleted in it. */
   readonly retention: (account: string) => Promise<DeleteRetention | undefined>;
   /** Whether an account keeps versions of its blobs. */
   readonly versioning: (account: string) => boolean;
-  /** There is something to free. */
+  /** Called when there is something to free. */
   readonly onGarbage: () => void;
 }
 

@@ -14,9 +14,12 @@ import type { BlobKeys } from './keys.js';
  * by a record that may have been replaced right then.
  */
 export const garbageGraceMicros = 30 * 1_000_000;
-/** How often a reader makes that time begin anew for what it needs. */
+/** How often the grace of garbage that a reader needs is restarted. */
 const keepEveryMs = garbageGraceMicros / 1000 / 3;
-/** Garbage is stamped before its commit, and readers begin before they find the record. */
+/**
+ * Garbage that is this much older than a reader is kept as well: its time is set before its commit,
+ * so a reader that begins in between still finds the record.
+ */
 const slackMicros = garbageGraceMicros;
 
 /** The readers of one blob. */
@@ -33,12 +36,11 @@ interface ReadersOptions {
 }
 
 /**
- * Who is reading blobs in this process. What a reader began to read stays, although the blob is
- * overwritten or deleted meanwhile, alone or with its container, by this process or another one:
- * garbage and dropped containers are not freed before `garbageGraceMicros`, and while somebody reads
- * a blob all that became garbage of it since is written anew every third of that time, so that the
- * grace begins again. A process that is stopped
- * for longer loses its readers: they fail, and read nothing wrong.
+ * The readers of blobs in this process. A reader can finish although the blob, or its container, is
+ * overwritten or deleted meanwhile by any process: garbage and dropped containers are not freed
+ * before `garbageGraceMicros`, and while a blob is read, its newer garbage is rewritten every third
+ * of that time, which restarts the grace. When a process is stopped for longer, its readers fail;
+ * they never read wrong bytes.
  */
 export class BlobReaders {
   readonly #options: ReadersOptions;
@@ -67,13 +69,13 @@ export class BlobReaders {
     };
   }
 
-  /** Whether a reader of this process may need what became garbage then. */
+  /** Whether a reader of this process may need garbage of this time. */
   needs(partition: Bytes, bornMicros: number): boolean {
     const readings = this.#readings.get(nameOfBytes(partition));
     return readings !== undefined && bornMicros >= neededSince(readings);
   }
 
-  /** A timer runs while somebody reads. */
+  /** Runs a timer while there are readers. */
   #schedule(): void {
     if (this.#readings.size === 0) {
       this.#timer?.close();
@@ -89,15 +91,15 @@ export class BlobReaders {
     try {
       await this.#keepAll();
     } catch {
-      // The next attempt is in time; a store that goes on failing fails the readers as well.
+      // The next attempt is early enough. If the store keeps failing, the readers fail as well.
     }
     this.#isKeeping = false;
     this.#schedule();
   }
 
-  /** Lets the grace begin anew for all that readers of this process need. */
+  /** Restarts the grace of all garbage that readers of this process need. */
   async #keepAll(): Promise<void> {
-    // A reader that begins meanwhile is kept by the next tick.
+    // The next tick is early enough for readers that begin meanwhile.
     for (const readings of Array.from(this.#readings.values())) {
       await this.#keep(readings.keys, neededSince(readings));
     }
@@ -115,14 +117,14 @@ export class BlobReaders {
   }
 }
 
-/** The time from which garbage of a blob is needed. */
+/** Garbage of the blob is needed from this time on. */
 function neededSince({ beganMicros }: Readings): number {
   let first = Infinity;
   for (const { micros } of beganMicros) first = Math.min(first, micros);
   return first - slackMicros;
 }
 
-/** Where the container of a blob is listed once it was dropped. */
+/** The key of the blob's container in the list of dropped containers. */
 function droppedKeyOf({ partition }: BlobKeys): Bytes {
   const [service, account, id] = decodeTuple(partition, 0, 3);
   invariant(
@@ -132,7 +134,7 @@ function droppedKeyOf({ partition }: BlobKeys): Bytes {
   return droppedContainerKey(service, account, id);
 }
 
-/** Gives an entry another version. It stays gone when it is. */
+/** Gives an entry a new version, unless it has changed or was deleted. */
 async function rewrite(store: Store, { key, value, version }: Entry): Promise<void> {
   await store.commit({ checks: [{ key, version }], puts: [{ key, value }], deletes: [] });
 }

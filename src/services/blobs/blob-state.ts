@@ -53,7 +53,7 @@ export function changeBlob<T>(
   return context.turns.run(name, () => changeBlobBeside(context, keys, plan));
 }
 
-/** The same beside other changes, for one that mostly leaves the record as it is. */
+/** As `changeBlob`, but without turns: for changes that mostly leave the record as it is. */
 export function changeBlobBeside<T>(
   context: BlobContext,
   keys: BlobKeys,
@@ -209,7 +209,7 @@ export async function findRecord(
   keys: BlobKeys,
   moment: Moment,
 ): Promise<FoundRecord> {
-  // The blob goes first: what it was moves from its key to that of a version.
+  // Reads the blob first: a write moves its old record to the key of a version.
   const entry = moment.snapshotMicros === undefined ? await store.get(keys.base) : undefined;
   const blob = committedOf(recordOf(entry));
   if (pastMicros(blob, moment) !== undefined) {
@@ -219,7 +219,7 @@ export async function findRecord(
   return { record, isBlob: true, ...(entry !== undefined && { entryVersion: entry.version }) };
 }
 
-/** The same of a record that may be read now. */
+/** As `findRecord`. Throws when the lease or the conditions do not allow the read. */
 export async function readRecord(
   { store, clock }: BlobContext,
   keys: BlobKeys,

@@ -39,9 +39,9 @@ export class Changes {
 }
 
 /**
- * Plans a commit and makes it, again and again until nothing it has read has changed meanwhile.
- * `plan` may throw, and returns what is made of the version of the commit. Throws `ServerBusy` when
- * every attempt conflicts.
+ * Plans and makes a commit. Repeats both when something that was read has changed meanwhile. `plan`
+ * may throw; it returns a function that makes the result of the version of the commit. Throws
+ * `ServerBusy` when every attempt conflicts.
  */
 export async function commitChanges<T>(
   { store }: Pick<BlobContext, 'store'>,

@@ -104,7 +104,8 @@ class ContentCopy {
         await this.#stage(staged, ranges);
         ranges = [];
       }
-      // All of a commit first: the blob may be written at any time, as whoever copies finds out.
+      // The ranges of a commit are read before any is copied, to keep the time short in which the
+      // source could change. The caller notices if it does.
       ranges.push(range);
     }
     return { ranges: await this.#copied(ranges), staged };

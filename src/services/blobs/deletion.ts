@@ -154,7 +154,7 @@ export async function dropPast(
   await unshare(context, state, changes, record);
 }
 
-/** Tells a page blob what is its own when the last that shares its map goes. */
+/** Lowers the shared generation of a page blob when the last record that shares it is deleted. */
 async function unshare(
   context: BlobContext,
   state: BlobState,

@@ -99,7 +99,7 @@ function isLiveVersion(value: Bytes): boolean {
   return isVersion && !isDeleted;
 }
 
-/** Where a read stopped: the entry that it stopped before, or the place to go on from. */
+/** Why a read has stopped, and where the next one begins. */
 type Stop =
   | { readonly kind: 'pause' | 'seek'; readonly start: Bytes }
   | { readonly kind: 'versions-left'; readonly start: Bytes; readonly partition: Bytes }
@@ -122,11 +122,11 @@ class Walk {
   #group: Bytes | undefined;
   /** The partition of the blob whose record, or last version, was taken last. */
   #blob: Bytes | undefined;
-  /** Versions that stand for blobs that are there no more. */
+  /** Last versions of deleted blobs, which are listed in place of the blobs. */
   readonly #lastVersions = new Set<Entry>();
   #passed = 0;
   #hasSeen = false;
-  // Of the read that is under way.
+  // The state of the current read.
   #takenNow = 0;
   #seen = 0;
   #isSliceOver: () => boolean = () => false;
@@ -140,13 +140,13 @@ class Walk {
     this.#kindMax = snapshots || versions || versionsOnly ? blobKind.version : blobKind.base;
   }
 
-  /** The record of the blob of which only later snapshots follow, and it. */
+  /** The key of the blob in the middle of whose snapshots the page begins; else undefined. */
   resumedBlob(): Bytes | undefined {
     const from = this.#resumed();
     return from === undefined ? undefined : new BlobKeys(this.#container, from.name).base;
   }
 
-  /** It comes behind those snapshots. */
+  /** Takes the record of that blob, which is listed after its snapshots. */
   resume(entry: Entry | undefined): void {
     if (entry === undefined || !this.#isListed(blobKind.base, entry.value)) return;
     this.#take(entry);
@@ -163,7 +163,7 @@ class Walk {
     if (from !== undefined && from.name > prefix) {
       return { ...names, start: appendString(this.#container, from.name) };
     }
-    // The hints of the container stand where a blob without a name would be.
+    // Skips the hints of the container, whose keys have an empty name.
     return prefix === '' ? { ...names, start: afterBlob(this.#container, '') } : names;
   }
 
@@ -176,7 +176,7 @@ class Walk {
     return this.#decide;
   }
 
-  /** Returns what is to be read next; undefined when the page is complete. */
+  /** Returns the next range to read; undefined when the page is complete. */
   endRead(
     range: KeyRange,
     { entries, more }: { readonly entries: readonly Entry[]; readonly more: boolean },
@@ -192,7 +192,7 @@ class Walk {
     return stop.kind === 'end' ? undefined : { ...range, start: stop.start };
   }
 
-  /** The blob whose last version is to be read next, because nothing but versions is left of it. */
+  /** The partition of a blob of which only versions are left: its last one is read next. */
   versionsLeft(): Bytes | undefined {
     const stop: Stop | undefined = this.#stop;
     return stop?.kind === 'versions-left' ? stop.partition : undefined;
@@ -223,7 +223,7 @@ class Walk {
       else items.push(item);
     }
     const end = this.#stop?.kind === 'end' ? this.#stop : undefined;
-    // A blob comes behind its snapshots, of which some are left.
+    // A blob is listed after its snapshots. If some of these are left, it is on a later page.
     const isLater = end?.next.fromMicros !== undefined && base?.name === end.next.name;
     if (base !== undefined && !isLater) items.push(base);
     const bytes = this.#bytes;
@@ -259,7 +259,7 @@ class Walk {
     return 'take';
   };
 
-  /** The items that come before this one: a blob comes behind its snapshots. */
+  /** The number of items before this one. A blob is listed after its snapshots. */
   #itemsBefore(key: Bytes, kind: number): number {
     const taken = this.#taken.length + this.#takenNow;
     const isSnapshotOf = (blob: Bytes): boolean =>
@@ -276,7 +276,7 @@ class Walk {
     return isShown && (!isUncommitted || uncommitted) && (!isDeleted || deleted);
   }
 
-  /** Whether it is a version of a blob that is there no more, and for which one is to stand. */
+  /** Whether this is a version of a deleted blob, in place of which its last version is listed. */
   #isLastLeft({ key, value }: Candidate): boolean {
     const { versionsOnly = false, versions = false } = this.#selection;
     if (!versionsOnly || versions) return false;
@@ -297,7 +297,7 @@ class Walk {
     return 'stop';
   }
 
-  /** Passes over an entry of a blob or a group, or over all that begin as it does. */
+  /** Skips an entry of a blob or a group; after several, seeks to the end of the prefix. */
   #pass(prefix: Bytes): Decision {
     this.#passed += 1;
     if (this.#passed <= passedMax) return 'skip';

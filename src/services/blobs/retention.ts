@@ -50,7 +50,7 @@ async function putPurgeHint(
   const container = containerOfKey(keys.base);
   const micros = Math.ceil(purgedMicros / hintStepMicros) * hintStepMicros;
   const key = dueHintKey(container, micros, blobNameOfKey(keys.base, container));
-  // One that is there stays for a day at least: only the sweep deletes it, when it is due.
+  // An existing hint need not be renewed: the sweep deletes it only when it is due.
   if ((await store.get(key)) !== undefined) return;
   await store.commit({ checks: [], puts: [{ key, value: Buffer.alloc(0) }], deletes: [] });
 }
