@@ -8,10 +8,11 @@ import { ValueError } from '../rows/model-error.js';
 import type { RowProperties } from '../rows/row.js';
 import { retryConflicts, type ContentionOptions } from '../table/contention.js';
 import { Entities } from '../table/entities.js';
-import { ContentionError, TransactionFailedError } from '../table/errors.js';
+import { ContentionError } from '../table/errors.js';
 import { writeIfPresent } from '../table/conditional-write.js';
 import type { TableGateway } from '../table/gateway.js';
 import { transaction } from '../table/transaction.js';
+import { reasonOf } from '../table/failure-of-one.js';
 
 /** The source and target of copies. */
 export interface CopyOptions<
@@ -80,7 +81,7 @@ export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
     try {
       await writes.run();
     } catch (error) {
-      throw error instanceof TransactionFailedError ? error.reason : error;
+      throw reasonOf(error);
     }
   }
 

@@ -10,6 +10,7 @@ import {
   isAmbiguous,
   TransactionFailedError,
 } from './errors.js';
+import { reasonOf } from './failure-of-one.js';
 
 /** Retries of a change that conflicts with other writers. */
 export interface ContentionOptions {
@@ -60,7 +61,7 @@ export async function retryConflicts<T>(
 
 /** Whether a write failed because a row has appeared, changed or gone since it was read. */
 export function isConflict(error: unknown): boolean {
-  const reason = error instanceof TransactionFailedError ? error.reason : error;
+  const reason = reasonOf(error);
   return (
     reason instanceof ConditionFailedError ||
     reason instanceof EntityExistsError ||

@@ -7,3 +7,8 @@ import { TransactionFailedError } from './errors.js';
 export function failureOfOne(error: unknown): unknown {
   return error instanceof TransactionFailedError && error.index === 0 ? error.reason : error;
 }
+
+/** Why a transaction failed, when it did: the failure of one of its writes. */
+export function reasonOf(error: unknown): unknown {
+  return error instanceof TransactionFailedError ? error.reason : error;
+}

@@ -22,6 +22,7 @@ import {
 } from './index-scan.js';
 import type { IndexUpdater } from './index-updater.js';
 import type { ResolvedIndex } from './with-indexes.js';
+import { keyOf, nameOfKey } from '../../rows/row-parts.js';
 
 /** The progress of a backfill after a page. */
 export interface BackfillPage {
@@ -180,9 +181,9 @@ export class IndexBackfill {
     const etags = new Map<string, string>();
     for (const range of rangesOf(first.row, last.row)) {
       const rows = allRows(this.#places.table, { ...range, select: [] });
-      for await (const row of rows) etags.set(nameOf(row), row.etag);
+      for await (const row of rows) etags.set(nameOfKey(row), row.etag);
     }
-    return works.filter(({ row }) => etags.get(nameOf(row)) !== row.etag);
+    return works.filter(({ row }) => etags.get(nameOfKey(row)) !== row.etag);
   }
 }
 
@@ -224,7 +225,7 @@ function groupsOf(
   const max = index.kind === 'list' ? listGroupMax : groupMax;
   const groups = new Map<string, OpenGroup[]>();
   for (const work of works) {
-    const key = nameOf(work.entry.key);
+    const key = nameOfKey(work.entry.key);
     const name = index.kind === 'list' ? key : work.row.partitionKey;
     const bytes = bytesOf(work);
     const known = groups.get(name) ?? [];
@@ -256,12 +257,4 @@ function checkPage({ checked, repaired, drifts, cursor }: CheckPage): BackfillPa
   const page = { phase: 'check' as const, checked, written: repaired, drifts };
   if (cursor === undefined) return page;
   return { ...page, cursor: writeScanCursor({ source: 1, cursor }) };
-}
-
-function keyOf({ partitionKey, rowKey }: RowKey): RowKey {
-  return { partitionKey, rowKey };
-}
-
-function nameOf({ partitionKey, rowKey }: RowKey): string {
-  return `${partitionKey}/${rowKey}`;
 }

@@ -3,9 +3,9 @@ import type { RowKey, StoredRow } from '../../rows/row.js';
 import { DecodeError } from '../../table/errors.js';
 import type { RowWrite } from '../../table/gateway.js';
 import { planRowListChange } from '../index-entities/row-list.js';
-import { isWanted } from './beside-plan.js';
-import { transactIf, writeIf } from '../../table/conditional-write.js';
-import { isCopyEntry, primaryOf, sameKey, staleNames, textIn } from './index-entry.js';
+import { transactIf } from '../../table/conditional-write.js';
+import { matchingWrite } from './copy-match.js';
+import { isCopyEntry, textIn } from './index-entry.js';
 import type { Candidate } from './index-drift.js';
 import { IndexValueTakenError } from './index-errors.js';
 import type { IndexPlaces } from './index-places.js';
@@ -65,22 +65,17 @@ export class IndexRepair {
     const stored = await table.get(key);
     const row = await this.#places.primary(primary);
     const entry = this.#places.entryAt(index, row, key);
-    const owner = stored === undefined ? undefined : primaryOf(index, stored);
-    const isOwn = owner !== undefined && sameKey(owner, primary);
-    if (row === undefined || entry === undefined) {
-      if (stored === undefined || !isOwn) return true;
-      return writeIf(table, { kind: 'delete', key, etag: stored.etag });
-    }
-    if (!isCopyEntry(entry)) return true;
-    if (stored === undefined) {
-      return transactIf(table, [touch(row), { kind: 'insert', row: entry.row }]);
-    }
-    const replacement: RowWrite = { kind: 'replace', row: entry.row, etag: stored.etag };
-    if (isOwn) return staleNames(entry, stored).length === 0 || writeIf(table, replacement);
-    if (await isWanted(this.#places, index, owner, key)) {
-      throw new IndexValueTakenError(index.name, key);
-    }
-    return transactIf(table, [touch(row), replacement]);
+    const wanted = entry !== undefined && isCopyEntry(entry) ? entry : undefined;
+    const found = await matchingWrite(this.#places, {
+      index,
+      key,
+      primary,
+      stored,
+      entry: wanted,
+    });
+    if (found === undefined) return true;
+    const { write, claims } = found;
+    return transactIf(table, claims && row !== undefined ? [touch(row), write] : [write]);
   }
 
   async #repairList(index: ResolvedLists, primary: RowKey, key: RowKey): Promise<boolean> {

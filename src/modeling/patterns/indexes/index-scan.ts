@@ -1,4 +1,4 @@
-import type { RowKey, StoredRow } from '../../rows/row.js';
+import type { StoredRow } from '../../rows/row.js';
 import { DecodeError, ValueError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { anyOf, whereStored, type Filter } from '../../table/filter.js';
@@ -9,6 +9,7 @@ import { freshReads } from './index-drift.js';
 import { primaryOf } from './index-entry.js';
 import type { IndexPlaces } from './index-places.js';
 import type { ResolvedIndex, ResolvedLists } from './with-indexes.js';
+import { keyOf, nameOfKey } from '../../rows/row-parts.js';
 
 /** A table, or a set of blobs, that is read from beginning to end. */
 export type ScanSource =
@@ -191,10 +192,6 @@ function readable(
   }
 }
 
-function keyOf({ partitionKey, rowKey }: RowKey): RowKey {
-  return { partitionKey, rowKey };
-}
-
 /** Rows cached for a page, so that no row is read twice for it. */
 const rowsKeptMax = 4000;
 
@@ -211,14 +208,14 @@ export function pageReads(places: IndexPlaces, source: ScanSource, { rows }: Sca
     return fresh;
   };
   if (source.kind === 'rows') {
-    for (const row of rows) keptOf(source.table).set(nameOf(row), Promise.resolve(row));
+    for (const row of rows) keptOf(source.table).set(nameOfKey(row), Promise.resolve(row));
   }
   let blob: { readonly name: string; readonly texts: Promise<ReadonlySet<string>> } | undefined;
   return {
     row(table, key) {
       const kept = keptOf(table);
-      const found = kept.get(nameOf(key)) ?? fresh.row(table, key);
-      kept.set(nameOf(key), found);
+      const found = kept.get(nameOfKey(key)) ?? fresh.row(table, key);
+      kept.set(nameOfKey(key), found);
       return found;
     },
     blob(index, name) {
@@ -228,8 +225,4 @@ export function pageReads(places: IndexPlaces, source: ScanSource, { rows }: Sca
       return blob.texts;
     },
   };
-}
-
-function nameOf({ partitionKey, rowKey }: RowKey): string {
-  return `${partitionKey}/${rowKey}`;
 }

@@ -4,27 +4,19 @@ import type { Timers } from '../../../base/async/timers.js';
 import type { RowKey } from '../../rows/row.js';
 import { updateAttemptsMax } from '../../table/contention.js';
 import { ContentionError } from '../../table/errors.js';
-import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import { backOff } from '../../../base/async/back-off.js';
 import { backOffs } from '../../table/back-offs.js';
 import { sleep } from '../../../base/async/sleep.js';
 import { changeListBlob } from '../index-entities/list-blobs.js';
 import { planRowListChange } from '../index-entities/row-list.js';
-import { isWanted, listChanges, type ListKeyChange } from './beside-plan.js';
+import { listChanges, type ListKeyChange } from './beside-plan.js';
+import { matchingWrite } from './copy-match.js';
 import { transactIf, unlessConflict, writeIf } from '../../table/conditional-write.js';
-import {
-  isCopyEntry,
-  primaryOf,
-  sameKey,
-  staleNames,
-  textIn,
-  type CopyEntry,
-  type IndexEntry,
-} from './index-entry.js';
+import { isCopyEntry, sameKey, textIn, type CopyEntry, type IndexEntry } from './index-entry.js';
 import { IndexValueTakenError } from './index-errors.js';
 import type { IndexIntent } from './index-intent.js';
 import type { IndexPlaces } from './index-places.js';
-import type { ResolvedCopies, ResolvedIndex, ResolvedLists } from './with-indexes.js';
+import type { ResolvedIndex, ResolvedLists } from './with-indexes.js';
 
 export interface UpdaterOptions {
   readonly randomness: Randomness;
@@ -93,35 +85,24 @@ export class IndexUpdater {
     const wanted = all.filter((entry) => keys.some((each) => sameKey(each, entry.key)));
     if (index.kind === 'list') return this.#matchLists(index, primary, { gone, wanted }, signal);
     const table = this.#places.tableOf(index);
-    for (const each of gone) {
-      await this.untilDone(index.name, signal, () => removeCopy(table, index, each, primary));
-    }
+    const match = (key: RowKey, entry: CopyEntry | undefined): Promise<void> =>
+      this.untilDone(index.name, signal, async () => {
+        const stored = await table.get(key);
+        const found = await matchingWrite(this.#places, { index, key, primary, stored, entry });
+        return found === undefined || writeIf(table, found.write);
+      });
+    for (const key of gone) await match(key, undefined);
     const taken: unknown[] = [];
     for (const entry of wanted) {
       if (!isCopyEntry(entry)) continue;
       try {
-        await this.untilDone(index.name, signal, () => this.#putCopy(table, entry, primary));
+        await match(entry.key, entry);
       } catch (error) {
         if (!(error instanceof IndexValueTakenError)) throw error;
         taken.push(error);
       }
     }
     if (taken.length > 0) throw taken[0];
-  }
-
-  async #putCopy(table: TableGateway, entry: CopyEntry, primary: RowKey): Promise<boolean> {
-    const { index, key, row } = entry;
-    const stored = await table.get(key);
-    if (stored === undefined) return writeIf(table, { kind: 'insert', row });
-    const owner = primaryOf(index, stored);
-    const replacement: RowWrite = { kind: 'replace', row, etag: stored.etag };
-    if (owner !== undefined && sameKey(owner, primary)) {
-      return staleNames(entry, stored).length === 0 || writeIf(table, replacement);
-    }
-    if (await isWanted(this.#places, index, owner, key)) {
-      throw new IndexValueTakenError(index.name, key);
-    }
-    return writeIf(table, replacement);
   }
 
   async #matchLists(
@@ -194,16 +175,4 @@ function addFound(
 
 function addKey(keys: RowKey[], key: RowKey): void {
   if (!keys.some((each) => sameKey(each, key))) keys.push(key);
-}
-
-async function removeCopy(
-  table: TableGateway,
-  index: ResolvedCopies,
-  key: RowKey,
-  primary: RowKey,
-): Promise<boolean> {
-  const stored = await table.get(key);
-  const owner = stored === undefined ? undefined : primaryOf(index, stored);
-  if (stored === undefined || owner === undefined || !sameKey(owner, primary)) return true;
-  return writeIf(table, { kind: 'delete', key, etag: stored.etag });
 }

@@ -3,7 +3,6 @@ import { invariant } from '../../../base/invariant.js';
 import { systemRandomness } from '../../../base/randomness.js';
 import { ValueError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
-import { TransactionFailedError } from '../../table/errors.js';
 import type {
   RowPage,
   RowQuery,
@@ -19,6 +18,7 @@ import { blobFolder } from './layout.js';
 import { manifestOf, manifestProperty, type Manifest } from './manifest.js';
 import { limitsOf, type LargeOptions } from './options.js';
 import { isPartRow, ownerProperty, partNames } from './parts.js';
+import { reasonOf } from '../../table/failure-of-one.js';
 
 const graceMsDefault = 3_600_000;
 const concurrencyDefault = 8;
@@ -113,7 +113,7 @@ export class LargeTable implements TableGateway {
       invariant(result !== undefined, 'a write has a result');
       return result;
     } catch (error) {
-      throw error instanceof TransactionFailedError ? error.reason : error;
+      throw reasonOf(error);
     }
   }
 

@@ -10,6 +10,7 @@ import { expand, merging, type Expander, type Expansion, type PuttingWrite } fro
 import { inOrder } from '../../table/in-order.js';
 import { isLargeRow, requestBytes, type PlannedBlob } from './layout.js';
 import { manifestOf, manifestProperty } from './manifest.js';
+import { reasonOf } from '../../table/failure-of-one.js';
 
 /** Bytes of a transaction that are reserved for the deletes of old rows. */
 const tidyBytes = 64 * 1024;
@@ -189,7 +190,7 @@ class OvertakenError extends ModelError {}
 /** The error in terms of the given writes. */
 function asGiven(error: unknown, expansions: readonly Expansion[]): unknown {
   const index = indexOfFailed(error, expansions);
-  const reason = error instanceof TransactionFailedError ? error.reason : error;
+  const reason = reasonOf(error);
   const isOwn = index !== undefined && expansions[index]?.isOwnCondition === true;
   if (isOwn && isConflict(reason)) {
     return new OvertakenError('the entity changed meanwhile', { cause: error });

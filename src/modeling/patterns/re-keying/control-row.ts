@@ -1,11 +1,11 @@
 import { escapeKeyText } from '../../definition/key-escape.js';
 import { reservedPartitionKeys } from '../../definition/reserved-keys.js';
 import { DecodeError } from '../../rows/model-error.js';
-import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
+import type { Row, RowKey, RowProperties } from '../../rows/row.js';
 import { putOver } from '../../table/conditional-write.js';
 import { FollowedState, type FollowOptions } from '../../table/followed-state.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { text, textIn } from './move-mark.js';
+import { countIn, storedText, textIn } from '../../rows/row-parts.js';
 import { isPhase, type Phase } from './phase.js';
 
 /** The partition of control rows. */
@@ -70,13 +70,13 @@ export class StoredControl extends FollowedState<Control> {
     }
     return {
       phase,
-      version: countIn(row, 'Version'),
+      version: Number(countIn(row.properties, 'Version')),
       etag: row.etag,
       progress: {
-        walk: countIn(row, 'Walk'),
+        walk: Number(countIn(row.properties, 'Walk')),
         cursor: textIn(row.properties, 'Cursor'),
-        checked: countIn(row, 'Checked'),
-        written: countIn(row, 'Written'),
+        checked: Number(countIn(row.properties, 'Checked')),
+        written: Number(countIn(row.properties, 'Written')),
       },
     };
   }
@@ -85,18 +85,13 @@ export class StoredControl extends FollowedState<Control> {
 function controlRow(move: string, { phase, version, progress }: Control): Row {
   const { walk, cursor, checked, written } = progress;
   const properties: RowProperties = {
-    EntityType: text('ReKeying'),
-    Phase: text(phase),
+    EntityType: storedText('ReKeying'),
+    Phase: storedText(phase),
     Version: { type: 'Int32', value: version },
     Walk: { type: 'Int32', value: walk },
     Checked: { type: 'Int64', value: BigInt(checked) },
     Written: { type: 'Int64', value: BigInt(written) },
-    ...(cursor === undefined ? {} : { Cursor: text(cursor) }),
+    ...(cursor === undefined ? {} : { Cursor: storedText(cursor) }),
   };
   return { ...controlKey(move), properties };
-}
-
-function countIn({ properties }: StoredRow, name: string): number {
-  const wire = properties[name];
-  return wire?.type === 'Int32' || wire?.type === 'Int64' ? Number(wire.value) : 0;
 }

@@ -1,5 +1,6 @@
 import type { Row, RowKey, RowProperties, WireValue } from '../../rows/row.js';
 import type { Side } from './phase.js';
+import { storedText, textIn } from '../../rows/row-parts.js';
 
 /**
  * Properties that a move adds to rows:
@@ -44,15 +45,6 @@ export interface Mark {
   readonly other: RowKey | undefined;
 }
 
-export function text(value: string): WireValue {
-  return { type: 'String', value };
-}
-
-export function textIn(properties: RowProperties, name: string): string | undefined {
-  const wire = properties[name];
-  return wire?.type === 'String' ? wire.value : undefined;
-}
-
 /** The marks of a move in a row. Marks of other moves are ignored. */
 export function markOf({ properties }: Row, side: Side, move: string): Mark {
   const epochText = textIn(properties, markNames.epoch) ?? '';
@@ -89,14 +81,14 @@ export function markProperties(
   { epoch, tag, stamps }: Pick<Mark, 'epoch' | 'tag' | 'stamps'>,
 ): RowProperties {
   return {
-    [markNames.epoch]: text(`${epoch} ${move}`),
-    ...(tag === undefined ? {} : { [markNames.tag]: text(tag) }),
+    [markNames.epoch]: storedText(`${epoch} ${move}`),
+    ...(tag === undefined ? {} : { [markNames.tag]: storedText(tag) }),
     ...stampProperties(stamps),
   };
 }
 
 export function stampProperties(stamps: string): RowProperties {
-  return stamps === '' ? {} : { [markNames.stamps]: text(stamps) };
+  return stamps === '' ? {} : { [markNames.stamps]: storedText(stamps) };
 }
 
 export function keyText({ partitionKey, rowKey }: RowKey): string {

@@ -5,6 +5,7 @@ import { storedAs, storedAsOf } from '../../definition/stored-entity.js';
 import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
 import { putOver } from '../../table/conditional-write.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
+import { storedText, textIn } from '../../rows/row-parts.js';
 import {
   tombstoneType,
   keyText,
@@ -12,8 +13,6 @@ import {
   markOf,
   markProperties,
   stampProperties,
-  text,
-  textIn,
   withoutMarks,
 } from './move-mark.js';
 import type { Side } from './phase.js';
@@ -182,8 +181,8 @@ export class MoveSide {
   #tombstone(keys: MoveKeys): Row {
     const other = keys[this.side === 'old' ? 'new' : 'old'];
     const properties = {
-      [this.#typeName]: text(tombstoneType),
-      [markNames.other]: text(keyText(other)),
+      [this.#typeName]: storedText(tombstoneType),
+      [markNames.other]: storedText(keyText(other)),
     };
     return { ...keys[this.side], properties };
   }

@@ -9,7 +9,8 @@ import {
 } from '../../table/contention.js';
 import { ContentionError, isAmbiguous } from '../../table/errors.js';
 import { hasStamp, newStamp, stamped } from '../../table/write-stamp.js';
-import { isOpen, markNames, text, textIn } from './move-mark.js';
+import { storedText, textIn } from '../../rows/row-parts.js';
+import { isOpen, markNames } from './move-mark.js';
 import type { Content, MoveKeys, MoveSide, SideState } from './move-side.js';
 import type { PhasePlan, Side } from './phase.js';
 
@@ -292,7 +293,7 @@ async function refusable<T>(
 }
 
 function asRow(stamps: string): Row {
-  return { partitionKey: '', rowKey: '', properties: { [markNames.stamps]: text(stamps) } };
+  return { partitionKey: '', rowKey: '', properties: { [markNames.stamps]: storedText(stamps) } };
 }
 
 function withStamp(earlier: string, stamp: string): string {

@@ -1,7 +1,8 @@
 import { own } from '../../../base/own.js';
 import { rangeWithPrefix } from '../../definition/key-template.js';
 import { reservedRowKeys } from '../../definition/reserved-keys.js';
-import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
+import type { Row, RowKey, StoredRow, WireValue } from '../../rows/row.js';
+import { storedText, textIn } from '../../rows/row-parts.js';
 
 /**
  * A child that is moving to another partition. The partition that it leaves keeps it in a row with
@@ -46,15 +47,6 @@ export function arrivedKey(partitionKey: string, move: string): RowKey {
   return { partitionKey, rowKey: arrivedPrefix + move };
 }
 
-function text(value: string): WireValue {
-  return { type: 'String', value };
-}
-
-function textOf(properties: RowProperties, name: string): string | undefined {
-  const wire = own(properties, name);
-  return wire?.type === 'String' ? wire.value : undefined;
-}
-
 /** The row that keeps a child. `typeName` is the property with the types of entities. */
 export function movingRow(partitionKey: string, moving: Moving, typeName: string): Row {
   const { move, child, parentRowKey } = moving;
@@ -64,10 +56,10 @@ export function movingRow(partitionKey: string, moving: Moving, typeName: string
     ...movingKey(partitionKey, move),
     properties: {
       ...child.properties,
-      [typeName]: text(movingType),
-      [names.partition]: text(child.partitionKey),
-      [names.row]: text(child.rowKey),
-      [names.parent]: text(parentRowKey),
+      [typeName]: storedText(movingType),
+      [names.partition]: storedText(child.partitionKey),
+      [names.row]: storedText(child.rowKey),
+      [names.parent]: storedText(parentRowKey),
       ...(childType === undefined ? {} : { [names.childType]: childType }),
     },
   };
@@ -81,11 +73,11 @@ export function movingOf(
   row: StoredRow,
   typeName: string,
 ): (Moving & { readonly child: StoredRow }) | undefined {
-  if (textOf(row.properties, typeName) !== movingType) return undefined;
+  if (textIn(row.properties, typeName) !== movingType) return undefined;
   const properties: Record<string, WireValue> = { ...row.properties };
   const childType = properties[names.childType];
   const [partitionKey, rowKey, parentRowKey] = [names.partition, names.row, names.parent].map(
-    (name) => textOf(properties, name),
+    (name) => textIn(properties, name),
   );
   if (partitionKey === undefined || rowKey === undefined || parentRowKey === undefined) {
     return undefined;
@@ -104,13 +96,13 @@ export function arrivedRow(
   { partitionKey, move, from }: { partitionKey: string; move: string; from: string },
   typeName: string,
 ): Row {
-  const properties = { [typeName]: text(arrivedType), [names.from]: text(from) };
+  const properties = { [typeName]: storedText(arrivedType), [names.from]: storedText(from) };
   return { ...arrivedKey(partitionKey, move), properties };
 }
 
 /** The key of the row that kept the child of a mark; undefined for a row that is no such mark. */
 export function originOf({ rowKey, properties }: Row, typeName: string): RowKey | undefined {
-  const from = textOf(properties, names.from);
-  if (from === undefined || textOf(properties, typeName) !== arrivedType) return undefined;
+  const from = textIn(properties, names.from);
+  if (from === undefined || textIn(properties, typeName) !== arrivedType) return undefined;
   return movingKey(from, rowKey.slice(arrivedPrefix.length));
 }

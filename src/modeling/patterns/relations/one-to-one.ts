@@ -6,10 +6,11 @@ import { etagOf, timestampOf, type Stored } from '../../definition/stored-entity
 import { ValueError } from '../../rows/model-error.js';
 import { ticksOfMicros, ticksPerMillisecond } from '../../rows/ticks.js';
 import { Entities } from '../../table/entities.js';
-import { ConditionFailedError, TransactionFailedError } from '../../table/errors.js';
+import { ConditionFailedError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { partitionRows } from '../../table/partition-rows.js';
 import { transaction } from '../../table/transaction.js';
+import { reasonOf } from '../../table/failure-of-one.js';
 
 /** The types of a one-to-one relation, and how one is found from the other. */
 export interface OneToOneOptions<A extends AnyDefinition, B extends AnyDefinition> {
@@ -167,7 +168,7 @@ async function unwrapped(work: Promise<unknown>): Promise<void> {
   try {
     await work;
   } catch (error) {
-    throw error instanceof TransactionFailedError ? error.reason : error;
+    throw reasonOf(error);
   }
 }
 

@@ -2,6 +2,7 @@ import { Instant } from '../../rows/instant.js';
 import { own } from '../../../base/own.js';
 import { reservedRowKeys } from '../../definition/reserved-keys.js';
 import { DecodeError, ValueError } from '../../rows/model-error.js';
+import { countIn, textIn } from '../../rows/row-parts.js';
 import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
 import { ticksPerMillisecond } from '../../rows/ticks.js';
 
@@ -81,17 +82,10 @@ export function leaseState({ etag, timestamp, rowKey, properties }: StoredRow): 
       `'${rowKey}' is not the lease that belongs there: another program wrote it`,
     );
   }
-  const text = (name: string): string => {
-    const wire = properties[name];
-    return wire?.type === 'String' ? wire.value : '';
-  };
-  const count = (name: string): bigint => {
-    const wire = properties[name];
-    return wire?.type === 'Int64' ? wire.value : 0n;
-  };
+  const text = (name: string): string => textIn(properties, name) ?? '';
   const id = text('LeaseId');
-  const fenceToken = count('Token');
-  const durationMs = Number(count('DurationMs'));
+  const fenceToken = countIn(properties, 'Token');
+  const durationMs = Number(countIn(properties, 'DurationMs'));
   return {
     etag,
     fenceToken,

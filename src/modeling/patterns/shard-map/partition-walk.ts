@@ -4,6 +4,7 @@ import type { TableGateway } from '../../table/gateway.js';
 import { concurrently } from '../../../base/async/concurrently.js';
 import { ownTypeProperty } from './fence.js';
 import { isMapRow, progressKey, progressType } from './map-row.js';
+import { countIn, storedText, textIn } from '../../rows/row-parts.js';
 
 /** The results of a step, over all of its runs. */
 export interface ShardReport {
@@ -99,25 +100,15 @@ async function partitionsAfter(
   return { partitionKeys: [], last: undefined };
 }
 
-function idOf(properties: RowProperties, name: string): string | undefined {
-  const wire = properties[name];
-  return wire?.type === 'String' ? wire.value : undefined;
-}
-
-function countOf(properties: RowProperties, name: string): number {
-  const wire = properties[name];
-  return wire?.type === 'Int64' ? Number(wire.value) : 0;
-}
-
 async function readProgress({ control, map, id }: Walk): Promise<Progress | undefined> {
   const row = await control.get(progressKey(map));
-  if (row === undefined || idOf(row.properties, 'Walk') !== id) return undefined;
+  if (row === undefined || textIn(row.properties, 'Walk') !== id) return undefined;
   const { properties } = row;
   return {
-    shard: idOf(properties, 'Shard') ?? '',
-    after: idOf(properties, 'After') ?? '',
-    partitions: countOf(properties, 'Partitions'),
-    rows: countOf(properties, 'Rows'),
+    shard: textIn(properties, 'Shard') ?? '',
+    after: textIn(properties, 'After') ?? '',
+    partitions: Number(countIn(properties, 'Partitions')),
+    rows: Number(countIn(properties, 'Rows')),
   };
 }
 
@@ -126,10 +117,10 @@ async function writeProgress({ control, map, id }: Walk, progress: Progress): Pr
   const key: RowKey = progressKey(map);
   const { shard, after, partitions, rows } = progress;
   const properties: RowProperties = {
-    EntityType: { type: 'String', value: progressType },
-    Walk: { type: 'String', value: id },
-    Shard: { type: 'String', value: shard },
-    After: { type: 'String', value: after },
+    EntityType: storedText(progressType),
+    Walk: storedText(id),
+    Shard: storedText(shard),
+    After: storedText(after),
     Partitions: { type: 'Int64', value: BigInt(partitions) },
     Rows: { type: 'Int64', value: BigInt(rows) },
   };

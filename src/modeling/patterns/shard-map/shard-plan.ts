@@ -3,6 +3,7 @@ import type { TableGateway } from '../../table/gateway.js';
 import { isFenceRow, ownTypeProperty } from './fence.js';
 import { isMapRow } from './map-row.js';
 import type { MapState } from './map-state.js';
+import { allRows } from '../../table/all-rows.js';
 
 /** The rows and partitions that move from one shard to another. */
 export interface PlannedMove {
@@ -59,15 +60,7 @@ export async function planRouting(
 
 /** The PartitionKey of each row. */
 async function* partitionKeys(table: TableGateway): AsyncGenerator<string, void, undefined> {
-  let cursor: string | undefined;
-  do {
-    const page = await table.page({
-      select: [ownTypeProperty],
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    for (const row of page.rows) {
-      if (!isFenceRow(row) && !isMapRow(row)) yield row.partitionKey;
-    }
-    ({ cursor } = page);
-  } while (cursor !== undefined);
+  for await (const row of allRows(table, { select: [ownTypeProperty] })) {
+    if (!isFenceRow(row) && !isMapRow(row)) yield row.partitionKey;
+  }
 }

@@ -1,7 +1,6 @@
 import { TooLargeError, ValueError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { compareKeys } from '../../rows/text-order.js';
-import { TransactionFailedError } from '../../table/errors.js';
 import {
   keyOfWrite,
   pageRowsMax,
@@ -19,6 +18,7 @@ import { batchWritesMax } from './partition-copy.js';
 import type { Partitions } from './partitions.js';
 import { shardsOfState } from './map-state.js';
 import type { StoredMap } from './stored-map.js';
+import { reasonOf } from '../../table/failure-of-one.js';
 
 /**
  * All shards of a map as one table: writes go to the shard that accepts writes of the partition, as
@@ -57,7 +57,7 @@ export class ShardedTable implements TableGateway {
       const [result] = await this.#write(keyOfWrite(write).partitionKey, [write]);
       return { etag: result?.etag };
     } catch (error) {
-      throw error instanceof TransactionFailedError ? error.reason : error;
+      throw reasonOf(error);
     }
   }
 

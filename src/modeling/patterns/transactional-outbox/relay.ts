@@ -25,7 +25,8 @@ import {
 import type { OutboxRegistry } from './registry.js';
 import { SharedRuns } from './shared-runs.js';
 import { readWaiting } from './waiting-messages.js';
-import type { RowKey, StoredRow } from '../../rows/row.js';
+import type { StoredRow } from '../../rows/row.js';
+import { keyOf } from '../../rows/row-parts.js';
 
 /** The options of a relay. */
 export interface RelayOptions {
@@ -311,10 +312,6 @@ export class Relay {
 /** Failures that pass by themselves, or with a program that knows the message. */
 function isExcused(error: unknown): boolean {
   return isTransient(error) || error instanceof UnknownMessageError;
-}
-
-function keyOf({ partitionKey, rowKey }: RowKey): RowKey {
-  return { partitionKey, rowKey };
 }
 
 function textOf(error: unknown): string {

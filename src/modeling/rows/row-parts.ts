@@ -1,0 +1,29 @@
+import { own } from '../../base/own.js';
+import type { RowKey, RowProperties, WireValue } from './row.js';
+
+/** The key alone, of a row or of anything that has one. */
+export function keyOf({ partitionKey, rowKey }: RowKey): RowKey {
+  return { partitionKey, rowKey };
+}
+
+/** A text that only this key gives. */
+export function nameOfKey({ partitionKey, rowKey }: RowKey): string {
+  return JSON.stringify([partitionKey, rowKey]);
+}
+
+/** A text as it is stored. */
+export function storedText(value: string): WireValue {
+  return { type: 'String', value };
+}
+
+/** A stored text; undefined when there is none under this name, or something else. */
+export function textIn(properties: RowProperties, name: string): string | undefined {
+  const wire = own(properties, name);
+  return wire?.type === 'String' ? wire.value : undefined;
+}
+
+/** A stored whole number; 0 when there is none under this name. */
+export function countIn(properties: RowProperties, name: string): bigint {
+  const wire = own(properties, name);
+  return wire?.type === 'Int64' || wire?.type === 'Int32' ? BigInt(wire.value) : 0n;
+}
