@@ -48,6 +48,7 @@ import { putBlock } from './put-block.js';
 import { setBlobMetadata, setBlobProperties } from './set-blob-properties.js';
 import { setContainerMetadata } from './set-container-metadata.js';
 import { undeleteBlob } from './undelete-blob.js';
+import { websiteRoute } from './website.js';
 
 const ofService = { resource: 'service', restype: 'service' } as const;
 const properties = { ...ofService, comp: 'properties' } as const;
@@ -195,9 +196,9 @@ export const blobRoutes: readonly BlobRoute[] = [
   blobPreflight,
 ];
 
-/** The operation names in records, each once. */
+/** The operation names in records, each once; that of a website has no route of its own. */
 export const blobOperationNames: readonly string[] = [
-  ...new Set(blobRoutes.map(({ name }) => name)),
+  ...new Set([...blobRoutes, websiteRoute].map(({ name }) => name)),
 ];
 
 export const blobRouter = serviceRouter(blobRoutes);

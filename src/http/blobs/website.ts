@@ -9,6 +9,7 @@ import { answeredContentHeaders } from '../../wire/blobs/content-headers.js';
 import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 import { blobNameLengthMax, parseBlobPath } from '../../wire/blobs/resource-path.js';
 import type { Exchange } from '../exchange/exchange.js';
+import type { PartitionLoad } from '../exchange/request-load.js';
 import type { AddressedRequest, Operation, Route, StreamedReply } from '../exchange/service.js';
 import { accountName } from '../operations/request.js';
 import { md5Headers } from './blob-headers.js';
@@ -22,10 +23,19 @@ export class WebsiteRequest implements AddressedRequest {
   readonly container = websiteContainer;
   readonly backend: BlobBackend;
   readonly exchange: Exchange;
+  /** The path that was asked for: which blob answers, nobody knows yet. Absent: the root. */
+  readonly partitionKey: string | undefined;
 
   constructor(backend: BlobBackend, exchange: Exchange) {
     this.backend = backend;
     this.exchange = exchange;
+    this.partitionKey = pathOrRoot(exchange.path);
+  }
+
+  /** What names a blob counts for it, as other requests do. */
+  get load(): readonly PartitionLoad[] | undefined {
+    const { partitionKey } = this;
+    return partitionKey === undefined ? undefined : [{ partitionKey, count: 1 }];
   }
 
   readonly header = (name: string): string | undefined => this.exchange.header(name);
@@ -112,6 +122,17 @@ function documentPath(path: string): string {
   if (path === '/') return '';
   const resource = parseBlobPath(`/${websiteContainer}${path}`, false);
   return resource.kind === 'blob' ? resource.blob : '';
+}
+
+/** Undefined for the root, and for a path that `documentPath` refuses when it is looked at. */
+function pathOrRoot(path: string): string | undefined {
+  try {
+    const document = documentPath(path);
+    return document === '' ? undefined : document;
+  } catch (error) {
+    if (error instanceof StorageError) return undefined;
+    throw error;
+  }
 }
 
 async function* nothing(): AsyncGenerator<Buffer> {

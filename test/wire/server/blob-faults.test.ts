@@ -128,3 +128,43 @@ describe('a throttled blob', () => {
     assert.equal(await served('hot', 20), 20);
   });
 });
+
+describe('the website of an account', () => {
+  it('meets faults by the name of its operation and by paths, and has limits', async () => {
+    await using world = await controlled();
+    const { wire, port } = world;
+    const on = '<Enabled>true</Enabled><IndexDocument>index.html</IndexDocument>';
+    const properties = `<StaticWebsite>${on}</StaticWebsite>`;
+    await wire.expect(202, {
+      method: 'PUT',
+      path: '/?restype=service&comp=properties',
+      body: `<StorageServiceProperties>${properties}</StorageServiceProperties>`,
+    });
+    for (const name of ['index.html', 'a/index.html']) {
+      await wire.expect(201, { method: 'PUT', path: `/$web/${name}`, headers: block, body: name });
+    }
+    const page = async (path: string): Promise<string> => {
+      const host = `devstoreaccount1.web.localhost:${port}`;
+      const head = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+      const { text } = await sendUntilClosed(port, Buffer.from(head));
+      return / (\d{3}) /.exec(text)?.[1] ?? text;
+    };
+    const statuses = async (): Promise<string[]> => {
+      const found: string[] = [];
+      for (const path of ['/', '/a/', '/index.html']) found.push(await page(path));
+      return found;
+    };
+    assert.deepEqual(await statuses(), ['200', '200', '200']);
+    const effect = { kind: 'error', code: 'ServerBusy' };
+    await world.control('PUT', '/faults', [{ operation: 'GetWebContent', effect }]);
+    assert.deepEqual(await statuses(), ['503', '503', '503']);
+    await world.control('PUT', '/faults', [{ container: '$web', blob: 'a/*', effect }]);
+    assert.deepEqual(await statuses(), ['200', '503', '200']);
+    await world.control('PUT', '/faults', []);
+    await world.control('PUT', '/throttle', { requestsPerSecondPerBlob: 1 });
+    assert.deepEqual(await statuses(), ['200', '200', '200']);
+    assert.deepEqual(await statuses(), ['200', '503', '503']);
+    await world.control('PUT', '/throttle', { requestsPerSecondPerAccount: 1 });
+    assert.deepEqual(await statuses(), ['200', '503', '503']);
+  });
+});
