@@ -70,7 +70,7 @@ export function heldIn(body: readonly Buffer[]): Held[] {
   return held;
 }
 
-/** What one connection is in the middle of. */
+/** The state of one connection. */
 interface Consumer {
   readonly held: Held[];
   isGetting: boolean;

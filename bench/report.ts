@@ -160,7 +160,7 @@ export function loadTable(
   return lines.join('\n');
 }
 
-/** What writes do to reads beside them: none when that was not measured. */
+/** How concurrent writes slow reads down; empty when that was not measured. */
 export function underWritesTable(
   measurements: readonly Measurement[],
   servers: readonly ServerName[],

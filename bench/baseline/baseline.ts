@@ -91,7 +91,7 @@ export function shapeDifferences(baseline: RunShape, run: RunShape): readonly st
   );
 }
 
-/** The kinds and servers of a run of which a baseline has nothing to compare with, in words. */
+/** A text that names the kinds and servers of a run that the baseline does not have. */
 export function lacking(baseline: Baseline, plan: RunPlan): readonly string[] {
   const expected = ratiosWith(plan.servers);
   return plan.kinds.flatMap((kind) =>

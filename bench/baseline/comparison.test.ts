@@ -5,7 +5,7 @@ import type { Measurement } from '../report.js';
 import type { ServerName } from '../server-process.js';
 import { lacking, parseBaseline, shapeDifferences, withEntries } from './baseline.js';
 import { changesSince, changesTable, conclusion, outcomeOf, verdictOf } from './comparison.js';
-import { ratiosOf, telling, type KindRatios } from './ratios.js';
+import { ratiosOf, meaningfulRatios, type KindRatios } from './ratios.js';
 
 const run = { connections: 32, writers: 32, rows: 20_000, blobs: 20_000 };
 
@@ -157,7 +157,8 @@ describe('a baseline', () => {
 
   it('gets no ratios of a machine that was too busy for them', () => {
     const busy = kindRatios({ othersShare: 0.3 });
-    const of = (measured: readonly KindRatios[]) => telling(measured).map(({ ratios }) => ratios);
+    const of = (measured: readonly KindRatios[]) =>
+      meaningfulRatios(measured).map(({ ratios }) => ratios);
     assert.deepEqual(of([busy, kindRatios({ othersShare: 0.9 })]), [{ cpuOfBare: 2 }]);
     assert.deepEqual(of([kindRatios()]), [kindRatios().ratios]);
   });

@@ -7,7 +7,7 @@ import {
   othersShareMax,
   ratioDefinitions,
   ratioNames,
-  saysSomething,
+  isMeaningful,
   type KindRatios,
   type RatioName,
 } from './ratios.js';
@@ -22,7 +22,9 @@ export interface Change {
   readonly name: RatioName;
   readonly baseline: number;
   readonly now: number;
-  /** What a request takes as a multiple of what it took: above 1 is worse, of rates as well. */
+  /**
+   * The cost of a request as a multiple of that in the baseline. Above 1 is worse, also for rates.
+   */
   readonly cost: number;
   /** Whether it counts, on a machine as busy as this one. */
   readonly isJudged: boolean;
@@ -41,7 +43,7 @@ export function changesSince(
       const now = ratios[name];
       if (before === undefined || now === undefined) return [];
       const { isRate } = ratioDefinitions[name];
-      const isJudged = saysSomething(name, othersShare);
+      const isJudged = isMeaningful(name, othersShare);
       const cost = isRate ? before / now : now / before;
       return [{ kind, server, name, baseline: before, now, cost, isJudged }];
     }),
@@ -118,7 +120,7 @@ export function conclusion(changes: readonly Change[]): string {
   return parts.join('\n');
 }
 
-/** What a comparison says as a whole: `unknown` when of some kind and server nothing is judged. */
+/** The result of a comparison. `unknown`: for a kind and a server, no figure could be judged. */
 export type Outcome = 'good' | 'worse' | 'unknown';
 
 export function outcomeOf(changes: readonly Change[]): Outcome {

@@ -9,7 +9,7 @@ import {
   type RunPlan,
 } from './baseline.js';
 import { changesSince, changesTable, conclusion, outcomeOf, type Outcome } from './comparison.js';
-import { ratiosOf, ratiosWith, telling, type KindRatios } from './ratios.js';
+import { ratiosOf, ratiosWith, meaningfulRatios, type KindRatios } from './ratios.js';
 
 /** What a run does with a baseline: compares itself with it, or becomes it. */
 export type BaselineUse = 'compare' | 'write';
@@ -72,7 +72,7 @@ export class BaselineGuard {
 
   /** Ratios of a busy machine are no measure for others: they stay out. */
   #write(measured: readonly KindRatios[], tell: (text: string) => void): Outcome {
-    const kept = telling(measured);
+    const kept = meaningfulRatios(measured);
     const next = withEntries(this.#baseline, this.#plan, kept);
     writeFileSync(this.#file, `${JSON.stringify(next, undefined, 2)}\n`);
     const [written, all] = [ratioCount(kept), ratioCount(measured)];

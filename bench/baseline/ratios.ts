@@ -38,17 +38,17 @@ export const ratioDefinitions: Readonly<Record<RatioName, RatioDefinition>> = {
 export const othersShareMax = { rate: 0.1, processorTime: 0.5 } as const;
 
 /** Whether a ratio of a machine that was so busy says something of the server. */
-export function saysSomething(name: RatioName, othersShare: number | undefined): boolean {
+export function isMeaningful(name: RatioName, othersShare: number | undefined): boolean {
   const { rate, processorTime } = othersShareMax;
   const shareMax = ratioDefinitions[name].isRate ? rate : processorTime;
   return othersShare === undefined || othersShare <= shareMax;
 }
 
-/** What is left of measurements without ratios that say nothing. */
-export function telling(measured: readonly KindRatios[]): readonly KindRatios[] {
+/** The measurements without ratios that mean nothing on a machine as busy as this one. */
+export function meaningfulRatios(measured: readonly KindRatios[]): readonly KindRatios[] {
   return measured.flatMap((one) => {
     const ratios = Object.entries(one.ratios).filter(([name]) =>
-      ratioNames.some((each) => each === name && saysSomething(each, one.othersShare)),
+      ratioNames.some((each) => each === name && isMeaningful(each, one.othersShare)),
     );
     return ratios.length === 0 ? [] : { ...one, ratios: Object.fromEntries(ratios) };
   });
@@ -68,7 +68,7 @@ export function ratiosWith(servers: readonly ServerName[]): readonly RatioName[]
   return ratioNames.filter((name) => servers.includes(ratioDefinitions[name].to));
 }
 
-/** What a server did best in any round: other work of the machine only ever adds to it. */
+/** The best figure of a server in any round: other work of the machine can only make it worse. */
 function bestOf(name: RatioName, own: readonly Measurement[]): number | undefined {
   const { figure, isRate } = ratioDefinitions[name];
   const figures = own.flatMap((one) => figure(one) ?? []).filter((value) => value > 0);
@@ -76,7 +76,7 @@ function bestOf(name: RatioName, own: readonly Measurement[]): number | undefine
   return isRate ? Math.max(...figures) : Math.min(...figures);
 }
 
-/** The least share of other work in any round, of that server that met most of it. */
+/** The greatest of the servers' least shares of other work in any round. */
 function othersShareOf(groups: readonly (readonly Measurement[])[]): number | undefined {
   const least = groups.flatMap((own) => {
     const shares = own.flatMap(({ othersShare }) => othersShare ?? []);

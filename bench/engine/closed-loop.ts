@@ -3,7 +3,7 @@ import { quantile } from '../load.js';
 export interface LoopOptions {
   readonly callers: number;
   readonly durationMs: number;
-  /** What is done before the clock stops, when nobody calls any more. */
+  /** Work that is awaited after the last call, before the clock stops. */
   readonly settle?: () => Promise<void>;
 }
 
@@ -11,7 +11,7 @@ export interface LoopResult {
   readonly opsPerSecond: number;
   /** Processor time of all threads of this process, for each operation. */
   readonly cpuMicros: number;
-  /** Of calls. */
+  /** The median duration of a call. */
   readonly p50Ms: number;
   readonly p99Ms: number;
 }

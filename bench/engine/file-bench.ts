@@ -5,7 +5,7 @@ import { closedLoop, type LoopResult } from './closed-loop.js';
 import { callersOf, type EngineKind, type EnginePlan } from './kinds.js';
 
 const fileBytes = 8 * 1024 * 1024;
-/** What a row takes at most in a group, and what a write takes at least. */
+/** The maximum size of a row in a group, and the minimum size of a write. */
 const rowBytes = 1024;
 const blockBytes = 4096;
 

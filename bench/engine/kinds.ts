@@ -1,14 +1,14 @@
 import { partitionRows } from '../dataset.js';
 
-/** What is asked of an engine. */
+/** The kinds of load for an engine. */
 export const engineKinds = ['commit-one', 'commit', 'get', 'range', 'scan'] as const;
 export type EngineKind = (typeof engineKinds)[number];
 
-/** Those that keep the contract of stores. */
+/** The engines that implement `Store`. */
 export const storeNames = ['memory', 'lmdb', 'lmdb-relaxed', 'journal', 'journal-drained'] as const;
 export type StoreName = (typeof storeNames)[number];
 
-/** Beside them what stores nothing: a bare file, and a server of `node:http`. */
+/** Also a bare file and a server of `node:http`, which store nothing. */
 export const engineNames = [...storeNames, 'journal-file', 'http'] as const;
 export type EngineName = (typeof engineNames)[number];
 

@@ -27,7 +27,7 @@ interface Frame {
   readonly width: number;
 }
 
-/** What calls is above what it calls, and each as wide as the time that it took. */
+/** The frames of the graph: callers above callees, and widths by time. */
 function framesOf(threads: readonly CallNode[]): readonly Frame[] {
   const total = threads.reduce((sum, { micros }) => sum + micros, 0);
   const frames: Frame[] = [];

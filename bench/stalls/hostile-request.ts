@@ -1,6 +1,9 @@
 import type { Ports } from '../child.js';
 
-/** Who sends a request: the account by a signature, the bearer of a token, or what it brings. */
+/**
+ * The credential of a request: a signature by the account, a bearer token, or what the request has
+ * itself.
+ */
 export type Sender = 'SharedKey' | 'SharedKeyLite' | 'bearer' | 'as-it-is';
 
 /** A request to one service. */

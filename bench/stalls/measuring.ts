@@ -12,7 +12,7 @@ export interface Bench {
   readonly prober: Prober;
 }
 
-/** What another client and the memory of the server noticed of some requests. */
+/** The effect of some requests on another client and on the memory of the server. */
 export interface Effect {
   readonly statuses: ReadonlySet<number>;
   readonly stallMs: number;
@@ -33,10 +33,10 @@ export interface Finding {
 export const crowd = 32;
 /** Requests that prepare a round, side by side. */
 const preparersMax = 8;
-/** Between two rounds, so that what the first began in the background has ended. */
+/** The pause between two rounds, in which work in the background ends. */
 const restMs = 100;
 
-/** Does work for each of a list, some at a time; what it gives, in the order of the list. */
+/** Runs work for each item of a list, some at a time. The results are in the order of the list. */
 export async function eachOf<T, R>(
   list: readonly T[],
   sideBySide: number,
@@ -57,7 +57,7 @@ export async function eachOf<T, R>(
   return results;
 }
 
-/** Does what has to be there before, and says what exactly is to be sent. */
+/** Sends the preparing requests, and returns the request to measure. */
 async function prepared(request: HostileRequest, sender: SignedSender): Promise<PlainRequest> {
   let answer = '';
   for (const before of request.before ?? []) ({ text: answer } = await sender.send(before));
@@ -83,7 +83,9 @@ async function measureOnce(request: HostileRequest, count: number, bench: Bench)
   return { statuses, stallMs, refused, turnMs, memoryMb: memory.peakMb() };
 }
 
-/** The shortest stall and the least memory of some rounds: other work of the machine adds to both. */
+/**
+ * The shortest stall and the least memory of some rounds: other work of the machine adds to both.
+ */
 async function measureBest(
   request: HostileRequest,
   count: number,
@@ -103,7 +105,7 @@ async function measureBest(
   return best;
 }
 
-/** How another client fared. */
+/** A text about the stall of another client. */
 export function stallText({ stallMs, refused }: Pick<Effect, 'stallMs' | 'refused'>): string {
   return refused === 0 ? stallMs.toFixed(0) : `${stallMs.toFixed(0)}, ${refused} refused`;
 }
@@ -113,7 +115,7 @@ function shown(effect: Effect): string {
   return `${[...effect.statuses].join()}, ${times}, ${effect.memoryMb.toFixed(1)} MB`;
 }
 
-/** Measures a request alone, and as many clients at once send it. */
+/** Measures a request sent by one client, and by many at the same time. */
 export async function measure(
   request: HostileRequest,
   how: { readonly rounds: number; readonly bench: Bench },

@@ -4,7 +4,7 @@ import { signAccountSas } from '../../src/wire/auth/sas/sas-signature.js';
 import type { ServerProcess } from '../server-process.js';
 import { smallEntity } from './world.js';
 
-/** What another client has seen in some time. */
+/** What another client has observed since the last call. */
 export interface Observation {
   /** The longest time that an answer has taken, in milliseconds. */
   readonly longestMs: number;
@@ -14,7 +14,7 @@ export interface Observation {
 
 /** Another client of the server, in a process of its own. */
 export interface Prober {
-  /** What it has seen since the call before. */
+  /** Returns and resets the observation. */
   observe(): Promise<Observation>;
   stop(): void;
 }

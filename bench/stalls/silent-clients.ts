@@ -22,7 +22,7 @@ export interface SilentEffect extends Pick<SilentClients, 'what' | 'count'> {
   readonly memoryMb: number;
 }
 
-/** Longer than the server is patient with those who stand still. */
+/** Longer than the server waits for a client that neither sends nor reads. */
 const watchMs = 6_000;
 
 const unread = { count: 200, stopsInBody: false } as const;

@@ -46,9 +46,9 @@ export function openReadOnly(directory: string): RootDatabase<Bytes, Bytes> {
 }
 
 /**
- * A page that is not in the cache of the system would bring megabytes with it. Where many are
- * needed side by side they are read before the engine looks: `ColdReads`. The types of the package
- * lack this option.
+ * Without this, reading one page that is not in the cache of the system would read megabytes.
+ * `ColdReads` reads neighbouring pages ahead where many are needed. The types of the package lack
+ * this option.
  */
 const withoutReadAhead = { noReadAhead: true } as const;
 

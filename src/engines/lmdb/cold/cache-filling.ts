@@ -17,7 +17,7 @@ export class CacheFilling {
     this.#ended = new Promise((resolve) => this.#thread.on('exit', () => resolve()));
   }
 
-  /** Resolves when nothing is read any more. */
+  /** Stops the thread. */
   async close(): Promise<void> {
     this.#thread.ref();
     await this.#thread.terminate();

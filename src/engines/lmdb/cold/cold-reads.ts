@@ -5,16 +5,16 @@ import type { KeyRange, RangeOptions } from '../../../kv/store.js';
 import type { FetchReply, FetchThreadData } from './fetch-thread.js';
 import { leavesAtOnceMax, type Wanted } from './page-seeker.js';
 
-/** How long reads are looked after when nothing had to come from the disk any more. */
+/** How long reads are still checked after the last page that came from the disk. */
 export const warmAfterMs = 1_000;
-/** Between two looks at the faults of this process. */
+/** The time between two looks at the page faults of this process. */
 const lookMs = 20;
-/** Reads that the thread is told of at once: each of them waits for all. */
+/** Reads in one message to the thread. Each of them waits for all. */
 const batchMax = 64;
 
-/** What the thread is to this one, so that tests can be it. */
+/** The interface of the thread that reads pages; tests replace it. */
 export interface Fetcher {
-  /** Calls back once for each batch, in order. */
+  /** Reads the pages of a batch. Each batch gets one reply, in order. */
   fetch(all: readonly Wanted[]): void;
   close(): void;
 }
@@ -27,33 +27,34 @@ export interface FetcherEvents {
 
 export interface ColdReadsOptions {
   readonly clock: Pick<Clock, 'monotonicMs'>;
-  /** Pages that the process has waited for in mapped memory, since it began. */
+  /** The number of pages of mapped memory that the process has waited for since it began. */
   readonly faults: () => number;
   readonly startFetcher: (events: FetcherEvents) => Fetcher;
   /** Whether much of the data file is not in the cache of the system. */
   readonly isCold: boolean;
-  /** Reads go on without help, for this time or for good. Called once. */
+  /** Pages could not be read ahead, once or for good. Reads continue without. Called once. */
   readonly onFailed: (error: unknown) => void;
 }
 
 /**
- * Lets a thread of its own wait for the disk. The engine maps its file, so a read of a page that is
- * not in the cache of the system stops the thread that reads, and with it everybody. While that may
- * happen, each read asks here first: the pages are brought into the cache, and then it goes on.
+ * Makes a separate thread wait for the disk. The engine maps its file, so reading a page that is
+ * not in the cache of the system blocks the main thread, and all requests with it. While that may
+ * happen, each read first waits here until the thread has brought its pages into the cache.
  *
- * Begins when the process has waited for a page, and ends when nothing was missing for a while.
+ * This begins when the process has waited for a page, and ends when no page was missing for a
+ * while.
  */
 export class ColdReads {
   readonly #options: ColdReadsOptions;
   #fetcher: Fetcher | undefined;
   #isOff = false;
   #hasTold = false;
-  /** Until then reads ask. */
+  /** The time until which reads must wait here first. */
   #coldUntilMs: number;
   #nextLookMs = 0;
   #faults: number;
   #waiting: Waiting[] = [];
-  /** What the thread is at. */
+  /** The reads that the thread works on. */
   #batch: readonly Waiting[] = [];
 
   constructor(options: ColdReadsOptions) {
@@ -62,7 +63,7 @@ export class ColdReads {
     this.#coldUntilMs = options.isCold ? options.clock.monotonicMs() + warmAfterMs : 0;
   }
 
-  /** Whether a read is to ask. Costs next to nothing. */
+  /** Whether reads must wait here first. Costs next to nothing. */
   get areCold(): boolean {
     if (this.#isOff) return false;
     const nowMs = this.#options.clock.monotonicMs();
@@ -76,20 +77,20 @@ export class ColdReads {
     return hasWaited;
   }
 
-  /** Resolves when the pages are in the cache of the system, as far as they could be had. */
+  /** Brings the pages of these keys into the cache of the system, as far as possible. */
   keys(keys: readonly Bytes[]): Promise<void> {
     return this.#fetch(
       keys.map((key) => ({ start: key, end: behind(key), isReverse: false, leavesMax: 1 })),
     );
   }
 
-  /** The same for what is about to be read of a range, or for its beginning. */
+  /** As `keys`, for the entries of a range, or the first of them. */
   range({ start, end }: KeyRange, { limit, reverse }: RangeOptions): Promise<void> {
     const leavesMax = Math.min(limit + 1, leavesAtOnceMax);
     return this.#fetch([{ start, end, isReverse: reverse === true, leavesMax }]);
   }
 
-  /** Whoever waits goes on. */
+  /** Ends the thread. Reads that wait continue. */
   close(): void {
     this.#isOff = true;
     this.#fetcher?.close();
@@ -144,14 +145,14 @@ interface Waiting {
   readonly resolve: () => void;
 }
 
-/** The next key there can be. */
+/** The least key after this one. */
 function behind(key: Bytes): Bytes {
   const next = new Uint8Array(key.length + 1);
   next.set(key);
   return next;
 }
 
-/** Starts the thread, which keeps the process alive only while somebody waits for it. */
+/** Starts the thread. It keeps the process alive only while a batch waits for it. */
 export function startFetchThread(
   workerData: FetchThreadData,
   { onReply, onFailed }: FetcherEvents,

@@ -13,7 +13,7 @@ export interface FetchThreadData {
 }
 
 export interface FetchReply {
-  /** Whether anything may have come from the disk. */
+  /** True when a page may have come from the disk. */
   readonly wasCold: boolean;
   readonly failure?: string;
 }
@@ -26,7 +26,7 @@ const seeker = new PageSeeker(new PageFile(join(directory, dataFile)));
 port.on('message', (all: readonly Wanted[]) => port.postMessage(replyTo(all)));
 
 function replyTo(all: readonly Wanted[]): FetchReply {
-  // What other threads read meanwhile counts too: it only makes this one stay at work.
+  // Also counts reads of other threads, which at worst keeps the reads waiting here for longer.
   const before = process.resourceUsage().fsRead;
   try {
     seeker.read(all);

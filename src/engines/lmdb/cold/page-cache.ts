@@ -6,12 +6,12 @@ export interface FilePart {
   readonly end: number;
 }
 
-/** Less than systems read ahead at once, so that no read begins a read-ahead. */
+/** Less than the unit of read-ahead of systems, so that no read starts one. */
 const pieceBytes = 128 * 1024;
-/** The most of a file that is read into the cache. */
+/** The maximum number of bytes that are read into the cache. */
 const cachedBytesMax = 4 * 1024 * 1024 * 1024;
 
-/** How much of a file is read into the cache: half of the memory that could be had, at most. */
+/** The number of bytes to read into the cache: at most half of the available memory. */
 export function cachedBytesBound(availableBytes = process.availableMemory()): number {
   return Math.min(cachedBytesMax, Math.floor(availableBytes / 2));
 }
@@ -27,10 +27,9 @@ export function* piecesBackwards(size: number, bytesMax: number): Generator<File
 }
 
 /**
- * Reads a file into the cache of the operating system, backwards. Linux keeps what it reads ahead
- * of somebody who reads forwards in units of up to some megabytes, and each write of a page costs
- * processor time for all of the unit that holds it. Throws when the file cannot be read. Returns
- * the number of bytes that were read.
+ * Reads a file into the cache of the operating system, backwards: for forward reads, Linux reads
+ * ahead and caches in units of up to some megabytes, and then each write of a page costs processor
+ * time for its whole unit. Throws when the file cannot be read. Returns the number of bytes read.
  */
 export function fillPageCache(path: string, bytesMax: number): number {
   const file = openSync(path, 'r');

@@ -3,29 +3,31 @@ import { treeOf } from '../check/check.js';
 import { nodeBytes, nodeFlags, Page, pageBytes, type PageFile } from '../check/page.js';
 import { readSnapshotHead, type TreeHead } from '../check/snapshot-head.js';
 
-/** What a read is about to look at: the entries from `start` on, or before `end`. */
+/** The entries that a read will need: the first from `start` on, or the last before `end`. */
 export interface Wanted {
   readonly start: Bytes;
-  /** Not included. Absent: behind every key. */
+  /** Not included. Absent: after every key. */
   readonly end?: Bytes | undefined;
   readonly isReverse: boolean;
-  /** Of the pages that hold entries. */
+  /** The maximum number of pages with entries or long values. */
   readonly leavesMax: number;
 }
 
-/** Of one read, so that others wait no longer: what an answer has at most, about. */
+/**
+ * The bound of `leavesMax`: about as many as an answer needs, so that others need not wait long.
+ */
 export const leavesAtOnceMax = 128;
-/** Pages side by side that are read with one call. */
+/** Neighbouring pages that are read with one call. */
 const runPagesMax = 16;
-/** Far more than a read needs: what is no tree may lead in circles. */
+/** Far more branch pages than a read needs. A page that changes meanwhile may lead in circles. */
 const branchesMax = 100;
 /** No data file has deeper trees. */
 const depthMax = 32;
 
 /**
- * Reads the pages of a data file that a read is about to need, so that the system has them in its
- * cache. Only that: the file may change meanwhile, so what is found is believed of nothing, and a
- * page that is not what it should be is passed over.
+ * Reads the pages of a data file that a read will need, only to bring them into the cache of the
+ * system. The file may change meanwhile, so the content found is used for nothing else, and
+ * unexpected pages are skipped.
  */
 export class PageSeeker {
   readonly #file: PageFile;
@@ -75,7 +77,7 @@ export class PageSeeker {
     else for (const child of children) if (search.left > 0) this.#below(child, level + 1, search);
   }
 
-  /** The last ones first: a system reads ahead of who reads forwards, in units of megabytes. */
+  /** Reads pages from the last to the first, which causes no read-ahead of megabytes. */
   #leaves(numbers: readonly number[], search: Search): void {
     search.left -= numbers.length;
     for (const { first, count } of runsOf(numbers)) {
@@ -88,7 +90,7 @@ export class PageSeeker {
     }
   }
 
-  /** Values that have pages of their own. */
+  /** Reads the values that have pages of their own. */
   #longValues(search: Search): void {
     const page = this.#leaf;
     for (let index = 0; index < page.count; index += 1) {
@@ -125,12 +127,12 @@ interface Search {
   branchesLeft: number;
 }
 
-/** The children whose keys may be wanted, in the order in which they are. */
+/** The children that may have wanted keys, in the order of the read. */
 function childrenOf(page: Page, { wanted }: Search): number[] {
   const { start, end, isReverse } = wanted;
   const children: number[] = [];
   for (let index = 0; index < page.count; index += 1) {
-    // The first key of a branch page is not used: nothing is before its child.
+    // The first key of a branch page is not used: its child has all keys before the second.
     if (index > 0 && end !== undefined && compareBytes(keyOf(page, index), end) >= 0) break;
     const isLast = index + 1 >= page.count;
     if (!isLast && compareBytes(keyOf(page, index + 1), start) <= 0) continue;
@@ -150,7 +152,7 @@ function keyOf(page: Page, index: number): Bytes {
   return page.bytes.subarray(at, at + page.keyBytesOf(node));
 }
 
-/** Pages side by side, those at the end of the file first. */
+/** Runs of neighbouring pages, the last of the file first. */
 function runsOf(numbers: readonly number[]): { readonly first: number; readonly count: number }[] {
   const runs: { first: number; count: number }[] = [];
   for (const number of numbers.toSorted((left, right) => right - left)) {
