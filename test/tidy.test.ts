@@ -33,7 +33,7 @@ const modelingLayers: readonly (readonly string[])[] = [
   ['table'],
   ['worker', 'encryption'],
   ['patterns'],
-  ['advisor'],
+  ['advisor', 'model'],
 ];
 
 const lineColumnsMax = 100;

@@ -48,6 +48,7 @@ export type {
   KeyOf,
   MergeOf,
   MergeRefused,
+  NumberNames,
   OnlyRead,
   PartitionKeyPrefixOf,
   PartitionOf,
@@ -104,7 +105,13 @@ export type {
   TableScan,
 } from './table/query-plan.js';
 export type { KeyBounds, RowSelection } from './table/row-selection.js';
-export { type Transaction, transaction, type TransactionOptions } from './table/transaction.js';
+export {
+  type Transaction,
+  transaction,
+  type ChangeOptions,
+  type TransactionChange,
+  type TransactionOptions,
+} from './table/transaction.js';
 export { transactionBytes, transactionBytesMax } from './table/request-size.js';
 export { odataLiteral, odataString } from './table/odata.js';
 export {

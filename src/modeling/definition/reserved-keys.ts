@@ -25,6 +25,7 @@ export const reservedRowKeys = {
 
 /** PartitionKeys of rows that belong to no entity. */
 export const reservedPartitionKeys = {
+  outboxRegistry: '!outbox-',
   reKeying: '!re-keying',
   shardMap: '!shard-map',
   shardProgress: '!shard-progress',

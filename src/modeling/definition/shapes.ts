@@ -124,6 +124,18 @@ export type RowKeyPrefixOf<D extends Shaped> = Prefix<D['rowKey']['parts']>;
 /** Values for the leading parts of the PartitionKey, in order. */
 export type PartitionKeyPrefixOf<D extends Shaped> = Prefix<D['partitionKey']['parts']>;
 
+/**
+ * The properties with numbers that are not in the keys. Types that are not known yet count as
+ * numbers, because TypeScript looks up names before it knows the definition.
+ */
+export type NumberNames<D extends Shaped> = {
+  [N in Names<D['properties']>]: unknown extends ValueOf<D['properties'][N]>
+    ? N
+    : [ValueOf<D['properties'][N]>] extends [number | bigint]
+      ? N
+      : never;
+}[Names<D['properties']>];
+
 type Opaque = 'json' | 'list';
 
 /**

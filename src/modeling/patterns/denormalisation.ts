@@ -3,7 +3,7 @@ import { own } from '../../base/own.js';
 import { codecOf } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import type { KeyOf, MergeOf, ReadOf } from '../definition/shapes.js';
-import { etagOf } from '../definition/stored-entity.js';
+import { etagOf, type Stored } from '../definition/stored-entity.js';
 import { ValueError } from '../rows/model-error.js';
 import type { RowProperties } from '../rows/row.js';
 import { retryConflicts, type ContentionOptions } from '../table/contention.js';
@@ -95,10 +95,10 @@ export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
   refresh(sourceKey: KeyOf<S>): Promise<RefreshOutcome> {
     const { source, copy, targetsOf } = this.#options;
     const attempt = async (): Promise<RefreshOutcome> => {
-      const before = await this.#sources.get(sourceKey);
+      const before = await this.#source(sourceKey);
       if (before === undefined) return 'gone';
       for (const key of targetsOf(before)) await this.#merge(key, copy(before));
-      const after = await this.#sources.get(sourceKey);
+      const after = await this.#source(sourceKey);
       if (after !== undefined && etagOf(after) !== etagOf(before)) {
         throw new ContentionError(`${source.type} was changed while its copies were refreshed`);
       }
@@ -118,7 +118,7 @@ export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
    */
   async verify(sourceKey: KeyOf<S>): Promise<readonly CopyDrift<T>[]> {
     const { target, targetTable, targetsOf, copy } = this.#options;
-    const source = await this.#sources.get(sourceKey);
+    const source = await this.#source(sourceKey);
     if (source === undefined) return [];
     const drifts: CopyDrift<T>[] = [];
     for (const key of targetsOf(source)) {
@@ -130,6 +130,13 @@ export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
       if (row !== undefined && !isRight) drifts.push({ target: key, expected: properties });
     }
     return drifts;
+  }
+
+  /** A row of another type, such as one that marks where the source was, is no source. */
+  async #source(key: KeyOf<S>): Promise<Stored<ReadOf<S>> | undefined> {
+    const { codec, table } = this.#sources;
+    const row = await table.get(codec.key(key));
+    return row === undefined ? undefined : codec.fromOwnRow(row);
   }
 
   async #merge(key: KeyOf<T>, changes: MergeOf<T>): Promise<void> {

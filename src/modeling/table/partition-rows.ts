@@ -8,13 +8,14 @@ import type { Filter } from './filter.js';
 import type { TableGateway } from './gateway.js';
 
 /**
- * The entities of a definition in one partition, in key order; skips rows of other types. One range
+ * The entities of a definition in one partition, or in all when it is undefined, in key order;
+ * skips rows of other types. One range
  * read per 1,000 rows in the RowKey range of the type.
  */
 export async function* partitionRows<D extends AnyDefinition>(
   definition: D,
   table: TableGateway,
-  partitionKey: string,
+  partitionKey: string | undefined,
   where?: Filter,
 ): AsyncGenerator<Stored<ReadOf<D>>> {
   const codec = codecOf(definition);

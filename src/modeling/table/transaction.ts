@@ -1,8 +1,14 @@
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
-import type { CreateOf, MergeOf, ReadOf } from '../definition/shapes.js';
-import { TooLargeError, ValueError } from '../rows/model-error.js';
-import { isAmbiguous, RequestError, TransactionFailedError } from './errors.js';
+import { codecOf } from '../definition/codec.js';
+import type { CreateOf, KeyOf, MergeOf, NumberNames, ReadOf } from '../definition/shapes.js';
+import { storedAs } from '../definition/stored-entity.js';
+import { ModelError, TooLargeError, ValueError } from '../rows/model-error.js';
+import type { RowKey, StoredRow } from '../rows/row.js';
+import { holdingTimers, type Timers } from '../../base/async/timers.js';
+import { isConflict, retryConflicts, updateAttemptsMax } from './contention.js';
+import type { Change } from './entities.js';
+import { absentEntityError, isAmbiguous, RequestError, TransactionFailedError } from './errors.js';
 import {
   keyOfWrite,
   transactionWritesMax,
@@ -23,13 +29,42 @@ import { hasStamp, newStamp } from './write-stamp.js';
 
 /** The options of `transaction`. */
 export interface TransactionOptions {
-  /** For write stamps; the system's when absent. */
+  /** For write stamps, and for waits after conflicts; the system's when absent. */
   readonly randomness?: Randomness;
+  /** For waits after conflicts; the system's when absent. */
+  readonly timers?: Timers;
+  /** Attempts of a transaction that reads rows; 64 when absent. */
+  readonly attemptsMax?: number;
+}
+
+/** The entity that a change of a transaction makes when there is none. */
+export interface ChangeOptions<D extends AnyDefinition> {
+  /** Without it, an absent entity is an error. */
+  readonly ifAbsent?: () => CreateOf<D> | Promise<CreateOf<D>>;
+}
+
+/** A change that a pattern makes, which can join others in one transaction. */
+export interface TransactionChange {
+  /** Adds its writes. Sends nothing. */
+  addTo(transaction: Transaction): void;
 }
 
 interface Stamped {
-  readonly write: PutWrite;
+  readonly key: RowKey;
   readonly property: string;
+}
+
+/** A write that is made of the row as it is when the transaction runs. */
+interface Pending {
+  readonly key: RowKey;
+  readonly place: number;
+  /** Undefined: nothing changes. */
+  readonly make: (row: StoredRow | undefined) => Promise<PutWrite | undefined>;
+}
+
+/** A conflict at a row that the transaction has read itself. */
+class OvertakenError extends ModelError {
+  override readonly name = 'OvertakenError';
 }
 
 /**
@@ -39,24 +74,44 @@ interface Stamped {
  */
 export class Transaction {
   readonly #table: TableGateway;
-  readonly #writes: RowWrite[] = [];
+  /** In the order of the results; undefined where the write is made when it runs. */
+  readonly #writes: (RowWrite | undefined)[] = [];
+  readonly #pending: Pending[] = [];
+  #partitionKey: string | undefined;
   readonly #rowKeys = new Set<string>();
   readonly #randomness: Randomness;
+  readonly #timers: Timers;
+  readonly #attemptsMax: number;
   readonly #stamp: string;
   readonly #writesByDefinition = new Map<AnyDefinition, unknown>();
   /** A stamped write, which shows afterwards whether the transaction was applied. */
   #witness: Stamped | undefined;
   #hasRun = false;
 
-  constructor(table: TableGateway, { randomness = systemRandomness }: TransactionOptions = {}) {
+  constructor(
+    table: TableGateway,
+    {
+      randomness = systemRandomness,
+      timers = holdingTimers,
+      attemptsMax = updateAttemptsMax,
+    }: TransactionOptions = {},
+  ) {
     this.#table = table;
     this.#randomness = randomness;
+    this.#timers = timers;
+    this.#attemptsMax = attemptsMax;
     this.#stamp = newStamp(randomness);
   }
 
-  /** The writes so far. */
+  /** The writes so far. Throws `ValueError` when some are made of what a read will find. */
   get writes(): readonly RowWrite[] {
-    return this.#writes;
+    if (this.#pending.length === 0) return this.#given();
+    throw new ValueError('the transaction has changes of rows that only run() reads');
+  }
+
+  /** The number of writes so far. */
+  get size(): number {
+    return this.#writes.length;
   }
 
   insert<D extends AnyDefinition>(definition: D, entity: CreateOf<D>): this {
@@ -123,34 +178,95 @@ export class Transaction {
     return this.add(this.#writesOf(definition).delete(target, condition));
   }
 
+  /**
+   * Changes the entity as it is when the transaction runs, as `update` of `Entities`: `change` may
+   * run several times, and `undefined` changes nothing. Adds a point read to the transaction, and
+   * both again when somebody else was faster.
+   */
+  update<D extends AnyDefinition, R extends ReadOf<D>>(
+    definition: D,
+    key: KeyOf<D>,
+    change: Change<D, R>,
+    { ifAbsent }: ChangeOptions<D> = {},
+  ): this {
+    const codec = codecOf(definition);
+    const rowKey = codec.key(key);
+    const writes = this.#writesOf(definition);
+    const make: Pending['make'] = async (row) => {
+      if (row === undefined) {
+        if (ifAbsent === undefined) throw absentEntityError(definition.type, rowKey);
+        return unmoved(definition, writes.insert(await ifAbsent()), rowKey);
+      }
+      const current = codec.fromRow(row);
+      const next = await change(current);
+      if (next === undefined) return undefined;
+      const write = writes.replace({ ...next, [storedAs]: current[storedAs] });
+      return 'etag' in write ? { ...write, before: row } : write;
+    };
+    const place = this.#reserve(rowKey);
+    this.#pending.push({ key: rowKey, place, make });
+    return this;
+  }
+
+  /**
+   * Adds to a number of the entity; an absent property counts as 0. Otherwise as `update`. Throws
+   * `EntityNotFoundError`, and nothing changes, when there is no entity.
+   */
+  increment<D extends AnyDefinition, N extends NumberNames<D>>(
+    definition: D,
+    key: KeyOf<D>,
+    name: N,
+    by: (ReadOf<D> & object)[N & keyof ReadOf<D>] | 1 | -1 = 1,
+  ): this {
+    const change = (current: object) => {
+      const before: unknown = Reflect.get(current, name);
+      const sum =
+        typeof before === 'bigint' ? before + BigInt(Number(by)) : Number(before ?? 0) + Number(by);
+      return { ...current, [name]: sum };
+    };
+    return this.update(definition, key, change as Change<D, ReadOf<D>>);
+  }
+
+  /** Adds the writes of a pattern's change. */
+  join(change: TransactionChange): this {
+    change.addTo(this);
+    return this;
+  }
+
   /** Adds a write, unchanged. */
   add(write: RowWrite): this {
-    const { partitionKey, rowKey } = keyOfWrite(write);
-    const first = this.#writes[0];
+    const place = this.#reserve(keyOfWrite(write));
+    this.#writes[place] = write;
+    return this;
+  }
+
+  /** The place of a write of a row, which it may have. */
+  #reserve({ partitionKey, rowKey }: RowKey): number {
     if (this.#writes.length >= transactionWritesMax) {
       throw new ValueError(
         `a transaction holds at most ${transactionWritesMax} writes; ` +
           'bulk() splits, at the price of atomicity',
       );
     }
-    if (first !== undefined && keyOfWrite(first).partitionKey !== partitionKey) {
+    if (this.#partitionKey !== undefined && this.#partitionKey !== partitionKey) {
       throw new ValueError(
-        `a transaction belongs to one partition: it has writes of '${keyOfWrite(first).partitionKey}', ` +
+        `a transaction belongs to one partition: it has writes of '${this.#partitionKey}', ` +
           `and '${partitionKey}' is another; see the eventually consistent transactions`,
       );
     }
     if (this.#rowKeys.has(rowKey)) {
       throw new ValueError(`a transaction writes a row once; this one writes '${rowKey}' already`);
     }
+    this.#partitionKey = partitionKey;
     this.#rowKeys.add(rowKey);
-    this.#writes.push(write);
-    return this;
+    return this.#writes.push(undefined) - 1;
   }
 
   /**
-   * Sends one entity group transaction. Results are in the order of the writes. Throws
-   * `TransactionFailedError`, with the index of the write that failed, and `TooLargeError` beyond 4
-   * MiB; then nothing was applied.
+   * Sends one entity group transaction, after a point read for each row that is changed as it is.
+   * Results are in the order of the writes. Throws `TransactionFailedError`, with the index of the
+   * write that failed, and `TooLargeError` beyond 4 MiB; then nothing was applied. A conflict at a
+   * row that it has read begins it again, at most 64 times; then it throws `ContentionError`.
    *
    * When the response is lost, or the client repeated the request, one point read of a stamped row
    * shows whether the transaction was applied; its ETags are then unknown. Without a stamped row,
@@ -159,30 +275,68 @@ export class Transaction {
   async run(): Promise<readonly WriteResult[]> {
     if (this.#hasRun) throw new ValueError('a transaction runs once');
     if (this.#writes.length === 0) throw new ValueError('a transaction needs at least one write');
-    this.#refuseTooLarge();
+    if (this.#pending.length === 0) refuseTooLarge(this.#given());
     this.#hasRun = true;
+    if (this.#pending.length === 0) return this.#send(this.#given());
+    const retries = {
+      randomness: this.#randomness,
+      timers: this.#timers,
+      attemptsMax: this.#attemptsMax,
+    };
+    const isOvertaken = (error: unknown): boolean => error instanceof OvertakenError;
+    return retryConflicts(this.#table.table, retries, () => this.#attempt(), isOvertaken);
+  }
+
+  async #attempt(): Promise<readonly WriteResult[]> {
+    const places = [...this.#writes];
+    await Promise.all(
+      this.#pending.map(async ({ key, place, make }) => {
+        places[place] = await make(await this.#table.get(key));
+      }),
+    );
+    const sent = places.flatMap((write, place) => (write === undefined ? [] : [{ write, place }]));
+    if (sent.length === 0) return places.map(() => ({ etag: undefined }));
+    const writes = sent.map(({ write }) => write);
+    refuseTooLarge(writes);
+    const isPending = (place: number | undefined): boolean =>
+      this.#pending.some((each) => each.place === place);
     try {
-      return await this.#table.transact(this.#writes);
+      const results = await this.#send(writes);
+      return places.map(
+        (_, place) =>
+          results[sent.findIndex((each) => each.place === place)] ?? { etag: undefined },
+      );
     } catch (error) {
-      if (await this.#wasApplied(error)) return this.#writes.map(() => ({ etag: undefined }));
+      if (!(error instanceof TransactionFailedError)) throw error;
+      const place = sent[error.index ?? -1]?.place;
+      if (isConflict(error) && isPending(place)) {
+        throw new OvertakenError('another writer was faster', { cause: error });
+      }
+      throw new TransactionFailedError(error.message, place, error.reason);
+    }
+  }
+
+  async #send(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
+    try {
+      return await this.#table.transact(writes);
+    } catch (error) {
+      if (await this.#wasApplied(error, writes)) return writes.map(() => ({ etag: undefined }));
       throw error;
     }
   }
 
-  /** An exact count is costly, and few transactions come near the limit. */
-  #refuseTooLarge(): void {
-    if (transactionBytesBound(this.#writes) <= transactionBytesMax) return;
-    const bytes = transactionBytes(this.#writes);
-    if (bytes <= transactionBytesMax) return;
-    throw new TooLargeError(`a transaction of about ${bytes} bytes is larger than 4 MiB`);
+  /** The writes that do not depend on what is stored. */
+  #given(): readonly RowWrite[] {
+    return this.#writes.filter((write) => write !== undefined);
   }
 
-  async #wasApplied(error: unknown): Promise<boolean> {
-    const witness = this.#witness;
-    if (witness === undefined || !mayBeRepetition(error)) return false;
-    const { write, property } = witness;
+  async #wasApplied(error: unknown, writes: readonly RowWrite[]): Promise<boolean> {
+    if (!mayBeRepetition(error)) return false;
+    const witness = this.#witness ?? this.#stampedIn(writes);
+    if (witness === undefined) return false;
+    const { key, property } = witness;
     try {
-      const row = await this.#table.get(write.row, [property]);
+      const row = await this.#table.get(key, [property]);
       return row !== undefined && hasStamp(row, property, [this.#stamp]);
     } catch {
       // The caller needs the failure of the transaction, not that of this read.
@@ -193,9 +347,22 @@ export class Transaction {
   #put({ system }: AnyDefinition, write: PutWrite): this {
     this.add(write);
     if (system.writeStamp !== undefined) {
-      this.#witness ??= { write, property: system.writeStamp };
+      this.#witness ??= { key: write.row, property: system.writeStamp };
     }
     return this;
+  }
+
+  /** A write that was made when the transaction ran and carries its stamp. */
+  #stampedIn(writes: readonly RowWrite[]): Stamped | undefined {
+    for (const { system } of this.#writesByDefinition.keys()) {
+      const property = system.writeStamp;
+      const found = writes.find(
+        (write) => write.kind !== 'delete' && hasStamp(write.row, property, [this.#stamp]),
+      );
+      if (property !== undefined && found !== undefined)
+        return { key: keyOfWrite(found), property };
+    }
+    return undefined;
   }
 
   /** Cached: most transactions write many entities of one definition. */
@@ -206,6 +373,19 @@ export class Transaction {
     this.#writesByDefinition.set(definition, writes);
     return writes;
   }
+}
+
+/** An exact count is costly, and few transactions come near the limit. */
+function refuseTooLarge(writes: readonly RowWrite[]): void {
+  if (transactionBytesBound(writes) <= transactionBytesMax) return;
+  const bytes = transactionBytes(writes);
+  if (bytes <= transactionBytesMax) return;
+  throw new TooLargeError(`a transaction of about ${bytes} bytes is larger than 4 MiB`);
+}
+
+function unmoved({ type }: AnyDefinition, write: PutWrite, { rowKey }: RowKey): PutWrite {
+  if (write.row.rowKey === rowKey) return write;
+  throw new ValueError(`${type}: ifAbsent made an entity with other keys`);
 }
 
 /** Whether a transaction may have met its own inserts and deletes when the client repeated it. */

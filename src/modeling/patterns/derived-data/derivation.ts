@@ -33,6 +33,9 @@ export interface DerivedChange {
   readonly change: (current: StoredRow | undefined) => Row | undefined;
 }
 
+/** Reads a row of the partition; once in an attempt, however often it is asked for. */
+export type ReadRow = (key: RowKey) => Promise<StoredRow | undefined>;
+
 /** What a table keeps in step with some of its rows. */
 export interface Derivation {
   /** Whether the row of a key can be one that this derivation has to see. */
@@ -44,8 +47,11 @@ export interface Derivation {
    * `ValueError` for a write that would change them. `current`: the stored row.
    */
   guarded?(write: RowWrite, current: StoredRow | undefined): RowWrite;
-  /** Changes of other rows of the partition. Must be pure. */
-  changes?(changes: readonly RowChange[]): readonly DerivedChange[];
+  /** Changes of other rows of the partition, or further ones of the changed rows. */
+  changes?(
+    changes: readonly RowChange[],
+    read: ReadRow,
+  ): readonly DerivedChange[] | Promise<readonly DerivedChange[]>;
   /** Plans one transaction; a retry asks the same plan again. */
   plan?(): DerivationPlan;
 }
@@ -53,7 +59,7 @@ export interface Derivation {
 /** What follows from the changes of a transaction. Asked again after a conflict. */
 export interface DerivationPlan {
   /** May read. */
-  writes?(changes: readonly RowChange[]): Promise<readonly DerivedWrite[]>;
+  writes?(changes: readonly RowChange[], read: ReadRow): Promise<readonly DerivedWrite[]>;
   /** Messages to store with the changes. */
   messages?(changes: readonly RowChange[]): Promise<readonly OutboxMessage[]>;
 }

@@ -21,7 +21,7 @@ import {
   transactionBytesMax,
 } from '../../table/request-size.js';
 import type { Outbox, OutboxMessage } from '../transactional-outbox/outbox.js';
-import type { Derivation, DerivedChange, DerivedWrite, RowChange } from './derivation.js';
+import type { Derivation, DerivedChange, DerivedWrite, ReadRow, RowChange } from './derivation.js';
 import { requireVersion } from './require-version.js';
 import { rowAfter } from './row-after.js';
 
@@ -46,9 +46,6 @@ interface Item extends RowChange {
   /** Whether a derivation has to know of it. */
   readonly isConcerned: boolean;
 }
-
-/** Rows that derivations read in an attempt, by key. */
-type Reads = Map<string, Promise<StoredRow | undefined>>;
 
 /** A conflict at a row that the table wrote by itself, or under a condition of its own. */
 class OvertakenError extends ModelError {
@@ -115,16 +112,21 @@ export class DerivingTable implements TableGateway {
       plan: derivation.plan?.(),
     }));
     const attempt = async (): Promise<readonly WriteResult[]> => {
-      const items = await this.#changed(await Promise.all(writes.map(this.#itemOf)));
+      const read = this.#readingOnce();
+      const items = await this.#changed(await Promise.all(writes.map(this.#itemOf)), read);
       const planned = plans.map(({ derivation, plan }) => ({
         plan,
         changes: toldTo(derivation, items),
       }));
       const found = await Promise.all(
-        planned.map(async ({ plan, changes }) => (await plan?.writes?.(changes)) ?? []),
+        planned.map(async ({ plan, changes }) =>
+          changes.length === 0 ? [] : ((await plan?.writes?.(changes, read)) ?? []),
+        ),
       );
       const messages = await Promise.all(
-        planned.map(async ({ plan, changes }) => (await plan?.messages?.(changes)) ?? []),
+        planned.map(async ({ plan, changes }) =>
+          changes.length === 0 ? [] : ((await plan?.messages?.(changes)) ?? []),
+        ),
       );
       const derived = withoutDeleted(items, found.flat());
       try {
@@ -169,19 +171,31 @@ export class DerivingTable implements TableGateway {
     }
   };
 
+  #readingOnce(): ReadRow {
+    const reads = new Map<string, Promise<StoredRow | undefined>>();
+    return (key) => {
+      const read = reads.get(nameOf(key)) ?? this.#base.get(key);
+      reads.set(nameOf(key), read);
+      return read;
+    };
+  }
+
   #before(write: RowWrite, key: RowKey): Promise<StoredRow | undefined> {
     const known = 'etag' in write && write.before?.etag === write.etag ? write.before : undefined;
     return known === undefined ? this.#base.get(key) : Promise.resolve(known);
   }
 
   /** The items with those that derivations change; again while changes lead to further ones. */
-  async #changed(given: readonly Item[]): Promise<readonly Item[]> {
+  async #changed(given: readonly Item[], read: ReadRow): Promise<readonly Item[]> {
     if (!given.some(({ isConcerned }) => isConcerned)) return given;
-    const reads: Reads = new Map();
     let items = given;
     for (let depth = 0; depth < depthMax; depth += 1) {
-      const found = this.#derivations.flatMap((each) => each.changes?.(toldTo(each, items)) ?? []);
-      const next = await this.#applied(given, found, reads);
+      const asked = this.#derivations.map(async (each) => {
+        const told = toldTo(each, items);
+        return told.length === 0 ? [] : ((await each.changes?.(told, read)) ?? []);
+      });
+      const found = (await Promise.all(asked)).flat();
+      const next = await this.#applied(given, found, read);
       if (isSame(items, next)) return next;
       items = next;
     }
@@ -192,7 +206,7 @@ export class DerivingTable implements TableGateway {
   async #applied(
     given: readonly Item[],
     changes: readonly DerivedChange[],
-    reads: Reads,
+    read: ReadRow,
   ): Promise<readonly Item[]> {
     const byName = new Map<string, DerivedChange[]>();
     for (const change of changes) {
@@ -204,12 +218,10 @@ export class DerivingTable implements TableGateway {
       byName.delete(nameOf(item.key));
       return own.length === 0 ? item : changedItem(given, item, own);
     });
-    const others = [...byName].map(async ([name, own]): Promise<readonly Item[]> => {
+    const others = [...byName.values()].map(async (own): Promise<readonly Item[]> => {
       const [first] = own;
       if (first === undefined) return [];
-      const read = reads.get(name) ?? this.#base.get(first.key);
-      reads.set(name, read);
-      const before = await read;
+      const before = await read(first.key);
       const after = afterAll(before, own);
       if (after === undefined || (before !== undefined && isSameRow(before, after))) return [];
       const write: RowWrite =
@@ -269,19 +281,32 @@ function changedItem(given: readonly Item[], item: Item, changes: readonly Deriv
   return { ...item, write: changed, after: row, isConcerned: true };
 }
 
+/** The row after all changes. Those that leave an absent row come again when others have made one. */
 function afterAll(
   before: StoredRow | undefined,
   changes: readonly DerivedChange[],
 ): StoredRow | undefined {
-  return changes.reduce<StoredRow | undefined>((current, { item, change }) => {
-    try {
-      const row = change(current);
-      return row === undefined ? current : { ...row, etag: '', timestamp: 0n };
-    } catch (error) {
-      if (!(error instanceof ModelError)) throw error;
-      throw new TransactionFailedError(error.message, item, error);
-    }
-  }, before);
+  const waiting: DerivedChange[] = [];
+  let current = before;
+  for (const each of changes) {
+    const after = afterOne(current, each);
+    if (after === undefined) waiting.push(each);
+    current = after;
+  }
+  return current === undefined ? undefined : waiting.reduce(afterOne, current);
+}
+
+function afterOne<R extends StoredRow | undefined>(
+  current: R,
+  { item, change }: DerivedChange,
+): StoredRow | R {
+  try {
+    const row = change(current);
+    return row === undefined ? current : { ...row, etag: '', timestamp: 0n };
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error;
+    throw new TransactionFailedError(error.message, item, error);
+  }
 }
 
 function isSame(left: readonly Item[], right: readonly Item[]): boolean {

@@ -2,7 +2,7 @@
 // docs/guides/patterns/materialised-views.md.
 
 export { eventViewOf, type EventView } from './applied-events.js';
-export type { MeasureNames, Measures, Numbers } from './measures.js';
+export type { Measures, Numbers } from './measures.js';
 export { partitionViewOf, type PartitionView } from './partition-view.js';
 export {
   shardedCounterOf,

@@ -1,27 +1,14 @@
 import { own } from '../../../base/own.js';
 import { keyNamesOf, type AnyDefinition } from '../../definition/entity-definition.js';
-import type { ValueOf } from '../../definition/property.js';
-import type { ReadOf } from '../../definition/shapes.js';
+import type { NumberNames, ReadOf } from '../../definition/shapes.js';
 import { DefinitionError } from '../../rows/model-error.js';
-
-/**
- * The properties of a view that can be measures: numbers that are not in its keys. Types that are
- * not known yet count as numbers, because TypeScript looks up names before it knows the view.
- */
-export type MeasureNames<V extends AnyDefinition> = {
-  [N in keyof V['properties'] & string]: unknown extends ValueOf<V['properties'][N]>
-    ? N
-    : [ValueOf<V['properties'][N]>] extends [number | bigint]
-      ? N
-      : never;
-}[keyof V['properties'] & string];
 
 /**
  * What one entity adds to each measure of a view: 1 to count it, its salary to sum salaries, 0 to
  * ignore it. Must be a pure function of the entity, because the same amount is subtracted later.
  */
 export type Measures<S extends AnyDefinition, V extends AnyDefinition> = {
-  readonly [N in MeasureNames<V>]?: (entity: ReadOf<S>) => number | bigint;
+  readonly [N in NumberNames<V>]?: (entity: ReadOf<S>) => number | bigint;
 };
 
 /** A number per measure. */

@@ -7,15 +7,10 @@ import { isConflictBehind, retryConflicts } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { failureOfOne } from '../../table/failure-of-one.js';
 import { transaction, type Transaction } from '../../table/transaction.js';
-import { checkMeasures, isZero, measure, pick, plus, type Numbers } from './measures.js';
-import { countedBy, type PartitionViewOptions } from './view-options.js';
+import { checkMeasures } from './measures.js';
+import { added, deltasOf, type Delta } from './summary-delta.js';
+import type { PartitionViewOptions } from './view-options.js';
 import { compareView, rebuildView, type ViewDrift } from './view-audit.js';
-
-/** The amounts that a change adds to a summary. */
-interface Delta<V extends AnyDefinition> {
-  readonly key: KeyOf<V>;
-  readonly numbers: Numbers;
-}
 
 /**
  * Counts and totals of the entities of a partition, stored in summary entities of the same
@@ -100,7 +95,7 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
     after: ReadOf<S> | undefined,
     begin: () => Transaction,
   ): Promise<void> {
-    const deltas = this.#deltas(before, after);
+    const deltas = deltasOf(this.#options, before, after);
     const attempt = async (): Promise<void> => {
       const writes = begin();
       for (const delta of deltas) await this.#add(writes, delta);
@@ -114,30 +109,11 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
     }
   }
 
-  #deltas(before: ReadOf<S> | undefined, after: ReadOf<S> | undefined): readonly Delta<V>[] {
-    const { keyOf, measures, view } = this.#options;
-    const { counts } = countedBy(this.#options);
-    const deltas = new Map<string, Delta<V>>();
-    const count = (entity: ReadOf<S> | undefined, times: 1 | -1): void => {
-      const key = entity === undefined || !counts(entity) ? undefined : keyOf(entity);
-      if (key === undefined) return;
-      const { rowKey } = codecOf(view).key(key);
-      const numbers = deltas.get(rowKey)?.numbers ?? {};
-      deltas.set(rowKey, { key, numbers: plus(numbers, measure(measures, entity), times) });
-    };
-    count(before, -1);
-    count(after, 1);
-    return [...deltas.values()].filter(({ numbers }) => !isZero(numbers));
-  }
-
-  async #add(writes: Transaction, { key, numbers }: Delta<V>): Promise<void> {
+  async #add(writes: Transaction, delta: Delta<V>): Promise<void> {
     const { view } = this.#options;
-    const current = await this.#views.get(key);
-    if (current === undefined) writes.insert(view, { ...key, ...numbers });
-    else {
-      const next = { ...current, ...plus(pick(current, numbers), numbers) };
-      writes.replace(view, next, { ifMatch: etagOf(current) });
-    }
+    const current = await this.#views.get(delta.key);
+    if (current === undefined) writes.insert(view, added(current, delta));
+    else writes.replace(view, added(current, delta) as ReadOf<V>, { ifMatch: etagOf(current) });
   }
 }
 

@@ -1,17 +1,17 @@
 import { systemRandomness, type Randomness } from '../../../base/randomness.js';
 import { keyNamesOf, type AnyDefinition } from '../../definition/entity-definition.js';
 import { codecOf } from '../../definition/codec.js';
-import type { KeyOf, ReadOf } from '../../definition/shapes.js';
+import type { KeyOf, NumberNames, ReadOf } from '../../definition/shapes.js';
 import { DefinitionError } from '../../rows/model-error.js';
 import { Entities, type EntitiesOptions } from '../../table/entities.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { checkMeasures, pick, plus, type MeasureNames, type Numbers } from './measures.js';
+import { checkMeasures, pick, plus, type Numbers } from './measures.js';
 
 /** A sharded counter, and its number of shards. */
 export interface ShardedCounterOptions<
   V extends AnyDefinition,
   S extends keyof KeyOf<V>,
-  M extends MeasureNames<V>,
+  M extends NumberNames<V>,
 > extends EntitiesOptions {
   /** The property of the keys with the number of the shard: an `int32()`. */
   readonly shard: S;
@@ -27,7 +27,7 @@ export interface ShardedCounterOptions<
 export type CounterKey<V extends AnyDefinition, S extends keyof KeyOf<V>> = Omit<KeyOf<V>, S>;
 
 /** The sums of a counter. */
-export type Sums<V extends AnyDefinition, M extends MeasureNames<V>> = Pick<
+export type Sums<V extends AnyDefinition, M extends NumberNames<V>> = Pick<
   ReadOf<V>,
   M & keyof ReadOf<V>
 >;
@@ -47,7 +47,7 @@ const concurrencyDefault = 8;
 export class ShardedCounter<
   V extends AnyDefinition,
   S extends keyof KeyOf<V>,
-  M extends MeasureNames<V>,
+  M extends NumberNames<V>,
 > {
   readonly #entities: Entities<V>;
   readonly #options: ShardedCounterOptions<V, S, M>;
@@ -131,7 +131,7 @@ function formatHighest(definition: AnyDefinition, shard: string, highest: number
 export function shardedCounterOf<
   V extends AnyDefinition,
   S extends keyof KeyOf<V>,
-  M extends MeasureNames<V>,
+  M extends NumberNames<V>,
 >(
   definition: V,
   table: TableGateway,

@@ -2,6 +2,7 @@ import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyOf, ReadOf } from '../../definition/shapes.js';
 import { etagOf, type Stored } from '../../definition/stored-entity.js';
+import type { RowKey } from '../../rows/row.js';
 import { isConflict, retryConflicts } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { ContentionError } from '../../table/errors.js';
@@ -23,10 +24,13 @@ interface Comparison<V extends AnyDefinition> extends ViewDrift {
   readonly entity: Stored<ReadOf<V>> | undefined;
 }
 
-/** The summaries of a partition that differ from its entities. */
+/**
+ * The summaries of a partition that differ from its entities; those of the whole table without a
+ * partition, wherever their entities are.
+ */
 export async function compareView<S extends AnyDefinition, V extends AnyDefinition>(
   options: PartitionViewOptions<S, V>,
-  partitionKey: string,
+  partitionKey?: string,
 ): Promise<readonly Comparison<V>[]> {
   const { source, view, table, keyOf, measures } = options;
   const { where, counts } = countedBy(options);
@@ -38,17 +42,21 @@ export async function compareView<S extends AnyDefinition, V extends AnyDefiniti
     const stored = pick(entity, measures);
     const key = codec.parseKey(codec.toRow(entity));
     const nothing = plus(stored, stored, -1);
-    found.set(codec.key(key).rowKey, { key, entity, stored, actual: nothing });
+    found.set(nameOf(codec.key(key)), { key, entity, stored, actual: nothing });
   }
   for await (const entity of partitionRows(source, table, partitionKey, where)) {
     const key = counts(entity) ? keyOf(entity) : undefined;
     if (key === undefined) continue;
-    const { rowKey } = codec.key(key);
-    const before = found.get(rowKey) ?? { key, entity: undefined, stored: {}, actual: {} };
+    const name = nameOf(codec.key(key));
+    const before = found.get(name) ?? { key, entity: undefined, stored: {}, actual: {} };
     const actual = plus(before.actual, measure(measures, entity));
-    found.set(rowKey, { ...before, actual });
+    found.set(name, { ...before, actual });
   }
   return [...found.values()].filter(({ stored, actual }) => !isSame(stored, actual));
+}
+
+function nameOf({ partitionKey, rowKey }: RowKey): string {
+  return JSON.stringify([partitionKey, rowKey]);
 }
 
 /** See `PartitionView.rebuild`. */

@@ -3,14 +3,14 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, KeyOf, PartitionOf, ReadOf } from '../../definition/shapes.js';
 import type { Stored } from '../../definition/stored-entity.js';
 import { DefinitionError } from '../../rows/model-error.js';
-import { isConflictBehind, retryConflicts } from '../../table/contention.js';
+import { retryConflicts } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { ConditionFailedError } from '../../table/errors.js';
 import { failureOfOne } from '../../table/failure-of-one.js';
 import { partitionRows } from '../../table/partition-rows.js';
-import { transaction, type Transaction } from '../../table/transaction.js';
+import { transaction, type TransactionChange } from '../../table/transaction.js';
 import { finishMoves, moveChild, type FinishedMoves } from './move.js';
-import { addCount, parentOrThrow, type OneToManyOptions } from './relation.js';
+import { parentOrThrow, type OneToManyOptions } from './relation.js';
 
 /**
  * Parents and children of different types in one partition, such as a department and its employees.
@@ -43,10 +43,7 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
    * it has no parent; then nothing has changed.
    */
   async add(child: CreateOf<C>): Promise<void> {
-    const codec = codecOf(this.options.child);
-    const added = codec.fromRow({ ...codec.toRow(child), etag: '', timestamp: 0n });
-    const parentKey = this.options.parentOf(added);
-    await this.#withCount(parentKey, 1, (writes) => writes.insert(this.options.child, child));
+    await this.#run(this.adding(child));
   }
 
   /**
@@ -54,8 +51,28 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
    * another writer has changed or deleted it since; then nothing has changed.
    */
   async remove(child: Stored<ReadOf<C>>): Promise<void> {
-    const parentKey = this.options.parentOf(child);
-    await this.#withCount(parentKey, -1, (writes) => writes.delete(this.options.child, child));
+    await this.#run(this.removing(child));
+  }
+
+  /** The insert of a child and the count of its parent, to join a transaction. */
+  adding(child: CreateOf<C>): TransactionChange {
+    const { options } = this;
+    const codec = codecOf(options.child);
+    const added = codec.fromRow({ ...codec.toRow(child), etag: '', timestamp: 0n });
+    const { parent, count } = options;
+    return {
+      addTo: (writes) =>
+        writes.insert(options.child, child).increment(parent, options.parentOf(added), count),
+    };
+  }
+
+  /** The delete of a child that was read and the count of its parent, to join a transaction. */
+  removing(child: Stored<ReadOf<C>>): TransactionChange {
+    const { child: definition, parent, parentOf, count } = this.options;
+    return {
+      addTo: (writes) =>
+        writes.delete(definition, child).increment(parent, parentOf(child), count, -1),
+    };
   }
 
   /**
@@ -114,19 +131,9 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
     );
   }
 
-  async #withCount(
-    parentKey: KeyOf<P>,
-    change: number,
-    begin: (writes: Transaction) => Transaction,
-  ): Promise<void> {
-    const { table, child } = this.options;
-    const attempt = async (): Promise<void> => {
-      const writes = begin(transaction(table));
-      await addCount(this.options, writes, parentKey, change);
-      await writes.run();
-    };
+  async #run(change: TransactionChange): Promise<void> {
     try {
-      await retryConflicts(child.type, this.options, attempt, isConflictBehind(1));
+      await transaction(this.options.table, this.options).join(change).run();
     } catch (error) {
       throw failureOfOne(error);
     }

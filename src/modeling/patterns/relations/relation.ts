@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.js';
 import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
-import type { KeyOf, ReadOf } from '../../definition/shapes.js';
+import type { KeyOf, NumberNames, ReadOf } from '../../definition/shapes.js';
 import { etagOf, type Stored } from '../../definition/stored-entity.js';
 import type { RowKey } from '../../rows/row.js';
 import type { ContentionOptions } from '../../table/contention.js';
@@ -9,7 +9,6 @@ import { Entities } from '../../table/entities.js';
 import { absentEntityError, type EntityNotFoundError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { Transaction } from '../../table/transaction.js';
-import type { MeasureNames } from '../materialised-views/measures.js';
 
 /** The options of a one-to-many relation. */
 export interface OneToManyOptions<
@@ -23,7 +22,7 @@ export interface OneToManyOptions<
   /** The parent of a child. Must be pure. */
   readonly parentOf: (child: ReadOf<C>) => KeyOf<P>;
   /** The property of the parent that counts its children, such as `int32().default(0)`. */
-  readonly count: MeasureNames<P>;
+  readonly count: NumberNames<P>;
   /** Determines which marks of finished moves are old. The system's when absent. */
   readonly clock?: Clock;
 }

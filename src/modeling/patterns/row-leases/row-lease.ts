@@ -141,7 +141,7 @@ export class RowLease<D extends AnyDefinition> {
     const results = await this.#guarded(grant, async (guard) => {
       const writes = transaction(entities.table, { randomness });
       build(writes);
-      count = writes.writes.length;
+      count = writes.size;
       const all = await writes.add(guard).run();
       return { etag: all.at(-1)?.etag, value: all.slice(0, -1) };
     });

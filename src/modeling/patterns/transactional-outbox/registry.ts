@@ -24,6 +24,8 @@ export interface TableRegistryOptions {
    * the first one. Default 16.
    */
   readonly buckets?: number;
+  /** What their PartitionKeys begin with; the name of the table and an underscore when absent. */
+  readonly partitionPrefix?: string;
 }
 
 /** Registered partitions that a process caches. */
@@ -39,9 +41,9 @@ const rememberedMax = 10_000;
 export function tableRegistryOf(
   registry: TableGateway,
   table: string,
-  { buckets = 16 }: TableRegistryOptions = {},
+  { buckets = 16, partitionPrefix = `${table}_` }: TableRegistryOptions = {},
 ): OutboxRegistry {
-  const bucketKey = (bucket: number) => `${table}_${String(bucket).padStart(4, '0')}`;
+  const bucketKey = (bucket: number) => `${partitionPrefix}${String(bucket).padStart(4, '0')}`;
   const remembered = new Set<string>();
   return {
     async register(rowKey) {

@@ -198,7 +198,7 @@ export class WideEntities<W extends AnyWideDefinition> {
         if (!isSame) transaction.replace(row, whole);
       }
     }
-    if (transaction.writes.length > 0) await transaction.run();
+    if (transaction.size > 0) await transaction.run();
   }
 
   #transaction(): Transaction {

@@ -1,0 +1,110 @@
+// A table that is declared once: employees found by e-mail in partitions of their own, counted in
+// their department, with the name of the lead copied there. Whatever writes keeps all of it.
+// Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
+import { TableClient } from '@azure/data-tables';
+import { bulk, defineEntity, int32, key, openTable, string, writesOf } from 'tabularium/modeling';
+import { otherPartition, samePartition, withIndexes } from 'tabularium/modeling/indexes';
+import { copies, counter, openModel } from 'tabularium/modeling/model';
+
+const Employee = defineEntity({
+  type: 'Employee',
+  properties: { department: string(), id: int32(), lastName: string(), email: string() },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`empid_${p.id.padded(6)}`,
+});
+
+const Department = defineEntity({
+  type: 'Department',
+  properties: {
+    department: string(),
+    leadId: int32(),
+    leadName: string().optional(),
+    count: int32().default(0),
+    budget: int32().default(0),
+  },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: () => key`department`,
+});
+
+const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
+const options = { allowInsecureConnection: true };
+const client = TableClient.fromConnectionString(connection, 'models', options);
+await client.createTable();
+try {
+  const requests: string[] = [];
+  const table = openTable(client, { observer: ({ kind }) => requests.push(kind) });
+
+  const model = openModel({
+    table,
+    entities: {
+      employees: withIndexes(Employee, {
+        email: otherPartition({
+          partitionKey: (p) => key`email_${p.email}`,
+          rowKey: (p) => key`${p.department}_${p.id.padded(6)}`,
+        }),
+        name: samePartition({ rowKey: (p) => key`name_${p.lastName}_${p.id.padded(6)}` }),
+      }),
+      departments: Department,
+    },
+    keeps: [
+      counter({
+        source: Employee,
+        view: Department,
+        keyOf: ({ department }) => ({ department }),
+        measures: { count: () => 1 },
+        ifAbsent: 'refuse',
+      }),
+      copies({
+        source: Employee,
+        target: Department,
+        targetsOf: ({ department, id }) => (id === 1 ? [{ department }] : []),
+        sourceOf: ({ department, leadId }) => ({ department, id: leadId }),
+        copy: ({ lastName }) => ({ leadName: lastName }),
+      }),
+    ],
+  });
+  const { employees, departments } = model.entities;
+
+  await departments.insert({ department: 'Sales', leadId: 1 });
+  requests.length = 0;
+  await model
+    .transaction()
+    .insert(Employee, { department: 'Sales', id: 1, lastName: 'Jones', email: 'jones@contoso.com' })
+    .increment(Department, { department: 'Sales' }, 'budget', 100)
+    .run();
+  console.log(`one transaction: ${requests.splice(0).join(', ')}`);
+  const sales = await departments.get({ department: 'Sales' });
+  console.log(`count ${sales?.count}, lead ${sales?.leadName}, budget ${sales?.budget}`);
+
+  // Every other way to write keeps the same.
+  const make = writesOf(Employee);
+  await bulk(
+    model.table,
+    [2, 3, 4].map((id) =>
+      make.insert({
+        department: 'Sales',
+        id,
+        lastName: `Smith${id}`,
+        email: `smith${id}@contoso.com`,
+      }),
+    ),
+  );
+  await employees.update({ department: 'Sales', id: 1 }, (current) => ({
+    ...current,
+    lastName: 'Brown',
+  }));
+  const then = await departments.get({ department: 'Sales' });
+  console.log(`count ${then?.count}, lead ${then?.leadName}`);
+
+  // What is in other partitions follows. `model.run()` does it until the model is closed.
+  await model.drain();
+  const byEmail = { email: 'smith3@contoso.com' };
+  for await (const found of employees.by.email.query({ partition: byEmail })) {
+    console.log(`${byEmail.email}: ${found.lastName} in ${found.department}`);
+  }
+
+  for await (const drift of model.verify()) console.log('differs:', drift);
+  await model.close();
+} finally {
+  await client.deleteTable();
+}

@@ -1,0 +1,18 @@
+// A table and what it promises, wired. See docs/guides/patterns/models.md.
+
+export {
+  announcement,
+  type AnnouncementOptions,
+  type EntityChange,
+} from '../patterns/derived-data/announcement.js';
+export type { DerivationDeclaration, DerivedDrift } from '../patterns/derived-data/declaration.js';
+export { copies, type CopiesOptions } from '../patterns/copies.js';
+export { counter, type CounterOptions } from '../patterns/materialised-views/counter.js';
+export {
+  openModel,
+  type Model,
+  type ModelDrift,
+  type ModelEntities,
+  type ModelOptions,
+  type OpenedEntities,
+} from './open-model.js';

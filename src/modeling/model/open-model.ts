@@ -1,0 +1,313 @@
+import { systemClock, type Clock } from '../../base/clock.js';
+import { systemRandomness, type Randomness } from '../../base/randomness.js';
+import { holdingTimers, type Timers } from '../../base/async/timers.js';
+import type { AnyDefinition } from '../definition/entity-definition.js';
+import { reservedPartitionKeys } from '../definition/reserved-keys.js';
+import type { Derivation } from '../patterns/derived-data/derivation.js';
+import type {
+  BoundDerivation,
+  DerivationDeclaration,
+  DerivedDrift,
+} from '../patterns/derived-data/declaration.js';
+import { DerivingTable, type DerivingOutbox } from '../patterns/derived-data/deriving-table.js';
+import type { ListBlobs } from '../patterns/index-entities/list-blobs.js';
+import type { AnyIndexes } from '../patterns/indexes/index-declaration.js';
+import type { Drift } from '../patterns/indexes/index-drift.js';
+import {
+  IndexedEntities,
+  IndexUpkeep,
+  type IndexedPlaces,
+} from '../patterns/indexes/indexed-entities.js';
+import type { IndexedDefinition } from '../patterns/indexes/with-indexes.js';
+import { toHandlers } from '../patterns/transactional-outbox/dispatch.js';
+import { Outbox } from '../patterns/transactional-outbox/outbox.js';
+import { tableRegistryOf, type OutboxRegistry } from '../patterns/transactional-outbox/registry.js';
+import {
+  hintHandlerOf,
+  Relay,
+  type RelayEvent,
+  type SweepReport,
+} from '../patterns/transactional-outbox/relay.js';
+import { DefinitionError } from '../rows/model-error.js';
+import { Entities } from '../table/entities.js';
+import type { TableGateway } from '../table/gateway.js';
+import { transaction, type Transaction } from '../table/transaction.js';
+import type { QueueSource } from '../worker/deliverer.js';
+import type { MessageHandler } from '../worker/handler.js';
+import { QueueWorker } from '../worker/worker.js';
+
+type Indexed = IndexedDefinition<AnyDefinition, AnyIndexes<AnyDefinition>>;
+
+/** Definitions, with indexes or without, by the names that the program gives them. */
+export type ModelEntities = Readonly<
+  Record<string, AnyDefinition | { readonly entity: AnyDefinition }>
+>;
+
+/** The entities of a model, by name. */
+export type OpenedEntities<E extends ModelEntities> = {
+  readonly [N in keyof E]: E[N] extends IndexedDefinition<infer D, infer I>
+    ? IndexedEntities<D, I>
+    : E[N] extends AnyDefinition
+      ? Entities<E[N]>
+      : never;
+};
+
+/** A table, what is in it, and what it keeps. */
+export interface ModelOptions<E extends ModelEntities> {
+  /** The table of the entities, with encryption, large values or a shard map where it has them. */
+  readonly table: TableGateway;
+  readonly entities: E;
+  /** The tables of indexes in other tables, by the names of the entities and of the indexes. */
+  readonly tables?: { readonly [N in keyof E]?: Readonly<Record<string, TableGateway>> };
+  /** The blobs of index entities in blobs, likewise. */
+  readonly blobs?: { readonly [N in keyof E]?: Readonly<Record<string, ListBlobs>> };
+  /** What the table keeps besides indexes: `counter`, `copies`, `announcement`. */
+  readonly keeps?: readonly DerivationDeclaration[];
+  /** Handle the messages of announcements. */
+  readonly handlers?: readonly MessageHandler[];
+  /**
+   * A queue, and its poison queue, that tells the workers of all processes at once. Without it, a
+   * process acts at once on what it wrote itself, and on the rest every `sweepMs`.
+   */
+  readonly queue?: QueueSource;
+  /** The partitions with messages. In the table itself when absent. */
+  readonly registry?: OutboxRegistry;
+  /** Milliseconds between two sweeps of `run`; 60,000 when absent. */
+  readonly sweepMs?: number;
+  /** Called for each message that was acted on, or could not be. */
+  readonly observer?: (event: RelayEvent) => void;
+  /** The system's when absent. */
+  readonly clock?: Clock;
+  /** The system's when absent. */
+  readonly randomness?: Randomness;
+  /** The system's when absent. */
+  readonly timers?: Timers;
+}
+
+/** A difference between entities and what is derived from them. */
+export type ModelDrift =
+  { readonly entity: string; readonly index: Drift } | { readonly derived: DerivedDrift };
+
+/**
+ * A table whose entities, indexes, counters, copies and announcements are declared once and hold
+ * for every way to write: through `entities`, `transaction`, or anything else that takes `table`.
+ *
+ * What is in the partition of a change is in its transaction. Everything else follows when some
+ * process acts on the messages: `run` does until it is stopped, `drain` once.
+ */
+export class Model<E extends ModelEntities> {
+  readonly entities: OpenedEntities<E>;
+  /** The table with everything that is declared. */
+  readonly table: TableGateway;
+  readonly outbox: Outbox;
+  readonly relay: Relay;
+  /** Undefined without a queue. */
+  readonly worker: QueueWorker | undefined;
+  readonly #indexed: ReadonlyMap<string, IndexedEntities<AnyDefinition, AnyIndexes<AnyDefinition>>>;
+  readonly #bound: readonly BoundDerivation[];
+  readonly #options: ModelOptions<E>;
+  readonly #stop = new AbortController();
+  #isRunning = false;
+  readonly #runs = new Set<Promise<void>>();
+
+  constructor(options: ModelOptions<E>) {
+    const { table: base, queue, clock = systemClock } = options;
+    const { randomness = systemRandomness, timers = holdingTimers } = options;
+    const tools = { randomness, timers };
+    this.#options = options;
+    const registry =
+      options.registry ??
+      tableRegistryOf(base, base.table, {
+        partitionPrefix: reservedPartitionKeys.outboxRegistry,
+      });
+    this.outbox = new Outbox({
+      table: base,
+      registry,
+      clock,
+      randomness,
+      ...(queue === undefined ? {} : { hints: queue.queue }),
+    });
+    const outbox = this.#promptly(this.outbox);
+    const upkeeps = this.#upkeeps(outbox, tools);
+    const indexes = upkeeps.map(([, { derivation }]) => derivation);
+    const others = (options.keeps ?? []).map((): Derivation[] => []);
+    this.#bound = (options.keeps ?? []).map((declared, at) =>
+      declared.bind({
+        table: new DerivingTable(base, others[at] ?? [], { ...tools, outbox }),
+        outbox,
+      }),
+    );
+    const kept = this.#bound.map(({ derivation }) => derivation);
+    others.forEach((each, at) => each.push(...indexes, ...kept.filter((_, place) => place !== at)));
+    this.table = new DerivingTable(base, [...kept, ...indexes], { ...tools, outbox });
+    this.#indexed = new Map(
+      upkeeps.map(([name, upkeep]) => [name, new IndexedEntities(upkeep, this.table, tools)]),
+    );
+    const entities = Object.entries(options.entities).map(([name, definition]) => [
+      name,
+      this.#indexed.get(name) ?? new Entities(definition as AnyDefinition, this.table, tools),
+    ]);
+    this.entities = Object.fromEntries(entities) as OpenedEntities<E>;
+    const handlers = [
+      ...[...this.#indexed.values()].map(({ handler }) => handler),
+      ...this.#bound.flatMap((each) => each.handlers),
+      ...(options.handlers ?? []),
+    ];
+    refuseTwice(handlers);
+    this.relay = new Relay({
+      table: base,
+      registry,
+      dispatch: toHandlers(handlers),
+      timers,
+      ...(options.observer === undefined ? {} : { observer: options.observer }),
+    });
+    this.worker =
+      queue === undefined
+        ? undefined
+        : new QueueWorker({
+            sources: [queue],
+            handlers: [hintHandlerOf([this.relay])],
+            clock,
+            ...tools,
+          });
+  }
+
+  /** A transaction of the table: each method adds a change, `run` sends all or nothing. */
+  transaction(): Transaction {
+    const { randomness, timers } = this.#options;
+    return transaction(this.table, {
+      ...(randomness === undefined ? {} : { randomness }),
+      ...(timers === undefined ? {} : { timers }),
+    });
+  }
+
+  /**
+   * Acts on all messages that wait, those that its own work leaves included, and resolves when
+   * none is left or those that are left cannot be acted on now. The report is that of the last
+   * sweep, which tells why.
+   */
+  async drain(): Promise<SweepReport> {
+    for (;;) {
+      const report = await this.relay.sweep();
+      if (report.dispatched === 0) return report;
+    }
+  }
+
+  /**
+   * Acts on messages until the signal is aborted or the model is closed: of its own writes at once,
+   * of others by the queue, and every `sweepMs` on whatever is left. Rejects when the table or the
+   * queue refuses it for good.
+   */
+  async run({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    const failed = new AbortController();
+    const stops = [this.#stop.signal, failed.signal, ...(signal === undefined ? [] : [signal])];
+    const stop = AbortSignal.any(stops);
+    const { sweepMs = 60_000 } = this.#options;
+    const work = [
+      this.relay.run({ signal: stop, intervalMs: sweepMs }),
+      ...(this.worker === undefined ? [] : [this.worker.run({ signal: stop })]),
+    ].map(async (each) => {
+      try {
+        await each;
+      } catch (error) {
+        failed.abort(error);
+        throw error;
+      }
+    });
+    const run = Promise.allSettled(work).then(() => undefined);
+    this.#runs.add(run);
+    this.#isRunning = true;
+    try {
+      await run;
+    } finally {
+      this.#runs.delete(run);
+      this.#isRunning = this.#runs.size > 0;
+    }
+    await Promise.all(work);
+  }
+
+  /** Stops `run` and waits for its end. The table can be used on; `run` cannot. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#runs);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /**
+   * Compares everything derived with the entities, without changing anything; what messages that
+   * still wait will mend is told as well. Sends the requests of `verify` of each index; for
+   * counters, range reads of the table; for copies, these and a point read for each copy.
+   */
+  async *verify(): AsyncGenerator<ModelDrift, void, undefined> {
+    for (const [entity, indexed] of this.#indexed) {
+      for await (const { drifts } of indexed.verify()) {
+        for (const index of drifts) yield { entity, index };
+      }
+    }
+    for (const bound of this.#bound) {
+      for await (const derived of bound.drifts()) yield { derived };
+    }
+  }
+
+  /** Without a queue, a running model acts on its own messages as soon as they are stored. */
+  #promptly(outbox: Outbox): DerivingOutbox {
+    return {
+      table: outbox.table,
+      message: (partitionKey, message, payload, options) =>
+        outbox.message(partitionKey, message, payload, options),
+      transact: async (writes, messages) => {
+        const results = await outbox.transact(writes, messages);
+        const [first] = messages;
+        if (this.#isRunning && this.worker === undefined && first !== undefined) {
+          const { partitionKey } = first.write.row;
+          const relayed = this.relay.partition(partitionKey, { signal: this.#stop.signal });
+          const run: Promise<void> = relayed
+            // The observer is told of what failed; a sweep meets it again.
+            .then(
+              () => undefined,
+              () => undefined,
+            )
+            .finally(() => this.#runs.delete(run));
+          this.#runs.add(run);
+        }
+        return results;
+      },
+    };
+  }
+
+  #upkeeps(outbox: DerivingOutbox, tools: { randomness: Randomness; timers: Timers }) {
+    const { table, entities, tables = {}, blobs = {} } = this.#options;
+    return Object.entries(entities).flatMap(([name, given]) => {
+      if (!isIndexed(given)) return [];
+      const places = {
+        table,
+        tables: (tables as Readonly<Record<string, object | undefined>>)[name],
+        blobs: (blobs as Readonly<Record<string, object | undefined>>)[name],
+        outbox,
+      } as unknown as IndexedPlaces<AnyIndexes<AnyDefinition>>;
+      return [[name, new IndexUpkeep(given, places, tools)] as const];
+    });
+  }
+}
+
+function isIndexed(given: object): given is Indexed {
+  return 'entity' in given && 'indexes' in given;
+}
+
+function refuseTwice(handlers: readonly MessageHandler[]): void {
+  const types = handlers.map(({ type }) => type);
+  const twice = types.find((type, index) => types.indexOf(type) !== index);
+  if (twice !== undefined) throw new DefinitionError(`two handlers for '${twice}'`);
+}
+
+/**
+ * A model of a table: entities, indexes, counters, copies and announcements, with the registry, the
+ * outbox, the relay and the worker that they need. Sends nothing. Throws `DefinitionError` for what
+ * cannot be kept.
+ */
+export function openModel<const E extends ModelEntities>(options: ModelOptions<E>): Model<E> {
+  return new Model(options);
+}

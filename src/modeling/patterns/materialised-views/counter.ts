@@ -1,0 +1,210 @@
+import { own } from '../../../base/own.js';
+import { codecOf } from '../../definition/codec.js';
+import { storedNameOf, type AnyDefinition } from '../../definition/entity-definition.js';
+import type { JsonValue } from '../../definition/structured-types.js';
+import { ValueError } from '../../rows/model-error.js';
+import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
+import { sameValue } from '../../rows/same-value.js';
+import { absentEntityError } from '../../table/errors.js';
+import type { RowWrite } from '../../table/gateway.js';
+import { handle } from '../../worker/handler.js';
+import { defineMessage } from '../../worker/message-type.js';
+import type { PayloadCodec } from '../../worker/payload.js';
+import type { DerivationDeclaration, DerivedDrift } from '../derived-data/declaration.js';
+import type { Derivation, RowChange } from '../derived-data/derivation.js';
+import type { DerivingOutbox } from '../derived-data/deriving-table.js';
+import { EventView } from './applied-events.js';
+import { checkMeasures, type Numbers } from './measures.js';
+import { added, deltasOf, type Delta } from './summary-delta.js';
+import { compareView } from './view-audit.js';
+import type { PartitionViewOptions } from './view-options.js';
+
+/** Counts and sums that a table keeps of its entities. */
+export interface CounterOptions<S extends AnyDefinition, V extends AnyDefinition> extends Omit<
+  PartitionViewOptions<S, V>,
+  'table' | 'attemptsMax' | 'randomness' | 'timers'
+> {
+  /** When there is no summary yet: a new one, the default, or `EntityNotFoundError`. */
+  readonly ifAbsent?: 'insert' | 'refuse';
+}
+
+/**
+ * Counts and sums of entities in a summary, which the table of both keeps however an entity is
+ * written. A summary in the entity's partition changes in the same transaction; one elsewhere when
+ * a worker has handled the message, once for each. The measures are the table's: a write of a
+ * summary that would change them throws `ValueError`, and an upsert leaves them. Throws
+ * `DefinitionError` for measures that the view cannot store.
+ */
+export function counter<S extends AnyDefinition, V extends AnyDefinition>(
+  options: CounterOptions<S, V>,
+): DerivationDeclaration {
+  checkMeasures(options.view, options.measures);
+  return {
+    bind({ table, outbox }) {
+      const { source, view } = options;
+      const message = messageOf(source, view);
+      const events = new EventView(view, table);
+      const codec = codecOf(view);
+      const handler = handle(message, async ({ key, numbers }, { id }) => {
+        const delta = { key: codec.parseKey(key), numbers };
+        await events.apply(id, delta.key, (current) => added(current, delta));
+      });
+      return {
+        handlers: [handler],
+        derivation: new CounterDerivation(options, outbox),
+        async *drifts() {
+          yield* driftsOf({ ...options, table });
+        },
+      };
+    },
+  };
+}
+
+class CounterDerivation<S extends AnyDefinition, V extends AnyDefinition> implements Derivation {
+  readonly #options: CounterOptions<S, V>;
+  readonly #outbox: DerivingOutbox | undefined;
+  /** The stored names of the measures. */
+  readonly #names: readonly string[];
+
+  constructor(options: CounterOptions<S, V>, outbox: DerivingOutbox | undefined) {
+    this.#options = options;
+    this.#outbox = outbox;
+    const { properties } = options.view;
+    this.#names = Object.keys(options.measures).flatMap((name) => {
+      const property = own(properties, name);
+      return property === undefined ? [] : [storedNameOf(name, property)];
+    });
+  }
+
+  concerns(key: RowKey): boolean {
+    const row = { ...key, properties: {} };
+    return codecOf(this.#options.source).matches(row) || codecOf(this.#options.view).matches(row);
+  }
+
+  isSource(row: Row): boolean {
+    return codecOf(this.#options.source).matches(row);
+  }
+
+  guarded(write: RowWrite, current: StoredRow | undefined): RowWrite {
+    if (write.kind === 'delete' || !codecOf(this.#options.view).matches(write.row)) return write;
+    const { row } = write;
+    const kept: Record<string, WireValue> = {};
+    for (const name of this.#names) {
+      const [given, stored] = [own(row.properties, name), own(current?.properties ?? {}, name)];
+      const isUpsert = write.kind === 'upsert-merge' || write.kind === 'upsert-replace';
+      if (given !== undefined && !isKept(given, stored) && !(isUpsert && current !== undefined)) {
+        throw new ValueError(
+          `${this.#options.view.type}: '${name}' is counted by the table, which does it by itself: ` +
+            'leave it as it was read',
+        );
+      }
+      if (stored !== undefined) kept[name] = stored;
+    }
+    const properties: RowProperties = { ...row.properties, ...kept };
+    return { ...write, row: { ...row, properties } };
+  }
+
+  changes(changes: readonly RowChange[]) {
+    const { view, ifAbsent } = this.#options;
+    const codec = codecOf(view);
+    return this.#deltas(changes).flatMap(({ item, from, delta }) => {
+      const key = codec.key(delta.key);
+      if (key.partitionKey !== from.partitionKey) return [];
+      const change = (current: StoredRow | undefined): Row => {
+        if (current === undefined && ifAbsent === 'refuse') {
+          throw absentEntityError(view.type, key);
+        }
+        return codec.toRow(added(current && codec.fromRow(current), delta));
+      };
+      return [{ item, key, change }];
+    });
+  }
+
+  plan() {
+    const { source, view } = this.#options;
+    return {
+      messages: (changes: readonly RowChange[]) =>
+        Promise.all(
+          this.#deltas(changes).flatMap(({ from, delta }) => {
+            const key = codecOf(view).key(delta.key);
+            if (key.partitionKey === from.partitionKey) return [];
+            if (this.#outbox === undefined) {
+              throw new ValueError(
+                `${view.type}: the summary in '${key.partitionKey}' is in another partition than ` +
+                  `the ${source.type} in '${from.partitionKey}': it needs an outbox`,
+              );
+            }
+            const payload = { key, numbers: delta.numbers };
+            return [this.#outbox.message(from.partitionKey, messageOf(source, view), payload)];
+          }),
+        ),
+    };
+  }
+
+  #deltas(changes: readonly RowChange[]) {
+    const codec = codecOf(this.#options.source);
+    const entity = (row: StoredRow | undefined) => row && codec.fromRow(row);
+    return changes.flatMap(({ item, key: from, before, after }) =>
+      deltasOf(this.#options, entity(before), entity(after)).map((delta: Delta<V>) => ({
+        item,
+        from,
+        delta,
+      })),
+    );
+  }
+}
+
+/** Whether a write leaves a measure as it is; a new summary begins with nothing. */
+function isKept(given: WireValue, stored: WireValue | undefined): boolean {
+  return stored === undefined ? Number(given.value) === 0 : sameValue(given, stored);
+}
+
+interface Counted {
+  readonly key: RowKey;
+  readonly numbers: Numbers;
+}
+
+function messageOf(source: AnyDefinition, view: AnyDefinition) {
+  return defineMessage<Counted, Counted>(`${source.type}.counted-in.${view.type}`, {
+    payload: countedPayload,
+  });
+}
+
+/** `{ key: [PartitionKey, RowKey], numbers: { name: number | text } }`; texts are 64-bit integers. */
+const countedPayload: PayloadCodec<Counted, Counted> = {
+  encode: ({ key, numbers }) => ({
+    key: [key.partitionKey, key.rowKey],
+    numbers: Object.fromEntries(
+      Object.entries(numbers).map(([name, value]) => [
+        name,
+        typeof value === 'bigint' ? String(value) : value,
+      ]),
+    ),
+  }),
+  decode: (payload) => {
+    const { key, numbers } = Object(payload) as Readonly<Record<string, JsonValue>>;
+    const [partitionKey, rowKey] = Array.isArray(key) ? (key as readonly JsonValue[]) : [];
+    if (typeof partitionKey !== 'string' || typeof rowKey !== 'string') {
+      throw new ValueError('a count has the key of its summary');
+    }
+    const amounts = Object.entries(Object(numbers) as Readonly<Record<string, JsonValue>>);
+    return {
+      key: { partitionKey, rowKey },
+      numbers: Object.fromEntries(amounts.map(([name, value]) => [name, amountOf(name, value)])),
+    };
+  },
+};
+
+function amountOf(name: string, value: JsonValue): number | bigint {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'string' && /^-?[0-9]+$/.test(value)) return BigInt(value);
+  throw new ValueError(`the amount of '${name}' is no number`);
+}
+
+async function* driftsOf<S extends AnyDefinition, V extends AnyDefinition>(
+  options: PartitionViewOptions<S, V>,
+): AsyncGenerator<DerivedDrift, void, undefined> {
+  for (const { key, actual } of await compareView(options)) {
+    yield { of: options.view.type, key, expected: actual };
+  }
+}

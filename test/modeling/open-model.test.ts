@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import {
+  entitiesOf,
+  EntityNotFoundError,
+  TooLargeError,
+  transaction,
+  TransactionFailedError,
+  ValueError,
+} from '../../src/modeling/index.js';
+import { announcement, openModel } from '../../src/modeling/model/index.js';
+import { defineMessage, handle } from '../../src/modeling/worker/index.js';
+import { oneToManyOptions } from './support/staff-relation.js';
+import { oneToManyOf } from '../../src/modeling/patterns/relations/index.js';
+import { startTables } from './support/observed-tables.js';
+import { Company, Department, Employee, employeeOf, openWholeStaff } from './support/staff.js';
+
+// One declaration of a table: what it keeps, and what runs to keep it.
+
+const tables = await startTables();
+after(() => tables[Symbol.asyncDispose]());
+
+const sales = { department: 'Sales' };
+const at = (id: number) => ({ ...sales, id });
+const any = { ifMatch: 'any' };
+
+async function newStaff() {
+  const observed = await tables.newTable();
+  const model = openWholeStaff(observed.gateway);
+  return { ...observed, model, ...model.entities };
+}
+
+async function driftsOf(model: { verify(): AsyncIterable<unknown> }): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for await (const drift of model.verify()) found.push(drift);
+  return found;
+}
+
+describe('a model', () => {
+  it('keeps everything by one transaction, and the rest by its messages', async () => {
+    const { model, employees, departments, companies, badges, takeKinds } = await newStaff();
+    await badges.insert({ department: 'Sales', id: 1 });
+    await departments.insert({ ...sales, title: 'Sales' });
+    await model.drain();
+    takeKinds();
+    await model
+      .transaction()
+      .insert(Employee, employeeOf(1))
+      .insert(Employee, employeeOf(2, { lastName: 'Smith' }))
+      .increment(Department, sales, 'changes')
+      .run();
+    assert.deepEqual(
+      takeKinds().filter((kind) => kind !== 'point-read' && kind !== 'insert'),
+      ['transaction'],
+    );
+    const { count, salaries, changes, lead, title } = (await departments.get(sales)) ?? {};
+    assert.deepEqual(
+      { count, salaries, changes, lead, title },
+      { count: 2, salaries: 20, changes: 1, lead: 'Jones', title: 'Sales' },
+    );
+    assert.equal((await employees.by.email.get({ ...sales, email: '2@x' }))?.lastName, 'Smith');
+    assert.equal(await employees.by.mail.get({ ...at(1), email: '1@x' }), undefined);
+    assert.ok((await driftsOf(model)).length > 0);
+    const { unfinished } = await model.drain();
+    assert.deepEqual(unfinished, []);
+    assert.equal((await employees.by.mail.get({ ...at(1), email: '1@x' }))?.lastName, 'Jones');
+    assert.equal((await companies.get({ name: 'contoso' }))?.count, 2);
+    assert.equal((await badges.get(at(1)))?.lastName, 'Jones');
+    assert.deepEqual(await driftsOf(model), []);
+    await employees.merge(at(1), { lastName: 'Brown' }, any);
+    await employees.delete(at(2), any);
+    await model.drain();
+    assert.deepEqual(await driftsOf(model), []);
+    const after = await departments.get(sales);
+    assert.deepEqual([after?.count, after?.salaries, after?.lead], [1, 10, 'Brown']);
+  });
+
+  it('refuses before it sends what cannot be one transaction, and what it counts itself', async () => {
+    const { model, departments, takeKinds } = await newStaff();
+    const stored = await departments.insert({ ...sales, title: 'Sales' });
+    takeKinds();
+    const begin = () => model.transaction().insert(Employee, employeeOf(1));
+    assert.throws(() => begin().insert(Employee, employeeOf(1)), ValueError);
+    assert.throws(
+      () => begin().insert(Employee, employeeOf(1, { department: 'Support' })),
+      /one partition/,
+    );
+    const many = model.transaction();
+    for (let id = 0; id < 50; id += 1) many.insert(Employee, employeeOf(id));
+    await assert.rejects(many.run(), TooLargeError);
+    assert.ok(!takeKinds().includes('transaction'));
+    await assert.rejects(
+      departments.insert({ department: 'New', count: 3 }),
+      /counted by the table/,
+    );
+    await assert.rejects(departments.replace({ ...stored, count: 3 }), /counted by the table/);
+    await assert.rejects(
+      begin().increment(Department, sales, 'count').run(),
+      (error) => error instanceof TransactionFailedError && /counted/.test(error.message),
+    );
+    await begin().run();
+    await departments.upsertReplace({ ...sales, title: 'Other' });
+    assert.equal((await departments.get(sales))?.count, 1);
+    const nowhere = transaction(model.table).increment(
+      Department,
+      { department: 'None' },
+      'changes',
+    );
+    await assert.rejects(nowhere.run(), EntityNotFoundError);
+  });
+
+  it('lets the changes of patterns join a transaction', async () => {
+    const { model, departments } = await newStaff();
+    await departments.insert({ ...sales, title: 'Sales' });
+    const relation = oneToManyOf({ ...oneToManyOptions, table: model.table });
+    await model
+      .transaction()
+      .join(relation.adding(employeeOf(1)))
+      .insert(Employee, employeeOf(2))
+      .run();
+    assert.equal((await departments.get(sales))?.changes, 1);
+    await model.drain();
+    assert.deepEqual(await driftsOf(model), []);
+  });
+
+  it('counts once when many change one row at the same time', async () => {
+    const { gateway, model, departments } = await newStaff();
+    await departments.insert({ ...sales, title: 'Sales' });
+    const others = [openWholeStaff(gateway), openWholeStaff(gateway)];
+    await Promise.all(
+      Array.from({ length: 9 }, (_, id) =>
+        (others[id % 3] ?? model)
+          .transaction()
+          .insert(Employee, employeeOf(id, { lastName: `name${id % 2}` }))
+          .increment(Department, sales, 'changes')
+          .run(),
+      ),
+    );
+    await model.drain();
+    const found = await departments.get(sales);
+    assert.deepEqual([found?.count, found?.changes], [9, 9]);
+    assert.deepEqual(await driftsOf(model), []);
+  });
+
+  it('acts on its own messages at once while it runs, and stops when it is closed', async () => {
+    const { gateway } = await tables.newTable();
+    const Hired = defineMessage<{ id: number }, { id: number }>('hired', {
+      payload: {
+        encode: ({ id }) => ({ id }),
+        decode: (payload) => ({ id: Number(Object(payload)['id']) }),
+      },
+    });
+    const heard: number[] = [];
+    let tell: () => void = () => undefined;
+    const told = new Promise<void>((resolve) => (tell = resolve));
+    await using model = openModel({
+      table: gateway,
+      entities: { employees: Employee, companies: Company },
+      keeps: [
+        announcement({
+          source: Employee,
+          message: Hired,
+          of: ({ before, after }) =>
+            before === undefined && after !== undefined ? { id: after.id } : undefined,
+        }),
+      ],
+      handlers: [
+        handle(Hired, async ({ id }) => {
+          heard.push(id);
+          tell();
+          await Promise.resolve();
+        }),
+      ],
+    });
+    const running = model.run();
+    await entitiesOf(Employee, model.table).insert(employeeOf(7));
+    await told;
+    await model.entities.employees.merge(at(7), { salary: 11 }, any);
+    await model.close();
+    await running;
+    assert.deepEqual(heard, [7]);
+  });
+});
