@@ -238,7 +238,8 @@ describe('style', () => {
   });
 
   it('names files in kebab case', () => {
-    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*((\.long)?(\.extras|\.postgres)?\.test|\.test-d|\.d)?\.ts$/;
+    const kebab =
+      /^[a-z0-9]+(-[a-z0-9]+)*((\.long)?(\.extras|\.postgres)?\.test|\.test-d|\.d)?\.ts$/;
     assert.deepEqual(
       typescript.filter((file) => !kebab.test(file.split('/').at(-1) ?? '')),
       [],

@@ -282,13 +282,18 @@ export class Model<E extends ModelEntities> {
     const { table, entities, tables = {}, blobs = {} } = this.#options;
     return Object.entries(entities).flatMap(([name, given]) => {
       if (!isIndexed(given)) return [];
-      const places = {
+      const places: object = {
         table,
         tables: (tables as Readonly<Record<string, object | undefined>>)[name],
         blobs: (blobs as Readonly<Record<string, object | undefined>>)[name],
         outbox,
-      } as unknown as IndexedPlaces<AnyIndexes<AnyDefinition>>;
-      return [[name, new IndexUpkeep(given, places, tools)] as const];
+      };
+      return [
+        [
+          name,
+          new IndexUpkeep(given, places as IndexedPlaces<AnyIndexes<AnyDefinition>>, tools),
+        ] as const,
+      ];
     });
   }
 }

@@ -60,6 +60,13 @@ export const Badge = defineEntity({
   rowKey: (p) => key`${p.department}_${p.id.padded(4)}`,
 });
 
+export const Summary = defineEntity({
+  type: 'Summary',
+  properties: { department: string(), people: int32().default(0) },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: () => key`summary`,
+});
+
 /** The lead of each department. */
 export const lead = 1;
 

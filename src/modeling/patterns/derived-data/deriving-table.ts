@@ -281,7 +281,10 @@ function changedItem(given: readonly Item[], item: Item, changes: readonly Deriv
   return { ...item, write: changed, after: row, isConcerned: true };
 }
 
-/** The row after all changes. Those that leave an absent row come again when others have made one. */
+/**
+ * The row after all changes. Those that leave an absent row as it is come again when others have
+ * made one.
+ */
 function afterAll(
   before: StoredRow | undefined,
   changes: readonly DerivedChange[],

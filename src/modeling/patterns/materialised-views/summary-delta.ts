@@ -38,6 +38,6 @@ export function added<V extends AnyDefinition>(
   { key, numbers }: Delta<V>,
 ): CreateOf<V> & object {
   if (current === undefined) return { ...key, ...numbers };
-  const next = { ...current, ...plus(pick(current, numbers), numbers) };
-  return next as unknown as CreateOf<V> & object;
+  const next: object = { ...current, ...plus(pick(current, numbers), numbers) };
+  return next as CreateOf<V> & object;
 }
