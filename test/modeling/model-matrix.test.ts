@@ -3,10 +3,14 @@ import { after, describe, it } from 'node:test';
 import {
   bulk,
   codecOf,
+  dataSeriesOf,
   entitiesOf,
   EntityExistsError,
   EntityNotFoundError,
+  int32,
+  key,
   oneToManyOf,
+  string,
   writesOf,
   type TableGateway,
 } from '../../src/modeling/index.js';
@@ -21,6 +25,10 @@ import { partitionViewOf } from '../../src/modeling/patterns/materialised-views/
 import { relocated, reKeyingOf, type Phase } from '../../src/modeling/patterns/re-keying/index.js';
 import { rowLeasesOf } from '../../src/modeling/patterns/row-leases/index.js';
 import { hashRouting, shardMapOf } from '../../src/modeling/patterns/shard-map/index.js';
+import {
+  defineWideEntity,
+  wideEntitiesOf,
+} from '../../src/modeling/patterns/wide-entities/index.js';
 import { isLong, sampled } from '../support/run-length.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { CountingKey } from './support/encryption-keys.js';
@@ -29,6 +37,7 @@ import { startTables } from './support/observed-tables.js';
 import { oneToManyOptions } from './support/staff-relation.js';
 import {
   Badge,
+  Day,
   Department,
   Employee,
   employeeOf,
@@ -77,6 +86,15 @@ interface Case {
   readonly under: Beneath;
 }
 
+/** An entity of two rows, of which the table keeps nothing. */
+const Review = defineWideEntity({
+  type: 'Review',
+  keys: { department: string(), id: int32() },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`review_${p.id.padded(4)}`,
+  groups: { '01': { plan: string() }, '02': { result: string() } },
+});
+
 /** A process with the models of a case. */
 function open(raw: Raw, { what, under }: Case) {
   const model = openStaff(beneath[under](raw), what);
@@ -104,6 +122,8 @@ function open(raw: Raw, { what, under }: Case) {
       measures: { people: () => 1 },
       timers: impatientTimers,
     }),
+    series: dataSeriesOf(Day, model.table, { slots: 24, value: int32() }),
+    wide: wideEntitiesOf(Review, model.table),
     move: reKeyingOf({
       name: 'archive',
       ...relocated(Employee, model.table, archive.table),
@@ -205,6 +225,19 @@ const patterns: Readonly<Record<string, Pattern>> = {
       const { stuck } = await relation.finishMoves({ department: 'Sales' });
       assert.deepEqual(stuck, []);
     },
+  },
+  'a data series': {
+    run: ({ series }) => series.add({ ...at(1), day: 'monday' }, 3, 5),
+  },
+  'patterns that join a transaction': {
+    run: ({ model, relation, series, view, wide }) =>
+      model
+        .transaction()
+        .join(relation.adding(employeeOf(4)))
+        .join(series.adding({ ...at(4), day: 'monday' }, 3, 5))
+        .join(view.inserting(employeeOf(5)))
+        .join(wide.inserting({ ...at(4), plan: 'a', result: 'b' }))
+        .run(),
   },
   'a lease': {
     run: async ({ leases }) => {

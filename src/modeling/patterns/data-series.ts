@@ -12,6 +12,7 @@ import { DefinitionError, ValueError } from '../rows/model-error.js';
 import { Entities, type EntitiesOptions } from '../table/entities.js';
 import type { TableGateway } from '../table/gateway.js';
 import type { PartitionQuery, RowKeyBounds } from '../table/query-plan.js';
+import type { TransactionChange } from '../table/transaction.js';
 
 /** Kinds of values that can be summed. */
 export type SeriesKind = 'int32' | 'int64' | 'double';
@@ -91,9 +92,17 @@ export class DataSeries<D extends AnyDefinition, V extends number | bigint> {
 
   /** One update (merge), without a read, for several slots at once. */
   async setAll(key: KeyOf<D>, values: ReadonlyMap<number, V>): Promise<void> {
-    if (values.size === 0) return;
-    const changes = [...values].map(([slot, value]) => [this.#slot(slot), value] as const);
-    await this.#entities.upsertMerge({ ...key, ...Object.fromEntries(changes) });
+    if (values.size > 0) await this.#entities.upsertMerge(this.#withValues(key, values));
+  }
+
+  /** The merge of several slots, to join a transaction. */
+  setting(key: KeyOf<D>, values: ReadonlyMap<number, V>): TransactionChange {
+    const { definition } = this.#entities;
+    return {
+      addTo: (writes) => {
+        if (values.size > 0) writes.upsertMerge(definition, this.#withValues(key, values));
+      },
+    };
   }
 
   /**
@@ -110,6 +119,20 @@ export class DataSeries<D extends AnyDefinition, V extends number | bigint> {
       { ifAbsent: () => ({ ...key, [name]: delta }) },
     );
     return this.#seriesOf(key, next);
+  }
+
+  /** An addition to a slot, to join a transaction. */
+  adding(key: KeyOf<D>, slot: number, delta: V): TransactionChange {
+    const name = this.#slot(slot);
+    const change = (current: AnyEntity) => ({ ...current, [name]: sum(current[name], delta) });
+    const ifAbsent = () => ({ ...key, [name]: delta });
+    const { definition } = this.#entities;
+    return { addTo: (writes) => writes.update(definition, key, change, { ifAbsent }) };
+  }
+
+  #withValues(key: KeyOf<D>, values: ReadonlyMap<number, V>) {
+    const changes = [...values].map(([slot, value]) => [this.#slot(slot), value] as const);
+    return { ...key, ...Object.fromEntries(changes) };
   }
 
   #seriesOf(key: KeyOf<D>, entity: AnyEntity): Series<D, V> {

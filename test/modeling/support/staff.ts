@@ -67,6 +67,21 @@ export const Summary = defineEntity({
   rowKey: () => key`summary`,
 });
 
+/** What an employee does on a day, as a series of hours. */
+export const Day = defineEntity({
+  type: 'Day',
+  properties: { department: string(), id: int32(), day: string() },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`day_${p.id.padded(4)}_${p.day}`,
+});
+const Days = withIndexes(Day, {
+  byDay: samePartition({ rowKey: (p) => key`of_${p.day}_${p.id.padded(4)}` }),
+  everywhere: otherPartition({
+    partitionKey: (p) => key`days_${p.day}`,
+    rowKey: (p) => key`${p.department}_${p.id.padded(4)}`,
+  }),
+});
+
 /** The lead of each department. */
 export const lead = 1;
 
@@ -144,7 +159,7 @@ export function openStaff(table: TableGateway, what: Promised = 'all') {
   const employees = what in indexSets ? indexSets[what as keyof typeof indexSets] : Employee;
   return openModel({
     table,
-    entities: { employees, departments: Department, companies: Company, badges: Badge },
+    entities: { employees, departments: Department, companies: Company, badges: Badge, days: Days },
     keeps:
       what === 'all' ? Object.values(kept) : what in kept ? [kept[what as keyof typeof kept]] : [],
   });
@@ -159,6 +174,7 @@ export function openWholeStaff(table: TableGateway) {
       departments: Department,
       companies: Company,
       badges: Badge,
+      days: Days,
     },
     keeps: Object.values(kept),
   });

@@ -4,19 +4,15 @@ import { successorOfPrefix } from '../../definition/key-template.js';
 import { codecOf } from '../../definition/codec.js';
 import { reservedRowKeys } from '../../definition/reserved-keys.js';
 import type { CreateOf, KeyOf, ReadOf } from '../../definition/shapes.js';
-import { etagOf, type Stored } from '../../definition/stored-entity.js';
+import type { Stored } from '../../definition/stored-entity.js';
 import type { Instant } from '../../rows/instant.js';
 import type { RowProperties } from '../../rows/row.js';
-import {
-  isConflictBehind,
-  retryConflicts,
-  type ContentionOptions,
-} from '../../table/contention.js';
+import type { ContentionOptions } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { EntityExistsError, TransactionFailedError } from '../../table/errors.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import { odataLiteral } from '../../table/odata.js';
-import { transaction } from '../../table/transaction.js';
+import { transaction, type TransactionChange } from '../../table/transaction.js';
 import {
   deleteWhere,
   type DeleteOptions,
@@ -69,22 +65,34 @@ export class EventView<V extends AnyDefinition> {
     viewKey: KeyOf<V>,
     change: (current: Stored<ReadOf<V>> | undefined) => CreateOf<V> & object,
   ): Promise<'applied' | 'applied-before'> {
-    const { partitionKey } = codecOf(this.#view).key(viewKey);
-    const attempt = async (): Promise<void> => {
-      const current = await this.#views.get(viewKey);
-      const next = change(current);
-      const writes = transaction(this.#table).add(markOf(partitionKey, event));
-      if (current === undefined) writes.insert(this.#view, next);
-      else writes.replace(this.#view, { ...current, ...next }, { ifMatch: etagOf(current) });
-      await writes.run();
-    };
     try {
-      await retryConflicts(this.#view.type, this.#options, attempt, isConflictBehind(1));
+      const applied = this.applying(event, viewKey, change);
+      await transaction(this.#table, this.#options).join(applied).run();
       return 'applied';
     } catch (error) {
       if (isKnownEvent(error)) return 'applied-before';
       throw error;
     }
+  }
+
+  /**
+   * The application of an event, to join a transaction: when it was applied before, the transaction
+   * fails with an `EntityExistsError`, and nothing of it is applied.
+   */
+  applying(
+    event: string,
+    viewKey: KeyOf<V>,
+    change: (current: Stored<ReadOf<V>> | undefined) => CreateOf<V> & object,
+  ): TransactionChange {
+    const { partitionKey } = codecOf(this.#view).key(viewKey);
+    // A view has the names that it is made of, which the compiler cannot follow here.
+    const next = (current: Stored<ReadOf<V>>) => ({ ...current, ...change(current) }) as never;
+    return {
+      addTo: (writes) =>
+        writes
+          .add(markOf(partitionKey, event))
+          .update(this.#view, viewKey, next, { ifAbsent: () => change(undefined) }),
+    };
   }
 
   /**

@@ -3,12 +3,11 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, KeyOf, PartitionOf, ReadOf } from '../../definition/shapes.js';
 import { etagOf, type Stored } from '../../definition/stored-entity.js';
 import { ValueError } from '../../rows/model-error.js';
-import { isConflictBehind, retryConflicts } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { failureOfOne } from '../../table/failure-of-one.js';
-import { transaction, type Transaction } from '../../table/transaction.js';
+import { transaction, type Transaction, type TransactionChange } from '../../table/transaction.js';
 import { checkMeasures } from './measures.js';
-import { added, deltasOf, type Delta } from './summary-delta.js';
+import { added, deltasOf } from './summary-delta.js';
 import type { PartitionViewOptions } from './view-options.js';
 import { compareView, rebuildView, type ViewDrift } from './view-audit.js';
 
@@ -40,11 +39,18 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
   }
 
   /** Inserts an entity and counts it. Throws `EntityExistsError` when its keys are taken. */
-  async insert(entity: CreateOf<S>): Promise<void> {
-    const { source, table } = this.#options;
+  insert(entity: CreateOf<S>): Promise<void> {
+    return this.#run(this.inserting(entity));
+  }
+
+  /** The insert and the count of an entity, to join a transaction. */
+  inserting(entity: CreateOf<S>): TransactionChange {
+    const { source } = this.#options;
     const codec = codecOf(source);
     const after = codec.fromRow({ ...codec.toRow(entity), etag: '', timestamp: 0n });
-    await this.#change(undefined, after, () => transaction(table).insert(source, entity));
+    return {
+      addTo: (writes) => this.#count(writes.insert(source, entity), undefined, after),
+    };
   }
 
   /**
@@ -52,20 +58,33 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
    * `EntityNotFoundError` when another writer has changed it since.
    */
   async replace(before: Stored<ReadOf<S>>, after: ReadOf<S>): Promise<void> {
-    const { source, table } = this.#options;
+    await this.#run(this.replacing(before, after));
+  }
+
+  /** The replace and the count of an entity that was read, to join a transaction. */
+  replacing(before: Stored<ReadOf<S>>, after: ReadOf<S>): TransactionChange {
+    const { source } = this.#options;
     const ifMatch = etagOf(before);
     const [old, next] = [codecOf(source).toRow(before), codecOf(source).toRow(after)];
     if (old.partitionKey !== next.partitionKey || old.rowKey !== next.rowKey) {
       throw new ValueError(`${source.type}: a replace cannot change keys; delete and insert it`);
     }
-    const begin = () => transaction(table).replace(source, after, { ifMatch });
-    await this.#change(before, after, begin);
+    return {
+      addTo: (writes) => this.#count(writes.replace(source, after, { ifMatch }), before, after),
+    };
   }
 
   /** Deletes an entity that was read, and subtracts it. Throws as `replace`. */
-  async delete(before: Stored<ReadOf<S>>): Promise<void> {
-    const { source, table } = this.#options;
-    await this.#change(before, undefined, () => transaction(table).delete(source, before));
+  delete(before: Stored<ReadOf<S>>): Promise<void> {
+    return this.#run(this.deleting(before));
+  }
+
+  /** The delete and the subtraction of an entity that was read, to join a transaction. */
+  deleting(before: Stored<ReadOf<S>>): TransactionChange {
+    const { source } = this.#options;
+    return {
+      addTo: (writes) => this.#count(writes.delete(source, before), before, undefined),
+    };
   }
 
   /**
@@ -90,30 +109,21 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
     return codecOf(this.#options.source).partitionKey(partition);
   }
 
-  async #change(
-    before: ReadOf<S> | undefined,
-    after: ReadOf<S> | undefined,
-    begin: () => Transaction,
-  ): Promise<void> {
-    const deltas = deltasOf(this.#options, before, after);
-    const attempt = async (): Promise<void> => {
-      const writes = begin();
-      for (const delta of deltas) await this.#add(writes, delta);
-      await writes.run();
-    };
+  /** The first write is that of the entity. */
+  async #run(change: TransactionChange): Promise<void> {
     try {
-      const { source } = this.#options;
-      await retryConflicts(source.type, this.#options, attempt, isConflictBehind(1));
+      await transaction(this.#options.table, this.#options).join(change).run();
     } catch (error) {
       throw failureOfOne(error);
     }
   }
 
-  async #add(writes: Transaction, delta: Delta<V>): Promise<void> {
+  #count(writes: Transaction, before: ReadOf<S> | undefined, after: ReadOf<S> | undefined): void {
     const { view } = this.#options;
-    const current = await this.#views.get(delta.key);
-    if (current === undefined) writes.insert(view, added(current, delta));
-    else writes.replace(view, added(current, delta) as ReadOf<V>, { ifMatch: etagOf(current) });
+    for (const delta of deltasOf(this.#options, before, after)) {
+      const next = (current: ReadOf<V> & object) => added(current, delta) as never;
+      writes.update(view, delta.key, next, { ifAbsent: () => added<V>(undefined, delta) });
+    }
   }
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { ReadTarget } from '../../table/row-writes.js';
-import { Transaction } from '../../table/transaction.js';
+import { Transaction, type TransactionChange } from '../../table/transaction.js';
 import type {
   AnyWideDefinition,
   GroupOf,
@@ -80,9 +80,16 @@ export class WideEntities<W extends AnyWideDefinition> {
    * inserted.
    */
   async insert(entity: WideCreateOf<W>): Promise<void> {
-    const transaction = this.#transaction();
-    for (const [, row] of this.#rows) transaction.insert(row, pick(row, entity));
-    await transaction.run();
+    await this.#transaction().join(this.inserting(entity)).run();
+  }
+
+  /** The inserts of an entity, to join a transaction. */
+  inserting(entity: WideCreateOf<W>): TransactionChange {
+    return {
+      addTo: (writes) => {
+        for (const [, row] of this.#rows) writes.insert(row, pick(row, entity));
+      },
+    };
   }
 
   /**
@@ -120,25 +127,32 @@ export class WideEntities<W extends AnyWideDefinition> {
     changes: WideChangesOf<W>,
     condition: WideCondition = {},
   ): Promise<void> {
-    const touched = this.#touched(changes);
-    const [only] = touched;
-    if (only === undefined) return;
-    const merges = touched.map(([group, row]) => ({
-      row,
-      target: this.#target(target, group, row),
-      changes: changesOf(row, changes),
-    }));
+    const merges = this.#merges(target, changes);
     const [first] = merges;
-    if (merges.length === 1 && first !== undefined) {
+    if (first === undefined) return;
+    if (merges.length === 1) {
       const entities = new Entities(first.row, this.#table, this.#options);
       await entities.merge(first.target, first.changes, condition);
       return;
     }
-    const transaction = this.#transaction();
-    for (const merge of merges) {
-      transaction.merge(merge.row, merge.target, merge.changes, condition);
-    }
-    await transaction.run();
+    await this.#transaction()
+      .join(this.changing(target, changes, condition))
+      .run();
+  }
+
+  /** The merges of changed properties, to join a transaction. Conditions as for `change`. */
+  changing(
+    target: WideKeyOf<W> | WideStored<WideReadOf<W>>,
+    changes: WideChangesOf<W>,
+    condition: WideCondition = {},
+  ): TransactionChange {
+    return {
+      addTo: (writes) => {
+        for (const merge of this.#merges(target, changes)) {
+          writes.merge(merge.row, merge.target, merge.changes, condition);
+        }
+      },
+    };
   }
 
   /**
@@ -172,11 +186,21 @@ export class WideEntities<W extends AnyWideDefinition> {
     target: WideKeyOf<W> | WideStored<WideReadOf<W>>,
     condition: WideCondition = {},
   ): Promise<void> {
-    const transaction = this.#transaction();
-    for (const [group, row] of this.#rows) {
-      transaction.delete(row, this.#target(target, group, row), condition);
-    }
-    await transaction.run();
+    await this.#transaction().join(this.deleting(target, condition)).run();
+  }
+
+  /** The deletes of an entity, to join a transaction. Conditions as for `change`. */
+  deleting(
+    target: WideKeyOf<W> | WideStored<WideReadOf<W>>,
+    condition: WideCondition = {},
+  ): TransactionChange {
+    return {
+      addTo: (writes) => {
+        for (const [group, row] of this.#rows) {
+          writes.delete(row, this.#target(target, group, row), condition);
+        }
+      },
+    };
   }
 
   async #replaceChanged(rows: readonly StoredRow[], current: object, next: Values): Promise<void> {
@@ -285,6 +309,15 @@ export class WideEntities<W extends AnyWideDefinition> {
       if (found !== undefined) return found;
       throw new ValueError(`${this.definition.type} has no group '${name}'`);
     });
+  }
+
+  /** The merge of each row with changed properties. */
+  #merges(target: object, changes: Values) {
+    return this.#touched(changes).map(([group, row]) => ({
+      row,
+      target: this.#target(target, group, row),
+      changes: changesOf(row, changes),
+    }));
   }
 
   /** The groups of the changed properties. */
