@@ -22,7 +22,7 @@ import {
   moveStep,
   rowIn,
 } from 'tabularium/modeling/eventually-consistent-transactions';
-import { keyPayload, queueWorkerOf } from 'tabularium/modeling/worker';
+import { keyPayload, queueWorkerOf, spreadQueueOf } from 'tabularium/modeling/worker';
 
 const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
 const options = { allowInsecureConnection: true };
@@ -30,10 +30,12 @@ const currentTable = TableClient.fromConnectionString(connection, 'Current', opt
 const archiveTable = TableClient.fromConnectionString(connection, 'Archive', options);
 const queues = QueueServiceClient.fromConnectionString(connection);
 const intents = queues.getQueueClient('intents');
+const more = queues.getQueueClient('intents-2');
 const poison = queues.getQueueClient('intents-poison');
 await currentTable.createTable();
 await archiveTable.createTable();
 await intents.createIfNotExists();
+await more.createIfNotExists();
 await poison.createIfNotExists();
 
 const Employee = defineEntity({
@@ -83,6 +85,15 @@ console.log(`performed: ${outcome}`);
 await archiveEmployee.start(intents, jones);
 await worker.drain();
 
+// More messages than one queue takes: each goes to the next queue, and the workers serve all.
+const all = spreadQueueOf([intents, more]);
+for (const id of [1, 2, 3, 4]) await archiveEmployee.start(all, { department: 'Sales', id });
+const workers = queueWorkerOf({
+  sources: [intents, more].map((queue) => ({ queue, poison })),
+  handlers: [archiveEmployee.handler],
+});
+console.log(`handled of two queues: ${(await workers.drain()).handled}`);
+
 // Steps lead to blobs and files as well: what is older still goes to files of JSON.
 const directory = await mkdtemp(join(tmpdir(), 'archive-'));
 const exportEmployee = defineWorkflow('export-employee', {
@@ -103,4 +114,5 @@ await rm(directory, { recursive: true });
 await currentTable.deleteTable();
 await archiveTable.deleteTable();
 await intents.delete();
+await more.delete();
 await poison.delete();

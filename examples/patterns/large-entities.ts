@@ -40,7 +40,7 @@ try {
   const large = withLargeValues(table, {
     properties: largePropertiesOf(Report),
     blobs: openValueBlobs(container),
-    places: { Photo: { at: 'blob', contentType: 'image/jpeg' } },
+    places: { Photo: { at: 'blob', contentType: 'image/jpeg', address: true } },
   });
   const reports = entitiesOf(Report, large);
 
@@ -66,8 +66,10 @@ try {
   // The photo is always in a blob, as it is: its address can be given to whoever shows it.
   const photo = randomBytes(50_000);
   await reports.update({ department: 'Sales', name: 'short' }, (now) => ({ ...now, photo }));
-  const manifest = await large.describe({ partitionKey: 'Sales', rowKey: 'report_short' });
-  console.log(`the photo of 'short' is in ${manifest?.values['Photo']?.blob?.split('/').at(-1)}`);
+  const short = await reports.get({ department: 'Sales', name: 'short' });
+  // Any client finds the address where the value was.
+  const row = await client.getEntity<{ Photo: string }>('Sales', 'report_short');
+  console.log(`${short?.photo?.length} bytes at ${new URL(row.Photo).pathname.slice(0, 40)}…`);
 
   const report = await verifyLargeValues(large, { repair: true });
   console.log(

@@ -16,6 +16,7 @@ import {
   shardedEntitiesOf,
   shardMapOf,
   splitRange,
+  staticShardMapOf,
 } from 'tabularium/modeling/shard-map';
 
 const Order = defineEntity({
@@ -29,11 +30,18 @@ const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelop
 // Each may be of another account.
 const clientOf = (name: string) =>
   TableClient.fromConnectionString(connection, name, { allowInsecureConnection: true });
-const clients = ['shardcontrol', 'shardnorth', 'shardsouth', 'shardwest'].map(clientOf);
+const clients = [
+  'shardcontrol',
+  'shardnorth',
+  'shardsouth',
+  'shardwest',
+  'shardeast',
+  'shardlate',
+].map(clientOf);
 for (const client of clients) await client.createTable();
 try {
-  const [control, north, south, west] = clients.map((client) => openTable(client));
-  if (!control || !north || !south || !west) throw new Error('four tables');
+  const [control, north, south, west, east, late] = clients.map((client) => openTable(client));
+  if (!control || !north || !south || !west || !east || !late) throw new Error('six tables');
 
   const map = shardMapOf({
     name: 'orders',
@@ -87,6 +95,21 @@ try {
   await map.apply(listRouting({ tenant1: 'north' }, 'west'));
   await map.apply(assignTexts(['tenant7', 'tenant8'], 'south'));
   await map.cleanUp();
+  // A routing that is part of the program: no rows beside the entities, no requests more.
+  const archive = staticShardMapOf({
+    name: 'archive',
+    shards: { east, late },
+    routing: hashRouting(['east', 'late']),
+    routeBy: routedBy(Order, 'tenant'),
+  });
+  const archived = shardedEntitiesOf(Order, archive);
+  await archived.insert({ tenant: 'tenant1', year: 2023, id: 1, amount: 1 });
+  await archived.insert({ tenant: 'tenant2', year: 2023, id: 2, amount: 1 });
+  console.log(`${(await archived.queryAll().toArray({ max: 9 })).length} archived orders`);
+  for await (const { partitionKey, shard, home } of archive.misplaced()) {
+    console.log(`${partitionKey} is in ${shard} instead of ${home}`);
+  }
+
   const all = await orders.queryAll().toArray({ max: 100 });
   console.log(`${all.length} orders, one tenant of them in ${north.table}`);
 } finally {

@@ -131,6 +131,47 @@ describe('a large value', () => {
     });
   }
 
+  it('leaves the address of its blob to readers of any kind, and is the value to this one', async () => {
+    const places = { Photo: { at: 'blob', contentType: 'image/jpeg', address: true } } as const;
+    const { large, table, blobs } = await withBlobs({ places, properties: ['Text'] });
+    const photo = random(5000);
+    await large.write({ kind: 'insert', row: rowOf({ Photo: photo, Name: text('Jones') }) });
+    const addressOf = async () => {
+      const stored = (await table.get(key))?.properties['Photo'];
+      assert.equal(stored?.type, 'String');
+      return stored.value;
+    };
+    const address = await addressOf();
+    const [name = ''] = await namesOf(blobs);
+    assert.ok(address.startsWith('http') && decodeURIComponent(address).endsWith(name), address);
+    const client = service.getContainerClient(`large${containers}`).getBlobClient(name);
+    assert.equal(client.url, address);
+    assert.equal((await client.getProperties()).contentType, 'image/jpeg');
+    assert.deepEqual((await large.get(key))?.properties, { Photo: photo, Name: text('Jones') });
+    assert.deepEqual((await large.get(key, ['Photo']))?.properties, { Photo: photo });
+    assert.deepEqual((await large.get(key, ['Name']))?.properties, { Name: text('Jones') });
+    // A merge of something else keeps it; a new value has another address, and the old blob goes.
+    const row = rowOf({ Name: text('Smith') });
+    await large.write({ kind: 'merge', row, etag: '*' });
+    assert.equal(await addressOf(), address);
+    const other = random(6000);
+    await large.write({ kind: 'merge', row: rowOf({ Photo: other }), etag: '*' });
+    assert.notEqual(await addressOf(), address);
+    assert.equal((await namesOf(blobs)).length, 1);
+    assert.deepEqual((await large.get(key))?.properties, { Photo: other, Name: text('Smith') });
+    // What a program without the library stores there counts.
+    await table.write({ kind: 'merge', row: rowOf({ Photo: text('none') }), etag: '*' });
+    assert.deepEqual((await large.get(key))?.properties['Photo'], text('none'));
+    await large.write({ kind: 'delete', key, etag: '*' });
+    assert.deepEqual(await namesOf(blobs), []);
+    const mute: BlobPort = { ...blobs };
+    Reflect.deleteProperty(mute, 'addressOf');
+    assert.throws(
+      () => withLargeValues(table, { places, blobs: mute }),
+      /pass 'blobs' with addressOf/,
+    );
+  });
+
   it('is written and read with other rows of its partition in one transaction', async () => {
     const { large, requests } = await fixture();
     const rows = ['1', '2', '3'].map((rowKey) => rowOf({ V: random(900_000) }, rowKey));

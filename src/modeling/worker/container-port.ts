@@ -29,6 +29,7 @@ interface StoreOptions {
 
 /** A blob of any kind. */
 export interface BlobClientPort {
+  readonly url: string;
   exists(): Promise<boolean>;
   getProperties(): Promise<{
     readonly etag?: string;

@@ -23,8 +23,9 @@ export {
 export { workerMetrics, type MessageMetrics, type Summary, type WorkerMetrics } from './metrics.js';
 export { schemaPayload, type PayloadCodec } from './payload.js';
 export type { ContainerPort } from './container-port.js';
-export type { QueuePort, ReceivedMessage, SendOptions } from './queue-port.js';
+export type { QueuePort, ReceivedMessage, SendingQueue, SendOptions } from './queue-port.js';
 export { redrive, type RedriveOptions } from './redrive.js';
 export { sendMessage, type SendMessageOptions } from './send.js';
+export { spreadQueueOf, type SpreadQueueOptions } from './spread-queue.js';
 export { queueWorkerOf, type QueueWorker, type DrainReport, type WorkerOptions } from './worker.js';
 export type { Delivery, DeliveryEvent, WorkerEvent, WorkerObserver } from './worker-event.js';

@@ -23,6 +23,9 @@ export interface QueuePort {
   deleteMessage(messageId: string, popReceipt: string): Promise<unknown>;
 }
 
+/** A queue for sending. */
+export type SendingQueue = Pick<QueuePort, 'name' | 'sendMessage'>;
+
 /** The options of a put. */
 export interface SendOptions {
   /** Seconds for which the message is hidden. */

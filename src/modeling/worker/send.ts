@@ -1,7 +1,7 @@
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import { encodeEnvelope, type Envelope, type TextEncoding } from './envelope.js';
 import { envelopeOf, type MessageType } from './message-type.js';
-import { neverExpires, type QueuePort } from './queue-port.js';
+import { neverExpires, type SendingQueue } from './queue-port.js';
 
 /** The options of `sendMessage`. */
 export interface SendMessageOptions {
@@ -23,7 +23,7 @@ export interface SendMessageOptions {
  * two messages; they have the same id.
  */
 export async function sendMessage<Given, Read>(
-  queue: QueuePort,
+  queue: SendingQueue,
   message: MessageType<Given, Read>,
   payload: Given,
   options: SendMessageOptions = {},
@@ -35,7 +35,7 @@ export async function sendMessage<Given, Read>(
 
 /** Puts an envelope with one request. Throws `MessageTooLargeError`. */
 export function putEnvelope(
-  queue: QueuePort,
+  queue: SendingQueue,
   envelope: Envelope,
   {
     encoding = 'text',

@@ -10,7 +10,7 @@ import {
 } from '../../worker/message-type.js';
 import { systemRandomness } from '../../../base/randomness.js';
 import type { PayloadCodec } from '../../worker/payload.js';
-import type { QueuePort } from '../../worker/queue-port.js';
+import type { QueuePort, SendingQueue } from '../../worker/queue-port.js';
 import { putEnvelope, sendMessage, type SendMessageOptions } from '../../worker/send.js';
 import type { Step, StepContext, StepOutcome } from './step.js';
 
@@ -55,7 +55,7 @@ export interface Workflow<Given, Read> {
    * least once each. Nothing has changed yet.
    */
   start(
-    queue: QueuePort,
+    queue: SendingQueue,
     payload: Given,
     options?: SendMessageOptions,
   ): Promise<{ readonly id: string }>;
@@ -121,7 +121,11 @@ class DefinedWorkflow<Given, Read> implements Workflow<Given, Read> {
     });
   }
 
-  start(queue: QueuePort, payload: Given, options?: SendMessageOptions): Promise<{ id: string }> {
+  start(
+    queue: SendingQueue,
+    payload: Given,
+    options?: SendMessageOptions,
+  ): Promise<{ id: string }> {
     return sendMessage(queue, this.message, payload, options);
   }
 

@@ -35,8 +35,10 @@ export async function assembled(
   if (manifest === undefined) return row;
   const properties: Record<string, WireValue> = { ...withoutParts(row.properties) };
   const names = Object.keys(manifest.values).filter((name) => {
-    // A property beside its description was merged later: it is newer.
-    return own(properties, name) === undefined && (wanted === undefined || wanted.has(name));
+    // A property beside its description was merged later: it is newer, unless it is the address.
+    const beside = own(properties, name)?.value;
+    const isCurrent = beside === undefined || beside === own(manifest.values, name)?.address;
+    return isCurrent && (wanted === undefined || wanted.has(name));
   });
   const bytes = await bytesOfPlaces(sources, row, manifest, names);
   for (const name of names) {

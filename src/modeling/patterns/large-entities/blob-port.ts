@@ -21,10 +21,12 @@ export interface BlobPage {
 }
 
 /**
- * A container of blobs. Each method sends one request, except `put` of more than 256 MiB, which
- * sends several.
+ * A container of blobs. Each method sends one request unless it says otherwise; a `put` of more
+ * than 256 MiB sends several.
  */
 export interface BlobPort {
+  /** The URL of a blob. Needed for places with an address. Sends nothing. */
+  addressOf?(name: string): string;
   /** Names are never reused: an existing blob was put by an earlier attempt, and stays. */
   put(name: string, bytes: Uint8Array, details: BlobDetails): Promise<void>;
   /** Undefined when there is none. */

@@ -8,6 +8,7 @@ const pageBlobsMax = 1000;
  */
 export function openValueBlobs(client: ContainerPort): BlobPort {
   return {
+    addressOf: (name) => client.getBlobClient(name).url,
     async put(name, bytes, { metadata, contentType }) {
       try {
         await client.getBlockBlobClient(name).uploadData(bytes, {

@@ -1,5 +1,6 @@
 import { systemClock } from '../../../base/clock.js';
 import { invariant } from '../../../base/invariant.js';
+import { own } from '../../../base/own.js';
 import { systemRandomness } from '../../../base/randomness.js';
 import { ValueError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
@@ -134,8 +135,10 @@ export class LargeTable implements TableGateway {
   /** The stored names to read for a selection. */
   #stored(select: readonly string[] | undefined): readonly string[] | undefined {
     if (select === undefined) return undefined;
-    const { candidates } = this.#expander.limits;
-    const mayBeLarge = candidates === undefined || select.some((name) => candidates.has(name));
+    const { candidates, places } = this.#expander.limits;
+    const mayBeLarge =
+      candidates === undefined ||
+      select.some((name) => candidates.has(name) || own(places, name) !== undefined);
     return [...select, ownerProperty, ...(mayBeLarge ? [manifestProperty, ...partNames] : [])];
   }
 

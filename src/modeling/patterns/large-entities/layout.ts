@@ -202,6 +202,7 @@ class Plan {
     const manifest = renderManifest({ generation, rows: rows.length, values });
     const properties: RowProperties = {
       ...this.#rest.properties,
+      ...this.#addresses(),
       [manifestProperty]: { type: 'String', value: manifest },
       ...splitIntoParts(this.#joined('entity')),
     };
@@ -248,10 +249,29 @@ class Plan {
         bytes: plain.length,
         sha256: checksumOf(plain),
         ...(place === 'blob' ? { blob: this.#blobName(candidate) } : {}),
+        ...addressIn(place === 'blob' ? this.#addressOf(candidate) : undefined),
       };
       from += stored.length;
       return [name, value] as const;
     });
+  }
+
+  /** The properties that tell other programs where their values are. */
+  #addresses(): RowProperties {
+    return Object.fromEntries(
+      this.#at('blob').flatMap((candidate) => {
+        const address = this.#addressOf(candidate);
+        return address === undefined
+          ? []
+          : [[candidate.name, { type: 'String' as const, value: address }]];
+      }),
+    );
+  }
+
+  #addressOf(candidate: Candidate): string | undefined {
+    const { places, addressOf } = this.#request.limits;
+    if (own(places, candidate.name)?.address !== true) return undefined;
+    return addressOf?.(this.#blobName(candidate));
   }
 
   #blobName({ name }: Candidate): string {
@@ -270,6 +290,10 @@ class Plan {
       return { name: this.#blobName(candidate), bytes: candidate.stored, details };
     });
   }
+}
+
+function addressIn(address: string | undefined): Pick<ManifestValue, 'address'> {
+  return address === undefined ? {} : { address };
 }
 
 /** The prefix of the names of a table's blobs. Table names are case-insensitive. */

@@ -26,6 +26,8 @@ export interface ManifestValue {
   readonly sha256: string;
   /** The name of its blob. */
   readonly blob?: string;
+  /** What the property itself holds, for programs that do not know this description. */
+  readonly address?: string;
 }
 
 export interface Manifest {
@@ -54,7 +56,8 @@ export function renderManifest({ generation, rows, values }: Manifest): string {
   );
 }
 
-function describe({ type, at, encoding, from, stored, bytes, sha256, blob }: ManifestValue) {
+function describe(value: ManifestValue) {
+  const { type, at, encoding, from, stored, bytes, sha256, blob, address } = value;
   return {
     type,
     at,
@@ -64,6 +67,7 @@ function describe({ type, at, encoding, from, stored, bytes, sha256, blob }: Man
     bytes,
     sha256,
     ...(blob === undefined ? {} : { blob }),
+    ...(address === undefined ? {} : { address }),
   };
 }
 
@@ -88,7 +92,7 @@ export function parseManifest(text: string): Manifest {
 
 function parseValue(name: string, given: unknown): ManifestValue {
   if (!isRecord(given)) throw malformed(`'${name}' is not described`);
-  const { type, at, enc = 'identity', from = 0, stored, bytes, sha256, blob } = given;
+  const { type, at, enc = 'identity', from = 0, stored, bytes, sha256, blob, address } = given;
   if (type !== 'String' && type !== 'Binary') throw malformed(`'${name}' has no type`);
   if (at !== 'entity' && at !== 'rows' && at !== 'blob') throw malformed(`'${name}' has no place`);
   if (enc !== 'identity' && enc !== 'br' && enc !== 'deflate') {
@@ -99,7 +103,8 @@ function parseValue(name: string, given: unknown): ManifestValue {
   }
   if ((at === 'blob') !== (typeof blob === 'string')) throw malformed(`'${name}' has no blob`);
   const value: ManifestValue = { type, at, encoding: enc, from, stored, bytes, sha256 };
-  return typeof blob === 'string' ? { ...value, blob } : value;
+  if (typeof blob !== 'string') return value;
+  return typeof address === 'string' ? { ...value, blob, address } : { ...value, blob };
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> {

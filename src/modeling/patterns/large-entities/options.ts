@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.js';
 import type { ContentionOptions } from '../../table/contention.js';
+import { DefinitionError } from '../../rows/model-error.js';
 import { binaryBytesMax, stringUnitsMax } from '../../rows/row-size.js';
 import type { BlobPort } from './blob-port.js';
 import type { ValueEncoding } from './compression.js';
@@ -11,6 +12,11 @@ export interface BlobPlace {
   readonly at: 'blob';
   /** Such as `image/jpeg`; `application/octet-stream` when absent. */
   readonly contentType?: string;
+  /**
+   * Stores the address of the blob as a String under the name of the property, so that programs
+   * without this library find the value. Through this gateway the property has the value.
+   */
+  readonly address?: boolean;
 }
 
 /**
@@ -66,10 +72,19 @@ export interface LargeLimits {
   readonly useBlobs: boolean;
   readonly blobPrefix: string;
   readonly places: Readonly<Record<string, BlobPlace>>;
+  readonly addressOf: ((blob: string) => string) | undefined;
 }
 
+/** Throws `DefinitionError` for an address that the blobs cannot tell. */
 export function limitsOf(options: LargeOptions): LargeLimits {
   const { properties, places = {}, blobs } = options;
+  const addressed = Object.keys(places).find((name) => places[name]?.address === true);
+  if (addressed !== undefined && blobs?.addressOf === undefined) {
+    throw new DefinitionError(
+      `'${addressed}' cannot have the address of its blob: pass 'blobs' with addressOf, such as ` +
+        'openValueBlobs',
+    );
+  }
   return {
     candidates: properties === undefined ? undefined : new Set(properties),
     stringUnitsInline: Math.min(options.stringUnitsInline ?? stringUnitsMax, stringUnitsMax),
@@ -81,5 +96,6 @@ export function limitsOf(options: LargeOptions): LargeLimits {
     useBlobs: blobs !== undefined,
     blobPrefix: options.blobPrefix ?? 'large/',
     places,
+    addressOf: blobs?.addressOf?.bind(blobs),
   };
 }

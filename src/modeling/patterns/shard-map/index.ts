@@ -25,6 +25,12 @@ export type { MapPhase, MapState } from './map-state.js';
 export type { ShardReport } from './partition-walk.js';
 export type { PlannedMove, ShardPlan } from './shard-plan.js';
 export { type ShardMap, shardMapOf } from './shard-map.js';
+export {
+  staticShardMapOf,
+  type StaticShardMap,
+  type MisplacedPartition,
+  type StaticShardMapOptions,
+} from './static-shard-map.js';
 export type { KeptPartition, ShardMapOptions, ShardStepOptions } from './shard-map-options.js';
 export { PartitionClosedError, StaleMapError, UnknownShardError } from './shard-errors.js';
 export { routedBy, type ShardedEntities, shardedEntitiesOf } from './sharded-entities.js';

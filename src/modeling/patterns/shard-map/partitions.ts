@@ -6,7 +6,12 @@ import { sleep } from '../../../base/async/sleep.js';
 import type { Timers } from '../../../base/async/timers.js';
 import { ModelError } from '../../rows/model-error.js';
 import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
-import type { RowWrite, TableGateway, WriteResult } from '../../table/gateway.js';
+import {
+  keyOfWrite,
+  type RowWrite,
+  type TableGateway,
+  type WriteResult,
+} from '../../table/gateway.js';
 import {
   claimOf,
   claimPartition,
@@ -17,8 +22,9 @@ import {
   writeIfOwned,
 } from './fence.js';
 import { isSameRoute, routeOf, type MapState, type Route } from './map-state.js';
-import { copyPartition } from './partition-copy.js';
+import { batchWritesMax, copyPartition } from './partition-copy.js';
 import { PartitionClosedError, UnknownShardError } from './shard-errors.js';
+import type { RoutedPartitions } from './sharded-table.js';
 import type { StoredMap } from './stored-map.js';
 
 export interface PartitionsOptions {
@@ -48,7 +54,9 @@ class RouteChangedError extends ModelError {
 }
 
 /** The partitions of a map: finds them, and brings them to their shards. */
-export class Partitions {
+export class Partitions implements RoutedPartitions {
+  /** One less than a transaction: each has the owner row as well. */
+  readonly writesMax = batchWritesMax;
   readonly #options: PartitionsOptions;
 
   constructor(options: PartitionsOptions) {
@@ -74,6 +82,11 @@ export class Partitions {
 
   route(state: MapState, partitionKey: string): Route {
     return routeOf(state, this.textOf(partitionKey));
+  }
+
+  async writeOne(write: RowWrite): Promise<WriteResult> {
+    const [result] = await this.write(keyOfWrite(write).partitionKey, [write]);
+    return { etag: result?.etag };
   }
 
   /**

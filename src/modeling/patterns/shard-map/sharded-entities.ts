@@ -37,7 +37,7 @@ export class ShardedEntities<D extends AnyDefinition> extends Entities<D> {
 /** The entities of a definition in a shard map. Sends nothing. */
 export function shardedEntitiesOf<D extends AnyDefinition>(
   definition: D,
-  map: ShardMap,
+  map: Pick<ShardMap, 'table'>,
   options?: EntitiesOptions,
 ): ShardedEntities<D> {
   return new ShardedEntities(definition, map.table, options);

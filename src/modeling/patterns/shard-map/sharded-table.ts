@@ -14,15 +14,33 @@ import { keysBehind, type RowSelection } from '../../table/row-selection.js';
 import { whereStored } from '../../table/filter.js';
 import { isFenceKey, isFenceRow, ownTypeProperty } from './fence.js';
 import { isMapRow } from './map-row.js';
-import { batchWritesMax } from './partition-copy.js';
-import type { Partitions } from './partitions.js';
-import { shardsOfState } from './map-state.js';
-import type { StoredMap } from './stored-map.js';
 import { reasonOf } from '../../table/failure-of-one.js';
+import { shardsOfState, type MapState, type Route } from './map-state.js';
+
+/** The map of a sharded table. */
+export interface RoutingMap {
+  readonly name: string;
+  known(): Promise<MapState>;
+}
+
+/** Finds the shards of partitions, and writes there. */
+export interface RoutedPartitions {
+  readonly writesMax: number;
+  /** Throws `UnknownShardError` for a shard without a table in this program. */
+  shard(name: string | undefined, partitionKey?: string): TableGateway;
+  route(state: MapState, partitionKey: string): Route;
+  readable(partitionKey: string): Promise<TableGateway>;
+  readableBy(state: MapState, partitionKey: string): Promise<TableGateway>;
+  /** The given shard if it owns the partition, otherwise the shard of the current map. */
+  confirmed(shard: TableGateway, partitionKey: string): Promise<TableGateway>;
+  writeOne(write: RowWrite): Promise<WriteResult>;
+  /** Writes of one partition, at most `writesMax`. */
+  write(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly WriteResult[]>;
+}
 
 /**
  * All shards of a map as one table: writes go to the shard that accepts writes of the partition, as
- * a transaction with its owner row. Costs beyond those of a table:
+ * a transaction with its owner row where the map is stored. Costs beyond those of a table:
  *
  * - A write with an outdated map is refused by the shard, unseen by the caller, and repeated after
  *   one point read. The first write of a partition takes seven more requests.
@@ -33,10 +51,10 @@ import { reasonOf } from '../../table/failure-of-one.js';
  */
 export class ShardedTable implements TableGateway {
   readonly table: string;
-  readonly #map: StoredMap;
-  readonly #partitions: Partitions;
+  readonly #map: RoutingMap;
+  readonly #partitions: RoutedPartitions;
 
-  constructor(map: StoredMap, partitions: Partitions) {
+  constructor(map: RoutingMap, partitions: RoutedPartitions) {
     this.table = map.name;
     this.#map = map;
     this.#partitions = partitions;
@@ -53,23 +71,25 @@ export class ShardedTable implements TableGateway {
   }
 
   async write(write: RowWrite): Promise<WriteResult> {
+    refuseFenceKeys([write]);
     try {
-      const [result] = await this.#write(keyOfWrite(write).partitionKey, [write]);
-      return { etag: result?.etag };
+      return await this.#partitions.writeOne(write);
     } catch (error) {
       throw reasonOf(error);
     }
   }
 
   async transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
-    if (writes.length > batchWritesMax) {
+    const { writesMax } = this.#partitions;
+    if (writes.length > writesMax) {
       throw new TooLargeError(
-        `a transaction of shards holds at most ${batchWritesMax} writes, not ${writes.length}`,
+        `a transaction of shards holds at most ${writesMax} writes, not ${writes.length}`,
       );
     }
     const [first] = writes;
     if (first === undefined) throw new ValueError('a transaction needs at least one write');
-    return this.#write(keyOfWrite(first).partitionKey, writes);
+    refuseFenceKeys(writes);
+    return this.#partitions.write(keyOfWrite(first).partitionKey, writes);
   }
 
   async page(query: RowQuery): Promise<RowPage> {
@@ -84,13 +104,6 @@ export class ShardedTable implements TableGateway {
     return isWhole || last === undefined
       ? { rows: shown }
       : { rows: shown, cursor: cursorOf(last) };
-  }
-
-  async #write(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
-    if (writes.some((write) => isFenceKey(keyOfWrite(write)))) {
-      throw new ValueError('RowKeys that begin with !shard: belong to the shard map');
-    }
-    return this.#partitions.write(partitionKey, writes);
   }
 
   /**
@@ -126,14 +139,16 @@ export class ShardedTable implements TableGateway {
   }
 
   /** Undefined: the map has no shard for it, so the row is not of the map. */
-  #homeOf(
-    state: Parameters<Partitions['route']>[0],
-    partitionKey: string,
-  ): Promise<TableGateway | undefined> {
+  #homeOf(state: MapState, partitionKey: string): Promise<TableGateway | undefined> {
     const { home } = this.#partitions.route(state, partitionKey);
     if (home === undefined) return Promise.resolve(undefined);
     return this.#partitions.readableBy(state, partitionKey);
   }
+}
+
+function refuseFenceKeys(writes: readonly RowWrite[]): void {
+  if (!writes.some((write) => isFenceKey(keyOfWrite(write)))) return;
+  throw new ValueError('RowKeys that begin with !shard: belong to the shard map');
 }
 
 /** Takes out of a row what was read only to tell the rows of the shard map. */

@@ -1,7 +1,7 @@
 import type { Envelope, TextEncoding } from '../../worker/envelope.js';
 import type { MessageHandler } from '../../worker/handler.js';
 import { UnknownMessageError } from '../../worker/message-type.js';
-import type { QueuePort } from '../../worker/queue-port.js';
+import type { SendingQueue } from '../../worker/queue-port.js';
 import { putEnvelope } from '../../worker/send.js';
 
 /** The circumstances of a dispatch. */
@@ -21,7 +21,7 @@ export type Dispatch = (envelope: Envelope, context: DispatchContext) => Promise
 
 /** Puts each message into a queue, for its workers: one put. */
 export function toQueue(
-  queue: QueuePort | ((envelope: Envelope) => QueuePort),
+  queue: SendingQueue | ((envelope: Envelope) => SendingQueue),
   { encoding = 'text' }: { readonly encoding?: TextEncoding } = {},
 ): Dispatch {
   const queueOf = typeof queue === 'function' ? queue : () => queue;

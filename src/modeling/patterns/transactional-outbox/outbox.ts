@@ -5,7 +5,7 @@ import { ticksOfMicros } from '../../rows/ticks.js';
 import { isAmbiguous, TransactionFailedError } from '../../table/errors.js';
 import type { RowWrite, TableGateway, WriteResult } from '../../table/gateway.js';
 import { envelopeOf, type MessageType } from '../../worker/message-type.js';
-import type { QueuePort } from '../../worker/queue-port.js';
+import type { SendingQueue } from '../../worker/queue-port.js';
 import { sendMessage } from '../../worker/send.js';
 import { OutboxHintMessage } from './hint.js';
 import { outboxRow } from './outbox-row.js';
@@ -21,7 +21,7 @@ export interface OutboxOptions {
    * The queue that notifies relays at once. When it is absent, or a hint is lost, a message waits
    * for the next sweep.
    */
-  readonly hints?: QueuePort;
+  readonly hints?: SendingQueue;
   /**
    * Called for hints that could not be put. The change is stored, and a sweep will find its
    * message.

@@ -1,0 +1,119 @@
+import {
+  routingFault,
+  shardOfText,
+  shardsOf,
+  type ShardRouting,
+} from '../../../placement/shard-routing.js';
+import { DefinitionError } from '../../rows/model-error.js';
+import { keyOfWrite, transactionWritesMax, type TableGateway } from '../../table/gateway.js';
+import { routeOf, type MapState } from './map-state.js';
+import { UnknownShardError } from './shard-errors.js';
+import type { ShardMapOptions } from './shard-map-options.js';
+import { ShardedTable, type RoutedPartitions } from './sharded-table.js';
+
+/** The options of a static shard map. */
+export interface StaticShardMapOptions extends Pick<ShardMapOptions, 'name' | 'routeBy'> {
+  /** The table of each shard, of any account. */
+  readonly shards: Readonly<Record<string, TableGateway>>;
+  readonly routing: ShardRouting;
+}
+
+/** A partition that is on another shard than the map says. */
+export interface MisplacedPartition {
+  readonly partitionKey: string;
+  readonly shard: string;
+  /** Undefined: the map has no shard for it. */
+  readonly home: string | undefined;
+}
+
+/**
+ * Partitions over several tables by a routing that is part of the program. The shards hold nothing
+ * but entities, and requests are those of one table; a page that is not of one partition reads from
+ * every shard.
+ *
+ * Nothing stops a program with another routing from writing elsewhere: all programs must have the
+ * same one, and it must not change while rows are there. A `ShardMap` that is created with this
+ * routing over the same tables takes the rows over as they are, and can change it.
+ */
+export class StaticShardMap {
+  /** All shards as one table: for `shardedEntitiesOf`, transactions and patterns. */
+  readonly table: TableGateway;
+  readonly #options: StaticShardMapOptions;
+
+  /** Throws `DefinitionError` for a routing that does not fit the shards. Sends nothing. */
+  constructor(options: StaticShardMapOptions) {
+    const { name, shards, routing } = options;
+    const fault = routingFault(routing);
+    if (fault !== undefined) throw new DefinitionError(`the shard map '${name}': ${fault}`);
+    const missing = shardsOf(routing).find((shard) => shards[shard] === undefined);
+    if (missing !== undefined) {
+      throw new DefinitionError(`the shard map '${name}' has no table for the shard '${missing}'`);
+    }
+    const tables = Object.values(shards);
+    if (new Set(tables).size < tables.length) {
+      throw new DefinitionError(`two shards of '${name}' are the same table`);
+    }
+    this.#options = options;
+    const state: MapState = { version: 1, phase: 'settled', routing };
+    const map = { name, known: () => Promise.resolve(state) };
+    this.table = new ShardedTable(map, this.#partitions());
+  }
+
+  /** The shard of a partition; undefined when a list has none for it. Sends nothing. */
+  shardOf(partitionKey: string): string | undefined {
+    const { routing } = this.#options;
+    return shardOfText(routing, this.#text(partitionKey));
+  }
+
+  /**
+   * The partitions on shards where the map does not look for them, such as those that a program
+   * with another routing has written. One range read per 1,000 rows of every shard, of which it
+   * reads only the keys.
+   */
+  async *misplaced(): AsyncGenerator<MisplacedPartition, void, undefined> {
+    for (const [shard, table] of Object.entries(this.#options.shards)) {
+      let last: string | undefined;
+      let cursor: string | undefined;
+      do {
+        const page = await table.page({ select: [], ...(cursor === undefined ? {} : { cursor }) });
+        for (const { partitionKey } of page.rows) {
+          const home = this.shardOf(partitionKey);
+          if (partitionKey !== last && home !== shard) yield { partitionKey, shard, home };
+          last = partitionKey;
+        }
+        ({ cursor } = page);
+      } while (cursor !== undefined);
+    }
+  }
+
+  #text(partitionKey: string): string {
+    const { routeBy } = this.#options;
+    return routeBy === undefined ? partitionKey : routeBy(partitionKey);
+  }
+
+  #partitions(): RoutedPartitions {
+    const { name, shards } = this.#options;
+    const shard = (found: string | undefined, partitionKey?: string): TableGateway => {
+      const table = found === undefined ? undefined : shards[found];
+      if (table !== undefined) return table;
+      throw new UnknownShardError(`the map '${name}' has no shard for '${partitionKey}'`, found);
+    };
+    const home = (partitionKey: string): TableGateway =>
+      shard(this.shardOf(partitionKey), partitionKey);
+    return {
+      writesMax: transactionWritesMax,
+      shard,
+      route: (state, partitionKey) => routeOf(state, this.#text(partitionKey)),
+      readable: async (partitionKey) => home(partitionKey),
+      readableBy: async (_state, partitionKey) => home(partitionKey),
+      confirmed: async (found) => found,
+      writeOne: async (write) => home(keyOfWrite(write).partitionKey).write(write),
+      write: async (partitionKey, writes) => home(partitionKey).transact(writes),
+    };
+  }
+}
+
+/** A map of shards that does not change. Sends nothing. */
+export function staticShardMapOf(options: StaticShardMapOptions): StaticShardMap {
+  return new StaticShardMap(options);
+}
