@@ -8,6 +8,7 @@ import {
   int32,
   key,
   openTable,
+  referenceCopiesOf,
   string,
 } from 'tabularium/modeling';
 
@@ -36,6 +37,18 @@ const Employee = defineEntity({
   rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
 
+const Project = defineEntity({
+  type: 'Project',
+  properties: {
+    code: string(),
+    leadDepartment: string().optional(),
+    leadId: int32().optional(),
+    leadName: string().optional(),
+  },
+  partitionKey: () => key`projects`,
+  rowKey: (p) => key`project_${p.code}`,
+});
+
 const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
 const client = TableClient.fromConnectionString(connection, 'denormalisationexample', {
   allowInsecureConnection: true,
@@ -46,6 +59,7 @@ try {
   const table = openTable(client, { observer: ({ kind }) => requests.push(kind) });
   const departments = entitiesOf(Department, table);
   const employees = entitiesOf(Employee, table);
+  const projects = entitiesOf(Project, table);
 
   const managers = denormalisationOf({
     source: Employee,
@@ -81,6 +95,35 @@ try {
   await managers.refresh(manager);
   console.log(`refresh: ${requests.join(', ')}`);
   console.log(`now ${(await departments.get({ name: 'Sales' }))?.managerEmail}`);
+
+  // The other way round: the project names its lead, and both may change.
+  const leads = referenceCopiesOf({
+    source: Employee,
+    sourceTable: table,
+    target: Project,
+    targetTable: table,
+    sourceOf: ({ leadDepartment: department, leadId: id }) =>
+      department === undefined || id === undefined ? undefined : { department, id },
+    copy: (project, lead) => ({ ...project, leadName: lead?.name }),
+    targetsOf: ({ department, id }) =>
+      projects.query({
+        partition: {},
+        where: (p) => p.leadDepartment.eq(department).and(p.leadId.eq(id)),
+      }),
+  });
+  await employees.insert({ department: 'Labs', id: 2, name: 'Al Brown', email: 'al@contoso.com' });
+  await leads.insert({ code: 'apollo', leadDepartment: 'Sales', leadId: 1 });
+  const apollo = { code: 'apollo' };
+  requests.length = 0;
+  const given = await leads.update(apollo, (project) => ({
+    ...project,
+    leadDepartment: 'Labs',
+    leadId: 2,
+  }));
+  console.log(`led by ${given.leadName}: ${requests.join(', ')}`);
+  await employees.merge({ department: 'Labs', id: 2 }, { name: 'Al Green' }, { ifMatch: 'any' });
+  const count = await leads.refresh({ department: 'Labs', id: 2 });
+  console.log(`${count} project is led by ${(await projects.get(apollo))?.leadName} now`);
 } finally {
   await client.deleteTable();
 }

@@ -151,6 +151,12 @@ export {
   type CopyOptions,
 } from './patterns/denormalisation.js';
 export {
+  referenceCopiesOf,
+  type ReferenceCopies,
+  type ReferenceCopyOptions,
+  type ReferenceOutcome,
+} from './patterns/reference-copies.js';
+export {
   type MixedTable,
   mixedTableOf,
   updateProperties,
