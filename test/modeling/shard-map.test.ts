@@ -502,3 +502,53 @@ describe('a stored shard map', () => {
     assert.equal((await impatient.get({ tenant: 'contoso', id: 1 }))?.amount, 1);
   });
 });
+
+describe('a shard map whose partitions are closed while they move', () => {
+  const wingtip = { tenant: 'wingtip', id: 0 };
+  const contoso = { tenant: 'contoso', id: 0 };
+
+  for (const access of ['read-only', 'offline'] as const) {
+    it(`moves them ${access}, copies them once, and opens them where they come`, async () => {
+      const { map, orders, tables } = await world();
+      await map.start(moveShard('b', 'c'));
+      await map.close(access);
+      const closed = { name: 'PartitionClosedError', message: new RegExp(`is ${access} while`) };
+      await assert.rejects(orders.insert({ ...wingtip, id: 9, amount: 1 }), closed);
+      await assert.rejects(
+        orders.transaction().insert(Order, { tenant: 'zeta', id: 1, amount: 1 }).run(),
+        closed,
+      );
+      if (access === 'offline') await assert.rejects(orders.get(wingtip), closed);
+      else assert.equal((await orders.get(wingtip))?.amount, 0);
+      // What does not move is written and read as ever.
+      await orders.update(contoso, (order) => ({ ...order, amount: 7 }));
+      // A program that was started before, whose map is old.
+      const late = ordersOf(mapOf(tables, { refreshMs: 60_000 }));
+      await assert.rejects(
+        late.update(wingtip, (order) => ({ ...order, amount: 8 })),
+        closed,
+      );
+      await map.backfill();
+      assert.equal((await map.verify()).rows, 0);
+      assert.equal((await map.cutOver()).rows, 0, 'nothing is copied again');
+      await orders.update(wingtip, (order) => ({ ...order, amount: 9 }));
+      await map.finish();
+      await map.cleanUp();
+      assert.equal((await orders.get(wingtip))?.amount, 9);
+      assert.deepEqual(await partitionsIn(tables.b), []);
+      assert.equal((await amountsIn(orders.queryAll())).length, allOf().length);
+    });
+  }
+
+  it('opens them again where they are when it is rolled back', async () => {
+    const { map, orders } = await world();
+    await map.start(moveShard('b', 'c'));
+    await map.close('offline');
+    await map.close('read-only');
+    assert.equal((await orders.get(wingtip))?.amount, 0);
+    await map.rollBack();
+    await orders.update(wingtip, (order) => ({ ...order, amount: 3 }));
+    assert.equal((await orders.get(wingtip))?.amount, 3);
+    await assert.rejects(map.close('offline'), StaleMapError);
+  });
+});

@@ -21,7 +21,7 @@ export {
   splitRange,
   type RoutingChange,
 } from './routing-changes.js';
-export type { MapPhase, MapState } from './map-state.js';
+export type { ClosedAccess, MapPhase, MapState } from './map-state.js';
 export type { ShardReport } from './partition-walk.js';
 export type { PlannedMove, ShardPlan } from './shard-plan.js';
 export { type ShardMap, shardMapOf } from './shard-map.js';

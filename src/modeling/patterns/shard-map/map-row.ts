@@ -53,6 +53,9 @@ export function mapRow(name: string, state: MapState): Row {
     EntityType: { type: 'String', value: mapType },
     Version: { type: 'Int32', value: version },
     Phase: { type: 'String', value: phase },
+    ...(state.phase === 'settled' || state.access === undefined
+      ? {}
+      : { Access: { type: 'String', value: state.access } }),
   };
   for (let at = 0, piece = 0; at < json.length; at += pieceUnits, piece += 1) {
     properties[pieceName(piece)] = { type: 'String', value: json.slice(at, at + pieceUnits) };
@@ -88,7 +91,9 @@ export function mapStateOf(name: string, { properties }: StoredRow): MapState {
   if (typeof target === 'string') throw refuse(`target: ${target}`);
   const found = phase.value;
   if (!isMoving(found)) throw refuse(`the phase '${found}' is not known here`);
-  return { version: version.value, phase: found, routing, target };
+  const moving = { version: version.value, phase: found, routing, target };
+  const access = properties['Access']?.value;
+  return access === 'read-only' || access === 'offline' ? { ...moving, access } : moving;
 }
 
 function isMoving(text: string): text is Exclude<MapPhase, 'settled'> {

@@ -13,6 +13,9 @@ export type MapPhase =
   /** Partitions are handed back to their old shards, one by one. */
   | 'handing-back';
 
+/** What programs may do with a partition that is closed while it moves. */
+export type ClosedAccess = 'read-only' | 'offline';
+
 /** A shard map as it is stored. */
 export type MapState =
   | { readonly version: number; readonly phase: 'settled'; readonly routing: ShardRouting }
@@ -23,6 +26,8 @@ export type MapState =
       readonly routing: ShardRouting;
       /** The future routing. */
       readonly target: ShardRouting;
+      /** In `copying`: the partitions that move are closed. */
+      readonly access?: ClosedAccess;
     };
 
 /** The shards of a partition. */
@@ -45,6 +50,13 @@ export function routeOf(state: MapState, text: string): Route {
   return state.phase === 'handing-back'
     ? { home: here, before: there, first: here }
     : { home: there, before: here, first: here };
+}
+
+/** What may be done with a partition that is closed; undefined: everything. */
+export function accessOf(state: MapState, text: string): ClosedAccess | undefined {
+  if (state.phase !== 'copying' || state.access === undefined) return undefined;
+  const isMoving = shardOfText(state.routing, text) !== shardOfText(state.target, text);
+  return isMoving ? state.access : undefined;
 }
 
 export function isSameRoute(left: Route, right: Route): boolean {

@@ -21,7 +21,14 @@ import {
   isOwned,
   writeIfOwned,
 } from './fence.js';
-import { isSameRoute, routeOf, type MapState, type Route } from './map-state.js';
+import {
+  accessOf,
+  isSameRoute,
+  routeOf,
+  type ClosedAccess,
+  type MapState,
+  type Route,
+} from './map-state.js';
 import { batchWritesMax, copyPartition } from './partition-copy.js';
 import { PartitionClosedError, UnknownShardError } from './shard-errors.js';
 import type { RoutedPartitions } from './sharded-table.js';
@@ -99,6 +106,7 @@ export class Partitions implements RoutedPartitions {
     const watch = new ClaimWatch(this.#options);
     let state = await map.known();
     for (let failures = 1; ;) {
+      this.#refuseClosed(state, partitionKey, ['read-only', 'offline']);
       const route = this.route(state, partitionKey);
       const result = await this.#writeBy(route, partitionKey, writes);
       if (typeof result !== 'string') return result;
@@ -136,6 +144,7 @@ export class Partitions implements RoutedPartitions {
 
   /** Sends two point reads while partitions are handed over. */
   async readableBy(state: MapState, partitionKey: string): Promise<TableGateway> {
+    this.#refuseClosed(state, partitionKey, ['offline']);
     const route = this.route(state, partitionKey);
     const home = this.shard(route.home, partitionKey);
     if (route.before === undefined) return home;
@@ -159,7 +168,10 @@ export class Partitions implements RoutedPartitions {
       if (isOvertaken) await this.#untilIdle(home, partitionKey, watch);
       const claim = await claimPartition(home, partitionKey);
       // Read after the claim: a later change of the map finds the claim.
-      const route = this.route(await map.fresh(), partitionKey);
+      const state = await map.fresh();
+      if (accessOf(state, this.textOf(partitionKey)) !== undefined) await claim?.release();
+      this.#refuseClosed(state, partitionKey, ['read-only', 'offline']);
+      const route = this.route(state, partitionKey);
       if (!isSameRoute(guess, route)) {
         await claim?.release();
         throw new RouteChangedError(`the map '${map.name}' has changed`);
@@ -196,6 +208,15 @@ export class Partitions implements RoutedPartitions {
     const isOvertaken = (error: unknown): boolean =>
       isClaimLost(error) || error instanceof RouteChangedError || isConflictOrLost(error);
     return retryConflicts(what, this.#options, attempt, isOvertaken);
+  }
+
+  #refuseClosed(state: MapState, partitionKey: string, refused: readonly ClosedAccess[]): void {
+    const access = accessOf(state, this.textOf(partitionKey));
+    if (access === undefined || !refused.includes(access)) return;
+    throw new PartitionClosedError(
+      `'${partitionKey}' is ${access} while the map '${this.#options.map.name}' moves it; try ` +
+        'again when it is done',
+    );
   }
 
   async #writeBy(

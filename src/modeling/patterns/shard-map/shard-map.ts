@@ -10,9 +10,9 @@ import {
 import { DefinitionError, ModelError } from '../../rows/model-error.js';
 import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { claimPartition, epochOf } from './fence.js';
+import { claimPartition, closePartition, epochOf } from './fence.js';
 import { mapRow } from './map-row.js';
-import type { MapPhase, MapState } from './map-state.js';
+import type { ClosedAccess, MapPhase, MapState } from './map-state.js';
 import { copyPartition, differencesOf, emptyPartition } from './partition-copy.js';
 import {
   forgetProgress,
@@ -133,6 +133,32 @@ export class ShardMap {
       const next: MapState = { version: version + 1, phase: 'copying', routing, target };
       return this.#map.write(next, etag);
     });
+  }
+
+  /**
+   * In `copying`: closes the partitions that move, until `cutOver` or `rollBack`. Their writes throw
+   * `PartitionClosedError`; their reads go on with `read-only`, and throw with `offline`. No write
+   * is applied after it resolves; reads follow within `refreshMs`. So `backfill` copies once,
+   * `verify` finds no difference, and `cutOver` only opens what is there. Other partitions are not
+   * concerned. Two walks over the keys of the shards in use, and two requests for each partition.
+   */
+  async close(access: ClosedAccess, options: ShardStepOptions = {}): Promise<MapState> {
+    // A closed partition cannot be given the epoch by which its copy is recognised as a copy.
+    await this.#overMoving('opening', options, async (_state, { table }, partitionKey) => {
+      if ((await epochOf(table, partitionKey)) > 0) return 0;
+      return (await this.#partitions.settle(partitionKey)).copied;
+    });
+    const closed = await this.#persistently('closing', async () => {
+      const { state, etag } = await this.#map.read();
+      if (state.phase !== 'copying') throw this.#phaseError(state, ['copying']);
+      if (state.access === access) return state;
+      return this.#map.write({ ...state, version: state.version + 1, access }, etag);
+    });
+    await this.#overMoving('closing', options, async (_state, { table }, partitionKey) => {
+      await closePartition(table, partitionKey, { timers: this.#timers });
+      return 0;
+    });
+    return closed;
   }
 
   /**
@@ -271,7 +297,7 @@ export class ShardMap {
   }
 
   async #overMoving(
-    step: 'backfill' | 'verify',
+    step: 'backfill' | 'closing' | 'opening' | 'verify',
     options: ShardStepOptions,
     work: (state: Moving, from: WalkedShard, partitionKey: string) => Promise<number>,
   ): Promise<ShardReport> {
@@ -337,7 +363,8 @@ export class ShardMap {
       if (this.#isOther(state, from[0])) throw this.#phaseError(state, [state]);
       if (state.phase === to || beyond.includes(state.phase)) return state;
       if (state.phase === 'settled' || !isOneOf(state, from)) throw this.#phaseError(state, from);
-      const next: MapState = { ...state, version: state.version + 1, phase: to };
+      const { version, routing, target } = state;
+      const next: MapState = { version: version + 1, phase: to, routing, target };
       return this.#map.write(next, etag);
     });
   }
