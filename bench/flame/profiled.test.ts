@@ -9,13 +9,17 @@ import { selfTimes, type CpuProfile } from './cpu-profile.js';
 import { profilingFlags } from './flames.js';
 import { isProfileAnswer, type ProfileAnswer, type ProfileRequest } from './profile-request.js';
 
-/** A process with a thread. Both work when it is asked to, and it tells when they have. */
+/**
+ * A process with a thread. Both work when it is asked to, and it tells when they have. How much they
+ * do is counted: in a given time a busy machine may let them do nothing.
+ */
+const turns = 5_000_000;
 const program = `
   const { Worker } = require('node:worker_threads');
   const thread = \`
     import { parentPort } from 'node:worker_threads';
     parentPort.on('message', function threadWork() {
-      for (const end = Date.now() + 30; Date.now() < end;);
+      for (let turn = 0; turn < ${turns}; turn += 1) globalThis.turn = turn;
       parentPort.postMessage('worked');
     });
     parentPort.postMessage('ready');\`;
@@ -23,7 +27,7 @@ const program = `
   worker.on('message', (message) => process.send(message));
   process.on('message', function mainWork(message) {
     if (message !== 'work') return;
-    for (const end = Date.now() + 30; Date.now() < end;);
+    for (let turn = 0; turn < ${turns}; turn += 1) globalThis.turn = turn;
     worker.postMessage('work');
   });
 `;

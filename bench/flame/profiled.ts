@@ -13,7 +13,7 @@ import {
 /** Between two looks at the stack. */
 const samplingMicros = 250;
 /** A thread that is in the middle of a call answers behind it. */
-const threadMsMax = 10_000;
+const threadMsMax = 60_000;
 
 /** From the main thread to the others. */
 type ThreadRequest = { readonly kind: 'start' } | { readonly kind: 'stop'; readonly path: string };
