@@ -92,6 +92,7 @@ const documented: Readonly<Record<string, string>> = {
   responseBytesMax: 'an answer that a command takes in',
   retryAfterSecondsMax: 'latency',
   rowBytesMax: 'one row',
+  reservedBytesMax: 'leave free',
   rowCharactersMax: 'one row',
   rulesMax: 'fault rules',
   searchMsMax: 'page of found blobs',

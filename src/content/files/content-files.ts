@@ -23,6 +23,14 @@ export interface ContentFiles {
   syncFolder(path: string): Promise<void>;
   /** Whether there is a file of this name. At once. */
   isThere(path: string): boolean;
+  /** What the disk has. Undefined when it does not say. */
+  room(): Promise<DiskRoom | undefined>;
+}
+
+export interface DiskRoom {
+  /** What may still be written, in bytes. */
+  readonly freeBytes: number;
+  readonly totalBytes: number;
 }
 
 /** A file that is being written from its beginning. */

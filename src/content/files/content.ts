@@ -20,6 +20,7 @@ import { Retentions } from '../retentions.js';
 import { contentDirectory, contentFolder, type ContentPlace } from './content-directory.js';
 import type { ContentFiles, NewFile } from './content-files.js';
 import { DiskContentFiles } from './disk-files.js';
+import { DiskReserve } from './disk-reserve.js';
 import { DiskSyncs } from './disk-syncs.js';
 import { encodeHead, type ExtentHead } from './extent-format.js';
 import {
@@ -116,6 +117,7 @@ class OpenFileContent implements FileContent {
   readonly #calls = new CallsUnderWay();
   readonly #retentions = new Retentions();
   readonly #syncs: DiskSyncs;
+  readonly #reserve: DiskReserve;
   readonly #leaves: LeafFolders;
   readonly #removal: ExtentRemoval;
   readonly #suspects: Suspects;
@@ -133,6 +135,7 @@ class OpenFileContent implements FileContent {
     this.#sessions = sessions;
     this.#randomness = randomness;
     this.#syncs = new DiskSyncs(files);
+    this.#reserve = new DiskReserve(files);
     this.#leaves = new LeafFolders(files, this.#syncs);
     this.#removal = new ExtentRemoval(files, this.#syncs, (leaf) => leaf === this.#leaf);
     this.#suspects = new Suspects({ files, sessions, retentions, areAllSuspect });
@@ -225,7 +228,11 @@ class OpenFileContent implements FileContent {
   async #write(file: NewFile, head: ExtentHead, source: AsyncIterable<Buffer>): Promise<number> {
     const writer = new ExtentWriter(file, head, () => this.#syncs.file(() => file.sync()));
     try {
-      for await (const piece of source) await writing(writer.append(piece));
+      for await (const piece of source) {
+        const asked = this.#reserve.take(piece.length);
+        if (asked !== undefined) await writing(asked);
+        await writing(writer.append(piece));
+      }
       return await writing(writer.finish());
     } finally {
       await writer.settled();

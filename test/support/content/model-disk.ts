@@ -257,6 +257,10 @@ export class ModelProcess implements ContentFiles {
     return this.#find(path) !== undefined;
   }
 
+  room(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   /** Others have their turn; then the operation happens, or fails, or the process is dead. */
   async #step(kind: 'look' | 'change'): Promise<void> {
     for (let turns = this.#random.int(3); turns > 0; turns -= 1) {

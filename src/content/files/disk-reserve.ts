@@ -1,0 +1,52 @@
+import { ContentWriteError } from '../errors.js';
+import type { ContentFiles } from './content-files.js';
+
+const mebibyte = 1024 * 1024;
+/** So much of a disk new content leaves free, and of a small one only a share of it. */
+const reservedBytesMax = 64 * 1024 * 1024;
+const reservedShare = 1 / 16;
+/** So much is written at most until the disk is asked again, and only a share of what is free. */
+const grantedBytes = 32 * mebibyte;
+const grantedShare = 1 / 4;
+
+/**
+ * Keeps the last bytes of a disk from new content. A deletion has to be written down before it
+ * frees anything, and a start writes as well: on a disk that content has filled, neither could be.
+ */
+export class DiskReserve {
+  readonly #files: Pick<ContentFiles, 'room'>;
+  /** What may be written before the disk is asked again. */
+  #granted = 0;
+
+  constructor(files: Pick<ContentFiles, 'room'>) {
+    this.#files = files;
+  }
+
+  /** Content of so many bytes is to be written. Rejects with `ContentWriteError`, and `isFull`. */
+  take(bytes: number): Promise<void> | undefined {
+    if (bytes > this.#granted) return this.#ask(bytes);
+    this.#granted -= bytes;
+    return undefined;
+  }
+
+  async #ask(bytes: number): Promise<void> {
+    const room = await this.#files.room();
+    if (room === undefined) {
+      this.#granted = Infinity;
+      return;
+    }
+    const reserved = Math.min(reservedBytesMax, Math.floor(room.totalBytes * reservedShare));
+    const left = room.freeBytes - reserved - bytes;
+    if (left < 0) throw reached(room.freeBytes, reserved);
+    this.#granted = Math.min(grantedBytes, left * grantedShare);
+  }
+}
+
+function reached(freeBytes: number, reserved: number): ContentWriteError {
+  const inMebibytes = (bytes: number): string => (bytes / mebibyte).toFixed(1);
+  return new ContentWriteError(
+    `The disk has ${inMebibytes(freeBytes)} MiB left. New content leaves ${inMebibytes(reserved)} ` +
+      'MiB of it to deletions and to the next start. Delete blobs, or make room there.',
+    { isFull: true },
+  );
+}
