@@ -3,6 +3,8 @@ import { nameOfBytes } from './bytes.js';
 
 /** Elements in one chunk, at most: a full one is cut in half. */
 const chunkElementsMax = 512;
+/** Of a chunk that is filled at once, so that others fit in. */
+const filledElements = chunkElementsMax / 2;
 
 export interface Keyed {
   readonly key: Bytes;
@@ -43,6 +45,23 @@ export class SortedByKey<Element extends Keyed> {
   constructor(shared?: Chunk<Element>[]) {
     this.#chunks = shared ?? [this.#chunkOf([], [])];
     this.#isShared = shared !== undefined;
+  }
+
+  /** Of elements by the names of their keys, much faster than to put one after the other. */
+  static ofNamed<Element extends Keyed>(named: ReadonlyMap<string, Element>): SortedByKey<Element> {
+    const names = Array.from(named.keys()).toSorted();
+    const sorted = new SortedByKey<Element>();
+    if (names.length > 0) sorted.#chunks = [];
+    for (let at = 0; at < names.length; at += filledElements) {
+      const own = names.slice(at, at + filledElements);
+      const elements: Element[] = [];
+      for (const name of own) {
+        const element = named.get(name);
+        if (element !== undefined) elements.push(element);
+      }
+      sorted.#chunks.push(sorted.#chunkOf(own, elements));
+    }
+    return sorted;
   }
 
   get size(): number {

@@ -63,6 +63,7 @@ export class Life {
       randomness: { bytes: (count) => random.bytes(count), uuid: () => random.uuid() },
       limits: {
         tableBytesMax: random.pick([4_000, 30_000, 200_000]),
+        tableRowsMax: random.pick([20, 1_000]),
         filesMax: random.between(3, 6),
         fileBytes: random.pick([32_768, 65_536]),
       },

@@ -214,37 +214,40 @@ describe('failures of a journal', () => {
     assert.ok(await has(await made.open(), 'before'));
   });
 
-  it('goes on up to its bound while the data file takes nothing, then says why', async () => {
-    await using made = await journalDirectory();
-    const { state, base } = refusing();
-    const told: (string | undefined)[] = [];
-    const store = await made.open({
-      base,
-      timers: hasty,
-      limits: { tableBytesMax: 20_000 },
-      onTrouble: (error) => told.push(error?.message),
+  for (const limits of [{ tableBytesMax: 20_000 }, { tableRowsMax: 9 }]) {
+    const [bound = ''] = Object.keys(limits);
+    it(`goes on up to ${bound} while the data file takes nothing, then says why`, async () => {
+      await using made = await journalDirectory();
+      const { state, base } = refusing();
+      const told: (string | undefined)[] = [];
+      const store = await made.open({
+        base,
+        timers: hasty,
+        limits,
+        onTrouble: (error) => told.push(error?.message),
+      });
+      state.refuses = true;
+      let acknowledged = 0;
+      const refused = await (async () => {
+        for (; acknowledged < 100; acknowledged += 1) await put(store, `${acknowledged}`, 2_000);
+      })().catch((error: unknown) => error);
+      assert.ok(refused instanceof StoreWriteError);
+      assert.match(refused.message, /Nothing is written: ENOSPC/);
+      assert.ok(acknowledged >= 9 && acknowledged < 12, `${acknowledged}`);
+      assert.match(store.trouble()?.message ?? '', /ENOSPC/);
+      assert.ok(await has(store, '0'));
+      state.refuses = false;
+      // Found out without a commit.
+      while (store.trouble() !== undefined) await pause(1);
+      assert.deepEqual(told, ['ENOSPC: no space left on device', undefined]);
+      await put(store, 'later');
+      await store.close();
+      for (let index = 0; index < acknowledged; index += 1) {
+        assert.ok(await has(made.memory, `${index}`));
+      }
+      assert.equal(await has(made.memory, `${acknowledged}`), false);
     });
-    state.refuses = true;
-    let acknowledged = 0;
-    const refused = await (async () => {
-      for (; acknowledged < 100; acknowledged += 1) await put(store, `${acknowledged}`, 2_000);
-    })().catch((error: unknown) => error);
-    assert.ok(refused instanceof StoreWriteError);
-    assert.match(refused.message, /Nothing is written: ENOSPC/);
-    assert.ok(acknowledged >= 9 && acknowledged < 12, `${acknowledged}`);
-    assert.match(store.trouble()?.message ?? '', /ENOSPC/);
-    assert.ok(await has(store, '0'));
-    state.refuses = false;
-    // Found out without a commit.
-    while (store.trouble() !== undefined) await pause(1);
-    assert.deepEqual(told, ['ENOSPC: no space left on device', undefined]);
-    await put(store, 'later');
-    await store.close();
-    for (let index = 0; index < acknowledged; index += 1) {
-      assert.ok(await has(made.memory, `${index}`));
-    }
-    assert.equal(await has(made.memory, `${acknowledged}`), false);
-  });
+  }
 
   it('goes on beside folders that cannot be removed, says so once, and tries again', async () => {
     await using made = await journalDirectory();

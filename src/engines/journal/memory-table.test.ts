@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { SimRandom } from '../../../test/support/sim-random.js';
 import type { SortedByKey } from '../../base/sorted-by-key.js';
 import { encodeFrame } from './frame.js';
 import type { Change, FrameChange } from './frame-change.js';
@@ -95,6 +96,30 @@ describe('table of what the base lacks', () => {
     await table.during(async (entries) =>
       assert.deepEqual(versions(entries.forward({ start })), []),
     );
+  });
+
+  it('is filled as if one frame was applied after the other, whatever the base has', () => {
+    const random = new SimRandom(5);
+    const [filled, applied] = [new MemoryTable(), new MemoryTable()];
+    const found = Array.from({ length: 40 }, (_, sequence) => {
+      const asked = Array.from({ length: random.int(60) }, (__, index) => ({
+        key: Buffer.from([random.int(256), random.int(6)]),
+        value: random.chance(0.3) ? undefined : Buffer.alloc(random.int(9)),
+        version: 100 * sequence + index,
+      }));
+      const head = { kind: 'changes', sequence, lastVersion: 0 } as const;
+      const { changes, bytes } = encodeFrame({ ...head, changes: asked }, 0);
+      return { ...head, changes, bytes: bytes.length };
+    });
+    filled.fill(found);
+    for (const { changes, sequence } of found) {
+      for (const change of changes) applied.apply(change, sequence, false);
+    }
+    for (const table of [filled, applied]) table.hide(key);
+    const all = { sequenceMax: 100, entriesMax: 10_000, bytesMax: Infinity };
+    assert.ok(applied.count > 700, `${applied.count}`);
+    assert.deepEqual([filled.count, filled.bytes], [applied.count, applied.bytes]);
+    assert.deepEqual(filled.take(start, all), applied.take(start, all));
   });
 
   it('never gives away what it hides', () => {

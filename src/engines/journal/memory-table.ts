@@ -1,6 +1,7 @@
 import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import { SortedByKey } from '../../base/sorted-by-key.js';
-import { encodeFrame } from './frame.js';
+import { invariant } from '../../base/invariant.js';
+import { encodeFrame, type FoundFrame } from './frame.js';
 import { FrameChange } from './frame-change.js';
 
 /** The last change of a key that the base may lack. Immutable except for `mayBeInBase`. */
@@ -36,7 +37,7 @@ export interface Taken {
 
 /** The last change of each key that the base does not have yet. */
 export class MemoryTable {
-  readonly #entries = new SortedByKey<TableEntry>();
+  #entries = new SortedByKey<TableEntry>();
   #bytes = 0;
   #count = 0;
   #hidden: TableEntry | undefined;
@@ -86,6 +87,21 @@ export class MemoryTable {
     if (entry.mayBeInBase || !entry.isDeletion) return;
     this.#entries.delete(entry.key, name);
     this.#forget(entry);
+  }
+
+  /**
+   * Fills an empty table with the changes of frames, which are in order. The base may have any of
+   * their keys. Faster than `apply` for each change.
+   */
+  fill(frames: readonly FoundFrame[]): void {
+    invariant(this.#entries.isEmpty, 'a table is filled first');
+    const last = new Map<string, TableEntry>();
+    for (const { changes, sequence } of frames) {
+      for (const change of changes) last.set(change.name, new TableEntry(change, sequence, true));
+    }
+    this.#entries = SortedByKey.ofNamed(last);
+    this.#count = last.size;
+    for (const entry of last.values()) this.#bytes += bytesOf(entry);
   }
 
   /** Hides a key of the base from reads. No pass takes this entry. */

@@ -52,6 +52,8 @@ export type JournalBase = MemberStore & ServedStore;
 export interface JournalLimits {
   /** The memory for changes that the base does not have yet. Commits beyond it wait. */
   readonly tableBytesMax: number;
+  /** The maximum number of these changes: a start after a crash reads all of them again. */
+  readonly tableRowsMax: number;
   /** The maximum number of journal files. */
   readonly filesMax: number;
   /** The usual size of a file, in whole blocks, at least four. A larger frame has its own file. */
@@ -60,6 +62,7 @@ export interface JournalLimits {
 
 export const defaultJournalLimits: JournalLimits = {
   tableBytesMax: 64 * 1024 * 1024,
+  tableRowsMax: 131_072,
   filesMax: 16,
   fileBytes: 8 * 1024 * 1024,
 };
@@ -97,12 +100,10 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
   const generation = Math.max(applied.generation, ...generations) + 1;
   await files.begin(generation);
   const table = new MemoryTable();
+  table.fill(frames);
   table.hide(noteKey);
   let lastVersion = await base.lastVersion();
-  for (const frame of frames) {
-    lastVersion = Math.max(lastVersion, frame.lastVersion);
-    for (const change of frame.changes) table.apply(change, frame.sequence, false);
-  }
+  for (const frame of frames) lastVersion = Math.max(lastVersion, frame.lastVersion);
   const own = { files, randomness, generation, lastSequence, onUnremoved };
   const journal = new Journal({ ...own, ...limits });
   try {
@@ -387,8 +388,9 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   }
 
   #lacksRoomFor(bytes: number): boolean {
-    const { journal, limits } = this.#parts;
-    return this.#table.bytes > limits.tableBytesMax || !journal.hasRoomFor(bytes);
+    const { journal, limits, table } = this.#parts;
+    const isFull = table.bytes > limits.tableBytesMax || table.count > limits.tableRowsMax;
+    return isFull || !journal.hasRoomFor(bytes);
   }
 
   #read(keys: readonly Bytes[]): Promise<(Entry | undefined)[]> {
