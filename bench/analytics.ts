@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { BlobData } from './blob-workloads.js';
 import { defaultRows } from './dataset.js';
+import { runBench } from './command.js';
 import { changeText, machineLine, median, row, shortNumber } from './figures.js';
 import { createQueues, fillBlobs, fillTable } from './fill.js';
 import { signedRequest, type Target } from './http-request.js';
@@ -15,6 +16,7 @@ import {
   isTableKind,
   serviceOf,
   type WorkloadKind,
+  workloadKinds,
 } from './kinds.js';
 import { runLoad, runLoads, type Workload } from './load.js';
 import { kindsOf, positive } from './options.js';
@@ -138,19 +140,49 @@ async function measure(kind: WorkloadKind, rounds: number, turns: number): Promi
   }
 }
 
-stopServersAtEnd();
-const { values } = parseArgs({
-  options: {
-    kinds: { type: 'string', default: 'point,insert,queue-put,blob-put,blob-get' },
-    rounds: { type: 'string', default: '5' },
-    turns: { type: 'string', default: '12' },
-  },
-});
-const head = ['CPU µs/req', 'off', 'hour metrics', 'of off', 'all', 'of off'];
-const lines = [row(head), row(['---', ...head.slice(1).map(() => '---:')])];
-for (const kind of kindsOf(values.kinds)) {
-  lines.push(
-    await measure(kind, positive('rounds', values.rounds), positive('turns', values.turns)),
-  );
+const defaultKinds = 'point,insert,queue-put,blob-put,blob-get';
+
+const usage = `npm run bench:analytics -- [options]
+
+What Storage Analytics costs: servers without it, with hour metrics and with all, in turns.
+
+  --kinds LIST   of ${workloadKinds.join(',')}
+                 (default ${defaultKinds})
+  --rounds N     (default 5)
+  --turns N      of each server in a round (default 12)
+`;
+
+interface AnalyticsOptions {
+  readonly kinds: readonly WorkloadKind[];
+  readonly rounds: number;
+  readonly turns: number;
 }
-process.stdout.write(`${lines.join('\n')}\n\n${machineLine()}\n`);
+
+function parseOptions(args: readonly string[]): AnalyticsOptions | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      kinds: { type: 'string', default: defaultKinds },
+      rounds: { type: 'string', default: '5' },
+      turns: { type: 'string', default: '12' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  return {
+    kinds: kindsOf(values.kinds),
+    rounds: positive('rounds', values.rounds),
+    turns: positive('turns', values.turns),
+  };
+}
+
+async function run({ kinds, rounds, turns }: AnalyticsOptions): Promise<void> {
+  const head = ['CPU µs/req', 'off', 'hour metrics', 'of off', 'all', 'of off'];
+  const lines = [row(head), row(['---', ...head.slice(1).map(() => '---:')])];
+  for (const kind of kinds) lines.push(await measure(kind, rounds, turns));
+  process.stdout.write(`${lines.join('\n')}\n\n${machineLine()}\n`);
+}
+
+stopServersAtEnd();
+
+await runBench({ usage, parse: parseOptions, run });

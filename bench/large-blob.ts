@@ -1,6 +1,7 @@
 // `npm run bench:large-blob -- --gib 10`: uploads a blob in blocks of 8 MiB and downloads it, and
 // tells how much memory the server took for it at most.
 import { parseArgs } from 'node:util';
+import { runBench } from './command.js';
 import { row, shortNumber } from './figures.js';
 import { expectStatus, runLoad, type Workload } from './load.js';
 import { positive } from './options.js';
@@ -100,5 +101,22 @@ async function run(gib: number): Promise<void> {
 }
 
 stopServersAtEnd();
-const { values } = parseArgs({ options: { gib: { type: 'string', default: '10' } } });
-await run(positive('gib', values.gib));
+const usage = `npm run bench:large-blob -- [options]
+
+Uploads and downloads one large blob, and tells rates and the most memory that the server had.
+
+  --gib N   the size of the blob (default 10)
+`;
+
+function parseOptions(args: readonly string[]): number | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      gib: { type: 'string', default: '10' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  return values.help ? undefined : positive('gib', values.gib);
+}
+
+await runBench({ usage, parse: parseOptions, run });

@@ -7,7 +7,9 @@ import { systemClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { syncDirectory } from '../../src/base/sync-directory.js';
 import { openFileContent, type FileContent } from '../../src/content/files/content.js';
+import { runBench } from '../command.js';
 import { machineLine, median, row, shortNumber } from '../figures.js';
+import { positive } from '../options.js';
 
 // The content store in files beside the same work by plain calls of the file system, in one
 // process: docs/internals/content-store.md.
@@ -140,7 +142,7 @@ function cellsOf(
   return [median(of(plain)), median(of(store)), median(ratios)].map(shortNumber);
 }
 
-async function run(parent: string, rounds: number): Promise<void> {
+async function run({ location: parent, rounds }: ContentOptions): Promise<void> {
   for (const name of ['plain', 'store'] as const) await measureIn(name, parent, warmUp);
   const head = ['extents', '', 'plain, MiB/s', 'store', 'ratio', 'plain, ms/MiB', 'store', 'ratio'];
   process.stdout.write(`${row(head)}\n${row(head.map(() => '---'))}\n`);
@@ -162,10 +164,30 @@ async function run(parent: string, rounds: number): Promise<void> {
   process.stdout.write(`\nMedians of ${rounds} rounds. ${machineLine()}\n`);
 }
 
-const { values } = parseArgs({
-  options: {
-    location: { type: 'string', default: tmpdir() },
-    rounds: { type: 'string', default: '11' },
-  },
-});
-await run(values.location, Number(values.rounds));
+const usage = `npm run bench:content -- [options]
+
+Stores and reads extents with the content store and with plain files, in turns.
+
+  --location DIR   where a temporary directory is made (default: that of the system)
+  --rounds N       (default 11)
+`;
+
+interface ContentOptions {
+  readonly location: string;
+  readonly rounds: number;
+}
+
+function parseOptions(args: readonly string[]): ContentOptions | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      location: { type: 'string', default: tmpdir() },
+      rounds: { type: 'string', default: '11' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  return { location: values.location, rounds: positive('rounds', values.rounds) };
+}
+
+await runBench({ usage, parse: parseOptions, run });

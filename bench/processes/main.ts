@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { runBench } from '../command.js';
 import { row, shortNumber } from '../figures.js';
 import { positive } from '../options.js';
 import { designs, insertsPerSecond, measuredCosts } from './simulation.js';
@@ -8,17 +9,35 @@ import { designs, insertsPerSecond, measuredCosts } from './simulation.js';
 
 const coreCounts = [1, 2, 3, 4, 6, 8];
 
-const { values } = parseArgs({
-  options: { connections: { type: 'string', default: '32' } },
-});
-const connections = positive('connections', values.connections);
-const lines = [row(['cores', ...designs]), row(['---:', ...designs.map(() => '---:')])];
-for (const cores of coreCounts) {
-  const rates = designs.map((design) => {
-    const plan = { design, cores, connections, costs: measuredCosts };
-    const each = coreCounts.map((workers) => insertsPerSecond({ ...plan, workers }));
-    return Math.max(...each);
+const usage = `npm run bench:processes -- [options]
+
+Simulates how many rows several processes would insert on more cores than there are here.
+
+  --connections N   (default 32)
+`;
+
+function parseOptions(args: readonly string[]): number | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      connections: { type: 'string', default: '32' },
+      help: { type: 'boolean', default: false },
+    },
   });
-  lines.push(row([String(cores), ...rates.map(shortNumber)]));
+  return values.help ? undefined : positive('connections', values.connections);
 }
-process.stdout.write(`${lines.join('\n')}\n`);
+
+async function run(connections: number): Promise<void> {
+  const lines = [row(['cores', ...designs]), row(['---:', ...designs.map(() => '---:')])];
+  for (const cores of coreCounts) {
+    const rates = designs.map((design) => {
+      const plan = { design, cores, connections, costs: measuredCosts };
+      const each = coreCounts.map((workers) => insertsPerSecond({ ...plan, workers }));
+      return Math.max(...each);
+    });
+    lines.push(row([String(cores), ...rates.map(shortNumber)]));
+  }
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+await runBench({ usage, parse: parseOptions, run });

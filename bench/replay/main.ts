@@ -11,6 +11,7 @@ import { openMemoryStore } from '../../src/engines/memory/store.js';
 import { StoreWriteError } from '../../src/kv/errors.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { encodeTuple } from '../../src/kv/tuple.js';
+import { runBench } from '../command.js';
 import { machineLine } from '../figures.js';
 import { positive } from '../options.js';
 
@@ -74,11 +75,35 @@ async function run(valueBytes: number, directory: string): Promise<void> {
   );
 }
 
-const { values } = parseArgs({ options: { bytes: { type: 'string', default: '700' } } });
-const directory = mkdtempSync(join(tmpdir(), 'tabularium-replay-'));
-try {
-  await run(positive('bytes', values.bytes), directory);
-} finally {
-  rmSync(directory, { recursive: true, force: true });
+const usage = `npm run bench:replay -- [options]
+
+How long a start takes that finds the longest journal there can be.
+
+  --bytes N   of the value of each row (default 700)
+`;
+
+function parseOptions(args: readonly string[]): number | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      bytes: { type: 'string', default: '700' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  return values.help ? undefined : positive('bytes', values.bytes);
 }
-process.exit(0);
+
+await runBench({
+  usage,
+  parse: parseOptions,
+  run: async (valueBytes) => {
+    const directory = mkdtempSync(join(tmpdir(), 'tabularium-replay-'));
+    try {
+      await run(valueBytes, directory);
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  },
+});
+// The stores are still open.
+process.exit();
