@@ -59,5 +59,8 @@ describe('logs in an account that keeps versions and what is deleted', () => {
     assert.equal(await listed(), 1);
     await logs.deleteRange('acct', { start: 'a', end: 'z' }, 10);
     assert.equal(await listed(), 0);
+    await logs.append('acct', 'log', [Buffer.from('d')], metadata);
+    await blobs.deleteBlob({ account: 'acct', container: '$logs', blob: 'log' });
+    assert.equal(await listed(), 0, 'nor does a log that its owner deletes');
   });
 });

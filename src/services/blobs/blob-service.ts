@@ -30,6 +30,7 @@ import { BlobReaders } from './blob-readers.js';
 import { putBlock, putBlockBlob } from './block-blobs.js';
 import { getBlockList, putBlockList, type BlockListReading } from './block-lists.js';
 import { containerKind } from './container-record.js';
+import { isOfService } from './container-name.js';
 import { BlobContainers, type BlobContainersOptions } from './containers.js';
 import { copyBlob, type CopiedBlob, type CopyRequest } from './copies.js';
 import { deleteBlob, type Deletion } from './deletion.js';
@@ -127,6 +128,8 @@ export interface BlobServiceOptions {
 export class BlobService {
   readonly containers: BlobContainers;
   readonly #context: BlobContext;
+  /** Of what the service itself keeps, such as logs, neither versions nor deleted states stay. */
+  readonly #keepingNothing: BlobContext;
   readonly #sweeps: SweepTurns;
   readonly #copies: PendingCopies;
 
@@ -142,6 +145,8 @@ export class BlobService {
     const { versioning = () => false } = options;
     const services = { containers, readers, turns, retention, versioning, onGarbage };
     this.#context = { store, content, clock, randomness, ...services };
+    const nothing = { retention: () => Promise.resolve(undefined), versioning: () => false };
+    this.#keepingNothing = { ...this.#context, ...nothing };
     const { shielded = (work) => work() } = options;
     this.#copies = new PendingCopies(this.#context, { timers, shielded });
     const { service } = containerKind;
@@ -311,7 +316,8 @@ export class BlobService {
   }
 
   deleteBlob(address: SnapshotAddress, options: DeleteOptions = {}): Promise<Deletion> {
-    return deleteBlob(this.#context, address, options);
+    const context = isOfService(address.container) ? this.#keepingNothing : this.#context;
+    return deleteBlob(context, address, options);
   }
 
   undeleteBlob(address: BlobAddress): Promise<void> {
