@@ -112,6 +112,12 @@ describe('tabularium dev-token', () => {
     assert.deepEqual([exp - iat, iat - nbf], [600, 60]);
     const scoped = decodeJwt(await tokenFrom(directory.path, '--scope', 'read'));
     assert.equal(scoped['roles'], undefined, 'a scope alone comes without roles');
+    const { roles: ofAll } = decodeJwt(await tokenFrom(directory.path));
+    const services = ['Table', 'Queue', 'Blob'];
+    assert.deepEqual(
+      ofAll,
+      services.map((service) => `Storage ${service} Data Contributor`),
+    );
   });
 
   it('prints what getToken returns', async () => {

@@ -18,7 +18,9 @@ interface DevTokenFlags {
 }
 
 const daySeconds = 86_400;
-const defaultRoles = ['Storage Table Data Contributor', 'Storage Queue Data Contributor'];
+const defaultRoles = ['Table', 'Queue', 'Blob'].map(
+  (service) => `Storage ${service} Data Contributor`,
+);
 
 export function devTokenCommand(): Command {
   return new Command('dev-token')
@@ -37,7 +39,7 @@ export function devTokenCommand(): Command {
     .option(
       '--role <name>',
       'a role of the bearer; may be repeated. Default, without --scope: ' +
-        defaultRoles.map((role) => `"${role}"`).join(' and '),
+        defaultRoles.map((role) => `"${role}"`).join(', '),
       repeated,
     )
     .option('--scope <name>', 'a scope of the token, such as read; may be repeated', repeated)
