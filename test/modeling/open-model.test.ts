@@ -123,6 +123,21 @@ describe('a model', () => {
     assert.deepEqual(await driftsOf(model), []);
   });
 
+  it('tells what it has written, also to the update that waits', async () => {
+    const { model, employees, departments } = await newStaff();
+    await employees.insert(employeeOf(1));
+    const inserted = await departments.upsertReplace({ ...sales, title: 'Sales' });
+    assert.deepEqual([inserted.count, inserted.lead], [1, 'Jones']);
+    const [first, second] = await Promise.all(
+      ['a', 'b'].map((title) =>
+        departments.update(sales, (current) => ({ ...current, title, lead: 'somebody' })),
+      ),
+    );
+    assert.deepEqual([first?.lead, second?.lead, second?.count], ['Jones', 'Jones', 1]);
+    await model.drain();
+    assert.deepEqual(await driftsOf(model), []);
+  });
+
   it('counts once when many change one row at the same time', async () => {
     const { gateway, model, departments } = await newStaff();
     await departments.insert({ ...sales, title: 'Sales' });

@@ -120,13 +120,15 @@ export class EncryptedTable implements TableGateway {
   }
 
   async write(write: RowWrite): Promise<WriteResult> {
-    return this.#inner.write(await this.#sealWrite(write));
+    const { etag } = await this.#inner.write(await this.#sealWrite(write));
+    return { etag };
   }
 
   async transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
     const concurrency = this.#concurrency;
     const sealed = await inOrder(writes, concurrency, (write) => this.#sealWrite(write));
-    return this.#inner.transact(sealed);
+    const results = await this.#inner.transact(sealed);
+    return results.map(({ etag }) => ({ etag }));
   }
 
   async page(query: RowQuery): Promise<RowPage> {

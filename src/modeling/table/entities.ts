@@ -7,7 +7,7 @@ import type { CreateOf, KeyNames, KeyOf, MergeOf, OnlyRead, ReadOf } from '../de
 import { isOutdated } from '../definition/row-version.js';
 import { storedAs, type Stored } from '../definition/stored-entity.js';
 import { ModelError, ValueError, type RequestSummary } from '../rows/model-error.js';
-import type { Row, RowKey, StoredRow } from '../rows/row.js';
+import type { RowKey, StoredRow } from '../rows/row.js';
 import { backOff } from '../../base/async/back-off.js';
 import { backOffs } from './back-offs.js';
 import { sleep } from '../../base/async/sleep.js';
@@ -21,7 +21,7 @@ import {
 } from './errors.js';
 import { satisfies } from './filter-match.js';
 import { updateAttemptsMax } from './contention.js';
-import type { TableGateway } from './gateway.js';
+import type { TableGateway, WriteResult } from './gateway.js';
 import { Gate } from '../../base/async/gate.js';
 import { MergedQuery, type MergedOptions } from './merged-query.js';
 import { RowsQuery, type Decode, type Query } from './query.js';
@@ -180,7 +180,7 @@ export class Entities<D extends AnyDefinition> {
   async insert(entity: CreateOf<D>): Promise<Stored<ReadOf<D>>> {
     const stamp = newStamp(this.#randomness);
     const write = this.#writes(stamp).insert(entity);
-    return this.#stored(write.row, await this.#recognised(write, stamp));
+    return this.#stored(await this.#recognised(write, stamp));
   }
 
   /** As `insert`, but undefined when the keys are taken. The entity there stays unchanged. */
@@ -196,7 +196,7 @@ export class Entities<D extends AnyDefinition> {
   async replace(entity: ReadOf<D>, condition?: WriteCondition): Promise<Stored<ReadOf<D>>> {
     const stamp = newStamp(this.#randomness);
     const write = this.#writes(stamp).replace(entity, condition);
-    return this.#stored(write.row, await this.#recognised(write, stamp));
+    return this.#stored(await this.#recognised(write, stamp));
   }
 
   /**
@@ -221,14 +221,14 @@ export class Entities<D extends AnyDefinition> {
   ): Promise<{ readonly etag: string }> {
     const stamp = newStamp(this.#randomness);
     const write = this.#writes(stamp).merge(target, changes, condition);
-    return { etag: await this.#recognised(write, stamp) };
+    const { etag } = await this.#recognised(write, stamp);
+    return { etag };
   }
 
   /** One update that stores the entity unconditionally. Returns the entity as stored. */
   async upsertReplace(entity: CreateOf<D> | ReadOf<D>): Promise<Stored<ReadOf<D>>> {
     const write = this.#writes().upsertReplace(entity);
-    const { etag } = await this.table.write(write);
-    return this.#stored(write.row, etag ?? '');
+    return this.#stored(written(write, await this.table.write(write)));
   }
 
   /**
@@ -318,9 +318,8 @@ export class Entities<D extends AnyDefinition> {
       }
       stamps.push(stamp);
       try {
-        const { etag = '' } = await this.table.write(withBefore(write, row));
-        const written = etag === '' ? undefined : { ...write.row, etag, timestamp: 0n };
-        return { result: this.#stored(write.row, etag), written };
+        const stored = written(write, await this.table.write(withBefore(write, row)));
+        return { result: this.#stored(stored), written: stored.etag === '' ? undefined : stored };
       } catch (error) {
         // Without stamps a lost answer cannot be told from a lost request.
         if (
@@ -386,14 +385,14 @@ export class Entities<D extends AnyDefinition> {
     throw new ValueError(`${this.definition.type}: ifAbsent made an entity with other keys`);
   }
 
-  /** The ETag of a write that was applied, even when its response was lost or is a repetition's. */
-  async #recognised(write: PutWrite, stamp: string): Promise<string> {
+  /** The row of a write that was applied, even when its response was lost or is a repetition's. */
+  async #recognised(write: PutWrite, stamp: string): Promise<StoredRow> {
     try {
-      const { etag } = await this.table.write(write);
-      return etag ?? '';
+      return written(write, await this.table.write(write));
     } catch (error) {
       const row = await this.#lookAgain(error, write.row);
-      if (row !== undefined && this.#isOwn(row, [stamp])) return row.etag;
+      if (row !== undefined && this.#isOwn(row, [stamp]))
+        return { ...write.row, etag: row.etag, timestamp: 0n };
       throw error;
     }
   }
@@ -419,8 +418,8 @@ export class Entities<D extends AnyDefinition> {
     return writesOf(this.definition, stamp === undefined ? { randomness } : { randomness, stamp });
   }
 
-  #stored(row: Row, etag: string): Stored<ReadOf<D>> {
-    return this.codec.fromRow({ ...row, etag, timestamp: 0n });
+  #stored(row: StoredRow): Stored<ReadOf<D>> {
+    return this.codec.fromRow(row);
   }
 
   #pause(failures: number): Promise<void> {
@@ -464,6 +463,11 @@ interface Attempt {
   readonly row: StoredRow | undefined;
   readonly rowKey: RowKey;
   readonly stamp: string;
+}
+
+/** The row as it was written; its Timestamp is not known, nor is its ETag after a lost answer. */
+function written(write: PutWrite, { etag = '', row = write.row }: WriteResult): StoredRow {
+  return { ...row, etag, timestamp: 0n };
 }
 
 /** Tells a gateway which row the write was made of. */

@@ -33,6 +33,8 @@ interface WriteOver {
 export interface WriteResult {
   /** Undefined after a delete. */
   readonly etag: string | undefined;
+  /** The row as it was written, when the gateway has changed it. */
+  readonly row?: Row;
 }
 
 /** Selects the rows of a page. */

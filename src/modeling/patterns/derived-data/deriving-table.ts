@@ -130,7 +130,8 @@ export class DerivingTable implements TableGateway {
       );
       const derived = withoutDeleted(items, found.flat());
       try {
-        return (await this.#send(items, derived, messages.flat())).slice(0, writes.length);
+        const results = await this.#send(items, derived, messages.flat());
+        return writes.map((write, place) => resultOf(write, items[place], results[place]));
       } catch (error) {
         throw await failureOf(error, items, derived, writes.length);
       }
@@ -250,6 +251,21 @@ export class DerivingTable implements TableGateway {
       `${this.table}: what is derived in other partitions, tables or blobs needs an outbox`,
     );
   }
+}
+
+/** With the row, when it is not the one that the caller gave. */
+function resultOf(
+  given: RowWrite,
+  item: Item | undefined,
+  { etag }: WriteResult = { etag: undefined },
+): WriteResult {
+  const write = item?.write;
+  const isOther =
+    given.kind !== 'delete' &&
+    write?.kind !== 'delete' &&
+    write?.row !== undefined &&
+    write.row !== given.row;
+  return isOther ? { etag, row: write.row } : { etag };
 }
 
 /** The changes of the rows that a derivation is made of. */

@@ -122,7 +122,7 @@ export class LargeWriter {
       const result = results[at];
       at += writes.length;
       invariant(result !== undefined, 'every write has a result');
-      return result;
+      return { etag: result.etag };
     });
   }
 
