@@ -11,21 +11,26 @@ import {
   sample,
   settle,
 } from '../../../test/support/blob-world.js';
+import { byLength } from '../../../test/support/run-length.js';
 import { engineNames, openTestStore } from '../../../test/support/stores.js';
 import { manualClock } from '../../base/clock.js';
 import { nameOfBytes } from '../../base/bytes.js';
 import { CommitUnknownError } from '../../kv/errors.js';
 import type { CommitBatch, Store } from '../../kv/store.js';
+import type { ErrorCode } from '../../model/errors/registry.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobService } from './blob-service.js';
+import type { ForeignSource } from './foreign-blob.js';
 import { namedExtents } from './named-extents.js';
 import { BlobKeys } from './keys.js';
 import { Containers } from '../containers/containers.js';
 import { containerPrefix } from '../containers/keys.js';
 import { containerKind } from './container-record.js';
+import type { BlobAddress, SnapshotAddress } from './types.js';
 
 const plain = { headers: {}, metadata: [], tags: [] };
 const address = at('b');
+const [other, disk, mirror] = [at('c'), at('d'), at('i')];
 
 /**
  * A process that dies at a commit, before or after it was made. Nothing of it happens any more: it
@@ -85,6 +90,85 @@ async function putBlocks(blobs: BlobService, seed: number): Promise<void> {
   await blobs.putBlockList(address, { ...plain, blocks });
 }
 
+/** A page blob of another server. */
+const foreign: ForeignSource = {
+  blob: {
+    headers: {},
+    metadata: [],
+    tags: [],
+    append: undefined,
+    kind: 'page',
+    bytes: 200 * 512,
+    sequenceNumber: 0n,
+  },
+  blocks: () => Promise.resolve([]),
+  pages: () =>
+    Promise.resolve([
+      { start: 0, end: 40_960 },
+      { start: 81_920, end: 82_432 },
+    ]),
+  read: ({ start, end }) => body(sample(end - start, start)),
+};
+
+/** Done, or refused with this code. */
+async function refused(work: Promise<unknown>, code: ErrorCode): Promise<boolean> {
+  try {
+    await work;
+    return false;
+  } catch (error) {
+    if (error instanceof StorageError && error.code === code) return true;
+    throw error;
+  }
+}
+
+const timeText = (micros: number) => new Date(micros / 1000).toISOString();
+
+/** Copies of every kind, from blobs and snapshots that go. */
+async function copies(blobs: BlobService, advance: () => void): Promise<void> {
+  const sourceUrl = 'http://h/cont/b';
+  const copy = (source: SnapshotAddress, target: BlobAddress) =>
+    blobs.copyBlob(target, { source, sourceUrl, tags: [] });
+  await putBlocks(blobs, 1);
+  await copy(address, other);
+  const { snapshotMicros } = await blobs.snapshotBlob(address);
+  await put(blobs, sample(50_000, 2));
+  await copy({ ...address, snapshotMicros }, other);
+  await copy({ ...address, snapshotMicros }, address);
+  await blobs.deleteBlob(address, { snapshots: 'include' });
+  await blobs.putBlock(address, { id: Buffer.from('1') }, { body: body(sample(40_000)) });
+  await refused(blobs.undeleteBlob(address), 'BlobNotFound');
+  await blobs.copyForeign(disk, { source: foreign, request: { sourceUrl, tags: [] } });
+  const of = (moment: { readonly snapshotMicros: number }) => ({
+    source: { ...disk, snapshotMicros: moment.snapshotMicros },
+    sourceUrl: `${sourceUrl}?snapshot=${timeText(moment.snapshotMicros)}`,
+  });
+  await blobs.copyIncrementally(mirror, of(await blobs.snapshotBlob(disk)));
+  await blobs.putPages(disk, { start: 512, end: 1024 }, { body: body(sample(512, 3)) });
+  await copy(disk, at('p'));
+  await blobs.copyIncrementally(mirror, of(await blobs.snapshotBlob(disk)));
+  advance();
+  for (let step = 0; step < 20; step += 1) await blobs.reclaim({ entriesMax: 3 });
+  for (const each of [address, other, disk, mirror]) {
+    await blobs.deleteBlob(each, { snapshots: 'include' });
+  }
+  advance();
+  for (let step = 0; step < 20; step += 1) await blobs.reclaim({ entriesMax: 3 });
+}
+
+const kinds = [
+  { what: 'of what is written', work, options: {}, deathsMin: 30 },
+  { what: 'of copies', work: copies, options: {}, deathsMin: 20 },
+  {
+    what: 'of copies where everything is kept',
+    work: copies,
+    options: {
+      versioning: () => true,
+      retention: () => Promise.resolve({ enabled: true, days: 1, allowPermanentDelete: true }),
+    },
+    deathsMin: 20,
+  },
+] as const;
+
 /** What a process does until it dies. */
 async function work(blobs: BlobService, advance: () => void): Promise<void> {
   await put(blobs, sample(100_000, 1));
@@ -104,48 +188,73 @@ async function work(blobs: BlobService, advance: () => void): Promise<void> {
 }
 
 async function isThere(blobs: BlobService): Promise<boolean> {
-  try {
-    await readAll(blobs, address);
-    return true;
-  } catch (error) {
-    assert.ok(error instanceof StorageError && error.code === 'BlobNotFound');
-    return false;
+  return !(await refused(readAll(blobs, address), 'BlobNotFound'));
+}
+
+/** The blobs that there are, with their lengths, each read to its end. */
+async function found(blobs: BlobService): Promise<string> {
+  const query = { snapshots: true, versions: true, uncommitted: false, deleted: false };
+  const { items } = await blobs.listBlobs({ account, container }, { ...query, limit: 1000 });
+  const lines: string[] = [];
+  for (const item of items) {
+    assert.ok(item.kind === 'blob');
+    const { name, snapshotMicros, version } = item;
+    const moment = {
+      ...(snapshotMicros !== undefined && { snapshotMicros }),
+      ...(version?.isCurrent === false && { versionMicros: version.micros }),
+    };
+    const read = readAll(blobs, { ...at(name), ...moment });
+    // Of what incremental copies have made, snapshots alone are read.
+    const isUnread = await refused(read, 'OperationNotAllowedOnIncrementalCopyBlob');
+    const length = isUnread ? 'unread' : (await read).length;
+    lines.push(`${name} ${snapshotMicros ?? version?.micros ?? ''} ${length}`);
   }
+  return lines.join('\n');
 }
 
 describe('a process that dies', () => {
-  for (const made of [false, true]) {
-    it(`at a commit that was ${made ? '' : 'not '}made leaves nothing behind`, async (t) => {
-      let died = 0;
-      for (let at = 2; ; at += 1) {
-        const clock = manualClock();
-        const store = await openTestStore('memory', t, clock);
-        const plan: Plan = { at: 0, made };
-        const world = blobWorld(store, { clock, commits: (inner) => dying(inner, plan) });
-        const [blobs] = world.services;
-        assert.ok(blobs !== undefined);
-        await blobs.containers.create(
-          { account, container },
-          { metadata: [], publicAccess: 'none' },
-        );
-        plan.at = at + 2;
-        try {
-          await work(blobs, () => clock.advanceMicros(31_000_000));
-          break;
-        } catch (error) {
-          assert.ok(error instanceof CommitUnknownError, String(error));
+  for (const { what, work: does, options, deathsMin } of kinds) {
+    for (const made of [false, true]) {
+      const name = `at a commit ${what} that was ${made ? '' : 'not '}made leaves nothing behind`;
+      it(name, async (t) => {
+        let died = 0;
+        // The short form dies at some commits of copies, which are drawn.
+        const step = does === work ? 1 : byLength({ short: 6, long: 1 });
+        for (let at = 1 + Math.floor(Math.random() * step); ; at += step) {
+          const clock = manualClock();
+          const store = await openTestStore('memory', t, clock);
+          const plan: Plan = { at: 0, made };
+          const commits = (inner: Store) => dying(inner, plan);
+          const world = blobWorld(store, { clock, commits, ...options });
+          const [blobs] = world.services;
+          assert.ok(blobs !== undefined);
+          await blobs.containers.create(
+            { account, container },
+            { metadata: [], publicAccess: 'none' },
+          );
+          plan.at = at + 3;
+          try {
+            await does(blobs, () => clock.advanceMicros(31_000_000));
+            break;
+          } catch (error) {
+            assert.ok(error instanceof CommitUnknownError, String(error));
+          }
+          died += 1;
+          plan.at = 0;
+          // The next process finds what the last one has stored, and reads all that is named.
+          await world.content.suspectAll();
+          try {
+            const before = await found(blobs);
+            await settle(world);
+            await assertTidy(world);
+            assert.equal(await found(blobs), before);
+          } catch (error) {
+            throw new Error(`dead at commit ${at}`, { cause: error });
+          }
         }
-        died += 1;
-        plan.at = 0;
-        // The next process finds what the last one has stored, and reads all that is named.
-        await world.content.suspectAll();
-        const before = await isThere(blobs);
-        await settle(world);
-        await assertTidy(world);
-        assert.equal(await isThere(blobs), before);
-      }
-      assert.ok(died >= 30, `${died} deaths`);
-    });
+        assert.ok(died * step >= deathsMin, `${died} deaths`);
+      });
+    }
   }
 });
 
