@@ -135,7 +135,8 @@ void describe('tabularium start', () => {
       await mkdir(gone);
       const command = 'cd "$1" && rmdir "$1" && exec "$2" "$3" start --location data';
       const args = ['-c', command, 'sh', gone, process.execPath, cliProgram];
-      const { status, stderr } = spawnSync('sh', args, { encoding: 'utf8' });
+      const { PATH = '' } = process.env;
+      const { status, stderr } = spawnSync('sh', args, { encoding: 'utf8', env: { PATH } });
       const text =
         'error: The working directory does not exist any more: change to one that does.\n';
       assert.deepEqual([status, stderr], [1, text]);
