@@ -2,7 +2,7 @@ import { DatabaseError } from 'pg';
 import { StoreWriteError } from '../../kv/errors.js';
 import { messageOf } from '../../base/thrown.js';
 
-/** A batch of a session that was closed: it was not applied. Raised by `begin_batch`. */
+/** `begin_batch` raises it for a session that was closed. The batch was not applied. */
 export const sessionClosedCode = 'TB001';
 
 /** Serialization failure, deadlock, lock not available: the same may succeed. */

@@ -17,8 +17,8 @@ export interface GroupCommitOptions {
 }
 
 /**
- * While every connection that writes is busy, commits wait; a free one takes as many as may share a
- * round trip. Nothing waits for others to come.
+ * Commits wait while every connection that writes is busy. A connection that becomes free takes as
+ * many of them as may share a round trip. No commit waits for others to arrive.
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;

@@ -70,7 +70,7 @@ class Page {
     this.#options = options;
   }
 
-  /** Nobody was asked about an entry yet. */
+  /** Neither `filter` nor `use` has been called. */
   get isNew(): boolean {
     return this.last === undefined;
   }

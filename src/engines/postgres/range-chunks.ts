@@ -5,7 +5,7 @@ import { keyBytesMax, type Entry, type KeyRange } from '../../kv/store.js';
 import { bytesOf, numberOf, versionOf, type Row } from './rows.js';
 import { longHeadBytesMax, type Statement, type Statements } from './statements.js';
 
-/** Above every key: longer than any, and of the greatest bytes. */
+/** Greater than every key: `ff` bytes, one more than the longest key has. */
 const endOfAll = Buffer.alloc(keyBytesMax + 1, 0xff);
 
 /** The rest of a range, from either end. */
@@ -14,7 +14,7 @@ export interface ChunkRequest {
   readonly reverse: boolean;
   /** At least 1. */
   readonly limit: number;
-  /** Entries beyond so many bytes of keys and values are left out, but never the first. */
+  /** The bytes of keys and values, at most; the first entry is returned whatever its size. */
   readonly bytesMax: number;
   readonly guard?: Guard | undefined;
 }

@@ -10,7 +10,7 @@ const connectLimitMs = 30_000;
 /** Attempts of a read whose connections are lost. */
 const attemptsMax = 5;
 
-/** Connections for reads of one statement, which share them. */
+/** Connections that reads of one statement share. */
 export class SharedReaders {
   readonly #primary: Primary;
   readonly #links: (Promise<Link> | undefined)[];

@@ -82,7 +82,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const onTrouble = (trouble: StoreUnavailableError | undefined) => events.trouble?.(trouble);
   const primary = new Primary({ addresses, prepares, clock, timers, randomness, onTrouble });
   let link: Link | undefined;
-  // Nothing else may keep the process alive between two attempts.
+  // The timers between two attempts do not keep the process alive.
   const holding = holdingTimers.start(openLimitMs * 2, () => undefined, undefined);
   try {
     link = await primary.connectFirst(openLimitMs);
@@ -152,7 +152,7 @@ export class PostgresStore implements MemberStore, ServedStore {
     this.#assertOpen();
     for (const key of keys) assertKey(key);
     const isLong = (key: Bytes) => key.length > shortKeyBytesMax;
-    // No key is empty, so an empty one keeps a place and finds nothing.
+    // An empty key keeps its place in the array and is never found.
     const nothing = Buffer.alloc(0);
     const values = [
       byteaArray(keys.map((key) => (isLong(key) ? nothing : key))),
@@ -244,7 +244,7 @@ export class PostgresStore implements MemberStore, ServedStore {
 
   /** A standby that took over may lack commits which its primary had acknowledged. */
   async #assertNothingLost(link: Link): Promise<void> {
-    // What others acknowledge from now on may be missing in the answer.
+    // Read first: commits that other connections acknowledge later may be missing in the answer.
     const acknowledged = this.#acknowledged;
     const [row] = await link.query(this.#statements.lastVersion, []);
     const last = numberOf(row?.[0]);
