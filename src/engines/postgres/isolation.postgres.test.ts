@@ -63,7 +63,9 @@ void describe('commits of several PostgreSQL stores', { skip: withoutPostgres },
     const won: number[] = [];
     const isOver = () => won.length >= 5 && (won.some((count) => count > keys) || change === asIs);
     while (!isOver() && won.length < racesMax) {
-      won.push(await race([first.store, ...others], won.length));
+      const races = race([first.store, ...others], won.length);
+      // Commits without locks may also end in a deadlock: then nobody is counted.
+      won.push(await (change === asIs ? races : races.catch(() => 0)));
     }
     for (const other of others) await other.close();
     await first.dispose();
