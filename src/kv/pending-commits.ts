@@ -1,3 +1,5 @@
+import type { Bytes } from '../base/bytes.js';
+import { counterBytes } from './counter.js';
 import { StoreBusyError } from './errors.js';
 import type { GuardedBatch } from './guards.js';
 import type { Ingestion } from './ingestion.js';
@@ -68,4 +70,23 @@ export class PendingCommits {
   takeAll(): readonly PendingCommit[] {
     return this.#waiting.splice(0);
   }
+}
+
+/** About the bytes that a work item writes. */
+export function writtenBytes(work: Work): number {
+  if (work.kind === 'ingest') return bytesIn(work.ingestion.entries, work.ingestion.deletes);
+  const { puts, deletes, adds = [] } = work.batch;
+  let bytes = bytesIn(puts, deletes);
+  for (const { key } of adds) bytes += key.length + counterBytes;
+  return bytes;
+}
+
+function bytesIn(
+  puts: readonly { readonly key: Bytes; readonly value: Bytes }[],
+  deletes: readonly Bytes[],
+): number {
+  let bytes = 0;
+  for (const { key, value } of puts) bytes += key.length + value.length;
+  for (const key of deletes) bytes += key.length;
+  return bytes;
 }

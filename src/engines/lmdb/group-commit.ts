@@ -3,6 +3,7 @@ import type { Timers } from '../../base/async/timers.js';
 import { GuardError, StoreWriteError, unknownOutcome } from '../../kv/errors.js';
 import {
   PendingCommits,
+  writtenBytes,
   type CommitStats,
   type PendingCommit,
   type Work,
@@ -13,7 +14,7 @@ import { within } from '../../base/async/deadline.js';
 import type { DirectoryLock } from './directory-lock.js';
 import { reasonText } from './disk-error.js';
 import type { Environment } from './environment.js';
-import { bytesOf, GroupWriter } from './group-writer.js';
+import { GroupWriter } from './group-writer.js';
 import { writeTransaction } from './write-transaction.js';
 
 /** Of a group, which runs on the main thread and holds the writer lock. */
@@ -56,7 +57,7 @@ export class GroupCommit {
   carryOut(work: Work): Promise<CommitResult> {
     const refusal = this.#parts.condition.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
-    const result = this.#waiting.add(work, bytesOf(work));
+    const result = this.#waiting.add(work, writtenBytes(work));
     this.#running ??= this.#run();
     return result;
   }

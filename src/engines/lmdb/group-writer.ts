@@ -1,6 +1,6 @@
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
-import { addToCounter, counterBytes } from '../../kv/counter.js';
+import { addToCounter } from '../../kv/counter.js';
 import type { GuardError } from '../../kv/errors.js';
 import { guardRefusal, type Guard, type GuardedBatch } from '../../kv/guards.js';
 import { floorOf, type Ingestion } from '../../kv/ingestion.js';
@@ -100,23 +100,4 @@ export class GroupWriter {
       entries.put(key, addToCounter(entries.get(key)?.value, delta), version);
     }
   }
-}
-
-/** An estimate of the bytes that a work item adds to a transaction. */
-export function bytesOf(work: Work): number {
-  if (work.kind === 'ingest') return written(work.ingestion.entries, work.ingestion.deletes);
-  const { puts, deletes, adds = [] } = work.batch;
-  let bytes = written(puts, deletes);
-  for (const { key } of adds) bytes += key.length + counterBytes;
-  return bytes;
-}
-
-function written(
-  puts: readonly { readonly key: Bytes; readonly value: Bytes }[],
-  deletes: readonly Bytes[],
-): number {
-  let bytes = 0;
-  for (const { key, value } of puts) bytes += key.length + value.length;
-  for (const key of deletes) bytes += key.length;
-  return bytes;
 }

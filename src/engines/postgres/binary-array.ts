@@ -1,12 +1,11 @@
 import type { Bytes } from '../../base/bytes.js';
+import { safeIntegerBytes, writeSafeInteger } from '../../base/safe-integer.js';
 
 /** The types of elements, by their object identifiers. */
 const oids = { int4: 23, int8: 20, bytea: 17 } as const;
 
 const headBytes = 20;
 const int4Bytes = 4;
-const int8Bytes = 8;
-const highStep = 0x1_0000_0000;
 
 /** Integers of four bytes, in the binary form in which PostgreSQL sends and takes arrays. */
 export function int4Array(items: readonly number[]): Buffer {
@@ -21,13 +20,12 @@ export function int4Array(items: readonly number[]): Buffer {
 
 /** Safe integers. */
 export function int8Array(items: readonly number[]): Buffer {
-  const bytes = arrayOf(oids.int8, items.length, items.length * int8Bytes);
+  const bytes = arrayOf(oids.int8, items.length, items.length * safeIntegerBytes);
   let at = headBytes;
   for (const item of items) {
-    at = bytes.writeInt32BE(int8Bytes, at);
-    at = bytes.writeInt32BE(Math.floor(item / highStep), at);
-    // `>>>` takes the lower 32 bits of a number of any size.
-    at = bytes.writeUInt32BE(item >>> 0, at);
+    at = bytes.writeInt32BE(safeIntegerBytes, at);
+    writeSafeInteger(bytes, item, at);
+    at += safeIntegerBytes;
   }
   return bytes;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js';
 import { StoreWriteError } from '../../kv/errors.js';
-import type { CommitStats, Work } from '../../kv/pending-commits.js';
+import { writtenBytes, type CommitStats, type Work } from '../../kv/pending-commits.js';
 import type { CommitResult } from '../../kv/store.js';
 import { commitParameters, ingestParameters } from './batch-parameters.js';
 import type { Outcome } from './outcomes.js';
@@ -35,7 +35,7 @@ export class GroupCommit {
 
   /** Rejects with `GuardError` when the guard of the work does not hold. */
   carryOut(work: Work, isFence = false): Promise<CommitResult> {
-    const result = this.#waiting.add(work, sizeOf(work), isFence);
+    const result = this.#waiting.add(work, writtenBytes(work), isFence);
     this.#startIdle();
     return result;
   }
@@ -136,16 +136,4 @@ function noCounter(): Error {
   return new StoreWriteError(
     'An addition makes no counter: its sum or its key holds no safe integer.',
   );
-}
-
-/** About what it sends. */
-function sizeOf(work: Work): number {
-  let bytes = 0;
-  if (work.kind === 'ingest') {
-    for (const { key, value } of work.ingestion.entries) bytes += key.length + value.length;
-    return bytes;
-  }
-  for (const { key, value } of work.batch.puts) bytes += key.length + value.length;
-  for (const key of work.batch.deletes) bytes += key.length;
-  return bytes;
 }

@@ -1,7 +1,7 @@
 import { invariant, unreachable } from '../../base/invariant.js';
+import { readSafeInteger, safeIntegerBytes } from '../../base/safe-integer.js';
 import { GuardError } from '../../kv/errors.js';
 import type { CommitResult } from '../../kv/store.js';
-import { readNumber } from './rows.js';
 
 /**
  * What came of a commit of a batch. `no-counter`: nothing of it was applied, because an addition
@@ -14,8 +14,7 @@ export type Outcome =
   | { readonly kind: 'alone' };
 
 const numbersEach = 3;
-const numberBytes = 8;
-const outcomeBytes = numbersEach * numberBytes;
+const outcomeBytes = numbersEach * safeIntegerBytes;
 
 /** What `commit_batch` and `ingest_batch` return, in the order of the commits. */
 export function decodeOutcomes(bytes: Buffer): readonly Outcome[] {
@@ -28,9 +27,10 @@ export function decodeOutcomes(bytes: Buffer): readonly Outcome[] {
 const statuses = ['applied', 'check', 'guard', 'no-counter', 'alone'] as const;
 
 function decodeOutcome(bytes: Buffer, at: number): Outcome {
-  const status = statuses[readNumber(bytes, at)];
-  const first = readNumber(bytes, at + numberBytes);
-  const second = readNumber(bytes, at + 2 * numberBytes);
+  const numberAt = (place: number) =>
+    readSafeInteger(bytes, at + place * safeIntegerBytes, 'a number of an outcome');
+  const status = statuses[numberAt(0)];
+  const [first, second] = [numberAt(1), numberAt(2)];
   const actual = second === -1 ? 'absent' : second;
   invariant(status !== undefined, 'the outcome of a commit has a known status');
   switch (status) {

@@ -2,6 +2,7 @@ import type { Bytes } from '../../base/bytes.js';
 import { asBuffer } from '../../base/bytes.js';
 import { guardRefusal, type Guard } from '../../kv/guards.js';
 import { keyBytesMax, type Entry, type KeyRange } from '../../kv/store.js';
+import { keyAfter } from '../../kv/tuple.js';
 import { bytesOf, numberOf, versionOf, type Row } from './rows.js';
 import { longHeadBytesMax, type Statement, type Statements } from './statements.js';
 
@@ -65,7 +66,7 @@ export async function readChunk(
 /** What is left of a range behind an entry. */
 export function restOf(range: KeyRange, reverse: boolean, last: Bytes): KeyRange {
   if (reverse) return { ...range, end: last };
-  return { ...range, start: Buffer.concat([last, Buffer.alloc(1)]) };
+  return { ...range, start: keyAfter(last) };
 }
 
 function headOf(bound: Bytes): Buffer {

@@ -1,3 +1,4 @@
+import { Slots } from '../../base/async/slots.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
 import { failureOf } from './failures.js';
 import type { Link } from './link.js';
@@ -9,6 +10,8 @@ import type { Statement } from './statements.js';
 const connectLimitMs = 30_000;
 /** Attempts of a read whose connections are lost. */
 const attemptsMax = 5;
+/** A read waits for its connection however long. */
+const never = new AbortController().signal;
 
 /** Connections that reads of one statement share. */
 export class SharedReaders {
@@ -50,12 +53,11 @@ export class SharedReaders {
 export class SnapshotReaders {
   readonly #primary: Primary;
   readonly #idle: Link[] = [];
-  readonly #waiting: (() => void)[] = [];
-  #free: number;
+  readonly #slots: Slots;
 
   constructor(primary: Primary, count: number) {
     this.#primary = primary;
-    this.#free = count;
+    this.#slots = new Slots(count);
   }
 
   /** When the connection is lost the function is called again, as long as `mayRepeat`. */
@@ -68,7 +70,7 @@ export class SnapshotReaders {
   }
 
   async #readOnce<T>(within: (link: Link) => Promise<T>): Promise<T> {
-    await this.#taken();
+    await this.#slots.take(1, never);
     let link = this.#idle.pop();
     try {
       if (link === undefined || link.isLost) link = await this.#primary.connect(connectLimitMs);
@@ -81,18 +83,8 @@ export class SnapshotReaders {
       link?.cut();
       throw error;
     } finally {
-      this.#free += 1;
-      this.#waiting.shift()?.();
+      this.#slots.give(1);
     }
-  }
-
-  async #taken(): Promise<void> {
-    while (this.#free === 0) {
-      await new Promise<void>((resolve) => {
-        this.#waiting.push(resolve);
-      });
-    }
-    this.#free -= 1;
   }
 }
 

@@ -1,4 +1,5 @@
 import { TransactionFailedError } from './errors.js';
+import type { RowWrite, TableGateway, WriteResult } from './gateway.js';
 
 /**
  * What a caller who gave a single write, the first of a transaction, is told of its failure: that
@@ -11,4 +12,17 @@ export function failureOfOne(error: unknown): unknown {
 /** Why a transaction failed, when it did: the failure of one of its writes. */
 export function reasonOf(error: unknown): unknown {
   return error instanceof TransactionFailedError ? error.reason : error;
+}
+
+/** A single write as a transaction that may get more rows. Fails as a single write does. */
+export async function writeInTransaction(
+  table: Pick<TableGateway, 'transact'>,
+  write: RowWrite,
+): Promise<WriteResult> {
+  try {
+    const [result] = await table.transact([write]);
+    return result ?? { etag: undefined };
+  } catch (error) {
+    throw failureOfOne(error);
+  }
 }

@@ -2,7 +2,7 @@ import { unreachable } from '../../../base/invariant.js';
 import type { JsonValue } from '../../definition/structured-types.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { TooLargeError, ValueError } from '../../table/errors.js';
-import { failureOfOne } from '../../table/failure-of-one.js';
+import { writeInTransaction } from '../../table/failure-of-one.js';
 import {
   keyOfWrite,
   transactionWritesMax,
@@ -88,13 +88,8 @@ class AnnouncingTable implements TableGateway {
     return this.#outbox.table.page(query);
   }
 
-  async write(write: RowWrite): Promise<WriteResult> {
-    try {
-      const [result] = await this.transact([write]);
-      return result ?? { etag: undefined };
-    } catch (error) {
-      throw failureOfOne(error);
-    }
+  write(write: RowWrite): Promise<WriteResult> {
+    return writeInTransaction(this, write);
   }
 
   async transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {

@@ -5,7 +5,7 @@ import type { RowKey, StoredRow } from '../../rows/row.js';
 import { sameProperties } from '../../rows/same-value.js';
 import { isConflict, retryConflicts, updateAttemptsMax } from '../../table/contention.js';
 import { absentEntityError, RequestError, TransactionFailedError } from '../../table/errors.js';
-import { failureOfOne } from '../../table/failure-of-one.js';
+import { writeInTransaction } from '../../table/failure-of-one.js';
 import {
   keyOfWrite,
   transactionWritesMax,
@@ -96,13 +96,8 @@ export class DerivingTable implements TableGateway {
     return this.#base.page(query);
   }
 
-  async write(write: RowWrite): Promise<WriteResult> {
-    try {
-      const [result] = await this.transact([write]);
-      return result ?? { etag: undefined };
-    } catch (error) {
-      throw failureOfOne(error);
-    }
+  write(write: RowWrite): Promise<WriteResult> {
+    return writeInTransaction(this, write);
   }
 
   async transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
