@@ -7,9 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { manualClock, type ManualClock } from '../../base/clock.js';
+import { collectGarbage } from '../../base/collect-garbage.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { systemTimers, type Timers } from '../../base/async/timers.js';
 import type { IssuerKeys, KeySet } from '../../http/oauth/issuer-keys.js';
@@ -216,14 +215,6 @@ const stoppedTimers: Timers = { start: () => ({ close: () => undefined }) };
 
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
-}
-
-/** Forces a garbage collection. */
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  const collect: unknown = runInNewContext('gc');
-  assert.ok(typeof collect === 'function');
-  collect();
 }
 
 describe('keys of a URL', () => {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn as spawnProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import {
   chmod,
   chown,
   mkdir,
+  open as openFile,
   readFile,
   readdir,
   rename,
@@ -16,6 +18,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { describe } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { spawnLmdbStore, temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualClock } from '../../base/clock.js';
 import { it } from '../../base/conformance/limited-test.js';
@@ -49,6 +53,25 @@ async function spawn(t: TestContext, directory: string) {
 async function put(store: Store, text: string) {
   const puts = [{ key, value: Buffer.from(text) }];
   return store.commit({ checks: [], puts, deletes: [] });
+}
+
+const holder = fileURLToPath(
+  new URL('../../../test/support/hold-snapshot-child.js', import.meta.url),
+);
+/** The kind that glibc gives a robust mutex between processes, and the one of a destroyed mutex. */
+const robustShared = 0x90;
+const destroyed = -1;
+
+/** What LMDB does when it believes that it is the last to close the environment. */
+async function destroyMutexes(path: string): Promise<void> {
+  const file = await openFile(path, 'r+');
+  const { buffer } = await file.read(Buffer.alloc(8272), 0, 8272, 0);
+  const places = Array.from({ length: buffer.length / 4 }, (_, index) => 4 * index);
+  const kinds = places.filter((place) => buffer.readInt32LE(place) === robustShared);
+  assert.ok(kinds.length > 0);
+  for (const place of kinds) buffer.writeInt32LE(destroyed, place);
+  await file.write(buffer, 0, buffer.length, 0);
+  await file.close();
 }
 
 describe('data directory', () => {
@@ -237,6 +260,21 @@ describe('lock of a data directory', () => {
     assert.equal(opened.length, 1);
     assert.equal((await put(opened[0]?.store ?? assert.fail(), 'mine')).ok, true);
     await opened[0]?.store.close();
+  });
+
+  it('is taken although a process that has it open destroyed its mutexes', async (t) => {
+    if (process.platform !== 'linux') return t.skip('the kind of a mutex is that of glibc');
+    const directory = await location(t);
+    await (await openLmdbStore({ directory, clock })).close();
+    const child = spawnProcess(process.execPath, [holder, directory]);
+    t.after(() => child.kill('SIGKILL'));
+    await once(child.stdout, 'data');
+    await destroyMutexes(join(directory, 'data.mdb-lock'));
+    const opening = open(t, { directory });
+    opening.catch(() => undefined);
+    await setTimeout(200);
+    child.kill('SIGKILL');
+    assert.equal((await put(await opening, 'mine')).ok, true);
   });
 
   it('works in a directory whose path is too long for a socket', async (t) => {

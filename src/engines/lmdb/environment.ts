@@ -52,7 +52,7 @@ export function openReadOnly(directory: string): RootDatabase<Bytes, Bytes> {
  */
 const withoutReadAhead = { noReadAhead: true } as const;
 
-interface EnvironmentOptions {
+export interface EnvironmentOptions {
   /** False leaves syncing to the operating system. */
   readonly sync: boolean;
 }

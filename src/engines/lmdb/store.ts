@@ -35,7 +35,8 @@ import { noteDataFile, prepareDirectory, secureDirectory } from './directory.js'
 import { startError } from './disk-error.js';
 import { EntryGatherer } from './entry-gatherer.js';
 import type { Environment } from './environment.js';
-import { filesOf, openEnvironment } from './environment.js';
+import { filesOf } from './environment.js';
+import { openSettledEnvironment } from './open-settled.js';
 import { waitForLock } from './lock-wait.js';
 import { storedChecksum } from './rows/record.js';
 import type { Records } from './records.js';
@@ -107,7 +108,9 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
       isCached = wasRead;
       if (wasLeft) await waitForLock({ directory, timers, waiting });
     }
-    const environment = openEnvironment(directory, { sync: durability === 'durable' });
+    const environment = await openSettledEnvironment(directory, {
+      sync: durability === 'durable',
+    });
     closing.unshift(() => environment.root.close());
     const lock = isOwner
       ? await lockDirectory(environment, {
