@@ -14,6 +14,8 @@ import { ShapedQueueService } from '../services/paging/shaped-queue-service.js';
 import { ShapedTableService } from '../services/paging/shaped-table-service.js';
 import { QueueService } from '../services/queues/queue-service.js';
 import { TableService } from '../services/tables/table-service.js';
+import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
+import { copyStateOf } from './migration/copy-state.js';
 import type { OpenData } from './open-data.js';
 import { openEngine, type Sharing } from './open-engine.js';
 import type { ServerSettings } from './settings.js';
@@ -31,9 +33,23 @@ export async function openSharedStore(settings: ServerSettings): Promise<ServedS
 }
 
 async function noteTime(settings: ServerSettings, store: ServedStore): Promise<ServedStore> {
+  await assertWhole(store).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   // The clock must not be behind times that are stored already.
   settings.storageClock.atLeast(await store.lastVersion());
   return store;
+}
+
+/** A copy is no data to serve before it was compared with its source. */
+async function assertWhole(store: ServedStore): Promise<void> {
+  const copy = await copyStateOf(store);
+  if (copy === undefined) return;
+  throw new DataDirectoryError(
+    'unfinished',
+    `The data are an unfinished copy of ${copy.source}. Finish it: tabularium migrate`,
+  );
 }
 
 /** Entries that one step of housekeeping deletes: a few milliseconds of work for the engine. */

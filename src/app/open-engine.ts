@@ -20,7 +20,8 @@ import type { PostgresChoice, ServerSettings } from './settings.js';
 
 /**
  * How a process uses the data directory: `exclusive` owns it, `join` works on one that another
- * process owns. In memory there is nothing to share.
+ * process owns. In memory there is nothing to share. Several processes use a database either way;
+ * `join` makes no tables in it.
  */
 export type Sharing = 'exclusive' | 'join';
 
@@ -50,7 +51,7 @@ export async function openEngine(settings: EngineSettings, sharing: Sharing): Pr
     logger,
   } = settings;
   if (storage.kind === 'memory') return openMemoryStore({ clock });
-  if (storage.kind === 'postgres') return openPostgres(settings, storage);
+  if (storage.kind === 'postgres') return openPostgres(settings, storage, sharing);
   const events = eventsFor(settings);
   const { directory } = storage;
   const engine = { directory, clock, timers, events };
@@ -96,11 +97,13 @@ export async function openEngine(settings: EngineSettings, sharing: Sharing): Pr
 async function openPostgres(
   { storageClock: clock, timers, randomness, durability, logger }: EngineSettings,
   { url, schema, onLostCommits }: PostgresChoice,
+  sharing: Sharing,
 ): Promise<ServedStore> {
   const { openPostgresStore } = await import('../engines/postgres/store.js');
   return openPostgresStore({
     url,
     schema,
+    creates: sharing === 'exclusive',
     onLostCommits,
     clock,
     timers,

@@ -4,6 +4,7 @@ import { checkCommand } from './check.js';
 import { groupCommands } from './command-groups.js';
 import { devTokenCommand } from './dev-token.js';
 import { pathOf, refuseExcessArguments } from './arguments/excess-arguments.js';
+import { migrateCommand } from './migrate.js';
 import { startCommand } from './start.js';
 import { printableLines } from './terminal/terminal.js';
 
@@ -22,6 +23,7 @@ export async function buildProgram(words?: readonly string[]): Promise<Command> 
     );
   program.addCommand(startCommand());
   program.addCommand(checkCommand());
+  program.addCommand(migrateCommand());
   program.addCommand(devTokenCommand());
   const groups = await groupCommands((name) => words === undefined || words.includes(name));
   for (const group of groups) program.addCommand(group);

@@ -37,6 +37,15 @@ export async function migrate(link: Link, schema: string): Promise<void> {
   }
 }
 
+/** Throws `DatabaseError` when the schema has no tables of this kind. */
+export async function assertTables(link: Link, schema: string): Promise<void> {
+  const name = inSchema('tabularium.kv_meta', schema);
+  const text = 'select to_regclass($1) is not null';
+  const [row] = await link.query({ name: 'tables', text }, [name]);
+  if (bytesOf(row?.[0])[0] === 1) return;
+  throw new DatabaseError(`The database has no data in the schema ${quoted(schema)}.`);
+}
+
 /** Processes that start together may all try: `if not exists` does not keep them from colliding. */
 const collisionsMax = 10;
 const collisionCodes = new Set(['23505', '42P06', '42P07', '42710', 'XX000']);

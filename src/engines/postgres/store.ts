@@ -23,7 +23,7 @@ import { GroupCommit } from './group-commit.js';
 import { DatabaseError } from './database-error.js';
 import { addressesOf } from './hosts.js';
 import type { Link } from './link.js';
-import { migrate } from './migrations.js';
+import { assertTables, migrate } from './migrations.js';
 import { readPage } from './pages.js';
 import { byteaArray } from './binary-array.js';
 import { Primary } from './primary.js';
@@ -46,6 +46,8 @@ export interface PostgresStoreOptions {
   readonly url: string;
   /** The schema of its tables, which is made when it is absent. */
   readonly schema?: string;
+  /** Whether the tables are made when they are absent (the default). */
+  readonly creates?: boolean;
   readonly clock: Clock;
   /**
    * `durable` (the default): a commit resolves when the database has synced it. `relaxed`: a crash
@@ -78,7 +80,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     );
   }
   const { clock, timers = systemTimers, randomness = systemRandomness, events = {} } = options;
-  const { prepares = true, schema = standardSchema, durability = 'durable' } = options;
+  const { prepares = true, schema = standardSchema, creates = true } = options;
+  const { durability = 'durable' } = options;
   const onTrouble = (trouble: StoreUnavailableError | undefined) => events.trouble?.(trouble);
   const primary = new Primary({ addresses, prepares, clock, timers, randomness, onTrouble });
   let link: Link | undefined;
@@ -87,6 +90,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   try {
     link = await primary.connectFirst(openLimitMs);
     await assertServerSettings(link, durability);
+    if (!creates) await assertTables(link, schema);
     await migrate(link, schema);
     const statements = statementsFor(schema);
     await link.query(statements.closeOldSessions, []);

@@ -1,7 +1,7 @@
 import { equalBytes, startsWith, type Bytes } from '../../base/bytes.js';
 import { partitionPrefixLength } from '../../kv/partition-prefix.js';
-import type { Entry } from '../../kv/store.js';
-import { decodeTuple } from '../../kv/tuple.js';
+import type { Entry, KeyRange } from '../../kv/store.js';
+import { decodeTuple, prefixRange } from '../../kv/tuple.js';
 import {
   accountOfKey,
   containerNamesPrefix,
@@ -24,6 +24,9 @@ export interface BlobExtent {
 }
 
 const everything = servicePrefix(containerKind.service);
+
+/** The keys that `extentsOfBlobs` reads. */
+export const rangeOfBlobs: KeyRange = prefixRange(everything);
 
 /** Whether the key is one that `extentsOfBlobs` reads. */
 export function isOfBlobs(key: Bytes): boolean {

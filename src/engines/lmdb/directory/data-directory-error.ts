@@ -3,7 +3,7 @@
  * joined, but has no owner. `newer-format`: a later release wrote it. `older-format`: an earlier
  * release wrote it in a format that is no longer supported. `foreign`: it holds other files.
  * `damaged`: its files cannot be read. `disk`: the disk failed or is full. `place`: a directory
- * cannot exist there, or this user may not use it.
+ * cannot exist there, or this user may not use it. `unfinished`: it is a copy that has not ended.
  */
 export type DataDirectoryProblem =
   | 'in-use'
@@ -13,7 +13,8 @@ export type DataDirectoryProblem =
   | 'foreign'
   | 'damaged'
   | 'disk'
-  | 'place';
+  | 'place'
+  | 'unfinished';
 
 /** The message is for people: it names the directory and what to do. */
 export class DataDirectoryError extends Error {

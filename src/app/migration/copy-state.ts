@@ -1,0 +1,58 @@
+import type { Bytes } from '../../base/bytes.js';
+import { isStoreKey, storeKey } from '../../kv/partition-prefix.js';
+import type { Entry, Store } from '../../kv/store.js';
+import { decodeTuple } from '../../kv/tuple.js';
+
+/** What the target of a copy that has not ended says of it. */
+export interface CopyState {
+  /** Where the entries come from, in words. */
+  readonly source: string;
+  /** The last version of the source. A source that has another one was written to since. */
+  readonly lastVersion: number;
+  /** The key of the last entry that was copied. */
+  readonly after: Bytes | undefined;
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+const stateName = 'copy';
+const stateKey = storeKey(stateName);
+
+/**
+ * What each key space notes of itself: of its journal, of where its content is and who uses that,
+ * and of a copy.
+ */
+const ownNames: ReadonlySet<unknown> = new Set([
+  'journal',
+  'content',
+  'content-lease',
+  'content-session',
+  stateName,
+]);
+const nameAt = 1;
+
+/** Whether an entry belongs to a copy. */
+export function isCopied({ key }: Pick<Entry, 'key'>): boolean {
+  if (!isStoreKey(key)) return true;
+  return !ownNames.has(decodeTuple(key, 0, nameAt + 1)[nameAt]);
+}
+
+/** Undefined: no copy into the store was left unfinished. */
+export async function copyStateOf(store: Pick<Store, 'get'>): Promise<CopyState | undefined> {
+  const entry = await store.get(stateKey);
+  if (entry === undefined) return undefined;
+  const { after, ...rest } = JSON.parse(Buffer.from(entry.value).toString()) as StoredState;
+  return { ...rest, after: after === '' ? undefined : Buffer.from(after, 'hex') };
+}
+
+/** The state as an entry, to be ingested with what it tells of. */
+export function copyStateEntry({ after = Buffer.alloc(0), ...rest }: CopyState): Entry {
+  const stored: StoredState = { ...rest, after: Buffer.from(after).toString('hex') };
+  // Its version is not used.
+  return { key: stateKey, value: Buffer.from(JSON.stringify(stored)), version: 1 };
+}
+
+/** The key to delete when a copy has ended. */
+export const copyStateKey = stateKey;
+
+type StoredState = Omit<CopyState, 'after'> & { readonly after: string };

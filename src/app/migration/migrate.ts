@@ -1,0 +1,245 @@
+import { concurrently } from '../../base/async/concurrently.js';
+import { ExtentMissingError } from '../../content/errors.js';
+import { ExtentCopies } from '../../content/files/extent-copies.js';
+import { StoredExtents } from '../../content/files/stored-extents.js';
+import type { Entry, Store } from '../../kv/store.js';
+import {
+  extentsOfBlobs,
+  rangeOfBlobs,
+  type BlobExtent,
+} from '../../services/blobs/stored-blobs.js';
+import { copyStateEntry, copyStateKey, copyStateOf, type CopyState } from './copy-state.js';
+import { copyEntries, hasEntries, pagesOf, summaryOf, type Summary } from './entries.js';
+import { MigrationError } from './migration-error.js';
+import {
+  contentDirectoryOf,
+  openSource,
+  openTarget,
+  shownPlace,
+  type MigrationPlace,
+  type MigrationStore,
+} from './places.js';
+
+/** What a migration does, in order. */
+export type MigrationPhase =
+  | 'reading the source'
+  | 'copying entries'
+  | 'copying content'
+  | 'verifying entries'
+  | 'verifying content';
+
+export interface MigrationListener {
+  /** A phase begins in which so many bytes are gone through; undefined: nobody knows yet. */
+  begin(phase: MigrationPhase, bytes: number | undefined): void;
+  /** Bytes of the phase were gone through. */
+  progress(bytes: number): void;
+}
+
+/** What was copied, and is the same in source and target. */
+export interface Migration {
+  readonly summary: Summary;
+  /** The files of content that blobs name, and what they name of them. */
+  readonly content: ContentSize;
+  /** The entries that an earlier attempt had copied. */
+  readonly entriesBefore: number;
+}
+
+interface ContentSize {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** Files that are copied or read at the same time. */
+const filesAtOnce = 4;
+
+/**
+ * Copies all data of a place that no server uses into an empty one, versions included, and compares
+ * what is there then. An attempt that was cut off goes on when it is made again. The source keeps its
+ * data. Throws `MigrationError`, and what the opening of a place throws.
+ */
+export async function migrate(
+  from: MigrationPlace,
+  to: MigrationPlace,
+  listener: MigrationListener,
+): Promise<Migration> {
+  assertApart(from, to);
+  const source = await openSource(from);
+  try {
+    if (!(await hasEntries(source))) {
+      throw new MigrationError(`There are no data in ${shownPlace(from)}.`);
+    }
+    const target = await openTarget(to);
+    try {
+      return await new Run({ from, to, source, target, listener }).all();
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+function assertApart(from: MigrationPlace, to: MigrationPlace): void {
+  if (shownPlace(from) === shownPlace(to)) {
+    throw new MigrationError(`Source and target are the same: ${shownPlace(from)}.`);
+  }
+  const directory = contentDirectoryOf(to);
+  if (directory !== contentDirectoryOf(from)) return;
+  throw new MigrationError(
+    `The content of blobs would stay in ${directory}, which the source uses. Give another ` +
+      'directory for that of the target.',
+  );
+}
+
+interface RunParts {
+  readonly from: MigrationPlace;
+  readonly to: MigrationPlace;
+  readonly source: MigrationStore;
+  readonly target: MigrationStore;
+  readonly listener: MigrationListener;
+}
+
+class Run {
+  readonly #parts: RunParts;
+
+  constructor(parts: RunParts) {
+    this.#parts = parts;
+  }
+
+  async all(): Promise<Migration> {
+    const { source, target, listener } = this.#parts;
+    const onBytes = (bytes: number) => listener.progress(bytes);
+    const lastVersion = await source.lastVersion();
+    const state = await this.#begin(lastVersion);
+
+    listener.begin('reading the source', undefined);
+    const summary = await summaryOf(source, onBytes);
+    const content = await this.#contentSize();
+
+    listener.begin('copying entries', summary.bytes);
+    listener.progress(state.bytes);
+    await copyEntries(source, target, { state, onBytes });
+    listener.begin('copying content', content.bytes);
+    await this.#copyContent();
+
+    listener.begin('verifying entries', summary.bytes);
+    this.#assertSame(summary, await summaryOf(target, onBytes));
+    listener.begin('verifying content', content.bytes);
+    await this.#verifyContent();
+    await this.#assertUnwritten(lastVersion);
+
+    // From now on servers take the target.
+    await target.ingest({ entries: [], deletes: [copyStateKey], floor: lastVersion });
+    return { summary, content, entriesBefore: state.entries };
+  }
+
+  /** How far an earlier attempt has come. Throws `MigrationError` for a target with other data. */
+  async #begin(lastVersion: number): Promise<CopyState> {
+    const { from, to, target } = this.#parts;
+    const source = shownPlace(from);
+    const found = await copyStateOf(target);
+    if (found === undefined) {
+      const files = await new StoredExtents(contentDirectoryOf(to)).count();
+      if (files > 0 || (await hasEntries(target))) {
+        throw new MigrationError(
+          `${shownPlace(to)} is not empty. Nothing was changed. Choose an empty target` +
+            (files > 0 ? `: ${contentDirectoryOf(to)} has the content of blobs.` : '.'),
+        );
+      }
+      const begun = { source, lastVersion, after: undefined, entries: 0, bytes: 0 };
+      await target.ingest({ entries: [copyStateEntry(begun)], deletes: [], floor: lastVersion });
+      return begun;
+    }
+    if (found.source !== source) {
+      throw new MigrationError(
+        `${shownPlace(to)} has an unfinished copy of ${found.source}. Finish that, or choose an ` +
+          'empty target.',
+      );
+    }
+    if (found.lastVersion !== lastVersion) {
+      throw new MigrationError(
+        `${source} was written to since the copy in ${shownPlace(to)} was begun. Remove that copy, ` +
+          'and begin again with an empty target.',
+      );
+    }
+    return found;
+  }
+
+  async #contentSize(): Promise<ContentSize> {
+    const size = { files: 0, bytes: 0 };
+    for await (const { bytes } of extentsIn(this.#parts.source)) {
+      size.files += 1;
+      size.bytes += bytes;
+    }
+    return size;
+  }
+
+  async #copyContent(): Promise<void> {
+    const { from, to, source, listener } = this.#parts;
+    const directory = contentDirectoryOf(from);
+    const copies = await ExtentCopies.open(directory, contentDirectoryOf(to));
+    await concurrently(extentsIn(source), filesAtOnce, async (extent) => {
+      await copies.copy(extent.id).catch((error: unknown) => {
+        if (!(error instanceof ExtentMissingError)) throw error;
+        const isShared = from.postgresUrl !== undefined;
+        throw new MigrationError(
+          `${contentName(extent)} is not in ${directory}. ` +
+            (isShared
+              ? 'Give the --location of the servers of the source.'
+              : `Look at the source: tabularium check --location ${directory}`),
+          { cause: error },
+        );
+      });
+      listener.progress(extent.bytes);
+    });
+    await copies.end();
+  }
+
+  async #verifyContent(): Promise<void> {
+    const { from, to, target, listener } = this.#parts;
+    const stored = new StoredExtents(contentDirectoryOf(to));
+    await concurrently(extentsIn(target), filesAtOnce, async (extent) => {
+      const fault = await stored.verify(extent.id, extent.bytes, () => undefined);
+      if (fault !== undefined) {
+        throw new MigrationError(
+          `${contentName(extent)} is ${fault.problem} in ${stored.fileOf(extent.id)}. Look at the ` +
+            `source: tabularium check --location ${contentDirectoryOf(from)}`,
+        );
+      }
+      listener.progress(extent.bytes);
+    });
+  }
+
+  #assertSame(source: Summary, target: Summary): void {
+    if (source.hash === target.hash) return;
+    const { from, to } = this.#parts;
+    throw new MigrationError(
+      `${shownPlace(to)} is not what ${shownPlace(from)} is: it has ${target.entries} entries for ` +
+        `${source.entries}, with other keys, versions or values. Somebody wrote to one of them. ` +
+        'Stop all servers, and begin again with an empty target.',
+    );
+  }
+
+  /** A database does not keep others from writing to it. */
+  async #assertUnwritten(lastVersion: number): Promise<void> {
+    const { from, source } = this.#parts;
+    if ((await source.lastVersion()) === lastVersion) return;
+    throw new MigrationError(
+      `${shownPlace(from)} was written to while it was copied. Stop its servers, and begin again ` +
+        'with an empty target.',
+    );
+  }
+}
+
+function contentName({ account, container, blob }: BlobExtent): string {
+  return `The content of the blob ${container}/${blob} of ${account}`;
+}
+
+/** The extents that blobs name, each once. */
+function extentsIn(store: Store): AsyncGenerator<BlobExtent, void, void> {
+  return extentsOfBlobs(entriesOfBlobs(store));
+}
+
+async function* entriesOfBlobs(store: Store): AsyncGenerator<Entry, void, void> {
+  for await (const page of pagesOf(store, rangeOfBlobs)) yield* page;
+}

@@ -1,0 +1,148 @@
+import { Command, Option } from 'commander';
+import type { Migration, MigrationListener, MigrationPhase } from '../app/migration/migrate.js';
+import type { MigrationPlace } from '../app/migration/places.js';
+import { optionTable } from '../app/options/table.js';
+import { byteText } from '../base/byte-text.js';
+import { CommandFailure, messageOf, UsageError } from './terminal/failure.js';
+import { notice } from './terminal/notice.js';
+import { rateOf, showProgress, type ProgressReport } from './terminal/progress.js';
+import { counted, grouped } from './terminal/terminal.js';
+import { timeLeft } from './terminal/time-left.js';
+
+interface MigrateFlags {
+  readonly from: string;
+  readonly to: string;
+  readonly fromLocation?: string;
+  readonly toLocation?: string;
+  readonly fromSchema?: string;
+  readonly toSchema?: string;
+}
+
+/** Stands for the database of the environment, whose URL may have a password. */
+const databaseWord = 'postgres';
+const urlForm = /^postgres(?:ql)?:\/\//;
+const urlVariable = 'TABULARIUM_POSTGRES_URL';
+/** Shorter phases show nothing. */
+const quietMs = 1_000;
+
+export function migrateCommand(): Command {
+  const places =
+    'a data directory; the URL of a database, postgres://…; or the word postgres, for the database ' +
+    `of ${urlVariable}`;
+  return new Command('migrate')
+    .summary('copy all data between a data directory and a database')
+    .description(
+      'Copy all data that no server uses into an empty place, versions included, and compare what ' +
+        'is there then. A copy that was cut off goes on when it is run again. The source keeps its ' +
+        'data. Exit code 0: source and target are the same; 1: they are not, and the message says why.',
+    )
+    .requiredOption('--from <place>', `the source: ${places}`)
+    .requiredOption('--to <place>', 'the target, which is empty or absent: as --from')
+    .addOption(directoryOption('from', 'where the servers of a source database keep large blobs'))
+    .addOption(directoryOption('to', 'where the servers of a target database will keep them'))
+    .option('--from-schema <name>', 'the schema of the source in its database')
+    .option('--to-schema <name>', 'the schema of the target in its database')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tabularium migrate --from ./data --to postgres --to-location /var/lib/tabularium
+  tabularium migrate --from postgres --from-location /var/lib/tabularium --to ./data
+  tabularium migrate --from ./data --to /mnt/larger/data`,
+    )
+    .action(run);
+}
+
+function directoryOption(side: 'from' | 'to', what: string): Option {
+  return new Option(`--${side}-location <directory>`, what);
+}
+
+async function run(flags: MigrateFlags): Promise<void> {
+  const from = placeOf('from', flags.from, flags.fromLocation, flags.fromSchema);
+  const to = placeOf('to', flags.to, flags.toLocation, flags.toSchema);
+  // Loaded on demand: engines take most of the start-up time of other commands.
+  const { migrate } = await import('../app/migration/migrate.js');
+  const progress = new PhaseProgress();
+  try {
+    const done = await migrate(from, to, progress);
+    progress.stop();
+    tell(done);
+  } catch (error) {
+    throw new CommandFailure(messageOf(error), { cause: error });
+  } finally {
+    progress.stop();
+  }
+}
+
+function placeOf(
+  side: 'from' | 'to',
+  text: string,
+  directory: string | undefined,
+  schema: string | undefined,
+): MigrationPlace {
+  if (text === '') throw new UsageError(`--${side} is empty: give a directory or a database.`);
+  const url = text === databaseWord ? process.env[urlVariable] : text;
+  if (url === undefined || url === '') {
+    throw new UsageError(`--${side} postgres needs the URL of the database in ${urlVariable}.`);
+  }
+  if (urlForm.test(url)) {
+    return {
+      location: directory ?? String(optionTable.location.startStandard),
+      postgresUrl: url,
+      ...(schema !== undefined && { postgresSchema: schema }),
+    };
+  }
+  const [unfit] = [
+    ...(directory === undefined ? [] : [`--${side}-location`]),
+    ...(schema === undefined ? [] : [`--${side}-schema`]),
+  ];
+  if (unfit === undefined) return { location: text };
+  throw new UsageError(`${unfit} is for a database, and --${side} ${text} is a directory.`);
+}
+
+/** Shows one phase after the other. */
+class PhaseProgress implements MigrationListener {
+  #report: ProgressReport | undefined;
+  #bytes = 0;
+
+  begin(phase: MigrationPhase, bytesTotal: number | undefined): void {
+    this.stop();
+    this.#bytes = 0;
+    const rate = rateOf(() => this.#bytes);
+    const share =
+      bytesTotal === undefined ? undefined : () => this.#bytes / Math.max(1, bytesTotal);
+    const left = share && timeLeft(share);
+    this.#report = showProgress({
+      stream: process.stderr,
+      share,
+      facts: () => [
+        phase,
+        byteText(this.#bytes),
+        `${byteText(rate())}/s`,
+        ...(left === undefined ? [] : [left()]),
+      ],
+      quietMs,
+    });
+  }
+
+  progress(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  stop(): void {
+    this.#report?.stop();
+    this.#report = undefined;
+  }
+}
+
+function tell({ summary, content, entriesBefore }: Migration): void {
+  if (entriesBefore > 0) {
+    notice(`An earlier attempt had copied ${grouped(entriesBefore)} of the entries.`);
+  }
+  const entries = summary.entries === 1 ? '1 entry' : `${grouped(summary.entries)} entries`;
+  process.stdout.write(
+    `Copied: ${entries}, ${byteText(summary.bytes)}; ` +
+      `${counted(content.files, 'file')} of content, ${byteText(content.bytes)}.\n` +
+      `Compared: source and target have the same entries, SHA-256 ${summary.hash}.\n`,
+  );
+}

@@ -1,0 +1,28 @@
+import { systemClock } from '../../base/clock.js';
+
+/** What is said before anybody can know. */
+const unknown = 'time left unknown';
+/** Of less done, the rate says nothing. */
+const shareMin = 0.02;
+const [minuteSeconds, hourSeconds] = [60, 3_600];
+
+/** How long work that began now will take further, as its share that is done tells. */
+export function timeLeft(share: () => number): () => string {
+  const startMs = systemClock.monotonicMs();
+  const before = share();
+  return () => {
+    const done = share() - before;
+    if (done < shareMin) return unknown;
+    const seconds = (systemClock.monotonicMs() - startMs) / 1000;
+    return `${durationText((seconds * (1 - share())) / done)} left`;
+  };
+}
+
+/** `40 s`, `5 min`, `3 h 20 min`. */
+export function durationText(seconds: number): string {
+  const whole = Math.max(0, Math.ceil(seconds));
+  if (whole < minuteSeconds) return `${whole} s`;
+  if (whole < hourSeconds) return `${Math.ceil(whole / minuteSeconds)} min`;
+  const minutes = Math.ceil((whole % hourSeconds) / minuteSeconds);
+  return `${Math.floor(whole / hourSeconds)} h ${minutes} min`;
+}
