@@ -4,8 +4,8 @@ import { keyAfter } from '../../kv/tuple.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import { copyStateEntry, isCopied, type CopyState } from './copy-state.js';
 
-const pageEntriesMax = 1_000;
-const pageBytesMax = 4 * 1024 * 1024;
+const pageEntries = 1_000;
+const pageBytes = 4 * 1024 * 1024;
 
 /** What all entries of a store that belong to a copy are together. */
 export interface Summary {
@@ -96,7 +96,7 @@ export async function* pagesOf(
 }
 
 function readPage(store: Store, range: KeyRange): Promise<RangePage> {
-  return store.range(range, { limit: pageEntriesMax, bytesMax: pageBytesMax });
+  return store.range(range, { limit: pageEntries, bytesMax: pageBytes });
 }
 
 function bytesOf(entries: readonly Entry[]): number {
