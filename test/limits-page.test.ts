@@ -300,6 +300,7 @@ const unnoticed = new Set(
 const unnoticedValues = new Set([
   'attemptsMax = 16',
   'attemptsMax = 3',
+  'attemptsMax = 30',
   'attemptsMax = 5',
   'bodyBytesMax = 4 * 1024 * 1024',
   'countMax = 2 ** 32 - 1',
