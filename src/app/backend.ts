@@ -15,7 +15,7 @@ import { ShapedTableService } from '../services/paging/shaped-table-service.js';
 import { QueueService } from '../services/queues/queue-service.js';
 import { TableService } from '../services/tables/table-service.js';
 import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
-import { copyStateOf } from './migration/copy-state.js';
+import { copyStateOf } from './copy-state.js';
 import type { OpenData } from './open-data.js';
 import { openEngine, type Sharing } from './open-engine.js';
 import type { ServerSettings } from './settings.js';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Entry, KeyRange, RangePage, Store } from '../../kv/store.js';
 import { keyAfter } from '../../kv/tuple.js';
 import type { MemberStore } from '../../kv/member-store.js';
-import { copyStateEntry, isCopied, type CopyState } from './copy-state.js';
+import { copyStateEntry, isCopied, type CopyState } from '../copy-state.js';
 
 const pageEntries = 1_000;
 const pageBytes = 4 * 1024 * 1024;

@@ -101,7 +101,7 @@ void describe('a migration to a database', { skip: withoutPostgres }, () => {
     await dropSchema(urlOf(), 'tabularium');
   });
 
-  it('notices that a source database is written to, and makes nothing in one without data', async () => {
+  it('notices that its source is written to, and makes nothing in one without data', async () => {
     const source = { postgresUrl: urlOf(), postgresSchema: 'written', location: join(folder, 'w') };
     const absent = migrate(source, { location: join(folder, 'none') }, silent);
     await assert.rejects(absent, /The database has no data in the schema "written"/);

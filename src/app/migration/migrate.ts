@@ -8,7 +8,7 @@ import {
   rangeOfBlobs,
   type BlobExtent,
 } from '../../services/blobs/stored-blobs.js';
-import { copyStateEntry, copyStateKey, copyStateOf, type CopyState } from './copy-state.js';
+import { copyStateEntry, copyStateKey, copyStateOf, type CopyState } from '../copy-state.js';
 import { copyEntries, hasEntries, pagesOf, summaryOf, type Summary } from './entries.js';
 import { MigrationError } from './migration-error.js';
 import {
@@ -54,8 +54,8 @@ const filesAtOnce = 4;
 
 /**
  * Copies all data of a place that no server uses into an empty one, versions included, and compares
- * what is there then. An attempt that was cut off goes on when it is made again. The source keeps its
- * data. Throws `MigrationError`, and what the opening of a place throws.
+ * what is there then. An attempt that was cut off goes on when it is made again. The source keeps
+ * its data. Throws `MigrationError`, and what the opening of a place throws.
  */
 export async function migrate(
   from: MigrationPlace,

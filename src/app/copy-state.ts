@@ -1,7 +1,7 @@
-import type { Bytes } from '../../base/bytes.js';
-import { isStoreKey, storeKey } from '../../kv/partition-prefix.js';
-import type { Entry, Store } from '../../kv/store.js';
-import { decodeTuple } from '../../kv/tuple.js';
+import type { Bytes } from '../base/bytes.js';
+import { isStoreKey, storeKey } from '../kv/partition-prefix.js';
+import type { Entry, Store } from '../kv/store.js';
+import { decodeTuple } from '../kv/tuple.js';
 
 /** What the target of a copy that has not ended says of it. */
 export interface CopyState {
