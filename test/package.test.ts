@@ -238,6 +238,16 @@ describe('a folder that is packed', () => {
   });
 });
 
+describe('the files of tabularium/placement', () => {
+  it('need nothing but themselves and what is below them', () => {
+    const entry = join(root, 'dist', 'src', 'placement', 'index.js');
+    const { files, folders, packages } = reachedFrom(entry, '.js');
+    assert.ok(files.length > 10, 'the graph is walked');
+    assert.deepEqual(folders, ['base', 'placement']);
+    assert.deepEqual(packages, ['node:crypto']);
+  });
+});
+
 describe('the files of tabularium/modeling', () => {
   const page = readFileSync(join(root, 'docs/reference/modeling.md'), 'utf8');
   const entries = modelingPaths.map(([, file]) => join(root, file.replace(/\.js$/, '')));

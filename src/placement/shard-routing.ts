@@ -1,5 +1,5 @@
 import { unreachable } from '../base/invariant.js';
-import { bucketOf } from './hash.js';
+import { bucketOf } from './hashes/text-hash.js';
 
 /**
  * The assignment of texts to shards, as data; a text is a PartitionKey or a part of one. Pure,

@@ -15,7 +15,7 @@ import {
   indexTable,
   withIndexes,
 } from '../../src/modeling/patterns/indexes/index.js';
-import { bucketOf } from '../../src/placement/hash.js';
+import { bucketOf } from '../../src/placement/hashes/text-hash.js';
 import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { assertInStep } from './support/indexed-employees.js';
 import { Movie, readMovies, type MovieData } from './support/movies.js';

@@ -11,7 +11,7 @@ import {
   type TableGateway,
 } from '../../src/modeling/index.js';
 import { openSpreadEntities } from '../../src/modeling/patterns/spread-keys.js';
-import { hash32 } from '../../src/placement/hash.js';
+import { hash32 } from '../../src/placement/hashes/text-hash.js';
 import { startTables } from './support/observed-tables.js';
 
 const started = await startTables();

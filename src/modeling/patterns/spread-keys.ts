@@ -1,4 +1,4 @@
-import { bucketOf } from '../../placement/hash.js';
+import { bucketOf } from '../../placement/hashes/text-hash.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
 import { escapeKeyText } from '../definition/key-escape.js';
 import { reservedPartitionKeys } from '../definition/reserved-keys.js';

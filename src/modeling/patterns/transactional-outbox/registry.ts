@@ -1,4 +1,4 @@
-import { bucketOf } from '../../../placement/hash.js';
+import { bucketOf } from '../../../placement/hashes/text-hash.js';
 import { EntityExistsError, ValueError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { allRows } from '../../table/all-rows.js';

@@ -1,28 +1,10 @@
-import type { Bytes } from '../base/bytes.js';
-
-const encoder = new TextEncoder();
-
-/**
- * MurmurHash3 (x86, 32 bits, seed 0) of the UTF-8 bytes of a text, as an unsigned number. The
- * placement of stored rows depends on it, so it never changes; other languages have the same
- * published algorithm. Lone surrogates count as U+FFFD.
- */
-export function hash32(text: string): number {
-  return murmur3(encoder.encode(text));
-}
-
-/**
- * The bucket of a text among `count` buckets, 0 to count − 1: `hash32(text)` modulo `count`.
- * `count` is a positive integer. Another count moves almost every text to another bucket.
- */
-export function bucketOf(text: string, count: number): number {
-  return hash32(text) % count;
-}
+import type { Bytes } from '../../base/bytes.js';
 
 const first = 0xcc9e2d51;
 const second = 0x1b873593;
 
-function murmur3(bytes: Bytes): number {
+/** MurmurHash3 (x86, 32 bits, seed 0), as published, as an unsigned number. */
+export function murmur3x86(bytes: Bytes): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const wholeBytes = bytes.length & ~3;
   let hash = 0;

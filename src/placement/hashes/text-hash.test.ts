@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bucketOf, hash32 } from './hash.js';
+import { bucketOf, hash32 } from './text-hash.js';
 
 describe('hash32', () => {
   it('is MurmurHash3 as published, for every length of tail', () => {

@@ -1,0 +1,93 @@
+import { lookup3 } from '../hashes/lookup3.js';
+import { countRefusal, refused, type Refusal } from './refusal.js';
+
+// Event Hubs: what its clients publish of how a key becomes a partition. What the service itself
+// does with the key of an event is not documented, so nothing here promises it.
+
+const encoder = new TextEncoder();
+
+/**
+ * How a key becomes a partition:
+ *
+ * - `javascript`: the clients of JavaScript and .NET; the remainder has the sign of the hash.
+ * - `python`: the client of Python; the remainder is never negative, so keys with a negative hash
+ *   come elsewhere.
+ * - `iot-edge`: the upper-cased key, over contiguous ranges of 32,767 values; for ASCII only.
+ */
+export type EventHubsRule = 'javascript' | 'python' | 'iot-edge';
+
+/** What a sender says of the event; both parts undefined or absent: round robin. */
+export interface EventHubsTarget {
+  readonly partitionKey?: string | undefined;
+  readonly partitionId?: string | undefined;
+}
+
+/** `round-robin`: the sender takes one partition after the other. */
+export type EventHubsPlace =
+  | { readonly kind: 'partition'; readonly partition: number; readonly by: 'id' | 'key' }
+  | { readonly kind: 'round-robin' }
+  | Refusal;
+
+/** The hash of a key, −32,768 to 32,767, of its UTF-8 bytes; lone surrogates count as U+FFFD. */
+export function eventHubsHash(partitionKey: string): number {
+  const { b, c } = lookup3(encoder.encode(partitionKey));
+  return ((b ^ c) << 16) >> 16;
+}
+
+/** The partition of an event, 0 to `partitions` − 1, as a client with this rule would choose it. */
+export function eventHubsPartition(
+  target: EventHubsTarget,
+  { partitions, rule }: { readonly partitions: number; readonly rule: EventHubsRule },
+): EventHubsPlace {
+  const bad = countRefusal('partitions', partitions);
+  if (bad !== undefined) return bad;
+  const { partitionId, partitionKey } = target;
+  if (partitionId !== undefined && partitionKey !== undefined) {
+    const what = 'an event has a partition key and a partition id; give one of them';
+    return refused('conflicting-keys', what);
+  }
+  if (partitionId !== undefined) return placeOfId(partitionId, partitions);
+  if (partitionKey === undefined) return Object.freeze({ kind: 'round-robin' });
+  const partition = partitionOfKey(partitionKey, partitions, rule);
+  return typeof partition === 'number'
+    ? Object.freeze({ kind: 'partition', partition, by: 'key' })
+    : partition;
+}
+
+function placeOfId(partitionId: string, partitions: number): EventHubsPlace {
+  const partition = /^(?:0|[1-9]\d*)$/.test(partitionId) ? Number(partitionId) : partitions;
+  if (partition < partitions) return Object.freeze({ kind: 'partition', partition, by: 'id' });
+  const range = `ids are '0' to '${partitions - 1}'`;
+  return refused('unknown-name', `there is no partition '${partitionId}'; ${range}`);
+}
+
+function partitionOfKey(key: string, partitions: number, rule: EventHubsRule): number | Refusal {
+  if (rule === 'iot-edge') return edgePartition(key, partitions);
+  const rest = eventHubsHash(key) % partitions;
+  return rule === 'python' && rest < 0 ? rest + partitions : Math.abs(rest);
+}
+
+/** The values of the second rule: hashes modulo this, without sign. */
+const edgeValues = 32_767;
+
+function edgePartition(key: string, partitions: number): number | Refusal {
+  // What encoders make of other characters differs, so a key could be looked for elsewhere.
+  if (!isAscii(key)) {
+    return refused('bad-key', `the rule is published for ASCII; '${key}' has other characters`);
+  }
+  if (partitions > edgeValues) {
+    return refused('bad-count', `the rule has ${edgeValues} values, not ${partitions} partitions`);
+  }
+  const value = Math.abs(eventHubsHash(key.toUpperCase()) % edgeValues);
+  const width = Math.floor(edgeValues / partitions);
+  const wider = edgeValues % partitions;
+  const ofWider = wider * (width + 1);
+  return value < ofWider
+    ? Math.floor(value / (width + 1))
+    : wider + Math.floor((value - ofWider) / width);
+}
+
+function isAscii(text: string): boolean {
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7f) return false;
+  return true;
+}
