@@ -10,6 +10,7 @@ import {
 } from '../../src/modeling/index.js';
 import { denormalisationOf } from '../../src/modeling/patterns/denormalisation.js';
 import { crashEverywhere } from './support/crash-points.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
 
 const started = await startTables();
@@ -228,5 +229,42 @@ describe('copies elsewhere', () => {
       },
     });
     assert.deepEqual(requests, ['get', 'write', 'write', 'get']);
+  });
+});
+
+describe('copies in entities of which older programs have stored some', () => {
+  it('are refreshed and replaced, which stores them in the form of today', async () => {
+    const keys = { company: string(), name: string() };
+    const Old = defineEntity({
+      type: 'Department',
+      properties: { ...keys, money: int32() },
+      partitionKey: (p) => key`${p.company}`,
+      rowKey: (p) => key`DEPARTMENT_${p.name}`,
+    });
+    const New = defineEntity({
+      type: 'Department',
+      version: 2,
+      properties: { ...keys, budget: int32(), managerName: string().optional() },
+      partitionKey: (p) => key`${p.company}`,
+      rowKey: (p) => key`DEPARTMENT_${p.name}`,
+    }).upgrading(Old, ({ money, ...department }) => ({ ...department, budget: money }));
+    const table = new MemoryTable(new MemoryRows());
+    await entitiesOf(Employee, table).insert({ ...manager, manages: 'Sales Labs' });
+    await entitiesOf(Old, table).insert({ company, name: 'Sales', money: 5 });
+    const copies = denormalisationOf({
+      source: Employee,
+      sourceTable: table,
+      target: New,
+      targetTable: table,
+      targetsOf: () => [{ company, name: 'Sales' }],
+      copy: ({ name }) => ({ managerName: name }),
+    });
+    await copies.refresh(manager);
+    const sales = () => entitiesOf(New, table).get({ company, name: 'Sales' });
+    assert.deepEqual([(await sales())?.managerName, (await sales())?.budget], ['Jo', 5]);
+    const read = await entitiesOf(Employee, table).get(manager);
+    assert.ok(read !== undefined);
+    await copies.replace({ ...read, name: 'Ann' });
+    assert.deepEqual([(await sales())?.managerName, (await sales())?.budget], ['Ann', 5]);
   });
 });

@@ -12,6 +12,7 @@ import { announcement, openModel } from '../../src/modeling/model/index.js';
 import { defineMessage, handle } from '../../src/modeling/worker/index.js';
 import { oneToManyOptions } from './support/staff-relation.js';
 import { oneToManyOf } from '../../src/modeling/patterns/relations/index.js';
+import { MemoryLists } from './support/memory-lists.js';
 import { startTables } from './support/observed-tables.js';
 import { Company, Department, Employee, employeeOf, openWholeStaff } from './support/staff.js';
 
@@ -25,9 +26,10 @@ const at = (id: number) => ({ ...sales, id });
 const any = { ifMatch: 'any' };
 
 async function newStaff() {
-  const observed = await tables.newTable();
-  const model = openWholeStaff(observed.gateway);
-  return { ...observed, model, ...model.entities };
+  const [observed, mails] = await Promise.all([tables.newTable(), tables.newTable()]);
+  const places = { table: observed.gateway, mails: mails.gateway, names: new MemoryLists() };
+  const model = openWholeStaff(places);
+  return { ...observed, places, model, ...model.entities };
 }
 
 async function driftsOf(model: { verify(): AsyncIterable<unknown> }): Promise<unknown[]> {
@@ -139,9 +141,9 @@ describe('a model', () => {
   });
 
   it('counts once when many change one row at the same time', async () => {
-    const { gateway, model, departments } = await newStaff();
+    const { places, model, departments } = await newStaff();
     await departments.insert({ ...sales, title: 'Sales' });
-    const others = [openWholeStaff(gateway), openWholeStaff(gateway)];
+    const others = [openWholeStaff(places), openWholeStaff(places)];
     await Promise.all(
       Array.from({ length: 9 }, (_, id) =>
         (others[id % 3] ?? model)

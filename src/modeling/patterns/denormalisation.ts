@@ -59,8 +59,9 @@ export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
   }
 
   /**
-   * Replaces a source that was read, and all its copies, in one transaction and without a read: for
-   * at most 99 copies in the same partition of the same table. Throws `ConditionFailedError` when
+   * Replaces a source that was read, and all its copies, in one transaction and without a read, but
+   * for a point read of each target whose definition has older versions: for at most 99 copies in
+   * the same partition of the same table. Throws `ConditionFailedError` when
    * another writer has changed the source since, `EntityNotFoundError` when the source or an entity
    * with a copy does not exist; then nothing has changed. Throws `ValueError`, and sends nothing,
    * unless `sourceTable` and `targetTable` are one gateway, or when a copy is in another partition.
@@ -76,7 +77,9 @@ export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
     }
     const writes = transaction(sourceTable).replace(this.#options.source, source, { ifMatch });
     for (const key of targetsOf(source)) {
-      writes.merge(target, key, copy(source), { ifMatch: 'any' });
+      if (target.upgradeFrom === undefined) {
+        writes.merge(target, key, copy(source), { ifMatch: 'any' });
+      } else writes.update(target, key, withCopies<T>(copy(source)));
     }
     try {
       await writes.run();
@@ -140,8 +143,17 @@ export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
   }
 
   async #merge(key: KeyOf<T>, changes: MergeOf<T>): Promise<void> {
-    await writeIfPresent(() => this.#targets.merge(key, changes, { ifMatch: 'any' }));
+    await writeIfPresent(() =>
+      this.#options.target.upgradeFrom === undefined
+        ? this.#targets.merge(key, changes, { ifMatch: 'any' })
+        : this.#targets.update(key, withCopies<T>(changes)),
+    );
   }
+}
+
+/** A merge would leave an entity of an older version as it is, without what it is upgraded from. */
+function withCopies<T extends AnyDefinition>(changes: MergeOf<T>) {
+  return (current: ReadOf<T>) => ({ ...current, ...changes }) as never;
 }
 
 /** Copies of a source's properties in other entities. Sends nothing. */

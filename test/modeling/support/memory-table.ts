@@ -2,6 +2,7 @@ import type {
   RowKey,
   RowPage,
   RowProperties,
+  RowQuery,
   RowWrite,
   StoredRow,
   TableGateway,
@@ -14,14 +15,31 @@ import {
   TransactionFailedError,
 } from '../../../src/modeling/table/errors.js';
 import { compareKeys } from '../../../src/modeling/rows/text-order.js';
+import { ticksOfMicros } from '../../../src/modeling/rows/ticks.js';
+import { satisfies } from '../../../src/modeling/table/filter-match.js';
+import { pageLimitOf, pageRowsMax } from '../../../src/modeling/table/gateway.js';
+import { whereKeys } from '../../../src/modeling/table/row-selection.js';
 
 /** The rows of a table in memory, which several gateways share as several processes would. */
 export class MemoryRows {
   readonly #rows = new Map<string, StoredRow>();
+  #sorted: readonly StoredRow[] | undefined;
   #writes = 0;
+  #ticks = 0n;
 
+  /** In the order of their keys. */
   get all(): readonly StoredRow[] {
-    return [...this.#rows.values()].sort(compareKeys);
+    this.#sorted ??= [...this.#rows.values()].sort(compareKeys);
+    return this.#sorted;
+  }
+
+  /** The same rows, which change by themselves. */
+  copy(): MemoryRows {
+    const copy = new MemoryRows();
+    for (const [name, row] of this.#rows) copy.#rows.set(name, row);
+    copy.#writes = this.#writes;
+    copy.#ticks = this.#ticks;
+    return copy;
   }
 
   get(key: RowKey): StoredRow | undefined {
@@ -41,6 +59,7 @@ export class MemoryRows {
 
   #apply(write: RowWrite, key: RowKey): WriteResult {
     const name = nameOf(key);
+    this.#sorted = undefined;
     if (write.kind === 'delete') {
       this.#rows.delete(name);
       return { etag: undefined };
@@ -50,13 +69,14 @@ export class MemoryRows {
     const isMerge = write.kind === 'merge' || write.kind === 'upsert-merge';
     const before: RowProperties = isMerge ? (this.#rows.get(name)?.properties ?? {}) : {};
     const { partitionKey, rowKey, properties } = write.row;
-    const timestamp = BigInt(this.#writes);
+    const now = ticksOfMicros(Date.now() * 1000);
+    this.#ticks = now > this.#ticks ? now : this.#ticks + 1n;
     this.#rows.set(name, {
       partitionKey,
       rowKey,
       properties: { ...before, ...properties },
       etag,
-      timestamp,
+      timestamp: this.#ticks,
     });
     return { etag };
   }
@@ -66,6 +86,22 @@ const nowhere: RowKey = { partitionKey: '', rowKey: '' };
 
 function nameOf({ partitionKey, rowKey }: RowKey): string {
   return JSON.stringify([partitionKey, rowKey]);
+}
+
+function selected(row: StoredRow, select: readonly string[] | undefined): StoredRow {
+  if (select === undefined) return row;
+  const chosen = Object.entries(row.properties).filter(([name]) => select.includes(name));
+  return { ...row, properties: Object.fromEntries(chosen) };
+}
+
+/** What conditions look at. */
+function columnsOf({ partitionKey, rowKey, timestamp, properties }: StoredRow): RowProperties {
+  return {
+    ...properties,
+    PartitionKey: { type: 'String', value: partitionKey },
+    RowKey: { type: 'String', value: rowKey },
+    Timestamp: { type: 'DateTime', value: timestamp },
+  };
 }
 
 function refusalOf(write: RowWrite, row: StoredRow | undefined) {
@@ -82,8 +118,8 @@ function refusalOf(write: RowWrite, row: StoredRow | undefined) {
 }
 
 /**
- * A gateway over rows in memory, without queries. `before` is awaited before each request and
- * `after` before its answer: tests let others go first there, or fail the request.
+ * A gateway over rows in memory. `before` is awaited before each request and `after` before its
+ * answer: tests let others go first there, or fail the request.
  */
 export class MemoryTable implements TableGateway {
   readonly table: string;
@@ -110,8 +146,11 @@ export class MemoryTable implements TableGateway {
     this.#after = after;
   }
 
-  get(key: RowKey): Promise<StoredRow | undefined> {
-    return this.#send(() => this.rows.get(key));
+  get(key: RowKey, select?: readonly string[]): Promise<StoredRow | undefined> {
+    return this.#send(() => {
+      const row = this.rows.get(key);
+      return row && selected(row, select);
+    });
   }
 
   async write(write: RowWrite): Promise<WriteResult> {
@@ -127,8 +166,23 @@ export class MemoryTable implements TableGateway {
     return this.#send(() => this.rows.apply(writes));
   }
 
-  page(): Promise<RowPage> {
-    return Promise.reject(new Error('rows in memory have no queries'));
+  /** Without conditions as OData. A cursor is the key of the next row. */
+  page(query: RowQuery): Promise<RowPage> {
+    const { partitionKey, rowKey, where, filter = '', limit = pageRowsMax, cursor } = query;
+    if (filter !== '') return Promise.reject(new Error(`rows in memory know no OData: ${filter}`));
+    const keys = whereKeys('PartitionKey', partitionKey).and(whereKeys('RowKey', rowKey));
+    const { node } = where === undefined ? keys : keys.and(where);
+    const from = cursor === undefined ? nowhere : (JSON.parse(cursor) as RowKey);
+    return this.#send(() => {
+      const found = this.rows.all.filter(
+        (row) => compareKeys(row, from) >= 0 && satisfies(node, columnsOf(row)),
+      );
+      const [rows, next] = [found.slice(0, pageLimitOf(limit)), found[pageLimitOf(limit)]];
+      const page = rows.map((row) => selected(row, query.select));
+      if (next === undefined) return { rows: page };
+      const { partitionKey, rowKey } = next;
+      return { rows: page, cursor: JSON.stringify({ partitionKey, rowKey }) };
+    });
   }
 
   async #send<T>(request: () => T): Promise<T> {

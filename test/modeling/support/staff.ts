@@ -1,15 +1,19 @@
 import {
   defineEntity,
+  instant,
   int32,
   key,
   string,
+  type RowWrite,
   type TableGateway,
 } from '../../../src/modeling/index.js';
 import {
   indexEntity,
+  indexTable,
   otherPartition,
   samePartition,
   withIndexes,
+  type ListBlobs,
 } from '../../../src/modeling/patterns/indexes/index.js';
 import {
   copies,
@@ -21,19 +25,37 @@ import {
 // A staff with everything that a table can promise: indexes beside the employee and elsewhere,
 // copies of the lead's name, counts in the department and for the whole company.
 
-export const Employee = defineEntity({
+const person = {
+  department: string(),
+  id: int32(),
+  lastName: string(),
+  email: string(),
+  note: string().optional(),
+};
+/** What older programs called a salary. */
+const wage = 'wage';
+const OldEmployee = defineEntity({
   type: 'Employee',
-  properties: {
-    department: string(),
-    id: int32(),
-    lastName: string(),
-    email: string(),
-    salary: int32().default(0),
-    note: string().optional(),
-  },
+  properties: { ...person, [wage]: int32().default(0) },
   partitionKey: (p) => key`${p.department}`,
   rowKey: (p) => key`empid_${p.id.padded(4)}`,
 });
+const staffed = {
+  type: 'Employee',
+  properties: { ...person, salary: int32().default(0) },
+} as const;
+export const Employee = defineEntity({
+  ...staffed,
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`empid_${p.id.padded(4)}`,
+});
+/** Employees of whom older programs have stored some. */
+export const UpgradedEmployee: typeof Employee = defineEntity({
+  ...staffed,
+  version: 2,
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`empid_${p.id.padded(4)}`,
+}).upgrading(OldEmployee, ({ [wage]: salary, ...rest }) => ({ ...rest, salary }));
 export const Department = defineEntity({
   type: 'Department',
   properties: {
@@ -82,31 +104,56 @@ const Days = withIndexes(Day, {
   }),
 });
 
+/** What happened to an employee, latest first. */
+export const Event = defineEntity({
+  type: 'Event',
+  properties: { department: string(), id: int32(), at: instant(), what: string() },
+  partitionKey: (p) => key`events_${p.department}`,
+  rowKey: (p) => key`${p.at.descending()}_${p.id.padded(4)}`,
+});
+const Events = withIndexes(Event, {
+  byEmployee: samePartition({ rowKey: (p) => key`of_${p.id.padded(4)}_${p.at.ascending()}` }),
+  everywhere: otherPartition({
+    partitionKey: (p) => key`what_${p.what}`,
+    rowKey: (p) => key`${p.department}_${p.at.ascending()}_${p.id.padded(4)}`,
+  }),
+});
+
 /** The lead of each department. */
 export const lead = 1;
 
-const indexSets = {
-  'index in the partition': withIndexes(Employee, {
+const indexSetsOf = (employee: typeof Employee) => ({
+  'index in the partition': withIndexes(employee, {
     email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
   }),
-  'list in the partition': withIndexes(Employee, {
+  'list in the partition': withIndexes(employee, {
     lastName: indexEntity({ place: 'same-partition', rowKey: (p) => key`name_${p.lastName}` }),
   }),
-  'index elsewhere': withIndexes(Employee, {
+  'index elsewhere': withIndexes(employee, {
     mail: otherPartition({
       partitionKey: (p) => key`mail_${p.email}`,
       rowKey: (p) => key`${p.department}_${p.id.padded(4)}`,
       include: ['lastName'],
     }),
   }),
-  'list elsewhere': withIndexes(Employee, {
+  'list elsewhere': withIndexes(employee, {
     names: indexEntity({
       place: 'other-partition',
       partitionKey: (p) => key`names_${p.lastName}`,
       rowKey: () => key`ids`,
     }),
   }),
-  all: withIndexes(Employee, {
+  'index in a table': withIndexes(employee, {
+    mailTable: indexTable({
+      partitionKey: (p) => key`${p.email}`,
+      rowKey: (p) => key`${p.department}_${p.id.padded(4)}`,
+      include: ['lastName', 'salary'],
+    }),
+  }),
+  'list in a blob': withIndexes(employee, {
+    nameBlob: indexEntity({ place: 'blob', name: (p) => key`${p.lastName}` }),
+  }),
+  all: withIndexes(employee, {
     email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
     lastName: indexEntity({ place: 'same-partition', rowKey: (p) => key`name_${p.lastName}` }),
     mail: otherPartition({
@@ -119,65 +166,109 @@ const indexSets = {
       partitionKey: (p) => key`names_${p.lastName}`,
       rowKey: () => key`ids`,
     }),
+    mailTable: indexTable({
+      partitionKey: (p) => key`${p.email}`,
+      rowKey: (p) => key`${p.department}_${p.id.padded(4)}`,
+      include: ['lastName', 'salary'],
+    }),
+    nameBlob: indexEntity({ place: 'blob', name: (p) => key`${p.lastName}` }),
   }),
+});
+
+const keptOf = (employee: typeof Employee) =>
+  ({
+    'copy in the partition': copies({
+      source: employee,
+      target: Department,
+      targetsOf: ({ department, id }) => (id === lead ? [{ department }] : []),
+      sourceOf: ({ department }) => ({ department, id: lead }),
+      copy: ({ lastName }) => ({ lead: lastName }),
+    }),
+    'copy elsewhere': copies({
+      source: employee,
+      target: Badge,
+      targetsOf: ({ department, id }) => [{ department, id }],
+      sourceOf: ({ department, id }) => ({ department, id }),
+      copy: ({ lastName }) => ({ lastName }),
+    }),
+    'counter in the partition': counter({
+      source: employee,
+      view: Department,
+      keyOf: ({ department }) => ({ department }),
+      measures: { count: () => 1, salaries: ({ salary }) => salary },
+    }),
+    'counter elsewhere': counter({
+      source: employee,
+      view: Company,
+      keyOf: () => ({ name: 'contoso' }),
+      measures: { count: () => 1 },
+    }),
+  }) satisfies Readonly<Record<string, DerivationDeclaration>>;
+
+const others = {
+  departments: Department,
+  companies: Company,
+  badges: Badge,
+  days: Days,
+  events: Events,
 };
 
-const kept = {
-  'copy in the partition': copies({
-    source: Employee,
-    target: Department,
-    targetsOf: ({ department, id }) => (id === lead ? [{ department }] : []),
-    sourceOf: ({ department }) => ({ department, id: lead }),
-    copy: ({ lastName }) => ({ lead: lastName }),
-  }),
-  'copy elsewhere': copies({
-    source: Employee,
-    target: Badge,
-    targetsOf: ({ department, id }) => [{ department, id }],
-    sourceOf: ({ department, id }) => ({ department, id }),
-    copy: ({ lastName }) => ({ lastName }),
-  }),
-  'counter in the partition': counter({
-    source: Employee,
-    view: Department,
-    keyOf: ({ department }) => ({ department }),
-    measures: { count: () => 1, salaries: ({ salary }) => salary },
-  }),
-  'counter elsewhere': counter({
-    source: Employee,
-    view: Company,
-    keyOf: () => ({ name: 'contoso' }),
-    measures: { count: () => 1 },
-  }),
-} satisfies Readonly<Record<string, DerivationDeclaration>>;
+const indexSets = indexSetsOf(Employee);
+const kept = keptOf(Employee);
 
 export type Promised = keyof typeof indexSets | keyof typeof kept;
 export const promised = [...Object.keys(indexSets), ...Object.keys(kept)] as readonly Promised[];
 
+/** Where a staff is, and where its indexes in other tables and in blobs are. */
+export interface StaffPlaces {
+  readonly table: TableGateway;
+  readonly mails: TableGateway;
+  readonly names: ListBlobs;
+}
+
 /** The model of a staff that keeps one thing, or all of them. */
-export function openStaff(table: TableGateway, what: Promised = 'all') {
-  const employees = what in indexSets ? indexSets[what as keyof typeof indexSets] : Employee;
+export function openStaff(
+  { table, mails, names }: StaffPlaces,
+  what: Promised = 'all',
+  employee = Employee,
+) {
+  const [indexSets, kept] = [indexSetsOf(employee), keptOf(employee)];
+  const employees = what in indexSets ? indexSets[what as keyof typeof indexSets] : employee;
   return openModel({
     table,
-    entities: { employees, departments: Department, companies: Company, badges: Badge, days: Days },
+    tables: what in indexSets ? { employees: { mailTable: mails } } : {},
+    blobs: what in indexSets ? { employees: { nameBlob: names } } : {},
+    entities: { employees, ...others },
     keeps:
       what === 'all' ? Object.values(kept) : what in kept ? [kept[what as keyof typeof kept]] : [],
   });
 }
 
 /** The model with everything, for look-ups. */
-export function openWholeStaff(table: TableGateway) {
+export function openWholeStaff({ table, mails, names }: StaffPlaces) {
   return openModel({
     table,
-    entities: {
-      employees: indexSets.all,
-      departments: Department,
-      companies: Company,
-      badges: Badge,
-      days: Days,
-    },
+    tables: { employees: { mailTable: mails } },
+    blobs: { employees: { nameBlob: names } },
+    entities: { employees: indexSets.all, ...others },
     keeps: Object.values(kept),
   });
+}
+
+/** Stores the employees of a table, and their copies, as programs of the older version did. */
+export async function storeOldEmployees(table: TableGateway): Promise<void> {
+  const { rows } = await table.page({});
+  for (const { partitionKey, rowKey, properties, etag } of rows) {
+    const { EntityVersion, salary, ...kept } = properties;
+    if (EntityVersion?.value !== UpgradedEmployee.version) continue;
+    const old = salary === undefined ? kept : { ...kept, [wage]: salary };
+    const write: RowWrite = {
+      kind: 'replace',
+      row: { partitionKey, rowKey, properties: old },
+      etag,
+    };
+    await table.write(write);
+  }
 }
 
 export function employeeOf(id: number, values: Partial<NewEmployee> = {}): NewEmployee {
