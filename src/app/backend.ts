@@ -74,11 +74,13 @@ export interface Backend {
 export interface StoredData {
   readonly store: Store;
   readonly content: ContentStore;
+  /** The key space for those who work with the content. Default: `store`. */
+  readonly contentStore?: Store;
 }
 
 /** `onGarbage`, `shielded`: see the options of the services. */
 export function backendOver(
-  { store, content }: StoredData,
+  { store, content, contentStore = store }: StoredData,
   {
     storageClock: clock,
     randomness,
@@ -100,7 +102,7 @@ export function backendOver(
     (await properties.get('blob', account)).deleteRetention;
   const kept = { retention, containerRetentionDays, versioning };
   const shield = shielded && { shielded };
-  const ofBlobs = { ...ofQueues, timers, content, ...kept, ...shield };
+  const ofBlobs = { ...ofQueues, store: contentStore, timers, content, ...kept, ...shield };
   const blobs = paging ? new ShapedBlobService(ofBlobs, paging) : new BlobService(ofBlobs);
   // Every line would leave a version of its log, and logs whose time is over would stay.
   const keepingNothing = { retention: () => Promise.resolve(undefined), versioning: () => false };

@@ -1,57 +1,92 @@
 import { hostname } from 'node:os';
+import { realpath } from 'node:fs/promises';
+import { makeDirectory } from '../base/make-directory.js';
+import { privateDirectoryMode } from '../base/private-files.js';
+import { invariant } from '../base/invariant.js';
 import type { ContentStore } from '../content/content-store.js';
 import { contentElsewhere } from '../content/elsewhere/content.js';
 import { ContentPlaceError } from '../content/errors.js';
 import { openFileContent } from '../content/files/content.js';
+import { contentDirectory } from '../content/files/content-directory.js';
 import { openMemoryContent } from '../content/memory/content.js';
 import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
 import { startError } from '../engines/lmdb/disk-error.js';
+import { canBeMember } from '../kv/member-store.js';
 import type { Store } from '../kv/store.js';
-import { placeOfContent } from './content-place.js';
 import type { ServerSettings } from './settings.js';
+import { placeOfContent } from './shared-content/content-place.js';
+import { SharedContent } from './shared-content/shared-content.js';
 
 /** The bytes of blobs, beside a store. */
 export interface OpenContent {
   readonly content: ContentStore;
+  /** The key space for those who work with the content. */
+  readonly store: Store;
   /**
    * Ends the session of this process. `isSound`: the store has no trouble, so everything that was
    * stored is named or was freed.
    */
   end(isSound: boolean): Promise<void>;
-  /** Another machine keeps it, and frees what is not needed any more. */
+  /** Other machines keep it, and free what is not needed any more. */
   readonly isElsewhere: boolean;
+  /** Why no bytes can be stored for now, beside what the store tells; undefined when they can. */
+  trouble(): Error | undefined;
+  /** `listener` is called whenever `content` and `store` have become others. */
+  onRenewed(listener: () => void): void;
 }
 
-export type ContentSettings = Pick<ServerSettings, 'storage' | 'clock' | 'randomness' | 'logger'>;
+export type ContentSettings = Pick<
+  ServerSettings,
+  'storage' | 'clock' | 'randomness' | 'logger' | 'timers'
+>;
 
 /**
- * Opens the content of a store that is open. Each process that works on a data directory opens its
- * own. Throws `DataDirectoryError`.
+ * Opens the content of a store that is open. Each process that works on it opens its own. Throws
+ * `DataDirectoryError`.
  */
 export async function openContent(settings: ContentSettings, store: Store): Promise<OpenContent> {
-  const { storage, clock, randomness, logger } = settings;
+  const { storage, clock, randomness } = settings;
   if (storage.kind === 'memory') {
     const content = openMemoryContent();
-    return { content, end: () => content.close(), isElsewhere: false };
+    return lasting({ content, store, end: () => content.close() });
   }
   const { directory } = storage;
-  if (storage.kind === 'postgres') {
-    const place = await placeOfContent(store, { machine: hostname(), directory });
-    if (place !== undefined) {
-      const text = 'another machine keeps the bytes of large blobs: requests for them fail here';
-      logger.warn(text, { place });
-      const content = contentElsewhere(place);
-      return { content, end: () => content.close(), isElsewhere: true };
-    }
-  }
   try {
+    if (storage.kind === 'postgres') return await openShared(settings, store, directory);
     const content = await openFileContent({ directory, clock, randomness });
     const end = (isSound: boolean) => (isSound ? content.close() : content.abandon());
-    return { content, end, isElsewhere: false };
+    return lasting({ content, store, end });
   } catch (error) {
     if (error instanceof ContentPlaceError) {
       throw new DataDirectoryError('foreign', error.message, { cause: error });
     }
     throw startError(directory, error);
   }
+}
+
+async function openShared(
+  settings: ContentSettings,
+  store: Store,
+  directory: string,
+): Promise<OpenContent> {
+  const { clock, timers, randomness, logger } = settings;
+  invariant(canBeMember(store), 'a store that several machines share knows guards');
+  makeDirectory(directory, privateDirectoryMode);
+  const { files } = await contentDirectory(directory);
+  const shown = `${hostname()} in ${await realpath(directory)}`;
+  const place = await placeOfContent(store, { files, shown, randomness });
+  if (place !== undefined) {
+    logger.warn('the bytes of large blobs are elsewhere: requests for them fail here', { place });
+    const content = contentElsewhere(place);
+    return lasting({ content, store, end: () => content.close() }, true);
+  }
+  return SharedContent.open({ store, files, shown, clock, timers, randomness, logger });
+}
+
+/** Content that stays the same while the server runs. */
+function lasting(
+  opened: Pick<OpenContent, 'content' | 'store' | 'end'>,
+  isElsewhere = false,
+): OpenContent {
+  return { ...opened, isElsewhere, trouble: () => undefined, onRenewed: () => undefined };
 }

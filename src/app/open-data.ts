@@ -1,13 +1,20 @@
 import type { ContentStore } from '../content/content-store.js';
 import type { ServedStore } from '../kv/served-store.js';
+import type { Store } from '../kv/store.js';
 import { openContent, type ContentSettings } from './open-content.js';
 
 /** What a server works on: the key space, and the bytes of blobs that it names. */
 export interface OpenData {
   readonly store: ServedStore;
   readonly content: ContentStore;
-  /** Another machine keeps the content, and frees what is not needed any more. */
+  /** The key space for those who work with the content. */
+  readonly contentStore: Store;
+  /** Other machines keep the content, and free what is not needed any more. */
   readonly isContentElsewhere: boolean;
+  /** Why not all work can be done, for a while or for good; undefined when it can. */
+  trouble(): Error | undefined;
+  /** `listener` is called whenever `content` and `contentStore` have become others. */
+  onContentRenewed(listener: () => void): void;
   /** Nothing may work on it any more. */
   close(): Promise<void>;
 }
@@ -22,13 +29,23 @@ export async function openData(
     await store.close();
     throw error;
   });
-  const close = async (): Promise<void> => {
-    try {
-      await opened.end(store.trouble() === undefined);
-    } finally {
-      await store.close();
-    }
+  return {
+    store,
+    get content() {
+      return opened.content;
+    },
+    get contentStore() {
+      return opened.store;
+    },
+    isContentElsewhere: opened.isElsewhere,
+    trouble: () => store.trouble() ?? opened.trouble(),
+    onContentRenewed: (listener) => opened.onRenewed(listener),
+    async close() {
+      try {
+        await opened.end(store.trouble() === undefined);
+      } finally {
+        await store.close();
+      }
+    },
   };
-  const { content, isElsewhere: isContentElsewhere } = opened;
-  return { store, content, isContentElsewhere, close };
 }

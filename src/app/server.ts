@@ -1,5 +1,7 @@
 import { invariant } from '../base/invariant.js';
-import { healthEndpoint } from '../http/admin/health.js';
+import { within } from '../base/async/deadline.js';
+import { healthEndpoint, type Health } from '../http/admin/health.js';
+import { StoreUnavailableError } from '../kv/errors.js';
 import type { HttpService } from '../http/exchange/service.js';
 import { PublicKeyGuard } from '../http/pipeline/public-key-guard.js';
 import { HttpServer } from '../http/pipeline/server.js';
@@ -126,6 +128,8 @@ async function bearerOf(settings: ServerSettings): Promise<OpenBearerVerifier | 
 
 /** A key that is never stored: reading it shows whether the store works. */
 const probeKey = Uint8Array.of(0);
+/** A store that has not answered for so long is away. */
+const probeLimitMs = 3_000;
 
 interface ServerParts {
   readonly accounts: CurrentAccounts;
@@ -168,6 +172,7 @@ class RunningServer implements TabulariumServer {
       }),
     );
     this.#backend = backend;
+    data.onContentRenewed(() => backend.renew());
     const { clock, randomness, timers, logger, checkClockSkew, strictness } = settings;
     const lock = this.#lock;
     const analytics = new Analytics({
@@ -196,7 +201,7 @@ class RunningServer implements TabulariumServer {
       new HttpServer({
         service,
         accounts,
-        endpoints: [healthEndpoint(() => this.#isHealthy())],
+        endpoints: [healthEndpoint(() => this.#health())],
         observers: interceptors.observers,
         failureOf: storeFailure,
         interceptors: interceptors.list,
@@ -388,15 +393,22 @@ class RunningServer implements TabulariumServer {
     await this.#data.close();
   }
 
-  async #isHealthy(): Promise<boolean> {
-    // The trouble of the store was logged when it began.
-    if (this.#closed !== undefined || this.#data.store.trouble() !== undefined) return false;
+  async #health(): Promise<Health> {
+    if (this.#closed !== undefined) return 'closing';
+    const { logger, timers } = this.#settings;
+    // The trouble of the store was logged when it began. One that is away notices by a read that it
+    // is back.
+    const trouble = this.#data.trouble();
+    if (trouble !== undefined && !(trouble instanceof StoreUnavailableError)) return 'failed';
+    const late = () => new StoreUnavailableError('The store does not answer in time.');
     try {
-      await this.#data.store.get(probeKey);
-      return true;
+      const read = this.#data.store.get(probeKey);
+      await within(read, { limitMs: probeLimitMs, timers, late });
     } catch (error) {
-      this.#settings.logger.error('the store cannot be read', { error });
-      return false;
+      if (error instanceof StoreUnavailableError) return 'away';
+      logger.error('the store cannot be read', { error });
+      return 'failed';
     }
+    return this.#data.trouble() === undefined ? 'ok' : 'away';
   }
 }

@@ -1,6 +1,7 @@
 import { ContentElsewhereError, ContentWriteError } from '../content/errors.js';
 import {
   CommitUnknownError,
+  GuardError,
   StoreBusyError,
   StoreUnavailableError,
   StoreWriteError,
@@ -16,7 +17,11 @@ const retryAfterSeconds = 1;
  * find its own first write, as after any lost answer.
  */
 export function storeFailure(error: unknown): StorageError | undefined {
-  if (error instanceof StoreBusyError || error instanceof StoreUnavailableError) {
+  if (
+    error instanceof StoreBusyError ||
+    error instanceof StoreUnavailableError ||
+    error instanceof GuardError
+  ) {
     return new StorageError('ServerBusy', { retryAfterSeconds, cause: error });
   }
   if (error instanceof CommitUnknownError) {

@@ -19,17 +19,26 @@ const recordBytesMax = 4096;
 
 /** Tells which processes live. */
 export interface Liveness {
+  /**
+   * By what processes show that they live. A session that shows it otherwise counts as living:
+   * nobody could tell.
+   */
+  readonly kind: 'socket' | 'lease';
   /** Shows other processes that this one lives, until it ends. */
   listen(token: string): Promise<LockSocket>;
-  /** Whether the process that listens under this name lives. True when that is uncertain. */
+  /**
+   * Whether the process that listens under this name lives. True when that is uncertain. After it
+   * was false, nothing that the process does makes an extent of the session a named one.
+   */
   isListening(name: string): Promise<boolean>;
-  /** Removes the socket of a dead process. */
+  /** Removes what a dead process has left of its listening. */
   remove(name: string): Promise<void>;
 }
 
 /** Liveness by sockets in a folder: a socket stops listening when its process ends. */
 export function socketLiveness(folder: string): Liveness {
   return {
+    kind: 'socket',
     listen: (token) => listenOn(folder, token),
     isListening: (name) => isListening(folder, name),
     remove: (name) => removeSocket(folder, name),
@@ -47,7 +56,9 @@ export interface SessionsOptions {
 interface SessionRecord {
   readonly pid: number;
   readonly started: string;
-  readonly socket: string;
+  /** Under which name its process listens, in the member of its kind. */
+  readonly socket?: string;
+  readonly lease?: string;
 }
 
 /** The sessions of a content store: each opening has one, and its own is `own`. */
@@ -72,7 +83,7 @@ export class Sessions {
     const socket = await liveness.listen(own);
     try {
       const started = new Date(clock.nowMicros() / 1000).toISOString();
-      const record: SessionRecord = { pid: process.pid, started, socket: socket.name };
+      const record: SessionRecord = { pid: process.pid, started, [liveness.kind]: socket.name };
       const path = `${sessionsFolder}/${own}`;
       await writeWholeFile(
         files,
@@ -138,11 +149,11 @@ export class Sessions {
   async #claim(session: string): Promise<'left' | 'live' | 'ended'> {
     const path = `${sessionsFolder}/${session}${openEnding}`;
     try {
-      const socket = await socketIn(this.#files, path);
-      if (socket === undefined || (await this.#liveness.isListening(socket))) return 'live';
+      const name = await nameIn(this.#files, path, this.#liveness.kind);
+      if (name === undefined || (await this.#liveness.isListening(name))) return 'live';
       await this.#files.rename(path, `${sessionsFolder}/${session}${leftEnding}`);
       await this.#files.syncFolder(sessionsFolder);
-      await this.#liveness.remove(socket);
+      await this.#liveness.remove(name);
       return 'left';
     } catch (error) {
       // It has ended, or another process has just marked it.
@@ -158,13 +169,21 @@ export function notedOf(files: ContentFiles, session: string): 'open' | 'left' |
   return files.isThere(`${sessionsFolder}/${session}${leftEnding}`) ? 'left' : 'ended';
 }
 
-/** The socket of a session; undefined when its file has another content, so it may live. */
-async function socketIn(files: ContentFiles, path: string): Promise<string | undefined> {
+/**
+ * Under which name the process of a session listens; undefined when its file has another content,
+ * so it may live.
+ */
+async function nameIn(
+  files: ContentFiles,
+  path: string,
+  kind: Liveness['kind'],
+): Promise<string | undefined> {
   const file = await files.open(path);
   try {
     const record: unknown = JSON.parse((await file.read(0, recordBytesMax)).toString());
-    if (typeof record !== 'object' || record === null || !('socket' in record)) return undefined;
-    return typeof record.socket === 'string' ? record.socket : undefined;
+    if (typeof record !== 'object' || record === null) return undefined;
+    const name: unknown = Reflect.get(record, kind);
+    return typeof name === 'string' ? name : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

@@ -2,10 +2,20 @@ import type { Endpoint } from '../pipeline/endpoint.js';
 import type { Reply } from '../exchange/service.js';
 
 /**
- * `GET /healthz`: 200 while the server can serve, 503 while it closes or when its store has failed.
- * Not authenticated. Ignores signed requests: a table may have this name.
+ * Whether a server can serve. `closing`: it ends. `away`: what it stands on, such as a database on
+ * another machine, does not answer; it serves again as soon as that does, so a restart is of no
+ * use. `failed`: the server is ill, and its log says why.
  */
-export function healthEndpoint(check: () => Promise<boolean>): Endpoint {
+export type Health = 'ok' | 'closing' | 'away' | 'failed';
+
+/** When a server whose database was away may be asked again. */
+const retryAfterSeconds = '1';
+
+/**
+ * `GET /healthz`: 200 while the server can serve, otherwise 503 with the reason. Not authenticated.
+ * Ignores signed requests: a table may have this name.
+ */
+export function healthEndpoint(check: () => Promise<Health>): Endpoint {
   return {
     name: 'Health',
     methods: ['GET', 'HEAD'],
@@ -17,10 +27,13 @@ export function healthEndpoint(check: () => Promise<boolean>): Endpoint {
   };
 }
 
-function reply(healthy: boolean): Reply {
-  return {
-    status: healthy ? 200 : 503,
-    headers: ['Content-Type', 'application/json', 'Cache-Control', 'no-cache'],
-    body: Buffer.from(JSON.stringify({ status: healthy ? 'ok' : 'unavailable' })),
-  };
+function reply(health: Health): Reply {
+  const headers = ['Content-Type', 'application/json', 'Cache-Control', 'no-cache'];
+  if (health === 'ok') return { status: 200, headers, body: bodyOf({ status: 'ok' }) };
+  if (health === 'away') headers.push('Retry-After', retryAfterSeconds);
+  return { status: 503, headers, body: bodyOf({ status: 'unavailable', reason: health }) };
+}
+
+function bodyOf(value: Readonly<Record<string, string>>): Buffer {
+  return Buffer.from(JSON.stringify(value));
 }

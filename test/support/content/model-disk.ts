@@ -137,6 +137,7 @@ export class ModelProcess implements ContentFiles {
 
   get liveness(): Liveness {
     return {
+      kind: 'socket',
       listen: (token) => {
         this.#alive.add(token);
         this.#sockets.add(token);

@@ -1,0 +1,185 @@
+import type { Timer, Timers } from '../../base/async/timers.js';
+import type { Clock } from '../../base/clock.js';
+import { invariant } from '../../base/invariant.js';
+import type { LockSocket } from '../../base/lock-socket.js';
+import type { Liveness } from '../../content/files/sessions.js';
+import type { Guard } from '../../kv/guards.js';
+import type { MemberStore } from '../../kv/member-store.js';
+import { storeKey } from '../../kv/partition-prefix.js';
+import type { Store } from '../../kv/store.js';
+
+/** How often a session is renewed. */
+export const renewMs = 5_000;
+/** A session that was seen so long without being renewed is dead. */
+const silenceMs = 30_000;
+/** What the time between two looks counts at most: nobody can renew while the store is away. */
+const lookMsMax = 6_000;
+
+export interface ContentLeasesOptions {
+  readonly store: MemberStore;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly timers: Timers;
+  /** Who has the session, for people. */
+  readonly shown: string;
+  /** Another process has taken this session for dead. Called once. */
+  readonly onLost: () => void;
+  /** A renewal has failed: `error`; undefined when one succeeds again. */
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** What somebody has seen of another's lease. */
+interface Watched {
+  readonly version: number;
+  readonly silentMs: number;
+  readonly atMs: number;
+}
+
+/**
+ * Liveness by leases in the key space, which every machine sees. A lease is a key that its session
+ * writes again and again. Whoever looks at it measures the silence by a clock of his own, so the
+ * clocks of machines need not agree. Beside it is a key that never changes while the session lives:
+ * commits of the session have it as their guard, so none of them is applied once it is gone.
+ */
+export class ContentLeases implements Liveness {
+  readonly kind = 'lease';
+  readonly #options: ContentLeasesOptions;
+  readonly #watched = new Map<string, Watched>();
+  #guard: Guard | undefined;
+
+  constructor(options: ContentLeasesOptions) {
+    this.#options = options;
+  }
+
+  /** What commits of the session must have as their guard, from `listen` on. */
+  get guard(): Guard {
+    invariant(this.#guard !== undefined, 'the session has begun');
+    return this.#guard;
+  }
+
+  async listen(token: string): Promise<LockSocket> {
+    const { store, shown } = this.#options;
+    const keys = [leaseKey(token), sessionKey(token)];
+    const result = await store.commit({
+      checks: keys.map((key) => ({ key, version: 'absent' })),
+      puts: keys.map((key) => ({ key, value: Buffer.from(shown) })),
+      deletes: [],
+    });
+    invariant(result.ok, 'the name of a session is never used again');
+    this.#guard = { key: sessionKey(token), version: result.version };
+    const renewal = new Renewal(this.#options, token, result.version);
+    return { name: token, close: () => renewal.end() };
+  }
+
+  async isListening(name: string): Promise<boolean> {
+    const { store } = this.#options;
+    const key = leaseKey(name);
+    const entry = await store.get(key);
+    if (entry === undefined) {
+      this.#watched.delete(name);
+      return false;
+    }
+    if (!this.#isSilent(name, entry.version)) return true;
+    // Behind the fence nothing is applied that the session has begun.
+    const { ok } = await store.fence({
+      checks: [{ key, version: entry.version }],
+      puts: [],
+      deletes: [key, sessionKey(name)],
+    });
+    return !ok;
+  }
+
+  remove(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #isSilent(name: string, version: number): boolean {
+    const atMs = this.#options.clock.monotonicMs();
+    const before = this.#watched.get(name);
+    const isSame = before?.version === version;
+    const silentMs = isSame ? before.silentMs + Math.min(atMs - before.atMs, lookMsMax) : 0;
+    this.#watched.set(name, { version, silentMs, atMs });
+    return silentMs >= silenceMs;
+  }
+}
+
+/** The key space as a session writes it: nothing is applied once the session was taken for dead. */
+export function writtenBySession(store: MemberStore, guard: Guard): Store {
+  return {
+    get: (key) => store.get(key),
+    getMany: (keys) => store.getMany(keys),
+    range: (range, options) => store.range(range, options),
+    commit: (batch) => store.commit({ ...batch, guard }),
+    close: () => store.close(),
+  };
+}
+
+/** Renews the lease of one session. */
+class Renewal {
+  readonly #options: ContentLeasesOptions;
+  readonly #token: string;
+  #version: number;
+  #timer: Timer | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #isOver = false;
+  #isFailing = false;
+
+  constructor(options: ContentLeasesOptions, token: string, version: number) {
+    this.#options = options;
+    this.#token = token;
+    this.#version = version;
+    this.#schedule();
+  }
+
+  /** Gives the session up. When that fails, others find it silent. */
+  async end(): Promise<void> {
+    this.#timer?.close();
+    await this.#running;
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (this.#isFailing) return;
+    const { store, onTrouble } = this.#options;
+    const deletes = [leaseKey(this.#token), sessionKey(this.#token)];
+    await store.fence({ checks: [], puts: [], deletes }).catch(onTrouble);
+  }
+
+  #schedule(): void {
+    if (this.#isOver) return;
+    this.#timer = this.#options.timers.start(renewMs, this.#begin, undefined);
+  }
+
+  readonly #begin = (): void => {
+    this.#running = this.#renew().finally(() => this.#schedule());
+  };
+
+  async #renew(): Promise<void> {
+    const { store, shown, onLost, onTrouble } = this.#options;
+    const key = leaseKey(this.#token);
+    try {
+      const result = await store.commit({
+        checks: [{ key, version: this.#version }],
+        puts: [{ key, value: Buffer.from(shown) }],
+        deletes: [],
+      });
+      if (this.#isFailing) onTrouble(undefined);
+      this.#isFailing = false;
+      if (result.ok) this.#version = result.version;
+      else if (result.actual === 'absent') {
+        this.#isOver = true;
+        onLost();
+      }
+      // Nobody else writes it: an earlier renewal was applied, although that was not known.
+      else this.#version = result.actual;
+    } catch (error) {
+      if (!this.#isFailing) onTrouble(error);
+      this.#isFailing = true;
+    }
+  }
+}
+
+function leaseKey(token: string): Uint8Array {
+  return storeKey('content-lease', token);
+}
+
+function sessionKey(token: string): Uint8Array {
+  return storeKey('content-session', token);
+}

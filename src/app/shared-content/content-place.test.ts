@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { systemClock } from '../../base/clock.js';
+import { systemRandomness } from '../../base/randomness.js';
+import { DiskContentFiles } from '../../content/files/disk-files.js';
+import { openMemoryStore } from '../../engines/memory/store.js';
+import { placeOfContent } from './content-place.js';
+
+void it('is that of the server which came first, for all who have the same files', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'tabularium-place-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const store = await openMemoryStore({ clock: systemClock });
+  const root = new DiskContentFiles(folder);
+  for (const name of ['first', 'second']) await root.makeFolder(name);
+  const place = (name: string, shown: string) => ({
+    files: new DiskContentFiles(join(folder, name)),
+    shown,
+    randomness: systemRandomness,
+  });
+  assert.equal(await placeOfContent(store, place('first', 'alpha in /data')), undefined);
+  assert.equal(await placeOfContent(store, place('first', 'alpha in /data')), undefined);
+  assert.equal(await placeOfContent(store, place('first', 'beta in /mnt')), undefined);
+  assert.equal(await placeOfContent(store, place('second', 'beta in /own')), 'alpha in /data');
+  assert.deepEqual(await readdir(join(folder, 'second')), []);
+  await rename(join(folder, 'first'), join(folder, 'moved'));
+  assert.equal(await placeOfContent(store, place('moved', 'alpha in /moved')), undefined);
+});
+
+void it('is one place when several servers start on it at the same time', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'tabularium-place-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const store = await openMemoryStore({ clock: systemClock });
+  const files = new DiskContentFiles(folder);
+  const places = await Promise.all(
+    Array.from({ length: 4 }, (_, server) =>
+      placeOfContent(store, { files, shown: `server ${server}`, randomness: systemRandomness }),
+    ),
+  );
+  assert.deepEqual(places, [undefined, undefined, undefined, undefined]);
+  assert.equal((await readdir(folder)).length, 1);
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { manualTimers } from '../../../test/support/manual-timers.js';
+import { manualClock } from '../../base/clock.js';
+import { systemRandomness } from '../../base/randomness.js';
+import { contentDirectory } from '../../content/files/content-directory.js';
+import { openMemoryStore, type MemoryStore } from '../../engines/memory/store.js';
+import { silentLogger } from '../../http/exchange/logger.js';
+import { GuardError } from '../../kv/errors.js';
+import { partitionPrefix } from '../../kv/partition-prefix.js';
+import { SharedContent } from './shared-content.js';
+
+const owner = partitionPrefix('blobs', 'account', 'container', '');
+const naming = { checks: [], puts: [{ key: owner, value: Buffer.from('named') }], deletes: [] };
+const unnamed = { isReferenced: () => Promise.resolve(new Set<string>()), extentsMax: 64 };
+
+async function world(t: TestContext) {
+  const directory = await mkdtemp(join(tmpdir(), 'tabularium-shared-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const store = await openMemoryStore({ clock: manualClock() });
+  return { directory, store };
+}
+
+/** A server of a machine of its own, with its own clock. */
+async function server(directory: string, store: MemoryStore) {
+  const { files } = await contentDirectory(directory);
+  const clock = manualClock();
+  const timers = manualTimers();
+  const content = await SharedContent.open({
+    store,
+    files,
+    shown: 'a server',
+    clock,
+    timers,
+    randomness: systemRandomness,
+    logger: silentLogger,
+  });
+  return {
+    shared: content,
+    put: () => content.content.put(once(Buffer.alloc(100_000, 7)), owner),
+    /** Seconds pass in which it renews its session. */
+    async live(seconds: number) {
+      clock.advanceMicros(seconds * 1_000_000);
+      timers.fire();
+      await settled();
+    },
+    async sweepAfter(seconds: number) {
+      clock.advanceMicros(seconds * 1_000_000);
+      return (await content.content.sweepOrphans(unnamed)).deleted;
+    },
+  };
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer, void, void> {
+  await nextTurn();
+  yield bytes;
+}
+
+async function settled(): Promise<void> {
+  for (let turns = 0; turns < 50; turns += 1) await nextTurn();
+}
+
+void describe('content that servers of several machines share', () => {
+  void it('is read by each of them, and not swept while its server lives', async (t) => {
+    const { directory, store } = await world(t);
+    const [first, second] = [await server(directory, store), await server(directory, store)];
+    const { id, bytes } = await first.put();
+    const reader = await second.shared.content.read(id, 0, bytes);
+    let read = 0;
+    for await (const piece of reader.pieces) read += piece.length;
+    reader.close();
+    assert.equal(read, bytes);
+    for (let look = 0; look < 20; look += 1) {
+      await first.live(5);
+      assert.equal(await second.sweepAfter(5), 0);
+    }
+    await first.shared.end(true);
+    await second.shared.end(true);
+    assert.deepEqual(await readdir(join(directory, 'content', 'sessions')), []);
+    assert.equal(
+      (await store.range({ start: new Uint8Array() }, { limit: 9, bytesMax: 999 })).entries.length,
+      0,
+    );
+  });
+
+  void it('loses what a dead server has left, once it was silent for half a minute', async (t) => {
+    const { directory, store } = await world(t);
+    const [dead, living] = [await server(directory, store), await server(directory, store)];
+    await dead.put();
+    const deleted: number[] = [];
+    for (let look = 0; look < 9; look += 1) deleted.push(await living.sweepAfter(5));
+    // The first look begins to measure.
+    assert.deepEqual(deleted, [0, 0, 0, 0, 0, 0, 1, 0, 0]);
+  });
+
+  void it('does not count a silence in which nobody could renew', async (t) => {
+    const { directory, store } = await world(t);
+    const [first, second] = [await server(directory, store), await server(directory, store)];
+    await first.put();
+    assert.equal(await second.sweepAfter(5), 0);
+    assert.equal(await second.sweepAfter(3600), 0);
+    await first.live(3600);
+    assert.equal(await second.sweepAfter(25), 0);
+    await first.shared.end(true);
+    await second.shared.end(true);
+  });
+
+  void it('is not named any more by a server that stood still and was taken for dead', async (t) => {
+    const { directory, store } = await world(t);
+    const [still, living] = [await server(directory, store), await server(directory, store)];
+    await still.put();
+    for (let look = 0; look < 7; look += 1) await living.sweepAfter(5);
+    const former = still.shared.store;
+    // It goes on where it stood.
+    await assert.rejects(former.commit(naming), GuardError);
+    assert.equal(await store.get(owner), undefined);
+    const renewed = new Promise<void>((resolve) => still.shared.onRenewed(resolve));
+    await still.live(0);
+    await renewed;
+    assert.equal(still.shared.trouble(), undefined);
+    await still.put();
+    assert.equal((await still.shared.store.commit(naming)).ok, true);
+    await assert.rejects(former.commit(naming), GuardError);
+    await still.shared.end(true);
+    await living.shared.end(true);
+  });
+});

@@ -1,0 +1,122 @@
+import { sleep } from '../../base/async/sleep.js';
+import type { Timers } from '../../base/async/timers.js';
+import type { Clock } from '../../base/clock.js';
+import type { Randomness } from '../../base/randomness.js';
+import { openContentIn, type FileContent } from '../../content/files/content.js';
+import type { ContentFiles } from '../../content/files/content-files.js';
+import type { Logger } from '../../http/exchange/logger.js';
+import { StoreUnavailableError } from '../../kv/errors.js';
+import type { MemberStore } from '../../kv/member-store.js';
+import type { Store } from '../../kv/store.js';
+import { ContentLeases, renewMs, writtenBySession } from './content-leases.js';
+
+export interface SharedContentOptions {
+  readonly store: MemberStore;
+  readonly files: ContentFiles;
+  /** Who has the sessions, for people. */
+  readonly shown: string;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly randomness: Randomness;
+  readonly logger: Logger;
+}
+
+/** An opening of the content, and the key space as who works with it writes it. */
+interface Session {
+  readonly content: FileContent;
+  readonly store: Store;
+}
+
+/**
+ * Content in files that processes on several machines share, as they share the key space. A process
+ * that stood still for long is taken for dead by the others. It then begins another session, and
+ * nothing is applied any more that it began in the former one.
+ */
+export class SharedContent {
+  readonly isElsewhere = false;
+  readonly #options: SharedContentOptions;
+  #session: Session;
+  #trouble: StoreUnavailableError | undefined;
+  #onRenewed: () => void = () => undefined;
+  #renewing: Promise<void> = Promise.resolve();
+  #isEnded = false;
+
+  private constructor(options: SharedContentOptions, session: Session) {
+    this.#options = options;
+    this.#session = session;
+  }
+
+  static async open(options: SharedContentOptions): Promise<SharedContent> {
+    // A session lasts longer without being renewed than an opening.
+    let lost: () => void = () => undefined;
+    const shared = new SharedContent(options, await begin(options, () => lost()));
+    lost = () => shared.#lose();
+    return shared;
+  }
+
+  get content(): FileContent {
+    return this.#session.content;
+  }
+
+  get store(): Store {
+    return this.#session.store;
+  }
+
+  /** Why nothing can be stored: the former session is lost and there is none yet. */
+  trouble(): Error | undefined {
+    return this.#trouble;
+  }
+
+  /** `listener` is called whenever `content` and `store` have become others. */
+  onRenewed(listener: () => void): void {
+    this.#onRenewed = listener;
+  }
+
+  async end(isSound: boolean): Promise<void> {
+    this.#isEnded = true;
+    await this.#renewing;
+    await (isSound ? this.content.close() : this.content.abandon());
+  }
+
+  #lose(): void {
+    const text = 'The others have taken this server for dead: it was not heard of for long.';
+    this.#trouble = new StoreUnavailableError(text);
+    const { logger } = this.#options;
+    logger.error('this server stood still, and begins again with the bytes of large blobs', {
+      error: this.#trouble,
+    });
+    this.#renewing = this.#renew();
+  }
+
+  async #renew(): Promise<void> {
+    const { logger, timers } = this.#options;
+    const former = this.#session;
+    while (!this.#isEnded) {
+      try {
+        this.#session = await begin(this.#options, () => this.#lose());
+        this.#trouble = undefined;
+        this.#onRenewed();
+        // Requests of the former session may still be reading.
+        former.content.abandon().catch((error: unknown) => {
+          logger.warn('the former session could not be left', { error });
+        });
+        return;
+      } catch (error) {
+        logger.error('the bytes of large blobs cannot be stored', { error });
+        await sleep(timers, renewMs);
+      }
+    }
+  }
+}
+
+async function begin(options: SharedContentOptions, onLost: () => void): Promise<Session> {
+  const { store, files, clock, timers, randomness, shown, logger } = options;
+  const onTrouble = (error: unknown): void => {
+    if (error === undefined)
+      logger.warn('the session of the bytes of large blobs is renewed again');
+    else logger.warn('the session of the bytes of large blobs cannot be renewed', { error });
+  };
+  const liveness = new ContentLeases({ store, clock, timers, shown, onLost, onTrouble });
+  const content = await openContentIn({ files, liveness }, { clock, randomness });
+  return { content, store: writtenBySession(store, liveness.guard) };
+}
