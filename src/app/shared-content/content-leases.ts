@@ -13,7 +13,7 @@ export const renewMs = 5_000;
 /** A session that was seen so long without being renewed is dead. */
 const silenceMs = 30_000;
 /** What the time between two looks counts at most: nobody can renew while the store is away. */
-const lookMsMax = 6_000;
+const longestLookMs = 6_000;
 
 export interface ContentLeasesOptions {
   readonly store: MemberStore;
@@ -96,7 +96,7 @@ export class ContentLeases implements Liveness {
     const atMs = this.#options.clock.monotonicMs();
     const before = this.#watched.get(name);
     const isSame = before?.version === version;
-    const silentMs = isSame ? before.silentMs + Math.min(atMs - before.atMs, lookMsMax) : 0;
+    const silentMs = isSame ? before.silentMs + Math.min(atMs - before.atMs, longestLookMs) : 0;
     this.#watched.set(name, { version, silentMs, atMs });
     return silentMs >= silenceMs;
   }
