@@ -16,6 +16,9 @@ const debianFolder = '/usr/lib/postgresql';
 /** The user `nobody`: PostgreSQL does not run as root. */
 const nobody = 65_534;
 
+/** As whom servers run; undefined: as this process. */
+export const postgresUser = userInfo().uid === 0 ? nobody : undefined;
+
 /** The folder of PostgreSQL's programs on this machine; undefined when there are none. */
 export function postgresPrograms(): string | undefined {
   const folders = existsSync(debianFolder)
@@ -43,8 +46,8 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   const programs = postgresPrograms();
   invariant(programs !== undefined, 'PostgreSQL is installed');
   const folder = await mkdtemp(join(tmpdir(), 'tabularium-postgres-'));
-  const identity = userInfo().uid === 0 ? { uid: nobody, gid: nobody } : {};
-  if ('uid' in identity) await chown(folder, nobody, nobody);
+  const identity = postgresUser === undefined ? {} : { uid: postgresUser, gid: postgresUser };
+  if (postgresUser !== undefined) await chown(folder, postgresUser, postgresUser);
   const data = join(folder, 'data');
   const port = await freePort();
   const initial = ['-D', data, '-U', 'tabularium', '--auth=trust', '-E', 'UTF8', '--locale=C'];
@@ -56,12 +59,15 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     async start() {
       const own = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`];
       const options = [...own, ...settings].flatMap((setting) => ['-c', setting]);
-      child = spawn(join(programs, 'postgres'), ['-D', data, '-p', `${port}`, ...options], {
-        ...identity,
-        cwd: folder,
-        stdio: 'ignore',
-      });
-      await ready(programs, port);
+      const begin = () => {
+        child = spawn(join(programs, 'postgres'), ['-D', data, '-p', `${port}`, ...options], {
+          ...identity,
+          cwd: folder,
+          stdio: 'ignore',
+        });
+        return child;
+      };
+      await ready(programs, port, begin);
     },
     async stop(signal = 'SIGINT') {
       if (child?.exitCode !== null || child.signalCode !== null) return;
@@ -80,9 +86,15 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
 
 const attemptsMax = 300;
 
-async function ready(programs: string, port: number): Promise<void> {
+/**
+ * Begins a server until one answers: behind a first process that was killed none can begin until all
+ * of its processes have noticed.
+ */
+async function ready(programs: string, port: number, begin: () => ChildProcess): Promise<void> {
+  let child = begin();
   for (let attempts = 1; ; attempts += 1) {
     try {
+      if (child.exitCode !== null) child = begin();
       await run(join(programs, 'pg_isready'), ['-h', '127.0.0.1', '-p', `${port}`]);
       return;
     } catch (error) {
