@@ -12,7 +12,9 @@ export function* tableStringsToSign(
 ): Generator<StringToSign> {
   const { xMsDate, date } = request;
   // Without any date there is one text, with an empty line for it.
-  for (const candidate of new Set([xMsDate ?? date ?? '', date ?? xMsDate ?? ''])) {
+  const likely = xMsDate ?? date ?? '';
+  const other = date ?? likely;
+  for (const candidate of other === likely ? [likely] : [likely, other]) {
     for (const path of signedPaths(account, request.rawPath)) {
       const resource = canonicalizedResource(account, path, request.comp);
       yield { date: candidate, text: stringToSign(scheme, request, candidate, resource) };
