@@ -15,6 +15,7 @@ import {
   routedBy,
   shardedEntitiesOf,
   shardMapOf,
+  shardQueryOf,
   splitRange,
   staticShardMapOf,
 } from 'tabularium/modeling/shard-map';
@@ -63,6 +64,11 @@ try {
   for await (const { id, amount } of ofTenant) console.log(`order ${id} has ${amount}`);
   const large = orders.queryAll({ where: (p) => p.amount.gt(1) });
   for await (const { tenant, id } of large) console.log(`${tenant} has the large order ${id}`);
+
+  const report = { order: 'keys', partial: 'report', deadlineMs: 10_000 } as const;
+  const query = shardQueryOf(Order, map, { where: (p) => p.amount.gt(1) }, report);
+  for await (const { shard, entity } of query) console.log(`${shard}: order ${entity.id}`);
+  for (const { shard, error } of query.failures) console.log(`${shard} is missing:`, error);
 
   const plan = await map.plan(addShard('west'));
   console.log(`${plan.moving} of ${plan.rows} orders would move`);

@@ -32,5 +32,19 @@ export {
   type StaticShardMapOptions,
 } from './static-shard-map.js';
 export type { KeptPartition, ShardMapOptions, ShardStepOptions } from './shard-map-options.js';
-export { PartitionClosedError, StaleMapError, UnknownShardError } from './shard-errors.js';
+export { DeadlinePassedError } from './query-deadline.js';
+export {
+  PartitionClosedError,
+  ShardQueryError,
+  StaleMapError,
+  UnknownShardError,
+} from './shard-errors.js';
+export {
+  type ShardFailure,
+  type ShardQuery,
+  shardQueryOf,
+  type ShardQueryOptions,
+  type ShardRow,
+} from './shard-query.js';
+export type { ShardViews } from './shard-view.js';
 export { routedBy, type ShardedEntities, shardedEntitiesOf } from './sharded-entities.js';

@@ -154,6 +154,23 @@ export class Partitions implements RoutedPartitions {
   }
 
   /**
+   * Whether a partition is read from a shard, by the given map and decided once for each: of one
+   * that is handed over meanwhile the answers stay those of the first.
+   */
+  homes(state: MapState): (shard: string, partitionKey: string) => Promise<boolean> {
+    const decided = new Map<string, Promise<TableGateway>>();
+    return async (shard, partitionKey) => {
+      this.#refuseClosed(state, partitionKey, ['offline']);
+      const { home, before } = this.route(state, partitionKey);
+      if (before === undefined || (home !== shard && before !== shard)) return home === shard;
+      const found = decided.get(partitionKey) ?? this.readableBy(state, partitionKey);
+      decided.set(partitionKey, found);
+      found.catch(() => decided.delete(partitionKey));
+      return (await found) === this.shard(shard);
+    };
+  }
+
+  /**
    * Brings a partition to its shard by the map, and opens it there. Any number of programs at once,
    * killed or not, do this once. `closes`: the former shard is closed in any case.
    */

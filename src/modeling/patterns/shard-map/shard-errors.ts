@@ -15,6 +15,17 @@ export class UnknownShardError extends ModelError {
   }
 }
 
+/** A shard has failed, or was not done in time, in a query over several. `cause` says why. */
+export class ShardQueryError extends ModelError {
+  override readonly name = 'ShardQueryError';
+  readonly shard: string;
+
+  constructor(message: string, shard: string, cause: unknown) {
+    super(message, { cause });
+    this.shard = shard;
+  }
+}
+
 /** The map is not the one that a step was planned with, or another program has called a step. */
 export class StaleMapError extends ModelError {
   override readonly name = 'StaleMapError';

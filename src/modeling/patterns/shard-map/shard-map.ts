@@ -12,7 +12,7 @@ import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { claimPartition, closePartition, epochOf } from './fence.js';
 import { mapRow } from './map-row.js';
-import type { ClosedAccess, MapPhase, MapState } from './map-state.js';
+import { shardsOfState, type ClosedAccess, type MapPhase, type MapState } from './map-state.js';
 import { copyPartition, differencesOf, emptyPartition } from './partition-copy.js';
 import {
   forgetProgress,
@@ -25,6 +25,7 @@ import { defaults, type ShardMapOptions, type ShardStepOptions } from './shard-m
 import type { RoutingChange } from './routing-changes.js';
 import { StaleMapError } from './shard-errors.js';
 import { planRouting, type ShardPlan } from './shard-plan.js';
+import { ShardView, type ShardViews } from './shard-view.js';
 import { ShardedTable } from './sharded-table.js';
 import { StoredMap } from './stored-map.js';
 
@@ -91,6 +92,24 @@ export class ShardMap {
   /** One point read. */
   state(): Promise<MapState> {
     return this.#map.fresh();
+  }
+
+  /** The shard of a partition; undefined when a list has none. A point read each `refreshMs`. */
+  async shardOf(partitionKey: string): Promise<string | undefined> {
+    return this.#partitions.route(await this.#map.known(), partitionKey).home;
+  }
+
+  /**
+   * The shards one by one, by the map as it is now: what each holds, to be read soon. A point read
+   * each `refreshMs`; reads of partitions that are handed over take two more, once for each.
+   */
+  async views(): Promise<ShardViews> {
+    const state = await this.#map.known();
+    const isHome = this.#partitions.homes(state);
+    return {
+      shards: shardsOfState(state),
+      view: (name) => new ShardView(this.#partitions.shard(name), (key) => isHome(name, key)),
+    };
   }
 
   /**

@@ -12,10 +12,10 @@ import {
 } from '../../table/gateway.js';
 import { keysBehind, type RowSelection } from '../../table/row-selection.js';
 import { whereStored } from '../../table/filter.js';
-import { isFenceKey, isFenceRow, ownTypeProperty } from './fence.js';
-import { isMapRow } from './map-row.js';
+import { isFenceKey, isFenceRow } from './fence.js';
 import { reasonOf } from '../../table/failure-of-one.js';
 import { shardsOfState, type MapState, type Route } from './map-state.js';
+import { isContent, selectedWithType, selecting } from './shown-rows.js';
 
 /** The map of a sharded table. */
 export interface RoutingMap {
@@ -128,7 +128,7 @@ export class ShardedTable implements TableGateway {
     for (const [index, { rows: found }] of pages.entries()) {
       for (const row of found) {
         if (end !== undefined && compareKeys(row, end) > 0) break;
-        if (isFenceRow(row) || isMapRow(row)) continue;
+        if (!isContent(row)) continue;
         if ((await homeOf(row.partitionKey)) === shards[index]) rows.push(row);
       }
     }
@@ -151,15 +151,6 @@ function refuseFenceKeys(writes: readonly RowWrite[]): void {
   throw new ValueError('RowKeys that begin with !shard: belong to the shard map');
 }
 
-/** Takes out of a row what was read only to tell the rows of the shard map. */
-function selecting(select: readonly string[] | undefined): (row: StoredRow) => StoredRow {
-  if (select === undefined || select.includes(ownTypeProperty)) return (row) => row;
-  return ({ properties, ...row }) => {
-    const { [ownTypeProperty]: _, ...selected } = properties;
-    return { ...row, properties: selected };
-  };
-}
-
 interface ShardPage {
   readonly rows: readonly StoredRow[];
   readonly isWhole: boolean;
@@ -175,7 +166,7 @@ async function pageFrom(
   for (;;) {
     const page = await shard.page({
       ...query,
-      select: select && [...select, ownTypeProperty],
+      select: selectedWithType(select),
       limit,
       cursor,
     });

@@ -9,6 +9,7 @@ import { keyOfWrite, transactionWritesMax, type TableGateway } from '../../table
 import { routeOf, type MapState } from './map-state.js';
 import { UnknownShardError } from './shard-errors.js';
 import type { ShardMapOptions } from './shard-map-options.js';
+import { ShardView, type ShardViews } from './shard-view.js';
 import { ShardedTable, type RoutedPartitions } from './sharded-table.js';
 
 /** The options of a static shard map. */
@@ -63,6 +64,21 @@ export class StaticShardMap {
   shardOf(partitionKey: string): string | undefined {
     const { routing } = this.#options;
     return shardOfText(routing, this.#text(partitionKey));
+  }
+
+  /** The shards one by one: what each holds where the map looks for it. Sends nothing. */
+  async views(): Promise<ShardViews> {
+    const { name, shards } = this.#options;
+    return {
+      shards: Object.keys(shards).sort(),
+      view: (shard) => {
+        const table = shards[shard];
+        if (table === undefined) {
+          throw new UnknownShardError(`the map '${name}' has no shard '${shard}'`, shard);
+        }
+        return new ShardView(table, async (key) => this.shardOf(key) === shard);
+      },
+    };
   }
 
   /**

@@ -1,0 +1,144 @@
+import { systemClock, type Clock } from '../../../base/clock.js';
+import { holdingTimers, type Timers } from '../../../base/async/timers.js';
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { ReadOf } from '../../definition/shapes.js';
+import type { Stored } from '../../definition/stored-entity.js';
+import { ValueError } from '../../rows/model-error.js';
+import { entitiesOf } from '../../table/entities.js';
+import type { TableScan } from '../../table/query-plan.js';
+import { QueryDeadline } from './query-deadline.js';
+import { ShardQueryError } from './shard-errors.js';
+import { rowsAsTheyCome, rowsInKeyOrder, type ShardSource } from './shard-merge.js';
+import type { ShardViews } from './shard-view.js';
+
+/** An entity, and the shard that it came from. */
+export interface ShardRow<E> {
+  readonly shard: string;
+  readonly entity: E;
+}
+
+/** A shard that has not given all of its rows. */
+export interface ShardFailure {
+  readonly shard: string;
+  readonly error: unknown;
+}
+
+export interface ShardQueryOptions {
+  /** Only these shards; all of the map when absent. `ValueError` for one that the map has not. */
+  readonly shards?: readonly string[];
+  /**
+   * `keys`: by PartitionKey and RowKey over all shards, which are read side by side. `none`, when
+   * absent: as rows come.
+   */
+  readonly order?: 'keys' | 'none';
+  /** How many shards are read at once where no order is asked for, from 1; 8 when absent. */
+  readonly parallel?: number;
+  /**
+   * `fail`, when absent: throws at the first shard that fails. `report`: goes on with the others,
+   * and `failures` names those that failed, whose rows may be there in part.
+   */
+  readonly partial?: 'fail' | 'report';
+  /**
+   * How long all of it may take, in milliseconds. Shards that are not done then have failed; where
+   * not even the map is read by then, `DeadlinePassedError` is thrown.
+   */
+  readonly deadlineMs?: number;
+  /** Names the query in errors. */
+  readonly label?: string;
+  /** The system's when absent. */
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+}
+
+const parallelDefault = 8;
+
+/**
+ * A query over shards that has not run yet: each iteration runs it, one range read for a page of
+ * each shard. It holds at most one page of each shard that is being read.
+ */
+export interface ShardQuery<E> extends AsyncIterable<ShardRow<E>> {
+  /** The shards that failed in the latest iteration, as far as that is; each once. */
+  readonly failures: readonly ShardFailure[];
+}
+
+/**
+ * The entities of a definition on several shards of a map, each with its shard. While partitions
+ * move, a row comes once: from where its partition was when the iteration first met it. Rows that
+ * programs write meanwhile may be there or not. Sends nothing yet.
+ *
+ * Throws `ShardQueryError`, which names the shard, when a shard fails and results are not partial;
+ * no request is sent for rows behind it.
+ */
+export function shardQueryOf<D extends AnyDefinition>(
+  definition: D,
+  map: { readonly views: () => Promise<ShardViews> },
+  query: TableScan<D> = {},
+  options: ShardQueryOptions = {},
+): ShardQuery<Stored<ReadOf<D>>> {
+  const { parallel = parallelDefault } = options;
+  if (!Number.isSafeInteger(parallel) || parallel < 1) {
+    throw new ValueError(`parallel: ${parallel}; give a whole number from 1 on`);
+  }
+  let failures: readonly ShardFailure[] = [];
+  return {
+    get failures() {
+      return failures;
+    },
+    [Symbol.asyncIterator]() {
+      const found: ShardFailure[] = [];
+      failures = found;
+      return run(definition, map, query, options, parallel, found);
+    },
+  };
+}
+
+async function* run<D extends AnyDefinition>(
+  definition: D,
+  map: { readonly views: () => Promise<ShardViews> },
+  query: TableScan<D>,
+  options: ShardQueryOptions,
+  parallel: number,
+  failures: ShardFailure[],
+): AsyncGenerator<ShardRow<Stored<ReadOf<D>>>, void, undefined> {
+  const { clock = systemClock, timers = holdingTimers, deadlineMs } = options;
+  const deadline = new QueryDeadline(deadlineMs, { clock, timers });
+  try {
+    const views = await deadline.wait(map.views());
+    const sources = chosen(views, options.shards).map((shard): ShardSource<Stored<ReadOf<D>>> => ({
+      shard,
+      rows: entitiesOn(definition, views, shard, query),
+    }));
+    const onFailure = (shard: string, error: unknown): void => {
+      if (options.partial === 'report') failures.push(Object.freeze({ shard, error }));
+      else throw failureOf(shard, error, options.label);
+    };
+    yield* options.order === 'keys'
+      ? rowsInKeyOrder(sources, { deadline, onFailure })
+      : rowsAsTheyCome(sources, { deadline, onFailure, parallel });
+  } finally {
+    deadline.close();
+  }
+}
+
+/** Rows of one shard. What goes wrong with it goes wrong in its own iteration. */
+async function* entitiesOn<D extends AnyDefinition>(
+  definition: D,
+  views: ShardViews,
+  shard: string,
+  query: TableScan<D>,
+): AsyncGenerator<Stored<ReadOf<D>>, void, undefined> {
+  yield* entitiesOf(definition, views.view(shard)).scanTable(query);
+}
+
+function chosen({ shards }: ShardViews, wanted: readonly string[] | undefined): readonly string[] {
+  if (wanted === undefined) return shards;
+  const other = wanted.find((shard) => !shards.includes(shard));
+  if (other === undefined) return [...new Set(wanted)];
+  throw new ValueError(`the map has no shard '${other}'; it has ${shards.join(', ')}`);
+}
+
+function failureOf(shard: string, error: unknown, label: string | undefined): ShardQueryError {
+  const query = label === undefined ? 'a query' : `the query '${label}'`;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new ShardQueryError(`${query} over shards failed on '${shard}': ${reason}`, shard, error);
+}

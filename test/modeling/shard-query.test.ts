@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import {
+  entitiesOf,
+  ModelError,
+  rowKeyOf,
+  type TableGateway,
+  ValueError,
+} from '../../src/modeling/index.js';
+import {
+  moveShard,
+  rangeRouting,
+  shardQueryOf,
+  ShardQueryError,
+  shardMapOf,
+  staticShardMapOf,
+  type ShardMap,
+  type ShardQueryOptions,
+} from '../../src/modeling/patterns/shard-map/index.js';
+import { manualTime } from './support/manual-timers.js';
+import { startTables } from './support/observed-tables.js';
+import { newShardTables, Order, ordersOf, tenants } from './support/sharded-orders.js';
+
+const here = await startTables({ inMemory: true });
+const there = await startTables({ inMemory: true });
+after(() => Promise.all([here[Symbol.asyncDispose](), there[Symbol.asyncDispose]()]));
+
+/** contoso and fabrikam on a, northwind and tailspin on b, wingtip on c. */
+const routing = rangeRouting([
+  { from: '', shard: 'a' },
+  { from: 'n', shard: 'b' },
+  { from: 'w', shard: 'c' },
+]);
+
+/** A gateway whose pages another function answers first. */
+function withPages(table: TableGateway, before: () => Promise<void>): TableGateway {
+  return {
+    table: table.table,
+    get: (key, select) => table.get(key, select),
+    write: (write) => table.write(write),
+    transact: (writes) => table.transact(writes),
+    page: async (query) => {
+      await before();
+      return table.page(query);
+    },
+  };
+}
+
+/** What one part of a test waits for and another one gives. */
+function newSignal(): { readonly given: Promise<void>; give(): void } {
+  let give = (): void => undefined;
+  const given = new Promise<void>((resolve) => {
+    give = resolve;
+  });
+  return { given, give: () => give() };
+}
+
+interface World {
+  readonly map: ShardMap;
+  /** The same map, for a program whose pages of shard b are answered as `before` says. */
+  readonly seen: (before: () => Promise<void>) => ShardMap;
+}
+
+async function world(): Promise<World> {
+  const { control, ...shards } = await newShardTables(here, there);
+  const open = (tables: Readonly<Record<string, TableGateway>>): ShardMap =>
+    shardMapOf({ name: 'orders', control, shards: tables, refreshMs: 0, settleMs: 0 });
+  const map = open(shards);
+  await map.create(routing);
+  const orders = ordersOf(map);
+  for (const tenant of tenants) {
+    for (const id of [1, 2]) await orders.insert({ tenant, id, amount: id });
+  }
+  return { map, seen: (before) => open({ ...shards, b: withPages(shards.b, before) }) };
+}
+
+/** Shared by tests that only read. */
+const orders = await world();
+
+async function shown(map: ShardMap, options: ShardQueryOptions = {}): Promise<readonly string[]> {
+  const rows: string[] = [];
+  for await (const { shard, entity } of shardQueryOf(Order, map, {}, options)) {
+    rows.push(`${shard} ${entity.tenant} ${entity.id}`);
+  }
+  return rows;
+}
+
+const inOrder = tenants.flatMap((tenant) => {
+  const shard = tenant < 'n' ? 'a' : tenant < 'w' ? 'b' : 'c';
+  return [`${shard} ${tenant} 1`, `${shard} ${tenant} 2`];
+});
+const withoutB = inOrder.filter((row) => !row.startsWith('b'));
+
+describe('a query over shards', () => {
+  it('gives each row once with its shard, in order of keys where asked for', async () => {
+    const { map } = orders;
+    assert.deepEqual(await shown(map, { order: 'keys' }), inOrder);
+    assert.deepEqual((await shown(map, { parallel: 1 })).toSorted(), inOrder);
+    assert.deepEqual((await shown(map)).toSorted(), inOrder);
+  });
+
+  it('asks only the shards that are named', async () => {
+    const { map } = orders;
+    assert.deepEqual(await shown(map, { shards: ['c'] }), ['c wingtip 1', 'c wingtip 2']);
+    await assert.rejects(shown(map, { shards: ['d'] }), ValueError);
+    assert.throws(() => shardQueryOf(Order, map, {}, { parallel: 0 }), ValueError);
+  });
+
+  it('applies its conditions on every shard', async () => {
+    const { map } = orders;
+    const query = shardQueryOf(Order, map, { where: (p) => p.amount.gt(1) }, { order: 'keys' });
+    const found: string[] = [];
+    for await (const { entity } of query)
+      found.push(`${rowKeyOf(entity).partitionKey} ${entity.id}`);
+    assert.deepEqual(
+      found,
+      tenants.map((tenant) => `${tenant} 2`),
+    );
+  });
+
+  it('fails with the name of the shard, or reports it and gives the others', async () => {
+    const { seen } = orders;
+    const map = seen(() => Promise.reject(new ModelError('it is away')));
+    for (const order of ['keys', 'none'] as const) {
+      await assert.rejects(shown(map, { order, label: 'all orders' }), (error) => {
+        assert.ok(error instanceof ShardQueryError);
+        assert.equal(error.shard, 'b');
+        assert.match(error.message, /'all orders'.*'b'.*it is away/);
+        return true;
+      });
+      const query = shardQueryOf(Order, map, {}, { order, partial: 'report' });
+      // A second run begins anew, and so do its failures.
+      for (let round = 0; round < 2; round++) {
+        const rows: string[] = [];
+        for await (const { shard, entity } of query)
+          rows.push(`${shard} ${entity.tenant} ${entity.id}`);
+        assert.deepEqual(rows.toSorted(), withoutB);
+        assert.deepEqual(
+          query.failures.map(({ shard }) => shard),
+          ['b'],
+        );
+      }
+    }
+  });
+
+  it('ends at its deadline, with what other shards have given', async () => {
+    const { seen } = orders;
+    for (const order of ['keys', 'none'] as const) {
+      for (const partial of ['fail', 'report'] as const) {
+        const time = manualTime();
+        const asked = newSignal();
+        const map = seen(() => {
+          asked.give();
+          return new Promise(() => undefined);
+        });
+        const options = { order, partial, deadlineMs: 1000, timers: time, clock: time.clock };
+        const query = shardQueryOf(Order, map, {}, options);
+        const rows: string[] = [];
+        const othersDone = newSignal();
+        const read = (async () => {
+          for await (const { shard, entity } of query) {
+            rows.push(`${shard} ${entity.tenant} ${entity.id}`);
+            if (rows.length === withoutB.length) othersDone.give();
+          }
+        })();
+        const failure = read.catch((error: unknown) => error);
+        await asked.given;
+        if (order === 'none') await othersDone.given;
+        await time.pass(1000);
+        const ended = await failure;
+        assert.deepEqual(time.waiting, []);
+        assert.equal(ended instanceof ShardQueryError, partial === 'fail', String(ended));
+        if (order === 'none') assert.deepEqual(rows.toSorted(), withoutB);
+        if (partial === 'report') assert.ok(query.failures.some(({ shard }) => shard === 'b'));
+      }
+    }
+  });
+
+  it('gives each row once in every phase of a move', async () => {
+    const { map } = await world();
+    const content = (rows: readonly string[]) => rows.map((row) => row.slice(2)).toSorted();
+    const expected = content(inOrder);
+    const check = async (what: string) => {
+      for (const order of ['keys', 'none'] as const) {
+        assert.deepEqual(content(await shown(map, { order })), expected, what);
+      }
+    };
+    await map.start(moveShard('b', 'c'));
+    await map.backfill();
+    await check('copied');
+    await map.cutOver();
+    await check('handed over');
+    await map.rollBack();
+    await check('handed back');
+    await map.apply(moveShard('b', 'c'));
+    await check('settled');
+    await map.cleanUp();
+    await check('cleaned up');
+    assert.equal(await map.shardOf('northwind'), 'c');
+  });
+
+  it('gives each row once where a partition moves between its pages', async () => {
+    const { map, seen } = await world();
+    let asked = 0;
+    const moving = seen(async () => {
+      asked += 1;
+      if (asked === 1) await map.apply(moveShard('b', 'a'));
+    });
+    const rows = await shown(moving, { order: 'keys' });
+    assert.deepEqual(
+      rows.map((row) => row.slice(2)),
+      inOrder.map((row) => row.slice(2)),
+    );
+  });
+
+  it('reads shards one by one, which are not written to', async () => {
+    const { map } = orders;
+    const views = await map.views();
+    assert.deepEqual(views.shards, ['a', 'b', 'c']);
+    const contoso = { tenant: 'contoso', id: 1 };
+    assert.equal((await entitiesOf(Order, views.view('a')).get(contoso))?.amount, 1);
+    assert.equal(await entitiesOf(Order, views.view('b')).get(contoso), undefined);
+    await assert.rejects(
+      entitiesOf(Order, views.view('a')).insert({ ...contoso, amount: 1 }),
+      ValueError,
+    );
+  });
+
+  it('goes over the shards of a map that never changes', async () => {
+    const { control: _, ...shards } = await newShardTables(here, there);
+    const map = staticShardMapOf({ name: 'orders', shards, routing });
+    await entitiesOf(Order, map.table).insert({ tenant: 'wingtip', id: 1, amount: 1 });
+    const rows: string[] = [];
+    for await (const { shard } of shardQueryOf(Order, map)) rows.push(shard);
+    assert.deepEqual(rows, ['c']);
+  });
+});
