@@ -96,7 +96,7 @@ export async function openEngine(settings: EngineSettings, sharing: Sharing): Pr
 /** The engine, with the driver of its database, is loaded only where it is asked for. */
 async function openPostgres(
   { storageClock: clock, timers, randomness, durability, logger }: EngineSettings,
-  { url, schema, onLostCommits }: PostgresChoice,
+  { url, schema, onLostCommits, commitForm }: PostgresChoice,
   sharing: Sharing,
 ): Promise<ServedStore> {
   const { openPostgresStore } = await import('../engines/postgres/store.js');
@@ -105,6 +105,7 @@ async function openPostgres(
     schema,
     creates: sharing === 'exclusive',
     onLostCommits,
+    commitForm,
     clock,
     timers,
     randomness,

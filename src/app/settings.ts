@@ -32,6 +32,7 @@ export interface PostgresChoice {
   readonly url: string;
   readonly schema: string;
   readonly onLostCommits: 'refuse' | 'accept';
+  readonly commitForm: 'function' | 'transaction';
   readonly directory: string;
 }
 
@@ -133,7 +134,7 @@ function storageOf(options: ServerOptions): StorageChoice {
 
 /** Undefined: the engine is another one. Throws `ServerOptionsError`. */
 function postgresOf(options: ServerOptions, directory: string): PostgresChoice | undefined {
-  const { engine, postgresUrl: url, postgresSchema, onLostCommits } = options;
+  const { engine, postgresUrl: url, postgresSchema, onLostCommits, postgresCommits } = options;
   if (url === undefined) {
     if (engine !== 'postgres') return undefined;
     throw wrongOption(['postgresUrl'], "is needed with engine 'postgres': give the database");
@@ -149,6 +150,7 @@ function postgresOf(options: ServerOptions, directory: string): PostgresChoice |
     url,
     schema: postgresSchema ?? 'tabularium',
     onLostCommits: onLostCommits ?? 'refuse',
+    commitForm: postgresCommits ?? 'function',
     directory,
   };
 }

@@ -1,7 +1,11 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { openPostgresStore, type PostgresStoreOptions } from '../../src/engines/postgres/store.js';
+import {
+  openPostgresStore,
+  type CommitFormName,
+  type PostgresStoreOptions,
+} from '../../src/engines/postgres/store.js';
 import { quoted } from '../../src/engines/postgres/statements.js';
 import { remoteStore } from '../../src/kv/conformance/remote-store.js';
 import type { SpawnedStore } from '../../src/kv/conformance/suite.js';
@@ -11,11 +15,11 @@ let schemas = 0;
 
 /** A store in a schema of its own, for a conformance suite. */
 export async function postgresUnderTest(
-  options: Pick<PostgresStoreOptions, 'url' | 'clock' | 'durability'>,
+  options: Pick<PostgresStoreOptions, 'url' | 'clock' | 'durability' | 'commitForm'>,
 ) {
   schemas += 1;
   const schema = `test ${process.pid} ${schemas}`;
-  const { url } = options;
+  const { url, commitForm } = options;
   let store = await openPostgresStore({ ...options, schema });
   return {
     store,
@@ -26,7 +30,7 @@ export async function postgresUnderTest(
       store = await openPostgresStore({ ...options, schema });
       return store;
     },
-    spawn: () => spawnPostgresStore(url, schema),
+    spawn: () => spawnPostgresStore(url, schema, commitForm),
     dispose: async () => {
       await store.close();
       await dropSchema(url, schema);
@@ -51,9 +55,13 @@ export async function runSql(url: string, text: string): Promise<readonly unknow
 }
 
 /** The same schema in another process, whose standard error is not shown. */
-export function spawnPostgresStore(url: string, schema: string): Promise<SpawnedStore> {
+export function spawnPostgresStore(
+  url: string,
+  schema: string,
+  commitForm: CommitFormName = 'function',
+): Promise<SpawnedStore> {
   return remoteStore(
-    fork(child, [url, schema], {
+    fork(child, [url, schema, commitForm], {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     }),

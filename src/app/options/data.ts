@@ -107,6 +107,27 @@ export const storageOptions = {
     page: '../guides/postgres.md',
   }),
   /**
+   * How commits are applied in the database: by a `function` in it, in one round trip, or as a
+   * `transaction` of plain statements, in two, which needs no function.
+   */
+  postgresCommits: option({
+    shape: choice(['function', 'transaction']),
+    help:
+      'how commits are applied in the database: function, in one round trip; transaction, by plain ' +
+      'statements in two, without a function in the database',
+    standard: 'function',
+    group: 'Data:',
+    flags: [
+      {
+        spelling: '--postgres-commits <form>',
+        form: 'text',
+        variable: 'TABULARIUM_POSTGRES_COMMITS',
+      },
+    ],
+    file: { member: 'postgresCommits', example: 'transaction' },
+    page: '../guides/postgres.md',
+  }),
+  /**
    * `durable`, the default: a write is acknowledged when it is on disk. `relaxed`: when the
    * operating system has it; a power failure can lose the last moments.
    */

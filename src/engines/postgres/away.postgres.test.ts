@@ -88,6 +88,45 @@ void describe('a PostgreSQL store', { skip: withoutPostgres }, () => {
     await runSql(started().url, `drop schema ${quoted(schema)} cascade`);
   });
 
+  it('closes the connection of a page that is read while it is closed', async () => {
+    const { url } = started();
+    const options = { url, schema: 'closing', clock: systemClock };
+    const writer = await openPostgresStore(options);
+    const key = (at: number) => keyOf(String(at).padStart(4, '0'));
+    const puts = Array.from({ length: 400 }, (_, at) => ({ key: key(at), value: key(at) }));
+    await writer.commit({ checks: [], puts, deletes: [] });
+    await writer.close();
+    const store = await openPostgresStore(options);
+    let closing: Promise<void> | undefined;
+    let seen = 0;
+    const filter = () => {
+      seen += 1;
+      closing ??= store.close();
+      return 'skip' as const;
+    };
+    await store.range({ start: prefix }, { limit: 1, bytesMax: 1, filter });
+    await closing;
+    assert.equal(seen, 400);
+    const open = `select count(*) from pg_stat_activity where application_name = 'tabularium'`;
+    while (String(Object.values((await runSql(url, open))[0] ?? {})) !== '0') await pause(20);
+    await runSql(url, 'drop schema closing cascade');
+  });
+
+  it('repeats no page that its reader ends, and hands over what that has thrown', async () => {
+    const { store, dispose } = await postgresUnderTest({ url: started().url, clock: systemClock });
+    await put(store, 'row');
+    let calls = 0;
+    const filter = () => {
+      calls += 1;
+      throw new RangeError('not this one');
+    };
+    const read = store.range({ start: prefix }, { limit: 1, bytesMax: 1, filter });
+    await assert.rejects(read, /^RangeError: not this one$/);
+    assert.equal(calls, 1);
+    assert.equal(String((await store.get(keyOf('row')))?.value), 'row');
+    await dispose();
+  });
+
   it('refuses writes when commits that it has acknowledged are not there any more', async () => {
     const { url } = started();
     const { store, schema, dispose } = await postgresUnderTest({ url, clock: systemClock });

@@ -1,9 +1,18 @@
 import { DatabaseError } from 'pg';
-import { StoreWriteError } from '../../kv/errors.js';
+import { StoreUnavailableError, StoreWriteError } from '../../kv/errors.js';
 import { messageOf } from '../../base/thrown.js';
 
 /** `begin_batch` raises it for a session that was closed. The batch was not applied. */
 export const sessionClosedCode = 'TB001';
+
+/** The same, found by a transaction of plain statements. */
+export class SessionClosedError extends Error {
+  override readonly name = 'SessionClosedError';
+
+  constructor() {
+    super('The session was closed.');
+  }
+}
 
 /** Serialization failure, deadlock, lock not available: the same may succeed. */
 const retryableCodes = new Set(['40001', '40P01', '55P03']);
@@ -22,6 +31,7 @@ const ambiguousCode = '40003';
 export type FailureKind = 'lost' | 'away' | 'again' | 'session-closed' | 'refused';
 
 export function failureOf(error: unknown): FailureKind {
+  if (error instanceof SessionClosedError) return 'session-closed';
   if (!(error instanceof DatabaseError)) return 'lost';
   const { code = '', severity } = error;
   if (code === sessionClosedCode) return 'session-closed';
@@ -29,6 +39,18 @@ export function failureOf(error: unknown): FailureKind {
   if (severity === 'FATAL' || severity === 'PANIC' || code === ambiguousCode) return 'lost';
   if (awayCodes.has(code) || code.startsWith('08')) return 'away';
   return 'refused';
+}
+
+/** Whether the database was away, so that the same may succeed later. */
+export function isAway(error: unknown): boolean {
+  const kind = failureOf(error);
+  return kind === 'lost' || kind === 'away' || kind === 'again';
+}
+
+/** What a call is rejected with of which nothing was done, as often as it was tried. */
+export function unavailable(error: unknown): StoreUnavailableError {
+  const text = `Connections to the database are lost again and again: ${messageOf(error)}`;
+  return new StoreUnavailableError(text, { cause: error });
 }
 
 /** What a commit is rejected with that the database refused. */

@@ -2,15 +2,14 @@ import type { Clock } from '../../base/clock.js';
 import { StoreWriteError } from '../../kv/errors.js';
 import { writtenBytes, type CommitStats, type Work } from '../../kv/pending-commits.js';
 import type { CommitResult } from '../../kv/store.js';
-import { commitParameters, ingestParameters } from './batch-parameters.js';
+import type { BatchCall, CommitForm } from './commit-form.js';
 import type { Outcome } from './outcomes.js';
-import type { BatchCall, Session } from './session.js';
-import type { Statements } from './statements.js';
+import type { Session } from './session.js';
 import { WaitingWorks, type Group, type PendingWork } from './waiting-works.js';
 
 export interface GroupCommitOptions {
   readonly sessions: readonly Session[];
-  readonly statements: Statements;
+  readonly form: CommitForm;
   readonly clock: Pick<Clock, 'nowMicros'>;
   /** Called with the greatest version of each batch that was acknowledged. */
   readonly onVersion: (version: number) => void;
@@ -99,15 +98,16 @@ export class GroupCommit {
   }
 
   #callOf(works: readonly PendingWork[]): BatchCall {
-    const { statements, clock } = this.#options;
+    const { form, clock } = this.#options;
     const batches = works.flatMap(({ work }) => (work.kind === 'commit' ? [work.batch] : []));
     const [first] = works;
     if (first?.work.kind === 'ingest') {
-      const parameters = ingestParameters(first.work.ingestion);
-      return { statement: statements.ingestBatch, parameters };
+      return form.ingestion(first.work.ingestion);
     }
-    const options = { nowMicros: clock.nowMicros(), locksAll: first?.isFence === true };
-    return { statement: statements.commitBatch, parameters: commitParameters(batches, options) };
+    return form.commits(batches, {
+      nowMicros: clock.nowMicros(),
+      locksAll: first?.isFence === true,
+    });
   }
 
   /** Whether it could be settled. */

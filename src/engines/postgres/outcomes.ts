@@ -1,5 +1,5 @@
 import { invariant, unreachable } from '../../base/invariant.js';
-import { readSafeInteger, safeIntegerBytes } from '../../base/safe-integer.js';
+import { readSafeInteger, safeIntegerBytes, writeSafeInteger } from '../../base/safe-integer.js';
 import { GuardError } from '../../kv/errors.js';
 import type { CommitResult } from '../../kv/store.js';
 
@@ -22,6 +22,38 @@ export function decodeOutcomes(bytes: Buffer): readonly Outcome[] {
   const outcomes: Outcome[] = [];
   for (let at = 0; at < bytes.length; at += outcomeBytes) outcomes.push(decodeOutcome(bytes, at));
   return outcomes;
+}
+
+/** The inverse of `decodeOutcomes`. */
+export function encodeOutcomes(outcomes: readonly Outcome[]): Buffer {
+  const bytes = Buffer.allocUnsafe(outcomes.length * outcomeBytes);
+  for (const [index, outcome] of outcomes.entries()) {
+    for (const [place, number] of numbersOf(outcome).entries()) {
+      writeSafeInteger(bytes, number, index * outcomeBytes + place * safeIntegerBytes);
+    }
+  }
+  return bytes;
+}
+
+function numbersOf(outcome: Outcome): readonly [number, number, number] {
+  switch (outcome.kind) {
+    case 'result': {
+      const { result } = outcome;
+      if (result.ok) return [statuses.indexOf('applied'), result.version, 0];
+      return [statuses.indexOf('check'), result.failedCheck, orAbsent(result.actual)];
+    }
+    case 'guard':
+      return [statuses.indexOf('guard'), 0, orAbsent(outcome.error.actual)];
+    case 'no-counter':
+    case 'alone':
+      return [statuses.indexOf(outcome.kind), 0, 0];
+    default:
+      return unreachable(outcome);
+  }
+}
+
+function orAbsent(actual: number | 'absent'): number {
+  return actual === 'absent' ? -1 : actual;
 }
 
 const statuses = ['applied', 'check', 'guard', 'no-counter', 'alone'] as const;

@@ -36,6 +36,12 @@ export class Primary {
     return this.#trouble;
   }
 
+  /** Waits before the next of several attempts. */
+  pause(failures: number): Promise<void> {
+    const { timers, randomness } = this.#options;
+    return sleep(timers, backOff(backOffMs, failures, randomness));
+  }
+
   /** Connections are refused from now on, and those that are awaited fail. */
   close(): void {
     this.#isClosed = true;

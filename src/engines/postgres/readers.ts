@@ -1,6 +1,7 @@
+import { DatabaseError } from 'pg';
 import { Slots } from '../../base/async/slots.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
-import { failureOf } from './failures.js';
+import { isAway, unavailable } from './failures.js';
 import type { Link } from './link.js';
 import type { Primary } from './primary.js';
 import type { Row } from './rows.js';
@@ -25,7 +26,8 @@ export class SharedReaders {
   }
 
   async read(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
-    return again(async () => (await this.#next()).query(statement, values));
+    const read = async () => (await this.#next()).query(statement, values);
+    return again(this.#primary, read);
   }
 
   async close(): Promise<void> {
@@ -54,6 +56,7 @@ export class SnapshotReaders {
   readonly #primary: Primary;
   readonly #idle: Link[] = [];
   readonly #slots: Slots;
+  #isClosed = false;
 
   constructor(primary: Primary, count: number) {
     this.#primary = primary;
@@ -62,10 +65,12 @@ export class SnapshotReaders {
 
   /** When the connection is lost the function is called again, as long as `mayRepeat`. */
   async read<T>(within: (link: Link) => Promise<T>, mayRepeat: () => boolean): Promise<T> {
-    return again(() => this.#readOnce(within), mayRepeat);
+    return again(this.#primary, () => this.#readOnce(within), mayRepeat);
   }
 
+  /** Reads under way end as they would; their connections are closed behind them. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await Promise.all(this.#idle.splice(0).map((link) => link.close()));
   }
 
@@ -73,29 +78,48 @@ export class SnapshotReaders {
     await this.#slots.take(1, never);
     let link = this.#idle.pop();
     try {
+      if (this.#isClosed) throw new StoreClosedError();
       if (link === undefined || link.isLost) link = await this.#primary.connect(connectLimitMs);
       await link.run('begin isolation level repeatable read read only');
       const result = await within(link);
       await link.run('commit');
-      this.#idle.push(link);
+      if (this.#isClosed) await link.close();
+      else this.#idle.push(link);
       return result;
     } catch (error) {
+      const isOfCaller = link?.isLost === false && !(error instanceof DatabaseError);
       link?.cut();
-      throw error;
+      throw isOfCaller ? new CallerError(error) : error;
     } finally {
       this.#slots.give(1);
     }
   }
 }
 
-async function again<T>(read: () => Promise<T>, mayRepeat = () => true): Promise<T> {
+/** What the caller of a read has thrown itself, such as a guard that does not hold. */
+class CallerError extends Error {
+  override readonly name = 'CallerError';
+
+  constructor(cause: unknown) {
+    super('The caller of a read ended it.', { cause });
+  }
+}
+
+/** Repeats a read whose connection was lost. */
+async function again<T>(
+  primary: Primary,
+  read: () => Promise<T>,
+  mayRepeat = () => true,
+): Promise<T> {
   for (let failures = 1; ; failures += 1) {
     try {
       return await read();
     } catch (error) {
+      if (error instanceof CallerError) throw error.cause;
       if (error instanceof StoreClosedError || error instanceof StoreUnavailableError) throw error;
-      const isOver = failures >= attemptsMax || failureOf(error) === 'refused';
-      if (isOver || !mayRepeat()) throw error;
+      if (!isAway(error)) throw error;
+      if (failures >= attemptsMax || !mayRepeat()) throw unavailable(error);
+      await primary.pause(failures);
     }
   }
 }

@@ -9,12 +9,13 @@ import {
   StoreWriteError,
   unknownOutcome,
 } from '../../kv/errors.js';
-import { failureOf, refusal } from './failures.js';
+import type { BatchCall, CommitForm } from './commit-form.js';
+import { failureOf, isAway, refusal, unavailable } from './failures.js';
 import type { Link } from './link.js';
 import { decodeOutcomes, type Outcome } from './outcomes.js';
-import { bytesOf, numberOf, type Row } from './rows.js';
+import { bytesOf, numberOf } from './rows.js';
 import type { Primary } from './primary.js';
-import type { Statement, Statements } from './statements.js';
+import type { Statements } from './statements.js';
 
 /** How long a commit waits for a server that takes it. */
 const connectLimitMs = 30_000;
@@ -28,17 +29,11 @@ const sessionIdBytes = 6;
 export interface SessionOptions {
   readonly primary: Primary;
   readonly statements: Statements;
+  readonly form: CommitForm;
   readonly timers: Timers;
   readonly randomness: Randomness;
   /** Called on each new connection, before anything is written. May throw. */
   readonly onConnected: (link: Link) => Promise<void>;
-}
-
-/** A call of a function that applies a batch. */
-export interface BatchCall {
-  readonly statement: Statement;
-  /** Behind the session and the number of the batch. */
-  readonly parameters: readonly unknown[];
 }
 
 interface Open {
@@ -64,22 +59,19 @@ export class Session {
    * Applies a batch once, whatever becomes of connections. Rejects with `CommitUnknownError` when no
    * server tells in time what came of it, and otherwise only when nothing of it was applied.
    */
-  async apply({ statement, parameters }: BatchCall): Promise<readonly Outcome[]> {
+  async apply(call: BatchCall): Promise<readonly Outcome[]> {
     const { timers, randomness } = this.#options;
     for (let failures = 1; ; failures += 1) {
       const open = await this.#opened();
-      const values = [open.id, String(open.batch + 1), ...parameters];
-      let rows: readonly Row[];
       try {
-        rows = await open.link.query(statement, values);
+        const outcomes = await call(open.link, { id: open.id, number: open.batch + 1 });
+        open.batch += 1;
+        return outcomes;
       } catch (error) {
         const applied = await this.#recover(open, error, failures);
         if (applied !== undefined) return applied;
         await sleep(timers, backOff(backOffMs, failures, randomness));
-        continue;
       }
-      open.batch += 1;
-      return outcomesIn(rows);
     }
   }
 
@@ -95,9 +87,9 @@ export class Session {
 
   async #opened(): Promise<Open> {
     if (this.#open?.link.isLost === false) return this.#open;
-    const { primary, randomness, statements, onConnected } = this.#options;
+    const { primary, randomness, statements, form, timers, onConnected } = this.#options;
     for (let failures = 1; ; failures += 1) {
-      const link = await primary.connect(connectLimitMs);
+      const link = await primary.connect(connectLimitMs, form.pipelines);
       try {
         await onConnected(link);
         const id = String(randomness.bytes(sessionIdBytes).reduce((sum, byte) => sum * 256 + byte));
@@ -107,7 +99,9 @@ export class Session {
       } catch (error) {
         link.cut();
         if (error instanceof StoreWriteError) throw error;
-        if (failures >= attemptsMax) throw refusal(error);
+        if (!isAway(error)) throw refusal(error);
+        if (failures >= attemptsMax) throw unavailable(error);
+        await sleep(timers, backOff(backOffMs, failures, randomness));
       }
     }
   }
@@ -149,9 +143,4 @@ export class Session {
       }
     }
   }
-}
-
-function outcomesIn([row]: readonly Row[]): readonly Outcome[] {
-  invariant(row !== undefined, 'a batch has a result');
-  return decodeOutcomes(bytesOf(row[0]));
 }

@@ -36,6 +36,18 @@ const getMany: Statement = {
     join tabularium.kv_long long on long.hash = sha256(k.key)`,
 };
 
+/** As `getMany`, without values. */
+const versionsOf: Statement = {
+  name: 'versions-of',
+  text: `select k.place, kv.version
+    from unnest($1::bytea[]) with ordinality k(key, place)
+    join tabularium.kv on kv.key = k.key
+    union all
+    select k.place, long.version
+    from unnest($2::bytea[]) with ordinality k(key, place)
+    join tabularium.kv_long long on long.hash = sha256(k.key)`,
+};
+
 /** As `getMany`, with the version of the guard $3 in a row of its own. */
 const getManyGuarded: Statement = {
   name: 'get-many-guarded',
@@ -84,6 +96,73 @@ const ingestBatch: Statement = {
   text: 'select tabularium.ingest_batch($1, $2, $3, $4, $5, $6, $7, $8, $9)',
 };
 
+// What a batch does by plain statements: see `transaction-form.ts`.
+
+const lockSession: Statement = {
+  name: 'lock-session',
+  text: `select batch from tabularium.kv_session
+    where session = $1 and batch = $2::bigint - 1 and not closed for update`,
+};
+
+const lockSlots: Statement = {
+  name: 'lock-slots',
+  text: `select last from tabularium.kv_slot where slot = any($1::int[]) order by slot for update`,
+};
+
+const lockAllSlots: Statement = {
+  name: 'lock-all-slots',
+  text: 'select last from tabularium.kv_slot order by slot for update',
+};
+
+const setSlots: Statement = {
+  name: 'set-slots',
+  text: 'update tabularium.kv_slot set last = $1 where slot = any($2::int[])',
+};
+
+const setAllSlots: Statement = {
+  name: 'set-all-slots',
+  text: 'update tabularium.kv_slot set last = $1',
+};
+
+const raiseSlots: Statement = {
+  name: 'raise-slots',
+  text: 'update tabularium.kv_slot set last = $1 where last < $1',
+};
+
+const deleteKeys: Statement = {
+  name: 'delete-keys',
+  text: 'delete from tabularium.kv where key = any($1::bytea[])',
+};
+
+const deleteLongKeys: Statement = {
+  name: 'delete-long-keys',
+  text: `delete from tabularium.kv_long
+    where hash in (select sha256(gone.key) from unnest($1::bytea[]) gone(key))`,
+};
+
+const putKeys: Statement = {
+  name: 'put-keys',
+  text: `insert into tabularium.kv (key, version, value)
+    select p.key, p.version, p.value
+    from unnest($1::bytea[], $2::bigint[], $3::bytea[]) p(key, version, value)
+    order by p.key
+    on conflict (key) do update set version = excluded.version, value = excluded.value`,
+};
+
+const putLongKeys: Statement = {
+  name: 'put-long-keys',
+  text: `insert into tabularium.kv_long (hash, head, key, version, value)
+    select sha256(p.key), substring(p.key from 1 for ${longHeadBytesMax}), p.key, p.version, p.value
+    from unnest($1::bytea[], $2::bigint[], $3::bytea[]) p(key, version, value)
+    order by p.key
+    on conflict (hash) do update set version = excluded.version, value = excluded.value`,
+};
+
+const endBatch: Statement = {
+  name: 'end-batch',
+  text: `update tabularium.kv_session set batch = $2, outcome = $3, seen = now() where session = $1`,
+};
+
 const openSession: Statement = {
   name: 'open-session',
   text: `insert into tabularium.kv_session (session, batch, closed) values ($1, 0, false)`,
@@ -126,12 +205,24 @@ const standard = {
   getLong,
   getMany,
   getManyGuarded,
+  versionsOf,
   forward,
   backward,
   forwardGuarded,
   backwardGuarded,
   commitBatch,
   ingestBatch,
+  lockSession,
+  lockSlots,
+  lockAllSlots,
+  setSlots,
+  setAllSlots,
+  raiseSlots,
+  deleteKeys,
+  deleteLongKeys,
+  putKeys,
+  putLongKeys,
+  endBatch,
   openSession,
   closeSession,
   removeSession,

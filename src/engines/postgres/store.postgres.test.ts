@@ -15,19 +15,21 @@ void describe('the PostgreSQL engine', { skip: withoutPostgres }, () => {
   });
   after(() => server?.dispose());
 
-  storeConformance({
-    name: 'the PostgreSQL engine',
-    open: (options) => {
-      invariant(server !== undefined, 'the server has been started');
-      return postgresUnderTest({ ...options, url: server.url });
-    },
-    modelRuns: 15,
-    capabilities: {
-      persistent: true,
-      processes: true,
-      groupsCommits: true,
-      versionsGlobal: false,
-      member: true,
-    },
-  });
+  for (const commitForm of ['function', 'transaction'] as const) {
+    storeConformance({
+      name: `the PostgreSQL engine, commits by ${commitForm}`,
+      open: (options) => {
+        invariant(server !== undefined, 'the server has been started');
+        return postgresUnderTest({ ...options, commitForm, url: server.url });
+      },
+      modelRuns: 15,
+      capabilities: {
+        persistent: true,
+        processes: true,
+        groupsCommits: true,
+        versionsGlobal: false,
+        member: true,
+      },
+    });
+  }
 });

@@ -25,7 +25,10 @@ import { addressesOf } from './hosts.js';
 import type { Link } from './link.js';
 import { assertTables, migrate } from './migrations.js';
 import { readPage } from './pages.js';
-import { byteaArray } from './binary-array.js';
+import type { CommitForm } from './commit-form.js';
+import { functionForm } from './function-form.js';
+import { keyArrays } from './many-keys.js';
+import { transactionForm } from './transaction-form.js';
 import { Primary } from './primary.js';
 import { SharedReaders, SnapshotReaders } from './readers.js';
 import { bytesOf, numberOf, versionOf } from './rows.js';
@@ -59,12 +62,24 @@ export interface PostgresStoreOptions {
    * behind took over: `refuse` (the default) all commits, or `accept` the loss. It is told in both.
    */
   readonly onLostCommits?: 'refuse' | 'accept';
+  /**
+   * How commits are applied. `function` (the default): by a function in the database, in one round
+   * trip. `transaction`: by plain statements, in two. Stores of both forms may share a database.
+   */
+  readonly commitForm?: CommitFormName;
   /** Off behind poolers that give a connection to several clients in turn. */
   readonly prepares?: boolean;
   readonly events?: Partial<PostgresEvents>;
   readonly timers?: Timers;
   readonly randomness?: Randomness;
 }
+
+export type CommitFormName = 'function' | 'transaction';
+
+const forms: Readonly<Record<CommitFormName, (statements: Statements) => CommitForm>> = {
+  function: functionForm,
+  transaction: transactionForm,
+};
 
 const connections = { sharedReaders: 2, snapshotReaders: 4, writers: 2 } as const;
 /** How long an opening waits for a server. */
@@ -130,12 +145,13 @@ export class PostgresStore implements MemberStore, ServedStore {
     this.#shared = new SharedReaders(primary, connections.sharedReaders);
     this.#snapshots = new SnapshotReaders(primary, connections.snapshotReaders);
     const onConnected = (link: Link) => this.#assertNothingLost(link);
-    const parts = { primary, statements, timers, randomness, onConnected };
+    const form = forms[options.commitForm ?? 'function'](statements);
+    const parts = { primary, statements, form, timers, randomness, onConnected };
     this.#sessions = Array.from({ length: connections.writers }, () => new Session(parts));
     const onVersion = (version: number) => {
       this.#acknowledged = Math.max(this.#acknowledged, version);
     };
-    this.#commits = new GroupCommit({ sessions: this.#sessions, statements, clock, onVersion });
+    this.#commits = new GroupCommit({ sessions: this.#sessions, form, clock, onVersion });
   }
 
   async get(key: Bytes, options?: Guarded): Promise<Entry | undefined> {
@@ -155,13 +171,7 @@ export class PostgresStore implements MemberStore, ServedStore {
   async getMany(keys: readonly Bytes[], options?: Guarded): Promise<(Entry | undefined)[]> {
     this.#assertOpen();
     for (const key of keys) assertKey(key);
-    const isLong = (key: Bytes) => key.length > shortKeyBytesMax;
-    // An empty key keeps its place in the array and is never found.
-    const nothing = Buffer.alloc(0);
-    const values = [
-      byteaArray(keys.map((key) => (isLong(key) ? nothing : key))),
-      byteaArray(keys.some(isLong) ? keys.map((key) => (isLong(key) ? key : nothing)) : []),
-    ];
+    const values = keyArrays(keys);
     const { getMany, getManyGuarded } = this.#statements;
     const guard = options?.guard;
     if (guard !== undefined) assertKey(guard.key);

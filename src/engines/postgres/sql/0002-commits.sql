@@ -27,6 +27,23 @@ language sql immutable as $$
   end;
 $$;
 
+-- The additions of commits that stand so far, one row a key: their sum, who adds, and what is there.
+create function tabularium.sums_of(
+  p_statuses int[], add_commits int[], add_keys bytea[], add_deltas bigint[]
+) returns table (key bytea, delta numeric, numbers int[], value bytea)
+language sql as $$
+  select s.key, s.delta, s.numbers, coalesce(kv.value, long.value)
+  from (
+    select a.key, sum(a.delta) as delta, array_agg(a.number order by a.number) as numbers
+    from unnest(add_commits, add_keys, add_deltas) a(number, key, delta)
+    where p_statuses[a.number] = 0
+    group by a.key
+  ) s
+  left join tabularium.kv on kv.key = s.key
+  left join tabularium.kv_long long
+    on long.hash = case when octet_length(s.key) > 2600 then sha256(s.key) end;
+$$;
+
 -- Applies independent commits, numbered from 1: each whole or not at all. Of two that share a key,
 -- none writes it but by an addition. Returns three numbers of eight bytes for each commit:
 --   0, its version, 0
@@ -105,21 +122,10 @@ begin
     loop
       is_bad := false;
       for each_row in
-        select s.numbers
-        from (
-          select a.key, sum(a.delta) as delta, array_agg(a.number) as numbers
-          from unnest(add_commits, add_keys, add_deltas) a(number, key, delta)
-          where statuses[a.number] = 0
-          group by a.key
-        ) s
-        left join tabularium.kv on kv.key = s.key
-        left join tabularium.kv_long long
-          on long.hash = case when octet_length(s.key) > 2600 then sha256(s.key) end
+        select s.numbers from tabularium.sums_of(statuses, add_commits, add_keys, add_deltas) s
         where case
-          when coalesce(kv.value, long.value) is null then abs(s.delta) > 9007199254740991
-          else coalesce(
-            abs(tabularium.counter_of(coalesce(kv.value, long.value)) + s.delta) > 9007199254740991,
-            true)
+          when s.value is null then abs(s.delta) > 9007199254740991
+          else coalesce(abs(tabularium.counter_of(s.value) + s.delta) > 9007199254740991, true)
         end
       loop
         is_bad := true;
@@ -129,20 +135,12 @@ begin
       end loop;
       exit when not is_bad;
     end loop;
-    select put_commits || coalesce(array_agg(s.number), '{}'),
+    select put_commits || coalesce(array_agg(s.numbers[cardinality(s.numbers)]), '{}'),
         put_keys || coalesce(array_agg(s.key), '{}'),
-        put_values || coalesce(array_agg(int8send(
-          (coalesce(tabularium.counter_of(coalesce(kv.value, long.value)), 0) + s.delta)::bigint)), '{}')
+        put_values || coalesce(array_agg(
+          int8send((coalesce(tabularium.counter_of(s.value), 0) + s.delta)::bigint)), '{}')
       into put_commits, put_keys, put_values
-      from (
-        select a.key, sum(a.delta) as delta, max(a.number) as number
-        from unnest(add_commits, add_keys, add_deltas) a(number, key, delta)
-        where statuses[a.number] = 0
-        group by a.key
-      ) s
-      left join tabularium.kv on kv.key = s.key
-      left join tabularium.kv_long long
-        on long.hash = case when octet_length(s.key) > 2600 then sha256(s.key) end;
+      from tabularium.sums_of(statuses, add_commits, add_keys, add_deltas) s;
   end if;
 
   if 0 = any(statuses) then

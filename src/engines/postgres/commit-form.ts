@@ -1,0 +1,32 @@
+import type { GuardedBatch } from '../../kv/guards.js';
+import type { Ingestion } from '../../kv/ingestion.js';
+import type { Link } from './link.js';
+import type { Outcome } from './outcomes.js';
+
+/** A batch of a session: its number, and the session's id. */
+export interface SessionBatch {
+  readonly id: string;
+  readonly number: number;
+}
+
+/**
+ * Applies a batch in one transaction, which notes number and outcomes in the session's row. Rejects
+ * when nothing of it was applied, and when the connection was lost.
+ */
+export type BatchCall = (link: Link, batch: SessionBatch) => Promise<readonly Outcome[]>;
+
+export interface CommitOptions {
+  /** The least version. */
+  readonly nowMicros: number;
+  /** All slots are held, so every commit that saw an older guard has ended. */
+  readonly locksAll: boolean;
+}
+
+/** How a batch is applied. Both forms use the same tables and give the same outcomes. */
+export interface CommitForm {
+  /** Whether connections that write send queries without waiting for earlier answers. */
+  readonly pipelines: boolean;
+  /** For independent commits: no two share a key, but to add to it. */
+  commits(batches: readonly GuardedBatch[], options: CommitOptions): BatchCall;
+  ingestion(ingestion: Ingestion): BatchCall;
+}

@@ -1,0 +1,23 @@
+import { invariant } from '../../base/invariant.js';
+import { commitParameters, ingestParameters } from './batch-parameters.js';
+import type { BatchCall, CommitForm } from './commit-form.js';
+import { decodeOutcomes } from './outcomes.js';
+import { bytesOf } from './rows.js';
+import type { Statement, Statements } from './statements.js';
+
+/** A batch is one call of a function in the database: one round trip. */
+export function functionForm({ commitBatch, ingestBatch }: Statements): CommitForm {
+  return {
+    pipelines: false,
+    commits: (batches, options) => callOf(commitBatch, commitParameters(batches, options)),
+    ingestion: (ingestion) => callOf(ingestBatch, ingestParameters(ingestion)),
+  };
+}
+
+function callOf(statement: Statement, parameters: readonly unknown[]): BatchCall {
+  return async (link, { id, number }) => {
+    const [row] = await link.query(statement, [id, String(number), ...parameters]);
+    invariant(row !== undefined, 'a batch has a result');
+    return decodeOutcomes(bytesOf(row[0]));
+  };
+}

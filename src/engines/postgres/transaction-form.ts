@@ -1,0 +1,203 @@
+import { nameOfBytes, type Bytes } from '../../base/bytes.js';
+import { guardRefusal, type Guard, type GuardedBatch } from '../../kv/guards.js';
+import { floorOf, type Ingestion } from '../../kv/ingestion.js';
+import type { Entry } from '../../kv/store.js';
+import { decideBatch } from './batch-decision.js';
+import { byteaArray, int4Array, int8Array } from './binary-array.js';
+import type { CommitForm, CommitOptions, SessionBatch } from './commit-form.js';
+import { SessionClosedError } from './failures.js';
+import type { Link } from './link.js';
+import { keyArrays } from './many-keys.js';
+import { encodeOutcomes, type Outcome } from './outcomes.js';
+import { bytesOf, numberOf, type Row } from './rows.js';
+import { addSlots } from './slots.js';
+import { shortKeyBytesMax, type Statements } from './statements.js';
+
+/**
+ * A batch is a transaction of plain statements: locks and reads, a decision in this process, writes.
+ * Two round trips, during which its slots are held. For databases that lack the functions of the
+ * other form.
+ */
+export function transactionForm(statements: Statements): CommitForm {
+  const transactionOn = (link: Link, batch: SessionBatch) =>
+    new BatchTransaction({ link, batch, statements });
+  return {
+    pipelines: true,
+    commits: (batches, options) => (link, batch) =>
+      transactionOn(link, batch).commits(batches, options),
+    ingestion: (ingestion) => (link, batch) => transactionOn(link, batch).ingestion(ingestion),
+  };
+}
+
+/**
+ * The snapshot of each statement begins with it, so what follows the locks sees what their former
+ * holders have committed.
+ */
+const begin = 'begin isolation level read committed';
+
+interface Writes {
+  readonly puts: readonly Entry[];
+  readonly deletes: readonly Bytes[];
+}
+
+interface Parts {
+  readonly link: Link;
+  readonly batch: SessionBatch;
+  readonly statements: Statements;
+}
+
+/** One batch. Queries are sent in the order of their calls, without waiting for answers. */
+class BatchTransaction {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  commits(
+    batches: readonly GuardedBatch[],
+    { nowMicros, locksAll }: CommitOptions,
+  ): Promise<readonly Outcome[]> {
+    const { link, statements } = this.#parts;
+    const slots = new Set<number>();
+    for (const batch of batches) addSlots(batch, slots);
+    const held = int4Array([...slots]);
+    const guards = batches.flatMap(({ guard }) => guard ?? []);
+    const checked = [...guards, ...batches.flatMap(({ checks }) => checks)];
+    const added = batches.flatMap(({ adds = [] }) => adds);
+    return this.#whole(async () => {
+      const [, , locks, versions, values] = await Promise.all([
+        link.run(begin),
+        this.#take(),
+        locksAll
+          ? link.query(statements.lockAllSlots, [])
+          : link.query(statements.lockSlots, [held]),
+        this.#versionsOf(checked.map(({ key }) => key)),
+        this.#valuesOf(added.map(({ key }) => key)),
+      ]);
+      const last = locks.reduce((greatest, [field]) => Math.max(greatest, numberOf(field)), 0);
+      const version = Math.max(nowMicros, last + 1);
+      const { outcomes, ...writes } = decideBatch(batches, { versions, values }, version);
+      const lastGiven = String(version + batches.length - 1);
+      const setSlots = () =>
+        locksAll
+          ? link.query(statements.setAllSlots, [lastGiven])
+          : link.query(statements.setSlots, [lastGiven, held]);
+      await Promise.all([
+        ...(outcomes.some(isApplied) ? [setSlots()] : []),
+        ...this.#write(writes),
+        ...this.#end(outcomes),
+      ]);
+      return outcomes;
+    });
+  }
+
+  ingestion(ingestion: Ingestion): Promise<readonly Outcome[]> {
+    const { link, statements } = this.#parts;
+    const { guard, entries, deletes } = ingestion;
+    const floor = floorOf(ingestion);
+    return this.#whole(async () => {
+      const [, , , versions] = await Promise.all([
+        link.run(begin),
+        this.#take(),
+        link.query(statements.lockAllSlots, []),
+        this.#versionsOf(guard === undefined ? [] : [guard.key]),
+      ]);
+      const refusal = guard && refusalOf(guard, versions);
+      if (refusal !== undefined) {
+        await Promise.all(this.#end([refusal]));
+        return [refusal];
+      }
+      const outcomes: Outcome[] = [{ kind: 'result', result: { ok: true, version: floor } }];
+      await Promise.all([
+        ...this.#write({ puts: entries, deletes }),
+        link.query(statements.raiseSlots, [String(floor)]),
+        ...this.#end(outcomes),
+      ]);
+      return outcomes;
+    });
+  }
+
+  /** When the database refuses a part, nothing is applied, and the connection can be used again. */
+  async #whole(work: () => Promise<readonly Outcome[]>): Promise<readonly Outcome[]> {
+    const { link } = this.#parts;
+    try {
+      return await work();
+    } catch (error) {
+      if (!link.isLost) await link.run('rollback').catch(() => link.cut());
+      throw error;
+    }
+  }
+
+  /** Rejects with `SessionClosedError`. Waits for one that closes the session. */
+  async #take(): Promise<void> {
+    const { link, batch, statements } = this.#parts;
+    const rows = await link.query(statements.lockSession, [batch.id, String(batch.number)]);
+    if (rows.length === 0) throw new SessionClosedError();
+  }
+
+  async #versionsOf(keys: readonly Bytes[]): Promise<ReadonlyMap<string, number>> {
+    if (keys.length === 0) return new Map();
+    const rows = await this.#parts.link.query(this.#parts.statements.versionsOf, keyArrays(keys));
+    return byName(keys, rows, ([, version]) => numberOf(version));
+  }
+
+  async #valuesOf(keys: readonly Bytes[]): Promise<ReadonlyMap<string, Bytes>> {
+    if (keys.length === 0) return new Map();
+    const rows = await this.#parts.link.query(this.#parts.statements.getMany, keyArrays(keys));
+    return byName(keys, rows, ([, , value]) => bytesOf(value));
+  }
+
+  #write({ puts, deletes }: Writes): Promise<unknown>[] {
+    const { link, statements } = this.#parts;
+    const sent: Promise<unknown>[] = [];
+    for (const isLong of [false, true]) {
+      const isHere = (key: Bytes) => key.length > shortKeyBytesMax === isLong;
+      const gone = deletes.filter(isHere);
+      const there = puts.filter(({ key }) => isHere(key));
+      const { deleteKeys, deleteLongKeys, putKeys, putLongKeys } = statements;
+      if (gone.length > 0) {
+        sent.push(link.query(isLong ? deleteLongKeys : deleteKeys, [byteaArray(gone)]));
+      }
+      if (there.length === 0) continue;
+      sent.push(
+        link.query(isLong ? putLongKeys : putKeys, [
+          byteaArray(there.map(({ key }) => key)),
+          int8Array(there.map(({ version }) => version)),
+          byteaArray(there.map(({ value }) => value)),
+        ]),
+      );
+    }
+    return sent;
+  }
+
+  /** The commit is undone when a query before it was refused. */
+  #end(outcomes: readonly Outcome[]): Promise<unknown>[] {
+    const { link, batch, statements } = this.#parts;
+    const values = [batch.id, String(batch.number), encodeOutcomes(outcomes)];
+    return [link.query(statements.endBatch, values), link.run('commit')];
+  }
+}
+
+function isApplied(outcome: Outcome): boolean {
+  return outcome.kind === 'result' && outcome.result.ok;
+}
+
+function refusalOf(guard: Guard, versions: ReadonlyMap<string, number>): Outcome | undefined {
+  const error = guardRefusal(guard, versions.get(nameOfBytes(guard.key)) ?? 'absent');
+  return error && { kind: 'guard', error };
+}
+
+/** Rows that begin with the place of their key, which counts from 1. */
+function byName<Value>(
+  keys: readonly Bytes[],
+  rows: readonly Row[],
+  valueOf: (row: Row) => Value,
+): ReadonlyMap<string, Value> {
+  const found = new Map<string, Value>();
+  for (const row of rows) {
+    const key = keys[numberOf(row[0]) - 1];
+    if (key !== undefined) found.set(nameOfBytes(key), valueOf(row));
+  }
+  return found;
+}
