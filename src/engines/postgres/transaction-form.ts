@@ -14,7 +14,7 @@ import { addSlots } from './slots.js';
 import { shortKeyBytesMax, type Statements } from './statements.js';
 
 /**
- * A batch is a transaction of plain statements: locks and reads, a decision in this process, writes.
+ * A batch is a transaction of plain statements: locks and reads, a decision here, writes.
  * Two round trips, during which its slots are held. For databases that lack the functions of the
  * other form.
  */
