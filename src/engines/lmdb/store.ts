@@ -207,6 +207,8 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
   readonly #parts: StoreParts;
   readonly #verified: VerifiedRows;
   readonly #cold: ColdReads;
+  /** Writes whose pages are brought into the cache of the system. */
+  #writesFetching = 0;
   #closing: Promise<void> | undefined;
 
   constructor(environment: Environment, parts: StoreParts) {
@@ -271,6 +273,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     this.#assertOpen();
     assertBatch(batch);
     if (batch.guard !== undefined) assertKey(batch.guard.key);
+    if (this.#mayWaitForPages) await this.#fetchedToWrite(keysOfBatch(batch));
     return this.#commits.carryOut({ kind: 'commit', batch });
   }
 
@@ -284,6 +287,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     assertIngestion(ingestion);
     const { ingester } = this.#parts;
     if (ingestion.guard !== undefined || ingester?.takes(ingestion) !== true) {
+      if (this.#mayWaitForPages) await this.#fetchedToWrite(keysOfIngestion(ingestion));
       await this.#commits.carryOut({ kind: 'ingest', ingestion });
       return;
     }
@@ -360,6 +364,22 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     this.#assertOpen();
   }
 
+  /** True while an earlier write waits for its pages as well, because writes keep their order. */
+  get #mayWaitForPages(): boolean {
+    return this.#writesFetching > 0 || this.#cold.areCold;
+  }
+
+  /** A write reads the pages of its keys on the main thread. */
+  async #fetchedToWrite(keys: readonly Bytes[]): Promise<void> {
+    this.#writesFetching += 1;
+    try {
+      await this.#cold.keys(keys);
+    } finally {
+      this.#writesFetching -= 1;
+    }
+    this.#assertOpen();
+  }
+
   #readPage(iterator: Iterator<unknown>, options: RangeOptions): RangePage {
     const { limit, bytesMax, filter, use } = options;
     const row = this.#row;
@@ -406,6 +426,18 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     if (this.#closing !== undefined) throw new StoreClosedError();
     if (this.#parts.condition.failure !== undefined) throw this.#parts.condition.failure;
   }
+}
+
+function keysOfBatch({ guard, checks, puts, deletes, adds = [] }: GuardedBatch): readonly Bytes[] {
+  const keys = new Set(deletes);
+  for (const { key } of [...checks, ...puts, ...adds]) keys.add(key);
+  if (guard !== undefined) keys.add(guard.key);
+  return [...keys];
+}
+
+function keysOfIngestion({ guard, entries, deletes }: Ingestion): readonly Bytes[] {
+  const keys = [...deletes, ...entries.map(({ key }) => key)];
+  return guard === undefined ? keys : [...keys, guard.key];
 }
 
 function contentOf(snapshot: StoreSnapshot): readonly Entry[] {

@@ -169,4 +169,38 @@ describe('a store that waits for each page', () => {
     await store.close();
     await late;
   });
+
+  it('brings the pages of a write into the cache first, and keeps the order of writes', async (t) => {
+    let looks = 0;
+    const { directory, remove } = await temporaryLocation();
+    const store = await openLmdbStore({
+      directory,
+      clock: systemClock,
+      durability: 'relaxed',
+      faults: () => (looks += 1),
+    });
+    t.after(remove);
+    const put = (value: string) =>
+      store.commit({
+        checks: [],
+        puts: [{ key: keyOf(1), value: Buffer.from(value) }],
+        deletes: [],
+      });
+    const before = looks;
+    const results = await Promise.all(['one', 'two', 'three'].map(put));
+    assert.ok(looks > before, 'the thread has answered');
+    const versions = results.map((result) => (result.ok ? result.version : 0));
+    assert.deepEqual(
+      versions,
+      versions.toSorted((left, right) => left - right),
+    );
+    assert.equal(String((await store.get(keyOf(1)))?.value), 'three');
+    const ingested = looks;
+    await store.ingest({ entries: [], deletes: [keyOf(1)], floor: 0 });
+    assert.ok(looks > ingested, 'the thread has answered');
+    assert.equal(await store.get(keyOf(1)), undefined);
+    const late = assert.rejects(put('four'), /closed/);
+    await store.close();
+    await late;
+  });
 });
