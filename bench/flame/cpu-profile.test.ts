@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { callTree, ownerOf, type CallNode } from './call-tree.js';
 import { selfTimes, selfTimeTable, withoutScript, type CpuProfile } from './cpu-profile.js';
 import { flameGraph } from './flame-graph.js';
+import { partTable, partTimes } from './parts.js';
 
 type Line = readonly [id: number, name: string, url: string, children: readonly number[]];
 
@@ -89,6 +90,43 @@ describe('a processor profile', () => {
     assert.equal(owner('f', 'file:///app/node_modules/lmdb/read.js'), 'dependency');
     assert.equal(owner('writev', ''), 'native');
     assert.equal(owner('(garbage collector)', ''), 'collector');
+  });
+});
+
+describe('the parts of a profile', () => {
+  it('are those of their folders, and of the caller where code is native or a helper of node', () => {
+    const own = (path: string) => `file:///app/dist/src/${path}`;
+    const parts = partTimes(
+      profileOf(
+        [
+          [1, '(root)', '', [2, 3, 4, 11]],
+          [2, '(idle)', '', []],
+          [3, '(garbage collector)', '', []],
+          [4, 'serve', own('http/pipeline/pipeline.js'), [5, 7, 9]],
+          [5, 'append', own('engines/journal/journal.js'), [6]],
+          [6, 'writeBuffer', '', []],
+          [7, 'next', 'file:///app/node_modules/lmdb/read.js', [8]],
+          [8, '', '', []],
+          [9, 'slice', 'node:buffer', [10]],
+          [10, 'latin1Slice', '', []],
+          [11, 'writevGeneric', 'node:internal/stream_base_commons', [12]],
+          [12, 'writev', '', []],
+        ],
+        { 1: 9, 2: 9_000, 3: 10, 4: 20, 5: 30, 6: 10, 7: 50, 8: 10, 9: 5, 10: 5, 11: 4, 12: 6 },
+      ),
+    );
+    assert.deepEqual(
+      parts.map(({ part, micros }) => [part, micros]),
+      [
+        ['data file', 60],
+        ['journal', 40],
+        ['pipeline and operations', 30],
+        ['collecting garbage', 10],
+        ['system calls that write answers', 6],
+        ['requests and answers of node:http', 4],
+      ],
+    );
+    assert.equal(partTable(parts).split('\n')[2], '| 40.0 | data file |');
   });
 });
 

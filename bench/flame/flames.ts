@@ -7,6 +7,7 @@ import type { ServerProcess } from '../server-process.js';
 import { callTree, type CallNode } from './call-tree.js';
 import { selfTimes, selfTimeTable, withoutScript, type CpuProfile } from './cpu-profile.js';
 import { flameGraph } from './flame-graph.js';
+import { partTable, partTimes } from './parts.js';
 import type { WrittenProfile } from './profile-request.js';
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
@@ -37,7 +38,8 @@ function picture(
     if (tree.micros === 0) continue;
     trees.push(tree);
     const busy = `${title}, ${thread}: ${Math.round(tree.micros / 1000)} ms busy`;
-    tables.push(`${busy}\n\n${selfTimeTable(selfTimes(profile, repository), tableRows)}`);
+    const functions = selfTimeTable(selfTimes(profile, repository), tableRows);
+    tables.push([busy, partTable(partTimes(profile)), functions].join('\n\n'));
   }
   writeFileSync(`${path}.svg`, flameGraph(title, trees));
   return tables;
@@ -45,7 +47,7 @@ function picture(
 
 /**
  * Does something while a server profiles itself. Leaves in the directory the profiles of its threads
- * and one flame graph; tells what was written, and which functions took the most time.
+ * and one flame graph; tells what was written, and which parts and functions took the most time.
  */
 export async function withFlame<Result>(
   { server, kind, directory }: FlameOf,
