@@ -310,6 +310,7 @@ const rare: Readonly<Record<string, string>> = {
   BlockCountExceedsLimit: 'after 50,000 requests: src/services/blobs/block-blobs.test.ts',
   OperationNotAllowedOnRootBlob: 'where versions are kept: test/wire/blobs/versions.test.ts',
   CopyIdMismatch: 'while a copy is pending: test/wire/blobs/foreign-copies.test.ts',
+  WebContentNotFound: 'as a page, of a website: test/wire/blobs/website.test.ts',
   PendingCopyOperation: 'while a copy is pending: test/wire/blobs/foreign-copies.test.ts',
 };
 

@@ -37,8 +37,7 @@ const never = -1;
  * `InvalidQueryParameterValue` for a malformed time.
  */
 export function snapshotOf(request: BlobRequest): SnapshotAddress {
-  const { query } = request;
-  const [snapshot, version] = [query.get('snapshot'), query.get('versionid')];
+  const [snapshot, version] = [request.named('snapshot'), request.named('versionid')];
   if (snapshot !== undefined && version !== undefined) throw new StorageError('InvalidInput');
   if (version !== undefined) {
     const versionMicros = parseSnapshotTime('versionid', version) ?? never;

@@ -208,7 +208,7 @@ export const abortCopyBlob: BlobOperation<Abortion, void> = {
     const action = request.header(actionHeader);
     if (action === undefined) throw missingHeader(actionHeader);
     if (action.toLowerCase() !== 'abort') throw invalidHeader(actionHeader, action);
-    const id = request.query.get('copyid')?.toLowerCase();
+    const id = request.named('copyid')?.toLowerCase();
     if (id === undefined || id === '') throw missingQueryParameter('copyid');
     return { address: blobOf(request), id, leaseId: leaseIdOf(request.header) };
   },

@@ -31,11 +31,11 @@ function fromOf({ query }: BlobRequest): number | undefined {
   throw invalidQueryParameter('marker', marker, 'It must be one that the service has returned.');
 }
 
-function previousOf({ query, header }: BlobRequest): number | undefined {
-  if (header('x-ms-previous-snapshot-url') !== undefined) {
+function previousOf(request: BlobRequest): number | undefined {
+  if (request.header('x-ms-previous-snapshot-url') !== undefined) {
     throw new StorageError('PreviousSnapshotOperationNotSupported');
   }
-  const text = query.get('prevsnapshot');
+  const text = request.named('prevsnapshot');
   // A time that no snapshot can have is one that is not found.
   return text === undefined ? undefined : (parseSnapshotTime('prevsnapshot', text) ?? -1);
 }

@@ -33,7 +33,7 @@ export const putBlock: BlobOperation<Input, Crc64> = {
     checkSomeBody(request, bodyLimits);
     return {
       address: blobOf(request),
-      id: blockIdParameter(request.query.get('blockid')),
+      id: blockIdParameter(request.named('blockid')),
       leaseId: leaseIdOf(request.header),
     };
   },

@@ -1,11 +1,12 @@
 import type { Randomness } from '../../base/randomness.js';
+import { invalidQueryParameter } from '../../model/errors/query-errors.js';
 import type { GrantedAccess } from '../exchange/access.js';
 import { isPermitted } from '../exchange/caller.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { PartitionLoad } from '../exchange/request-load.js';
 import type { Operation, Reply, StreamedReply } from '../exchange/service.js';
 import type { SasResponseHeaders } from '../../wire/auth/sas/fields.js';
-import type { QueryOptions } from '../../wire/http/query-string.js';
+import { isRepeated, type QueryOptions } from '../../wire/http/query-string.js';
 import { parseBlobPath, type BlobResource } from '../../wire/blobs/resource-path.js';
 import type { BlobService } from '../../services/blobs/blob-service.js';
 import { objectAccess } from '../operations/access.js';
@@ -58,6 +59,16 @@ export class BlobRequest implements ServiceRequest<BlobBackend> {
   /** By lower-case name. Throws `InvalidInput` when the query string cannot be decoded. */
   get query(): QueryOptions {
     return this.exchange.queryOptionsByLowerName;
+  }
+
+  /**
+   * A parameter that names what the request is about. Throws `InvalidQueryParameterValue` when it
+   * is sent twice: nobody knows which was meant.
+   */
+  named(name: string): string | undefined {
+    const value = this.query.get(name);
+    if (value === undefined || !isRepeated(this.exchange.queryText, name)) return value;
+    throw invalidQueryParameter(name, value, `The query string has ${name} twice; send it once.`);
   }
 
   get container(): string | undefined {

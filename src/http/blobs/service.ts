@@ -9,7 +9,7 @@ import type { HttpService } from '../exchange/service.js';
 import { refuseAbsentFeatures } from './absent-features.js';
 import { BlobRequest, type BlobBackend } from './request.js';
 import { blobPreflight, blobRouter } from './routes.js';
-import { isForWebsite, WebsiteRequest, websiteRoute } from './website.js';
+import { isForWebsite, webErrorReply, WebsiteRequest, websiteRoute } from './website.js';
 import { withoutServiceWrites } from './service-containers.js';
 
 /** The blob service as the pipeline uses it. */
@@ -40,7 +40,10 @@ export function blobHttpService(backend: BlobBackend): HttpService {
       refuseAbsentFeatures(request);
       return withoutServiceWrites(routeOf(blobRouter, request), request);
     },
-    renderError: (error, exchange) => storageErrorReply(error, exchange),
+    renderError: (error, exchange) =>
+      error.code === 'WebContentNotFound'
+        ? webErrorReply(error, exchange)
+        : storageErrorReply(error, exchange),
   };
 }
 

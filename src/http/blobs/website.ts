@@ -8,9 +8,16 @@ import { readConditions } from '../../wire/blobs/conditions.js';
 import { answeredContentHeaders } from '../../wire/blobs/content-headers.js';
 import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 import { blobNameLengthMax, parseBlobPath } from '../../wire/blobs/resource-path.js';
+import { errorPage } from '../../wire/errors/error-page.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { PartitionLoad } from '../exchange/request-load.js';
-import type { AddressedRequest, Operation, Route, StreamedReply } from '../exchange/service.js';
+import type {
+  AddressedRequest,
+  Operation,
+  Reply,
+  Route,
+  StreamedReply,
+} from '../exchange/service.js';
 import { accountName } from '../operations/request.js';
 import { md5Headers } from './blob-headers.js';
 import type { BlobBackend } from './request.js';
@@ -92,7 +99,7 @@ const getWebContent: Operation<WebsiteRequest, Input, Found, StreamedReply> = {
     }
     const { errorDocument404Path: blob } = staticWebsite;
     const reading = blob === undefined ? undefined : await find(request, blob, {});
-    if (reading === undefined) throw new StorageError('ResourceNotFound');
+    if (reading === undefined) throw new StorageError('WebContentNotFound');
     return { reading, isError: true };
   },
 
@@ -171,3 +178,9 @@ async function find(
 
 /** The one operation of a website, under its name in records. */
 export const websiteRoute: Route = { name: 'GetWebContent', operation: getWebContent };
+
+/** The answer of a website that has no document for an error: browsers show it. */
+export function webErrorReply(error: StorageError, exchange: Exchange): Reply {
+  const headers = ['Content-Type', 'text/html', 'x-ms-error-code', error.code];
+  return { status: error.status, reason: error.message, headers, body: errorPage(error, exchange) };
+}

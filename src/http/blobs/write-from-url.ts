@@ -116,7 +116,7 @@ export const putBlockFromUrl: BlobOperation<NewBlock, Summed> = {
   bodyBytesMax: 0,
 
   parse(request) {
-    const id = blockIdParameter(request.query.get('blockid'));
+    const id = blockIdParameter(request.named('blockid'));
     return { ...targetOf(request), id, leaseId: leaseIdOf(request.header) };
   },
 

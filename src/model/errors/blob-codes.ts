@@ -269,4 +269,5 @@ export const blobErrors = {
     400,
     'The request includes an unsatisfiable condition for this operation.',
   ),
+  WebContentNotFound: storageXml(404, 'The requested content does not exist.'),
 } satisfies Record<string, ErrorDefinition>;

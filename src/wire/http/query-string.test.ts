@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { hasLoneSurrogate } from '../../model/bag/text.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import { byLowerName, parseQueryString, parseTimeout } from './query-string.js';
+import { byLowerName, isRepeated, parseQueryString, parseTimeout } from './query-string.js';
 
 describe('query strings', () => {
   it('decode names and values once, with + for a space', () => {
@@ -66,6 +66,14 @@ describe('names of options', () => {
   it('are left alone when they are in lower case', () => {
     const options = parseQueryString('comp=A&timeout=5');
     assert.equal(byLowerName(options), options);
+  });
+});
+
+describe('a repeated option', () => {
+  it('is found in any spelling', () => {
+    assert.ok(isRepeated('x=1&BlockId=a&block%49d=b', 'blockid'));
+    assert.ok(isRepeated('a&a=', 'a'));
+    assert.ok(!isRepeated('a=1&b=a&aa=a', 'a'));
   });
 });
 

@@ -51,6 +51,12 @@ function hasUpperName(options: QueryOptions): boolean {
   return false;
 }
 
+/** Whether an option occurs more than once, under its lower-case name in any spelling. */
+export function isRepeated(raw: string, name: string): boolean {
+  const names = raw.split('&').map((part) => decodePart(part.replace(/=.*$/s, '')).toLowerCase());
+  return names.indexOf(name) !== names.lastIndexOf(name);
+}
+
 /** The value of an option; undefined when it is absent or empty. */
 export function filled(options: QueryOptions, name: string): string | undefined {
   const value = options.get(name);

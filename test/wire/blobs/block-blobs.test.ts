@@ -252,6 +252,23 @@ describe('properties, metadata and leases of a blob', () => {
   });
 });
 
+describe('a parameter that names what a request is about', () => {
+  it('is sent once, or the request is refused', async () => {
+    const path = `/${await wire.newContainer()}/b`;
+    const write = (query: string) =>
+      wire.send({ method: 'PUT', path: `${path}?${query}`, body: 'x' });
+    const twice = await write('comp=block&blockid=AAAA&BlockId=BBBB');
+    assertStatus(twice, 400, 'InvalidQueryParameterValue');
+    assert.match(twice.text, /<QueryParameterName>blockid<.*has blockid twice; send it once/);
+    for (const name of ['snapshot', 'versionid']) {
+      const time = '2024-01-01T00:00:00.0000000Z';
+      const read = await wire.send({ path: `${path}?${name}=${time}&${name}=${time}` });
+      assertStatus(read, 400, 'InvalidQueryParameterValue');
+    }
+    assertStatus(await write('comp=block&blockid=AAAA'), 201);
+  });
+});
+
 describe('what the server does not do', () => {
   it('is refused, and nothing is stored', async () => {
     const name = await wire.newContainer();

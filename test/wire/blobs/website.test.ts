@@ -114,7 +114,15 @@ describe('a static website', () => {
       staticWebsite: { enabled: true, defaultIndexDocumentPath: 'a/b c.html' },
     });
     assert.deepEqual(await told('/'), [200, 'b c']);
-    assert.equal((await page('/a/')).status, 404);
+    const { status, headers, text } = await page('/<a>/');
+    assert.equal(status, 404);
+    assert.equal(headers['content-type'], 'text/html');
+    assert.equal(headers['x-ms-error-code'], 'WebContentNotFound');
+    assert.match(
+      text,
+      /^<!DOCTYPE html>.*The requested content does not exist\..*<li>ErrorCode: WebC/,
+    );
+    assert.equal((await page('/a/', { method: 'HEAD' })).text, '');
     await service.setProperties({ staticWebsite: { enabled: false } });
     assert.equal((await page('/index.html')).status, 404);
   });
