@@ -3,7 +3,7 @@ import type { Timer, Timers } from '../base/async/timers.js';
 import type { Clock } from '../base/clock.js';
 import type { Store } from '../kv/store.js';
 import { intervalMicros, intervalStart } from '../model/analytics/metrics-table.js';
-import { analyticsObserver } from '../http/analytics/analytics-observer.js';
+import { AnalyticsObserver } from '../http/analytics/analytics-observer.js';
 import type { RequestObserver } from '../http/exchange/record.js';
 import type { Logger } from '../http/exchange/logger.js';
 import { LogWriter } from '../services/analytics/log-writer.js';
@@ -41,6 +41,7 @@ export class Analytics {
   readonly #metrics = new RequestMetrics();
   readonly #writer: MetricsWriter;
   readonly #logs: LogWriter;
+  readonly #observer: AnalyticsObserver;
   /** Of an owner of data: the accounts whose hours it closes. */
   #accounts: () => readonly string[] = () => [];
   #hourMicros: number;
@@ -54,9 +55,10 @@ export class Analytics {
     this.#writer = new MetricsWriter({ store, services });
     this.#logs = new LogWriter(services);
     const observing = { metrics: this.#metrics, logs: this.#logs, services, clock };
-    const observe = analyticsObserver(observing);
+    const observer = new AnalyticsObserver(observing);
+    this.#observer = observer;
     this.observe = (record) => {
-      observe(record);
+      observer.observe(record);
       if (this.#logs.bytes >= logBytesAtOnce) this.#writeSoon();
     };
     this.#hourMicros = this.#hour();
@@ -88,6 +90,7 @@ export class Analytics {
   discard(): void {
     this.#metrics.take();
     this.#writer.discard();
+    this.#observer.flush();
     this.#logs.discard();
   }
 
@@ -123,6 +126,7 @@ export class Analytics {
   async #writeLogs(): Promise<void> {
     const logs = this.#logs;
     const { lock, logger } = this.#options;
+    this.#observer.flush();
     try {
       await lock.read(() => logs.write());
     } catch (error) {

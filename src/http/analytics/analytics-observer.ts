@@ -1,13 +1,17 @@
 import type { Clock } from '../../base/clock.js';
-import { analyticsName, operationClass } from '../../model/analytics/operation-name.js';
+import {
+  analyticsName,
+  operationClass,
+  type OperationClass,
+} from '../../model/analytics/operation-name.js';
 import type { LoggingProperties } from '../../model/resources/service-properties.js';
 import type { ServicePropertiesService } from '../../services/accounts/service-properties.js';
 import type { LogWriter } from '../../services/analytics/log-writer.js';
 import { hasMetrics } from '../../services/analytics/metrics-settings.js';
 import type { RequestMetrics } from '../../services/analytics/request-metrics.js';
-import { logLine } from '../../wire/analytics/log-line.js';
+import { logLine, type LogVersion } from '../../wire/analytics/log-line.js';
 import type { RequestObserver } from '../exchange/record.js';
-import { isLogged, logRecordsOf, type LoggedRequest } from './log-records.js';
+import { isLogged, logRecordsOf, type EndedRequest, type LoggedRequest } from './log-records.js';
 import { callerKindOf, endMicrosOf, outcomeOfRecord } from './request-outcome.js';
 
 export interface AnalyticsObserverOptions {
@@ -18,23 +22,69 @@ export interface AnalyticsObserverOptions {
   readonly clock: Clock;
 }
 
+/** Requests whose lines are made together. */
+const togetherMax = 64;
+/** A request with a longer body is not kept until then, for its body may be in memory. */
+const keptBytesMax = 16 * 1024;
+
+/** A request that has no line yet. */
+interface Unwritten extends LoggedRequest {
+  readonly type: OperationClass;
+  readonly version: LogVersion;
+}
+
 /** Counts and logs the requests of services whose properties say so (blob-service §21, §22). */
-export function analyticsObserver(options: AnalyticsObserverOptions): RequestObserver {
-  const { metrics, logs, services, clock } = options;
-  return (record) => {
+export class AnalyticsObserver {
+  readonly #options: AnalyticsObserverOptions;
+  /** Lines are made of many requests at once: between requests each would take twice as long. */
+  #unwritten: Unwritten[] = [];
+
+  constructor(options: AnalyticsObserverOptions) {
+    this.#options = options;
+  }
+
+  readonly observe: RequestObserver = (record) => {
+    const { metrics, services, clock } = this.#options;
     const { service, account, detail } = record;
     // Without an account, nobody has said what to do; without a detail, there was no request.
     if (account === undefined || detail === undefined) return;
     const properties = services.properties.recent(service, account, clock.monotonicMs());
-    if (hasMetrics(properties)) count({ record, account, detail }, metrics);
+    const request = { record, account, detail };
+    if (hasMetrics(properties)) count(request, metrics);
     const { logging } = properties;
-    if (logging.read || logging.write || logging.delete) {
-      log({ record, account, detail }, logging, logs);
-    }
+    if (logging.read || logging.write || logging.delete) this.#log(request, logging);
   };
+
+  /** Hands over the lines of all requests so far. */
+  flush(): void {
+    const { logs } = this.#options;
+    const requests = this.#unwritten;
+    if (requests.length === 0) return;
+    this.#unwritten = [];
+    for (const request of requests) {
+      const { record, account, type, version } = request;
+      const { service, timeMicros: startMicros } = record;
+      const endMicros = endMicrosOf(record);
+      for (const each of logRecordsOf(request, version)) {
+        logs.add({ account, service, type, startMicros, endMicros, version, line: logLine(each) });
+      }
+    }
+  }
+
+  #log(request: EndedRequest, logging: LoggingProperties): void {
+    const { record, account, detail } = request;
+    const type = operationClass(analyticsName(record.operation), record.method);
+    if (!logging[type] || !isLogged(request)) return;
+    // Logs of tables have no other version (blob-service §21.1).
+    const version = logging.version === '2.0' && record.service !== 'table' ? '2.0' : '1.0';
+    const { clientAddress } = detail;
+    this.#unwritten.push({ record, account, detail, clientAddress, type, version });
+    const isLong = record.bytesReceived > keptBytesMax;
+    if (isLong || this.#unwritten.length >= togetherMax) this.flush();
+  }
 }
 
-function count({ record, account, detail }: LoggedRequest, metrics: RequestMetrics): void {
+function count({ record, account, detail }: EndedRequest, metrics: RequestMetrics): void {
   metrics.count({
     endMicros: endMicrosOf(record),
     account,
@@ -48,17 +98,4 @@ function count({ record, account, detail }: LoggedRequest, metrics: RequestMetri
     endToEndMs: record.serverTimeMs,
     serverMs: detail.serverMs,
   });
-}
-
-function log(request: LoggedRequest, logging: LoggingProperties, logs: LogWriter): void {
-  const { record, account } = request;
-  const { service, timeMicros: startMicros } = record;
-  const type = operationClass(analyticsName(record.operation), record.method);
-  if (!logging[type] || !isLogged(request)) return;
-  // Logs of tables have no other version (blob-service §21.1).
-  const version = logging.version === '2.0' && service !== 'table' ? '2.0' : '1.0';
-  const endMicros = endMicrosOf(record);
-  for (const each of logRecordsOf(request, version)) {
-    logs.add({ account, service, type, startMicros, endMicros, version, line: logLine(each) });
-  }
 }

@@ -21,6 +21,7 @@ function request({
 }: Sample): LoggedRequest {
   return {
     account: 'acct',
+    clientAddress: '10.0.0.1:5',
     detail: {
       url: 'https://acct.blob.example/mine/a%20b',
       version: '2019-02-02',
@@ -91,7 +92,11 @@ describe('which requests are logged (blob-service §21.1)', () => {
 
 describe('the records of a request (blob-service §21.3 to §21.6)', () => {
   const fieldsOf = (sample: Sample, version: '1.0' | '2.0' = '1.0') =>
-    parseLog(logRecordsOf(request(sample), version).map(logLine).join(''));
+    parseLog(
+      logRecordsOf(request(sample), version)
+        .map((record) => logLine(record).toString())
+        .join(''),
+    );
 
   it('of a copy are three, the second about the source without its signature', () => {
     const copied = fieldsOf({

@@ -12,18 +12,24 @@ import { callerKindOf, outcomeOfRecord } from './request-outcome.js';
 /** From this version on, the log has the error code of a request (blob-service §21.5). */
 const errorCodesSince = '2017-04-17';
 
-/** A request of a known account, with the facts that a log needs. */
-export interface LoggedRequest {
+/** A request of a known account that has ended. */
+export interface EndedRequest {
   readonly record: RequestRecord;
   readonly account: string;
   readonly detail: RequestDetail;
+}
+
+/** The facts that a log needs. */
+export interface LoggedRequest extends EndedRequest {
+  /** As `RequestDetail` has it when the request ends: later the connection may be gone. */
+  readonly clientAddress: string | undefined;
 }
 
 /**
  * Whether requests like this one are logged: failed ones of nobody are not, except for failures of
  * the server, and GET answered with 304 (blob-service §21.1).
  */
-export function isLogged({ record, detail }: LoggedRequest): boolean {
+export function isLogged({ record, detail }: EndedRequest): boolean {
   if (callerKindOf(detail) !== 'anonymous') return true;
   switch (outcomeOfRecord(record, detail)) {
     case 'Success':
@@ -76,7 +82,7 @@ function logRecordOf(request: LoggedRequest, version: LogVersion): LogRecord {
     objectKey: objectKeyOf(request),
     requestId: record.requestId,
     operationIndex: 0,
-    clientAddress: detail.clientAddress,
+    clientAddress: request.clientAddress,
     protocolVersion: detail.version,
     requestHeadBytes: detail.requestHeadBytes,
     requestBodyBytes: record.bytesReceived,

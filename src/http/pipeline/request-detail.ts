@@ -86,6 +86,7 @@ export class ExchangeDetail implements RequestDetail {
   get clientAddress(): string | undefined {
     const { remoteAddress, remotePort } = this.#exchange.request.socket;
     if (remoteAddress === undefined || remotePort === undefined) return undefined;
+    if (!remoteAddress.includes(':')) return `${remoteAddress}:${remotePort}`;
     const plain = remoteAddress.replace(/^::ffff:(?=\d+\.)/, '');
     return plain.includes(':') ? `[${plain}]:${remotePort}` : `${plain}:${remotePort}`;
   }

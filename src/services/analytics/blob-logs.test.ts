@@ -122,7 +122,7 @@ describe('logs in blobs (blob-service §21.2)', () => {
       for (const service of ['table', 'queue'] as const) {
         const micros = begun + at * hour;
         const times = { startMicros: micros, endMicros: micros };
-        const more = { type: 'read', version: '1.0', line: 'a\n' } as const;
+        const more = { type: 'read', version: '1.0', line: Buffer.from('a\n') } as const;
         writer.add({ account: 'acct', service, ...times, ...more });
       }
     }

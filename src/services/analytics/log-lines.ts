@@ -2,9 +2,6 @@
 const firstBytes = 4 * 1024;
 const furtherBytes = 64 * 1024;
 
-/** Bytes that a code unit of a text takes in UTF-8, at most. */
-const utf8BytesOfUnit = 3;
-
 /** Lines that wait for their log, as bytes: texts would be moved by each collection of garbage. */
 export class LogLines {
   readonly #full: Buffer[] = [];
@@ -21,19 +18,17 @@ export class LogLines {
     return this.#bytes;
   }
 
-  /** Returns the bytes of the line. */
-  add(line: string): number {
-    const bytesMax = line.length * utf8BytesOfUnit;
-    if (this.#last.length - this.#used < bytesMax) {
+  /** Takes a copy of the line. */
+  add(line: Buffer): void {
+    if (this.#last.length - this.#used < line.length) {
       this.#end();
       const bytes = this.#full.length === 0 ? firstBytes : furtherBytes;
-      this.#last = Buffer.allocUnsafeSlow(Math.max(bytes, bytesMax));
+      this.#last = Buffer.allocUnsafeSlow(Math.max(bytes, line.length));
     }
-    const bytes = this.#last.write(line, this.#used);
-    this.#used += bytes;
-    this.#bytes += bytes;
+    this.#last.set(line, this.#used);
+    this.#used += line.length;
+    this.#bytes += line.length;
     this.#count += 1;
-    return bytes;
   }
 
   /** Adds the lines of another. */

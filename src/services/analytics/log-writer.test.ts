@@ -13,7 +13,7 @@ function entry(line: string, more: Partial<LogEntry> = {}): LogEntry {
     startMicros: begun,
     endMicros: begun,
     version: '1.0',
-    line,
+    line: Buffer.from(line),
     ...more,
   };
 }

@@ -14,8 +14,8 @@ export interface LogEntry {
   readonly startMicros: number;
   readonly endMicros: number;
   readonly version: string;
-  /** With the line feed that ends it. */
-  readonly line: string;
+  /** In UTF-8, with the line feed that ends it. Copied during the call. */
+  readonly line: Buffer;
 }
 
 /** Lines of one account, service and hour that no log has yet. */
@@ -73,7 +73,8 @@ export class LogWriter {
       return;
     }
     const part = this.#partOf(entry);
-    this.#bytes += part.lines.add(line);
+    part.lines.add(line);
+    this.#bytes += line.length;
     const { metadata } = part;
     const isKnown =
       startMicros >= metadata.startMicros &&

@@ -5,6 +5,10 @@ import { parseLog } from '../../../test/support/log-lines.js';
 import { wellFormed } from '../http/percent.js';
 import { logDate, logLine, type LogRecord } from './log-line.js';
 
+function textOf(record: LogRecord): string {
+  return logLine(record).toString();
+}
+
 const sample: LogRecord = {
   version: '1.0',
   startMicros: Date.UTC(2014, 5, 19, 22, 59, 23) * 1000 + 196_776,
@@ -50,21 +54,21 @@ const sampleLine =
 
 describe('a line of a log (blob-service §21.3, §21.4)', () => {
   it('of version 1.0 is that of the sample', () => {
-    assert.equal(logLine(sample), `${sampleLine}\n`);
+    assert.equal(textOf(sample), `${sampleLine}\n`);
   });
 
   it('of version 2.0 has eight more fields, empty without a token', () => {
-    const line = logLine({ ...sample, version: '2.0' });
+    const line = textOf({ ...sample, version: '2.0' });
     assert.equal(line, `2.0${sampleLine.slice(3)};;;;;;;;\n`);
     const bearer = { objectId: 'o', tenantId: 't', issuer: 'https://issuer/' };
     assert.match(
-      logLine({ ...sample, version: '2.0', bearer }),
+      textOf({ ...sample, version: '2.0', bearer }),
       /";"o";"t";;;"https:\/\/issuer\/";;;\n$/,
     );
   });
 
   it('says that an interrupted request has no status', () => {
-    const [fields] = parseLog(logLine({ ...sample, httpStatus: undefined }));
+    const [fields] = parseLog(textOf({ ...sample, httpStatus: undefined }));
     assert.equal(fields?.['httpStatus'], 'Unknown');
   });
 
@@ -97,7 +101,7 @@ describe('a line of a log (blob-service §21.3, §21.4)', () => {
           const bearer = { userPrincipalName: token };
           const record = { ...sample, version, userAgent, referrer, url, objectKey: name, bearer };
           const unquoted = { protocolVersion: token, operation: name, clientAddress: referrer };
-          const line = logLine({ ...record, ...unquoted, conditions });
+          const line = textOf({ ...record, ...unquoted, conditions });
           const [fields, ...others] = parseLog(line);
           assert.deepEqual(others, []);
           const shown = (text: string) => wellFormed(text);

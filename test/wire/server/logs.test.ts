@@ -16,7 +16,7 @@ import { systemRandomness } from '../../../src/base/randomness.js';
 import { openMemoryContent } from '../../../src/content/memory/content.js';
 import { openLmdbStore } from '../../../src/engines/lmdb/store.js';
 import { openMemoryStore } from '../../../src/engines/memory/store.js';
-import { analyticsObserver } from '../../../src/http/analytics/analytics-observer.js';
+import { AnalyticsObserver } from '../../../src/http/analytics/analytics-observer.js';
 import type { LoggingProperties } from '../../../src/model/resources/service-properties.js';
 import { ServicePropertiesService } from '../../../src/services/accounts/service-properties.js';
 import { logFolder, logName } from '../../../src/services/analytics/log-name.js';
@@ -51,8 +51,8 @@ async function startLogged(logging: LoggingProperties = everything) {
   const sink = memoryLogs();
   const logs = new LogWriter({ logs: sink });
   const services = { properties };
-  const observer = analyticsObserver({ metrics: new RequestMetrics(), logs, services, clock });
-  const started = await startServer({ observers: [observer] });
+  const observer = new AnalyticsObserver({ metrics: new RequestMetrics(), logs, services, clock });
+  const started = await startServer({ observers: [observer.observe] });
   const { server } = started;
   return {
     ...started,
@@ -62,6 +62,7 @@ async function startLogged(logging: LoggingProperties = everything) {
     /** The lines of so many requests. */
     async lines(count: number): Promise<LogFields[]> {
       await started.recorded(count);
+      observer.flush();
       await logs.write();
       return [...sink.logs.values()].flatMap(({ text }) => parseLog(text));
     },
