@@ -4,6 +4,8 @@ import { healthEndpoint, type Health } from '../http/admin/health.js';
 import { StoreUnavailableError } from '../kv/errors.js';
 import type { HttpService } from '../http/exchange/service.js';
 import { PublicKeyGuard } from '../http/pipeline/public-key-guard.js';
+import { RoomGuard, type Room } from '../http/room/room-guard.js';
+import { diskRoom } from '../base/disk-room.js';
 import { HttpServer } from '../http/pipeline/server.js';
 import { SourceClient } from '../http/sources/source-client.js';
 import { HeldMemory } from '../http/pipeline/held-memory.js';
@@ -126,6 +128,20 @@ async function bearerOf(settings: ServerSettings): Promise<OpenBearerVerifier | 
   return openBearerVerifier(settings.oauth, settings);
 }
 
+/** Undefined where the data are not in files of this machine. */
+function roomGuardOf(
+  { storage, clock, timers, logger }: ServerSettings,
+  { store }: OpenData,
+): RoomGuard | undefined {
+  if (storage.kind !== 'directory') return undefined;
+  const { directory } = storage;
+  const room = async (): Promise<Room | undefined> => {
+    const disk = await diskRoom(directory);
+    return disk && { ...disk, ...(store.space?.() ?? { reusableBytes: 0, owedBytes: 0 }) };
+  };
+  return new RoomGuard({ room, clock, timers, logger });
+}
+
 /** A key that is never stored: reading it shows whether the store works. */
 const probeKey = Uint8Array.of(0);
 /** A store that has not answered for so long is away. */
@@ -150,6 +166,7 @@ class RunningServer implements TabulariumServer {
   readonly #interceptors: Interceptors;
   readonly #lock = new ReadWriteLock();
   readonly #analytics: Analytics;
+  readonly #room: RoomGuard | undefined;
   readonly #snapshots: Snapshots;
   readonly #http: Readonly<Record<ServiceName, HttpServer>>;
   #endpoints: ServerEndpoints | undefined;
@@ -197,6 +214,8 @@ class RunningServer implements TabulariumServer {
     const { copySources: sourceRules } = settings;
     const sources =
       sourceRules && new SourceClient({ rules: sourceRules, clock, timers, randomness });
+    const room = roomGuardOf(settings, data);
+    this.#room = room;
     const serve = (name: ServiceName, service: HttpService): HttpServer =>
       new HttpServer({
         service,
@@ -204,7 +223,7 @@ class RunningServer implements TabulariumServer {
         endpoints: [healthEndpoint(() => this.#health())],
         observers: interceptors.observers,
         failureOf: storeFailure,
-        interceptors: interceptors.list,
+        interceptors: [...(room === undefined ? [] : [room]), ...interceptors.list],
         lock,
         clock,
         randomness,
@@ -233,6 +252,7 @@ class RunningServer implements TabulariumServer {
 
   /** Throws `ListenError` at the first port that cannot be opened. */
   async listen(): Promise<void> {
+    await this.#room?.start();
     await this.#analytics.prepare(this.#settings.accounts.map(({ name }) => name));
     const ports = byService(() => 0);
     for (const service of serviceNames) {
@@ -382,6 +402,7 @@ class RunningServer implements TabulariumServer {
   }
 
   async #close(): Promise<void> {
+    this.#room?.close();
     this.#bearer?.close();
     await this.#control?.server.close();
     await Promise.all(serviceNames.map((service) => this.#http[service].close()));

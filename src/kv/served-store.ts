@@ -25,12 +25,22 @@ export interface StoreEvents {
   unreleased(error: unknown): void;
 }
 
+/** What a store knows about the space of its files, in bytes. */
+export interface StoreSpace {
+  /** What nothing uses in its files, and writes take first. */
+  readonly reusableBytes: number;
+  /** What was acknowledged and has no place yet where it will stay. */
+  readonly owedBytes: number;
+}
+
 /** A store that reports its state. */
 export interface ServedStore extends Store {
   /** Versions increase over all partition prefixes, which is more than the contract promises. */
   readonly versionsGlobal: boolean;
   /** The greatest version given out so far by any process, including earlier runs; else 0. */
   lastVersion(): Promise<number>;
+  /** Absent: the store has no files. */
+  space?(): StoreSpace;
   /** Why the store cannot do all of its work, for a while or for good; undefined when it can. */
   trouble(): Error | undefined;
 }

@@ -123,7 +123,7 @@ it('keeps exactly the acknowledged messages when its data file cannot grow', asy
   again.close();
 });
 
-it('takes writes again when a full disk has space again', async (t) => {
+it('deletes, starts and takes writes again on a full disk', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-tmpfs-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
   try {
@@ -150,13 +150,17 @@ async function fillAndFree(directory: string): Promise<void> {
     await client.send({ method: 'POST', path: '/Tables', body: '{"TableName":"full"}' });
     const kept = await fillUp(client);
     await assertServes(client, kept);
-    await rm(filler);
-    const index = kept.length;
-    await insertsAgain(client, index);
+    const key = `PartitionKey='p${Number(kept.pop()) % 3}',RowKey='${kept.length}'`;
+    const deletion = { method: 'DELETE', path: `/full(${key})`, headers: { 'If-Match': '*' } };
+    assert.equal((await client.send(deletion)).status, 204, 'a reserve is left for it');
     client.close();
     await server.end('SIGKILL');
     server = await ServerProcess.start(join(directory, 'data'));
     const again = server.client();
+    await assertServes(again, kept);
+    await rm(filler);
+    const index = kept.length + 1;
+    await insertsAgain(again, index);
     await assertServes(again, [...kept, String(index)]);
     again.close();
   } finally {

@@ -1,3 +1,5 @@
+import type { DiskRoom } from '../../base/disk-room.js';
+
 /**
  * The files of a content store: on a disk, or in a model of one. Paths are relative to the folder
  * of the content, with `/`; the empty path is that folder. Rejections are errors of the system,
@@ -25,12 +27,6 @@ export interface ContentFiles {
   isThere(path: string): boolean;
   /** What the disk has. Undefined when it does not say. */
   room(): Promise<DiskRoom | undefined>;
-}
-
-export interface DiskRoom {
-  /** What may still be written, in bytes. */
-  readonly freeBytes: number;
-  readonly totalBytes: number;
 }
 
 /** A file that is being written from its beginning. */

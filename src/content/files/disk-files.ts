@@ -6,26 +6,17 @@ import {
   readdir,
   rename,
   rmdir,
-  statfs,
   unlink,
   type FileHandle,
 } from 'node:fs/promises';
 import { join } from 'node:path';
+import { diskRoom, type DiskRoom } from '../../base/disk-room.js';
 import { privateDirectoryMode, privateFileMode } from '../../base/private-files.js';
 import { syncDirectory } from '../../base/sync-directory.js';
 import { codeOf } from '../../base/thrown.js';
-import type { ContentFiles, DiskRoom, NewFile, StoredFile } from './content-files.js';
+import type { ContentFiles, NewFile, StoredFile } from './content-files.js';
 
 const absent = ['ENOENT', 'ENOTDIR'];
-/** The file system cannot be asked, or the process may not. */
-const noRoomTold: ReadonlySet<string> = new Set([
-  'ENOSYS',
-  'ENOTSUP',
-  'EOPNOTSUPP',
-  'EPERM',
-  'EACCES',
-]);
-
 /** The files of a content store in a folder of a disk. */
 export class DiskContentFiles implements ContentFiles {
   readonly #root: string;
@@ -86,16 +77,8 @@ export class DiskContentFiles implements ContentFiles {
     return statSync(this.#at(path), { throwIfNoEntry: false }) !== undefined;
   }
 
-  async room(): Promise<DiskRoom | undefined> {
-    try {
-      const { bsize, bavail, blocks } = await statfs(this.#root);
-      // Some file systems, such as those over a network, say that they have no blocks at all.
-      if (blocks === 0) return undefined;
-      return { freeBytes: bsize * bavail, totalBytes: bsize * blocks };
-    } catch (error) {
-      if (noRoomTold.has(codeOf(error) ?? '')) return undefined;
-      throw error;
-    }
+  room(): Promise<DiskRoom | undefined> {
+    return diskRoom(this.#root);
   }
 
   #at(path: string): string {

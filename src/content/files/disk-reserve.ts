@@ -1,18 +1,13 @@
+import { reservedBytes } from '../../base/disk-room.js';
 import { ContentWriteError } from '../errors.js';
 import type { ContentFiles } from './content-files.js';
 
 const mebibyte = 1024 * 1024;
-/** So much of a disk new content leaves free, and of a small one only a share of it. */
-const reservedBytesMax = 64 * 1024 * 1024;
-const reservedShare = 1 / 16;
 /** So much is written at most until the disk is asked again, and only a share of what is free. */
 const grantedBytes = 32 * mebibyte;
 const grantedShare = 1 / 4;
 
-/**
- * Keeps the last bytes of a disk from new content. A deletion has to be written down before it
- * frees anything, and a start writes as well: on a disk that content has filled, neither could be.
- */
+/** Keeps the last bytes of a disk from new content. */
 export class DiskReserve {
   readonly #files: Pick<ContentFiles, 'room'>;
   /** What may be written before the disk is asked again. */
@@ -35,7 +30,7 @@ export class DiskReserve {
       this.#granted = Infinity;
       return;
     }
-    const reserved = Math.min(reservedBytesMax, Math.floor(room.totalBytes * reservedShare));
+    const reserved = reservedBytes(room);
     const left = room.freeBytes - reserved - bytes;
     if (left < 0) throw reached(room.freeBytes, reserved);
     this.#granted = Math.min(grantedBytes, left * grantedShare);

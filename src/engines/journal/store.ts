@@ -22,7 +22,7 @@ import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import type { CommitStats } from '../../kv/pending-commits.js';
 import { sampleByReading, type RangeSample } from '../../kv/sample.js';
-import type { ServedStore } from '../../kv/served-store.js';
+import type { ServedStore, StoreSpace } from '../../kv/served-store.js';
 import { canSnapshot, type SnapshotStore, type StoreSnapshot } from '../../kv/snapshots.js';
 import type {
   CommitBatch,
@@ -311,6 +311,11 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     } finally {
       this.#dead.clear();
     }
+  }
+
+  space(): StoreSpace {
+    const { reusableBytes = 0 } = this.#base.space?.() ?? {};
+    return { reusableBytes, owedBytes: this.#table.bytes };
   }
 
   trouble(): Error | undefined {

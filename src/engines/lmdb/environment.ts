@@ -131,3 +131,27 @@ function openPrepared(directory: string, options: EnvironmentOptions): Environme
     );
   }
 }
+
+/**
+ * Bytes of the data file that no tree has: what was deleted there, and is written over first. The
+ * types of the package do not say what its statistics have.
+ */
+export function reusableBytes({ root, entries, meta }: Environment): number {
+  const main: Statistics = root.getStats();
+  const trees = [main, main.free, entries.database.getStats(), meta.database.getStats()];
+  const used = trees.reduce((sum: number, tree: Statistics = {}) => {
+    const { treeBranchPageCount = 0, treeLeafPageCount = 0, overflowPages = 0 } = tree;
+    return sum + treeBranchPageCount + treeLeafPageCount + overflowPages;
+  }, 0);
+  return Math.max(0, (main.lastPageNumber ?? 0) + 1 - used) * pageBytes;
+}
+
+interface Statistics {
+  readonly treeBranchPageCount?: number;
+  readonly treeLeafPageCount?: number;
+  readonly overflowPages?: number;
+  /** Of all trees together. */
+  readonly lastPageNumber?: number;
+  /** The tree of what is free. */
+  readonly free?: Statistics;
+}

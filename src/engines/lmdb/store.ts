@@ -11,7 +11,7 @@ import type { Guard, Guarded, GuardedBatch, GuardedRangeOptions } from '../../kv
 import { assertIngestion, type Ingestion } from '../../kv/ingestion.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import { sampleByReading, type RangeSample } from '../../kv/sample.js';
-import type { ServedStore, StoreEvents } from '../../kv/served-store.js';
+import type { ServedStore, StoreEvents, StoreSpace } from '../../kv/served-store.js';
 import type { SnapshotStore, StoreSnapshot } from '../../kv/snapshots.js';
 import type {
   CommitBatch,
@@ -35,7 +35,7 @@ import { noteDataFile, prepareDirectory, secureDirectory } from './directory.js'
 import { startError } from './disk-error.js';
 import { EntryGatherer } from './entry-gatherer.js';
 import type { Environment } from './environment.js';
-import { filesOf } from './environment.js';
+import { filesOf, reusableBytes } from './environment.js';
 import { openSettledEnvironment } from './open-settled.js';
 import { waitForLock } from './lock-wait.js';
 import { storedChecksum } from './rows/record.js';
@@ -322,6 +322,11 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     this.#assertOpen();
     const content = snapshot === undefined ? [] : contentOf(snapshot);
     await this.#commits.rewrite(() => replaceEntries(this.#environment, [content, beside]));
+  }
+
+  space(): StoreSpace {
+    this.#assertOpen();
+    return { reusableBytes: reusableBytes(this.#environment), owedBytes: 0 };
   }
 
   trouble(): Error | undefined {

@@ -23,7 +23,7 @@ export interface AnalyticsObserverOptions {
 }
 
 /** Requests whose lines are made together. */
-const togetherMax = 64;
+const batchMax = 64;
 /** A request with a longer body is not kept until then, for its body may be in memory. */
 const keptBytesMax = 16 * 1024;
 
@@ -80,7 +80,7 @@ export class AnalyticsObserver {
     const { clientAddress } = detail;
     this.#unwritten.push({ record, account, detail, clientAddress, type, version });
     const isLong = record.bytesReceived > keptBytesMax;
-    if (isLong || this.#unwritten.length >= togetherMax) this.flush();
+    if (isLong || this.#unwritten.length >= batchMax) this.flush();
   }
 }
 

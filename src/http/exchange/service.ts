@@ -64,6 +64,8 @@ export interface Operation<
   describe?(input: Input, output?: Output): Description;
   /** True when this input changes nothing. Absent: derived from `access`. */
   isReadOnly?(input: Input): boolean;
+  /** True when this input does nothing but delete. Absent: the name of the operation says it. */
+  onlyDeletes?(input: Input): boolean;
   /** The entities and partitions that the input names. Absent: none. */
   entities?(input: Input): readonly EntityName[];
   /**

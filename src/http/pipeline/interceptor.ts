@@ -8,6 +8,8 @@ export interface AdmittedRequest {
   readonly operation: string;
   /** True when the operation reads or writes entities or messages. */
   readonly hasLoad: boolean;
+  /** False when its input changes nothing or only deletes. */
+  readonly mayGrow: boolean;
   /** The entities that the request names. Costs time; call only when needed. */
   entities(): readonly EntityName[];
   /** Waits, and releases the request's work slot meanwhile. */

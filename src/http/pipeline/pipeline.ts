@@ -226,7 +226,9 @@ export class Pipeline {
     const input = operation.parse(request);
     const isReadOnly = changesNothing(operation, input);
     if (operation.describe !== undefined) exchange.note(operation.describe(input));
-    if (this.#hasActiveInterceptor) await this.#intercept(exchange, routed, { input, slot });
+    if (this.#hasActiveInterceptor) {
+      await this.#intercept(exchange, routed, { input, slot, isReadOnly });
+    }
     if (large) await nextTurn();
     while (lock.isWriting) await lock.released();
     exchange.openBudget = this.#openBudget;
@@ -353,12 +355,13 @@ export class Pipeline {
   async #intercept(
     exchange: Exchange,
     { name, operation, request }: Routed,
-    { input, slot }: { readonly input: unknown; readonly slot: WorkSlot | undefined },
+    { input, slot, isReadOnly }: Intercepted,
   ): Promise<void> {
     const admitted: AdmittedRequest = {
       exchange,
       operation: name,
       hasLoad: operation.load !== undefined || request.load !== undefined,
+      mayGrow: !isReadOnly && operation.onlyDeletes?.(input) !== true,
       entities: () => operation.entities?.(input) ?? request.load ?? [],
       standAside: (wait) => (slot === undefined ? wait() : slot.standAside(wait)),
     };
@@ -436,6 +439,13 @@ export class Pipeline {
 
 function isAtPath({ path }: Endpoint, exchange: Exchange): boolean {
   return path === exchange.path;
+}
+
+/** What interceptors learn of a request beside its route. */
+interface Intercepted {
+  readonly input: unknown;
+  readonly slot: WorkSlot | undefined;
+  readonly isReadOnly: boolean;
 }
 
 /** True when the answer may be dropped and the request repeated. */

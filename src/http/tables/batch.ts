@@ -60,6 +60,9 @@ export const batch: TableOperation<Input, Output> = {
     return { ...query, ...('error' in outcome ? { errorCode: outcome.error.code } : {}) };
   },
   isReadOnly: ({ kind }) => kind === 'query',
+  onlyDeletes: (input) =>
+    input.kind === 'changeset' &&
+    input.changes.every(({ input: { operation } }) => operation.kind === 'delete'),
 
   async run(input, request) {
     switch (input.kind) {

@@ -26,6 +26,7 @@ function requestTo(queue: string, requestId: string): AdmittedRequest {
     exchange,
     operation: 'PutMessage',
     hasLoad: true,
+    mayGrow: true,
     entities: () => [],
     standAside: (wait) => wait(),
   };

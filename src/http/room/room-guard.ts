@@ -1,0 +1,119 @@
+import type { Timer, Timers } from '../../base/async/timers.js';
+import type { Clock } from '../../base/clock.js';
+import { reservedBytes, type DiskRoom } from '../../base/disk-room.js';
+import type { StoreSpace } from '../../kv/served-store.js';
+import { operationClass } from '../../model/analytics/operation-name.js';
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { Logger } from '../exchange/logger.js';
+import type { AdmittedRequest, Interceptor } from '../pipeline/interceptor.js';
+
+/** The space for what is not content of blobs. */
+export type Room = DiskRoom & StoreSpace;
+
+export interface RoomGuardOptions {
+  /** Undefined when nobody says how much there is. */
+  readonly room: () => Promise<Room | undefined>;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly timers: Timers;
+  readonly logger: Logger;
+}
+
+/** The longest time between two looks. Shorter as less is left: as long as writes need for a half. */
+const lookEveryMs = 1_000;
+const lookMsMin = 10;
+const bytesInMs = 200 * 1024;
+/** Refused requests look again no sooner than after this time. */
+const lookAgainMs = 100;
+
+/** Space that a row takes for each of its bytes, at most: pages are half full when they are split. */
+const spaceOfOwed = 2;
+
+const mebibyte = 1024 * 1024;
+
+/** Writes by their names that take no more space, or none worth counting. */
+const lasting =
+  /Lease|ServiceProperties$|A(?:cl|CL)$|^(?:UpdateMessage|AbortCopyBlob|SetBlobTier|BlobBatch|AppendBlobSeal)$/;
+
+/**
+ * Refuses writes that need more space when the disk has no more than its reserve, so that there is
+ * space to delete and to start again.
+ */
+export class RoomGuard implements Interceptor {
+  readonly #options: RoomGuardOptions;
+  #isActive = false;
+  #lookedMs = -Infinity;
+  #nextMs = lookEveryMs;
+  #looking: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  #isClosed = false;
+
+  constructor(options: RoomGuardOptions) {
+    this.#options = options;
+  }
+
+  get isActive(): boolean {
+    return this.#isActive;
+  }
+
+  /** Looks at the disk now, and again and again from then on. */
+  async start(): Promise<void> {
+    await this.#look();
+    if (this.#isClosed) return;
+    this.#timer = this.#options.timers.start(this.#nextMs, () => void this.start(), undefined);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.close();
+  }
+
+  async beforeWork({ operation, exchange, mayGrow }: AdmittedRequest): Promise<void> {
+    const isWrite = operationClass(operation, exchange.method) === 'write';
+    if (!isWrite || !mayGrow || lasting.test(operation)) return;
+    if (this.#options.clock.monotonicMs() - this.#lookedMs >= lookAgainMs) await this.#look();
+    if (!this.#isActive) return;
+    throw new StorageError('InternalError', {
+      message:
+        'The disk of the server is full but for a reserve. Deletions are served, and writes again ' +
+        'when there is room: delete what is not needed, or make room on the disk.',
+    });
+  }
+
+  #look(): Promise<void> {
+    this.#looking ??= this.#lookOnce().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { room, clock, logger } = this.#options;
+    // A disk that cannot be asked is one for the store to complain about.
+    const found = await room().catch(() => undefined);
+    this.#lookedMs = clock.monotonicMs();
+    const left = found === undefined ? Infinity : freeBytesOf(found) - reservedBytes(found);
+    const halfMs = left / 2 / bytesInMs;
+    this.#nextMs = left < 0 ? lookEveryMs : Math.min(lookEveryMs, Math.max(lookMsMin, halfMs));
+    const isFull = found !== undefined && left < 0 && !hasReusable(found);
+    if (isFull && !this.#isActive) {
+      logger.error('the disk is full but for a reserve: writes that need space are refused', {
+        leftMebibytes: Math.floor(found.freeBytes / mebibyte),
+      });
+    }
+    if (!isFull && this.#isActive) logger.warn('the disk has room again: all writes are served');
+    this.#isActive = isFull;
+  }
+}
+
+function freeBytesOf({ freeBytes, owedBytes }: Room): number {
+  return freeBytes - owedBytes * spaceOfOwed;
+}
+
+/**
+ * A data file does not shrink, so what was deleted there is room as well; but not while deletions
+ * could not be written.
+ */
+function hasReusable(room: Room): boolean {
+  const reserved = reservedBytes(room);
+  return freeBytesOf(room) >= reserved / 2 && room.reusableBytes >= reserved;
+}
