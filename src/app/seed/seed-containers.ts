@@ -1,51 +1,21 @@
 import { concurrently } from '../../base/async/concurrently.js';
-import { asBuffer } from '../../base/bytes.js';
-import { contentTypeDefault, type ContentHeaders } from '../../model/blobs/properties.js';
-import { checkTags } from '../../model/blobs/tags.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import type { Metadata } from '../../model/resources/metadata.js';
-import type { BlobService } from '../../services/blobs/blob-service.js';
 import { checkContainerName, isOfService } from '../../services/blobs/container-name.js';
-import { checkMetadata } from '../../services/containers/metadata.js';
-import { checkBlobName } from '../../wire/blobs/resource-path.js';
-import { isXmlText } from '../../wire/xml/escape.js';
+import { SeedError, type SeedBlob, type SeedContainer, type SeedPath } from './seed-data.js';
 import {
-  SeedError,
-  type SeedBlob,
-  type SeedContainer,
-  type SeedPath,
-  type SeedProgress,
-} from './seed-data.js';
+  checkSeedBlob,
+  checkSeedMetadata,
+  metadataOf,
+  seedBlob,
+  type ContainerTarget,
+} from './seed-blobs.js';
 import type { SeedMistakes } from './seed-mistakes.js';
 import { refused, seedErrorOf } from './seed-tables.js';
-
-/** The container to create, and the mode. */
-export interface ContainerTarget {
-  readonly blobs: BlobService;
-  readonly account: string;
-  readonly container: string;
-  readonly path: SeedPath;
-  readonly ifExists: 'skip' | 'replace';
-  /** Called with the number of blobs written or skipped. */
-  readonly done: (more: Partial<SeedProgress>) => void;
-}
 
 type Said = string | SeedBlob | null;
 
 /** Blobs that are written at the same time: each waits for the disk. */
 const blobsAtOnce = 8;
-/** The members of a blob that give its content. */
-const contents = ['text', 'base64', 'bytes', 'stream'] as const;
-const headerNames = [
-  'contentType',
-  'contentEncoding',
-  'contentLanguage',
-  'contentDisposition',
-  'cacheControl',
-] as const;
-/** What a header can carry. */
-const headerText = /^[\x20-\x7e]*$/;
-
 /** Records mistakes that can be found before anything is created. */
 export function noteContainerMistakes(
   name: string,
@@ -62,29 +32,6 @@ export function noteContainerMistakes(
     if (mistakes.isFull) return;
     mistakes.note(() => checkSeedBlob(name, blob, blobOf(said), [...path, 'blobs', blob]));
   }
-}
-
-function checkSeedBlob(container: string, name: string, blob: SeedBlob, path: SeedPath): void {
-  refused(path, () => checkBlobName(container, name));
-  if (!isXmlText(name)) throw new SeedError(path, 'the name has characters that no blob can have');
-  const given = contents.filter((member) => blob[member] !== undefined);
-  if (given.length > 1) {
-    throw new SeedError(path, `has the content twice: ${given.join(' and ')}`);
-  }
-  const { base64, tags = {} } = blob;
-  if (base64 !== undefined && Buffer.from(base64, 'base64').toString('base64') !== base64) {
-    throw new SeedError([...path, 'base64'], 'the text is no base64');
-  }
-  for (const member of headerNames) {
-    if (headerText.test(blob[member] ?? '')) continue;
-    throw new SeedError([...path, member], 'has characters that no header can have');
-  }
-  checkSeedMetadata(blob, path);
-  refused([...path, 'tags'], () => checkTags(Object.entries(tags)));
-}
-
-function checkSeedMetadata(said: Pick<SeedContainer, 'metadata'>, path: SeedPath): void {
-  refused([...path, 'metadata'], () => checkMetadata(metadataOf(said)));
 }
 
 /** Creates the container and its blobs. */
@@ -119,49 +66,6 @@ async function makeContainer(
     await blobs.containers.setAcl(address, { publicAccess, identifiers }, {});
     await blobs.containers.setMetadata(address, metadata, {});
   }
-}
-
-async function seedBlob(target: ContainerTarget, name: string, blob: SeedBlob): Promise<void> {
-  const { blobs, account, container, ifExists, done } = target;
-  const conditions = ifExists === 'skip' ? { ifNoneMatch: 'any' as const } : {};
-  try {
-    await blobs.putBlockBlob(
-      { account, container, blob: name },
-      {
-        headers: headersOf(blob),
-        metadata: metadataOf(blob),
-        tags: Object.entries(blob.tags ?? {}),
-      },
-      { body: bodyOf(blob), conditions },
-    );
-    done({ blobs: 1 });
-  } catch (error) {
-    const isThere = error instanceof StorageError && error.code === 'BlobAlreadyExists';
-    if (!isThere) throw seedErrorOf(error, [...target.path, 'blobs', name]);
-    done({ blobs: 1, keptBlobs: 1 });
-  }
-}
-
-async function* bodyOf({ text, base64, bytes, stream }: SeedBlob): AsyncGenerator<Buffer> {
-  if (stream !== undefined) {
-    for await (const piece of stream()) yield asBuffer(piece);
-    return;
-  }
-  if (text !== undefined) yield Buffer.from(text);
-  else if (base64 !== undefined) yield Buffer.from(base64, 'base64');
-  else if (bytes !== undefined) yield asBuffer(bytes);
-}
-
-function headersOf(blob: SeedBlob): ContentHeaders {
-  const headers = headerNames.flatMap((name) => {
-    const text = blob[name];
-    return text === undefined || text === '' ? [] : [[name, text]];
-  });
-  return { contentType: contentTypeDefault, ...Object.fromEntries(headers) };
-}
-
-function metadataOf({ metadata = {} }: Pick<SeedContainer, 'metadata'>): Metadata {
-  return Object.entries(metadata);
 }
 
 function blobOf(said: Said): SeedBlob {

@@ -1,3 +1,5 @@
+import type { AccessTier, BlobKind } from '../../model/blobs/properties.js';
+
 /** A type of the data model, with or without `Edm.` before it. */
 export type SeedType =
   'String' | 'Int32' | 'Int64' | 'Double' | 'Boolean' | 'DateTime' | 'Guid' | 'Binary';
@@ -44,11 +46,12 @@ export interface SeedQueue {
   readonly messages?: readonly (string | SeedMessage)[];
 }
 
-/**
- * A block blob. Its content is one of `text`, `base64`, `bytes` and `stream`; without any it is
- * empty.
- */
+/** Its content is one of `text`, `base64`, `bytes` and `stream`; without any it is empty. */
 export interface SeedBlob {
+  /** Default: `block`. The content of a page blob gets zeros up to a multiple of 512 bytes. */
+  readonly type?: BlobKind;
+  /** `Hot`, `Cool`, `Cold` or `Archive` of a block blob, `P4` to `P80` of a page blob. */
+  readonly tier?: AccessTier;
   /** Stored as UTF-8. */
   readonly text?: string;
   readonly base64?: string;

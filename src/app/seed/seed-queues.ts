@@ -29,10 +29,10 @@ export interface QueueTarget {
 }
 
 /**
- * Metadata that marks a queue whose messages are not all there. After an interruption the mark
- * stays, and the next run continues.
+ * Metadata that marks what is not whole: a queue without all its messages, a blob without all its
+ * bytes. After an interruption the mark stays, and the next run continues.
  */
-const unfinished: Metadata = [['tabularium_seed', 'unfinished']];
+export const unfinished: Metadata = [['tabularium_seed', 'unfinished']];
 
 /** Throws `SeedError` for mistakes that can be found before anything is created. */
 export function checkSeedQueue(name: string, content: SeedQueue, path: SeedPath): void {

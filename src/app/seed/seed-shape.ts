@@ -15,6 +15,7 @@ import {
   whole,
   type Shape,
 } from '../../base/shape/shape.js';
+import { accessTiers } from '../../wire/blobs/tier-headers.js';
 import { contentTypeDefault } from '../../model/blobs/properties.js';
 import { timeToLiveSecondsDefault, visibilitySecondsMax } from '../../services/queues/limits.js';
 import {
@@ -225,6 +226,17 @@ const blob: Shape<string | SeedBlob | null> = either(
   [
     anyText,
     object<SaidBlob>({
+      type: member(
+        choice(['block', 'append', 'page']),
+        'The type of the blob. The content of a page blob gets zeros up to a multiple of 512 ' +
+          'bytes. Default: block.',
+        'append',
+      ),
+      tier: member(
+        choice(accessTiers),
+        'The access tier: Hot, Cool, Cold or Archive of a block blob, P4 to P80 of a page blob.',
+        'Cool',
+      ),
       text: member(anyText, 'The content as text, which is stored as UTF-8.', 'Hello'),
       base64: member(anyText, 'The content in base64.', 'SGVsbG8='),
       bytes: member(instance<Uint8Array>('bytes'), 'The content.', undefined, 'program'),
@@ -262,7 +274,7 @@ const blob: Shape<string | SeedBlob | null> = either(
     definition: {
       name: 'blob',
       description:
-        'A block blob: its content as text, or an object with one of text, base64 and file beside ' +
+        'A blob: its content as text, or an object with one of text, base64 and file beside ' +
         'its properties.',
     },
   },

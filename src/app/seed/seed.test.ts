@@ -153,12 +153,17 @@ const whole: SeedData = {
         empty: null,
         picture: {
           base64: 'AAEC',
+          tier: 'Cool',
           contentType: 'image/png',
           metadata: { Size: 'small' },
           tags: { project: 'garden' },
         },
-        bytes: { bytes: Buffer.from('in bytes') },
-        pieces: { stream: () => piecesOf('in ', 'pieces') },
+        bytes: { bytes: Buffer.from('in bytes'), type: 'page', tier: 'P10' },
+        pieces: {
+          stream: () => piecesOf('in ', 'pieces'),
+          type: 'append',
+          metadata: { is: 'log' },
+        },
       },
     },
     bare: null,
@@ -205,12 +210,23 @@ describe('a seed', () => {
     assert.deepEqual([containers, blobs, keptBlobs], [2, 5, 0]);
     const plain = 'application/octet-stream';
     assert.deepEqual(await world.blobsOf('photos'), {
-      bytes: ['in bytes', plain, [], []],
+      bytes: ['in bytes'.padEnd(512, '\0'), plain, [], []],
       empty: ['', plain, [], []],
       'notes/hello.txt': ['Hello', plain, [], []],
       picture: ['\0\x01\x02', 'image/png', [['Size', 'small']], [['project', 'garden']]],
-      pieces: ['in pieces', plain, [], []],
+      pieces: ['in pieces', plain, [['is', 'log']], []],
     });
+    const kindOf = async (blob: string) => {
+      const { kind, tier } = await world.blobs.getProperties({
+        account,
+        container: 'photos',
+        blob,
+      });
+      return [kind, tier?.tier];
+    };
+    assert.deepEqual(await kindOf('picture'), ['block', 'Cool']);
+    assert.deepEqual(await kindOf('bytes'), ['page', 'P10']);
+    assert.deepEqual(await kindOf('pieces'), ['append', undefined]);
     const { metadata, publicAccess } = await world.blobs.containers.get(
       { account, container: 'photos' },
       {},
@@ -403,6 +419,8 @@ describe('a seed', () => {
     ['what is no base64', blobWith({ base64: 'a' }), 'b.base64', /no base64/],
     ['a header in two lines', blobWith({ contentType: 'a\nb' }), 'b.contentType', /header/],
     ['metadata that none can have', blobWith({ metadata: { 'a b': '' } }), 'metadata', /InvalidM/],
+    ['a tier of another type', blobWith({ tier: 'P4' }), 'blobs.b.tier', /AccessTierNotSupported/],
+    ['an append blob with a tier', blobWith({ type: 'append', tier: 'Hot' }), 'b.tier', /NotSupp/],
     ['a tag that none can have', blobWith({ tags: { a: '!' } }), 'b.tags', /InvalidTag/],
     ['a file in a program', blobWith({ file: 'x' } as object), 'b', /'file'/],
     ['another way', { ifExists: 'fail' as 'skip' }, 'ifExists', /skip or replace/],

@@ -5,7 +5,8 @@ import type { HeaderLookup } from './header-values.js';
 /** The first version with the tier Cold. */
 const coldVersion = '2021-12-02';
 
-const tiers: readonly AccessTier[] = [
+/** All of blobs of any kind. */
+export const accessTiers: readonly AccessTier[] = [
   'Hot',
   'Cool',
   'Cold',
@@ -31,7 +32,7 @@ const priorities: readonly RehydratePriority[] = ['Standard', 'High'];
  * @throws {StorageError} `InvalidHeaderValue`
  */
 export function accessTierHeader(header: HeaderLookup, version: string): AccessTier | undefined {
-  const tier = oneOf(header, 'x-ms-access-tier', tiers);
+  const tier = oneOf(header, 'x-ms-access-tier', accessTiers);
   if (tier === 'Cold' && version < coldVersion) throw invalidHeader('x-ms-access-tier', tier);
   return tier;
 }
