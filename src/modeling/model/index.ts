@@ -14,5 +14,7 @@ export {
   type ModelDrift,
   type ModelEntities,
   type ModelOptions,
+  type ModelPage,
+  type ModelRebuildOptions,
   type OpenedEntities,
 } from './open-model.js';

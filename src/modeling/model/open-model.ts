@@ -13,6 +13,7 @@ import { DerivingTable, type DerivingOutbox } from '../patterns/derived-data/der
 import type { ListBlobs } from '../patterns/index-entities/list-blobs.js';
 import type { AnyIndexes } from '../patterns/indexes/index-declaration.js';
 import type { Drift } from '../patterns/indexes/index-drift.js';
+import { readScanCursor, writeScanCursor } from '../patterns/indexes/index-scan.js';
 import {
   IndexedEntities,
   IndexUpkeep,
@@ -87,6 +88,29 @@ export interface ModelOptions<E extends ModelEntities> {
 /** A difference between entities and what is derived from them. */
 export type ModelDrift =
   { readonly entity: string; readonly index: Drift } | { readonly derived: DerivedDrift };
+
+/** How a model is compared, or rebuilt. */
+export interface ModelRebuildOptions {
+  /** The cursor of the last page of an earlier run. */
+  readonly cursor?: string;
+  /** Maximum rows of a page, 1 to 1000. 200 for indexes, 1000 for the rest when absent. */
+  readonly pageRows?: number;
+  /** Only tells what differs. */
+  readonly dryRun?: boolean;
+}
+
+/** The results of a page of a rebuild. */
+export interface ModelPage {
+  /** Comparisons, or entities that were counted. */
+  readonly checked: number;
+  /** Differences; those that remain where they are mended. */
+  readonly drifts: readonly ModelDrift[];
+  readonly repaired: number;
+  /** Resumes after this page, also in another process. Absent: everything was compared. */
+  readonly cursor?: string;
+}
+
+type Part = (cursor: string | undefined) => AsyncIterable<ModelPage>;
 
 /**
  * A table whose entities, indexes, counters, copies and announcements are declared once and hold
@@ -242,14 +266,59 @@ export class Model<E extends ModelEntities> {
    * counters, range reads of the table; for copies, these and a point read for each copy.
    */
   async *verify(): AsyncGenerator<ModelDrift, void, undefined> {
-    for (const [entity, indexed] of this.#indexed) {
-      for await (const { drifts } of indexed.verify()) {
-        for (const index of drifts) yield { entity, index };
+    for await (const { drifts } of this.rebuild({ dryRun: true })) yield* drifts;
+  }
+
+  /**
+   * As `verify`, and mends what differs, beside writers; with `dryRun` it only tells, page by page.
+   * Any page can be the last of a process: another resumes with its cursor. Counters are mended at
+   * the end of their rows, when no message waits and the summary has not changed meanwhile;
+   * otherwise they are told, and another run mends them. Sends the requests of `rebuild` of each
+   * index; up to five for each copy that is mended, two for each counter, and those of `drain`.
+   * Throws `ValueError` for a cursor that is none.
+   */
+  async *rebuild({ cursor, pageRows, dryRun = false }: ModelRebuildOptions = {}): AsyncGenerator<
+    ModelPage,
+    void,
+    undefined
+  > {
+    const parts = this.#parts(!dryRun, pageRows);
+    const from = readScanCursor(cursor);
+    for (let at = from.source; at < parts.length; at += 1) {
+      const inside = at === from.source ? from.cursor : undefined;
+      for await (const page of parts[at]?.(inside) ?? []) {
+        const isOver = page.cursor === undefined;
+        const next = { source: isOver ? at + 1 : at, cursor: page.cursor };
+        const { cursor: _, ...found } = page;
+        yield next.source < parts.length ? { ...found, cursor: writeScanCursor(next) } : found;
       }
     }
-    for (const bound of this.#bound) {
-      for await (const derived of bound.drifts()) yield { derived };
-    }
+  }
+
+  /** What is compared, one after the other; each from a cursor of its own. */
+  #parts(repairs: boolean, pageRows: number | undefined): readonly Part[] {
+    const rows = pageRows === undefined ? {} : { pageRows };
+    const indexes = [...this.#indexed].map(
+      ([entity, indexed]): Part =>
+        async function* (cursor) {
+          const from = cursor === undefined ? rows : { ...rows, cursor };
+          for await (const page of repairs ? indexed.rebuild(from) : indexed.verify(from)) {
+            yield { ...page, drifts: page.drifts.map((index) => ({ entity, index })) };
+          }
+        },
+    );
+    const drained = async (): Promise<boolean> => (await this.drain()).unfinished.length === 0;
+    const derived = this.#bound.flatMap(({ check }): readonly Part[] => {
+      if (check === undefined) return [];
+      return [
+        async function* (cursor) {
+          for await (const page of check({ repairs, cursor, pageRows, drained })) {
+            yield { ...page, drifts: page.drifts.map((each) => ({ derived: each })) };
+          }
+        },
+      ];
+    });
+    return [...indexes, ...derived];
   }
 
   /** Without a queue, a running model acts on its own messages as soon as they are stored. */

@@ -5,16 +5,21 @@ import type { KeyOf, MergeOf, ReadOf } from '../definition/shapes.js';
 import { ValueError } from '../rows/model-error.js';
 import type { Row, RowKey, StoredRow } from '../rows/row.js';
 import { sameProperties } from '../rows/same-value.js';
-import { allRows } from '../table/all-rows.js';
 import type { TableGateway } from '../table/gateway.js';
 import { handle } from '../worker/handler.js';
 import { defineMessage } from '../worker/message-type.js';
 import type { PayloadCodec } from '../worker/payload.js';
-import type { DerivationDeclaration, DerivedDrift } from './derived-data/declaration.js';
+import type {
+  DerivationDeclaration,
+  DerivedCheck,
+  DerivedDrift,
+  DerivedPage,
+} from './derived-data/declaration.js';
 import type { Derivation, DerivedWrite, ReadRow, RowChange } from './derived-data/derivation.js';
 import type { DerivingOutbox } from './derived-data/deriving-table.js';
 import { rowAfter } from './derived-data/row-after.js';
 import { denormalisationOf } from './denormalisation.js';
+import { referenceCopiesOf } from './reference-copies.js';
 
 /** Copies of properties that a table keeps. */
 export interface CopiesOptions<S extends AnyDefinition, T extends AnyDefinition> {
@@ -54,7 +59,7 @@ export function copies<S extends AnyDefinition, T extends AnyDefinition>(
       return {
         handlers: [handler],
         derivation: new CopyDerivation(options, outbox),
-        drifts: () => driftsOf(options, table),
+        check: (check) => checkedCopies(options, table, check),
       };
     },
   };
@@ -221,20 +226,40 @@ const keyPairPayload: PayloadCodec<RowKey, RowKey> = {
   },
 };
 
-/** A point read of the source for each target. */
-async function* driftsOf<S extends AnyDefinition, T extends AnyDefinition>(
+/** A point read of the source for each target; a repair is that of `ReferenceCopies`. */
+async function* checkedCopies<S extends AnyDefinition, T extends AnyDefinition>(
   { source, target, sourceOf, copy }: CopiesOptions<S, T>,
   table: TableGateway,
-): AsyncGenerator<DerivedDrift, void, undefined> {
+  { repairs, cursor: from, pageRows }: DerivedCheck,
+): AsyncGenerator<DerivedPage, void, undefined> {
   const [sources, targets] = [codecOf(source), codecOf(target)];
-  for await (const row of allRows(table, {})) {
-    if (!targets.matches(row)) continue;
-    const from = sourceOf(targets.fromRow(row));
-    const found = from === undefined ? undefined : await table.get(sources.key(from));
-    if (found === undefined || !sources.matches(found)) continue;
-    const key = targets.parseKey(row);
-    const values = copy(sources.fromRow(found));
-    const expected = targets.toMergeRow(key, values);
-    if (!sameProperties(expected, row)) yield { of: target.type, key, expected: values };
-  }
+  const references = referenceCopiesOf({
+    source,
+    sourceTable: table,
+    target,
+    targetTable: table,
+    sourceOf,
+    copy: (entity, found) => (found === undefined ? entity : { ...entity, ...copy(found) }),
+    targetsOf: () => [],
+  });
+  let cursor = from;
+  do {
+    const page = await table.page({ limit: pageRows, cursor });
+    const own = page.rows.filter((row) => targets.matches(row));
+    const drifts: DerivedDrift[] = [];
+    let repaired = 0;
+    for (const row of own) {
+      const of = sourceOf(targets.fromRow(row));
+      const found = of === undefined ? undefined : await table.get(sources.key(of));
+      if (found === undefined || !sources.matches(found)) continue;
+      const key = targets.parseKey(row);
+      const expected = copy(sources.fromRow(found));
+      if (sameProperties(targets.toMergeRow(key, expected), row)) continue;
+      if (!repairs) drifts.push({ of: target.type, key, expected });
+      else if ((await references.refreshTarget(key)) === 'refreshed') repaired += 1;
+    }
+    ({ cursor } = page);
+    const found = { checked: own.length, drifts, repaired };
+    yield cursor === undefined ? found : { ...found, cursor };
+  } while (cursor !== undefined);
 }

@@ -37,10 +37,8 @@ export function announcement<S extends AnyDefinition, Given, Read>({
         throw new DefinitionError(`${source.type}: announcements need an outbox`);
       }
       return {
+        // Nothing to compare: a message is stored with its change, or neither is.
         handlers: [],
-        async *drifts() {
-          // A message is stored with its change, or neither is.
-        },
         derivation: {
           concerns: (key) => codec.matches({ ...key, properties: {} }),
           isSource: (row) => codec.matches(row),

@@ -22,13 +22,36 @@ export interface DerivedDrift {
   readonly expected: object;
 }
 
+/** How what is derived is compared with its sources. */
+export interface DerivedCheck {
+  /** Whether differences are mended. */
+  readonly repairs: boolean;
+  /** Resumes after the page that had it. */
+  readonly cursor?: string | undefined;
+  /** Maximum rows of a page, 1 to 1000; 1000 when absent. */
+  readonly pageRows?: number | undefined;
+  /** Acts on all messages that wait. False when some could not be acted on. */
+  readonly drained: () => Promise<boolean>;
+}
+
+/** What was found on a page of rows. */
+export interface DerivedPage {
+  /** Rows that were compared or counted. */
+  readonly checked: number;
+  /** Differences; after a repair, those that remain. */
+  readonly drifts: readonly DerivedDrift[];
+  readonly repaired: number;
+  /** Absent at the end. */
+  readonly cursor?: string;
+}
+
 /** A declaration in its place. */
 export interface BoundDerivation {
   readonly derivation: Derivation;
   /** Handle the messages for what is in other partitions. */
   readonly handlers: readonly MessageHandler[];
-  /** Compares everything derived with its sources. Changes nothing. */
-  drifts(): AsyncIterable<DerivedDrift>;
+  /** Compares everything derived with its sources. Absent where nothing can differ. */
+  readonly check?: (options: DerivedCheck) => AsyncGenerator<DerivedPage, void, undefined>;
 }
 
 /** What a table promises about its rows, declared once with the table. */

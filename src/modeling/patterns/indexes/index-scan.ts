@@ -70,7 +70,7 @@ export function readScanCursor(text: string | undefined): ScanPosition {
   } catch {
     // Refused below, as any other text.
   }
-  throw new ValueError(`'${text}' is no cursor of a check of indexes`);
+  throw new ValueError(`'${text}' is no cursor of a check`);
 }
 
 /** One page of a source. */

@@ -10,13 +10,13 @@ import type { RowWrite } from '../../table/gateway.js';
 import { handle } from '../../worker/handler.js';
 import { defineMessage } from '../../worker/message-type.js';
 import type { PayloadCodec } from '../../worker/payload.js';
-import type { DerivationDeclaration, DerivedDrift } from '../derived-data/declaration.js';
+import type { DerivationDeclaration } from '../derived-data/declaration.js';
 import type { Derivation, RowChange } from '../derived-data/derivation.js';
 import type { DerivingOutbox } from '../derived-data/deriving-table.js';
 import { EventView } from './applied-events.js';
 import { checkMeasures, type Numbers } from './measures.js';
 import { added, deltasOf, type Delta } from './summary-delta.js';
-import { compareView } from './view-audit.js';
+import { checkedCounts } from './view-audit.js';
 import type { PartitionViewOptions } from './view-options.js';
 
 /** Counts and sums that a table keeps of its entities. */
@@ -52,9 +52,7 @@ export function counter<S extends AnyDefinition, V extends AnyDefinition>(
       return {
         handlers: [handler],
         derivation: new CounterDerivation(options, outbox),
-        async *drifts() {
-          yield* driftsOf({ ...options, table });
-        },
+        check: (check) => checkedCounts({ ...options, table }, check),
       };
     },
   };
@@ -199,12 +197,4 @@ function amountOf(name: string, value: JsonValue): number | bigint {
   if (typeof value === 'number') return value;
   if (typeof value === 'string' && /^-?[0-9]+$/.test(value)) return BigInt(value);
   throw new ValueError(`the amount of '${name}' is no number`);
-}
-
-async function* driftsOf<S extends AnyDefinition, V extends AnyDefinition>(
-  options: PartitionViewOptions<S, V>,
-): AsyncGenerator<DerivedDrift, void, undefined> {
-  for (const { key, actual } of await compareView(options)) {
-    yield { of: options.view.type, key, expected: actual };
-  }
 }

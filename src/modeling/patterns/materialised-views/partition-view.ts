@@ -91,15 +91,14 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
    * The summaries of a partition that differ from the sums of its entities. Reads the summaries and
    * then the entities: one range read per 1,000 of each. A concurrent change can look like drift.
    */
-  async verify(partition: PartitionOf<S>): Promise<readonly ViewDrift[]> {
-    const compared = await compareView(this.#options, this.#partitionKey(partition));
-    return compared.map(({ key, stored, actual }) => ({ key, stored, actual }));
+  verify(partition: PartitionOf<S>): Promise<readonly ViewDrift[]> {
+    return compareView(this.#options, this.#partitionKey(partition));
   }
 
   /**
    * Corrects the summaries of a partition, or makes them if there were none; changes may continue
-   * meanwhile. Sends the requests of `verify` until it finds no drift, and an insert or update for
-   * each drift. Returns what was corrected. Can be interrupted and repeated at any point.
+   * meanwhile. Sends the requests of `verify` until it finds no drift, and an insert, or a point read
+   * and an update, for each drift. Returns what was corrected. Can be interrupted and repeated at any point.
    */
   rebuild(partition: PartitionOf<S>): Promise<readonly ViewDrift[]> {
     return rebuildView(this.#options, this.#partitionKey(partition));

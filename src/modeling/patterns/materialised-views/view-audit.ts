@@ -1,14 +1,13 @@
 import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
-import type { KeyOf, ReadOf } from '../../definition/shapes.js';
-import { etagOf, type Stored } from '../../definition/stored-entity.js';
-import type { RowKey } from '../../rows/row.js';
+import type { ReadOf } from '../../definition/shapes.js';
 import { isConflict, retryConflicts } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { ContentionError } from '../../table/errors.js';
-import { partitionRows } from '../../table/partition-rows.js';
-import { isSame, measure, pick, plus, type Numbers } from './measures.js';
-import { countedBy, type PartitionViewOptions } from './view-options.js';
+import type { DerivedCheck, DerivedPage } from '../derived-data/declaration.js';
+import type { Numbers } from './measures.js';
+import { countPages, differing, readCount, writeCount, type Count } from './view-count.js';
+import type { PartitionViewOptions } from './view-options.js';
 
 /** The stored and the correct values of a summary. */
 export interface ViewDrift {
@@ -18,45 +17,30 @@ export interface ViewDrift {
   readonly actual: Numbers;
 }
 
-interface Comparison<V extends AnyDefinition> extends ViewDrift {
-  readonly key: KeyOf<V>;
-  /** Undefined when there is no summary yet. */
-  readonly entity: Stored<ReadOf<V>> | undefined;
-}
-
-/**
- * The summaries of a partition that differ from its entities; those of the whole table without a
- * partition, wherever their entities are.
- */
+/** The summaries of a partition that differ from its entities. */
 export async function compareView<S extends AnyDefinition, V extends AnyDefinition>(
   options: PartitionViewOptions<S, V>,
-  partitionKey?: string,
-): Promise<readonly Comparison<V>[]> {
-  const { source, view, table, keyOf, measures } = options;
-  const { where, counts } = countedBy(options);
-  const found = new Map<string, Comparison<V>>();
-  const codec = codecOf(view);
-  // Reads the summaries first: a later change of an entity also changes the ETag of its summary, so
-  // a correction under the older ETag is refused.
-  for await (const entity of partitionRows(view, table, partitionKey)) {
-    const stored = pick(entity, measures);
-    const key = codec.parseKey(codec.toRow(entity));
-    const nothing = plus(stored, stored, -1);
-    found.set(nameOf(codec.key(key)), { key, entity, stored, actual: nothing });
-  }
-  for await (const entity of partitionRows(source, table, partitionKey, where)) {
-    const key = counts(entity) ? keyOf(entity) : undefined;
-    if (key === undefined) continue;
-    const name = nameOf(codec.key(key));
-    const before = found.get(name) ?? { key, entity: undefined, stored: {}, actual: {} };
-    const actual = plus(before.actual, measure(measures, entity));
-    found.set(name, { ...before, actual });
-  }
-  return [...found.values()].filter(({ stored, actual }) => !isSame(stored, actual));
+  partitionKey: string,
+): Promise<readonly ViewDrift[]> {
+  return (await countsOf(options, partitionKey)).map((count) => driftOf(options, count));
 }
 
-function nameOf({ partitionKey, rowKey }: RowKey): string {
-  return JSON.stringify([partitionKey, rowKey]);
+async function countsOf<S extends AnyDefinition, V extends AnyDefinition>(
+  options: PartitionViewOptions<S, V>,
+  partitionKey: string,
+): Promise<readonly Count[]> {
+  let found: readonly Count[] = [];
+  for await (const page of countPages(options, { partitionKey })) {
+    if (page.next === undefined) found = differing(page);
+  }
+  return found;
+}
+
+function driftOf<S extends AnyDefinition, V extends AnyDefinition>(
+  { view }: PartitionViewOptions<S, V>,
+  { key, stored, actual }: Count,
+): ViewDrift {
+  return { key: codecOf(view).parseKey(key) as object, stored, actual };
 }
 
 /** See `PartitionView.rebuild`. */
@@ -66,27 +50,61 @@ export async function rebuildView<S extends AnyDefinition, V extends AnyDefiniti
 ): Promise<readonly ViewDrift[]> {
   const corrected: ViewDrift[] = [];
   const attempt = async (): Promise<void> => {
-    const drifts = await compareView(options, partitionKey);
-    for (const drift of drifts) if (await correct(options, drift)) corrected.push(drift);
-    if (drifts.length > 0) throw new ContentionError('the summaries have to be compared again');
+    const counts = await countsOf(options, partitionKey);
+    for (const count of counts) {
+      if (await correct(options, count)) corrected.push(driftOf(options, count));
+    }
+    if (counts.length > 0) throw new ContentionError('the summaries have to be compared again');
   };
   const isOvertaken = (error: unknown): boolean => error instanceof ContentionError;
   await retryConflicts(options.view.type, options, attempt, isOvertaken);
-  return corrected.map(({ key, stored, actual }) => ({ key, stored, actual }));
+  return corrected;
+}
+
+/**
+ * Compares the summaries of a table with its entities, wherever both are. Repairs at the end, when
+ * no message waits: one that did would be counted twice. A change meanwhile has given its summary
+ * another ETag by then, so the summary stays as it is, and is told.
+ */
+export async function* checkedCounts<S extends AnyDefinition, V extends AnyDefinition>(
+  options: PartitionViewOptions<S, V>,
+  { repairs, cursor, pageRows, drained }: DerivedCheck,
+): AsyncGenerator<DerivedPage, void, undefined> {
+  const from = cursor === undefined ? undefined : readCount(cursor);
+  if (repairs && from === undefined) await drained();
+  for await (const page of countPages(options, { pageRows }, from)) {
+    const { checked, next } = page;
+    if (next !== undefined) {
+      yield { checked, drifts: [], repaired: 0, cursor: writeCount(page) };
+      continue;
+    }
+    const found = differing(page);
+    const isSafe = repairs && found.length > 0 && (await drained());
+    const left: Count[] = [];
+    for (const count of found) if (!isSafe || !(await correct(options, count))) left.push(count);
+    const drifts = left.map((count) => {
+      const { key, actual } = driftOf(options, count);
+      return { of: options.view.type, key, expected: actual };
+    });
+    yield { checked, drifts, repaired: found.length - left.length };
+  }
 }
 
 /** False when another writer has changed the summary since it was read. */
 async function correct<S extends AnyDefinition, V extends AnyDefinition>(
   { view, table }: PartitionViewOptions<S, V>,
-  { key, entity, actual }: Comparison<V>,
+  { key: rowKey, etag, actual }: Count,
 ): Promise<boolean> {
   const views = new Entities(view, table);
+  const key = views.codec.parseKey(rowKey);
   try {
-    if (entity === undefined) await views.insert({ ...key, ...actual });
-    else {
-      const right = { ...entity, ...actual } as ReadOf<V>;
-      await views.replace(right, { ifMatch: etagOf(entity) });
+    if (etag === undefined) {
+      await views.insert({ ...key, ...actual });
+      return true;
     }
+    const current = await views.get(key);
+    if (current === undefined) return false;
+    await views.replace({ ...current, ...actual } as ReadOf<V>, { ifMatch: etag });
     return true;
   } catch (error) {
     if (isConflict(error)) return false;

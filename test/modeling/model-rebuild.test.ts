@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { entitiesOf, ValueError, type RowPage, type RowQuery } from '../../src/modeling/index.js';
+import type { ModelDrift, ModelPage, ModelRebuildOptions } from '../../src/modeling/model/index.js';
+import { MemoryLists } from './support/memory-lists.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
+import { Badge, Company, Department, Employee, employeeOf, openStaff } from './support/staff.js';
+
+// What follows from entities, after somebody went past the model.
+
+const sales = { department: 'Sales' };
+const contoso = { name: 'contoso' };
+const any = { ifMatch: 'any' };
+
+/** Lets others write while employees are counted. */
+class CountedTable extends MemoryTable {
+  onCount: (() => Promise<void>) | undefined;
+
+  override async page(query: RowQuery): Promise<RowPage> {
+    const page = await super.page(query);
+    const { rowKey } = query;
+    const isCount = typeof rowKey === 'object' && rowKey.from === 'empid_';
+    if (isCount) await this.onCount?.();
+    return page;
+  }
+}
+
+async function newStaff() {
+  const table = new CountedTable(new MemoryRows());
+  const names = new MemoryLists();
+  const mails = new MemoryTable(new MemoryRows(), { table: 'mails' });
+  const open = () => openStaff({ table, mails, names });
+  const model = open();
+  await model.entities.departments.insert({ ...sales, title: 'Sales' });
+  for (const id of [1, 102, 103, 104, 105]) {
+    await model.entities.badges.insert({ ...sales, id });
+    await entitiesOf(Employee, model.table).insert(employeeOf(id));
+  }
+  await model.drain();
+  return { table, open, model };
+}
+
+/** Goes past the model: wrong counts beside and elsewhere, a wrong copy and a copy of nobody. */
+async function spoil(table: MemoryTable): Promise<void> {
+  await entitiesOf(Department, table).merge(sales, { count: 7, lead: 'Nobody' }, any);
+  await entitiesOf(Company, table).delete(contoso, any);
+  await entitiesOf(Badge, table).merge({ ...sales, id: 103 }, { lastName: 'Nobody' }, any);
+}
+
+async function pagesOf(
+  model: { rebuild(options?: ModelRebuildOptions): AsyncIterable<ModelPage> },
+  options?: ModelRebuildOptions,
+): Promise<{ readonly repaired: number; readonly drifts: number }> {
+  let [repaired, drifts] = [0, 0];
+  for await (const page of model.rebuild(options)) {
+    repaired += page.repaired;
+    drifts += page.drifts.length;
+  }
+  return { repaired, drifts };
+}
+
+async function driftsOf(model: { verify(): AsyncIterable<ModelDrift> }): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for await (const drift of model.verify()) found.push('derived' in drift && drift.derived.of);
+  return found;
+}
+
+describe('a rebuild of a model', () => {
+  it('mends counts and copies, and only tells them in a dry run', async () => {
+    const { table, model } = await newStaff();
+    await spoil(table);
+    const before = table.rows.all;
+    assert.deepEqual(await pagesOf(model, { dryRun: true }), { repaired: 0, drifts: 4 });
+    assert.deepEqual(table.rows.all, before);
+    assert.deepEqual(await pagesOf(model), { repaired: 4, drifts: 0 });
+    const department = await model.entities.departments.get(sales);
+    assert.deepEqual(
+      [department?.count, department?.lead, department?.title],
+      [5, 'Jones', 'Sales'],
+    );
+    assert.equal((await model.entities.companies.get(contoso))?.count, 5);
+    assert.equal((await model.entities.badges.get({ ...sales, id: 103 }))?.lastName, 'Jones');
+    assert.deepEqual(await driftsOf(model), []);
+    assert.deepEqual(await pagesOf(model), { repaired: 0, drifts: 0 });
+  });
+
+  it('goes on from any page in another process', async () => {
+    const { table, open } = await newStaff();
+    await spoil(table);
+    let [repaired, cursor]: [number, string | undefined] = [0, undefined];
+    do {
+      const options: ModelRebuildOptions = cursor === undefined ? {} : { cursor };
+      const { value } = await open()
+        .rebuild({ ...options, pageRows: 2 })
+        .next();
+      repaired += value?.repaired ?? 0;
+      cursor = value?.cursor;
+    } while (cursor !== undefined);
+    assert.equal(repaired, 4);
+    assert.deepEqual(await driftsOf(open()), []);
+    await assert.rejects(open().rebuild({ cursor: 'no cursor' }).next(), ValueError);
+  });
+
+  it('counts nothing twice that a message still tells', async () => {
+    const { table, model } = await newStaff();
+    await spoil(table);
+    await entitiesOf(Employee, model.table).insert(employeeOf(6));
+    await pagesOf(model);
+    await model.drain();
+    assert.equal((await model.entities.companies.get(contoso))?.count, 6);
+    assert.deepEqual(await driftsOf(model), []);
+  });
+
+  it('tells a count that changes while its entities are read, and leaves it alone', async () => {
+    const { table, model } = await newStaff();
+    await spoil(table);
+    const told: unknown[] = [];
+    let changes = 0;
+    // One before those that were read already, and one behind them.
+    table.onCount = async () => {
+      changes += 1;
+      await entitiesOf(Employee, model.table).insert(employeeOf(100 - changes));
+      await entitiesOf(Employee, model.table).insert(employeeOf(900 + changes));
+    };
+    for await (const { drifts } of model.rebuild({ pageRows: 3 })) {
+      for (const drift of drifts) told.push('derived' in drift && drift.derived.of);
+    }
+    table.onCount = undefined;
+    await model.drain();
+    assert.deepEqual(told, ['Department', 'Company']);
+    assert.deepEqual(await driftsOf(model), ['Department', 'Company']);
+    await pagesOf(model);
+    assert.equal((await model.entities.companies.get(contoso))?.count, 5 + 2 * changes);
+    assert.deepEqual(await driftsOf(model), []);
+  });
+});
