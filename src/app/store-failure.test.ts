@@ -5,11 +5,17 @@ import { BlobWireClient } from '../../test/wire/kit/blob-client.js';
 import { WireClient } from '../../test/wire/kit/client.js';
 import { QueueWireClient } from '../../test/wire/kit/queue-client.js';
 import type { WireResponse } from '../../test/wire/kit/response.js';
-import { CommitUnknownError, StoreBusyError, StoreWriteError } from '../kv/errors.js';
+import {
+  CommitUnknownError,
+  StoreBusyError,
+  StoreWriteError,
+  TransactionConflictError,
+} from '../kv/errors.js';
 import type { ServedStore } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
 import { openStore } from './backend.js';
 import { startServer } from './server.js';
+import { storeFailure } from './store-failure.js';
 
 const errors: string[] = [];
 const logger = {
@@ -62,6 +68,11 @@ function faulty(store: ServedStore, failure: { readonly error?: Error }): Served
 }
 
 describe('a failure of the store', () => {
+  it('is a busy server when a transaction conflicts each time', () => {
+    const failure = storeFailure(new TransactionConflictError(32));
+    assert.deepEqual([failure?.code, failure?.retryAfterSeconds], ['ServerBusy', 1]);
+  });
+
   const headers = { 'x-ms-blob-type': 'BlockBlob' };
   const cases = [
     { error: new StoreBusyError(), status: 503, code: 'ServerBusy', retryAfter: '1' },

@@ -5,6 +5,7 @@ import {
   StoreBusyError,
   StoreUnavailableError,
   StoreWriteError,
+  TransactionConflictError,
 } from '../kv/errors.js';
 import { StorageError } from '../model/errors/storage-error.js';
 
@@ -13,14 +14,16 @@ const retryAfterSeconds = 1;
 
 /**
  * The answer to a failure of the store or of the content beside it; undefined: a defect. A store
- * that is busy, away, or could not write has done nothing. After an unknown outcome, a retry may
- * find its own first write, as after any lost answer.
+ * that is busy, away, or could not write has done nothing, and neither has a transaction that met a
+ * conflict at each attempt. After an unknown outcome, a retry may find its own first write, as after
+ * any lost answer.
  */
 export function storeFailure(error: unknown): StorageError | undefined {
   if (
     error instanceof StoreBusyError ||
     error instanceof StoreUnavailableError ||
-    error instanceof GuardError
+    error instanceof GuardError ||
+    error instanceof TransactionConflictError
   ) {
     return new StorageError('ServerBusy', { retryAfterSeconds, cause: error });
   }

@@ -17,6 +17,7 @@ import {
 import type { BlobAddress } from '../blobs/types.js';
 import { Containers } from '../containers/containers.js';
 import type { Reclaimed } from '../containers/sweep-cursor.js';
+import { overtaken, untilCommitted } from '../containers/until-committed.js';
 import { logContainer } from './log-name.js';
 import { mergedMetadata, type LogMetadata, type LogSink } from './log-sink.js';
 
@@ -84,15 +85,15 @@ export class BlobLogs implements LogSink {
     metadata: LogMetadata,
   ): Promise<{ readonly bytes: number }> {
     const address = { account, container: logContainer, blob };
-    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    return untilCommitted(attemptsMax, async () => {
       try {
         return await this.#appendOnce(address, pieces, metadata);
       } catch (error) {
         if (hasCode(error, ['ContainerNotFound'])) await this.open(account);
         else if (!hasCode(error, conflicts)) throw error;
+        return overtaken;
       }
-    }
-    throw new StorageError('ServerBusy');
+    });
   }
 
   async deleteRange(

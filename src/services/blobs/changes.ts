@@ -1,8 +1,8 @@
 import type { Bytes } from '../../base/bytes.js';
 import type { Add, Check, CommitBatch, Entry, Put } from '../../kv/store.js';
+import { overtaken, untilCommitted } from '../containers/until-committed.js';
 import type { BlobContext } from './blob-context.js';
 import { attemptsMax } from './limits.js';
-import { StorageError } from '../../model/errors/storage-error.js';
 
 /** What one commit is to check and to write. A key is written once. */
 export class Changes {
@@ -47,11 +47,10 @@ export async function commitChanges<T>(
   { store }: Pick<BlobContext, 'store'>,
   plan: (changes: Changes) => Promise<(version: number) => T>,
 ): Promise<T> {
-  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+  return untilCommitted(attemptsMax, async () => {
     const changes = new Changes();
     const result = await plan(changes);
     const committed = await store.commit(changes.batch());
-    if (committed.ok) return result(committed.version);
-  }
-  throw new StorageError('ServerBusy');
+    return committed.ok ? result(committed.version) : overtaken;
+  });
 }

@@ -5,6 +5,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import type { Metadata } from '../../model/resources/metadata.js';
 import { ExtentMissingError } from '../../content/errors.js';
 import { checkMetadata } from '../containers/metadata.js';
+import { overtaken } from '../containers/until-committed.js';
 import type { BlobContext } from './blob-context.js';
 import type { BlobDraft, BlobRecord } from './blob-record.js';
 import {
@@ -83,13 +84,13 @@ interface Copying {
   readonly version: number | undefined;
 }
 
-/** Undefined: the source has changed meanwhile. */
+/** Is overtaken when the source has changed meanwhile. */
 async function tryCopy(
   context: BlobContext,
   { from, to, record, version }: Copying,
   request: CopyRequest,
   access: Access,
-): Promise<CopiedBlob | undefined> {
+): Promise<CopiedBlob | typeof overtaken> {
   try {
     return await withCopiedContent(context, { from, to, record }, async (content) => {
       // The map of a page blob may change under its id.
@@ -100,7 +101,7 @@ async function tryCopy(
       return putCopy(context, to, { record, content }, request, access);
     });
   } catch (error) {
-    if (error instanceof ContentGoneError || error instanceof ExtentMissingError) return undefined;
+    if (error instanceof ContentGoneError || error instanceof ExtentMissingError) return overtaken;
     throw error;
   }
 }

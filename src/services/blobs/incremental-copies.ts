@@ -1,6 +1,7 @@
 import { ExtentMissingError } from '../../content/errors.js';
 import { parseDateTime, versionOfTicks } from '../../model/edm/date-time.js';
 import { StorageError } from '../../model/errors/storage-error.js';
+import { overtaken } from '../containers/until-committed.js';
 import type { BlobContext } from './blob-context.js';
 import type { BlobDraft, BlobRecord } from './blob-record.js';
 import {
@@ -56,13 +57,13 @@ interface Copying {
   readonly record: BlobRecord;
 }
 
-/** Undefined: the source has changed meanwhile. */
+/** Is overtaken when the source has changed meanwhile. */
 async function tryCopy(
   context: BlobContext,
   copying: Copying,
   request: IncrementalCopyRequest,
   access: Access,
-): Promise<CopiedBlob | undefined> {
+): Promise<CopiedBlob | typeof overtaken> {
   const { to, record } = copying;
   const copyId = context.randomness.uuid();
   try {
@@ -79,7 +80,7 @@ async function tryCopy(
       }),
     );
   } catch (error) {
-    if (error instanceof ContentGoneError || error instanceof ExtentMissingError) return undefined;
+    if (error instanceof ContentGoneError || error instanceof ExtentMissingError) return overtaken;
     throw error;
   }
 }

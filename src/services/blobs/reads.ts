@@ -2,6 +2,7 @@ import { Slice } from '../../base/async/slice.js';
 import { asBuffer } from '../../base/bytes.js';
 import { invalidRange } from '../../model/errors/blob-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
+import { overtaken, untilCommitted } from '../containers/until-committed.js';
 import type { BlobContext } from './blob-context.js';
 import type { BlobRecord } from './blob-record.js';
 import { keysOf, readRecord, refuseIncremental, type FoundRecord } from './blob-state.js';
@@ -42,9 +43,9 @@ export async function getBlob(
   { range, ...access }: Access & { readonly range?: ReadRange | undefined },
 ): Promise<BlobReading> {
   const keys = await keysOf(context, address);
-  let close: (() => void) | undefined;
+  let close: () => void = closeNothing;
   try {
-    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    return await untilCommitted(attemptsMax, async () => {
       const found = await readRecord(context, keys, address, access);
       const { record } = found;
       if (found.isBlob) refuseIncremental(record);
@@ -53,23 +54,25 @@ export async function getBlob(
       const properties = propertiesOf(found, context.clock.nowMicros());
       if (isAtOnce(record)) {
         const whole = await inlineBytes(context, keys, record, bounds);
-        if (whole === undefined) continue;
-        close?.();
-        return { properties, ...bounds, whole, body: inOnePiece(whole), close: () => undefined };
+        if (whole === undefined) return overtaken;
+        close();
+        return { properties, ...bounds, whole, body: inOnePiece(whole), close: closeNothing };
       }
-      if (close !== undefined) {
+      if (close !== closeNothing) {
         const body = until(bytesOf(context, keys, record, bounds), close);
         return { properties, ...bounds, body, close };
       }
       // What is found from now on stays until it has been read.
       close = context.readers.begin(keys);
-    }
-    throw new StorageError('ServerBusy');
+      return overtaken;
+    });
   } catch (error) {
-    close?.();
+    close();
     throw error;
   }
 }
+
+const closeNothing = (): void => undefined;
 
 /** Whether nothing keeps the content for a reader: it is gone as soon as the record is replaced. */
 function isAtOnce({ kind, bytes, content }: BlobRecord): boolean {

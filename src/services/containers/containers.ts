@@ -4,7 +4,6 @@ import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import { lazyList, type List } from '../../base/lazy-list.js';
 import type { CommitBatch, Entry, KeyRange, RangePage, Store } from '../../kv/store.js';
 import { appendString, prefixRange, stringAt, stringRange } from '../../kv/tuple.js';
-import { StorageError } from '../../model/errors/storage-error.js';
 import { ContainerIds } from './container-ids.js';
 import { NameReservations, type NameReservation } from './name-reservations.js';
 import { decodeKept, encodeKept, type KeptContainer, type Keeping } from './kept-containers.js';
@@ -18,6 +17,7 @@ import {
   readKeptKey,
   type KeptKey,
 } from './keys.js';
+import { overtaken, untilCommitted } from './until-committed.js';
 import { accountsOf, entriesOf } from './walk.js';
 
 /** Attempts to change a directory entry against concurrent changes. */
@@ -146,7 +146,7 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
     invariant(identity.length <= identityLengthMax, 'the name of a new container is too long');
     const key = this.#nameKey(account, identity);
     let id: number | undefined;
-    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    return untilCommitted(attemptsMax, async () => {
       // Looked up first, because clients often create existing containers, and ids are not free.
       const entry = await this.#store.get(key);
       if (entry !== undefined) return { created: false, record: this.#decode(entry) };
@@ -160,9 +160,9 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
         puts: [{ key, value }],
         deletes: held?.deletes ?? [],
       });
-      if (result.ok) return { created: true, record: this.#kind.decode(value, result.version) };
-    }
-    throw new StorageError('ServerBusy');
+      if (!result.ok) return overtaken;
+      return { created: true, record: this.#kind.decode(value, result.version) };
+    });
   }
 
   /**
@@ -232,7 +232,7 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
     if (identity.length > identityLengthMax) return 'not kept';
     const key = keptContainerKey(this.#kind.service, account, { identity, id });
     const nameKey = this.#nameKey(account, identity);
-    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    return untilCommitted(attemptsMax, async () => {
       const kept = await this.#store.get(key);
       if (kept === undefined) return 'not kept';
       if ((await this.#store.get(nameKey)) !== undefined) return 'name taken';
@@ -244,9 +244,8 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
         puts: [{ key: nameKey, value: decodeKept(kept.value).record }],
         deletes: [key],
       });
-      if (ok) return 'restored';
-    }
-    throw new StorageError('ServerBusy');
+      return ok ? 'restored' : overtaken;
+    });
   }
 
   /**
@@ -405,15 +404,14 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
   ): Promise<T | undefined> {
     if (identity.length > identityLengthMax) return undefined;
     const key = this.#nameKey(account, identity);
-    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    return untilCommitted(attemptsMax, async () => {
       const entry = await this.#store.get(key);
       if (entry === undefined) return undefined;
       const { puts, deletes, result } = await plan(entry);
       const checks = [{ key, version: entry.version }];
       const committed = await this.#store.commit({ checks, puts, deletes });
-      if (committed.ok) return result(committed.version);
-    }
-    throw new StorageError('ServerBusy');
+      return committed.ok ? result(committed.version) : overtaken;
+    });
   }
 
   /** The entry of the dropped list for a removed directory entry. */

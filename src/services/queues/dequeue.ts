@@ -4,7 +4,7 @@ import type { ForwardClock } from '../../base/forward-clock.js';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Entry, Put, Store } from '../../kv/store.js';
-import { StorageError } from '../../model/errors/storage-error.js';
+import { overtaken, untilCommitted } from '../containers/until-committed.js';
 import { formatMessageId } from './message-id.js';
 import { encodeMoment } from './message-keys.js';
 import { decodeMessageState, encodeMessageState, type MessageState } from './message-state.js';
@@ -36,20 +36,20 @@ export async function dequeue(
   options: Dequeue & MemoryOption,
 ): Promise<readonly DequeuedMessage[]> {
   let window = 0;
-  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+  return untilCommitted(attemptsMax, async () => {
     const nowMicros = context.clock.nowMicros();
     const passOver = window === 0 ? 0 : below(window, context.randomness);
     const entries = await queue.cursor.claim({ nowMicros, count: options.count, passOver });
     if (entries.length === 0) {
       if (passOver === 0) return [];
       window = 0;
-      continue;
+      return overtaken;
     }
     const taken = await takeClaimed(context, queue, entries, { ...options, nowMicros });
     if (taken !== undefined) return taken;
     window = Math.min(Math.max(2 * window, passOverMin), passOverMax);
-  }
-  throw new StorageError('ServerBusy');
+    return overtaken;
+  });
 }
 
 interface MemoryOption {

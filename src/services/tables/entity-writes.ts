@@ -3,6 +3,7 @@ import { invariant } from '../../base/invariant.js';
 import type { Store } from '../../kv/store.js';
 import { appendString } from '../../kv/tuple.js';
 import { StorageError } from '../../model/errors/storage-error.js';
+import { overtaken, untilCommitted } from '../containers/until-committed.js';
 import {
   checkKeys,
   commitOf,
@@ -40,15 +41,15 @@ export async function writeEntity(
   checkKeys(operation);
   const { partitionKey, rowKey } = keysOf(operation);
   const key = appendString(appendString(tablePrefix, partitionKey), rowKey);
-  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+  return untilCommitted(attemptsMax, async () => {
     const stored = readsFirst(operation) ? await store.get(key) : undefined;
     const write = stageWrite(operation, { key, stored, propertiesMax });
     const result = await store.commit(commitOf([write]));
     if (result.ok) return resultOf(write, result.version);
     const failure = failureOf(operation, result.actual);
     if (failure !== undefined) throw failure;
-  }
-  throw new StorageError('ServerBusy');
+    return overtaken;
+  });
 }
 
 /**
@@ -88,7 +89,7 @@ export async function writeGroup(
 ): Promise<readonly WriteResult[]> {
   const keys = groupKeys(tablePrefix, operations);
   let writes: readonly StagedWrite[] = [];
-  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+  return untilCommitted(attemptsMax, async () => {
     writes = await stageGroup(context, operations, keys, writes);
     const result = await context.store.commit(commitOf(writes));
     if (result.ok) return writes.map((write) => resultOf(write, result.version));
@@ -97,8 +98,8 @@ export async function writeGroup(
     invariant(failed !== undefined, 'a failed check belongs to an operation');
     const failure = failureOf(failed.operation, result.actual);
     if (failure !== undefined) throw failure.atOperation(operationIndex);
-  }
-  throw new StorageError('ServerBusy');
+    return overtaken;
+  });
 }
 
 function groupKeys(tablePrefix: Bytes, operations: readonly WriteOperation[]): Bytes[] {
