@@ -1,7 +1,8 @@
 // Runs the compiled tests with node's runner. Arguments are substrings of the file paths to run; with
-// none, the whole suite runs in its short form. `--long` runs the tests that have a long form in that:
-// more rounds, steps and runs of properties, and files named `.long.`, which have no short form. Files
-// named `.extras.test.js` need what `npm run extras` installs; without it they are left out and named.
+// none, the whole suite runs in its short form, which draws a part of the costly tests. `--long` runs the
+// tests that have a long form in that: all costly ones, more rounds, steps and runs of properties, and
+// files named `.long.`, which have no short form. Files named `.extras.test.js` need what `npm run extras`
+// installs; without it they are left out and named.
 // Files named `.postgres.` run when they are named, as `npm run test:postgres` does.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
@@ -69,9 +70,11 @@ const longForm = {
   TABULARIUM_TEST_LONG: '1',
   NODE_OPTIONS: `--import=${new URL('many-runs.js', import.meta.url).href}`,
 };
+// `costly` of test/support/run-length.ts.
+const shortForm = wanted.length > 0 ? {} : { TABULARIUM_TEST_SAMPLED: '1' };
 const runner = spawn(process.execPath, [...options, ...files], {
   stdio: 'inherit',
-  env: { ...process.env, ...(isLong ? longForm : {}) },
+  env: { ...process.env, ...(isLong ? longForm : shortForm) },
 });
 runner.on('exit', (code, signal) => {
   tellLeftOut();

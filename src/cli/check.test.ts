@@ -11,6 +11,7 @@ import {
   stopCli,
   temporaryDirectory,
 } from '../../test/support/cli-server.js';
+import { costly } from '../../test/support/run-length.js';
 
 void it('tells whether a data directory is intact, and lists what is not', async () => {
   await using directory = await temporaryDirectory();
@@ -52,7 +53,7 @@ void it('tells whether a data directory is intact, and lists what is not', async
   assert.match(start.stderr, /data\.mdb is damaged: page \d+ .* tabularium check --location /);
 });
 
-void it('tells what a server that was killed has left of its journal', async () => {
+void it('tells what a server that was killed has left of its journal', costly(), async () => {
   await using directory = await temporaryDirectory();
   const location = join(directory.path, 'data');
   const check = () => runCommand(['check', '--location', location]);
@@ -103,48 +104,53 @@ async function contentFiles(location: string): Promise<ReadonlyMap<number, strin
   return found;
 }
 
-void it('reads the content of blobs, and names blob and file of what is not intact', async () => {
-  await using directory = await temporaryDirectory();
-  const location = join(directory.path, 'data');
-  const check = (...options: string[]) => runCommand(['check', '--location', location, ...options]);
-  const server = await startCli(['--location', location, '--journal', 'on']);
-  const connection = ['-c', connectionStringOf(server)];
-  const names = ['flipped', 'missing', 'short', 'whole', 'small'];
-  for (const [index, name] of names.entries()) {
-    const bytes = name === 'small' ? 100 : (index + 2) * 100_000;
-    await writeFile(join(directory.path, name), Buffer.alloc(bytes, name));
-    const words = [join(directory.path, name), 'photos', '--create'];
-    const put = await runCommand(['blob', 'put', ...words, ...connection]);
-    assert.equal(put.code, 0, put.stderr);
-  }
-  // What was stored is in the journal alone.
-  server.child.kill('SIGKILL');
-  await server.result;
-  const intact = await check();
-  assert.equal(intact.code, 0, intact.stdout + intact.stderr);
-  assert.match(intact.stdout, /\nNo damage: 4 files of content, 1\.34 MiB, are intact\.\n$/);
+void it(
+  'reads the content of blobs, and names blob and file of what is not intact',
+  costly(),
+  async () => {
+    await using directory = await temporaryDirectory();
+    const location = join(directory.path, 'data');
+    const check = (...options: string[]) =>
+      runCommand(['check', '--location', location, ...options]);
+    const server = await startCli(['--location', location, '--journal', 'on']);
+    const connection = ['-c', connectionStringOf(server)];
+    const names = ['flipped', 'missing', 'short', 'whole', 'small'];
+    for (const [index, name] of names.entries()) {
+      const bytes = name === 'small' ? 100 : (index + 2) * 100_000;
+      await writeFile(join(directory.path, name), Buffer.alloc(bytes, name));
+      const words = [join(directory.path, name), 'photos', '--create'];
+      const put = await runCommand(['blob', 'put', ...words, ...connection]);
+      assert.equal(put.code, 0, put.stderr);
+    }
+    // What was stored is in the journal alone.
+    server.child.kill('SIGKILL');
+    await server.result;
+    const intact = await check();
+    assert.equal(intact.code, 0, intact.stdout + intact.stderr);
+    assert.match(intact.stdout, /\nNo damage: 4 files of content, 1\.34 MiB, are intact\.\n$/);
 
-  const files = [...(await contentFiles(location))].sort(([left], [right]) => left - right);
-  const [[, flipped] = [], [, missing] = [], [shortBytes, short] = [], [, whole] = []] = files;
-  assert.ok(flipped && missing && short && whole && shortBytes);
-  const bytes = await readFile(flipped);
-  bytes.writeUInt8((bytes[150_000] ?? 0) ^ 1, 150_000);
-  await writeFile(flipped, bytes);
-  await rm(missing);
-  await truncate(short, shortBytes - 10);
-  await writeFile(whole.replace(/[^/]+$/, 'zzz'), 'left by a crash');
-  const damaged = await check();
-  assert.equal(damaged.code, 1);
-  const account = 'devstoreaccount1: photos';
-  const lines = damaged.stdout.split('\n').filter((line) => line.startsWith('devstore'));
-  assert.deepEqual(lines.sort(), [
-    `${account}/flipped: ${flipped} does not match its checksums, from byte 131,072 of the ` +
-      'content on',
-    `${account}/missing: ${missing} is missing`,
-    `${account}/short: ${short} is shorter than it was written, or has lost its end`,
-  ]);
-  assert.match(damaged.stdout, /\n1 file is of no blob: it was given up, or left by a crash\./);
-  assert.match(damaged.stderr, /error: The content of .*data is damaged in 3 files\. Restore/);
-  const keys = await check('--no-content');
-  assert.deepEqual([keys.code, /content/.test(keys.stdout)], [0, false]);
-});
+    const files = [...(await contentFiles(location))].sort(([left], [right]) => left - right);
+    const [[, flipped] = [], [, missing] = [], [shortBytes, short] = [], [, whole] = []] = files;
+    assert.ok(flipped && missing && short && whole && shortBytes);
+    const bytes = await readFile(flipped);
+    bytes.writeUInt8((bytes[150_000] ?? 0) ^ 1, 150_000);
+    await writeFile(flipped, bytes);
+    await rm(missing);
+    await truncate(short, shortBytes - 10);
+    await writeFile(whole.replace(/[^/]+$/, 'zzz'), 'left by a crash');
+    const damaged = await check();
+    assert.equal(damaged.code, 1);
+    const account = 'devstoreaccount1: photos';
+    const lines = damaged.stdout.split('\n').filter((line) => line.startsWith('devstore'));
+    assert.deepEqual(lines.sort(), [
+      `${account}/flipped: ${flipped} does not match its checksums, from byte 131,072 of the ` +
+        'content on',
+      `${account}/missing: ${missing} is missing`,
+      `${account}/short: ${short} is shorter than it was written, or has lost its end`,
+    ]);
+    assert.match(damaged.stdout, /\n1 file is of no blob: it was given up, or left by a crash\./);
+    assert.match(damaged.stderr, /error: The content of .*data is damaged in 3 files\. Restore/);
+    const keys = await check('--no-content');
+    assert.deepEqual([keys.code, /content/.test(keys.stdout)], [0, false]);
+  },
+);

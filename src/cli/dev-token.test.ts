@@ -16,6 +16,7 @@ import {
   stopCli,
   temporaryDirectory,
 } from '../../test/support/cli-server.js';
+import { costly } from '../../test/support/run-length.js';
 
 const devIssuer = 'https://dev-issuer.tabularium.invalid/7ab01a12-0000-4000-8000-000000000000/';
 
@@ -81,7 +82,7 @@ describe('tabularium dev-token', () => {
     }
   });
 
-  it('gives one key to all who ask for the first time at once', async () => {
+  it('gives one key to all who ask for the first time at once', costly(), async () => {
     await using directory = await temporaryDirectory();
     const sets = await Promise.all(
       Array.from({ length: 4 }, () => runCli(['dev-token', '--jwks'], { cwd: directory.path })),
@@ -174,30 +175,34 @@ describe('tabularium start --oauth', () => {
     }
   });
 
-  it('says that no token will be accepted over http', async () => {
+  it('says that no token will be accepted over http', costly(), async () => {
     await using directory = await temporaryDirectory();
     const server = await startCli(['--in-memory', '--oauth', 'dev'], { cwd: directory.path });
     assert.equal(await stopCli(server), 0);
     assert.match(server.stderr, /Note: Bearer tokens are accepted over HTTPS alone.+--tls/);
   });
 
-  it('makes the key before the first token, and follows it when it is made anew', async () => {
-    await using directory = await temporaryDirectory();
-    const cwd = directory.path;
-    const args = ['--in-memory', '--oauth', 'dev', '--oauth-allow-http'];
-    const server = await startCli(args, { cwd });
-    try {
-      const first = await signed(cwd);
-      assert.equal(await statusWith(server, first), 200);
-      await rm(join(cwd, '.tabularium-dev-issuer/private-key.json'));
-      assert.equal(await statusWith(server, await signed(cwd)), 200);
-      assert.equal(await statusWith(server, first), 401);
-    } finally {
-      await stopCli(server);
-    }
-  });
+  it(
+    'makes the key before the first token, and follows it when it is made anew',
+    costly(),
+    async () => {
+      await using directory = await temporaryDirectory();
+      const cwd = directory.path;
+      const args = ['--in-memory', '--oauth', 'dev', '--oauth-allow-http'];
+      const server = await startCli(args, { cwd });
+      try {
+        const first = await signed(cwd);
+        assert.equal(await statusWith(server, first), 200);
+        await rm(join(cwd, '.tabularium-dev-issuer/private-key.json'));
+        assert.equal(await statusWith(server, await signed(cwd)), 200);
+        assert.equal(await statusWith(server, first), 401);
+      } finally {
+        await stopCli(server);
+      }
+    },
+  );
 
-  it('trusts an issuer by name with workers, and maps its roles', async () => {
+  it('trusts an issuer by name with workers, and maps its roles', costly(), async () => {
     await using directory = await temporaryDirectory();
     const cwd = directory.path;
     const { stdout } = await devToken(cwd, '--jwks');
@@ -219,7 +224,7 @@ describe('tabularium start --oauth', () => {
     }
   });
 
-  it('is in the configuration file, with keys relative to it', async () => {
+  it('is in the configuration file, with keys relative to it', costly(), async () => {
     await using directory = await temporaryDirectory();
     const cwd = directory.path;
     const { stdout } = await devToken(cwd, '--jwks');
@@ -245,7 +250,7 @@ describe('tabularium start --oauth', () => {
     }
   });
 
-  it('refuses what it cannot check, and says what to do instead', async () => {
+  it('refuses what it cannot check, and says what to do instead', costly(), async () => {
     await using directory = await temporaryDirectory();
     const cwd = directory.path;
     await writeFile(join(cwd, 'bad.json'), '{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}');

@@ -9,7 +9,7 @@ import { describe, it } from 'node:test';
 import { CliProcess, cliProgram, runCli, type CliOptions } from '../../test/support/cli-process.js';
 import { usageErrorOf } from '../../test/support/start-settings.js';
 import { runCommand } from '../../test/support/command-host.js';
-import { sampled } from '../../test/support/run-length.js';
+import { costly, sampled } from '../../test/support/run-length.js';
 import {
   bannerEnd,
   connectionStringOf,
@@ -58,23 +58,27 @@ void describe('tabularium start', () => {
     });
   }
 
-  void it('logs the durability of writes where there is one, and none of what is in memory', async () => {
-    await using directory = await temporaryDirectory();
-    const listening = /^\{.*"msg":"listening"\}$/m;
-    for (const [args, durability] of [
-      [['--in-memory', '--durability', 'relaxed'], undefined],
-      [['--location', directory.path], 'durable'],
-    ] as const) {
-      const server = await startCli(args);
-      assert.equal(await stopCli(server), 0);
-      const [line = '{}'] = listening.exec(server.stderr) ?? [];
-      const fields = JSON.parse(line) as Readonly<Record<string, unknown>>;
-      assert.equal(fields['msg'], 'listening');
-      assert.equal(fields['durability'], durability);
-    }
-  });
+  void it(
+    'logs the durability of writes where there is one, and none of what is in memory',
+    costly(),
+    async () => {
+      await using directory = await temporaryDirectory();
+      const listening = /^\{.*"msg":"listening"\}$/m;
+      for (const [args, durability] of [
+        [['--in-memory', '--durability', 'relaxed'], undefined],
+        [['--location', directory.path], 'durable'],
+      ] as const) {
+        const server = await startCli(args);
+        assert.equal(await stopCli(server), 0);
+        const [line = '{}'] = listening.exec(server.stderr) ?? [];
+        const fields = JSON.parse(line) as Readonly<Record<string, unknown>>;
+        assert.equal(fields['msg'], 'listening');
+        assert.equal(fields['durability'], durability);
+      }
+    },
+  );
 
-  void it('ends at once at a second signal', async () => {
+  void it('ends at once at a second signal', costly(), async () => {
     const server = await started([]);
     const socket = await heldRequest(server);
     server.child.kill('SIGTERM');
@@ -86,16 +90,20 @@ void describe('tabularium start', () => {
   });
 
   for (const service of sampled(['table', 'queue', 'blob'], 1)) {
-    void it(`names the port in use that the ${service} service needs, and what to do`, async () => {
-      const other = createServer().listen(0, '127.0.0.1');
-      await once(other, 'listening');
-      const { port } = other.address() as AddressInfo;
-      const args = ['--in-memory', ...freePorts, `--${service}-port`, String(port)];
-      const result = await runCli(['start', ...args]);
-      other.close();
-      assert.equal(result.code, 1);
-      assert.match(result.stderr, new RegExp(`Port ${port} .*in use.*--${service}-port`));
-    });
+    void it(
+      `names the port in use that the ${service} service needs, and what to do`,
+      costly(),
+      async () => {
+        const other = createServer().listen(0, '127.0.0.1');
+        await once(other, 'listening');
+        const { port } = other.address() as AddressInfo;
+        const args = ['--in-memory', ...freePorts, `--${service}-port`, String(port)];
+        const result = await runCli(['start', ...args]);
+        other.close();
+        assert.equal(result.code, 1);
+        assert.match(result.stderr, new RegExp(`Port ${port} .*in use.*--${service}-port`));
+      },
+    );
   }
 
   void it('refuses one port for two services', async () => {
@@ -105,7 +113,7 @@ void describe('tabularium start', () => {
     );
   });
 
-  void it('names a data directory that is in use', async () => {
+  void it('names a data directory that is in use', costly(), async () => {
     await using directory = await temporaryDirectory();
     const location = join(directory.path, 'cleared\x1b[2J');
     const args = ['start', ...freePorts, '--location', location];
@@ -120,7 +128,7 @@ void describe('tabularium start', () => {
     assert.ok(!`${stdout}${second.stderr}`.includes('\x1b'), 'a name commands no terminal');
   });
 
-  void it('takes no word for a data directory, and says how to name one', async () => {
+  void it('takes no word for a data directory, and says how to name one', costly(), async () => {
     const { code, stderr } = await runCli(['start', ...freePorts, 'foo']);
     assert.equal(code, 2);
     assert.match(stderr, /not 'foo'\. Did you mean --location foo\? See: tabularium start --help/);
@@ -143,7 +151,7 @@ void describe('tabularium start', () => {
     },
   );
 
-  void it('names a data directory and a log file that cannot be made', async () => {
+  void it('names a data directory and a log file that cannot be made', costly(), async () => {
     await using directory = await temporaryDirectory();
     const file = join(directory.path, 'file');
     await writeFile(file, '');
@@ -161,7 +169,7 @@ void describe('tabularium start', () => {
     }
   });
 
-  void it('accepts the spellings of Azurite', async () => {
+  void it('accepts the spellings of Azurite', costly(), async () => {
     const line =
       'start --inMemoryPersistence --tablePort 0 --tableHost 127.0.0.1 -s --skipApiVersionCheck ' +
       '--loose --disableTelemetry --disableProductStyleUrl --blobPort 0 --blobHost 127.0.0.3 ' +
@@ -188,31 +196,35 @@ void describe('tabularium start', () => {
     assert.equal(await stopCli(server), 0);
   });
 
-  void it('serves the accounts of AZURITE_ACCOUNTS and never logs their keys', async () => {
-    const keys = ['first', 'second', 'third'].map((text) => Buffer.from(text).toString('base64'));
-    const server = await started(['--log-level', 'debug'], {
-      env: { AZURITE_ACCOUNTS: `one:${keys[0]}:${keys[1]};two:${keys[2]}` },
-    });
-    const { origin } = endpointOf(server);
-    for (const [name, key] of [
-      ['one', keys[0]],
-      ['one', keys[1]],
-      ['two', keys[2]],
-    ]) {
-      const connection = `AccountName=${name};AccountKey=${key};TableEndpoint=${origin}/${name}`;
-      const args = ['table', 'query', '-t', 'none', '-c', connection];
-      assert.match((await runCommand(args)).stderr, /TableNotFound/);
-    }
-    const wrong = `AccountName=two;AccountKey=${keys[0]};TableEndpoint=${origin}/two`;
-    const refused = await runCommand(['table', 'query', '-t', 'none', '-c', wrong]);
-    assert.match(refused.stderr, /AuthenticationFailed \(403\)/);
-    assert.equal(await stopCli(server), 0);
-    for (const key of keys) assert.ok(!(server.stdout + server.stderr).includes(key));
-    assert.match(server.stderr, /"operation":"QueryEntities"/);
-    assert.doesNotMatch(server.stderr, /SharedKey/);
-  });
+  void it(
+    'serves the accounts of AZURITE_ACCOUNTS and never logs their keys',
+    costly(),
+    async () => {
+      const keys = ['first', 'second', 'third'].map((text) => Buffer.from(text).toString('base64'));
+      const server = await started(['--log-level', 'debug'], {
+        env: { AZURITE_ACCOUNTS: `one:${keys[0]}:${keys[1]};two:${keys[2]}` },
+      });
+      const { origin } = endpointOf(server);
+      for (const [name, key] of [
+        ['one', keys[0]],
+        ['one', keys[1]],
+        ['two', keys[2]],
+      ]) {
+        const connection = `AccountName=${name};AccountKey=${key};TableEndpoint=${origin}/${name}`;
+        const args = ['table', 'query', '-t', 'none', '-c', connection];
+        assert.match((await runCommand(args)).stderr, /TableNotFound/);
+      }
+      const wrong = `AccountName=two;AccountKey=${keys[0]};TableEndpoint=${origin}/two`;
+      const refused = await runCommand(['table', 'query', '-t', 'none', '-c', wrong]);
+      assert.match(refused.stderr, /AuthenticationFailed \(403\)/);
+      assert.equal(await stopCli(server), 0);
+      for (const key of keys) assert.ok(!(server.stdout + server.stderr).includes(key));
+      assert.match(server.stderr, /"operation":"QueryEntities"/);
+      assert.doesNotMatch(server.stderr, /SharedKey/);
+    },
+  );
 
-  void it('takes a key that is not base64 by its bytes, and says so', async () => {
+  void it('takes a key that is not base64 by its bytes, and says so', costly(), async () => {
     const key = 'not base64 at all';
     const server = await started(['--account', `mine:${key}`]);
     assert.match(server.stderr, /'mine' is not base64.*\| base64/);
@@ -224,21 +236,25 @@ void describe('tabularium start', () => {
     assert.equal(await stopCli(server), 0);
   });
 
-  void it('logs no requests with --silent, and all of them into the file of --debug', async () => {
-    await using directory = await temporaryDirectory();
-    const file = join(directory.path, 'debug.log');
-    const loud = await started(['--debug', file]);
-    const quiet = await started(['--silent', '--log-level', 'debug']);
-    for (const server of [loud, quiet]) await fetch(`${endpointOf(server).href}/Tables`);
-    assert.equal(await stopCli(loud), 0);
-    assert.equal(await stopCli(quiet), 0);
-    assert.match(await readFile(file, 'utf8'), /"msg":"request"/);
-    assert.doesNotMatch(loud.stderr, /"msg":/);
-    assert.doesNotMatch(quiet.stderr, /"msg":"request"/);
-    assert.match(quiet.stderr, /"msg":"stopped"/);
-  });
+  void it(
+    'logs no requests with --silent, and all of them into the file of --debug',
+    costly(),
+    async () => {
+      await using directory = await temporaryDirectory();
+      const file = join(directory.path, 'debug.log');
+      const loud = await started(['--debug', file]);
+      const quiet = await started(['--silent', '--log-level', 'debug']);
+      for (const server of [loud, quiet]) await fetch(`${endpointOf(server).href}/Tables`);
+      assert.equal(await stopCli(loud), 0);
+      assert.equal(await stopCli(quiet), 0);
+      assert.match(await readFile(file, 'utf8'), /"msg":"request"/);
+      assert.doesNotMatch(loud.stderr, /"msg":/);
+      assert.doesNotMatch(quiet.stderr, /"msg":"request"/);
+      assert.match(quiet.stderr, /"msg":"stopped"/);
+    },
+  );
 
-  void it('keeps data in memory only when it is told so plainly', async () => {
+  void it('keeps data in memory only when it is told so plainly', costly(), async () => {
     const env = { TABULARIUM_IN_MEMORY: 'nope' };
     const result = await runCli(['start', ...freePorts], { env });
     assert.equal(result.code, 2);
@@ -247,7 +263,7 @@ void describe('tabularium start', () => {
 });
 
 void describe('the command line', () => {
-  void it('ends with 2 and a suggestion for what it does not know', async () => {
+  void it('ends with 2 and a suggestion for what it does not know', costly(), async () => {
     const option = await runCli(['start', '--in-memry']);
     assert.equal(option.code, 2);
     assert.match(option.stderr, /unknown option '--in-memry'[\s\S]*--in-memory/);

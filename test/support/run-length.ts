@@ -6,6 +6,21 @@ import { numberSetting } from './sim-settings.js';
  */
 export const isLong = numberSetting('TABULARIUM_TEST_LONG', 0) > 0;
 
+/** True when the whole suite runs in its short form. */
+const isSampled = !isLong && numberSetting('TABULARIUM_TEST_SAMPLED', 0) > 0;
+
+/** Of how many costly tests `npm test` runs one. */
+const costlyShare = 3;
+
+/**
+ * Options of a test that starts processes of its own. A run of the whole suite draws one in three of
+ * these tests; the long form, which is a part of `.ci/run`, and a run that names files have all.
+ */
+export function costly(): { readonly skip: false | string } {
+  const isDrawn = !isSampled || Math.random() * costlyShare < 1;
+  return { skip: isDrawn ? false : 'not drawn this time' };
+}
+
 /** How much there is in each form of the tests. */
 export function byLength<Amount>({
   short,

@@ -16,7 +16,7 @@ import {
   temporaryDirectory,
 } from '../../../test/support/cli-server.js';
 import { usageErrorOf } from '../../../test/support/start-settings.js';
-import { sampled } from '../../../test/support/run-length.js';
+import { costly, sampled } from '../../../test/support/run-length.js';
 import { developmentAccount } from '../../services/accounts/directory.js';
 
 const [keyA = '', keyB = '', keyC = ''] = ['key a', 'key b', 'key c'].map((text) =>
@@ -81,7 +81,7 @@ describe('tabularium start --config', () => {
     assert.match(server.stderr, /"operation":"QueryTables"/, 'the log level of the file');
   });
 
-  it('has its say where a variable of the environment is set to nothing', async () => {
+  it('has its say where a variable of the environment is set to nothing', costly(), async () => {
     await using directory = await temporaryDirectory();
     const config = join(directory.path, 'config.yaml');
     await writeFile(config, 'host: 127.0.0.3\nlocation: data\n');
@@ -100,7 +100,7 @@ describe('tabularium start --config', () => {
     }
   });
 
-  it('is named by the environment, and says when its accounts are not used', async () => {
+  it('is named by the environment, and says when its accounts are not used', costly(), async () => {
     await using directory = await temporaryDirectory();
     const config = join(directory.path, 'config.json');
     await writeFile(config, accountsText({ filed: [keyA] }));
@@ -116,7 +116,7 @@ describe('tabularium start --config', () => {
     assert.equal(await stopCli(server), 0);
   });
 
-  it('says all that is wrong with the file, and does not start', async () => {
+  it('says all that is wrong with the file, and does not start', costly(), async () => {
     await using directory = await temporaryDirectory();
     const config = join(directory.path, 'config.yaml');
     await writeFile(config, 'inMemory: yes\nacounts: []\n');
@@ -177,26 +177,30 @@ describe('tabularium start --config', () => {
     });
   }
 
-  it('judges a request again whose body is still to come when accounts change', async () => {
-    await using directory = await temporaryDirectory();
-    const config = join(directory.path, 'config.json');
-    const { name, keys } = developmentAccount;
-    await writeFile(config, accountsText({ [name]: keys, other: [keyA] }));
-    const server = await startCli(['--in-memory', '--config', config]);
-    const kept = await heldRequest(server);
-    await replaceFile(config, accountsText({ [name]: [...keys, keyB], other: [keyA] }));
-    await server.printed(reloaded);
-    assert.match(await releasedAnswer(kept), /^HTTP\/1\.1 201 /);
-    const lost = await heldRequest(server);
-    await replaceFile(config, accountsText({ other: [keyA] }));
-    await server.printed(reloaded, 2);
-    assert.equal(await statusWith(server, name, keys[0] ?? ''), 404);
-    const answer = releasedAnswer(lost);
-    assert.equal(await stopCli(server), 0);
-    assert.match(await answer, /^HTTP\/1\.1 404 /);
-  });
+  it(
+    'judges a request again whose body is still to come when accounts change',
+    costly(),
+    async () => {
+      await using directory = await temporaryDirectory();
+      const config = join(directory.path, 'config.json');
+      const { name, keys } = developmentAccount;
+      await writeFile(config, accountsText({ [name]: keys, other: [keyA] }));
+      const server = await startCli(['--in-memory', '--config', config]);
+      const kept = await heldRequest(server);
+      await replaceFile(config, accountsText({ [name]: [...keys, keyB], other: [keyA] }));
+      await server.printed(reloaded);
+      assert.match(await releasedAnswer(kept), /^HTTP\/1\.1 201 /);
+      const lost = await heldRequest(server);
+      await replaceFile(config, accountsText({ other: [keyA] }));
+      await server.printed(reloaded, 2);
+      assert.equal(await statusWith(server, name, keys[0] ?? ''), 404);
+      const answer = releasedAnswer(lost);
+      assert.equal(await stopCli(server), 0);
+      assert.match(await answer, /^HTTP\/1\.1 404 /);
+    },
+  );
 
-  it('holds on to what it has when the file is broken, and says why', async () => {
+  it('holds on to what it has when the file is broken, and says why', costly(), async () => {
     await using directory = await temporaryDirectory();
     const config = join(directory.path, 'config.json');
     await writeFile(config, accountsText({ first: [keyA] }));
@@ -277,7 +281,7 @@ describe('tabularium start --config', () => {
     assert.equal(await stopCli(server), 0);
   });
 
-  it('reads key files again when they change, and everything at SIGHUP', async () => {
+  it('reads key files again when they change, and everything at SIGHUP', costly(), async () => {
     await using directory = await temporaryDirectory();
     const [config, keyFile] = ['config.yaml', 'key'].map((name) => join(directory.path, name));
     assert.ok(config !== undefined && keyFile !== undefined);
@@ -303,7 +307,7 @@ describe('tabularium start --config', () => {
     assert.equal(await stopCli(server), 0);
   });
 
-  it('does not open to the public key when it is emptied', async () => {
+  it('does not open to the public key when it is emptied', costly(), async () => {
     await using directory = await temporaryDirectory();
     const config = join(directory.path, 'config.yaml');
     const text = accountsText({ first: [keyA] });
@@ -327,7 +331,7 @@ describe('tabularium start --config', () => {
     assert.equal(await stopCli(server), 0);
   });
 
-  it('does not start with a file that has nothing in it', async () => {
+  it('does not start with a file that has nothing in it', costly(), async () => {
     await using directory = await temporaryDirectory();
     const config = join(directory.path, 'config.yaml');
     await writeFile(config, '');
@@ -359,7 +363,7 @@ describe('tabularium start --config', () => {
     assert.equal(await stopCli(server), 0);
   });
 
-  it('says which changes need a restart', async () => {
+  it('says which changes need a restart', costly(), async () => {
     await using directory = await temporaryDirectory();
     const config = join(directory.path, 'config.yaml');
     const accounts = `accounts: [{ name: first, keys: [${keyA}] }]\n`;

@@ -12,7 +12,7 @@ import {
   stopCli,
   temporaryDirectory,
 } from '../../../test/support/cli-server.js';
-import { sampled } from '../../../test/support/run-length.js';
+import { costly, sampled } from '../../../test/support/run-length.js';
 import { createServer } from '../../app/index.js';
 
 function clientsOf(server: CliProcess) {
@@ -72,7 +72,7 @@ describe('tabularium start --init', () => {
     });
   }
 
-  it('is told by the configuration file, beside which the seed is', async () => {
+  it('is told by the configuration file, beside which the seed is', costly(), async () => {
     await using directory = await temporaryDirectory();
     await writeFile(join(directory.path, 'config.yaml'), 'inMemory: true\ninit: seed.yaml\n');
     await writeFile(join(directory.path, 'seed.yaml'), 'tables: { people: }\n');
@@ -82,7 +82,7 @@ describe('tabularium start --init', () => {
   });
 
   for (const workers of sampled([1, 2], 1)) {
-    it(`does not serve when it cannot seed, with ${workers} workers`, async () => {
+    it(`does not serve when it cannot seed, with ${workers} workers`, costly(), async () => {
       await using directory = await temporaryDirectory();
       const seed = join(directory.path, 'seed.yaml');
       await writeFile(
@@ -101,7 +101,7 @@ describe('tabularium start --init', () => {
     });
   }
 
-  it('tells each mistake of a seed on a line of its own', async () => {
+  it('tells each mistake of a seed on a line of its own', costly(), async () => {
     await using directory = await temporaryDirectory();
     const seed = join(directory.path, 'seed.yaml');
     await writeFile(seed, 'tables:\n  "1x": {}\nqueues:\n  A: {}\n');

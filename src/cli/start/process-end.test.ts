@@ -20,7 +20,7 @@ import { withoutFaults } from '../../../test/support/faults/shim.js';
 import { exitCodes } from './process-end.js';
 import { signalExitCode } from './stop-signals.js';
 import type { CliProcess } from '../../../test/support/cli-process.js';
-import { byLength, sampled } from '../../../test/support/run-length.js';
+import { byLength, costly, sampled } from '../../../test/support/run-length.js';
 import { untilEnded, workerPids } from '../../../test/support/process-states.js';
 
 const child = fileURLToPath(new URL('../../../test/support/end-child.js', import.meta.url));
@@ -94,7 +94,7 @@ void describe('the end of a process', { skip: process.platform === 'win32' }, ()
     }
   });
 
-  void it('is 70 for a worker as well, which is replaced', async () => {
+  void it('is 70 for a worker as well, which is replaced', costly(), async () => {
     await using directory = await temporaryDirectory();
     const location = join(directory.path, 'data');
     const server = await startCli(['--location', location, '--workers', '2'], trapped);
@@ -114,7 +114,7 @@ void describe('the end of a process', { skip: process.platform === 'win32' }, ()
     }
   });
 
-  void it('comes at a second signal, also while the disk answers no write', async (t) => {
+  void it('comes at a second signal, also while the disk answers no write', costly(), async (t) => {
     if (withoutFaults !== false) return t.skip(withoutFaults);
     await using directory = await temporaryDirectory();
     const location = join(directory.path, 'data');

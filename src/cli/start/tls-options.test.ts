@@ -13,6 +13,7 @@ import {
 } from '../../../test/support/cli-server.js';
 import { usageErrorOf } from '../../../test/support/start-settings.js';
 import { makePair, TlsFolder, withoutOpenssl } from '../../../test/support/tls-files.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const insert = ['table', 'insert', '-t', 'people', '--create', 'PartitionKey=a', 'RowKey=b'];
 
@@ -27,47 +28,55 @@ function printedCertificate({ stdout }: CliProcess): string {
 }
 
 void describe('tabularium start --tls self-signed', () => {
-  void it('prints a certificate that clients can trust, the same at the next start', async () => {
-    await using directory = await temporaryDirectory();
-    const args = ['--location', directory.path, '--tls', 'self-signed'];
-    const file = join(directory.path, 'tls', 'certificate.pem');
-    const first = await startCli(args);
-    for (const label of ['Tables', 'Queues'] as const) {
-      assert.equal(endpointOf(first, label).protocol, 'https:');
-    }
-    assert.equal(printedCertificate(first), await readFile(file, 'utf8'));
-    assert.ok(first.stdout.includes(`NODE_EXTRA_CA_CERTS=${file}`));
-    assert.match(first.stdout, /TLS +SHA-256 ([0-9A-F]{2}:){31}[0-9A-F]{2}\n/);
-    const written = await asClient(first, insert, file);
-    assert.equal(written.code, 0, written.stderr);
-    const refused = await asClient(first, insert);
-    assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /self-signed certificate\. .*NODE_EXTRA_CA_CERTS/);
-    assert.equal(await stopCli(first), 0);
-    const second = await startCli([...args, '--workers', '2']);
-    assert.equal(printedCertificate(second), printedCertificate(first));
-    const again = await asClient(second, ['table', 'query', '-t', 'people'], file);
-    assert.equal(again.code, 0, again.stderr);
-    assert.equal(await stopCli(second), 0);
-    assert.doesNotMatch(first.stdout + first.stderr + second.stderr, /PRIVATE KEY/);
-  });
+  void it(
+    'prints a certificate that clients can trust, the same at the next start',
+    costly(),
+    async () => {
+      await using directory = await temporaryDirectory();
+      const args = ['--location', directory.path, '--tls', 'self-signed'];
+      const file = join(directory.path, 'tls', 'certificate.pem');
+      const first = await startCli(args);
+      for (const label of ['Tables', 'Queues'] as const) {
+        assert.equal(endpointOf(first, label).protocol, 'https:');
+      }
+      assert.equal(printedCertificate(first), await readFile(file, 'utf8'));
+      assert.ok(first.stdout.includes(`NODE_EXTRA_CA_CERTS=${file}`));
+      assert.match(first.stdout, /TLS +SHA-256 ([0-9A-F]{2}:){31}[0-9A-F]{2}\n/);
+      const written = await asClient(first, insert, file);
+      assert.equal(written.code, 0, written.stderr);
+      const refused = await asClient(first, insert);
+      assert.equal(refused.code, 1);
+      assert.match(refused.stderr, /self-signed certificate\. .*NODE_EXTRA_CA_CERTS/);
+      assert.equal(await stopCli(first), 0);
+      const second = await startCli([...args, '--workers', '2']);
+      assert.equal(printedCertificate(second), printedCertificate(first));
+      const again = await asClient(second, ['table', 'query', '-t', 'people'], file);
+      assert.equal(again.code, 0, again.stderr);
+      assert.equal(await stopCli(second), 0);
+      assert.doesNotMatch(first.stdout + first.stderr + second.stderr, /PRIVATE KEY/);
+    },
+  );
 });
 
 void describe('certificates on the command line', () => {
-  void it('may be named as Azurite does, and load again at SIGHUP without a stop', async () => {
-    await using folder = await TlsFolder.make();
-    const [first, second] = [await makePair(), await makePair()];
-    const { cert, key } = await folder.putPair(first);
-    const server = await startCli(['--in-memory', '--cert', cert, '--key', key]);
-    assert.equal((await asClient(server, insert, cert)).code, 0);
-    await folder.putPair(second);
-    server.child.kill('SIGHUP');
-    await server.printed('"the certificate was replaced"');
-    const query = ['table', 'query', '-t', 'people'];
-    const result = await asClient(server, query, cert);
-    assert.equal(result.code, 0, result.stderr);
-    assert.equal(await stopCli(server), 0);
-  });
+  void it(
+    'may be named as Azurite does, and load again at SIGHUP without a stop',
+    costly(),
+    async () => {
+      await using folder = await TlsFolder.make();
+      const [first, second] = [await makePair(), await makePair()];
+      const { cert, key } = await folder.putPair(first);
+      const server = await startCli(['--in-memory', '--cert', cert, '--key', key]);
+      assert.equal((await asClient(server, insert, cert)).code, 0);
+      await folder.putPair(second);
+      server.child.kill('SIGHUP');
+      await server.printed('"the certificate was replaced"');
+      const query = ['table', 'query', '-t', 'people'];
+      const result = await asClient(server, query, cert);
+      assert.equal(result.code, 0, result.stderr);
+      assert.equal(await stopCli(server), 0);
+    },
+  );
 
   void it('may be a PFX whose passphrase is in a variable', { skip: withoutOpenssl }, async () => {
     await using folder = await TlsFolder.make();
@@ -95,7 +104,7 @@ void describe('certificates on the command line', () => {
     });
   }
 
-  void it('are refused with the name of a file that does not exist', async () => {
+  void it('are refused with the name of a file that does not exist', costly(), async () => {
     const args = ['--tls-cert', '/none', '--tls-key', '/none'];
     const result = await runCli(['start', '--in-memory', ...freePorts, ...args]);
     assert.equal(result.code, 2);

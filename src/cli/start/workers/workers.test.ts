@@ -19,7 +19,7 @@ import {
   temporaryDirectory,
 } from '../../../../test/support/cli-server.js';
 import { usageErrorOf } from '../../../../test/support/start-settings.js';
-import { sampled } from '../../../../test/support/run-length.js';
+import { costly } from '../../../../test/support/run-length.js';
 import { isRunning, untilEnded, workerPids } from '../../../../test/support/process-states.js';
 import { codeOf } from '../../../base/thrown.js';
 import { createServer as createTabularium } from '../../../app/index.js';
@@ -191,29 +191,33 @@ void describe('tabularium start --workers', () => {
     assert.match(server.stderr, /"exit":"SIGKILL","next":"restart","msg":"a worker ended/);
   });
 
-  void it('comes back on the same ports when all workers were killed', async () => {
+  void it('comes back on the same ports when all workers were killed', costly(), async () => {
     const ended = endings();
     await replace(runningPids());
     assert.equal(endings() - ended, 2, 'none failed to start');
     assert.deepEqual(await health(server), [200, 200]);
   });
 
-  void it('keeps no client waiting for a worker that died before it took the connection', async () => {
-    const pids = runningPids();
-    for (const pid of pids) process.kill(pid, 'SIGSTOP');
-    const url = `${endpointOf(server).origin}/healthz`;
-    // The signal only turns endless waiting into a failure.
-    const options = { headers: { Connection: 'close' }, signal: AbortSignal.timeout(60_000) };
-    const asked = Promise.allSettled(Array.from({ length: 6 }, () => fetch(url, options)));
-    // Gives the primary time to pass the connections on; a client cannot observe that.
-    await pause(300);
-    await replace(pids);
-    for (const answer of await asked) {
-      const waited = answer.status === 'rejected' && String(answer.reason).includes('Timeout');
-      assert.ok(!waited);
-    }
-    assert.deepEqual(await health(server), [200, 200]);
-  });
+  void it(
+    'keeps no client waiting for a worker that died before it took the connection',
+    costly(),
+    async () => {
+      const pids = runningPids();
+      for (const pid of pids) process.kill(pid, 'SIGSTOP');
+      const url = `${endpointOf(server).origin}/healthz`;
+      // The signal only turns endless waiting into a failure.
+      const options = { headers: { Connection: 'close' }, signal: AbortSignal.timeout(60_000) };
+      const asked = Promise.allSettled(Array.from({ length: 6 }, () => fetch(url, options)));
+      // Gives the primary time to pass the connections on; a client cannot observe that.
+      await pause(300);
+      await replace(pids);
+      for (const answer of await asked) {
+        const waited = answer.status === 'rejected' && String(answer.reason).includes('Timeout');
+        assert.ok(!waited);
+      }
+      assert.deepEqual(await health(server), [200, 200]);
+    },
+  );
 
   void it('ends with every process and leaves the data directory to others', async () => {
     const pids = runningPids();
@@ -233,7 +237,7 @@ void describe('tabularium start --workers', () => {
 });
 
 void describe('the workers of a start', () => {
-  /** Each starts three processes and more: the short form of the tests has two of them. */
+  /** Each starts three processes and more. */
   const endings: Readonly<Record<string, () => Promise<void>>> = {
     'takes no connection from the first moment of a stop, whatever its workers do': async () => {
       await using directory = await temporaryDirectory();
@@ -291,7 +295,7 @@ void describe('the workers of a start', () => {
       await assertReleased(directory.path);
     },
   };
-  for (const [name, run] of sampled(Object.entries(endings), 2)) void it(name, run);
+  for (const [name, run] of Object.entries(endings)) void it(name, costly(), run);
 
   void it('refuses to share what is in memory', async () => {
     const said = await usageErrorOf('--in-memory', ...twoWorkers);
