@@ -3,35 +3,18 @@ import { systemClock } from '../../base/clock.js';
 import { sasVersions } from '../../wire/auth/sas/fields.js';
 import { signBlobSas } from '../../wire/auth/sas/sas-signature.js';
 import { blobPlace, placePath, placeText, type BlobPlace } from '../arguments/blob-place.js';
-import {
-  connectionOf,
-  withConnectionOptions,
-  type ConnectionFlags,
-} from '../client/connection-options.js';
+import { withConnectionOptions } from '../client/connection-options.js';
 import { UsageError } from '../terminal/failure.js';
-import { containerLetters, inWords } from './permission-letters.js';
+import { containerLetters } from './permission-letters.js';
 import { permissionsOption } from './permissions-option.js';
-import { permissionsOrPolicy, policyInWords } from './policy-terms.js';
-import { signerOf } from './signer.js';
-import { policyOption, termsOf, withTermOptions, type TermFlags } from './term-options.js';
-import {
-  termsInWords,
-  tokenFormatOption,
-  tokenText,
-  toStandardOutput,
-  type Print,
-  type TokenFormat,
-} from './token-output.js';
+import { serviceToken, type ServiceTokenFlags } from './service-token.js';
+import { policyOption, withTermOptions } from './term-options.js';
+import { tokenFormatOption, toStandardOutput, type Print } from './token-output.js';
 
 const letters = containerLetters('blob');
 
 /** Letters for a container alone (blob-service §4.3). */
 const lettersOfContainers = ['l', 'f'];
-
-interface BlobSasFlags extends ConnectionFlags, TermFlags {
-  readonly permissions?: string;
-  readonly format: TokenFormat;
-}
 
 export function blobSasCommand(print: Print = toStandardOutput): Command {
   const command = new Command('blob')
@@ -54,40 +37,24 @@ Examples:
   tabularium sas blob photos -p rl --https-only
   tabularium sas blob photos --policy visitors`,
     )
-    .action((place: BlobPlace, flags: BlobSasFlags) => {
+    .action((place: BlobPlace, flags: ServiceTokenFlags) => {
       print(blobToken(place, flags, systemClock.nowMicros()));
     });
 }
 
-function blobToken(place: BlobPlace, flags: BlobSasFlags, nowMicros: number): string {
-  const { policy: identifier, format } = flags;
-  const connection = connectionOf(flags, 'blob');
-  const permissions = permissionsOrPolicy(flags);
-  const { blob } = place;
-  if (blob !== undefined) refuseLettersOfContainers(permissions);
-  const terms = termsOf(flags, nowMicros);
-  const resource = blob === undefined ? 'c' : 'b';
-  const fields = {
-    kind: 'blob-sas',
-    permissions,
-    identifier,
-    resource,
-    responseHeaders: {},
-    ...terms,
-  } as const;
-  const token = signBlobSas(fields, place, signerOf(connection));
-  const may = permissions === undefined ? 'touch' : inWords(permissions, letters);
-  const what = blob === undefined ? 'blobs of the container' : 'the blob';
-  return tokenText(
-    {
-      token,
-      urls: [['url', `${connection.endpoint}/${placePath(place)}?${token}`]],
-      allows:
-        `${may} ${what} ${placeText(place)}${termsInWords(terms, nowMicros)}` +
-        policyInWords(identifier),
+function blobToken(place: BlobPlace, flags: ServiceTokenFlags, nowMicros: number): string {
+  const isBlob = place.blob !== undefined;
+  if (isBlob) refuseLettersOfContainers(flags.permissions);
+  const resource = isBlob ? 'b' : 'c';
+  return serviceToken(flags, nowMicros, {
+    service: 'blob',
+    path: placePath(place),
+    what: `${isBlob ? 'the blob' : 'blobs of the container'} ${placeText(place)}`,
+    sign: (fields, signer) => {
+      const signed = { kind: 'blob-sas', resource, responseHeaders: {}, ...fields } as const;
+      return signBlobSas(signed, place, signer);
     },
-    format,
-  );
+  });
 }
 
 function refuseLettersOfContainers(permissions: string | undefined): void {

@@ -2,32 +2,17 @@ import { Command } from 'commander';
 import { systemClock } from '../../base/clock.js';
 import { sasVersions } from '../../wire/auth/sas/fields.js';
 import { signQueueSas } from '../../wire/auth/sas/sas-signature.js';
-import {
-  connectionOf,
-  queueOption,
-  withConnectionOptions,
-  type ConnectionFlags,
-} from '../client/connection-options.js';
-import { containerLetters, inWords } from './permission-letters.js';
+import { queueOption, withConnectionOptions } from '../client/connection-options.js';
+import { containerLetters } from './permission-letters.js';
 import { permissionsOption } from './permissions-option.js';
-import { permissionsOrPolicy, policyInWords } from './policy-terms.js';
-import { signerOf } from './signer.js';
-import { policyOption, termsOf, withTermOptions, type TermFlags } from './term-options.js';
-import {
-  termsInWords,
-  tokenFormatOption,
-  tokenText,
-  toStandardOutput,
-  type Print,
-  type TokenFormat,
-} from './token-output.js';
+import { serviceToken, type ServiceTokenFlags } from './service-token.js';
+import { policyOption, withTermOptions } from './term-options.js';
+import { tokenFormatOption, toStandardOutput, type Print } from './token-output.js';
 
 const letters = containerLetters('queue');
 
-interface QueueSasFlags extends ConnectionFlags, TermFlags {
+interface QueueSasFlags extends ServiceTokenFlags {
   readonly queue: string;
-  readonly permissions?: string;
-  readonly format: TokenFormat;
 }
 
 export function queueSasCommand(print: Print = toStandardOutput): Command {
@@ -56,21 +41,11 @@ Examples:
 }
 
 function queueToken(flags: QueueSasFlags, nowMicros: number): string {
-  const { queue, policy: identifier, format } = flags;
-  const connection = connectionOf(flags, 'queue');
-  const permissions = permissionsOrPolicy(flags);
-  const terms = termsOf(flags, nowMicros);
-  const fields = { kind: 'queue-sas', permissions, identifier, ...terms } as const;
-  const token = signQueueSas(fields, queue, signerOf(connection));
-  const may = permissions === undefined ? 'touch' : inWords(permissions, letters);
-  return tokenText(
-    {
-      token,
-      urls: [['url', `${connection.endpoint}/${queue}?${token}`]],
-      allows:
-        `${may} messages of the queue ${queue}${termsInWords(terms, nowMicros)}` +
-        policyInWords(identifier),
-    },
-    format,
-  );
+  const { queue } = flags;
+  return serviceToken(flags, nowMicros, {
+    service: 'queue',
+    path: queue,
+    what: `messages of the queue ${queue}`,
+    sign: (fields, signer) => signQueueSas({ kind: 'queue-sas', ...fields }, queue, signer),
+  });
 }

@@ -2,38 +2,23 @@ import { Command } from 'commander';
 import { systemClock } from '../../base/clock.js';
 import { sasVersions } from '../../wire/auth/sas/fields.js';
 import { signTableSas } from '../../wire/auth/sas/sas-signature.js';
-import {
-  connectionOf,
-  tableOption,
-  withConnectionOptions,
-  type ConnectionFlags,
-} from '../client/connection-options.js';
+import { tableOption, withConnectionOptions } from '../client/connection-options.js';
 import {
   keyRangeOf,
   rangeInWords,
   withKeyRangeOptions,
   type KeyRangeFlags,
 } from './key-range-options.js';
-import { containerLetters, inWords } from './permission-letters.js';
+import { containerLetters } from './permission-letters.js';
 import { permissionsOption } from './permissions-option.js';
-import { permissionsOrPolicy, policyInWords } from './policy-terms.js';
-import { signerOf } from './signer.js';
-import { policyOption, termsOf, withTermOptions, type TermFlags } from './term-options.js';
-import {
-  termsInWords,
-  tokenFormatOption,
-  tokenText,
-  toStandardOutput,
-  type Print,
-  type TokenFormat,
-} from './token-output.js';
+import { serviceToken, type ServiceTokenFlags } from './service-token.js';
+import { policyOption, withTermOptions } from './term-options.js';
+import { tokenFormatOption, toStandardOutput, type Print } from './token-output.js';
 
 const letters = containerLetters('table');
 
-interface TableSasFlags extends ConnectionFlags, TermFlags, KeyRangeFlags {
+interface TableSasFlags extends ServiceTokenFlags, KeyRangeFlags {
   readonly table: string;
-  readonly permissions?: string;
-  readonly format: TokenFormat;
 }
 
 export function tableSasCommand(print: Print = toStandardOutput): Command {
@@ -63,22 +48,13 @@ Examples:
 }
 
 function tableToken(flags: TableSasFlags, nowMicros: number): string {
-  const { table, policy: identifier, format } = flags;
-  const connection = connectionOf(flags, 'table');
-  const permissions = permissionsOrPolicy(flags);
-  const terms = termsOf(flags, nowMicros);
+  const { table } = flags;
   const range = keyRangeOf(flags);
-  const fields = { kind: 'table-sas', table, permissions, identifier, ...terms, ...range } as const;
-  const token = signTableSas(fields, signerOf(connection));
-  const may = permissions === undefined ? 'touch' : inWords(permissions, letters);
-  return tokenText(
-    {
-      token,
-      urls: [['url', `${connection.endpoint}/${table}?${token}`]],
-      allows:
-        `${may} rows of the table ${table}${rangeInWords(range)}` +
-        `${termsInWords(terms, nowMicros)}${policyInWords(identifier)}`,
-    },
-    format,
-  );
+  return serviceToken(flags, nowMicros, {
+    service: 'table',
+    path: table,
+    what: `rows of the table ${table}${rangeInWords(range)}`,
+    sign: (fields, signer) =>
+      signTableSas({ kind: 'table-sas', table, ...fields, ...range }, signer),
+  });
 }
