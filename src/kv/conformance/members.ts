@@ -24,7 +24,8 @@ import type { ConformanceSuite } from './suite.js';
 /** Limits the writers of the fence test, so that they end when an engine does not fence them. */
 const commitsMax = 1_000;
 const fenceRounds = 6;
-const writersMax = 4;
+const writersMax = 8;
+const writersOfProcess = 4;
 const guardKey = storeKey('guard', 1);
 
 /** Guards, and the fence that makes them reliable. */
@@ -102,7 +103,7 @@ export function guardsConformance(suite: ConformanceSuite): void {
     while (writers.length < writersMax) {
       const child = suite.capabilities.processes ? await spawn?.('beside') : undefined;
       const writer = memberOf(child?.store ?? store);
-      writers.push(writer, writer);
+      for (let count = 0; count < writersOfProcess; count += 1) writers.push(writer);
     }
     for (let round = 1; round <= fenceRounds; round += 1) {
       await fenceOff(memberOf(store), writers, round);
