@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ServerProcess, StartFailure } from '../support/crash-server.js';
+import { costly } from '../support/run-length.js';
 import type { WireClient } from '../wire/kit/client.js';
 import { assertStatus } from '../wire/kit/errors.js';
 import { messageBody, type QueueWireClient } from '../wire/kit/queue-client.js';
@@ -102,28 +103,32 @@ async function drain(queues: QueueWireClient, queue: string): Promise<number> {
   }
 }
 
-it('keeps exactly the acknowledged messages when its data file cannot grow', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'tabularium-full-'));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  let server = await ServerProcess.start(directory, { fileKiBMax: 3000 });
-  t.after(() => server.end('SIGKILL'));
-  const queues = server.queueClient();
-  const queue = await queues.newQueue('full');
-  const kept = await fillQueue(queues, queue);
-  assert.ok(kept > 50, `${kept} messages`);
-  assert.equal(await queues.count(queue), kept);
-  assert.equal((await queues.peek(queue)).length, 32);
-  queues.close();
-  await server.end('SIGKILL');
-  server = await ServerProcess.start(directory);
-  const again = server.queueClient();
-  assert.equal(await again.count(queue), kept);
-  assert.equal(await drain(again, queue), kept);
-  await again.put(queue, 'there is space');
-  again.close();
-});
+it(
+  'keeps exactly the acknowledged messages when its data file cannot grow',
+  costly(),
+  async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'tabularium-full-'));
+    t.after(() => rm(directory, { recursive: true, force: true }));
+    let server = await ServerProcess.start(directory, { fileKiBMax: 3000 });
+    t.after(() => server.end('SIGKILL'));
+    const queues = server.queueClient();
+    const queue = await queues.newQueue('full');
+    const kept = await fillQueue(queues, queue);
+    assert.ok(kept > 50, `${kept} messages`);
+    assert.equal(await queues.count(queue), kept);
+    assert.equal((await queues.peek(queue)).length, 32);
+    queues.close();
+    await server.end('SIGKILL');
+    server = await ServerProcess.start(directory);
+    const again = server.queueClient();
+    assert.equal(await again.count(queue), kept);
+    assert.equal(await drain(again, queue), kept);
+    await again.put(queue, 'there is space');
+    again.close();
+  },
+);
 
-it('deletes, starts and takes writes again on a full disk', async (t) => {
+it('deletes, starts and takes writes again on a full disk', costly(), async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-tmpfs-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
   try {
@@ -203,7 +208,7 @@ it('refuses content that the disk has no room for, says why, and serves the rest
   assert.doesNotMatch(output, /"stack"/);
 });
 
-it('says what to do where the disk takes no journal at the start', async (t) => {
+it('says what to do where the disk takes no journal at the start', costly(), async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-no-journal-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
   const flags = ['--journal', 'on'];

@@ -11,6 +11,7 @@ import { ServerProcess } from '../support/crash-server.js';
 import { SimRandom } from '../support/sim-random.js';
 import { seedSetting } from '../support/sim-settings.js';
 import { byLength, sampled } from '../support/run-length.js';
+import { costly } from '../support/run-length.js';
 import { insertOperation } from '../wire/kit/batch.js';
 import type { WireClient } from '../wire/kit/client.js';
 import { readEverything } from './inspect.js';
@@ -84,30 +85,34 @@ it('refuses a directory whose format file is torn, and says so', async () => {
   assert.ok((await readdir(directory)).includes('data.mdb'), 'nothing was removed');
 });
 
-it(`goes on freeing a dropped table however often it is killed meanwhile (seed ${seed})`, async (t) => {
-  const directory = await temporary();
-  const random = new SimRandom(seed);
-  const rounds = byLength({ short: 2, long: 6 });
-  const droppedRows = rounds * 1000;
-  let server = await ServerProcess.start(directory);
-  t.after(() => server.end('SIGKILL'));
-  const client = server.client();
-  await fill(client, 'kept', 200);
-  await fill(client, 'dropped', droppedRows);
-  assert.equal((await client.send({ method: 'DELETE', path: "/Tables('dropped')" })).status, 204);
-  await fill(client, 'dropped', 100);
-  client.close();
-  for (let round = 0; round < rounds; round += 1) {
-    await server.end('SIGKILL');
-    server = await ServerProcess.start(directory);
-    const { tables, rows } = await readEverything(server.client());
-    assert.deepEqual(tables, ['dropped', 'kept']);
-    assert.equal(rows.size, 300, 'nothing of the old table shows, nothing else is lost');
-    await pause(random.between(0, 120));
-  }
-  await server.end('SIGTERM');
-  await assertNothingLeft(directory, 300);
-});
+it(
+  `goes on freeing a dropped table however often it is killed meanwhile (seed ${seed})`,
+  costly(),
+  async (t) => {
+    const directory = await temporary();
+    const random = new SimRandom(seed);
+    const rounds = byLength({ short: 2, long: 6 });
+    const droppedRows = rounds * 1000;
+    let server = await ServerProcess.start(directory);
+    t.after(() => server.end('SIGKILL'));
+    const client = server.client();
+    await fill(client, 'kept', 200);
+    await fill(client, 'dropped', droppedRows);
+    assert.equal((await client.send({ method: 'DELETE', path: "/Tables('dropped')" })).status, 204);
+    await fill(client, 'dropped', 100);
+    client.close();
+    for (let round = 0; round < rounds; round += 1) {
+      await server.end('SIGKILL');
+      server = await ServerProcess.start(directory);
+      const { tables, rows } = await readEverything(server.client());
+      assert.deepEqual(tables, ['dropped', 'kept']);
+      assert.equal(rows.size, 300, 'nothing of the old table shows, nothing else is lost');
+      await pause(random.between(0, 120));
+    }
+    await server.end('SIGTERM');
+    await assertNothingLeft(directory, 300);
+  },
+);
 
 /** Reclaims everything that can be reclaimed, and checks how many entities still take space. */
 async function assertNothingLeft(directory: string, entities: number): Promise<void> {

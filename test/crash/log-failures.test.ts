@@ -19,6 +19,7 @@ import { writeCalls } from '../support/faults/faults.js';
 import { withoutFaults } from '../support/faults/shim.js';
 import { untilEnded, workerPids } from '../support/process-states.js';
 import { sampled } from '../support/run-length.js';
+import { costly } from '../support/run-length.js';
 
 const bin = fileURLToPath(new URL('../../../bin/tabularium.js', import.meta.url));
 const onWindows = process.platform === 'win32';
@@ -63,13 +64,13 @@ void describe('a log that cannot be written', { skip: onWindows }, () => {
     assert.equal(text.trimEnd().split('\n').length, 502 - lost + 4, 'lines are whole');
   });
 
-  void it('is no reason not to start, nor not to end', async () => {
+  void it('is no reason not to start, nor not to end', costly(), async () => {
     const server = await startCli(['--in-memory', '--debug', '/dev/full']);
     await ask(server, 20);
     assert.equal(await stopCli(server), 0);
   });
 
-  void it('keeps nobody waiting when nobody reads it', async () => {
+  void it('keeps nobody waiting when nobody reads it', costly(), async () => {
     const server = await startCli(['--in-memory', '--log-level', 'debug']);
     server.child.stderr.pause();
     await ask(server, 50);
@@ -80,7 +81,7 @@ void describe('a log that cannot be written', { skip: onWindows }, () => {
   });
 
   for (const signal of sampled(['SIGTERM', 'SIGINT'] as const, 1)) {
-    void it(`lets ${signal} end a server whose parent has died`, async () => {
+    void it(`lets ${signal} end a server whose parent has died`, costly(), async () => {
       const args = JSON.stringify([bin, 'start', '--in-memory', ...freePorts]);
       const parent = spawn(process.execPath, [
         '-e',
@@ -101,14 +102,14 @@ void describe('a log that cannot be written', { skip: onWindows }, () => {
 });
 
 void describe('SIGHUP', { skip: onWindows }, () => {
-  void it('ends no server without a configuration, whenever it comes', async () => {
+  void it('ends no server without a configuration, whenever it comes', costly(), async () => {
     const server = await startCli(['--in-memory']);
     for (let at = 0; at < 3; at += 1) server.child.kill('SIGHUP');
     await ask(server, 1);
     assert.equal(await stopCli(server), 0);
   });
 
-  void it('opens the file of the log again, in every process', async () => {
+  void it('opens the file of the log again, in every process', costly(), async () => {
     await using directory = await temporaryDirectory();
     const file = join(directory.path, 'debug.log');
     const location = join(directory.path, 'data');

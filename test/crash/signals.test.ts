@@ -14,6 +14,7 @@ import {
 } from '../support/cli-server.js';
 import { untilEnded, workerPids } from '../support/process-states.js';
 import { numberSetting } from '../support/sim-settings.js';
+import { costly } from '../support/run-length.js';
 
 // Signals from the first milliseconds of a start to the last of a stop. TABULARIUM_SIGNAL_STEP_MS
 // sets the milliseconds between the moments that are tried.
@@ -64,7 +65,7 @@ void describe('SIGHUP while the program is being loaded', () => {
     }
   });
 
-  void it('ends another command', async () => {
+  void it('ends another command', costly(), async () => {
     const args = ['check', '--location', '/nowhere'];
     const { signal } = await new CliProcess(args, { nodeArgs: hangupWhileLoading }).result;
     assert.equal(signal, 'SIGHUP');
@@ -74,63 +75,75 @@ void describe('SIGHUP while the program is being loaded', () => {
 for (const workers of sampled(['1', '2'], 1)) {
   void describe(`signals at any time, ${workers} workers`, () => {
     for (const signals of cases) {
-      void it(`${signals.join(' and ')}: it ends as documented, and the directory starts again`, async () => {
+      void it(
+        `${signals.join(' and ')}: it ends as documented, and the directory starts again`,
+        costly(),
+        async () => {
+          await using directory = await temporaryDirectory();
+          const location = ['--location', join(directory.path, 'data'), '--workers', workers];
+          for (let atMs = firstMs(startMs); atMs <= startMs; atMs += stepMs) {
+            const server = new CliProcess(['start', ...freePorts, ...location]);
+            await pause(atMs);
+            for (const signal of signals) {
+              server.child.kill(signal);
+              await pause(5);
+            }
+            const { code, signal, stderr } = await server.result;
+            assert.ok(
+              documented.has(code ?? signal),
+              `${code} ${signal} after ${atMs} ms: ${stderr}`,
+            );
+            await untilEnded(workerPids({ stderr }));
+          }
+          assert.equal(await stopCli(await startCli(location)), 0);
+        },
+      );
+    }
+
+    void it(
+      'one signal more while it stops: it ends as documented, and the directory starts again',
+      costly(),
+      async () => {
         await using directory = await temporaryDirectory();
         const location = ['--location', join(directory.path, 'data'), '--workers', workers];
-        for (let atMs = firstMs(startMs); atMs <= startMs; atMs += stepMs) {
-          const server = new CliProcess(['start', ...freePorts, ...location]);
+        let round = 0;
+        for (let atMs = firstMs(stopMs); atMs <= stopMs; atMs += stepMs) {
+          const server = await startCli(location);
+          // A request in progress, so that the stop has to wait.
+          const held = await heldRequest(server);
+          const further = furtherSignals[round++ % furtherSignals.length] ?? 'SIGTERM';
+          server.child.kill('SIGTERM');
           await pause(atMs);
-          for (const signal of signals) {
-            server.child.kill(signal);
-            await pause(5);
-          }
+          server.child.kill(further);
+          if (further === 'SIGHUP') await releasedAnswer(held);
           const { code, signal, stderr } = await server.result;
-          assert.ok(
-            documented.has(code ?? signal),
-            `${code} ${signal} after ${atMs} ms: ${stderr}`,
-          );
+          const how = `${code} ${signal} by ${further} after ${atMs} ms: ${stderr}`;
+          const isEnded = further === 'SIGHUP' ? code === 0 : documented.has(code ?? signal);
+          // In the last moments of the process none of its code runs, and the signal ends it.
+          assert.ok(isEnded || signal === further, how);
+          held.destroy();
           await untilEnded(workerPids({ stderr }));
         }
         assert.equal(await stopCli(await startCli(location)), 0);
-      });
-    }
+      },
+    );
 
-    void it('one signal more while it stops: it ends as documented, and the directory starts again', async () => {
-      await using directory = await temporaryDirectory();
-      const location = ['--location', join(directory.path, 'data'), '--workers', workers];
-      let round = 0;
-      for (let atMs = firstMs(stopMs); atMs <= stopMs; atMs += stepMs) {
+    void it(
+      'SIGHUP, again and again: it goes on, and stops when it is told to',
+      costly(),
+      async () => {
+        await using directory = await temporaryDirectory();
+        const location = ['--location', join(directory.path, 'data'), '--workers', workers];
         const server = await startCli(location);
-        // A request in progress, so that the stop has to wait.
-        const held = await heldRequest(server);
-        const further = furtherSignals[round++ % furtherSignals.length] ?? 'SIGTERM';
+        const hangups = setInterval(() => server.child.kill('SIGHUP'), 10);
+        await pause(200);
         server.child.kill('SIGTERM');
-        await pause(atMs);
-        server.child.kill(further);
-        if (further === 'SIGHUP') await releasedAnswer(held);
         const { code, signal, stderr } = await server.result;
-        const how = `${code} ${signal} by ${further} after ${atMs} ms: ${stderr}`;
-        const isEnded = further === 'SIGHUP' ? code === 0 : documented.has(code ?? signal);
+        clearInterval(hangups);
         // In the last moments of the process none of its code runs, and the signal ends it.
-        assert.ok(isEnded || signal === further, how);
-        held.destroy();
-        await untilEnded(workerPids({ stderr }));
-      }
-      assert.equal(await stopCli(await startCli(location)), 0);
-    });
-
-    void it('SIGHUP, again and again: it goes on, and stops when it is told to', async () => {
-      await using directory = await temporaryDirectory();
-      const location = ['--location', join(directory.path, 'data'), '--workers', workers];
-      const server = await startCli(location);
-      const hangups = setInterval(() => server.child.kill('SIGHUP'), 10);
-      await pause(200);
-      server.child.kill('SIGTERM');
-      const { code, signal, stderr } = await server.result;
-      clearInterval(hangups);
-      // In the last moments of the process none of its code runs, and the signal ends it.
-      assert.ok(code === 0 || signal === 'SIGHUP', `${code} ${signal}`);
-      assert.match(stderr, /"msg":"stopped"/);
-    });
+        assert.ok(code === 0 || signal === 'SIGHUP', `${code} ${signal}`);
+        assert.match(stderr, /"msg":"stopped"/);
+      },
+    );
   });
 }
