@@ -4,7 +4,7 @@ import { row, shortNumber } from '../figures.js';
 import { positive } from '../options.js';
 import { designs, insertsPerSecond, measuredCosts } from './simulation.js';
 
-// What several processes would make of more cores than there are here:
+// Simulates several processes on more cores than this machine has:
 // docs/decisions/0014-journal-of-one-process.md.
 
 const coreCounts = [1, 2, 3, 4, 6, 8];

@@ -1,12 +1,12 @@
-/** A thread does one piece of work at a time, in the order in which it came. */
+/** A thread carries out its pieces of work one at a time, in order of arrival. */
 interface Thread {
   readonly waiting: { readonly micros: number; readonly done: () => void }[];
   isBusy: boolean;
 }
 
 /**
- * A machine with so many cores, in time of its own. A piece of work keeps its core until it is done;
- * threads that have work and no core wait in a line. What waits for a disk takes no core.
+ * A simulated machine with its own clock. A piece of work keeps its core until it is done; threads
+ * that have work and no core wait in order of arrival. Waiting for a disk takes no core.
  */
 export class Machine {
   nowMicros = 0;
@@ -34,7 +34,7 @@ export class Machine {
   after(micros: number, what: () => void): void {
     const event = { atMicros: this.nowMicros + micros, what };
     let at = this.#events.length;
-    // The next one is the last. Few are under way, so they are kept in order.
+    // Sorted, the next event last: there are few at a time.
     while (at > 0 && (this.#events[at - 1]?.atMicros ?? 0) <= event.atMicros) at -= 1;
     this.#events.splice(at, 0, event);
   }
@@ -66,21 +66,26 @@ export class Machine {
 
 /** Processor time and waits of an insert, in microseconds, as measured on two cores. */
 export interface Costs {
-  /** HTTP, signature and parsing, of a request. */
+  /** HTTP, signature and parsing of a request. */
   readonly request: number;
-  /** What a row takes to be tried, framed and shown by the process that keeps the journal. */
+  /**
+   * Checking a row, framing it for the journal and making it visible, in the process of the
+   * journal.
+   */
   readonly journal: number;
-  /** What the data file takes of a row later, in key order, in a thread of its own. */
+  /** Writing a row of the journal to the data file later, in key order, in another thread. */
   readonly apply: number;
-  /** What the data file takes of a row at once, under its lock. */
+  /** Writing a row to the data file at once, under its lock. */
   readonly commit: number;
-  /** A message between processes, on either side. */
+  /** Sending or receiving a message between processes. */
   readonly message: number;
-  /** Until the disk has a group in the journal; in the data file, for each row besides. */
+  /**
+   * The wait for the disk: a group in the journal, a group in the data file, and each row of that.
+   */
   readonly journalSync: number;
   readonly dataSync: number;
   readonly dataSyncRow: number;
-  /** Of the load generator, for a request. */
+  /** The work of the load generator for a request. */
   readonly client: number;
 }
 
@@ -114,10 +119,10 @@ export interface Plan {
 const simulatedMicros = 1_000_000;
 const groupMax = 512;
 
-/** What a commit does when the group before it is durable. */
+/** The answers to give when a group of commits is durable. */
 type Group = readonly (() => void)[];
 
-/** Collects what comes while a group is under way. */
+/** Collects the rows that arrive while a group is being written; they are the next group. */
 function grouped(carryOut: (group: Group, done: () => void) => void): (row: () => void) => void {
   let waiting: (() => void)[] = [];
   let isRunning = false;
@@ -136,7 +141,7 @@ function grouped(carryOut: (group: Group, done: () => void) => void): (row: () =
   };
 }
 
-/** Inserts a second, of connections that each wait for their answer. */
+/** Inserts per second by connections that each wait for their answer. */
 export function insertsPerSecond({ design, cores, workers, connections, costs }: Plan): number {
   const machine = new Machine(cores);
   const client = machine.thread();
@@ -151,7 +156,7 @@ export function insertsPerSecond({ design, cores, workers, connections, costs }:
       machine.work(applier, costs.apply * group.length, () => undefined);
     });
   });
-  // One lock for all processes: a group of one waits for that of another.
+  // All processes share one lock, so their groups are written one after another.
   const byDataFile = grouped((group, done) => {
     machine.work(applier, costs.commit * group.length, () => {
       machine.after(costs.dataSync + costs.dataSyncRow * group.length, done);

@@ -2,11 +2,11 @@ import { writeFile } from 'node:fs/promises';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 
 const algorithm = 'RS256';
-/** As long as issuers have them. */
+/** Bits of a key, as public issuers use. */
 const keyBits = 4096;
 const keyId = 'stalls';
 
-/** Whose token it is. */
+/** The subject of the tokens. */
 export const bearerIdentity = {
   oid: '11111111-2222-4333-8444-555555555555',
   tid: '66666666-7777-4888-9999-aaaaaaaaaaaa',
@@ -19,7 +19,7 @@ export interface BenchIssuer {
   token(roles: readonly string[]): Promise<string>;
 }
 
-/** Makes the keys of an issuer; its public ones go into a file. */
+/** Makes the keys of an issuer, and writes the public ones to a file. */
 export async function makeIssuer(jwksPath: string): Promise<BenchIssuer> {
   const issuer = 'https://issuer.stalls.example/';
   const { publicKey, privateKey } = await generateKeyPair(algorithm, { modulusLength: keyBits });

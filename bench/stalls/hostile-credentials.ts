@@ -173,7 +173,7 @@ function bySignature(signer: SasSigner, issuer: string): readonly HostileRequest
 const rolesMax = 100;
 const roleCharacters = 110;
 
-/** The largest token that is taken: each time another one, so that none is known already. */
+/** The largest accepted token: a new one each time, so that none is cached. */
 async function byToken(issuer: BenchIssuer): Promise<readonly HostileRequest[]> {
   const roles = Array.from({ length: rolesMax - 2 }, (_, place) =>
     `role-${place}-`.padEnd(roleCharacters, 'x'),
@@ -202,7 +202,7 @@ async function byToken(issuer: BenchIssuer): Promise<readonly HostileRequest[]> 
   ];
 }
 
-/** What anybody can send: credentials that prove nothing, each at its largest. */
+/** Invalid credentials, which anybody can send, each at its largest. */
 const refused: readonly HostileRequest[] = [
   get('no credential', 'most parameters', 'table', `${smallEntity}?${manyParameters}`),
   {
@@ -238,7 +238,7 @@ const refused: readonly HostileRequest[] = [
   ),
 ];
 
-/** Each kind of credential at its largest: those that are taken, then those that are not. */
+/** Each kind of credential at its largest: the valid ones, then the invalid ones. */
 export async function hostileCredentials(
   signer: SasSigner,
   issuer: BenchIssuer,

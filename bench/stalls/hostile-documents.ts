@@ -6,7 +6,7 @@ import type { Ports } from '../child.js';
 /** Bodies of policies, properties and key periods have 64 KiB. */
 const documentBytesMax = 65_536;
 
-/** A document of the largest size, filled up with what a reader has to go through. */
+/** A document of the largest size, filled up with text that a reader has to scan. */
 function padded(root: string, content: string): string {
   const empty = `<${root}>${content}</${root}>`;
   return `<${root}>${content}${filled(documentBytesMax - empty.length, '', () => '<!---->')}</${root}>`;
@@ -19,7 +19,7 @@ export function policyId(place: number): string {
   return `policy-${place}-`.padEnd(64, 'x');
 }
 
-/** Five policies with the longest ids and all that they can say. */
+/** Five policies with the longest ids and every member. */
 export function policies(letters: string): string {
   const one = (place: number): string =>
     `<SignedIdentifier><Id>${policyId(place)}</Id><AccessPolicy><Start>2009-09-28T08:49:37.0000000Z</Start>` +
@@ -29,7 +29,7 @@ export function policies(letters: string): string {
 
 export const tooManyPolicies = `<SignedIdentifiers>${filled(64_000, '', (place) => `<SignedIdentifier><Id>${place}</Id><AccessPolicy/></SignedIdentifier>`)}</SignedIdentifiers>`;
 
-/** Whose pages may do what the rules below allow. */
+/** The origin whose pages the rules below allow. */
 export const allowedOrigin = 'https://stalls.example';
 
 function rule(origins: string, headers: string): string {
@@ -71,7 +71,7 @@ export function setProperties(service: keyof Ports, body: string): PlainRequest 
   return { service, method: 'PUT', path, body };
 }
 
-/** Asks whether a page may send the most headers there is room for. */
+/** A preflight request with as many headers as there is room for. */
 export function preflight(service: keyof Ports, name: string): PlainRequest {
   return {
     service,

@@ -14,9 +14,9 @@ import { crowdedPrefix, manyMetadata, messageBody, queueName } from './world.js'
 
 const service = 'queue';
 const messages = `/${queueName}/messages`;
-/** The most that a body of a message may be, nothing of which is the text itself. */
+/** A body of the largest size for a message whose text is empty. */
 const tooManyElements = messageBody(filled(131_000, '', () => '<a/>'));
-/** As many elements as a document may have, and comments. */
+/** As many elements as a document may have, with comments. */
 const manyElements = messageBody('<a/>'.repeat(990) + filled(126_000, '', () => '<!---->'));
 const escapes = messageBody('&#38;'.repeat(26_000));
 const put: PlainRequest = { service, method: 'POST', path: messages, body: escapes };
@@ -49,7 +49,7 @@ function plain(
 
 const manyPuts = Array.from({ length: 32 }, () => put);
 
-/** Where the message is that an answer to Put Message names, with its receipt. */
+/** The path of the message that an answer to Put Message names, with its receipt. */
 function messageOf(answer: string): string {
   const text = (name: string): string =>
     new RegExp(`<${name}>([^<]*)<`).exec(answer)?.[1] ?? 'missing';

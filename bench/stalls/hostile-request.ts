@@ -1,8 +1,8 @@
 import type { Ports } from '../child.js';
 
 /**
- * The credential of a request: a signature by the account, a bearer token, or what the request has
- * itself.
+ * How a request is authenticated: by a signature of the account, by a bearer token, or by headers
+ * and parameters of its own.
  */
 export type Sender = 'SharedKey' | 'SharedKeyLite' | 'bearer' | 'as-it-is';
 
@@ -10,27 +10,27 @@ export type Sender = 'SharedKey' | 'SharedKeyLite' | 'bearer' | 'as-it-is';
 export interface PlainRequest {
   readonly service: keyof Ports;
   readonly method: string;
-  /** After the account, with its query. */
+  /** The path behind the account, with the query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Absent: what clients of the service do. */
+  /** When absent, clients of the service choose. */
   readonly sender?: Sender;
-  /** Asks the secondary of the account. */
+  /** Sends the request to the secondary of the account. */
   readonly secondary?: boolean;
 }
 
-/** The worst that somebody may ask of one operation, as far as it is known. */
+/** The most expensive request of one operation that is known. */
 export interface HostileRequest extends PlainRequest {
   /** The operation's name in the route table, or what kind of credential is meant. */
   readonly operation: string;
   /** What is hostile about it. */
   readonly what: string;
-  /** Sent before each measured request, outside of the measurement. */
+  /** Requests to send before each measured one, outside of the measurement. */
   readonly before?: readonly PlainRequest[];
-  /** The path, where it depends on the answer to the last of those. */
+  /** Makes the path when it depends on the answer to the last of those. */
   readonly pathFrom?: (answer: string) => string;
-  /** More header fields, others for each request. */
+  /** Further header fields, different for each request. */
   readonly freshHeaders?: () => Promise<Readonly<Record<string, string>>>;
 }
 

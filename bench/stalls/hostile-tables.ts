@@ -17,7 +17,7 @@ import { bigTable } from './world.js';
 
 const service = 'table';
 const json = { 'Content-Type': 'application/json' };
-/** As long as a name can be. */
+/** A name of the greatest length. */
 const longName = 'Hostile'.padEnd(63, 'x');
 const properlyNamed = `{"TableName":"${longName}"`;
 

@@ -28,7 +28,7 @@ shown: what else the machine does can only add to a stall.
   --only TEXT   rows whose operation and words contain the text ("silent": clients that stop)
 `;
 
-/** Requests that make the data, side by side. */
+/** How many requests fill the server at a time. */
 const fillersMax = 16;
 
 async function fill(sender: SignedSender): Promise<void> {

@@ -31,12 +31,12 @@ export interface Finding {
 
 /** How many connections send the same request side by side. */
 export const crowd = 32;
-/** Requests that prepare a round, side by side. */
+/** How many requests prepare a round at a time. */
 const preparersMax = 8;
 /** The pause between two rounds, in which work in the background ends. */
 const restMs = 100;
 
-/** Runs work for each item of a list, some at a time. The results are in the order of the list. */
+/** Runs work for each item of a list, a few at a time. The results are in the order of the list. */
 export async function eachOf<T, R>(
   list: readonly T[],
   sideBySide: number,

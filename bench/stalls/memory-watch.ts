@@ -2,7 +2,7 @@ import type { ServerProcess } from '../server-process.js';
 
 const everyMs = 5;
 
-/** What makes a freed piece of memory leave the process at once, so that growth can be seen. */
+/** Environment that returns freed memory to the system at once, so that growth is visible. */
 export const eagerRelease = { MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '65536' };
 
 /** Watches the private memory of a server until `peakMb` is asked for. */
@@ -21,13 +21,13 @@ export class MemoryWatch {
     }, everyMs);
   }
 
-  /** Begins when the server has freed what it does not need any more. */
+  /** Begins after the server has freed what it no longer needs. */
   static async begin(server: ServerProcess): Promise<MemoryWatch> {
     await server.ask('collect');
     return new MemoryWatch(server);
   }
 
-  /** How many megabytes more than at the start it has had at most. Ends the watch. */
+  /** Ends the watch. Returns the largest growth since its start, in megabytes. */
   peakMb(): number {
     clearInterval(this.#timer);
     return Math.max(this.#peak, this.#read()) - this.#before;

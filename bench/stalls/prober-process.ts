@@ -1,10 +1,10 @@
-// Asks a server for the same thing again and again: `prober-process.js PORT PATH`. Whenever its
-// parent asks, it tells what it has seen since the parent asked last.
+// Sends the same request to a server again and again: `prober-process.js PORT PATH`. Reports to its
+// parent, when asked, the observations since the last report.
 import { createConnection } from 'node:net';
 import { ResponseReader } from '../response-reader.js';
 import type { Observation } from './prober.js';
 
-/** Before it connects again, when its connection was closed. */
+/** The pause before it connects again after its connection was closed. */
 const reconnectMs = 20;
 
 const port = Number(process.argv[2]);
@@ -16,11 +16,11 @@ let longestMs = 0;
 let refused = 0;
 let isAsked = false;
 
-/** An answer has come, or will not come. */
+/** Counts an answer, or its absence. */
 function settled(sentAt: number, isServed: boolean): void {
   longestMs = Math.max(longestMs, performance.now() - sentAt);
   if (!isServed) refused += 1;
-  // Only now: what is under way counts as well.
+  // Counts the request that still waits as well.
   if (!isAsked) return;
   const observation: Observation = { longestMs, refused };
   process.send?.(observation);

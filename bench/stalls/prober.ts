@@ -8,7 +8,7 @@ import { smallEntity } from './world.js';
 export interface Observation {
   /** The longest time that an answer has taken, in milliseconds. */
   readonly longestMs: number;
-  /** How many requests got another answer than what they asked for, or none. */
+  /** How many requests got an error or no answer. */
   readonly refused: number;
 }
 

@@ -1,7 +1,7 @@
 import { crowd, stallText, type Effect, type Finding } from './measuring.js';
 import type { SilentEffect } from './silent-clients.js';
 
-/** What was measured, as tables of Markdown. */
+/** The measurements as tables of Markdown. */
 export function findingsTable(findings: readonly Finding[]): string {
   const numbers = (effect: Effect): string =>
     `${effect.turnMs.toFixed(0)} | ${stallText(effect)} | ${effect.memoryMb.toFixed(1)}`;

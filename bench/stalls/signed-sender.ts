@@ -6,16 +6,16 @@ import type { Ports } from '../child.js';
 import type { Target } from '../http-request.js';
 import type { PlainRequest, Sender } from './hostile-request.js';
 
-/** The first with bearer tokens for everything. */
+/** The first API version with bearer tokens in all services. */
 const version = '2025-07-05';
 const headerSizeMax = 1 << 20;
-/** Of an answer, what is kept to be read. */
+/** How much of an answer is kept. */
 const answerCharactersMax = 4096;
 
 export interface Answer {
-  /** 0 when the connection broke before all of the answer had come. */
+  /** 0 when the connection broke before the end of the answer. */
   readonly status: number;
-  /** How it begins. */
+  /** The beginning of the body. */
   readonly text: string;
 }
 
@@ -26,7 +26,7 @@ export interface Credentials {
 
 const broken: Answer = { status: 0, text: '' };
 
-/** Sends requests on connections of their own, with the credential that each asks for. */
+/** Sends each request on a connection of its own, with the credential that it asks for. */
 export class SignedSender {
   readonly #ports: Ports;
   readonly #credentials: Credentials;
@@ -36,7 +36,7 @@ export class SignedSender {
     this.#credentials = credentials;
   }
 
-  /** The answer, of which all has come. */
+  /** Sends a request and waits for the whole answer. */
   send(plain: PlainRequest): Promise<Answer> {
     return new Promise((resolve) => {
       const request = this.#open(plain, (response) => {
@@ -52,7 +52,7 @@ export class SignedSender {
     });
   }
 
-  /** Sends a request and takes nothing of its answer. Call what comes back to end it. */
+  /** Sends a request and reads nothing of the answer. The returned function ends the connection. */
   sendAndForget(plain: PlainRequest): () => void {
     const request = this.#open(plain, (response) => {
       response.on('error', () => {});
@@ -63,7 +63,7 @@ export class SignedSender {
     return () => request.destroy();
   }
 
-  /** Sends all of a request but the last byte of its body. Call what comes back to end it. */
+  /** Sends a request without its last byte. The returned function ends the connection. */
   sendInPart(plain: PlainRequest): () => void {
     const request = this.#open(plain, (response) => response.resume());
     request.on('error', () => {});

@@ -5,12 +5,12 @@ import { MemoryWatch } from './memory-watch.js';
 import { stallText, type Bench } from './measuring.js';
 import { bigEntity, bigTable, crowdedPrefix, queueName, rowKey } from './world.js';
 
-/** Many clients that ask and then do nothing. */
+/** Many clients that stop in the middle of an exchange. */
 export interface SilentClients {
   readonly what: string;
   readonly count: number;
   readonly request: PlainRequest;
-  /** They stop within the body; else they stop when they should take the answer. */
+  /** True: they stop before the end of the body. False: they do not read the answer. */
   readonly stopsInBody: boolean;
 }
 
@@ -29,12 +29,12 @@ const unread = { count: 200, stopsInBody: false } as const;
 
 export const silentClients: readonly SilentClients[] = [
   {
-    what: 'a page of 4 MiB, not taken',
+    what: 'a page of 4 MiB, not read',
     request: { service: 'table', method: 'GET', path: `/${bigTable}()` },
     ...unread,
   },
   {
-    what: '32 messages of 64 KiB, not taken',
+    what: '32 messages of 64 KiB, not read',
     request: {
       service: 'queue',
       method: 'GET',
@@ -43,12 +43,12 @@ export const silentClients: readonly SilentClients[] = [
     ...unread,
   },
   {
-    what: 'a list of 5,000 queues, not taken',
+    what: 'a list of 5,000 queues, not read',
     request: { service: 'queue', method: 'GET', path: '/?comp=list&include=metadata&prefix=q' },
     ...unread,
   },
   {
-    what: 'a list of 600 queues with most metadata, not taken',
+    what: 'a list of 600 queues with most metadata, not read',
     request: {
       service: 'queue',
       method: 'GET',
@@ -57,12 +57,12 @@ export const silentClients: readonly SilentClients[] = [
     ...unread,
   },
   {
-    what: 'a list of 1,000 tables, not taken',
+    what: 'a list of 1,000 tables, not read',
     request: { service: 'table', method: 'GET', path: '/Tables' },
     ...unread,
   },
   {
-    what: 'an entity of 1 MiB, not taken',
+    what: 'an entity of 1 MiB, not read',
     request: {
       service: 'table',
       method: 'GET',
@@ -71,7 +71,7 @@ export const silentClients: readonly SilentClients[] = [
     ...unread,
   },
   {
-    what: 'an entity of 1 MiB stored, its answer not taken',
+    what: 'an entity of 1 MiB stored, its answer not read',
     request: {
       service: 'table',
       method: 'PUT',
@@ -82,7 +82,7 @@ export const silentClients: readonly SilentClients[] = [
     ...unread,
   },
   {
-    what: 'a body of 4 MiB, not ended',
+    what: 'a body of 4 MiB, not completed',
     request: {
       service: 'table',
       method: 'POST',

@@ -4,9 +4,9 @@ const everyMs = 1;
 const textBytesMax = 128;
 
 /**
- * Watches the turns of this process' event loop: the longest processor time that its one thread has
- * taken between two of them. What else the machine does is not in it, so it is what another client
- * would have to wait for on an idle machine. Linux counts to about 4 ms.
+ * Measures the turns of the event loop of this process: the longest processor time of its main
+ * thread between two turns. Other processes do not count, so this is the wait of another client on
+ * an idle machine. Linux counts in steps of about 4 ms.
  */
 export class TurnWatch {
   readonly #file = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r');
@@ -15,11 +15,11 @@ export class TurnWatch {
   #longestMs = 0;
 
   constructor() {
-    // In a turn that takes longer than this it is due, so it sees each of those.
+    // A turn that takes longer than the interval is always followed by a look.
     setInterval(() => this.#look(), everyMs).unref();
   }
 
-  /** Since it was asked last, in milliseconds. */
+  /** The longest turn since the last call, in milliseconds. */
   longestMs(): number {
     this.#look();
     const longest = this.#longestMs;

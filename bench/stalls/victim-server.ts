@@ -13,7 +13,7 @@ const server = await createServer({ location, oauth: { issuer, jwks, allowHttp: 
 reportPorts({ table: server.tablePort, queue: server.queuePort, blob: server.blobPort });
 endWithParent(() => server.close());
 
-/** A second time for what only finalisers of the first free. */
+/** A second collection frees what the finalisers of the first release. */
 const collections = 2;
 
 function collect(): void {

@@ -1,24 +1,24 @@
 import { filled, type PlainRequest } from './hostile-request.js';
 
-/** What the server holds while hostile requests come. */
+/** The data of the server that hostile requests go to. */
 export const wideTable = 'wide';
 export const bigTable = 'big';
-/** One small entity: what the client asks for that has to wait. */
+/** The small entity that the waiting client reads. */
 export const smallTable = 'small';
 export const smallEntity = `/${smallTable}(PartitionKey='p',RowKey='r')`;
 export const queueName = 'stalls';
 /** A queue without messages. */
 export const idleQueue = 'idle';
-/** What the names of queues begin with that have the most metadata by number. */
+/** The prefix of the queues with the most entries of metadata. */
 export const crowdedPrefix = 'm';
-/** 1,200 rows of 250 properties: what long filters are held against. */
+/** 1,200 rows of 250 properties, which long filters go through. */
 const wideRows = 1_200;
 const wideProperties = 250;
 const bigRows = 16;
 const stringLength = 32_000;
 const tables = 1_000;
 const queues = 5_000;
-/** As much as one page of a list may hold. */
+/** The most that one page of a list may hold. */
 const crowdedQueues = 600;
 
 const json = { 'Content-Type': 'application/json', Prefer: 'return-no-content' };
@@ -58,7 +58,7 @@ export function manyMetadata(charactersMax: number): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, 'value']));
 }
 
-/** The requests that make it, in order; those of one list may go side by side. */
+/** The requests that make the data, in order; those of one list may be sent at the same time. */
 export function worldRequests(): readonly (readonly PlainRequest[])[] {
   const insert = (table: string, body: string): PlainRequest => {
     return { service: 'table', method: 'POST', path: `/${table}`, headers: json, body };

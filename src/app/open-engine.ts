@@ -61,11 +61,11 @@ export async function openEngine(settings: EngineSettings, sharing: Sharing): Pr
   const files = new DiskFiles({ directory, sync: true });
   const onFailed = (error: StoreFailedError) => events.failed(error);
   const onTrouble = (error: Error | undefined) => {
-    if (error === undefined) logger.warn('the data file takes what the journal has again');
-    else logger.error('the data file takes nothing: the journal keeps it', { error });
+    if (error === undefined) logger.warn('the data file can be written again');
+    else logger.error('the data file cannot be written: commits stay in the journal', { error });
   };
   const onUnremoved = (error: Error) =>
-    logger.warn('old files of the journal cannot be removed: they take space, no more', { error });
+    logger.warn('old files of the journal cannot be removed: they only take space', { error });
   const calls = { onFailed, onTrouble, onUnremoved };
   const openOver = async <Opened>(
     lmdb: Pick<LmdbStoreOptions, 'durability' | 'ingestsInThread'>,

@@ -14,9 +14,9 @@ const retryAfterSeconds = 1;
 
 /**
  * The answer to a failure of the store or of the content beside it; undefined: a defect. A store
- * that is busy, away, or could not write has done nothing, and neither has a transaction that met a
- * conflict at each attempt. After an unknown outcome, a retry may find its own first write, as after
- * any lost answer.
+ * that is busy, away, or could not write has done nothing; neither has a transaction that met a
+ * conflict at each attempt. After an unknown outcome, a retry may find its own first write, as
+ * after any lost answer.
  */
 export function storeFailure(error: unknown): StorageError | undefined {
   if (

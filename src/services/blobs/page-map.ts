@@ -36,9 +36,9 @@ export function pageViewOf({ content, page }: Pick<BlobRecord, 'content' | 'page
 }
 
 /**
- * What a generation sees of a page map within bounds, in order of the offsets. An entry may begin
- * before the bounds, and end behind them. Not of one moment: of a blob that is written meanwhile
- * entries may overlap those before them.
+ * The entries of a page map that a generation sees within bounds, in order of their offsets. The
+ * first may begin before the bounds and the last may end behind them. The reads are not one
+ * snapshot: when the blob is written meanwhile, an entry may overlap the one before it.
  */
 export async function* rangesSeen(
   store: Store,
@@ -49,7 +49,7 @@ export async function* rangesSeen(
   const filter = (candidate: Candidate): Decision =>
     isSeen(pageRangeInPlace(keys, candidate), generation) ? 'take' : 'skip';
   const first = keys.page(content, start, 0);
-  // What a generation sees does not overlap, so only the last entry before reaches into the bounds.
+  // Entries of one generation do not overlap, so only the last one before the bounds can reach in.
   const before = {
     start: keys.page(content, Math.max(0, start - pageRangeBytesMax), 0),
     end: first,
@@ -71,7 +71,7 @@ export async function* rangesSeen(
   }
 }
 
-/** What a record of a page blob has within bounds, without gaps. */
+/** The runs of pages and zeros of a page blob within bounds, without gaps. */
 export async function* pageRuns(
   store: Store,
   keys: BlobKeys,
@@ -82,7 +82,7 @@ export async function* pageRuns(
   for await (const range of rangesSeen(store, keys, view, { start, end })) {
     const from = Math.max(at, range.offset);
     const to = Math.min(end, endOf(range));
-    // A write between two reads of the map may have put in place what was passed already.
+    // A write between two reads of the map may have replaced entries that were passed already.
     if (to <= from) continue;
     if (from > at) yield zeros(from - at);
     const pieceStart = range.pieceStart + (from - range.offset);
@@ -96,17 +96,17 @@ function zeros(bytes: number): Run {
   return { bytes, piece: undefined, start: 0 };
 }
 
-/** A change of a page map: bytes of a new piece from its beginning, or zeros, take their place. */
+/** A change of a page map: a new piece, from its first byte, or zeros replace it. */
 export interface PageWrite extends Bounds {
   readonly piece: Piece | undefined;
-  /** All entries that the generation sees there. */
+  /** All entries that the generation sees within the bounds. */
   readonly overlapped: readonly PageRange[];
 }
 
 /**
- * Lets a commit put a piece, or zeros, in the place of what a blob sees. What its snapshots see
- * stays for them. The commit must check that the record of the blob is as it was read. Returns
- * whether there is garbage.
+ * Adds to a commit the replacement of bytes of a page blob by a piece or by zeros. Entries that
+ * snapshots see stay. The commit must check that the record of the blob is unchanged. Returns
+ * whether pieces are left that nothing refers to.
  */
 export async function planPageWrite(
   context: Pick<BlobContext, 'randomness' | 'clock'>,
@@ -162,7 +162,7 @@ function written(
   };
 }
 
-/** What is left of an entry before and behind bounds that it overlaps. */
+/** The parts of an entry before and behind bounds that it overlaps. */
 function restsOf(range: PageRange, { start, end }: Bounds, generation: number): PageRange[] {
   const rests: PageRange[] = [];
   const rest = { ...range, from: generation, until: undefined };

@@ -13,23 +13,24 @@ export interface PastRecord {
 
 const microsPerDay = 24 * 60 * 60 * 1_000_000;
 
-/** The time of a deletion, and when it is final after so many days. */
+/** A deletion now, which is final after `days`. */
 export function keepingFor(days: number, nowMicros: number): Keeping {
   return { micros: nowMicros, purgedMicros: nowMicros + days * microsPerDay };
 }
 
-/** What lists show of a deletion. Begun days count. */
+/** The deletion as lists show it: a part of a day that remains counts as a day. */
 export function shownDeletion({ micros, purgedMicros }: Keeping, nowMicros: number): ShownDeletion {
   const remainingDays = Math.max(0, Math.ceil((purgedMicros - nowMicros) / microsPerDay));
   return { timeMicros: micros, remainingDays };
 }
 
-/** Hints stand at multiples of it, so that a blob that is often overwritten has few. */
+/** The times of hints are multiples of this, so that a blob that is often overwritten has few. */
 const hintStepMicros = 60 * 1_000_000;
 
 /**
- * What the record of something says that is deleted now; undefined when its account keeps nothing
- * (blob-service §16.3). The hint that leads the sweep to it is stored when this resolves.
+ * The mark for the record of a blob that is deleted now; undefined when the account keeps no
+ * deleted blobs (blob-service §16.3). Before it resolves it stores the hint by which the sweep
+ * finds the blob.
  */
 export async function deletionMark(
   context: Pick<BlobContext, 'store' | 'retention'>,
@@ -56,8 +57,8 @@ async function putPurgeHint(
 }
 
 /**
- * A record as that of a snapshot or a version, which has neither a lease nor uncommitted blocks,
- * and shares its page map with nobody that comes after it.
+ * The record of a snapshot or a version, made from that of the blob: it has no lease and no
+ * uncommitted blocks, and no later record shares its page map.
  */
 export function asPast(record: BlobRecord): BlobRecord {
   const page = record.page && { ...record.page, sharedGeneration: 0 };
@@ -70,8 +71,8 @@ export function asDeleted(record: BlobRecord, deleted: BlobRecord['deleted']): B
 }
 
 /**
- * The same of a snapshot or a version with this name, or of what a write has replaced. It is not
- * deleted before the time that its name says: `wasBlob` tells by that what it was.
+ * The same for a snapshot or a version, or for a record that a write has replaced. Its deletion is
+ * not earlier than the time in its name, so that `wasBlob` can tell it from a deleted blob.
  */
 export function asDeletedPast(
   { micros, record }: PastRecord,
@@ -82,8 +83,8 @@ export function asDeletedPast(
 }
 
 /**
- * Whether a deleted record beside a blob is that of a deleted blob, which gave its name to another:
- * its own name there says when that was, after the deletion.
+ * Whether a past record is a deleted blob, not a deleted snapshot or version: it was named when
+ * another blob took its name, which is after its deletion.
  */
 export function wasBlob({ micros, record }: PastRecord): boolean {
   return record.deleted !== undefined && micros > record.deleted.micros;

@@ -9,10 +9,10 @@ import { isSeen, pageRangeInPlace, type PageRange } from './page-range.js';
 const entriesPerRead = 500;
 const bytesPerRead = 1 << 20;
 
-/** A page map some of whose records are gone, and how far it was looked through. */
+/** A page map that lost some of its records, and how far it has been searched. */
 export interface UnseenQuery {
   readonly content: Bytes;
-  /** Absent: from its beginning. */
+  /** Where to begin; the first entry when absent. */
   readonly from: Bytes | undefined;
   readonly limit: number;
 }
@@ -20,13 +20,13 @@ export interface UnseenQuery {
 export interface UnseenPages {
   /** Up to `limit` entries of the page map that no record sees. */
   readonly entries: readonly Entry[];
-  /** Where to go on; absent at the end. */
+  /** Where the next search begins; absent at the end. */
   readonly next: Bytes | undefined;
 }
 
 /**
- * Entries of a page map that no record sees. They stay unseen: a snapshot that is taken later sees
- * what the blob sees, which is left out here.
+ * Finds the entries of a page map that no record sees. No later record sees them either: a new
+ * snapshot sees the same entries as the blob, and those are not returned.
  */
 export async function unseenPages(
   store: Store,
@@ -43,16 +43,16 @@ export async function unseenPages(
   return { entries, next: more && last !== undefined ? keyAfter(last.key) : undefined };
 }
 
-/** The generations that records see of a content. */
+/** The generations of a content that records see. */
 interface Viewers {
-  /** That of the blob, unless it has another content by now, which it keeps then. */
+  /** The generation of the blob; absent when the blob has another content by now. */
   readonly blob: number | undefined;
   readonly snapshots: readonly number[];
 }
 
 /**
- * Snapshots that are taken after the record of the blob was read see what it saw, or what was
- * written later.
+ * Whether the blob or a snapshot sees the range. Covers snapshots that are taken after the record
+ * of the blob was read: they see what the blob saw then, or later writes.
  */
 function isNeeded(range: PageRange, { blob, snapshots }: Viewers): boolean {
   const { until } = range;
