@@ -120,7 +120,10 @@ class Model {
       assert.deepEqual(result, { ok: false, failedCheck: failed, actual });
       return;
     }
-    assert.ok(result.ok && result.version > this.#lastVersion);
+    assert.ok(result.ok);
+    // A commit without a key belongs to no partition.
+    if (isWithoutKeys(batch)) return;
+    assert.ok(result.version > this.#lastVersion);
     const { version } = result;
     this.#lastVersion = version;
     const puts = [...batch.puts, ...(batch.adds ?? []).map((each) => this.#sum(each))];
@@ -192,6 +195,10 @@ class Model {
   #key(letters: Letters): Buffer {
     return Buffer.from(concatBytes(this.#prefix, Buffer.from(letters)));
   }
+}
+
+function isWithoutKeys({ checks, puts, deletes, adds = [] }: CommitBatch): boolean {
+  return checks.length + puts.length + deletes.length + adds.length === 0;
 }
 
 function plain(entry: Entry | undefined): unknown {

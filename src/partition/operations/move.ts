@@ -1,0 +1,327 @@
+import type { Bytes } from '../../base/bytes.js';
+import { invariant, unreachable } from '../../base/invariant.js';
+import type { Check, Put } from '../../kv/store.js';
+import { dirtyRows, guardKey, mapKey, progressKey, rangeKey } from '../keys.js';
+import { dataOf } from '../range-map.js';
+import {
+  encodeMapRow,
+  encodeRangeRow,
+  type GuardRow,
+  type GuardState,
+  type MoveRow,
+  type MoveStep,
+  type RangeRow,
+  type Versioned,
+} from '../rows.js';
+import { readGuard, takeGuard, writeGuard, type HeldOperation } from './held-operation.js';
+import { MoveMismatchError, type OperationTools } from './tools.js';
+import {
+  catchUp,
+  copyPage,
+  differingKeys,
+  emptyOut,
+  stillDiffering,
+  type Place,
+} from './transfer.js';
+
+/** Notes that are left when writes may pause: few, so that the pause is short. */
+const smallRound = 100;
+/** Rounds in which the target may fail to catch up, before the move is cancelled. */
+const roundsMax = 10_000;
+
+/** How a move ended. */
+export type MoveEnd = 'done' | 'cancelled';
+
+/**
+ * Carries out a move from the step that its row says. Each step may be repeated: what it writes is
+ * the same the second time, or is there already. Rejects with `TakenOverError` as soon as another
+ * process has the operation.
+ */
+export class Mover {
+  readonly #tools: OperationTools;
+  readonly #held: HeldOperation<MoveRow>;
+  readonly #range: RangeRow;
+  /** Keys that differed when this process compared the stores, while commits went on. */
+  #suspects: readonly Bytes[] | undefined;
+  #mismatches = 0;
+
+  constructor(tools: OperationTools, held: HeldOperation<MoveRow>, range: RangeRow) {
+    this.#tools = tools;
+    this.#held = held;
+    this.#range = range;
+  }
+
+  async run(): Promise<MoveEnd> {
+    for (;;) {
+      const { step } = this.#held.row;
+      this.#tools.onStep?.(step);
+      const next = await this.#held.guarded(this.#carryOut(step));
+      if (this.#mismatches > 0 && next === undefined) {
+        throw new MoveMismatchError(this.#held.row.id, this.#mismatches);
+      }
+      if (next === undefined) return step === 'cancel' ? 'cancelled' : 'done';
+      // The switch has written its row itself.
+      if (this.#held.row.step === step) await this.#held.advance({ ...this.#held.row, step: next });
+    }
+  }
+
+  /** From here on, writes of processes that had the operation before are refused. */
+  async takeGuards(): Promise<void> {
+    const { source, target } = this.#held.row;
+    for (const name of [source, target]) {
+      await takeGuard(this.#tools.members.named(name), this.#range.id, this.#held);
+    }
+  }
+
+  /** The next step; undefined when the operation is over. */
+  #carryOut(step: MoveStep): Promise<MoveStep | undefined> {
+    switch (step) {
+      case 'prepare':
+        return this.#prepare();
+      case 'log':
+        return this.#log();
+      case 'copy':
+        return this.#copy();
+      case 'catch up':
+        return this.#catchUp();
+      case 'fence':
+        return this.#fence();
+      case 'close':
+        return this.#close();
+      case 'activate':
+        return this.#activate();
+      case 'clean':
+        return this.#clean();
+      case 'cancel':
+        return this.#cancel();
+      default:
+        return unreachable(step);
+    }
+  }
+
+  async #prepare(): Promise<MoveStep> {
+    const { target } = this.#held.row;
+    const store = this.#tools.members.named(target);
+    if ((await readGuard(store, this.#range.id)) === undefined) {
+      const change = { before: 'absent', row: this.#guardRow('incoming') } as const;
+      const written = await writeGuard(store, this.#range.id, change);
+      if (written === undefined) throw this.#held.takenOver();
+      // A process that was late would empty what may be in use by now. Whoever takes over after
+      // this check finds the guard and takes it.
+      await this.#held.advance(this.#held.row);
+    }
+    const place = await this.#target();
+    await place.store.ingest({
+      entries: [],
+      deletes: [progressKey(this.#range.id)],
+      floor: 0,
+      guard: place.guard,
+    });
+    await emptyOut(place, dataOf(this.#range));
+    return 'log';
+  }
+
+  async #log(): Promise<MoveStep> {
+    await this.#change(await this.#sourceGuard(['serving', 'logging']), 'logging');
+    return 'copy';
+  }
+
+  async #copy(): Promise<MoveStep> {
+    const [source, target] = [await this.#source(), await this.#target()];
+    const data = dataOf(this.#range);
+    const part = { range: this.#range.id, data, entriesMax: this.#tools.pageEntriesMax };
+    while (await copyPage(source, target, part)) await this.#renew();
+    return 'catch up';
+  }
+
+  async #catchUp(): Promise<MoveStep> {
+    const [source, target] = [await this.#source(), await this.#target()];
+    const part = { range: this.#range.id, entriesMax: this.#tools.pageEntriesMax };
+    const small = Math.min(smallRound, part.entriesMax);
+    for (let rounds = 0; ; rounds += 1) {
+      if (rounds === roundsMax) return 'cancel';
+      await this.#renew();
+      if ((await catchUp(source, target, part)) >= small) continue;
+      if (this.#suspects !== undefined) return 'fence';
+      const compared = { data: dataOf(this.#range), onPage: () => this.#renew() };
+      this.#suspects = await differingKeys(source, target, { ...part, ...compared });
+    }
+  }
+
+  /** Writes pause from here on. */
+  async #fence(): Promise<MoveStep> {
+    const beganMs = this.#tools.clock.monotonicMs();
+    const before = await this.#sourceGuard(['logging', 'fenced']);
+    const suspects = this.#suspects;
+    if (suspects === undefined) {
+      // Another process has compared the stores, and is gone with what it knew.
+      if (before.row.state === 'fenced') await this.#change(before, 'logging');
+      return 'catch up';
+    }
+    if (before.row.state === 'logging') await this.#change(before, 'fenced');
+    const [source, target] = [await this.#source(), await this.#target()];
+    const part = { range: this.#range.id, entriesMax: this.#tools.pageEntriesMax };
+    while ((await catchUp(source, target, part)) > 0) {
+      if (this.#tools.clock.monotonicMs() - beganMs <= this.#tools.pauseMillisMax) continue;
+      await this.#change(await this.#sourceGuard(['fenced']), 'logging');
+      return 'catch up';
+    }
+    this.#mismatches = (await stillDiffering(source, target, suspects)).length;
+    return this.#mismatches > 0 ? 'cancel' : 'close';
+  }
+
+  /** Reads pause from here on. The version of the guard is above those of all commits. */
+  async #close(): Promise<MoveStep> {
+    const before = await this.#sourceGuard(['fenced', 'moved']);
+    const guard = before.row.state === 'moved' ? before : await this.#change(before, 'moved');
+    await this.#switch(guard.version);
+    return 'activate';
+  }
+
+  /** The commit that decides: from here on the range is at the target. */
+  async #switch(floor: number): Promise<void> {
+    const { row } = this.#held;
+    for (let isWritten = false; !isWritten;) {
+      const range = await this.#rangeRow();
+      // Operations on other ranges change the map as well.
+      const map = await this.#tools.catalogue.mapRow();
+      const moved = { ...range.row, store: row.target, epoch: range.row.epoch + 1 };
+      const checks: Check[] = [
+        { key: rangeKey(moved.id), version: range.version },
+        { key: mapKey, version: map.version },
+      ];
+      const version = map.row.version + 1;
+      const puts: Put[] = [
+        { key: rangeKey(moved.id), value: encodeRangeRow(moved) },
+        { key: mapKey, value: encodeMapRow({ ...map.row, version }) },
+      ];
+      isWritten = await this.#held.advance({ ...row, step: 'activate', floor }, { checks, puts });
+    }
+  }
+
+  async #activate(): Promise<MoveStep> {
+    const { target, floor } = this.#held.row;
+    const store = this.#tools.members.named(target);
+    const before = await readGuard(store, this.#range.id);
+    if (before === undefined) throw this.#held.takenOver();
+    if (before.row.state !== 'incoming') return 'clean';
+    this.#assertOwn(before);
+    const guard = { key: guardKey(this.#range.id), version: before.version };
+    await store.ingest({ entries: [], deletes: [], floor, guard });
+    const { epoch } = (await this.#rangeRow()).row;
+    const row = { ...this.#guardRow('serving'), epoch };
+    const change = { before: before.version, row, deletes: [progressKey(this.#range.id)] };
+    if ((await writeGuard(store, this.#range.id, change)) === undefined) {
+      throw this.#held.takenOver();
+    }
+    return 'clean';
+  }
+
+  async #clean(): Promise<undefined> {
+    const { source } = this.#held.row;
+    const store = this.#tools.members.named(source);
+    if ((await readGuard(store, this.#range.id)) !== undefined) {
+      const place = await this.#source();
+      await this.#sourceGuard(['moved']);
+      await emptyOut(place, dataOf(this.#range));
+      await emptyOut(place, dirtyRows(this.#range.id));
+      await this.#removeGuard(place);
+    }
+    await this.#finish();
+    return undefined;
+  }
+
+  /** What was done is undone: the source first, because calls wait for it. */
+  async #cancel(): Promise<undefined> {
+    const { source, target } = this.#held.row;
+    const [from, to] = [source, target].map((name) => this.#tools.members.named(name));
+    invariant(from !== undefined && to !== undefined, 'a move has two stores');
+    const before = await this.#sourceGuard(['serving', 'logging', 'fenced', 'moved']);
+    const serving = before.row.state === 'serving' ? before : await this.#change(before, 'serving');
+    await emptyOut(this.#place(from, serving), dirtyRows(this.#range.id));
+    const incoming = await readGuard(to, this.#range.id);
+    if (incoming !== undefined) {
+      this.#assertOwn(incoming);
+      const place = this.#place(to, incoming);
+      await emptyOut(place, dataOf(this.#range));
+      await this.#removeGuard(place, [progressKey(this.#range.id)]);
+    }
+    await this.#finish();
+    return undefined;
+  }
+
+  async #finish(): Promise<void> {
+    const { row, version } = await this.#rangeRow();
+    const key = rangeKey(row.id);
+    const atRest = { key, value: encodeRangeRow({ ...row, operation: 0 }) };
+    if (!(await this.#held.finish([{ key, version }], [atRest]))) throw this.#held.takenOver();
+  }
+
+  async #removeGuard({ store, guard }: Place, more: readonly Bytes[] = []): Promise<void> {
+    const checks = [{ key: guard.key, version: guard.version }];
+    const result = await store.fence({ checks, puts: [], deletes: [guard.key, ...more] });
+    if (!result.ok) throw this.#held.takenOver();
+  }
+
+  async #rangeRow(): Promise<Versioned<RangeRow>> {
+    const found = await this.#tools.catalogue.range(this.#range.id);
+    if (found?.row.operation !== this.#held.row.id) throw this.#held.takenOver();
+    return found;
+  }
+
+  #guardRow(state: GuardState): GuardRow {
+    const { id, token } = this.#held.row;
+    return { state, epoch: this.#range.epoch, operation: id, token };
+  }
+
+  async #source(): Promise<Place> {
+    const store = this.#tools.members.named(this.#held.row.source);
+    return this.#place(store, await this.#sourceGuard(['logging', 'fenced', 'moved']));
+  }
+
+  async #target(): Promise<Place> {
+    const store = this.#tools.members.named(this.#held.row.target);
+    const guard = await readGuard(store, this.#range.id);
+    if (guard?.row.state !== 'incoming') throw this.#held.takenOver();
+    this.#assertOwn(guard);
+    return this.#place(store, guard);
+  }
+
+  #place(store: Place['store'], { version }: Versioned<GuardRow>): Place {
+    return { store, guard: { key: guardKey(this.#range.id), version } };
+  }
+
+  /** The guard of the source, in one of the states that the step may find. */
+  async #sourceGuard(states: readonly GuardState[]): Promise<Versioned<GuardRow>> {
+    const store = this.#tools.members.named(this.#held.row.source);
+    const guard = await readGuard(store, this.#range.id);
+    if (guard === undefined || !states.includes(guard.row.state)) throw this.#held.takenOver();
+    this.#assertOwn(guard);
+    return guard;
+  }
+
+  #assertOwn({ row: { operation, token } }: Versioned<GuardRow>): void {
+    const { row } = this.#held;
+    if (operation !== row.id || token !== row.token) throw this.#held.takenOver();
+  }
+
+  async #change(before: Versioned<GuardRow>, state: GuardState): Promise<Versioned<GuardRow>> {
+    const store = this.#tools.members.named(this.#held.row.source);
+    const row = this.#guardRow(state);
+    const change = { before: before.version, row };
+    const written = await writeGuard(store, this.#range.id, change);
+    if (written === undefined) throw this.#held.takenOver();
+    return written;
+  }
+
+  /** Long steps show that they live; a process that was replaced ends here. */
+  async #renew(): Promise<void> {
+    const { row } = this.#held;
+    const nowMicros = this.#tools.clock.nowMicros();
+    if (row.leaseUntil - nowMicros > leaseLeftMicros) return;
+    await this.#held.advance(row);
+  }
+}
+
+/** The lease is renewed when less is left. */
+const leaseLeftMicros = 5_000_000;

@@ -1,0 +1,194 @@
+import { compareBytes, equalBytes, type Bytes } from '../../base/bytes.js';
+import { partitionPrefixLength } from '../../kv/partition-prefix.js';
+import type { Put } from '../../kv/store.js';
+import { mapKey, operationKey, rangeKey } from '../keys.js';
+import {
+  encodeMapRow,
+  encodeOperationRow,
+  encodeRangeRow,
+  type MergeRow,
+  type MoveRow,
+  type OperationRow,
+  type RangeRow,
+  type SplitRow,
+  type Versioned,
+} from '../rows.js';
+import { merge, split } from './divide.js';
+import { HeldOperation, leaseFrom } from './held-operation.js';
+import { Mover, type MoveEnd } from './move.js';
+import type { OperationTools } from './tools.js';
+
+/** Why an operation does not begin. Nothing was changed. */
+export type Refusal =
+  | 'no such range'
+  | 'no such store'
+  | 'the range is busy'
+  | 'the range is there already'
+  | 'not a boundary of partitions'
+  | 'outside of the range'
+  | 'not neighbours'
+  | 'on different stores';
+
+export type Begun =
+  | { readonly ok: true; readonly operation: number }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** Ids that one operation takes: its own, and those of new ranges. */
+const idsEach = 3;
+
+/** What an operation begins as: its row, given the ids that it may use. */
+type NewOperation = (ids: readonly [number, number, number], lease: number) => OperationRow;
+
+/**
+ * Splits, merges and moves ranges. An operation is a row of the catalogue: it begins with the row,
+ * any process carries it out, and another may take over at any time.
+ */
+export class Operations {
+  readonly #tools: OperationTools;
+
+  constructor(tools: OperationTools) {
+    this.#tools = tools;
+  }
+
+  /** Notes that a range is to move; `carryOut` moves it. */
+  async beginMove(range: number, target: string): Promise<Begun> {
+    const found = await this.#tools.catalogue.range(range);
+    if (found === undefined) return refused('no such range');
+    if (!this.#tools.members.has(target)) return refused('no such store');
+    if (found.row.store === target) return refused('the range is there already');
+    const source = found.row.store;
+    return this.#begin([found], ([id], leaseUntil): MoveRow => {
+      const head = { kind: 'move', id, token: 1, leaseUntil, step: 'prepare' } as const;
+      return { ...head, range, source, target, floor: 0 };
+    });
+  }
+
+  /** `at`: the first key of the right half, which is a partition prefix. */
+  async beginSplit(range: number, at: Bytes): Promise<Begun> {
+    const found = await this.#tools.catalogue.range(range);
+    if (found === undefined) return refused('no such range');
+    if (!isPrefix(at)) return refused('not a boundary of partitions');
+    const { start, end } = found.row;
+    const isInside =
+      compareBytes(at, start) > 0 && (end === undefined || compareBytes(at, end) < 0);
+    if (!isInside) return refused('outside of the range');
+    return this.#begin([found], ([id, left, right], leaseUntil): SplitRow => {
+      return { kind: 'split', id, token: 1, leaseUntil, range, at, left, right };
+    });
+  }
+
+  async beginMerge(left: number, right: number): Promise<Begun> {
+    const first = await this.#tools.catalogue.range(left);
+    const second = await this.#tools.catalogue.range(right);
+    if (first === undefined || second === undefined) return refused('no such range');
+    const { end } = first.row;
+    const meet = end !== undefined && equalBytes(end, second.row.start);
+    if (!meet) return refused('not neighbours');
+    if (first.row.store !== second.row.store) return refused('on different stores');
+    return this.#begin([first, second], ([id, into], leaseUntil): MergeRow => {
+      return { kind: 'merge', id, token: 1, leaseUntil, left, right, into };
+    });
+  }
+
+  /**
+   * Takes over an operation and carries it out to its end; undefined when it is over already.
+   * Processes that had it before are refused from then on.
+   */
+  async carryOut(operation: number): Promise<MoveEnd | undefined> {
+    const held = await this.#take(operation, (row) => row);
+    return held && this.#finish(held);
+  }
+
+  /**
+   * Undoes a move that has not switched; false when it has, when the operation is over, or when it
+   * is no move. Splits and merges are over soon.
+   */
+  async cancel(operation: number): Promise<boolean> {
+    const held = await this.#take(operation, (row) => {
+      if (row.kind !== 'move' || row.step === 'activate' || row.step === 'clean') return undefined;
+      return { ...row, step: 'cancel' };
+    });
+    if (held === undefined) return false;
+    await this.#finish(held);
+    return true;
+  }
+
+  async #begin(ranges: readonly Versioned<RangeRow>[], create: NewOperation): Promise<Begun> {
+    const { catalogue } = this.#tools;
+    for (;;) {
+      if (ranges.some(({ row }) => row.operation !== 0)) return refused('the range is busy');
+      const map = await catalogue.mapRow();
+      const { nextId } = map.row;
+      const row = create([nextId, nextId + 1, nextId + 2], leaseFrom(this.#tools));
+      const held = ranges.map(({ row: range }): Put => {
+        const value = encodeRangeRow({ ...range, operation: row.id });
+        return { key: rangeKey(range.id), value };
+      });
+      const result = await catalogue.commit({
+        checks: [
+          { key: mapKey, version: map.version },
+          ...ranges.map(({ row: { id }, version }) => ({ key: rangeKey(id), version })),
+        ],
+        puts: [
+          { key: mapKey, value: encodeMapRow({ ...map.row, nextId: nextId + idsEach }) },
+          { key: operationKey(row.id), value: encodeOperationRow(row) },
+          ...held,
+        ],
+      });
+      if (result.ok) return { ok: true, operation: row.id };
+      // Another operation took ids meanwhile; one that took a range is busy with it.
+      if (result.failedCheck > 0) return refused('the range is busy');
+    }
+  }
+
+  /** The row with the next token; undefined when there is no row, or `change` gives none. */
+  async #take(
+    operation: number,
+    change: (row: OperationRow) => OperationRow | undefined,
+  ): Promise<HeldOperation<OperationRow> | undefined> {
+    const { catalogue } = this.#tools;
+    for (;;) {
+      const found = await catalogue.operation(operation);
+      const changed = found && change(found.row);
+      if (found === undefined || changed === undefined) return undefined;
+      const leaseUntil = leaseFrom(this.#tools);
+      const row: OperationRow = { ...changed, token: found.row.token + 1, leaseUntil };
+      const key = operationKey(operation);
+      const result = await catalogue.commit({
+        checks: [{ key, version: found.version }],
+        puts: [{ key, value: encodeOperationRow(row) }],
+      });
+      if (result.ok) return new HeldOperation(this.#tools, { row, version: result.version });
+    }
+  }
+
+  async #finish(held: HeldOperation<OperationRow>): Promise<MoveEnd> {
+    if (isOf(held, 'split')) await split(this.#tools, held);
+    if (isOf(held, 'merge')) await merge(this.#tools, held);
+    if (!isOf(held, 'move')) return 'done';
+    const range = await this.#tools.catalogue.range(held.row.range);
+    if (range?.row.operation !== held.row.id) throw held.takenOver();
+    const mover = new Mover(this.#tools, held, range.row);
+    await mover.takeGuards();
+    return mover.run();
+  }
+}
+
+function isOf<Kind extends OperationRow['kind']>(
+  held: HeldOperation<OperationRow>,
+  kind: Kind,
+): held is HeldOperation<Extract<OperationRow, { kind: Kind }>> {
+  return held.row.kind === kind;
+}
+
+function isPrefix(key: Bytes): boolean {
+  try {
+    return partitionPrefixLength(key) === key.length;
+  } catch {
+    return false;
+  }
+}
+
+function refused(refusal: Refusal): Begun {
+  return { ok: false, refusal };
+}

@@ -1,0 +1,165 @@
+import { equalBytes, nameOfBytes, type Bytes } from '../../base/bytes.js';
+import type { Guard } from '../../kv/guards.js';
+import type { MemberStore } from '../../kv/member-store.js';
+import type { Candidate, Decision, Entry, KeyRange } from '../../kv/store.js';
+import { keyAfter } from '../../kv/tuple.js';
+import { dirtyRows, progressKey } from '../keys.js';
+import { decodeKeys } from '../rows.js';
+
+/** A page has that many bytes at most, or one entry. */
+const pageBytesMax = 1 << 20;
+/** Keys that one call deletes, at most. */
+const deletedKeysMax = 1_000;
+
+/** A store and the guard that the process may use there. */
+export interface Place {
+  readonly store: MemberStore;
+  readonly guard: Guard;
+}
+
+/** The versions of rows that only say how far a process is do not matter. */
+const progressVersion = 1;
+
+/**
+ * Copies one page of a range behind what was copied before; false when nothing is left. How far it
+ * is stands at the target, in the same write as the entries.
+ */
+export async function copyPage(
+  source: Place,
+  target: Place,
+  { range, data, entriesMax }: { range: number; data: KeyRange; entriesMax: number },
+): Promise<boolean> {
+  const progress = await target.store.get(progressKey(range), { guard: target.guard });
+  const page = await source.store.range(
+    { ...data, start: progress?.value ?? data.start },
+    { limit: entriesMax, bytesMax: pageBytesMax, guard: source.guard },
+  );
+  const last = page.entries.at(-1);
+  if (last === undefined) return false;
+  const key = progressKey(range);
+  await target.store.ingest({
+    entries: [...page.entries, { key, value: keyAfter(last.key), version: progressVersion }],
+    deletes: [],
+    floor: 0,
+    guard: target.guard,
+  });
+  return page.more;
+}
+
+/**
+ * Brings to the target what commits have noted as written, a page of notes at most. Returns how
+ * many notes there were. The notes are read before the keys, so a later commit leaves another note.
+ */
+export async function catchUp(
+  source: Place,
+  target: Place,
+  { range, entriesMax }: { range: number; entriesMax: number },
+): Promise<number> {
+  const notes = await source.store.range(dirtyRows(range), {
+    limit: entriesMax,
+    bytesMax: pageBytesMax,
+    guard: source.guard,
+  });
+  if (notes.entries.length === 0) return 0;
+  const keys = new Map<string, Bytes>();
+  for (const { value } of notes.entries) {
+    for (const key of decodeKeys(value)) keys.set(nameOfBytes(key), key);
+  }
+  const all = [...keys.values()];
+  for (let at = 0; at < all.length; at += entriesMax) {
+    await bring(source, target, all.slice(at, at + entriesMax));
+  }
+  await deleteKeys(
+    source,
+    notes.entries.map(({ key }) => key),
+  );
+  return notes.entries.length;
+}
+
+/** The target gets keys as the source has them by now. */
+async function bring(source: Place, target: Place, keys: readonly Bytes[]): Promise<void> {
+  const found = await source.store.getMany(keys, { guard: source.guard });
+  await target.store.ingest({
+    entries: found.filter((entry) => entry !== undefined),
+    deletes: keys.filter((_, index) => found[index] === undefined),
+    floor: 0,
+    guard: target.guard,
+  });
+}
+
+/** Deletes all keys of an interval, in guarded steps. */
+export async function emptyOut({ store, guard }: Place, keys: KeyRange): Promise<void> {
+  for (;;) {
+    const found: Bytes[] = [];
+    const filter = (candidate: Candidate): Decision => {
+      if (found.length === deletedKeysMax) return 'stop';
+      found.push(Buffer.from(candidate.key));
+      return 'skip';
+    };
+    const page = await store.range(keys, { limit: 1, bytesMax: 0, filter, guard });
+    if (found.length > 0) await deleteKeys({ store, guard }, found);
+    if (!page.more) return;
+  }
+}
+
+async function deleteKeys({ store, guard }: Place, deletes: readonly Bytes[]): Promise<void> {
+  await store.ingest({ entries: [], deletes, floor: 0, guard });
+}
+
+/**
+ * Keys in which two stores differ, compared page by page. Keys that were written meanwhile may be
+ * among them.
+ */
+export async function differingKeys(
+  source: Place,
+  target: Place,
+  { data, entriesMax, onPage }: { data: KeyRange; entriesMax: number; onPage: () => Promise<void> },
+): Promise<readonly Bytes[]> {
+  const differing: Bytes[] = [];
+  for (let rest: KeyRange | undefined = data; rest !== undefined;) {
+    const options = { limit: entriesMax, bytesMax: pageBytesMax };
+    const page = await source.store.range(rest, { ...options, guard: source.guard });
+    const last = page.more ? page.entries.at(-1) : undefined;
+    const end = last === undefined ? rest.end : keyAfter(last.key);
+    const part: KeyRange = { start: rest.start, ...(end && { end }) };
+    differing.push(...(await differencesIn(part, page.entries, target)));
+    await onPage();
+    rest = last === undefined ? undefined : { ...rest, start: keyAfter(last.key) };
+  }
+  return differing;
+}
+
+/** Those of some keys in which two stores differ. */
+export async function stillDiffering(
+  source: Place,
+  target: Place,
+  keys: readonly Bytes[],
+): Promise<readonly Bytes[]> {
+  const options = [source, target].map(({ store, guard }) => store.getMany(keys, { guard }));
+  const [left = [], right = []] = await Promise.all(options);
+  return keys.filter((_, index) => !isSame(left[index], right[index]));
+}
+
+async function differencesIn(
+  part: KeyRange,
+  entries: readonly Entry[],
+  { store, guard }: Place,
+): Promise<readonly Bytes[]> {
+  const expected = new Map(entries.map((entry) => [nameOfBytes(entry.key), entry]));
+  const differing: Bytes[] = [];
+  const use = (found: Candidate): void => {
+    const name = nameOfBytes(found.key);
+    const value = found.value.subarray(0, found.valueLength);
+    if (!isSame(expected.get(name), { key: found.key, value, version: found.version })) {
+      differing.push(Buffer.from(found.key));
+    }
+    expected.delete(name);
+  };
+  await store.range(part, { limit: 1, bytesMax: 0, filter: () => 'use', use, guard });
+  return [...differing, ...[...expected.values()].map(({ key }) => key)];
+}
+
+function isSame(left: Entry | undefined, right: Entry | undefined): boolean {
+  if (left === undefined || right === undefined) return left === right;
+  return left.version === right.version && equalBytes(left.value, right.value);
+}

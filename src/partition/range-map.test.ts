@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { RangeMap, sharedPart } from './range-map.js';
+import type { RangeRow } from './rows.js';
+
+const none = Buffer.alloc(0);
+
+function range(id: number, start: string, end: string | undefined): RangeRow {
+  const bounds = {
+    start: Buffer.from(start),
+    end: end === undefined ? undefined : Buffer.from(end),
+  };
+  return { id, ...bounds, store: 's', epoch: 1, operation: 0 };
+}
+
+void describe('the map of ranges', () => {
+  void it('takes only ranges that cover every key once', () => {
+    const sound = [range(3, 'm', undefined), range(1, '', 'c'), range(2, 'c', 'm')];
+    assert.deepEqual(
+      RangeMap.of(sound)?.ranges.map(({ id }) => id),
+      [1, 2, 3],
+    );
+    const broken = [
+      [],
+      [range(1, '', 'c')],
+      [range(1, 'a', undefined)],
+      [range(1, '', 'c'), range(2, 'd', undefined)],
+      [range(1, '', 'd'), range(2, 'c', undefined)],
+      [range(1, '', undefined), range(2, 'c', undefined)],
+      [range(1, '', ''), range(2, '', undefined)],
+    ];
+    for (const rows of broken) assert.equal(RangeMap.of(rows), undefined);
+  });
+
+  void it('finds the range of a key, and the one that ends a read in reverse', () => {
+    const map = RangeMap.of([range(1, '', 'c'), range(2, 'c', 'm'), range(3, 'm', undefined)]);
+    const at = (key: string) => map?.at(Buffer.from(key)).id;
+    assert.deepEqual(['', 'a', 'c', 'cc', 'l', 'm', 'z'].map(at), [1, 1, 2, 2, 2, 3, 3]);
+    const before = (end: string) => map?.before(Buffer.from(end)).id;
+    assert.deepEqual(['', 'c', 'c\0', 'm', 'z'].map(before), [1, 1, 2, 2, 3]);
+  });
+
+  void it('shares what two intervals have in common', () => {
+    const [a, c, m] = ['a', 'c', 'm'].map((text) => Buffer.from(text));
+    assert.ok(a && c && m);
+    assert.deepEqual(sharedPart({ start: none, end: c }, { start: a }), { start: a, end: c });
+    assert.deepEqual(sharedPart({ start: a }, { start: c }), { start: c });
+    assert.equal(sharedPart({ start: none, end: c }, { start: c, end: m }), undefined);
+    assert.equal(sharedPart({ start: m, end: a }, { start: none }), undefined);
+  });
+});

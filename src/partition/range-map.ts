@@ -1,0 +1,83 @@
+import { compareBytes, equalBytes, type Bytes } from '../base/bytes.js';
+import { invariant } from '../base/invariant.js';
+import type { KeyRange } from '../kv/store.js';
+import { storeKeys } from './keys.js';
+import type { RangeRow } from './rows.js';
+
+/** The ranges of a key space in key order. Immutable. */
+export class RangeMap {
+  readonly ranges: readonly RangeRow[];
+
+  private constructor(ranges: readonly RangeRow[]) {
+    this.ranges = ranges;
+  }
+
+  /** Undefined when the ranges leave a gap, overlap, or do not reach both ends. */
+  static of(rows: readonly RangeRow[]): RangeMap | undefined {
+    const ranges = rows.toSorted((left, right) => compareBytes(left.start, right.start));
+    let reached: Bytes | undefined = Buffer.alloc(0);
+    for (const { start, end } of ranges) {
+      if (reached === undefined || !equalBytes(start, reached)) return undefined;
+      if (end !== undefined && compareBytes(start, end) >= 0) return undefined;
+      reached = end;
+    }
+    return reached === undefined ? new RangeMap(Object.freeze(ranges)) : undefined;
+  }
+
+  /** The range that a key is in. */
+  at(key: Bytes): RangeRow {
+    return this.#rangeAt(this.#placesNotAfter(key) - 1);
+  }
+
+  /** The range that has the last keys before a bound. */
+  before(end: Bytes): RangeRow {
+    const place = this.#placesNotAfter(end) - 1;
+    const startsHere = equalBytes(this.#rangeAt(place).start, end);
+    return this.#rangeAt(startsHere && place > 0 ? place - 1 : place);
+  }
+
+  byId(id: number): RangeRow | undefined {
+    return this.ranges.find((range) => range.id === id);
+  }
+
+  /** The map with a newer row of a range. Bounds stay as they are. */
+  with(row: RangeRow): RangeMap {
+    return new RangeMap(this.ranges.map((range) => (range.id === row.id ? row : range)));
+  }
+
+  /** How many ranges start at the key or before it: at least one. */
+  #placesNotAfter(key: Bytes): number {
+    let low = 1;
+    let high = this.ranges.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (compareBytes(this.#rangeAt(middle).start, key) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #rangeAt(place: number): RangeRow {
+    const range = this.ranges[place];
+    invariant(range !== undefined, 'a map of ranges covers every key');
+    return range;
+  }
+}
+
+/** The keys of data in a range. */
+export function dataOf({ start, end }: Pick<RangeRow, 'start' | 'end'>): Required<KeyRange> {
+  return { start, end: end ?? storeKeys.start };
+}
+
+/** What two intervals share; undefined when that is nothing. */
+export function sharedPart(left: KeyRange, right: KeyRange): KeyRange | undefined {
+  const start = compareBytes(left.start, right.start) >= 0 ? left.start : right.start;
+  const end = earlier(left.end, right.end);
+  if (end === undefined) return { start };
+  return compareBytes(start, end) < 0 ? { start, end } : undefined;
+}
+
+function earlier(left: Bytes | undefined, right: Bytes | undefined): Bytes | undefined {
+  if (left === undefined || right === undefined) return left ?? right;
+  return compareBytes(left, right) <= 0 ? left : right;
+}

@@ -1,0 +1,248 @@
+import type { Bytes } from '../base/bytes.js';
+import { unreachable } from '../base/invariant.js';
+import { StoreDamagedError } from '../kv/errors.js';
+import { decodeTuple, encodeTuple, type TupleElement } from '../kv/tuple.js';
+
+/** A row as read: a write that depends on it demands the version. */
+export interface Versioned<Row> {
+  readonly row: Row;
+  readonly version: number;
+}
+
+export interface MapRow {
+  /** Rises with every change of the ranges. */
+  readonly version: number;
+  /** For the next range or operation: ids are never used again. */
+  readonly nextId: number;
+}
+
+/** An interval of keys that one store has. Bounds are partition prefixes, and never change. */
+export interface RangeRow {
+  readonly id: number;
+  /** Included; empty for the first range. */
+  readonly start: Bytes;
+  /** Excluded; absent for the last range. */
+  readonly end: Bytes | undefined;
+  /** The name of the store. */
+  readonly store: string;
+  /** Rises whenever another store or range takes over the keys. */
+  readonly epoch: number;
+  /** The id of the operation that works on the range, 0 when there is none. */
+  readonly operation: number;
+}
+
+/**
+ * `serving`: reads and writes. `logging`: the same, and each commit notes the keys it writes.
+ * `fenced`: reads only. `moved` and `incoming`: nothing, at the source and the target of a move.
+ */
+export const guardStates = ['serving', 'logging', 'fenced', 'moved', 'incoming'] as const;
+export type GuardState = (typeof guardStates)[number];
+
+export interface GuardRow {
+  readonly state: GuardState;
+  readonly epoch: number;
+  /**
+   * The operation that wrote the guard last, also when it is over; 0 before the first. Another
+   * process may write it only with a greater pair of operation and token.
+   */
+  readonly operation: number;
+  readonly token: number;
+}
+
+/** The steps of a move, in order; `cancel` undoes what was done before `activate`. */
+export const moveSteps = [
+  'prepare',
+  'log',
+  'copy',
+  'catch up',
+  'fence',
+  'close',
+  'activate',
+  'clean',
+  'cancel',
+] as const;
+export type MoveStep = (typeof moveSteps)[number];
+
+interface Operation {
+  readonly id: number;
+  /** Rises with every takeover. */
+  readonly token: number;
+  /** When others may take over, in microseconds since 1970. It decides nothing else. */
+  readonly leaseUntil: number;
+}
+
+export interface MoveRow extends Operation {
+  readonly kind: 'move';
+  readonly step: MoveStep;
+  readonly range: number;
+  readonly source: string;
+  readonly target: string;
+  /** From `activate` on: versions at the target exceed it. */
+  readonly floor: number;
+}
+
+export interface SplitRow extends Operation {
+  readonly kind: 'split';
+  readonly range: number;
+  readonly at: Bytes;
+  readonly left: number;
+  readonly right: number;
+}
+
+export interface MergeRow extends Operation {
+  readonly kind: 'merge';
+  readonly left: number;
+  readonly right: number;
+  readonly into: number;
+}
+
+export type OperationRow = MoveRow | SplitRow | MergeRow;
+
+export function encodeMapRow({ version, nextId }: MapRow): Bytes {
+  return encodeTuple([version, nextId]);
+}
+
+export function decodeMapRow(value: Bytes): MapRow {
+  const fields = new Fields(value);
+  return Object.freeze({ version: fields.number(), nextId: fields.number() });
+}
+
+export function encodeRangeRow({ id, start, end, store, epoch, operation }: RangeRow): Bytes {
+  return encodeTuple([id, start, end ?? noBytes, store, epoch, operation]);
+}
+
+export function decodeRangeRow(value: Bytes): RangeRow {
+  const fields = new Fields(value);
+  const [id, start, end] = [fields.number(), fields.bytes(), fields.bytes()];
+  return Object.freeze({
+    id,
+    start,
+    end: end.length === 0 ? undefined : end,
+    store: fields.text(),
+    epoch: fields.number(),
+    operation: fields.number(),
+  });
+}
+
+export function encodeGuardRow({ state, epoch, operation, token }: GuardRow): Bytes {
+  return encodeTuple([state, epoch, operation, token]);
+}
+
+export function decodeGuardRow(value: Bytes): GuardRow {
+  const fields = new Fields(value);
+  return Object.freeze({
+    state: fields.choice(guardStates),
+    epoch: fields.number(),
+    operation: fields.number(),
+    token: fields.number(),
+  });
+}
+
+const operationKinds = ['move', 'split', 'merge'] as const;
+
+export function encodeOperationRow(row: OperationRow): Bytes {
+  const { kind, id, token, leaseUntil } = row;
+  return encodeTuple([kind, id, token, leaseUntil, ...ownFields(row)]);
+}
+
+function ownFields(row: OperationRow): TupleElement[] {
+  switch (row.kind) {
+    case 'move':
+      return [row.step, row.range, row.source, row.target, row.floor];
+    case 'split':
+      return [row.range, row.at, row.left, row.right];
+    case 'merge':
+      return [row.left, row.right, row.into];
+    default:
+      return unreachable(row);
+  }
+}
+
+export function decodeOperationRow(value: Bytes): OperationRow {
+  const fields = new Fields(value);
+  const kind = fields.choice(operationKinds);
+  const head = { id: fields.number(), token: fields.number(), leaseUntil: fields.number() };
+  switch (kind) {
+    case 'move':
+      return Object.freeze({
+        kind,
+        ...head,
+        step: fields.choice(moveSteps),
+        range: fields.number(),
+        source: fields.text(),
+        target: fields.text(),
+        floor: fields.number(),
+      });
+    case 'split':
+      return Object.freeze({
+        kind,
+        ...head,
+        range: fields.number(),
+        at: fields.bytes(),
+        left: fields.number(),
+        right: fields.number(),
+      });
+    case 'merge':
+      return Object.freeze({
+        kind,
+        ...head,
+        left: fields.number(),
+        right: fields.number(),
+        into: fields.number(),
+      });
+    default:
+      return unreachable(kind);
+  }
+}
+
+/** The keys of a dirty row. */
+export function encodeKeys(keys: readonly Bytes[]): Bytes {
+  return encodeTuple(keys);
+}
+
+export function decodeKeys(value: Bytes): readonly Bytes[] {
+  return decodeTuple(value).map((element) => {
+    if (typeof element === 'object') return element;
+    throw damaged();
+  });
+}
+
+/** Takes the fields of a row one after the other. */
+class Fields {
+  readonly #left: TupleElement[];
+
+  constructor(value: Bytes) {
+    this.#left = decodeTuple(value);
+  }
+
+  number(): number {
+    const field = this.#left.shift();
+    if (typeof field !== 'number') throw damaged();
+    return field;
+  }
+
+  text(): string {
+    const field = this.#left.shift();
+    if (typeof field !== 'string') throw damaged();
+    return field;
+  }
+
+  bytes(): Bytes {
+    const field = this.#left.shift();
+    if (typeof field !== 'object') throw damaged();
+    return field;
+  }
+
+  choice<Choice extends string>(choices: readonly Choice[]): Choice {
+    const text = this.text();
+    const found = choices.find((choice) => choice === text);
+    if (found === undefined) throw damaged();
+    return found;
+  }
+}
+
+function damaged(): StoreDamagedError {
+  return new StoreDamagedError('A row of the partition layer does not have the form it must have.');
+}
+
+const noBytes: Bytes = Buffer.alloc(0);

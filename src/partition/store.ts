@@ -1,0 +1,361 @@
+import { compareBytes, type Bytes } from '../base/bytes.js';
+import { backOff } from '../base/async/back-off.js';
+import { sleep } from '../base/async/sleep.js';
+import type { Timers } from '../base/async/timers.js';
+import type { Clock } from '../base/clock.js';
+import { invariant } from '../base/invariant.js';
+import type { Randomness } from '../base/randomness.js';
+import { GuardError, StoreClosedError, StoreUnavailableError } from '../kv/errors.js';
+import { assertBatch, assertKey, assertRangeOptions } from '../kv/limits.js';
+import { isStoreKey } from '../kv/partition-prefix.js';
+import type {
+  Candidate,
+  CommitBatch,
+  CommitResult,
+  Entry,
+  KeyRange,
+  RangeOptions,
+  RangePage,
+  Store,
+} from '../kv/store.js';
+import { Catalogue, ensureCatalogue } from './catalogue.js';
+import { dirtyKey, layerKeys, storeKeys } from './keys.js';
+import type { Members } from './members.js';
+import { dataOf, sharedPart } from './range-map.js';
+import { encodeKeys, type RangeRow } from './rows.js';
+import { Routes, type Route } from './routes.js';
+
+/** Between two looks at a range that does not serve, in milliseconds. */
+const refusalBackOffMs = { first: 5, last: 200 } as const;
+/** A call waits so long for a range that does not serve, in milliseconds. */
+const refusalMillisMax = 10_000;
+
+export interface PartitionedStoreOptions {
+  readonly members: Members;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly randomness: Randomness;
+}
+
+/**
+ * Opens one key space over several stores. The first time, all data are in the home store. Closes
+ * the members with itself.
+ */
+export async function openPartitionedStore(
+  options: PartitionedStoreOptions,
+): Promise<PartitionedStore> {
+  const { members } = options;
+  await ensureCatalogue(members.home, members.homeName);
+  const catalogue = new Catalogue(members.home);
+  return new PartitionedStore(options, new Routes(catalogue, members, await catalogue.map()));
+}
+
+/** A part of an interval, of which one store has all keys. */
+interface Piece {
+  readonly within: KeyRange;
+  /** What is left behind it, in the direction of the read. */
+  readonly rest: KeyRange | undefined;
+  /** Undefined for keys of the store, which no guard protects. */
+  readonly range: RangeRow | undefined;
+}
+
+/**
+ * A store made of stores: each has ranges of partition prefixes, which split, merge and move while
+ * they are used. It behaves as one store does; a call that meets a range in the moment of its move
+ * waits. Keys of the store are those of the home store: a commit may touch them beside a partition
+ * prefix only while the home store has that prefix, and is refused otherwise.
+ */
+export class PartitionedStore implements Store {
+  readonly #options: PartitionedStoreOptions;
+  readonly #routes: Routes;
+  /** Names this front end in what it notes for moves. */
+  readonly #frontEnd: string;
+  #isClosed = false;
+  readonly #running = new Set<Promise<unknown>>();
+  #loggedCommits = 0;
+
+  constructor(options: PartitionedStoreOptions, routes: Routes) {
+    this.#options = options;
+    this.#routes = routes;
+    this.#frontEnd = options.randomness.uuid();
+  }
+
+  get(key: Bytes): Promise<Entry | undefined> {
+    return this.#run(async () => {
+      assertKey(key);
+      if (isStoreKey(key)) return this.#home.get(key);
+      return this.#within(
+        () => this.#rangeOf(key),
+        'read',
+        ({ store, guard }) => store.get(key, { guard }),
+      );
+    });
+  }
+
+  getMany(keys: readonly Bytes[]): Promise<(Entry | undefined)[]> {
+    return this.#run(async () => {
+      for (const key of keys) assertKey(key);
+      const found = keys.map((): Entry | undefined => undefined);
+      let places = [...keys.keys()];
+      while (places.length > 0) {
+        const [first = 0] = places;
+        const firstKey = keyAt(keys, first);
+        if (isStoreKey(firstKey)) {
+          const own = places.filter((place) => isStoreKey(keyAt(keys, place)));
+          const entries = await this.#home.getMany(own.map((place) => keyAt(keys, place)));
+          for (const [index, place] of own.entries()) found[place] = entries[index];
+          places = places.filter((place) => !own.includes(place));
+          continue;
+        }
+        // Each attempt takes the keys of the range as it is by then.
+        const taken = await this.#within(
+          () => this.#rangeOf(firstKey),
+          'read',
+          async ({ range, store, guard }) => {
+            const own = places.filter((place) => isWithin(keyAt(keys, place), range));
+            const asked = own.map((place) => keyAt(keys, place));
+            return { own: new Set(own), entries: await store.getMany(asked, { guard }) };
+          },
+        );
+        for (const [index, place] of [...taken.own].entries()) found[place] = taken.entries[index];
+        places = places.filter((place) => !taken.own.has(place));
+      }
+      return found;
+    });
+  }
+
+  range(range: KeyRange, options: RangeOptions): Promise<RangePage> {
+    return this.#run(async () => {
+      assertRangeOptions(options);
+      let rest: KeyRange | undefined = range;
+      while (rest !== undefined) {
+        const { page, isEmpty, behind } = await this.#firstPage(rest, options);
+        if (page.more) return page;
+        rest = behind;
+        // A page has one snapshot, so it ends with the range.
+        if (!isEmpty) return rest === undefined ? page : this.#withMore(page, rest, options);
+      }
+      return { entries: [], more: false };
+    });
+  }
+
+  commit(batch: CommitBatch): Promise<CommitResult> {
+    return this.#run(async () => {
+      assertBatch(batch);
+      const written = writtenKeys(batch);
+      const keys = [...batch.checks.map(({ key }) => key), ...written];
+      const first = keys.find((key) => !isStoreKey(key));
+      if (first === undefined) return this.#home.commit(batch);
+      return this.#within(
+        () => this.#rangeOf(first),
+        'write',
+        (route) => {
+          for (const key of keys) this.#assertCommitted(key, route);
+          return route.store.commit({
+            ...batch,
+            puts: route.logs ? [...batch.puts, this.#dirtyRow(route.range, written)] : batch.puts,
+            guard: route.guard,
+          });
+        },
+      );
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    while (this.#running.size > 0) await Promise.allSettled(this.#running);
+    await Promise.all(this.#options.members.all.map((store) => store.close()));
+  }
+
+  get #home() {
+    return this.#options.members.home;
+  }
+
+  #run<Result>(call: () => Promise<Result>): Promise<Result> {
+    if (this.#isClosed) return Promise.reject(new StoreClosedError());
+    const running = call();
+    this.#running.add(running);
+    const ended = () => this.#running.delete(running);
+    running.then(ended, ended);
+    return running;
+  }
+
+  #rangeOf(key: Bytes): RangeRow {
+    const isData = compareBytes(key, storeKeys.start) < 0;
+    invariant(isData, "the service of a key sorts before '~'");
+    return this.#routes.at(key);
+  }
+
+  #assertCommitted(key: Bytes, { range }: Route): void {
+    if (!isStoreKey(key)) {
+      invariant(isWithin(key, range), 'a commit touches one partition prefix');
+      return;
+    }
+    if (range.store === this.#options.members.homeName) return;
+    const where = `the store '${range.store}' has the data, '${this.#options.members.homeName}'`;
+    throw new StoreUnavailableError(
+      `A commit touches keys of the store beside data, and ${where} the keys of the store.`,
+    );
+  }
+
+  /**
+   * Calls the store that has a range. When the range does not serve there, looks where it is by
+   * now, for a while.
+   */
+  async #within<Result>(
+    find: () => RangeRow,
+    kind: 'read' | 'write',
+    call: (route: Route) => Promise<Result>,
+  ): Promise<Result> {
+    const { clock, timers, randomness } = this.#options;
+    let waitedFrom: number | undefined;
+    let isSuspect = false;
+    for (let waits = 0; ;) {
+      const range = find();
+      const route = this.#routes.route(range);
+      if (isUsable(route, kind)) {
+        try {
+          return await call(route);
+        } catch (error) {
+          if (!(error instanceof GuardError)) throw error;
+          this.#routes.forget(route);
+          isSuspect = true;
+          continue;
+        }
+      }
+      await (isSuspect ? this.#routes.refresh(range) : this.#routes.learn(range));
+      const now = find();
+      const isAnother = now.id !== range.id;
+      if (isAnother || !isSuspect || isUsable(this.#routes.route(now), kind)) {
+        // A range that has taken the place of another is looked for where the map says.
+        isSuspect = !isAnother;
+        continue;
+      }
+      const nowMs = clock.monotonicMs();
+      waitedFrom ??= nowMs;
+      if (nowMs - waitedFrom > refusalMillisMax) {
+        const waited = `${refusalMillisMax / 1000} seconds`;
+        throw new StoreUnavailableError(`A range of keys did not serve for ${waited}.`);
+      }
+      waits += 1;
+      await sleep(timers, backOff(refusalBackOffMs, waits, randomness));
+    }
+  }
+
+  /** The page of the first piece of an interval, and what is left behind that piece. */
+  async #firstPage(interval: KeyRange, options: RangeOptions) {
+    const find = () => this.#pieceOf(interval, options.reverse === true);
+    let isUsed = false;
+    let hasBegun = false;
+    const { filter } = options;
+    const watched: RangeOptions =
+      filter === undefined
+        ? options
+        : {
+            ...options,
+            filter(candidate: Candidate) {
+              hasBegun = true;
+              const decision = filter(candidate);
+              if (decision === 'take' || decision === 'use') isUsed = true;
+              return decision;
+            },
+          };
+    const piece = find();
+    if (piece === undefined) return { page: emptyPage, isEmpty: true, behind: undefined };
+    const { within, rest, range } = piece;
+    if (range === undefined) {
+      const page = await this.#home.range(within, watched);
+      return { page, isEmpty: !isUsed && page.entries.length === 0, behind: rest };
+    }
+    const read = async ({ store, guard }: Route) => {
+      // Ranges may have split or merged while the call waited.
+      const now = find() ?? piece;
+      try {
+        const page = await store.range(now.within, { ...watched, guard });
+        return { page, isEmpty: !isUsed && page.entries.length === 0, behind: now.rest };
+      } catch (error) {
+        // The filter was asked already and may have kept something: it is not asked twice.
+        if (!hasBegun || !(error instanceof GuardError)) throw error;
+        throw new StoreUnavailableError('A range of keys moved while it was read.', {
+          cause: error,
+        });
+      }
+    };
+    return this.#within(() => find()?.range ?? range, 'read', read);
+  }
+
+  /** Says exactly whether an entry is left. */
+  async #withMore(page: RangePage, behind: KeyRange, options: RangeOptions): Promise<RangePage> {
+    const peek: RangeOptions = {
+      limit: 1,
+      bytesMax: 0,
+      reverse: options.reverse === true,
+      filter: () => 'stop',
+    };
+    for (let rest: KeyRange | undefined = behind; rest !== undefined;) {
+      const found = await this.#firstPage(rest, peek);
+      if (found.page.more) return { ...page, more: true };
+      rest = found.behind;
+    }
+    return page;
+  }
+
+  /** The first piece of an interval, or the last of one that is read in reverse. */
+  #pieceOf(interval: KeyRange, reverse: boolean): Piece | undefined {
+    for (const zone of reverse ? zones.toReversed() : zones) {
+      const part = sharedPart(interval, zone);
+      if (part === undefined) continue;
+      const range = zone === dataZone ? this.#rangeAtEdge(part, reverse) : undefined;
+      const within = range === undefined ? part : sharedPart(part, dataOf(range));
+      invariant(within !== undefined, 'a range has the keys that it was found by');
+      return { within, rest: behind(within, interval, reverse), range };
+    }
+    return undefined;
+  }
+
+  #rangeAtEdge({ start, end }: KeyRange, reverse: boolean): RangeRow {
+    return reverse ? this.#routes.before(end ?? storeKeys.start) : this.#routes.at(start);
+  }
+
+  #dirtyRow(range: RangeRow, written: readonly Bytes[]) {
+    this.#loggedCommits += 1;
+    const key = dirtyKey(range.id, this.#frontEnd, this.#loggedCommits);
+    return { key, value: encodeKeys(written.filter((each) => !isStoreKey(each))) };
+  }
+}
+
+function writtenKeys({ puts, deletes, adds = [] }: CommitBatch): readonly Bytes[] {
+  return [...puts.map(({ key }) => key), ...deletes, ...adds.map(({ key }) => key)];
+}
+
+function isUsable(route: Route | undefined, kind: 'read' | 'write'): route is Route {
+  return route !== undefined && (kind === 'read' || route.takesWrites);
+}
+
+function isWithin(key: Bytes, { start, end }: RangeRow): boolean {
+  if (isStoreKey(key) || compareBytes(key, start) < 0) return false;
+  return end === undefined || compareBytes(key, end) < 0;
+}
+
+/** What a read of an interval has left when it has read a part at its beginning. */
+function behind(part: KeyRange, interval: KeyRange, reverse: boolean): KeyRange | undefined {
+  if (reverse) return sharedPart(interval, { start: noBytes, end: part.start });
+  return part.end && sharedPart(interval, { start: part.end });
+}
+
+function keyAt(keys: readonly Bytes[], place: number): Bytes {
+  const key = keys[place];
+  invariant(key !== undefined, 'a place of a key that was asked for');
+  return key;
+}
+
+const noBytes: Bytes = Buffer.alloc(0);
+
+const dataZone: KeyRange = { start: noBytes, end: storeKeys.start };
+/** What callers see, in key order: data, and keys of the store but those of this layer. */
+const zones: readonly KeyRange[] = [
+  dataZone,
+  { start: storeKeys.start, end: layerKeys.start },
+  { start: layerKeys.end ?? storeKeys.start },
+];
+const emptyPage: RangePage = { entries: [], more: false };

@@ -1,0 +1,49 @@
+import { systemTimers } from '../../src/base/async/timers.js';
+import type { Clock } from '../../src/base/clock.js';
+import { systemRandomness } from '../../src/base/randomness.js';
+import type { MemberStore } from '../../src/kv/member-store.js';
+import { partitionPrefix } from '../../src/kv/partition-prefix.js';
+import { Catalogue } from '../../src/partition/catalogue.js';
+import { Members } from '../../src/partition/members.js';
+import { Operations } from '../../src/partition/operations/operations.js';
+import { openPartitionedStore } from '../../src/partition/store.js';
+
+/** Cuts through the partitions of the conformance suite. */
+export const cuts = ['', 'b', 'e', 'h'].map((name) =>
+  partitionPrefix('tables', 'account', 2, name),
+);
+
+export function membersOf(stores: readonly MemberStore[]): Members {
+  return new Members('s0', new Map(stores.map((store, index) => [`s${index}`, store])));
+}
+
+export function operationsOver(members: Members, clock: Clock): Operations {
+  return new Operations({
+    catalogue: new Catalogue(members.home),
+    members,
+    clock,
+    timers: systemTimers,
+    pauseMillisMax: 1_000,
+    pageEntriesMax: 100,
+  });
+}
+
+/** A store over these: ranges of the partitions of the conformance suite, one in each store. */
+export async function composed(stores: readonly MemberStore[], clock: Clock) {
+  const members = membersOf(stores);
+  const options = { members, clock, timers: systemTimers, randomness: systemRandomness };
+  const store = await openPartitionedStore(options);
+  const operations = operationsOver(members, clock);
+  const catalogue = new Catalogue(members.home);
+  for (const at of cuts) {
+    const { id } = (await catalogue.map()).at(at);
+    const begun = await operations.beginSplit(id, at);
+    if (begun.ok) await operations.carryOut(begun.operation);
+  }
+  for (const [index, { id }] of (await catalogue.map()).ranges.entries()) {
+    const target = `s${(index + 1) % stores.length}`;
+    const begun = await operations.beginMove(id, target);
+    if (begun.ok) await operations.carryOut(begun.operation);
+  }
+  return { store, operations, catalogue, members };
+}

@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { holdingTimers, systemTimers, type Timers } from '../../src/base/async/timers.js';
+import { manualClock } from '../../src/base/clock.js';
+import { systemRandomness } from '../../src/base/randomness.js';
+import { openMemoryStore } from '../../src/engines/memory/store.js';
+import { StoreUnavailableError } from '../../src/kv/errors.js';
+import type { MemberStore } from '../../src/kv/member-store.js';
+import { partitionPrefix, storeKey } from '../../src/kv/partition-prefix.js';
+import { appendString, prefixRange } from '../../src/kv/tuple.js';
+import { Catalogue } from '../../src/partition/catalogue.js';
+import { storeKeys } from '../../src/partition/keys.js';
+import type { Members } from '../../src/partition/members.js';
+import type { Operations } from '../../src/partition/operations/operations.js';
+import { MoveMismatchError } from '../../src/partition/operations/tools.js';
+import { openPartitionedStore } from '../../src/partition/store.js';
+import { byLength } from '../support/run-length.js';
+import { membersOf, operationsOver } from './composed-stores.js';
+
+const clock = manualClock();
+const prefix = partitionPrefix('tables', 'account', 1, 'p');
+const keys = Array.from({ length: 250 }, (_, index) => appendString(prefix, String(1_000 + index)));
+const whole = { limit: 10_000, bytesMax: 1 << 30 } as const;
+
+/** A process dies at every so many of the moments of a move. */
+const stride = byLength({ short: 2, long: 1 });
+
+class Died extends Error {}
+
+/** The calls of a store that a process which moves ranges makes. */
+const called = ['get', 'getMany', 'range', 'commit', 'fence', 'ingest'] as const;
+
+/** Stores that count calls; `before` may throw, and `after` too, when the call was carried out. */
+function watched(store: MemberStore, look: (moment: 'before' | 'after') => void): MemberStore {
+  const methods: ReadonlySet<string | symbol> = new Set(called);
+  return new Proxy(store, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name, target);
+      if (typeof found !== 'function') return found;
+      if (!methods.has(name)) return found.bind(target);
+      return async (...given: unknown[]) => {
+        look('before');
+        const result: unknown = await Reflect.apply(found, target, given);
+        look('after');
+        return result;
+      };
+    },
+  });
+}
+
+interface World {
+  readonly stores: readonly MemberStore[];
+  readonly members: Members;
+  readonly catalogue: Catalogue;
+  readonly operations: Operations;
+}
+
+async function world(): Promise<World> {
+  const stores = [await openMemoryStore({ clock }), await openMemoryStore({ clock })];
+  const members = membersOf(stores);
+  await (await opened(members)).commit({ checks: [], puts: keys.map(putOf), deletes: [] });
+  const catalogue = new Catalogue(members.home);
+  return { stores, members, catalogue, operations: operationsOver(members, clock) };
+}
+
+function opened(members: Members, timers: Timers = systemTimers, time = clock) {
+  return openPartitionedStore({ members, clock: time, timers, randomness: systemRandomness });
+}
+
+function putOf(key: (typeof keys)[number]) {
+  return { key, value: Buffer.from('value') };
+}
+
+/** How many data each store has, and that a new front end finds all of them. */
+async function held({ stores, members }: World): Promise<number[]> {
+  const page = await (await opened(members)).range(prefixRange(prefix), whole);
+  assert.equal(page.entries.length, keys.length);
+  const data = { start: Buffer.alloc(0), end: storeKeys.start };
+  return Promise.all(stores.map(async (each) => (await each.range(data, whole)).entries.length));
+}
+
+/** The process dies at its call `at`, before or after the store has carried it out. */
+async function dyingAt(world: World, operation: number, at: number): Promise<boolean> {
+  let moments = 0;
+  const look = () => {
+    moments += 1;
+    if (moments >= at) throw new Died();
+  };
+  const members = membersOf(world.stores.map((store) => watched(store, look)));
+  try {
+    await operationsOver(members, clock).carryOut(operation);
+    return false;
+  } catch (error) {
+    assert.ok(error instanceof Died, String(error));
+    return true;
+  }
+}
+
+async function begunMove({ operations, catalogue }: World): Promise<number> {
+  const [range] = (await catalogue.map()).ranges;
+  const begun = await operations.beginMove(range?.id ?? 0, 's1');
+  assert.ok(begun.ok);
+  return begun.operation;
+}
+
+void describe('operations on ranges', () => {
+  void it('end a move rightly wherever its process dies', async () => {
+    let deaths = 0;
+    for (let at = 1; ; at += stride) {
+      const each = await world();
+      const operation = await begunMove(each);
+      if (!(await dyingAt(each, operation, at))) break;
+      deaths += 1;
+      // Undefined where only the answer of the last commit was missing.
+      assert.notEqual(await each.operations.carryOut(operation), 'cancelled');
+      assert.deepEqual(await held(each), [0, keys.length]);
+      assert.deepEqual(await each.catalogue.operations(), []);
+    }
+    assert.ok(deaths > 40 / stride, `${deaths} deaths`);
+  });
+
+  void it('undo a move that has not switched, and no other', async () => {
+    const undone = new Set<boolean>();
+    for (let at = 1; ; at += 3 * stride) {
+      const each = await world();
+      const operation = await begunMove(each);
+      if (!(await dyingAt(each, operation, at))) break;
+      const isUndone = await each.operations.cancel(operation);
+      undone.add(isUndone);
+      if (!isUndone) await each.operations.carryOut(operation);
+      assert.deepEqual(await held(each), isUndone ? [keys.length, 0] : [0, keys.length]);
+      assert.deepEqual(await each.catalogue.operations(), []);
+    }
+    assert.deepEqual([...undone], [true, false]);
+  });
+
+  void it('cancel a move whose stores differ in the end', async () => {
+    const each = await world();
+    const operation = await begunMove(each);
+    const [source, target] = each.stores;
+    assert.ok(source !== undefined && target !== undefined);
+    const forgetful = new Proxy(target, {
+      get(store, name) {
+        const found: unknown = Reflect.get(store, name, store);
+        if (name === 'ingest') {
+          return (ingestion: Parameters<MemberStore['ingest']>[0]) =>
+            store.ingest({ ...ingestion, entries: ingestion.entries.slice(1) });
+        }
+        return typeof found === 'function' ? found.bind(store) : found;
+      },
+    });
+    const mover = operationsOver(membersOf([source, forgetful]), clock);
+    await assert.rejects(mover.carryOut(operation), MoveMismatchError);
+    assert.deepEqual(await held(each), [keys.length, 0]);
+  });
+
+  void it('refuse what cannot begin, and change nothing', async () => {
+    const { operations, catalogue } = await world();
+    const [range] = (await catalogue.map()).ranges;
+    const id = range?.id ?? 0;
+    const refusal = async (begun: ReturnType<Operations['beginMove']>) => {
+      const result = await begun;
+      return result.ok ? 'begun' : result.refusal;
+    };
+    assert.equal(await refusal(operations.beginMove(99, 's1')), 'no such range');
+    assert.equal(await refusal(operations.beginMove(id, 's9')), 'no such store');
+    assert.equal(await refusal(operations.beginMove(id, 's0')), 'the range is there already');
+    const inside = keys[3] ?? prefix;
+    assert.equal(await refusal(operations.beginSplit(id, inside)), 'not a boundary of partitions');
+    assert.equal(await refusal(operations.beginMerge(id, id)), 'not neighbours');
+    assert.deepEqual(await catalogue.operations(), []);
+    assert.equal(await refusal(operations.beginSplit(id, prefix)), 'begun');
+    assert.equal(await refusal(operations.beginMove(id, 's1')), 'the range is busy');
+  });
+});
+
+void describe('a store made of stores', () => {
+  void it('serves without the catalogue while it knows where ranges are', async () => {
+    const { stores } = await world();
+    const [home] = stores;
+    assert.ok(home !== undefined);
+    let isDown = false;
+    const catalogueDown = new Proxy(home, {
+      get(store, name) {
+        const found: unknown = Reflect.get(store, name, store);
+        if (name === 'get') {
+          return (key: Buffer, options?: object) => {
+            const isRow = options === undefined && Buffer.compare(key, storeKeys.start) > 0;
+            if (isDown && isRow) throw new StoreUnavailableError('down');
+            return store.get(key, options);
+          };
+        }
+        return typeof found === 'function' ? found.bind(store) : found;
+      },
+    });
+    const store = await opened(membersOf([catalogueDown, ...stores.slice(1)]));
+    await store.get(prefix);
+    isDown = true;
+    await store.commit({ checks: [], puts: [putOf(prefix)], deletes: [] });
+    assert.notEqual(await store.get(prefix), undefined);
+  });
+
+  void it('says that a range is unavailable when it does not serve for 10 seconds', async () => {
+    const each = await world();
+    const operation = await begunMove(each);
+    const time = manualClock();
+    const passing: Timers = {
+      start: (delayMs, callback, argument) => {
+        time.advanceMicros(delayMs * 1000);
+        return holdingTimers.start(0, callback, argument);
+      },
+    };
+    const store = await opened(each.members, passing, time);
+    // Dies where the range is closed, and nobody takes over.
+    for (let at = 60; (await each.catalogue.operation(operation)) !== undefined; at += 1) {
+      await dyingAt(each, operation, at);
+      const guards = await each.stores[0]?.range(
+        prefixRange(storeKey('partition', 'guard')),
+        whole,
+      );
+      if (guards?.entries.some(({ value }) => String(value).includes('moved')) === true) break;
+    }
+    await assert.rejects(store.get(prefix), StoreUnavailableError);
+    await each.operations.carryOut(operation);
+    assert.equal(await store.get(prefix), undefined);
+    assert.deepEqual(await held(each), [0, keys.length]);
+  });
+
+  void it('keeps its own rows out of what callers see', async () => {
+    const each = await world();
+    const store = await opened(each.members);
+    const own = storeKey('mine');
+    await store.commit({ checks: [], puts: [putOf(own)], deletes: [] });
+    for (const reverse of [false, true]) {
+      const page = await store.range(prefixRange(storeKeys.start.subarray(0, 2)), {
+        ...whole,
+        reverse,
+      });
+      assert.deepEqual(
+        page.entries.map(({ key }) => Buffer.compare(key, own)),
+        [0],
+      );
+    }
+  });
+});

@@ -1,0 +1,189 @@
+import { isStoreKey } from '../../src/kv/partition-prefix.js';
+import { CommitUnknownError, GuardError, StoreUnavailableError } from '../../src/kv/errors.js';
+import type { Guard, Guarded, GuardedBatch, GuardedRangeOptions } from '../../src/kv/guards.js';
+import type { Ingestion } from '../../src/kv/ingestion.js';
+import type { MemberStore } from '../../src/kv/member-store.js';
+import type { RangeSample } from '../../src/kv/sample.js';
+import type { CommitBatch, CommitResult, Entry, KeyRange, RangePage } from '../../src/kv/store.js';
+import { startsWith, type Bytes } from '../../src/base/bytes.js';
+import { storeKey } from '../../src/kv/partition-prefix.js';
+import type { MemoryStore } from '../../src/engines/memory/store.js';
+import type { Scheduler, SimProcess } from './scheduler.js';
+
+/** What the simulation can leave out of the protocol, to show that it notices. */
+export const protections = ['barrier', 'dirty-log', 'floor', 'read-guard', 'token'] as const;
+export type Without = (typeof protections)[number];
+
+/** How often the answer of a commit of a front end is lost, and a call fails. */
+const lostAnswer = 0.01;
+const failedCall = 0.003;
+/** How often a commit is applied late, and how much later. */
+const lateCommit = 0.1;
+const lateTurnsMax = 40;
+
+const dirtyStart = storeKey('partition', 'dirty');
+
+/** What all processes share of a store: its data, and the commits that it has begun to apply. */
+export interface SharedStore {
+  readonly name: string;
+  readonly memory: MemoryStore;
+  /** Commits whose guard was found right, and which are not applied yet. */
+  admitted: number;
+}
+
+export interface SimStoreOptions {
+  readonly shared: SharedStore;
+  readonly scheduler: Scheduler;
+  readonly process: SimProcess;
+  readonly role: 'front end' | 'mover';
+  readonly without: Without | undefined;
+  /** Calls fail from now and then. */
+  readonly isFaulty: () => boolean;
+  /** A fence has written guards. */
+  readonly onFence: () => Promise<void>;
+}
+
+/** The commit whose answer was lost, with what came of it: for the oracle alone. */
+export class LostAnswerError extends CommitUnknownError {
+  readonly result: CommitResult | undefined;
+
+  constructor(result: CommitResult | undefined) {
+    super('The answer was lost.');
+    this.result = result;
+  }
+}
+
+/**
+ * A store as one process sees it: over a wire that delays, and an engine that compares the guard
+ * some time before it applies a commit, as a database may. A fence waits for such commits.
+ */
+export class SimStore implements MemberStore {
+  readonly #options: SimStoreOptions;
+
+  constructor(options: SimStoreOptions) {
+    this.#options = options;
+  }
+
+  get(key: Bytes, options: Guarded = {}): Promise<Entry | undefined> {
+    return this.#read((guarded) => this.#memory.get(key, guarded), options);
+  }
+
+  getMany(keys: readonly Bytes[], options: Guarded = {}): Promise<(Entry | undefined)[]> {
+    return this.#read((guarded) => this.#memory.getMany(keys, guarded), options);
+  }
+
+  range(range: KeyRange, { guard, ...options }: GuardedRangeOptions): Promise<RangePage> {
+    const read = (guarded: Guarded) => this.#memory.range(range, { ...options, ...guarded });
+    return this.#read(read, guard === undefined ? {} : { guard });
+  }
+
+  sample(range: KeyRange, cuts: number, options: Guarded = {}): Promise<RangeSample> {
+    return this.#read((guarded) => this.#memory.sample(range, cuts, guarded), options);
+  }
+
+  async commit({ guard, ...batch }: GuardedBatch): Promise<CommitResult> {
+    const { random } = this.#options.scheduler;
+    const lost = this.#options.role === 'front end' && random.chance(lostAnswer);
+    await this.#arrive();
+    if (lost && random.chance(0.5)) throw await this.#answer(new LostAnswerError(undefined));
+    await this.#admit(guard);
+    const apply = () => this.#memory.commit(this.#logged(batch));
+    const result = await this.#apply(guard, apply);
+    await this.#turn();
+    if (lost) throw new LostAnswerError(result);
+    return result;
+  }
+
+  async fence(batch: CommitBatch): Promise<CommitResult> {
+    await this.#arrive();
+    const { shared, without, onFence } = this.#options;
+    if (without !== 'barrier') while (shared.admitted > 0) await this.#turn();
+    const result = await this.#memory.fence(batch);
+    await onFence();
+    await this.#turn();
+    return result;
+  }
+
+  async ingest({ guard: given, ...ingestion }: Ingestion): Promise<void> {
+    const { without } = this.#options;
+    const guard = without === 'token' ? undefined : given;
+    await this.#arrive();
+    await this.#admit(guard);
+    const floor = without === 'floor' ? 0 : ingestion.floor;
+    await this.#apply(guard, () => this.#memory.ingest({ ...ingestion, floor }));
+    await this.#turn();
+  }
+
+  async close(): Promise<void> {
+    await this.#arrive();
+  }
+
+  get #memory(): MemoryStore {
+    return this.#options.shared.memory;
+  }
+
+  async #read<Result>(
+    read: (guarded: Guarded) => Promise<Result>,
+    { guard }: Guarded,
+  ): Promise<Result> {
+    await this.#arrive();
+    const drops = this.#options.without === 'read-guard' && this.#options.role === 'front end';
+    const settled = await read(guard === undefined || drops ? {} : { guard }).then(
+      (value) => () => value,
+      (error: unknown) => () => {
+        throw error;
+      },
+    );
+    await this.#turn();
+    return settled();
+  }
+
+  async #arrive(): Promise<void> {
+    await this.#turn();
+    const { scheduler, isFaulty } = this.#options;
+    if (!isFaulty() || !scheduler.random.chance(failedCall)) return;
+    throw await this.#answer(new StoreUnavailableError('The simulation lets this call fail.'));
+  }
+
+  /** Compares the guard; the commit is applied some time later. */
+  async #admit(guard: Guard | undefined): Promise<void> {
+    if (guard === undefined) return;
+    const actual = (await this.#memory.get(guard.key))?.version ?? 'absent';
+    if (actual !== guard.version) throw await this.#answer(new GuardError(actual));
+    this.#options.shared.admitted += 1;
+  }
+
+  async #apply<Result>(guard: Guard | undefined, apply: () => Promise<Result>): Promise<Result> {
+    const { shared, scheduler, process } = this.#options;
+    if (guard === undefined) return apply();
+    const { random } = scheduler;
+    const turns = random.chance(lateCommit) ? random.int(lateTurnsMax) : 1;
+    for (let turn = 0; turn < turns; turn += 1) await scheduler.turn(process);
+    // What a dead process has sent may be applied or not.
+    const isLost = !process.isAlive && random.chance(0.5);
+    try {
+      if (!isLost) return await apply();
+    } finally {
+      shared.admitted -= 1;
+    }
+    return new Promise(() => undefined);
+  }
+
+  #logged(batch: CommitBatch): CommitBatch {
+    if (this.#options.without !== 'dirty-log') return batch;
+    const puts = batch.puts.filter(({ key }) => !isStoreKey(key) || !startsWith(key, dirtyStart));
+    return { ...batch, puts };
+  }
+
+  async #answer<Problem extends Error>(error: Problem): Promise<Problem> {
+    await this.#turn();
+    return error;
+  }
+
+  /** Never resolves for a dead process. */
+  async #turn(): Promise<void> {
+    const { scheduler, process } = this.#options;
+    await scheduler.turn(process);
+    if (!process.isAlive) await new Promise(() => undefined);
+  }
+}

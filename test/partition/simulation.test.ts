@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { byLength } from '../support/run-length.js';
+import { seedSetting } from '../support/sim-settings.js';
+import { protections, type Without } from './sim-store.js';
+import { simulate } from './simulation.js';
+
+// How to repeat and to run longer: docs/internals/partition.md.
+
+const seed = seedSetting('TABULARIUM_PARTITION_SEED');
+const seeds = byLength({ short: 6, long: 300 });
+
+/** What each run without a protection is found in: those found soon are looked for each time. */
+const without = byLength<readonly Without[]>({
+  short: ['barrier', 'dirty-log'],
+  long: protections,
+});
+const seedsUntilFound = 600;
+
+/** The seed that shows a violation. */
+async function found(protection: Without): Promise<number | undefined> {
+  for (let next = 0; next < seedsUntilFound; next += 1) {
+    try {
+      await simulate({ seed: seed + next, without: protection });
+    } catch {
+      return seed + next;
+    }
+  }
+  return undefined;
+}
+
+void describe(`simulated moves, splits and merges (seed ${seed})`, () => {
+  void it(`explains all calls by one order, over ${seeds} runs`, async () => {
+    let ended = 0;
+    for (let next = 0; next < seeds; next += 1) {
+      try {
+        ended += (await simulate({ seed: seed + next })).ended;
+      } catch (error) {
+        const again = `npm run sim:partition -- --seeds 1 --seed ${seed + next}`;
+        throw new Error(again, { cause: error });
+      }
+    }
+    assert.ok(ended > 0, 'operations came to their end');
+  });
+
+  for (const protection of without) {
+    void it(`notices when the ${protection} is left out`, async () => {
+      assert.notEqual(await found(protection), undefined);
+    });
+  }
+});

@@ -1,0 +1,306 @@
+import assert from 'node:assert/strict';
+import type { Randomness } from '../../src/base/randomness.js';
+import { openMemoryStore } from '../../src/engines/memory/store.js';
+import { StoreUnavailableError } from '../../src/kv/errors.js';
+import { decodeTuple, prefixRange } from '../../src/kv/tuple.js';
+import { storeKey } from '../../src/kv/partition-prefix.js';
+import { Catalogue } from '../../src/partition/catalogue.js';
+import { guardRows, storeKeys } from '../../src/partition/keys.js';
+import { Members } from '../../src/partition/members.js';
+import { Operations } from '../../src/partition/operations/operations.js';
+import { TakenOverError } from '../../src/partition/operations/tools.js';
+import { dataOf } from '../../src/partition/range-map.js';
+import { decodeGuardRow } from '../../src/partition/rows.js';
+import { openPartitionedStore, type PartitionedStore } from '../../src/partition/store.js';
+import { SimRandom } from '../support/sim-random.js';
+import { Client } from './client.js';
+import { Histories, prefixes } from './histories.js';
+import { Scheduler, type SimProcess } from './scheduler.js';
+import { SimStore, type SharedStore, type Without } from './sim-store.js';
+
+const storeNames = ['s0', 's1', 's2'] as const;
+const frontEndsMax = 3;
+const clientsEach = 2;
+const callsEach = 30;
+/** Movers are quicker than front ends, so that there are many moves beside few calls. */
+const frontEndSlowness = 0.6;
+const zombieSlowness = 0.97;
+/** Between the clocks of two stores, at most. */
+const skewMicrosMax = 20_000_000;
+const moversMax = 4;
+/** A run that has not ended after so many steps hangs. */
+const stepsMax = 60_000;
+const wholePage = { limit: 100_000, bytesMax: 1 << 30 } as const;
+
+export interface SimulationOptions {
+  readonly seed: number;
+  readonly without?: Without;
+}
+
+/** What happened in a run. */
+export interface Simulated {
+  readonly calls: number;
+  readonly movers: number;
+  readonly ended: number;
+}
+
+/**
+ * Front ends read and write a few partitions over three stores, while ranges are split, merged and
+ * moved by processes that die or fall behind at any moment. Throws what no order of the calls
+ * explains, and every other promise that is broken.
+ */
+export async function simulate(options: SimulationOptions): Promise<Simulated> {
+  const world = await World.make(options);
+  await world.run();
+  return world.checked();
+}
+
+interface Mover {
+  readonly process: SimProcess;
+  isOver: boolean;
+}
+
+class World {
+  readonly #random: SimRandom;
+  readonly #scheduler: Scheduler;
+  readonly #without: Without | undefined;
+  readonly #shared: readonly SharedStore[];
+  /** The catalogue as it is, for checks and choices: no process sees it this way. */
+  readonly #catalogue: Catalogue;
+  readonly #histories = new Histories();
+  readonly #movers: Mover[] = [];
+  #isFaulty = true;
+  #ended = 0;
+  #problem: Error | undefined;
+
+  private constructor(
+    { seed, without }: SimulationOptions,
+    scheduler: Scheduler,
+    shared: SharedStore[],
+  ) {
+    this.#random = new SimRandom(seed ^ 0x5eed);
+    this.#without = without;
+    this.#scheduler = scheduler;
+    this.#shared = shared;
+    const [home] = shared;
+    assert.ok(home !== undefined);
+    this.#catalogue = new Catalogue(home.memory);
+  }
+
+  static async make(options: SimulationOptions): Promise<World> {
+    const random = new SimRandom(options.seed);
+    const scheduler = new Scheduler(random);
+    const shared: SharedStore[] = [];
+    for (const name of storeNames) {
+      let skew = random.int(skewMicrosMax);
+      const clock = scheduler.skewed(() => {
+        if (random.chance(0.002)) skew = random.int(skewMicrosMax);
+        return skew;
+      });
+      shared.push({ name, memory: await openMemoryStore({ clock }), admitted: 0 });
+    }
+    return new World(options, scheduler, shared);
+  }
+
+  async run(): Promise<void> {
+    const clients: Promise<void>[] = [];
+    for (let count = 0; count < frontEndsMax; count += 1) {
+      const store = await this.#opened(`front end ${count}`);
+      for (let own = 0; own < clientsEach; own += 1) {
+        const random = new SimRandom(this.#random.int(2 ** 31));
+        const client = new Client(store, this.#histories, random, `${count}.${own}.`);
+        // One front end only reads: nothing but its reads tells it that it knows an old map.
+        clients.push(client.run(callsEach, count === 0 ? 0 : 10));
+      }
+    }
+    await this.#settled(Promise.all(clients), () => this.#disturb());
+    this.#isFaulty = false;
+    await this.#endOperations();
+    for (const { process } of this.#movers) process.slowness = 0;
+    while (this.#movers.some(({ isOver, process }) => !isOver && process.isAlive)) {
+      if (!(await this.#step())) break;
+    }
+    const reader = await this.#opened('the last front end');
+    const client = new Client(reader, this.#histories, this.#random, 'last.');
+    await this.#settled(client.readAll());
+  }
+
+  async checked(): Promise<Simulated> {
+    this.#histories.check();
+    await this.#checkStores();
+    return { calls: this.#histories.calls, movers: this.#movers.length, ended: this.#ended };
+  }
+
+  /** What happens to ranges and their movers beside the calls. */
+  async #disturb(): Promise<void> {
+    const random = this.#random;
+    const alive = this.#movers.filter(({ isOver, process }) => !isOver && process.isAlive);
+    if (alive.length > 0 && random.chance(0.003)) random.pick(alive).process.isAlive = false;
+    if (alive.length > 0 && random.chance(0.008))
+      random.pick(alive).process.slowness = zombieSlowness;
+    const quick = alive.filter(({ process }) => process.slowness === 0);
+    if (quick.length < 2 && alive.length < moversMax && random.chance(0.05)) await this.#begin();
+    if (alive.length < 2 * moversMax && random.chance(0.01)) await this.#takeOver();
+  }
+
+  async #begin(): Promise<void> {
+    const random = this.#random;
+    const { ranges } = await this.#catalogue.map();
+    const kind = random.weighted({ move: 6, split: ranges.length < 4 ? 4 : 1, merge: 2 });
+    const range = random.pick(ranges);
+    const at = random.pick(prefixes);
+    const next = ranges[ranges.indexOf(range) + 1] ?? range;
+    const target = random.pick(storeNames);
+    this.#move(async (operations) => {
+      const begun =
+        kind === 'move'
+          ? await operations.beginMove(range.id, target)
+          : kind === 'split'
+            ? await operations.beginSplit(range.id, at)
+            : await operations.beginMerge(range.id, next.id);
+      if (begun.ok) await operations.carryOut(begun.operation);
+    });
+  }
+
+  async #takeOver(): Promise<void> {
+    const left = await this.#catalogue.operations();
+    if (left.length === 0) return;
+    const { id } = this.#random.pick(left).row;
+    const cancels = this.#random.chance(0.2);
+    this.#move(async (operations) => {
+      if (cancels) await operations.cancel(id);
+      else await operations.carryOut(id);
+    });
+  }
+
+  /** A process that works on ranges. It ends when another takes its operation over. */
+  #move(work: (operations: Operations) => Promise<void>): void {
+    const process = this.#process(`mover ${this.#movers.length}`);
+    const mover: Mover = { process, isOver: false };
+    this.#movers.push(mover);
+    const members = this.#members(process, 'mover');
+    const operations = new Operations({
+      catalogue: new Catalogue(members.home),
+      members,
+      clock: this.#scheduler.clock,
+      timers: this.#scheduler.timers,
+      pauseMillisMax: 60,
+      pageEntriesMax: 3,
+    });
+    work(operations)
+      .then(() => (this.#ended += 1))
+      .catch((error: unknown) => {
+        const isExpected =
+          error instanceof TakenOverError || error instanceof StoreUnavailableError;
+        if (!isExpected)
+          this.#problem ??= error instanceof Error ? error : new Error(String(error));
+      })
+      .finally(() => (mover.isOver = true));
+  }
+
+  /** Some process takes over whatever is left, until nothing is. */
+  async #endOperations(): Promise<void> {
+    for (let tries = 0; ; tries += 1) {
+      const left = await this.#catalogue.operations();
+      if (left.length === 0) return;
+      assert.ok(tries < 200, `operations do not end: ${JSON.stringify(left)}`);
+      await this.#takeOver();
+      const isWorking = () => this.#movers.at(-1)?.isOver === false;
+      // Those that were late have their turns as well.
+      while (isWorking() && (await this.#step()));
+    }
+  }
+
+  async #checkStores(): Promise<void> {
+    const { ranges } = await this.#catalogue.map();
+    for (const { name, memory } of this.#shared) {
+      const dirty = await memory.range(prefixRange(storeKey('partition', 'dirty')), wholePage);
+      assert.equal(dirty.entries.length, 0, `notes of no operation in ${name}`);
+      const all = { start: Buffer.alloc(0), ...(storeKeys.start && { end: storeKeys.start }) };
+      const found = await memory.range(all, wholePage);
+      for (const { key } of found.entries) {
+        const owner = ranges.find((range) => {
+          const { start, end } = dataOf(range);
+          return Buffer.compare(start, key) <= 0 && Buffer.compare(key, end) < 0;
+        });
+        assert.equal(owner?.store, name, `the data of ${JSON.stringify(decodeTuple(key))}`);
+      }
+    }
+    await this.#checkGuards();
+  }
+
+  /** At most one store answers calls of a range. */
+  async #checkGuards(): Promise<void> {
+    const serving = new Map<unknown, string>();
+    for (const { name, memory } of this.#shared) {
+      for (const { key, value } of (await memory.range(guardRows, wholePage)).entries) {
+        const { state } = decodeGuardRow(value);
+        if (state === 'moved' || state === 'incoming') continue;
+        const range = decodeTuple(key).at(-1);
+        const other = serving.get(range);
+        assert.equal(other, undefined, `range ${String(range)} serves in ${other} and ${name}`);
+        serving.set(range, name);
+      }
+    }
+  }
+
+  async #opened(name: string): Promise<PartitionedStore> {
+    const process = this.#process(name, frontEndSlowness);
+    const random = new SimRandom(this.#random.int(2 ** 31));
+    const randomness: Randomness = {
+      bytes: (count) => random.bytes(count),
+      uuid: () => random.uuid(),
+    };
+    for (;;) {
+      const opening = openPartitionedStore({
+        members: this.#members(process, 'front end'),
+        clock: this.#scheduler.clock,
+        timers: this.#scheduler.timers,
+        randomness,
+      });
+      try {
+        return await this.#settled(opening);
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError)) throw error;
+      }
+    }
+  }
+
+  #members(process: SimProcess, role: 'front end' | 'mover'): Members {
+    const stores = this.#shared.map((shared) => {
+      const store = new SimStore({
+        shared,
+        scheduler: this.#scheduler,
+        process,
+        role,
+        without: this.#without,
+        isFaulty: () => this.#isFaulty,
+        onFence: () => this.#checkGuards(),
+      });
+      return [shared.name, store] as const;
+    });
+    return new Members(storeNames[0], new Map(stores));
+  }
+
+  #process(name: string, slowness = 0): SimProcess {
+    return { name, isAlive: true, slowness };
+  }
+
+  /** Steps until the work is done. */
+  async #settled<Result>(work: Promise<Result>, beside?: () => Promise<void>): Promise<Result> {
+    const state = { isSettled: false };
+    const noted = work.finally(() => (state.isSettled = true));
+    noted.catch(() => undefined);
+    while (!state.isSettled) {
+      await beside?.();
+      assert.ok(await this.#step(), 'everything waits, and nothing can happen');
+    }
+    return noted;
+  }
+
+  async #step(): Promise<boolean> {
+    if (this.#problem !== undefined) throw this.#problem;
+    assert.ok(this.#scheduler.steps < stepsMax, 'the run does not end');
+    return this.#scheduler.step();
+  }
+}
