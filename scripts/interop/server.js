@@ -30,6 +30,17 @@ async function makeIssuer() {
   return { jwks: { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256' }] }, token };
 }
 
+/** The database of a run over PostgreSQL (`npm run test:postgres -- --interop`). */
+const postgresUrl = process.env.TABULARIUM_TEST_POSTGRES;
+let schemas = 0;
+
+/** Where a server keeps its data: in the database of such a run, else as `usual` says. */
+function dataIn(folder, usual) {
+  if (postgresUrl === undefined) return usual;
+  schemas += 1;
+  return { location: folder, postgresUrl, postgresSchema: `interop ${schemas}` };
+}
+
 /**
  * Starts one server that speaks http, with a data directory, and one that speaks https and takes
  * bearer tokens. `settings` are the environment variables by which programs find them.
@@ -37,9 +48,11 @@ async function makeIssuer() {
 export async function startServers() {
   const folder = mkdtempSync(join(tmpdir(), 'tabularium-interop-'));
   const { jwks, token } = await makeIssuer();
-  const plain = await createServer({ location: join(folder, 'data') });
+  const plain = await createServer(
+    dataIn(join(folder, 'plain'), { location: join(folder, 'data') }),
+  );
   const secure = await createServer({
-    inMemory: true,
+    ...dataIn(join(folder, 'secure'), { inMemory: true }),
     tls: 'self-signed',
     oauth: { issuer, jwks },
   });

@@ -7,6 +7,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { Client } from 'pg';
 import { invariant } from '../../src/base/invariant.js';
 
 const run = promisify(execFile);
@@ -19,8 +20,12 @@ const nobody = 65_534;
 /** As whom servers run; undefined: as this process. */
 export const postgresUser = userInfo().uid === 0 ? nobody : undefined;
 
+/** The folder of the programs that `npm run test:postgres` was told to use. */
+const chosenPrograms = process.env['TABULARIUM_TEST_POSTGRES_PROGRAMS'];
+
 /** The folder of PostgreSQL's programs on this machine; undefined when there are none. */
 export function postgresPrograms(): string | undefined {
+  if (chosenPrograms !== undefined) return chosenPrograms;
   const folders = existsSync(debianFolder)
     ? readdirSync(debianFolder).map((release) => join(debianFolder, release, 'bin'))
     : [];
@@ -67,7 +72,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
         });
         return child;
       };
-      await ready(programs, port, begin);
+      await ready(url, begin);
     },
     async stop(signal = 'SIGINT') {
       if (child?.exitCode !== null || child.signalCode !== null) return;
@@ -90,12 +95,15 @@ const attemptsMax = 300;
  * Begins a server until one answers: behind a first process that was killed none can begin until all
  * of its processes have noticed.
  */
-async function ready(programs: string, port: number, begin: () => ChildProcess): Promise<void> {
+async function ready(url: string, begin: () => ChildProcess): Promise<void> {
   let child = begin();
   for (let attempts = 1; ; attempts += 1) {
+    const client = new Client(url);
+    client.on('error', () => undefined);
     try {
       if (child.exitCode !== null) child = begin();
-      await run(join(programs, 'pg_isready'), ['-h', '127.0.0.1', '-p', `${port}`]);
+      await client.connect();
+      await client.end();
       return;
     } catch (error) {
       if (attempts >= attemptsMax) throw error;
