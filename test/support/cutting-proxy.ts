@@ -6,41 +6,78 @@ export interface CuttingProxy extends AsyncDisposable {
   readonly port: number;
   /** Ends all connections at once, on both sides. Bytes under way are lost. */
   cut(): void;
-  /** Passes nothing on any more, in both directions, until it is cut. */
+  /** Passes half of what arrives next at a connection, from either side, and ends it then. */
+  halve(): void;
+  /** Passes nothing on any more, in both directions, on the connections there are. */
   stall(): void;
+  /** Passes everything on later; 0: at once. */
+  delay(ms: number): void;
 }
 
-/** A proxy for TCP that breaks connections when it is told to. */
+/** One direction of a connection. */
+interface Stream {
+  readonly from: Socket;
+  readonly to: Socket;
+  isStalled: boolean;
+  isHalved: boolean;
+}
+
+/** A proxy for TCP that treats connections badly when it is told to. */
 export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
-  const sockets = new Set<Socket>();
-  const track = (socket: Socket): Socket => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => socket.destroy());
-    return socket;
+  const streams = new Set<Stream>();
+  let delayMs = 0;
+  const pass = (from: Socket, to: Socket): void => {
+    const stream: Stream = { from, to, isStalled: false, isHalved: false };
+    streams.add(stream);
+    let last = Promise.resolve();
+    const later = (work: () => void): void => {
+      if (delayMs === 0) {
+        last = last.then(work);
+        return;
+      }
+      const waited = new Promise((resolve) => setTimeout(resolve, delayMs));
+      last = Promise.all([last, waited]).then(work);
+    };
+    from.on('data', (chunk: Buffer) => {
+      if (stream.isStalled) return;
+      if (!stream.isHalved) return later(() => to.write(chunk));
+      stream.isStalled = true;
+      later(() => to.write(chunk.subarray(0, Math.ceil(chunk.length / 2)), () => end(stream)));
+    });
+    from.on('error', () => from.destroy());
+    from.on('close', () => {
+      streams.delete(stream);
+      if (stream.isStalled) return;
+      later(() => to.destroy());
+    });
+  };
+  const end = ({ from, to }: Stream): void => {
+    from.destroy();
+    to.destroy();
   };
   const server = createServer((near) => {
-    const far = track(connect(target, '127.0.0.1'));
-    track(near);
-    near.pipe(far).pipe(near);
-    near.on('close', () => far.destroy());
-    far.on('close', () => near.destroy());
+    const far = connect(target, '127.0.0.1');
+    pass(near, far);
+    pass(far, near);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   invariant(typeof address === 'object' && address !== null, 'a server that listens has a port');
   const cut = (): void => {
-    for (const socket of sockets) socket.destroy();
+    for (const stream of streams) end(stream);
   };
   return {
     port: address.port,
     cut,
+    halve() {
+      for (const stream of streams) stream.isHalved = true;
+    },
     stall() {
-      for (const socket of sockets) {
-        socket.unpipe();
-        socket.pause();
-      }
+      for (const stream of streams) stream.isStalled = true;
+    },
+    delay(ms) {
+      delayMs = ms;
     },
     async [Symbol.asyncDispose]() {
       cut();

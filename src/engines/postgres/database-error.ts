@@ -6,6 +6,10 @@ export class DatabaseError extends Error {
 
   static of(error: unknown): DatabaseError {
     if (error instanceof DatabaseError) return error;
-    return new DatabaseError(`The database cannot be used. ${messageOf(error)}`, { cause: error });
+    const message = messageOf(error);
+    const advice = /prepared statement/.test(message)
+      ? ' A pooler that shares connections needs prepare=false in the URL.'
+      : '';
+    return new DatabaseError(`The database cannot be used. ${message}${advice}`, { cause: error });
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { addressesOf, shownAddress } from './hosts.js';
+import { addressesOf, isUnprepared, shownAddress } from './hosts.js';
 
 describe('addresses of a database', () => {
   it('are one for each host, in order, with all that the hosts share', () => {
@@ -14,6 +14,15 @@ describe('addresses of a database', () => {
   it('are of one scheme', () => {
     for (const url of ['', 'mysql://user@host/name', 'host:5432', '/var/run']) {
       assert.equal(addressesOf(url), undefined, url);
+    }
+  });
+
+  it('may ask for statements that are not prepared', () => {
+    const url = 'postgres://user@host/name';
+    const asking = [`${url}?prepare=false`, `${url}?sslmode=require&prepare=false&other=1`];
+    for (const each of asking) assert.equal(isUnprepared(each), true, each);
+    for (const each of [url, `${url}?prepare=true`, `${url}?unprepare=false`]) {
+      assert.equal(isUnprepared(each), false, each);
     }
   });
 

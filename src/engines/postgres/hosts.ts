@@ -16,3 +16,8 @@ export function addressesOf(url: string): readonly string[] | undefined {
 export function shownAddress(address: string): string {
   return address.replace(/^(\w+:\/\/[^:@/?]*)(?::[^@/]*)?(@?[^?]*).*$/s, '$1$2');
 }
+
+/** Whether a connection string asks for statements that are not prepared: `prepare=false`. */
+export function isUnprepared(url: string): boolean {
+  return /[?&]prepare=false(?:&|$)/.test(url);
+}

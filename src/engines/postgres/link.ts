@@ -79,6 +79,8 @@ export class Link {
       rowMode: 'array',
       types: asIs,
       binary: true,
+      // Without parameters and a name the results would be texts.
+      queryMode: 'extended',
       ...(this.#options.prepares && { name }),
     } as const;
     const { rows } = await this.#limited(this.#client.query<(string | null)[]>(config));

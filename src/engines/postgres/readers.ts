@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { DatabaseError } from 'pg';
 import { Slots } from '../../base/async/slots.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
@@ -13,6 +14,8 @@ const connectLimitMs = 30_000;
 const attemptsMax = 5;
 /** A read waits for its connection however long. */
 const never = new AbortController().signal;
+// Each read that waits listens to it.
+setMaxListeners(0, never);
 
 /** Connections that reads of one statement share. */
 export class SharedReaders {
@@ -89,6 +92,8 @@ export class SnapshotReaders {
     } catch (error) {
       const isOfCaller = link?.isLost === false && !(error instanceof DatabaseError);
       link?.cut();
+      // What has broken one connection has probably broken those that nobody uses.
+      if (!isOfCaller && isAway(error)) for (const idle of this.#idle.splice(0)) idle.cut();
       throw isOfCaller ? new CallerError(error) : error;
     } finally {
       this.#slots.give(1);

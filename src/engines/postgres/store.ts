@@ -21,7 +21,7 @@ import type { ServedStore } from '../../kv/served-store.js';
 import type { CommitBatch, CommitResult, Entry, KeyRange, RangePage } from '../../kv/store.js';
 import { GroupCommit } from './group-commit.js';
 import { DatabaseError } from './database-error.js';
-import { addressesOf } from './hosts.js';
+import { addressesOf, isUnprepared } from './hosts.js';
 import type { Link } from './link.js';
 import { assertTables, migrate } from './migrations.js';
 import { readPage } from './pages.js';
@@ -67,7 +67,10 @@ export interface PostgresStoreOptions {
    * trip. `transaction`: by plain statements, in two. Stores of both forms may share a database.
    */
   readonly commitForm?: CommitFormName;
-  /** Off behind poolers that give a connection to several clients in turn. */
+  /**
+   * Off behind poolers that give a connection to several clients in turn. Default: off when the URL
+   * says `prepare=false`.
+   */
   readonly prepares?: boolean;
   readonly events?: Partial<PostgresEvents>;
   readonly timers?: Timers;
@@ -95,8 +98,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     );
   }
   const { clock, timers = systemTimers, randomness = systemRandomness, events = {} } = options;
-  const { prepares = true, schema = standardSchema, creates = true } = options;
-  const { durability = 'durable' } = options;
+  const { schema = standardSchema, creates = true, durability = 'durable' } = options;
+  const prepares = options.prepares ?? !isUnprepared(options.url);
   const onTrouble = (trouble: StoreUnavailableError | undefined) => events.trouble?.(trouble);
   const primary = new Primary({ addresses, prepares, clock, timers, randomness, onTrouble });
   let link: Link | undefined;
