@@ -8,7 +8,7 @@ export class DatabaseError extends Error {
     if (error instanceof DatabaseError) return error;
     const message = messageOf(error);
     const advice = /prepared statement/.test(message)
-      ? ' A pooler that shares connections needs prepare=false in the URL.'
+      ? '; a pooler that shares connections needs prepare=false in the URL'
       : '';
     return new DatabaseError(`The database cannot be used. ${message}${advice}`, { cause: error });
   }
