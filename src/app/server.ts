@@ -146,6 +146,8 @@ function roomGuardOf(
 const probeKey = Uint8Array.of(0);
 /** A store that has not answered for so long is away. */
 const probeLimitMs = 3_000;
+/** How long is waited for one that was away: whoever asks again is told of its return. */
+const returnLimitMs = 200;
 
 interface ServerParts {
   readonly accounts: CurrentAccounts;
@@ -173,6 +175,7 @@ class RunningServer implements TabulariumServer {
   #control: { readonly server: ControlServer; readonly port: number } | undefined;
   #reclaimer: Reclaimer | undefined;
   #closed: Promise<void> | undefined;
+  #probing: Promise<unknown> | undefined;
 
   constructor(settings: ServerSettings, parts: ServerParts) {
     const { accounts, data, certificates, interceptors, bearer, sharing } = parts;
@@ -414,6 +417,14 @@ class RunningServer implements TabulariumServer {
     await this.#data.close();
   }
 
+  /** Reads the store, once at a time. */
+  #probe(): Promise<unknown> {
+    this.#probing ??= this.#data.store.get(probeKey).finally(() => {
+      this.#probing = undefined;
+    });
+    return this.#probing;
+  }
+
   async #health(): Promise<Health> {
     if (this.#closed !== undefined) return 'closing';
     const { logger, timers } = this.#settings;
@@ -422,9 +433,9 @@ class RunningServer implements TabulariumServer {
     const trouble = this.#data.trouble();
     if (trouble !== undefined && !(trouble instanceof StoreUnavailableError)) return 'failed';
     const late = () => new StoreUnavailableError('The store does not answer in time.');
+    const limitMs = trouble === undefined ? probeLimitMs : returnLimitMs;
     try {
-      const read = this.#data.store.get(probeKey);
-      await within(read, { limitMs: probeLimitMs, timers, late });
+      await within(this.#probe(), { limitMs, timers, late });
     } catch (error) {
       if (error instanceof StoreUnavailableError) return 'away';
       logger.error('the store cannot be read', { error });

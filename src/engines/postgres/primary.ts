@@ -20,12 +20,16 @@ export interface PrimaryOptions {
   readonly onTrouble: (trouble: StoreUnavailableError | undefined) => void;
 }
 
+/** How long everybody tries, at least. */
+const leastMs = 1_000;
 const backOffMs = { first: 20, last: 1_000 };
 
 /** Finds the server that takes writes. */
 export class Primary {
   readonly #options: PrimaryOptions;
   #trouble: StoreUnavailableError | undefined;
+  /** When the trouble began. */
+  #troubleMs: number | undefined;
   #isClosed = false;
 
   constructor(options: PrimaryOptions) {
@@ -47,23 +51,32 @@ export class Primary {
     this.#isClosed = true;
   }
 
-  /** Tries all servers again and again for `limitMs`. Rejects with `StoreUnavailableError`. */
+  /**
+   * Tries all servers again and again. Rejects with `StoreUnavailableError` when none has taken
+   * writes for `limitMs`: who comes when that is so already waits a second.
+   */
   async connect(limitMs: number, pipelines = false): Promise<Link> {
-    return this.#connect(limitMs, pipelines, () => false);
+    const nowMs = this.#options.clock.monotonicMs();
+    const endMs = Math.max((this.#troubleMs ?? nowMs) + limitMs, nowMs + leastMs);
+    return this.#connect(endMs, pipelines, () => false);
+  }
+
+  /** As `connect`, but tries for `limitMs` from now on, however long there is trouble. */
+  async connectPatiently(limitMs: number): Promise<Link> {
+    return this.#connect(this.#options.clock.monotonicMs() + limitMs, false, () => false);
   }
 
   /** As `connect`, but servers that refuse whoever asks are not asked again. */
   async connectFirst(limitMs: number): Promise<Link> {
-    return this.#connect(limitMs, false, isRefused);
+    return this.#connect(this.#options.clock.monotonicMs() + limitMs, false, isRefused);
   }
 
   async #connect(
-    limitMs: number,
+    endMs: number,
     pipelines: boolean,
     isHopeless: (error: unknown) => boolean,
   ): Promise<Link> {
     const { clock, timers, randomness } = this.#options;
-    const endMs = clock.monotonicMs() + limitMs;
     for (let failures = 1; ; failures += 1) {
       if (this.#isClosed) throw new StoreClosedError();
       const found = await this.#findOnce(pipelines);
@@ -100,6 +113,7 @@ export class Primary {
   #note(trouble: StoreUnavailableError | undefined): void {
     const isChange = (trouble === undefined) !== (this.#trouble === undefined);
     this.#trouble = trouble;
+    if (isChange) this.#troubleMs = trouble && this.#options.clock.monotonicMs();
     if (isChange) this.#options.onTrouble(trouble);
   }
 }

@@ -8,8 +8,8 @@ import type { Primary } from './primary.js';
 import type { Row } from './rows.js';
 import type { Statement } from './statements.js';
 
-/** How long a read waits for a server. */
-const connectLimitMs = 30_000;
+/** How long a read waits for a server: less than a request has (30 s), so that it can say so. */
+const connectLimitMs = 20_000;
 /** Attempts of a read whose connections are lost. */
 const attemptsMax = 5;
 /** A read waits for its connection however long. */

@@ -17,8 +17,8 @@ import { bytesOf, numberOf } from './rows.js';
 import type { Primary } from './primary.js';
 import type { Statements } from './statements.js';
 
-/** How long a commit waits for a server that takes it. */
-const connectLimitMs = 30_000;
+/** How long a commit waits for a server that takes it: less than a request has (30 s). */
+const connectLimitMs = 20_000;
 /** How long a commit whose connection was lost waits for a server that knows what came of it. */
 const resolveLimitMs = 30_000;
 /** Attempts of a batch that met deadlocks and the like. */
@@ -127,7 +127,7 @@ export class Session {
     for (let failures = 1; ; failures += 1) {
       let link: Link | undefined;
       try {
-        link = await primary.connect(resolveLimitMs);
+        link = await primary.connectPatiently(resolveLimitMs);
         const [row] = await link.query(statements.closeSession, [id]);
         await link.close();
         // A session that is not there has never applied anything to this database.
