@@ -1,6 +1,5 @@
 import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
-import type { ReadOf } from '../../definition/shapes.js';
 import { isConflict, retryConflicts } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { ContentionError } from '../../table/errors.js';
@@ -40,7 +39,7 @@ function driftOf<S extends AnyDefinition, V extends AnyDefinition>(
   { view }: PartitionViewOptions<S, V>,
   { key, stored, actual }: Count,
 ): ViewDrift {
-  return { key: codecOf(view).parseKey(key) as object, stored, actual };
+  return { key: codecOf(view).parseKey(key), stored, actual };
 }
 
 /** See `PartitionView.rebuild`. */
@@ -104,7 +103,7 @@ async function correct<S extends AnyDefinition, V extends AnyDefinition>(
     }
     const current = await views.get(key);
     if (current === undefined) return false;
-    await views.replace({ ...current, ...actual } as ReadOf<V>, { ifMatch: etag });
+    await views.replace({ ...current, ...actual }, { ifMatch: etag });
     return true;
   } catch (error) {
     if (isConflict(error)) return false;
