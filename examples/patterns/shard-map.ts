@@ -70,6 +70,12 @@ try {
   for await (const { shard, entity } of query) console.log(`${shard}: order ${entity.id}`);
   for (const { shard, error } of query.failures) console.log(`${shard} is missing:`, error);
 
+  const found = await map.recovery.plan('map');
+  for (const { partitionKey, kind, rows } of found.differences) {
+    console.log(`${partitionKey} is ${kind}: ${rows} rows differ`);
+  }
+  await map.recovery.recover(found);
+
   const plan = await map.plan(addShard('west'));
   console.log(`${plan.moving} of ${plan.rows} orders would move`);
   for (const { from, to, partitions, rows } of plan.moves) {

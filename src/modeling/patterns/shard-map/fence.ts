@@ -67,6 +67,22 @@ function fenceRow(partitionKey: string, rowKey: string): Row {
   };
 }
 
+function epochRow(partitionKey: string, epoch: number): Row {
+  const row = fenceRow(partitionKey, names.epoch);
+  return { ...row, properties: { ...row.properties, Epoch: { type: 'Int32', value: epoch } } };
+}
+
+/** Gives an open partition another epoch. One transaction; results as those of `writeIfOwned`. */
+export function raiseEpoch(
+  table: TableGateway,
+  partitionKey: string,
+  epoch: number,
+): ReturnType<typeof writeIfOwned> {
+  return writeIfOwned(table, partitionKey, [
+    { kind: 'upsert-replace', row: epochRow(partitionKey, epoch) },
+  ]);
+}
+
 /** One point read. */
 export async function isOwned(table: TableGateway, partitionKey: string): Promise<boolean> {
   const row = await table.get({ partitionKey, rowKey: names.owner }, [ownTypeProperty]);
@@ -76,8 +92,38 @@ export async function isOwned(table: TableGateway, partitionKey: string): Promis
 /** How often the partition was opened, as known to this shard; 0: never. One point read. */
 export async function epochOf(table: TableGateway, partitionKey: string): Promise<number> {
   const row = await table.get({ partitionKey, rowKey: names.epoch });
-  const epoch = row?.properties['Epoch'];
+  return row === undefined ? 0 : epochIn(row);
+}
+
+function epochIn({ properties }: Row): number {
+  const epoch = properties['Epoch'];
   return epoch?.type === 'Int32' ? epoch.value : 0;
+}
+
+/** What a shard keeps of a partition. */
+export interface PartitionFence {
+  readonly partitionKey: string;
+  readonly isOwner: boolean;
+  /** As `epochOf`. */
+  readonly epoch: number;
+}
+
+/** What a shard keeps of its partitions, in order. A range read for each 1,000 of these rows. */
+export async function* fencesOf(
+  table: TableGateway,
+): AsyncGenerator<PartitionFence, void, undefined> {
+  let fence: PartitionFence | undefined;
+  for await (const row of allRows(table, { rowKey: rangeWithPrefix(prefix) })) {
+    if (!isFenceRow(row)) continue;
+    const { partitionKey, rowKey } = row;
+    if (fence?.partitionKey !== partitionKey) {
+      if (fence !== undefined) yield fence;
+      fence = { partitionKey, isOwner: false, epoch: 0 };
+    }
+    if (rowKey === names.owner) fence = { ...fence, isOwner: true };
+    if (rowKey === names.epoch) fence = { ...fence, epoch: epochIn(row) };
+  }
+  if (fence !== undefined) yield fence;
 }
 
 /** The ETag of the claim; undefined when there is none. One point read. */
@@ -158,18 +204,10 @@ export class Claim {
 
   /** Makes the shard accept writes of the partition. One transaction. */
   async open(epoch: number): Promise<void> {
-    const { rowKey, partitionKey, properties } = fenceRow(this.partitionKey, names.epoch);
     await this.#held(() =>
       this.table.transact([
         this.#delete(),
-        {
-          kind: 'upsert-replace',
-          row: {
-            partitionKey,
-            rowKey,
-            properties: { ...properties, Epoch: { type: 'Int32', value: epoch } },
-          },
-        },
+        { kind: 'upsert-replace', row: epochRow(this.partitionKey, epoch) },
         { kind: 'insert', row: fenceRow(this.partitionKey, names.owner) },
       ]),
     );

@@ -12,6 +12,7 @@ export {
   type ShardRouting,
   type TextRange,
 } from '../../../placement/shard-routing.js';
+export type { RoutingKind } from '../../../placement/rebuilt-routing.js';
 export {
   addShard,
   assignTexts,
@@ -23,6 +24,8 @@ export {
 } from './routing-changes.js';
 export type { ClosedAccess, MapPhase, MapState } from './map-state.js';
 export type { ShardReport } from './partition-walk.js';
+export type { MapRecovery } from './map-recovery.js';
+export type { KeptSide, RecoveryPlan, ShardDifference } from './recovery.js';
 export type { PlannedMove, ShardPlan } from './shard-plan.js';
 export { type ShardMap, shardMapOf } from './shard-map.js';
 export {

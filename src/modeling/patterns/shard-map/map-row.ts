@@ -69,6 +69,11 @@ export function mapRow(name: string, state: MapState): Row {
   return row;
 }
 
+/** Whether two routings are stored alike. */
+export function sameRouting(left: ShardRouting, right: ShardRouting): boolean {
+  return asciiJson(plainRouting(left)) === asciiJson(plainRouting(right));
+}
+
 /** Throws `DecodeError` with the reason for a row that is no map. */
 export function mapStateOf(name: string, { properties }: StoredRow): MapState {
   const refuse = (why: string, cause?: unknown): DecodeError =>

@@ -11,7 +11,8 @@ import { DefinitionError, ModelError } from '../../rows/model-error.js';
 import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { claimPartition, closePartition, epochOf } from './fence.js';
-import { mapRow } from './map-row.js';
+import { sameRouting } from './map-row.js';
+import { MapRecovery } from './map-recovery.js';
 import { shardsOfState, type ClosedAccess, type MapPhase, type MapState } from './map-state.js';
 import { copyPartition, differencesOf, emptyPartition } from './partition-copy.js';
 import {
@@ -43,6 +44,8 @@ import { StoredMap } from './stored-map.js';
 export class ShardMap {
   /** All shards as one table: for `shardedEntitiesOf`, `Entities`, transactions and patterns. */
   readonly table: TableGateway;
+  /** For when the map and its shards disagree, as after a shard was restored. */
+  readonly recovery: MapRecovery;
   readonly #options: ShardMapOptions & typeof defaults;
   readonly #map: StoredMap;
   readonly #partitions: Partitions;
@@ -73,6 +76,17 @@ export class ShardMap {
       randomness,
     });
     this.table = new ShardedTable(this.#map, this.#partitions);
+    this.recovery = new MapRecovery({
+      map: this.#map,
+      shards: () => this.#walked(Object.keys(shards).sort()),
+      textOf: routeBy,
+      open: async (partitionKey) => (await this.#partitions.settle(partitionKey)).copied,
+      walk: (state, names, step, work) => this.#walkAgain('recovery', state, names, step, work),
+      persistently: (what, attempt) => this.#persistently(what, attempt),
+      checked: (routing) => this.#checked(routing),
+      cutOver: (step) => this.cutOver(step),
+      finish: () => this.finish(),
+    });
   }
 
   /**
@@ -136,7 +150,7 @@ export class ShardMap {
     return this.#persistently('starting', async () => {
       const { state, etag } = await this.#map.read();
       const target = this.#checked(targetOf(state, planned?.target ?? change));
-      const isSame = this.#isSame(state.phase === 'settled' ? state.routing : state.target, target);
+      const isSame = sameRouting(state.phase === 'settled' ? state.routing : state.target, target);
       if (isSame && state.phase !== 'handing-back') return state;
       if (state.phase !== 'settled') {
         throw new StaleMapError(
@@ -358,10 +372,14 @@ export class ShardMap {
       id: `${version} ${step}`,
       map: this.#map.name,
       control: this.#options.control,
-      shards: shards.map((name) => ({ name, table: this.#partitions.shard(name) })),
+      shards: this.#walked(shards),
       work,
     };
     return walkPartitions(walk, options);
+  }
+
+  #walked(names: readonly string[]): readonly WalkedShard[] {
+    return names.map((name) => ({ name, table: this.#partitions.shard(name) }));
   }
 
   #text(partitionKey: string): string {
@@ -417,16 +435,10 @@ export class ShardMap {
     return routing;
   }
 
-  #isSame(left: ShardRouting, right: ShardRouting): boolean {
-    const textOf = (routing: ShardRouting): string =>
-      JSON.stringify(mapRow('', { version: 1, phase: 'settled', routing }).properties);
-    return textOf(left) === textOf(right);
-  }
-
   /** Whether a change other than the begun one is under way. */
   #isOther(state: MapState, begun: MapPhase | MapState | undefined): boolean {
     if (typeof begun !== 'object' || begun.phase === 'settled') return false;
-    return state.phase !== 'settled' && !this.#isSame(state.target, begun.target);
+    return state.phase !== 'settled' && !sameRouting(state.target, begun.target);
   }
 
   #phaseError({ phase }: MapState, from: readonly (MapPhase | MapState)[]): StaleMapError {

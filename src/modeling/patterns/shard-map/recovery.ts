@@ -1,0 +1,153 @@
+import { withTextAt, type FoundText } from '../../../placement/rebuilt-routing.js';
+import { shardOfText, type ShardRouting } from '../../../placement/shard-routing.js';
+import { ModelError } from '../../rows/model-error.js';
+import { compareTexts } from '../../rows/text-order.js';
+import { fencesOf, type PartitionFence } from './fence.js';
+import { differencesOf } from './partition-copy.js';
+import type { WalkedShard } from './partition-walk.js';
+
+/** Who keeps a partition: where the map looks for it, or the shard that has it. */
+export type KeptSide = 'map' | 'shards';
+
+/**
+ * A partition about which the map and the shards disagree, such as after one of them was restored:
+ *
+ * - `owned-elsewhere`: not its shard by the map accepts its writes, but another one.
+ * - `owned-twice`: both do.
+ * - `outdated`: another shard knows a later handover than its shard by the map.
+ */
+export interface ShardDifference {
+  readonly kind: 'owned-elsewhere' | 'owned-twice' | 'outdated';
+  readonly partitionKey: string;
+  /** Its shard by the map; undefined: a list has none for it. */
+  readonly home: string | undefined;
+  /** The other shard; of several the one with the latest handover. */
+  readonly shard: string;
+  /** Rows that differ between both, or are on one of them only; 0 without a home. */
+  readonly rows: number;
+}
+
+/** What recovery would do. */
+export interface RecoveryPlan {
+  /** The version of the map that was compared. */
+  readonly version: number;
+  readonly keep: KeptSide;
+  readonly differences: readonly ShardDifference[];
+  /** False: there are more than a plan holds. Recover, and plan again. */
+  readonly isWhole: boolean;
+}
+
+/** Differences of one plan. */
+export const differencesMax = 1000;
+
+interface Fenced {
+  readonly shard: WalkedShard;
+  readonly fence: PartitionFence;
+}
+
+/** What every shard keeps of each partition, by partition, in order. */
+async function* fencedPartitions(
+  shards: readonly WalkedShard[],
+): AsyncGenerator<readonly Fenced[], void, undefined> {
+  const readers = shards.map((shard) => ({ shard, fences: fencesOf(shard.table) }));
+  const heads = await Promise.all(
+    readers.map(async ({ shard, fences }) => ({ shard, fences, head: await fences.next() })),
+  );
+  for (;;) {
+    const open = heads.flatMap((each) => (each.head.done === true ? [] : [each.head.value]));
+    const [least] = open.map(({ partitionKey }) => partitionKey).sort(compareTexts);
+    if (least === undefined) return;
+    const here: Fenced[] = [];
+    for (const each of heads) {
+      if (each.head.done === true || each.head.value.partitionKey !== least) continue;
+      here.push({ shard: each.shard, fence: each.head.value });
+      each.head = await each.fences.next();
+    }
+    yield here;
+  }
+}
+
+interface Compared {
+  readonly routing: ShardRouting;
+  readonly shards: readonly WalkedShard[];
+  readonly textOf: (partitionKey: string) => string;
+}
+
+/**
+ * The differences of a settled map and its shards, `differencesMax` at most. A range read of each
+ * shard for 1,000 of the rows that a map keeps in partitions, and range reads of both shards for
+ * each difference.
+ */
+export async function findDifferences(
+  compared: Compared,
+): Promise<{ readonly differences: readonly ShardDifference[]; readonly isWhole: boolean }> {
+  const { routing, shards, textOf } = compared;
+  const differences: ShardDifference[] = [];
+  for await (const fenced of fencedPartitions(shards)) {
+    const partitionKey = fenced[0]?.fence.partitionKey ?? '';
+    const home = shardOfText(routing, textOf(partitionKey));
+    const found = differenceOf(fenced, home);
+    if (found === undefined) continue;
+    if (differences.length >= differencesMax) return { differences, isWhole: false };
+    const { kind, other } = found;
+    const own = shards.find(({ name }) => name === home);
+    const rows =
+      own === undefined ? 0 : await differencesOf(own.table, other.shard.table, partitionKey);
+    differences.push(Object.freeze({ kind, partitionKey, home, shard: other.shard.name, rows }));
+  }
+  return { differences, isWhole: true };
+}
+
+function differenceOf(
+  fenced: readonly Fenced[],
+  home: string | undefined,
+): { readonly kind: ShardDifference['kind']; readonly other: Fenced } | undefined {
+  const own = fenced.find(({ shard }) => shard.name === home)?.fence;
+  const others = fenced
+    .filter(({ shard }) => shard.name !== home)
+    .sort((left, right) => right.fence.epoch - left.fence.epoch);
+  const owner = others.find(({ fence }) => fence.isOwner);
+  if (owner !== undefined) {
+    return { kind: own?.isOwner === true ? 'owned-twice' : 'owned-elsewhere', other: owner };
+  }
+  const [latest] = others;
+  const isLater = latest !== undefined && latest.fence.epoch > (own?.epoch ?? 0);
+  return isLater ? { kind: 'outdated', other: latest } : undefined;
+}
+
+/** Where the texts of owned partitions are; of several owners the one of the latest handover. */
+export async function ownedTexts({
+  shards,
+  textOf,
+}: Omit<Compared, 'routing'>): Promise<readonly FoundText[]> {
+  const found = new Map<string, FoundText>();
+  for await (const fenced of fencedPartitions(shards)) {
+    const owners = fenced.filter(({ fence }) => fence.isOwner);
+    const latest = Math.max(...owners.map(({ fence }) => fence.epoch));
+    const owner = owners.find(({ fence }) => fence.epoch === latest);
+    if (owner === undefined) continue;
+    const text = textOf(owner.fence.partitionKey);
+    const shard = owner.shard.name;
+    found.set(JSON.stringify([text, shard]), { text, shard });
+  }
+  return [...found.values()];
+}
+
+/** The change of a map that recovery is: a handover of the differing partitions alone. */
+export function recoveringRoutings(
+  routing: ShardRouting,
+  { keep, differences }: RecoveryPlan,
+  textOf: (partitionKey: string) => string,
+): { readonly routing: ShardRouting; readonly target: ShardRouting } {
+  let other = routing;
+  for (const { partitionKey, home, shard } of differences) {
+    if (home === undefined && keep === 'map') {
+      throw new ModelError(
+        `the map has no shard for '${partitionKey}', which is on '${shard}'; keep it there, or ` +
+          'assign its text to a shard first',
+      );
+    }
+    other = withTextAt(other, textOf(partitionKey), shard);
+  }
+  return keep === 'map' ? { routing: other, target: routing } : { routing, target: other };
+}

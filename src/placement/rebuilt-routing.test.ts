@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { rebuiltRouting, type RoutingKind, withTextAt } from './rebuilt-routing.js';
+import {
+  hashRouting,
+  listRouting,
+  rangeRouting,
+  routingFault,
+  shardOfText,
+} from './shard-routing.js';
+
+const kinds: readonly RoutingKind[] = [
+  { kind: 'list' },
+  { kind: 'range', first: 'a' },
+  { kind: 'hash', slots: 4096, otherwise: 'a' },
+];
+
+describe('a rebuilt routing', () => {
+  it('has every text where it was found', () => {
+    const found = fc.uniqueArray(
+      fc.record({ text: fc.string(), shard: fc.constantFrom('a', 'b', 'c') }),
+      { selector: ({ text }) => text, minLength: 1 },
+    );
+    fc.assert(
+      fc.property(found, (texts) => {
+        for (const kind of kinds) {
+          const routing = rebuiltRouting(texts, kind);
+          if (typeof routing === 'string') {
+            assert.equal(kind.kind, 'hash', routing);
+            continue;
+          }
+          assert.equal(routingFault(routing), undefined);
+          for (const { text, shard } of texts) assert.equal(shardOfText(routing, text), shard);
+        }
+      }),
+    );
+  });
+
+  it('is refused where a text is in two places, and says which', () => {
+    const twice = [
+      { text: 'contoso', shard: 'a' },
+      { text: 'contoso', shard: 'b' },
+    ];
+    for (const kind of kinds)
+      assert.match(JSON.stringify(rebuiltRouting(twice, kind)), /'contoso'.*'a'.*'b'/);
+    const one = { kind: 'hash', slots: 1, otherwise: 'a' } as const;
+    const other = [twice[0] ?? { text: '', shard: '' }, { text: 'fabrikam', shard: 'b' }];
+    assert.match(JSON.stringify(rebuiltRouting(other, one)), /slot 0/);
+  });
+});
+
+describe('a routing with one text elsewhere', () => {
+  it('changes nothing else, but in its slot', () => {
+    const texts = ['', 'a', 'contoso', 'contoso\0', 'contosp', 'fabrikam', 'z'];
+    const routings = [
+      listRouting(Object.fromEntries(texts.map((text) => [text, 'a']))),
+      rangeRouting([
+        { from: '', shard: 'a' },
+        { from: 'd', shard: 'b' },
+      ]),
+    ];
+    for (const routing of routings) {
+      const changed = withTextAt(routing, 'contoso', 'c');
+      const places = texts.map((text) => shardOfText(changed, text));
+      const before = texts.map((text) => (text === 'contoso' ? 'c' : shardOfText(routing, text)));
+      assert.deepEqual(places, before);
+    }
+    const hash = withTextAt(hashRouting(['a', 'b'], 16), 'contoso', 'c');
+    assert.equal(shardOfText(hash, 'contoso'), 'c');
+  });
+});

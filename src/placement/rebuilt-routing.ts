@@ -1,0 +1,94 @@
+import { unreachable } from '../base/invariant.js';
+import { bucketOf } from './hashes/text-hash.js';
+import {
+  hashRoutingOf,
+  listRouting,
+  rangeRouting,
+  type ShardRange,
+  type ShardRouting,
+  withRange,
+  withTexts,
+} from './shard-routing.js';
+
+/** A text, and the shard where it was found. */
+export interface FoundText {
+  readonly text: string;
+  readonly shard: string;
+}
+
+/** What kind of routing is rebuilt, and what found texts do not tell. */
+export type RoutingKind =
+  /** `otherwise`: the shard of texts that are nowhere; undefined: they have none. */
+  | { readonly kind: 'list'; readonly otherwise?: string }
+  /** A range goes on to the next text that is elsewhere; `first`: where nothing was found at all. */
+  | { readonly kind: 'range'; readonly first: string }
+  /** `otherwise`: the shard of slots without a text. */
+  | { readonly kind: 'hash'; readonly slots: number; readonly otherwise: string };
+
+/**
+ * A routing by which every text is where it was found, such as after the map was lost. The fault as
+ * a text when there is none: two shards have one text, or texts of one slot.
+ */
+export function rebuiltRouting(
+  found: readonly FoundText[],
+  wanted: RoutingKind,
+): ShardRouting | string {
+  const shards = new Map<string, string>();
+  for (const { text, shard } of found) {
+    const known = shards.get(text);
+    if (known !== undefined && known !== shard) return twice(`'${text}'`, known, shard);
+    shards.set(text, shard);
+  }
+  switch (wanted.kind) {
+    case 'list':
+      return listRouting(shards, wanted.otherwise);
+    case 'range':
+      return rangeRouting(rangesOf(shards, wanted.first));
+    case 'hash':
+      return slotsOf(shards, wanted.slots, wanted.otherwise);
+    default:
+      return unreachable(wanted);
+  }
+}
+
+function twice(what: string, one: string, other: string): string {
+  return `${what} is on '${one}' and on '${other}'; bring it to one of them first`;
+}
+
+function rangesOf(shards: ReadonlyMap<string, string>, first: string): readonly ShardRange[] {
+  const texts = [...shards].sort(([left], [right]) => (left < right ? -1 : 1));
+  const [least] = texts;
+  if (least === undefined) return [{ from: '', shard: first }];
+  return texts.map(([text, shard], index) => ({ from: index === 0 ? '' : text, shard }));
+}
+
+function slotsOf(
+  shards: ReadonlyMap<string, string>,
+  count: number,
+  otherwise: string,
+): ShardRouting | string {
+  const slots: (string | undefined)[] = Array.from({ length: count }, () => undefined);
+  for (const [text, shard] of shards) {
+    const slot = bucketOf(text, count);
+    const known = slots[slot];
+    if (known !== undefined && known !== shard) return twice(`slot ${slot}`, known, shard);
+    slots[slot] = shard;
+  }
+  return hashRoutingOf(slots.map((shard) => shard ?? otherwise));
+}
+
+/** The same routing, but for one text; of a hash for the slot of that text. */
+export function withTextAt(routing: ShardRouting, text: string, shard: string): ShardRouting {
+  switch (routing.kind) {
+    case 'list':
+      return withTexts(routing, [text], shard);
+    case 'range':
+      return withRange(routing, { from: text, before: `${text}\0` }, shard);
+    case 'hash': {
+      const slot = bucketOf(text, routing.slots.length);
+      return hashRoutingOf(routing.slots.map((found, at) => (at === slot ? shard : found)));
+    }
+    default:
+      return unreachable(routing);
+  }
+}
