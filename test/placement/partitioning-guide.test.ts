@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { placementRules } from '../../src/modeling/advisor/placement/review-placement.js';
 
 // The guide to partitioning, and its programs that need no server.
 
@@ -18,10 +19,22 @@ function blocksOf(language: string): readonly string[] {
 }
 
 describe('the guide to partitioning', () => {
-  it('prints of one key in every system what the page says', async () => {
-    const program = `${root}dist/examples/placement/one-key.js`;
-    const { stdout } = await run(process.execPath, [program]);
-    assert.ok(blocksOf('text').includes(stdout), stdout);
+  for (const file of readdirSync(`${root}examples/placement`)) {
+    it(`prints by ${file} what the page says`, async () => {
+      const program = `${root}dist/examples/placement/${file.replace(/ts$/, 'js')}`;
+      const { stdout } = await run(process.execPath, [program]);
+      assert.ok(blocksOf('text').includes(stdout), stdout);
+    });
+  }
+
+  it('has every rule of the review, with its severity', () => {
+    const [, table = ''] = page.split('## Checklists');
+    const rows = [...table.matchAll(/^\| (`[a-z0-9-]+`(?:, `[a-z0-9-]+`)*) +\| (\w+)/gm)];
+    const told = rows.flatMap(([, ids = '', severity = '']) =>
+      ids.split(', ').map((id) => `${id.slice(1, -1)} ${severity}`),
+    );
+    const rules = placementRules.map(({ id, severity }) => `${id} ${severity}`);
+    assert.deepEqual(told.toSorted(), rules.toSorted());
   });
 
   it('shows nothing that is not in its programs', () => {

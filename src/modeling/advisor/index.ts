@@ -11,6 +11,18 @@ export { cloudTargets, type ServiceTargets } from './plans/service-targets.js';
 export { capacityFormula } from './sizes/capacity-formula.js';
 export type { Estimate } from './plans/estimate.js';
 export type { Finding, FindingOf, Severity } from './findings/finding.js';
+export type {
+  Answer,
+  AreaFacts,
+  FieldFacts,
+  OperationAnswers,
+  PlacementDesign,
+  QueryFacts,
+  ShardFacts,
+  ShardKeyFacts,
+  SystemFacts,
+} from './placement/design.js';
+export { type PlacementFinding, reviewPlacement } from './placement/review-placement.js';
 export type { Figures, FindingCode } from './findings/finding-texts.js';
 export type { RequestClass } from './plans/access.js';
 export type {

@@ -113,7 +113,7 @@ export class MapRecovery {
     );
   }
 
-  /** Of two shards the one with the later handover counts: it is the kept one, where that is open. */
+  /** Of two shards the one with the later handover counts; where it is open, the kept one. */
   async #preferKept(plan: RecoveryPlan, difference: ShardDifference): Promise<void> {
     const { partitionKey, home, shard } = difference;
     const [kept, other] = plan.keep === 'map' ? [home, shard] : [shard, home];

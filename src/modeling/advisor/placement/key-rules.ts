@@ -1,0 +1,131 @@
+import { blobNameAdvice } from '../../../placement/systems/blob.js';
+import type { PlacementDesign, ShardFacts } from './design.js';
+import { remarkIf, type PlacementRule } from './placement-rule.js';
+
+/** Types of keys that a shard map has an order for. */
+const keyTypes: readonly string[] =
+  'text int bigint guid binary dateTime dateTimeOffset timeSpan'.split(' ');
+/** A shard with more than this times the mean has a key that does not spread. */
+const skewFactor = 2;
+/** A tenant with more of a shard than this makes it be split sooner or later. */
+const tenantShare = 1 / 4;
+
+function requestsOf(shards: readonly ShardFacts[]): number {
+  return shards.reduce((sum, { requestsPerSecond }) => sum + requestsPerSecond, 0);
+}
+
+export const keyRules: readonly PlacementRule[] = [
+  {
+    id: 'shard-key-skew',
+    severity: 'warning',
+    advice: 'Choose shards by a hash of the key, or by a key with more values.',
+    remarks: ({ shards = [], key }) => {
+      const mean = requestsOf(shards) / Math.max(1, shards.length);
+      const skewed = shards
+        .filter(({ requestsPerSecond }) => requestsPerSecond > skewFactor * mean)
+        .map(({ name, requestsPerSecond }) => ({
+          subject: `shard '${name}'`,
+          problem: `It gets ${requestsPerSecond} requests/s; the mean is ${mean}.`,
+          figures: { requestsPerSecond, mean },
+        }));
+      const first = remarkIf(key?.by === 'first-letter', () => ({
+        subject: 'key',
+        problem: 'Shards are chosen by first letters, and some are far more frequent than others.',
+        figures: { values: key?.values ?? 0 },
+      }));
+      const isCoarse = key !== undefined && shards.length > 1 && key.values < 10 * shards.length;
+      const few = remarkIf(isCoarse, () => ({
+        subject: 'key',
+        problem: `It has ${key?.values} values for ${shards.length} shards.`,
+        figures: { values: key?.values ?? 0, shards: shards.length },
+      }));
+      return [...skewed, ...first, ...few];
+    },
+  },
+  {
+    id: 'split-foreseeable',
+    severity: 'info',
+    advice: 'Give the tenant a shard of its own now, by a list, or plan the split.',
+    remarks: ({ shards = [] }) =>
+      shards
+        .filter(({ largestTenant = 0 }) => largestTenant > tenantShare)
+        .map(({ name, largestTenant = 0 }) => ({
+          subject: `shard '${name}'`,
+          problem: `One tenant makes ${Math.round(largestTenant * 100)} % of it.`,
+          figures: { share: largestTenant },
+        })),
+  },
+  {
+    id: 'monotone-names',
+    severity: 'warning',
+    advice: 'Hash the key, or put a hash of three digits or the seconds first.',
+    remarks: ({ key, blobNames = [] }) => {
+      const isGrowing = key?.order === 'increasing' || key?.order === 'decreasing';
+      const names = blobNameAdvice(blobNames);
+      const isInOrder = names.kind === 'dates-first' || names.kind === 'numbers-first';
+      return [
+        ...remarkIf(isGrowing && key?.by !== 'hash', () => ({
+          subject: 'key',
+          problem: 'Each new value follows the last one, so all inserts come to one end.',
+          figures: { order: key?.order ?? '' },
+        })),
+        ...remarkIf(isInOrder, () => ({
+          subject: 'names of blobs',
+          problem: names.advice,
+          figures: { names: blobNames.length },
+        })),
+      ];
+    },
+  },
+  {
+    id: 'single-partition',
+    severity: 'warning',
+    advice: 'Put into the key what most queries know, such as the customer.',
+    remarks: ({ key }) =>
+      remarkIf(key?.values === 1, () => ({
+        subject: 'key',
+        problem: 'It has one value, so everything is in one partition on one server.',
+        figures: { values: 1 },
+      })),
+  },
+  {
+    id: 'partition-per-entity',
+    severity: 'warning',
+    advice: 'Let related entities share the key, so that transactions and ranges have them.',
+    remarks: ({ key }) =>
+      remarkIf(key?.isOfOneEntity === true, () => ({
+        subject: 'key',
+        problem: 'Each entity is a partition, but transactions or ranges of several are asked for.',
+        figures: { values: key?.values ?? 0 },
+      })),
+  },
+  {
+    id: 'unsupported-key-type',
+    severity: 'error',
+    advice: `Use one of ${keyTypes.join(', ')}.`,
+    remarks: ({ key }) =>
+      remarkIf(key !== undefined && !keyTypes.includes(key.type), () => ({
+        subject: 'key',
+        problem: `A map has no order for keys of the type '${key?.type}'.`,
+        figures: { type: key?.type ?? '' },
+      })),
+  },
+  {
+    id: 'partition-late',
+    severity: 'warning',
+    advice: 'Choose the key today, and begin with a map that has one shard.',
+    remarks: (design) =>
+      remarkIf(isLate(design), () => ({
+        subject: 'shards',
+        problem: 'There is one shard and no key, and the growth to plan for goes beyond it.',
+        figures: { growth: design.growth ?? 1 },
+      })),
+  },
+];
+
+function isLate({ shards = [], key, growth = 1, shardTargets = {} }: PlacementDesign): boolean {
+  const [only] = shards;
+  if (only === undefined || shards.length > 1 || key !== undefined) return false;
+  const { requestsPerSecond = Infinity, bytes = Infinity } = shardTargets;
+  return only.requestsPerSecond * growth > requestsPerSecond || (only.bytes ?? 0) * growth > bytes;
+}

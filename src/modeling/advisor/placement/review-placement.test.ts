@@ -1,0 +1,317 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { PlacementDesign, ShardFacts } from './design.js';
+import { placementRules, reviewPlacement } from './review-placement.js';
+
+function idsOf(design: PlacementDesign): readonly string[] {
+  return [...new Set(reviewPlacement(design).map(({ id }) => id))].sort();
+}
+
+const shard = (name: string, requestsPerSecond: number, more: Partial<ShardFacts> = {}) => ({
+  name,
+  requestsPerSecond,
+  ...more,
+});
+const key = { type: 'text', values: 10_000, by: 'hash' } as const;
+const two = [shard('north', 100), shard('south', 120)];
+const query = { name: 'by name', perSecond: 5, hasKey: true };
+const bus = { isPartitioned: true, detectsDuplicates: false };
+const gib = 2 ** 30;
+
+/** For each rule a design that it is about, and its neighbour that it is not about. */
+const cases: Readonly<Record<string, readonly [PlacementDesign, PlacementDesign]>> = {
+  'shard-key-skew': [
+    { shards: [shard('a', 1000), shard('b', 100), shard('c', 100)] },
+    { shards: [shard('a', 150), shard('b', 100), shard('c', 100)] },
+  ],
+  'split-foreseeable': [
+    { shards: [shard('a', 1, { largestTenant: 0.3 })] },
+    { shards: [shard('a', 1, { largestTenant: 0.25 })] },
+  ],
+  'monotone-names': [
+    { key: { type: 'int', values: 1000, by: 'value', order: 'increasing' } },
+    { key: { type: 'int', values: 1000, by: 'hash', order: 'increasing' } },
+  ],
+  'single-partition': [{ key: { ...key, values: 1 } }, { key: { ...key, values: 2 } }],
+  'partition-per-entity': [
+    { key: { ...key, isOfOneEntity: true } },
+    { key: { ...key, isOfOneEntity: false } },
+  ],
+  'unsupported-key-type': [{ key: { ...key, type: 'double' } }, { key: { ...key, type: 'guid' } }],
+  'partition-late': [
+    { shards: [shard('a', 900)], growth: 3, shardTargets: { requestsPerSecond: 2000 } },
+    { shards: [shard('a', 900)], growth: 2, shardTargets: { requestsPerSecond: 2000 } },
+  ],
+  'shard-over-target': [
+    { shards: two, growth: 10, shardTargets: { requestsPerSecond: 1100 } },
+    { shards: two, growth: 10, shardTargets: { requestsPerSecond: 1200 } },
+  ],
+  'hot-and-cold-shard': [
+    { shards: [shard('a', 1001), shard('b', 100)] },
+    { shards: [shard('a', 1000), shard('b', 100)] },
+  ],
+  'queue-rate': [
+    { queues: [{ name: 'orders', messagesPerSecond: 2001, areas: 1 }] },
+    { queues: [{ name: 'orders', messagesPerSecond: 2000, areas: 1 }] },
+  ],
+  'queue-shared-by-areas': [
+    { queues: [{ name: 'all', messagesPerSecond: 1, areas: 2 }] },
+    { queues: [{ name: 'orders', messagesPerSecond: 1, areas: 1 }] },
+  ],
+  'limit-of-level': [{ accounts: 101 }, { accounts: 100 }],
+  'fan-out-query': [
+    { shards: two, queries: [{ ...query, hasKey: false }] },
+    { shards: two, queries: [{ ...query, hasKey: false, perSecond: 0.1 }] },
+  ],
+  'slow-critical-query': [
+    { queries: [{ ...query, isCritical: true, targetMs: 50, expectedMs: 51 }] },
+    { queries: [{ ...query, isCritical: true, targetMs: 50, expectedMs: 50 }] },
+  ],
+  'reference-data-missing': [
+    { shards: two, queries: [{ ...query, referenceData: 'in-one-place' }] },
+    { shards: two, queries: [{ ...query, referenceData: 'on-every-shard' }] },
+  ],
+  'reference-data-hot': [
+    {
+      queries: [{ ...query, perSecond: 21, referenceData: 'in-one-place' }],
+      shardTargets: { requestsPerSecond: 20 },
+    },
+    {
+      queries: [{ ...query, perSecond: 20, referenceData: 'in-one-place' }],
+      shardTargets: { requestsPerSecond: 20 },
+    },
+  ],
+  'geo-far': [
+    { shards: [shard('a', 1, { region: 'eu' })], queries: [{ ...query, region: 'us' }] },
+    { shards: [shard('a', 1, { region: 'us' })], queries: [{ ...query, region: 'us' }] },
+  ],
+  'geo-hash-mix': [
+    { key, shards: [shard('a', 1, { region: 'eu' }), shard('b', 1, { region: 'us' })] },
+    { key, shards: [shard('a', 1, { region: 'eu' }), shard('b', 1, { region: 'eu' })] },
+  ],
+  'cross-shard-transaction': [
+    { transactions: [{ name: 'order', shards: 2 }] },
+    { transactions: [{ name: 'order', shards: 1 }] },
+  ],
+  'cross-shard-reference': [
+    { references: [{ name: 'lines to orders', across: 'shards', isChecked: false }] },
+    { references: [{ name: 'lines to orders', across: 'shards', isChecked: true }] },
+  ],
+  'mixed-schema-map': [{ schemasOfMap: 2 }, { schemasOfMap: 1 }],
+  'replica-consistency': [
+    { replicas: { areReadFrom: true, mayBeOld: false } },
+    { replicas: { areReadFrom: true, mayBeOld: true } },
+  ],
+  'vertical-split': [
+    {
+      fields: [
+        { name: 'price', readsPerSecond: 10, writesPerSecond: 1 },
+        { name: 'stock', readsPerSecond: 1, writesPerSecond: 11 },
+      ],
+    },
+    {
+      fields: [
+        { name: 'price', readsPerSecond: 10, writesPerSecond: 1 },
+        { name: 'stock', readsPerSecond: 1, writesPerSecond: 10 },
+      ],
+    },
+  ],
+  'functional-split': [
+    {
+      areas: [
+        { name: 'billing', account: 'shop' },
+        { name: 'reports', account: 'shop', isReport: true },
+      ],
+    },
+    {
+      areas: [
+        { name: 'billing', account: 'shop' },
+        { name: 'reports', account: 'reports', isReport: true },
+      ],
+    },
+  ],
+  'mixed-criticality': [
+    { shards: [shard('a', 1, { holds: ['critical', 'transient'] })] },
+    { shards: [shard('a', 1, { holds: ['ordinary', 'transient'] })] },
+  ],
+  'no-replica-for-critical': [
+    { shards: [shard('a', 1, { holds: ['critical'], hasReplica: false })] },
+    { shards: [shard('a', 1, { holds: ['critical'], hasReplica: true })] },
+  ],
+  'maintenance-window': [
+    { maintenance: { bytes: 101 * gib, bytesPerSecond: gib, windowSeconds: 100 } },
+    { maintenance: { bytes: 100 * gib, bytesPerSecond: gib, windowSeconds: 100 } },
+  ],
+  'no-backup-plan': [{ answers: { backupPlan: 'no' } }, { answers: { backupPlan: 'yes' } }],
+  'no-integrity-job': [{ answers: { integrityJob: 'no' } }, { answers: { integrityJob: 'yes' } }],
+  'no-rebalance-plan': [
+    { answers: { rebalancePlan: 'unknown' } },
+    { answers: { rebalancePlan: 'yes' } },
+  ],
+  'no-bulk-loader': [{ answers: { bulkLoader: 'no' } }, { answers: { bulkLoader: 'yes' } }],
+  'no-archive-policy': [
+    { answers: { archivePolicy: 'no' } },
+    { answers: { archivePolicy: 'yes' } },
+  ],
+  'no-monitoring': [{ answers: { monitoring: 'unknown' } }, { answers: {} }],
+  'servicebus-pin': [
+    { systems: { serviceBus: { entity: bus, needsNoOrder: true, message: { sessionId: 's' } } } },
+    { systems: { serviceBus: { entity: bus, needsNoOrder: true, message: { messageId: 'm' } } } },
+  ],
+  'servicebus-transaction': [
+    {
+      systems: {
+        serviceBus: { entity: bus, transaction: [{ partitionKey: 'p' }, { partitionKey: 'q' }] },
+      },
+    },
+    {
+      systems: {
+        serviceBus: { entity: bus, transaction: [{ partitionKey: 'p' }, { partitionKey: 'p' }] },
+      },
+    },
+  ],
+  'eventhub-count': [
+    { systems: { eventHubs: { partitions: 33 } } },
+    { systems: { eventHubs: { partitions: 33, tier: 'premium' } } },
+  ],
+  'eventhub-fixed-partition': [
+    { systems: { eventHubs: { partitions: 4, sendsToPartitionId: true } } },
+    { systems: { eventHubs: { partitions: 4, sendsToPartitionId: false } } },
+  ],
+  'eventhub-mixed-hash': [
+    { systems: { eventHubs: { partitions: 4, rules: ['javascript', 'python'] } } },
+    { systems: { eventHubs: { partitions: 4, rules: ['javascript', 'javascript'] } } },
+  ],
+  'cosmos-logical-size': [
+    { systems: { cosmosDb: { version: 'v2', largestLogicalBytes: 20 * gib + 1 } } },
+    { systems: { cosmosDb: { version: 'v2', largestLogicalBytes: 20 * gib } } },
+  ],
+  'cosmos-v1-prefix': [
+    { systems: { cosmosDb: { version: 'v1', longestKey: 101 } } },
+    { systems: { cosmosDb: { version: 'v2', longestKey: 101 } } },
+  ],
+  'redis-crossslot': [
+    { systems: { redis: { together: [['customer:7', 'orders:7']] } } },
+    { systems: { redis: { together: [['customer:{7}', 'orders:{7}']] } } },
+  ],
+  'redis-durable': [
+    { systems: { redis: { isOnlyCopy: true } } },
+    { systems: { redis: { isOnlyCopy: false } } },
+  ],
+  'redis-ring': [
+    { systems: { redis: { isModulo: true, grows: true } } },
+    { systems: { redis: { isModulo: true, grows: false } } },
+  ],
+  'search-units': [
+    { systems: { search: { partitions: 12, replicas: 4 } } },
+    { systems: { search: { partitions: 12, replicas: 3 } } },
+  ],
+  'fabric-count-fixed': [
+    { systems: { serviceFabric: { partitions: 10, partitionsLater: 11 } } },
+    { systems: { serviceFabric: { partitions: 10, partitionsLater: 10 } } },
+  ],
+};
+
+describe('the review of a design of partitions', () => {
+  it('has a case for every rule', () => {
+    assert.deepEqual(Object.keys(cases).sort(), placementRules.map(({ id }) => id).sort());
+  });
+
+  for (const [id, [raised, neighbour]] of Object.entries(cases)) {
+    it(`${id} is found in a design, and not in its neighbour`, () => {
+      assert.ok(idsOf(raised).includes(id), JSON.stringify(reviewPlacement(raised)));
+      assert.ok(!idsOf(neighbour).includes(id), JSON.stringify(reviewPlacement(neighbour)));
+    });
+  }
+
+  it('finds nothing in what is not told', () => {
+    assert.deepEqual(reviewPlacement({}), []);
+  });
+
+  it('quotes the published figure with its source, and goes by own ones', () => {
+    const design = { queues: [{ name: 'orders', messagesPerSecond: 2500, areas: 1 }] };
+    const [found] = reviewPlacement(design);
+    assert.equal(found?.source, '2,000 messages/s (documentation, 2026-11-23)');
+    const own = {
+      system: 'queue',
+      name: 'queue-rate',
+      value: 3000,
+      unit: 'messages/s',
+      source: 'own',
+      asOf: '2026-01-31',
+      tier: undefined,
+    } as const;
+    assert.deepEqual(reviewPlacement(design, { limits: [own] }), []);
+  });
+
+  it('tells the most severe first', () => {
+    const severities = reviewPlacement({
+      shards: [shard('a', 1, { largestTenant: 0.5, holds: ['critical'], hasReplica: false })],
+      answers: { monitoring: 'no' },
+    }).map(({ severity }) => severity);
+    assert.deepEqual(severities, ['error', 'warning', 'info']);
+  });
+});
+
+describe('the examples of the guidance', () => {
+  it('inventory from A to G and from H to Z: first letters are uneven', () => {
+    const design: PlacementDesign = {
+      shards: [shard('A-G', 100), shard('H-Z', 150)],
+      key: { type: 'text', values: 5000, by: 'first-letter' },
+    };
+    assert.deepEqual(idsOf(design), ['shard-key-skew']);
+  });
+
+  it('a product: stock and last order change, name and price are read', () => {
+    const [still, moving] = [
+      { readsPerSecond: 500, writesPerSecond: 0.01 },
+      { readsPerSecond: 20, writesPerSecond: 20 },
+    ];
+    const found = reviewPlacement({
+      fields: [
+        { name: 'name', ...still },
+        { name: 'price', ...still },
+        { name: 'stock', ...moving },
+        { name: 'lastOrdered', ...moving },
+      ],
+    });
+    assert.deepEqual(
+      found.map(({ id, subject }) => `${id} ${subject}`),
+      ["vertical-split field 'stock'", "vertical-split field 'lastOrdered'"],
+    );
+  });
+
+  it('card numbers beside other fields: secrets are kept apart', () => {
+    const rates = { readsPerSecond: 1, writesPerSecond: 0 };
+    const fields = [
+      { name: 'name', ...rates },
+      { name: 'cardNumber', ...rates, isSecret: true },
+    ];
+    assert.deepEqual(idsOf({ fields }), ['vertical-split']);
+  });
+
+  it('billing, inventory and customers in one account: areas are divided', () => {
+    const areas = ['billing', 'inventory', 'customers'].map((name) => ({ name, account: 'shop' }));
+    assert.deepEqual(idsOf({ areas }), ['functional-split']);
+  });
+
+  it('tenants by a list are isolated; a range of them is split when one grows', () => {
+    const list = [shard('one', 100), shard('two', 90)];
+    const ids = (shards: readonly ShardFacts[]) => idsOf({ shards, key: { ...key, by: 'value' } });
+    assert.deepEqual(ids(list), []);
+    const range = [shard('0-99', 100, { largestTenant: 0.4 }), shard('100-199', 90)];
+    assert.deepEqual(ids(range), ['split-foreseeable']);
+  });
+
+  it('orders by date in the Contoso account: all of today comes to one end', () => {
+    const orders = { type: 'dateTime', values: 3650, by: 'value', order: 'increasing' } as const;
+    assert.deepEqual(idsOf({ key: orders }), ['monotone-names']);
+    const customers = { type: 'text', values: 400, by: 'value', order: 'random' } as const;
+    assert.deepEqual(idsOf({ key: customers }), []);
+  });
+
+  it('bank transactions beside logs: one schedule of backups does not fit both', () => {
+    const shards = [shard('ledger', 10, { holds: ['critical', 'transient'], hasReplica: true })];
+    assert.deepEqual(idsOf({ shards }), ['mixed-criticality']);
+  });
+});

@@ -1,0 +1,60 @@
+import { limitText, type KnownLimit } from '../../../placement/limits/known-limit.js';
+import type { Severity } from '../findings/finding.js';
+import { accessRules } from './access-rules.js';
+import type { PlacementDesign } from './design.js';
+import { keyRules } from './key-rules.js';
+import { placementLoadRules } from './load-rules.js';
+import type { PlacementRule } from './placement-rule.js';
+import { shapeRules } from './shape-rules.js';
+import { systemRules } from './system-rules.js';
+
+/** What is wrong with a design of partitions. Frozen; JSON contains all of it. */
+export interface PlacementFinding {
+  /** The id of the rule; it does not change. */
+  readonly id: string;
+  readonly severity: Severity;
+  readonly subject: string;
+  readonly problem: string;
+  readonly advice: string;
+  readonly figures: Readonly<Record<string, number | string>>;
+  /** The published figure that it goes by, with source and date; undefined: none. */
+  readonly source: string | undefined;
+}
+
+/** Every rule, in the order of the guidance's lists. */
+export const placementRules: readonly PlacementRule[] = [
+  ...keyRules,
+  ...placementLoadRules,
+  ...accessRules,
+  ...shapeRules,
+  ...systemRules,
+];
+
+const severities: readonly Severity[] = ['error', 'warning', 'info'];
+
+/**
+ * Checks a design against the guidance's lists for design and operation. The most severe findings
+ * come first. Sends nothing. What the design does not tell is not asked, so no finding is no proof.
+ * `limits` are figures of your own, which win over the published ones.
+ */
+export function reviewPlacement(
+  design: PlacementDesign,
+  { limits = [] }: { readonly limits?: readonly KnownLimit[] } = {},
+): readonly PlacementFinding[] {
+  const found = placementRules.flatMap(({ id, severity, advice, remarks }) =>
+    remarks(design, limits).map(({ subject, problem, figures, limit }) =>
+      Object.freeze({
+        id,
+        severity,
+        subject,
+        problem,
+        advice,
+        figures: Object.freeze({ ...figures }),
+        source: limit === undefined ? undefined : limitText(limit),
+      }),
+    ),
+  );
+  return found.sort(
+    (left, right) => severities.indexOf(left.severity) - severities.indexOf(right.severity),
+  );
+}

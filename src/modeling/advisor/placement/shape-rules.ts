@@ -1,0 +1,125 @@
+import { remarkIf, type PlacementRule } from './placement-rule.js';
+import type { FieldFacts, OperationAnswers } from './design.js';
+
+/** Fields whose rates differ by more than this are better kept apart. */
+const rateFactor = 10;
+
+export const shapeRules: readonly PlacementRule[] = [
+  {
+    id: 'vertical-split',
+    severity: 'info',
+    advice: 'Keep fields that change often, and secret ones, in rows or accounts of their own.',
+    remarks: ({ fields = [] }) => {
+      const secret = fields.filter(({ isSecret }) => isSecret === true);
+      const isMixed = secret.length > 0 && secret.length < fields.length;
+      const changing = fields.filter(({ writesPerSecond }) => writesPerSecond > 0);
+      const dynamic = changing.filter((field) => isDynamic(field, fields));
+      return [
+        ...secret.slice(0, isMixed ? undefined : 0).map(({ name }) => ({
+          subject: `field '${name}'`,
+          problem: 'It is secret, and read with fields that are not.',
+          figures: {},
+        })),
+        ...dynamic.map(({ name, writesPerSecond }) => ({
+          subject: `field '${name}'`,
+          problem: `It changes ${writesPerSecond} times a second, in a row that else seldom does.`,
+          figures: { writesPerSecond },
+        })),
+      ];
+    },
+  },
+  {
+    id: 'functional-split',
+    severity: 'info',
+    advice: 'Give each area an account, and reports a copy or a view.',
+    remarks: ({ areas = [] }) => {
+      const accounts = [...new Set(areas.map(({ account }) => account))];
+      return accounts.flatMap((account) => {
+        const here = areas.filter((area) => area.account === account);
+        const hasReports = here.some(({ isReport }) => isReport === true);
+        return remarkIf(here.length > 1, () => ({
+          subject: `account '${account}'`,
+          problem:
+            `${here.map(({ name }) => name).join(', ')} share it` +
+            (hasReports ? ', reports among them.' : '.'),
+          figures: { areas: here.length },
+        }));
+      });
+    },
+  },
+  {
+    id: 'mixed-criticality',
+    severity: 'warning',
+    advice: 'Keep data of one criticality together, so that one schedule of backups fits them.',
+    remarks: ({ shards = [] }) =>
+      shards
+        .filter(({ holds = [] }) => new Set(holds).size > 1 && holds.includes('critical'))
+        .map(({ name, holds = [] }) => ({
+          subject: `shard '${name}'`,
+          problem: `It holds ${[...new Set(holds)].join(' and ')} data with one schedule.`,
+          figures: {},
+        })),
+  },
+  {
+    id: 'no-replica-for-critical',
+    severity: 'error',
+    advice: 'Replicate the shard, by the redundancy of its account or copies of your own.',
+    remarks: ({ shards = [] }) =>
+      shards
+        .filter(({ holds = [], hasReplica }) => holds.includes('critical') && hasReplica === false)
+        .map(({ name }) => ({
+          subject: `shard '${name}'`,
+          problem: 'It holds critical data and has no replica.',
+          figures: {},
+        })),
+  },
+  {
+    id: 'maintenance-window',
+    severity: 'error',
+    advice: 'Make partitions smaller, or the window longer.',
+    remarks: ({ maintenance }) => {
+      if (maintenance === undefined) return [];
+      const { bytes, bytesPerSecond, windowSeconds } = maintenance;
+      const seconds = bytes / bytesPerSecond;
+      return remarkIf(seconds > windowSeconds, () => ({
+        subject: 'maintenance',
+        problem: `It takes ${Math.ceil(seconds)} s, and ${windowSeconds} s are there.`,
+        figures: { seconds, windowSeconds },
+      }));
+    },
+  },
+  ...(
+    [
+      ['no-backup-plan', 'backupPlan', 'Plan backups of each shard by how critical its data are.'],
+      ['no-integrity-job', 'integrityJob', 'Run a job that finds orphans, and mends or alerts.'],
+      ['no-rebalance-plan', 'rebalancePlan', 'Decide when shards are split, and try it once.'],
+      ['no-bulk-loader', 'bulkLoader', 'Load through the map, as bulk() does.'],
+      ['no-archive-policy', 'archivePolicy', 'Archive and delete by period, such as monthly.'],
+      ['no-monitoring', 'monitoring', 'Watch requests and sizes of each shard.'],
+    ] as const
+  ).map(([id, name, advice]) => operationRule(id, name, advice)),
+];
+
+function isDynamic(field: FieldFacts, fields: readonly FieldFacts[]): boolean {
+  const others = fields.filter((other) => other !== field);
+  return others.some(
+    ({ readsPerSecond, writesPerSecond }) =>
+      readsPerSecond > 0 && field.writesPerSecond > rateFactor * writesPerSecond,
+  );
+}
+
+function operationRule(id: string, name: keyof OperationAnswers, advice: string): PlacementRule {
+  return {
+    id,
+    severity: 'warning',
+    advice,
+    remarks: ({ answers = {} }) => {
+      const answer = answers[name];
+      return remarkIf(answer === 'no' || answer === 'unknown', () => ({
+        subject: 'operation',
+        problem: answer === 'no' ? 'There is none.' : 'Nobody knows whether there is one.',
+        figures: { answer: answer ?? '' },
+      }));
+    },
+  };
+}
