@@ -4,8 +4,8 @@ import { healthEndpoint, type Health } from '../http/admin/health.js';
 import { StoreUnavailableError } from '../kv/errors.js';
 import type { HttpService } from '../http/exchange/service.js';
 import { PublicKeyGuard } from '../http/pipeline/public-key-guard.js';
-import { RoomGuard, type Room } from '../http/room/room-guard.js';
-import { diskRoom } from '../base/disk-room.js';
+import type { RoomGuard } from '../http/room/room-guard.js';
+import { roomGuardOf } from './room.js';
 import { HttpServer } from '../http/pipeline/server.js';
 import { SourceClient } from '../http/sources/source-client.js';
 import { HeldMemory } from '../http/pipeline/held-memory.js';
@@ -126,20 +126,6 @@ async function bearerOf(settings: ServerSettings): Promise<OpenBearerVerifier | 
   if (settings.oauth === undefined) return undefined;
   const { openBearerVerifier } = await import('./oauth/open-bearer-verifier.js');
   return openBearerVerifier(settings.oauth, settings);
-}
-
-/** Undefined where the data are not in files of this machine. */
-function roomGuardOf(
-  { storage, clock, timers, logger }: ServerSettings,
-  { store }: OpenData,
-): RoomGuard | undefined {
-  if (storage.kind !== 'directory') return undefined;
-  const { directory } = storage;
-  const room = async (): Promise<Room | undefined> => {
-    const disk = await diskRoom(directory);
-    return disk && { ...disk, ...(store.space?.() ?? { reusableBytes: 0, owedBytes: 0 }) };
-  };
-  return new RoomGuard({ room, clock, timers, logger });
 }
 
 /** A key that is never stored: reading it shows whether the store works. */

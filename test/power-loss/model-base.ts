@@ -89,6 +89,10 @@ export class ModelBase implements JournalBase, SnapshotStore {
     return this.#write(() => this.#data.store.restoreSnapshot(snapshot, beside));
   }
 
+  space() {
+    return { reusableBytes: 0, owedBytes: 0 };
+  }
+
   trouble(): Error | undefined {
     return undefined;
   }

@@ -47,7 +47,7 @@ import { recover, type Trust } from './recovery.js';
 import { innerOf, JournaledSnapshot } from './snapshot.js';
 
 /** A store that a journal can be put in front of. */
-export type JournalBase = MemberStore & ServedStore;
+export type JournalBase = MemberStore & ServedStore & { space(): StoreSpace };
 
 export interface JournalLimits {
   /** The memory for changes that the base does not have yet. Commits beyond it wait. */
@@ -168,10 +168,9 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
 
   constructor(parts: StoreParts) {
     const { base, table, journal, timers, generation, limits, clock } = parts;
-    const onFailed = (error: StoreFailedError) => this.#fail(error);
     this.#parts = parts;
     this.#base = base;
-    this.#fenced = new FencedBase({ base, generation, onFailed });
+    this.#fenced = new FencedBase({ base, generation, onFailed: (error) => this.#fail(error) });
     this.#table = table;
     this.#lastVersion = parts.lastVersion;
     this.#commits = new CommitGroups(this.#target(), clock);
@@ -314,8 +313,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   }
 
   space(): StoreSpace {
-    const { reusableBytes = 0 } = this.#base.space?.() ?? {};
-    return { reusableBytes, owedBytes: this.#table.bytes };
+    return { ...this.#base.space(), owedBytes: this.#table.bytes };
   }
 
   trouble(): Error | undefined {

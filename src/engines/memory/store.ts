@@ -14,7 +14,7 @@ import {
 import { assertIngestion, floorOf, type Ingestion } from '../../kv/ingestion.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import { sampleByReading, type RangeSample } from '../../kv/sample.js';
-import type { ServedStore } from '../../kv/served-store.js';
+import type { ServedStore, StoreSpace } from '../../kv/served-store.js';
 import type { SnapshotStore, StoreSnapshot } from '../../kv/snapshots.js';
 import type {
   Candidate,
@@ -150,6 +150,10 @@ export class MemoryStore implements MemberStore, ServedStore, SnapshotStore {
     const entries = snapshot === undefined ? new SortedByKey<Entry>() : contentOf(snapshot);
     for (const entry of beside) entries.put(entry);
     this.#entries = entries;
+  }
+
+  space(): StoreSpace {
+    return { reusableBytes: 0, owedBytes: 0 };
   }
 
   trouble(): undefined {

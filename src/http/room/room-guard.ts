@@ -1,14 +1,18 @@
 import type { Timer, Timers } from '../../base/async/timers.js';
 import type { Clock } from '../../base/clock.js';
 import { reservedBytes, type DiskRoom } from '../../base/disk-room.js';
-import type { StoreSpace } from '../../kv/served-store.js';
 import { operationClass } from '../../model/analytics/operation-name.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { Logger } from '../exchange/logger.js';
 import type { AdmittedRequest, Interceptor } from '../pipeline/interceptor.js';
 
 /** The space for what is not content of blobs. */
-export type Room = DiskRoom & StoreSpace;
+export interface Room extends DiskRoom {
+  /** What nothing uses in the files of the store, in bytes. */
+  readonly reusableBytes: number;
+  /** What was acknowledged and has no place in them yet. */
+  readonly owedBytes: number;
+}
 
 export interface RoomGuardOptions {
   /** Undefined when nobody says how much there is. */
@@ -18,21 +22,27 @@ export interface RoomGuardOptions {
   readonly logger: Logger;
 }
 
-/** The longest time between two looks. Shorter as less is left: as long as writes need for a half. */
+/** Between two looks, at most. Shorter as less is left: as long as writes need for a half. */
 const lookEveryMs = 1_000;
 const lookMsMin = 10;
 const bytesInMs = 200 * 1024;
 /** Refused requests look again no sooner than after this time. */
 const lookAgainMs = 100;
 
-/** Space that a row takes for each of its bytes, at most: pages are half full when they are split. */
+/** Space that a row takes for each of its bytes, at most: pages that were split are half full. */
 const spaceOfOwed = 2;
 
 const mebibyte = 1024 * 1024;
 
-/** Writes by their names that take no more space, or none worth counting. */
-const lasting =
-  /Lease|ServiceProperties$|A(?:cl|CL)$|^(?:UpdateMessage|AbortCopyBlob|SetBlobTier|BlobBatch|AppendBlobSeal)$/;
+/** Writes that take no more space, or none worth counting, beside those of leases and settings. */
+const lasting: ReadonlySet<string> = new Set([
+  'AbortCopyBlob',
+  'AppendBlobSeal',
+  'BlobBatch',
+  'SetBlobTier',
+  'UpdateMessage',
+]);
+const settings = /Lease|ServiceProperties$|Acl$|ACL$/;
 
 /**
  * Refuses writes that need more space when the disk has no more than its reserve, so that there is
@@ -69,7 +79,7 @@ export class RoomGuard implements Interceptor {
 
   async beforeWork({ operation, exchange, mayGrow }: AdmittedRequest): Promise<void> {
     const isWrite = operationClass(operation, exchange.method) === 'write';
-    if (!isWrite || !mayGrow || lasting.test(operation)) return;
+    if (!isWrite || !mayGrow || lasting.has(operation) || settings.test(operation)) return;
     if (this.#options.clock.monotonicMs() - this.#lookedMs >= lookAgainMs) await this.#look();
     if (!this.#isActive) return;
     throw new StorageError('InternalError', {
