@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { defineEntity } from '../definition/entity-definition.js';
 import { key } from '../definition/key-template.js';
 import { enumeration, int32, string } from '../definition/scalar-types.js';
+import { list } from '../definition/structured-types.js';
 import { indexEntity } from '../patterns/indexes/index-entity.js';
 import { indexTable } from '../patterns/indexes/index-tables.js';
 import { withIndexes } from '../patterns/indexes/with-indexes.js';
@@ -522,5 +523,64 @@ describe('explain', () => {
       const changed = { ...workload, operations: [], ...change };
       assert.throws(() => explain(Employee, changed as never), { name: 'ValueError', message });
     }
+  });
+});
+
+describe('an index with a row for each text of a list', () => {
+  const Movie = defineEntity({
+    type: 'Movie',
+    properties: { genre: string(), title: string(), year: int32(), actors: list<string>() },
+    partitionKey: (p) => key`${p.genre}`,
+    rowKey: (p) => key`${p.title}`,
+    system: { type: false, writeStamp: false },
+  });
+  const indexed = withIndexes(Movie, {
+    byActor: indexTable({
+      each: { actor: 'actors' },
+      partitionKey: (p) => key`${p.actor}`,
+      rowKey: (p) => key`${p.title}`,
+      include: ['year'],
+    }),
+  });
+  const movies = {
+    rows: 1000,
+    partitions: uniform(10),
+    properties: {
+      genre: { size: 5 },
+      title: { size: 20 },
+      actors: { size: 60, items: 4, values: uniform(500) },
+    },
+  } as const;
+  const writes = (changes: 'insert' | readonly ('actors' | 'year')[]) => {
+    const found = operation(
+      explain(indexed, {
+        ...movies,
+        operations: [
+          changes === 'insert'
+            ? { kind: 'insert', perSecond: 1 }
+            : { kind: 'update', perSecond: 1, changes },
+        ],
+      }),
+    );
+    return classesOf(found)["insert index 'byActor'"] ?? 0;
+  };
+
+  it('has as many rows as the texts that are told, of as many values', () => {
+    const { capacity } = explain(indexed, {
+      ...movies,
+      operations: [{ kind: 'insert', perSecond: 1 }],
+    });
+    const rows = capacity.places.find(({ name }) => name.includes('byActor'))?.rows;
+    assert.equal(rows, 4000);
+    assert.equal(writes('insert'), 4);
+    assert.equal(writes(['actors']), 1);
+  });
+
+  it('refuses a number of items that no list has', () => {
+    const properties = { ...movies.properties, actors: { size: 60, items: -1 } };
+    assert.throws(
+      () => explain(indexed, { ...movies, properties, operations: [] }),
+      /actors: a list has 0 items or more/,
+    );
   });
 });

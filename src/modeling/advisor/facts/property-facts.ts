@@ -21,8 +21,13 @@ export interface PropertyFacts {
   readonly size?: number | SizeRange;
   /** The share of entities that have the property, 0 to 1. 1 when absent. */
   readonly present?: number;
-  /** How many values there are and how often each occurs. */
+  /** How many values there are and how often each occurs; of a list, its items. */
   readonly values?: Distribution;
+  /**
+   * Of a list: its different items in an entity that has it, on average. So many rows an index with
+   * `each` has of an entity. 1 when absent.
+   */
+  readonly items?: number;
   /**
    * `increasing` for sequence numbers and times of events, `random` for times that are independent
    * of the order of inserts, such as dates of birth. When absent, moments are assumed to increase,
@@ -55,7 +60,10 @@ export function checkFacts(facts: FactsByName, properties: Properties, where: st
     if (!(average >= 0 && average <= maximum && Number.isFinite(maximum))) {
       throw new ValueError(`${path}: a size of ${average} on average and ${maximum} at most`);
     }
-    const { present = 1 } = known;
+    const { present = 1, items = 1 } = known;
+    if (!(items >= 0 && Number.isFinite(items))) {
+      throw new ValueError(`${path}: a list has 0 items or more, not ${items}`);
+    }
     if (!(present >= 0 && present <= 1)) {
       throw new ValueError(`${path}: a share is 0 to 1, not ${present}`);
     }

@@ -1,6 +1,6 @@
 import { shapeOf } from '../sizes/stored-shape.js';
 import { exactly, mapEstimate, type Estimate } from './estimate.js';
-import { indexedNames, spreadOfIndexed, type RowSet, type RowSets } from './row-set.js';
+import { indexedNames, spreadOfIndexed, textsOf, type RowSet, type RowSets } from './row-set.js';
 import { listSize } from './list-size.js';
 import { later, once, pointReads, accessOf, type Access } from './access.js';
 
@@ -39,25 +39,43 @@ function following(rowSet: RowSet, rowSets: RowSets, { kind, changes }: IndexedC
 export function upkeepOf(rowSets: RowSets, change: IndexedChange): IndexUpkeep {
   const affected = rowSets.indexes.flatMap((rowSet) => {
     const how = following(rowSet, rowSets, change);
-    return how === 'stays' ? [] : [{ rowSet, how }];
+    return how === 'stays' ? [] : [{ rowSet, how, rows: rowsOf(rowSet, rowSets, how, change) }];
   });
   const beside = affected.filter(({ rowSet }) => rowSet.index?.place === 'same-partition');
   const elsewhere = affected.filter(({ rowSet }) => rowSet.index?.place !== 'same-partition');
   const lists = beside.filter(({ rowSet }) => rowSet.index?.kind === 'list');
   const copies = beside.filter(({ rowSet }) => rowSet.index?.kind === 'copy');
-  const rows = beside.reduce((sum, { how }) => sum + rowsOf(how), 0);
+  const rows = beside.reduce((sum, each) => sum + each.rows, 0);
   return {
     rowsBeside: rows + (elsewhere.length === 0 ? 0 : 1),
     before: [
-      ...(change.kind === 'insert' ? [] : copies.map(({ rowSet }) => pointReads(rowSet, once))),
-      ...lists.map(({ rowSet, how }) => listReads(rowSet, rowSets, rowsOf(how))),
+      ...(change.kind === 'insert'
+        ? []
+        : copies.map((each) => pointReads(each.rowSet, exactly(each.rows / keysOf(each.how))))),
+      ...lists.map((each) => listReads(each.rowSet, rowSets, each.rows)),
     ],
     after: elsewhere.length === 0 ? [] : later(worker(rowSets, elsewhere, change)),
   };
 }
 
-/** Rows that a change of one entity writes in an index: one, or the old and the new one. */
-function rowsOf(how: Following): number {
+/**
+ * Rows that a change of one entity writes in an index: one, or the old and the new one, for each
+ * text of its list. A change of the list itself is taken for another text in the place of one.
+ */
+function rowsOf(
+  { index }: RowSet,
+  { entities, facts }: RowSets,
+  how: Following,
+  { kind, changes = [] }: IndexedChange,
+): number {
+  if (index === undefined) return 0;
+  const moved = indexedNames(index, entities.definition).filter((name) => changes.includes(name));
+  const isListAlone = kind === 'change' && moved.length === 1 && moved[0] === index.each?.list;
+  return keysOf(how) * (isListAlone ? 1 : textsOf(index, facts));
+}
+
+/** Keys at which a row changes. */
+function keysOf(how: Following): number {
   return how === 'other-key' ? 2 : 1;
 }
 
@@ -86,9 +104,10 @@ export function listEntries(rowSet: RowSet, { entities, facts }: RowSets): Estim
   if (index === undefined) return exactly(0);
   const values = spreadOfIndexed(index, entities.definition, facts);
   const { greatest, typical } = entities.partitions;
+  const texts = entities.rows * textsOf(index, facts);
   const isBeside = index.place === 'same-partition';
   const count = (share: number, partition: number): number =>
-    Math.max(1, entities.rows * share * (isBeside ? partition : 1));
+    Math.max(1, texts * share * (isBeside ? partition : 1));
   return {
     best: 1,
     expected: count(values?.typical ?? 0, typical),
@@ -99,23 +118,24 @@ export function listEntries(rowSet: RowSet, { entities, facts }: RowSets): Estim
 /** The relay of an intent, and the worker that acts on it. */
 function worker(
   rowSets: RowSets,
-  affected: readonly { readonly rowSet: RowSet; readonly how: Following }[],
+  affected: readonly { readonly rowSet: RowSet; readonly how: Following; readonly rows: number }[],
   { kind }: IndexedChange,
 ): readonly Access[] {
   const { entities } = rowSets;
-  const rows = affected.flatMap(({ rowSet, how }): readonly Access[] => {
-    const count = exactly(rowsOf(how));
+  const rows = affected.flatMap(({ rowSet, how, rows: changed }): readonly Access[] => {
+    const count = exactly(changed);
+    const keys = exactly(changed / keysOf(how));
     const { index } = rowSet;
-    if (index?.place === 'blob') return [accessOf(undefined, 'blob', exactly(2 * rowsOf(how)))];
+    if (index?.place === 'blob') return [accessOf(undefined, 'blob', exactly(2 * changed))];
     if (index?.kind === 'list') {
-      const reads = mapEstimate(listRequests(rowSet, rowSets), (each) => each * rowsOf(how));
+      const reads = mapEstimate(listRequests(rowSet, rowSets), (each) => each * changed);
       return [pointReads(rowSet, reads), accessOf(rowSet, 'transaction', count, { written: 1 })];
     }
     const write = kind === 'delete' ? 'delete' : kind === 'insert' ? 'insert' : 'update';
     return [
       pointReads(rowSet, count),
-      accessOf(rowSet, how === 'other-key' ? 'insert' : write, once, { written: 1 }),
-      ...(how === 'other-key' ? [accessOf(rowSet, 'delete', once, { written: 1 })] : []),
+      accessOf(rowSet, how === 'other-key' ? 'insert' : write, keys, { written: 1 }),
+      ...(how === 'other-key' ? [accessOf(rowSet, 'delete', keys, { written: 1 })] : []),
     ];
   });
   return [

@@ -86,14 +86,15 @@ function indexRowSet(index: ResolvedIndex, entities: RowSet, facts: FactsByName)
   const { properties } = definition;
   // Entities that lack a required property have no index row.
   const present = index.needed.reduce((share, name) => share * (facts[name]?.present ?? 1), 1);
-  const found = entities.rows * present;
-  const keys = spreadOfKeys(definition.rowKey, properties, facts);
+  const found = entities.rows * present * textsOf(index, facts);
+  const known = withTexts(index, facts);
+  const keys = spreadOfKeys(definition.rowKey, properties, known);
   const isBeside = index.place === 'same-partition';
   const partitions = isBeside
     ? entities.partitions
     : // The values of a key of which nothing is known are assumed to differ.
       limited(
-        spreadOfKeys(definition.partitionKey, properties, facts) ??
+        spreadOfKeys(definition.partitionKey, properties, known) ??
           spreadOf(uniform(Math.max(1, Math.round(found)))),
         found,
       );
@@ -108,6 +109,17 @@ function indexRowSet(index: ResolvedIndex, entities: RowSet, facts: FactsByName)
     density: 1,
     tableRows: 0,
   };
+}
+
+/** The rows that an index has of an entity: of one with a list, one for each of its texts. */
+export function textsOf({ each }: ResolvedIndex, facts: FactsByName): number {
+  return each === undefined ? 1 : (facts[each.list]?.items ?? 1);
+}
+
+/** The facts with the values of a text of the list, which are told of the list. */
+function withTexts({ each }: ResolvedIndex, facts: FactsByName): FactsByName {
+  const values = each === undefined ? undefined : facts[each.list]?.values;
+  return each === undefined || values === undefined ? facts : { ...facts, [each.text]: { values } };
 }
 
 /**

@@ -97,8 +97,9 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
 
   /**
    * Corrects the summaries of a partition, or makes them if there were none; changes may continue
-   * meanwhile. Sends the requests of `verify` until it finds no drift, and an insert, or a point read
-   * and an update, for each drift. Returns what was corrected. Can be interrupted and repeated at any point.
+   * meanwhile. Sends the requests of `verify` until it finds no drift, and for each drift an insert,
+   * or a point read and an update. Returns what was corrected. Can be interrupted and repeated at
+   * any point.
    */
   rebuild(partition: PartitionOf<S>): Promise<readonly ViewDrift[]> {
     return rebuildView(this.#options, this.#partitionKey(partition));
