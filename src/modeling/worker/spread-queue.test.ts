@@ -65,7 +65,7 @@ describe('a spread queue', () => {
     assert.throws(() => spreadQueueOf([]), { name: 'DefinitionError' });
   });
 
-  it('is sent to as any queue', async () => {
+  it('is a queue for whatever sends messages', async () => {
     const queues = [queueOf('a'), queueOf('b')];
     const message = defineMessage('greet', {
       payload: { encode: (to: string) => to, decode: String },
