@@ -20,11 +20,19 @@ import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { assertInStep } from './support/indexed-employees.js';
 import { Movie, readMovies, type MovieData } from './support/movies.js';
 import { startTables, type ObservedTable } from './support/observed-tables.js';
+import { byLength } from '../support/run-length.js';
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
 
-const movies = readMovies();
+const everyMovie = readMovies();
+/** What the tests ask for, which the short form has complete. */
+const isAskedFor = ({ genre, director }: MovieData): boolean =>
+  genre === 'Western' || director === 'Steven Spielberg' || director === 'Clint Eastwood';
+const movies = byLength({
+  short: everyMovie.filter((movie, at) => at % 3 === 0 || isAskedFor(movie)),
+  long: everyMovie,
+});
 
 function isGood({ rating }: { readonly rating?: number | undefined }): boolean {
   return rating !== undefined && rating >= 7;
@@ -60,7 +68,7 @@ function titlesOf(found: readonly { readonly name: string }[]): string[] {
   return found.map(({ name }) => name).sort();
 }
 
-describe('index tables of 3,201 movies', () => {
+describe('index tables of movies', () => {
   let opened: Awaited<ReturnType<typeof open>> | undefined;
 
   async function open() {
