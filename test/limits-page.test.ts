@@ -168,6 +168,7 @@ const unnoticed = new Set(
     cutsMax
     decimalLengthMax
     deferredMax
+    deletedKeysMax
     deletedLogsMax
     emptyMax
     escapeBytesMax
@@ -249,7 +250,9 @@ const unnoticed = new Set(
     reasonLengthMax
     recordBytesMax
     recordSegmentsMax
+    refusalMillisMax
     resumeMsMax
+    roundsMax
     rowsMax
     runPagesMax
     runsMax

@@ -9,11 +9,12 @@ import type { MemberStore } from '../../src/kv/member-store.js';
 import { partitionPrefix, storeKey } from '../../src/kv/partition-prefix.js';
 import { appendString, prefixRange } from '../../src/kv/tuple.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
-import { storeKeys } from '../../src/partition/keys.js';
+import { guardKey, storeKeys } from '../../src/partition/keys.js';
 import type { Members } from '../../src/partition/members.js';
 import type { Operations } from '../../src/partition/operations/operations.js';
 import { MoveMismatchError } from '../../src/partition/operations/tools.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
+import { verify } from '../../src/partition/verify.js';
 import { byLength } from '../support/run-length.js';
 import { membersOf, operationsOver } from './composed-stores.js';
 
@@ -171,6 +172,35 @@ void describe('operations on ranges', () => {
     assert.deepEqual(await catalogue.operations(), []);
     assert.equal(await refusal(operations.beginSplit(id, prefix)), 'begun');
     assert.equal(await refusal(operations.beginMove(id, 's1')), 'the range is busy');
+  });
+});
+
+void describe('the comparison of the catalogue with the stores', () => {
+  void it('tells what the catalogue does not explain, and nothing else', async () => {
+    const each = await world();
+    const { catalogue, members, operations } = each;
+    const operation = await begunMove(each);
+    await dyingAt(each, operation, 60);
+    assert.deepEqual(await verify({ catalogue, members, clock }), []);
+    const later = manualClock(clock.nowMicros() + 3_600_000_000);
+    assert.deepEqual(await verify({ catalogue, members, clock: later }), [
+      { kind: 'abandoned operation', operation },
+    ]);
+    await operations.carryOut(operation);
+    assert.deepEqual(await verify({ catalogue, members, clock: later }), []);
+    const [source, target] = each.stores;
+    const [range] = (await catalogue.map()).ranges;
+    const id = range?.id ?? 0;
+    const guard = await target?.get(guardKey(id));
+    await source?.commit({ checks: [], puts: keys.map(putOf), deletes: [] });
+    const stray = { key: guardKey(id), value: guard?.value ?? Buffer.alloc(0) };
+    await source?.commit({ checks: [], puts: [stray], deletes: [] });
+    await target?.commit({ checks: [], puts: [], deletes: [guardKey(id)] });
+    assert.deepEqual(await verify({ catalogue, members, clock: later }), [
+      { kind: 'stray guard', range: id, store: 's0', serves: true },
+      { kind: 'stray data', store: 's0', keys: keys.length, first: Buffer.from(keys[0] ?? []) },
+      { kind: 'no guard', range: id, store: 's1' },
+    ]);
   });
 });
 

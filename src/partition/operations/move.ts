@@ -71,6 +71,8 @@ export class Mover {
     for (const name of [source, target]) {
       await takeGuard(this.#tools.members.named(name), this.#range.id, this.#held);
     }
+    // A late process may have found the guard of an even later one, of a range that is no more.
+    await this.#held.advance(this.#held.row);
   }
 
   /** The next step; undefined when the operation is over. */
