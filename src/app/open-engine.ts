@@ -96,7 +96,7 @@ export async function openEngine(settings: EngineSettings, sharing: Sharing): Pr
 /** The engine, with the driver of its database, is loaded only where it is asked for. */
 async function openPostgres(
   { storageClock: clock, timers, randomness, durability, logger }: EngineSettings,
-  { url, schema, onLostCommits, commitForm }: PostgresChoice,
+  { url, schema, onLostCommits, commitForm, replicas }: PostgresChoice,
   sharing: Sharing,
 ): Promise<ServedStore> {
   const { openPostgresStore } = await import('../engines/postgres/store.js');
@@ -106,6 +106,7 @@ async function openPostgres(
     creates: sharing === 'exclusive',
     onLostCommits,
     commitForm,
+    beats: replicas !== undefined,
     clock,
     timers,
     randomness,

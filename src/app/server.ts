@@ -19,12 +19,13 @@ import { tableHttpService } from '../http/tables/service.js';
 import { byService, serviceNames, type ServiceName } from '../model/services/services.js';
 import { CurrentAccounts, makeAccountDirectory } from '../services/accounts/directory.js';
 import { Analytics } from './analytics.js';
-import { backendOver, openStore, reclaimSteps, seedBackend } from './backend.js';
+import { backendOver, type Backend, openStore, reclaimSteps, seedBackend } from './backend.js';
 import { openControl } from './control.js';
 import { endpointsByPlural, endpointsOf, portOf, type ServerEndpoints } from './endpoints.js';
 import { Interceptors, type ThrottleControl } from './interceptors.js';
 import { checkChanges } from './options/check.js';
 import type { ServerChanges, ServerOptions } from './options/table.js';
+import { openSecondary, withSecondary, type SecondaryStore } from './secondary.js';
 import { ListenError } from './listen-error.js';
 import { openData, type OpenData } from './open-data.js';
 import type { Sharing } from './open-engine.js';
@@ -96,6 +97,8 @@ export async function startServer(
   const accounts = new CurrentAccounts(makeAccountDirectory(settings.accounts));
   const interceptors = new Interceptors(options, settings);
   const bearer = await bearerOf(settings);
+  // It connects when it is read.
+  const secondary = await openSecondary(settings);
   const data = await openData(settings, () => open(settings, sharing));
   const certificates = await openCertificates(settings, sharing).catch(async (error: unknown) => {
     await data.close();
@@ -104,6 +107,7 @@ export async function startServer(
   const server = new RunningServer(settings, {
     accounts,
     data,
+    secondary,
     certificates,
     interceptors,
     bearer,
@@ -128,6 +132,19 @@ async function bearerOf(settings: ServerSettings): Promise<OpenBearerVerifier | 
   return openBearerVerifier(settings.oauth, settings);
 }
 
+type ServedBackend = Parameters<typeof tableHttpService>[0] &
+  Parameters<typeof queueHttpService>[0] &
+  Parameters<typeof blobHttpService>[0];
+
+/** `standby`: what the secondary endpoints read; undefined: the same. */
+function httpServices(
+  primary: ServedBackend,
+  standby: ServedBackend | undefined,
+): Readonly<Record<ServiceName, HttpService>> {
+  const make = { table: tableHttpService, queue: queueHttpService, blob: blobHttpService };
+  return byService((name) => withSecondary(make[name](primary), standby && make[name](standby)));
+}
+
 /** A key that is never stored: reading it shows whether the store works. */
 const probeKey = Uint8Array.of(0);
 /** A store that has not answered for so long is away. */
@@ -138,6 +155,7 @@ const returnLimitMs = 200;
 interface ServerParts {
   readonly accounts: CurrentAccounts;
   readonly data: OpenData;
+  readonly secondary: SecondaryStore | undefined;
   readonly certificates: Certificates | undefined;
   readonly interceptors: Interceptors;
   readonly bearer: OpenBearerVerifier | undefined;
@@ -148,6 +166,8 @@ class RunningServer implements TabulariumServer {
   readonly #settings: ServerSettings;
   readonly #accounts: CurrentAccounts;
   readonly #data: OpenData;
+  readonly #secondary: SecondaryStore | undefined;
+  readonly #standby: Backend | undefined;
   readonly #certificates: Certificates | undefined;
   readonly #bearer: OpenBearerVerifier | undefined;
   readonly #backend: RenewableBackend;
@@ -164,10 +184,11 @@ class RunningServer implements TabulariumServer {
   #probing: Promise<unknown> | undefined;
 
   constructor(settings: ServerSettings, parts: ServerParts) {
-    const { accounts, data, certificates, interceptors, bearer, sharing } = parts;
+    const { accounts, data, secondary, certificates, interceptors, bearer, sharing } = parts;
     this.#settings = settings;
     this.#accounts = accounts;
     this.#data = data;
+    this.#secondary = secondary;
     this.#certificates = certificates;
     this.#bearer = bearer;
     this.#interceptors = interceptors;
@@ -227,11 +248,13 @@ class RunningServer implements TabulariumServer {
         credentialRules: rules.credentials,
         bearer: bearer?.verifier,
       });
-    this.#http = {
-      table: serve('table', tableHttpService(backend.with({ clock, randomness, rules }))),
-      queue: serve('queue', queueHttpService(backend.with({ clock }))),
-      blob: serve('blob', blobHttpService(backend.with({ clock, randomness, sources }))),
-    };
+    const standby = secondary && backendOver({ store: secondary, content: data.content }, settings);
+    this.#standby = standby;
+    const shared = { clock, randomness, rules, sources };
+    const synchrony = secondary && { synchrony: () => secondary.synchrony() };
+    const behind = standby && { ...standby, ...shared, ...synchrony };
+    const services = httpServices(backend.with(shared), behind);
+    this.#http = byService((name) => serve(name, services[name]));
   }
 
   /** Creates the initial data of an owner. Throws `SeedError`. */
@@ -396,6 +419,8 @@ class RunningServer implements TabulariumServer {
     await this.#control?.server.close();
     await Promise.all(serviceNames.map((service) => this.#http[service].close()));
     await this.#backend.close();
+    await this.#standby?.blobs.close();
+    await this.#secondary?.close();
     await this.#certificates?.close();
     await this.#reclaimer?.stop();
     await this.#analytics.stop();

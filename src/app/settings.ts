@@ -33,6 +33,8 @@ export interface PostgresChoice {
   readonly schema: string;
   readonly onLostCommits: 'refuse' | 'accept';
   readonly commitForm: 'function' | 'transaction';
+  /** Standbys that the secondary endpoints read. */
+  readonly replicas: string | undefined;
   readonly directory: string;
 }
 
@@ -134,8 +136,12 @@ function storageOf(options: ServerOptions): StorageChoice {
 
 /** Undefined: the engine is another one. Throws `ServerOptionsError`. */
 function postgresOf(options: ServerOptions, directory: string): PostgresChoice | undefined {
-  const { engine, postgresUrl: url, postgresSchema, onLostCommits, postgresCommits } = options;
+  const { engine, postgresUrl: url, postgresSchema, onLostCommits } = options;
+  const { postgresCommits, postgresReplicas } = options;
   if (url === undefined) {
+    if (engine !== 'postgres' && options.postgresReplicas !== undefined) {
+      throw wrongOption(['postgresReplicas'], "is for engine 'postgres': leave it out");
+    }
     if (engine !== 'postgres') return undefined;
     throw wrongOption(['postgresUrl'], "is needed with engine 'postgres': give the database");
   }
@@ -145,12 +151,16 @@ function postgresOf(options: ServerOptions, directory: string): PostgresChoice |
   if (addressesOf(url) === undefined) {
     throw wrongOption(['postgresUrl'], 'must be like postgres://user:password@host:5432/name');
   }
+  if (postgresReplicas !== undefined && addressesOf(postgresReplicas) === undefined) {
+    throw wrongOption(['postgresReplicas'], 'must be like postgres://user:password@host:5432/name');
+  }
   return {
     kind: 'postgres',
     url,
     schema: postgresSchema ?? 'tabularium',
     onLostCommits: onLostCommits ?? 'refuse',
     commitForm: postgresCommits ?? 'function',
+    replicas: postgresReplicas,
     directory,
   };
 }

@@ -48,6 +48,26 @@ export interface PostgresServer {
 
 /** A new, empty server with its data in a temporary folder. */
 export async function startPostgres(settings: readonly string[] = []): Promise<PostgresServer> {
+  const initial = ['-U', 'tabularium', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
+  return startWith({ program: 'initdb', options: initial }, settings);
+}
+
+/** A standby of a server, which it follows until it is promoted by `select pg_promote()`. */
+export function startStandby(
+  primary: PostgresServer,
+  settings: readonly string[] = [],
+): Promise<PostgresServer> {
+  const { hostname, port } = new URL(primary.url);
+  const from = ['-h', hostname, '-p', port, '-U', 'tabularium'];
+  const options = [...from, '--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
+  return startWith({ program: 'pg_basebackup', options }, settings);
+}
+
+/** `make`: the program that makes the data. */
+async function startWith(
+  make: { readonly program: string; readonly options: readonly string[] },
+  settings: readonly string[],
+): Promise<PostgresServer> {
   const programs = postgresPrograms();
   invariant(programs !== undefined, 'PostgreSQL is installed');
   const folder = await mkdtemp(join(tmpdir(), 'tabularium-postgres-'));
@@ -55,8 +75,8 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   if (postgresUser !== undefined) await chown(folder, postgresUser, postgresUser);
   const data = join(folder, 'data');
   const port = await freePort();
-  const initial = ['-D', data, '-U', 'tabularium', '--auth=trust', '-E', 'UTF8', '--locale=C'];
-  await run(join(programs, 'initdb'), [...initial, '--no-sync'], { ...identity, cwd: folder });
+  const where = { ...identity, cwd: folder };
+  await run(join(programs, make.program), ['-D', data, ...make.options], where);
   let child: ChildProcess | undefined;
   const url = `postgres://tabularium@127.0.0.1:${port}/postgres`;
   const server: PostgresServer = {

@@ -107,6 +107,30 @@ export const storageOptions = {
     page: '../guides/postgres.md',
   }),
   /**
+   * Standbys of the database, in the form of its URL; the first that answers is what the secondary
+   * endpoints read. They may be behind: `LastSyncTime` says how far.
+   */
+  postgresReplicas: option({
+    shape: text(),
+    help:
+      'standbys of the database, in the form of its URL: the secondary endpoints read the first ' +
+      'that answers',
+    standardWords: 'none; the secondary endpoints read the database',
+    group: 'Data:',
+    flags: [
+      {
+        spelling: '--postgres-replicas <url>',
+        form: 'text',
+        variable: 'TABULARIUM_POSTGRES_REPLICAS',
+      },
+    ],
+    file: {
+      member: 'postgresReplicas',
+      example: 'postgres://tabularium@standby.example:5432/tabularium',
+    },
+    page: '../guides/postgres.md',
+  }),
+  /**
    * How commits are applied in the database: by a `function` in it, in one round trip, or as a
    * `transaction` of plain statements, in two, which needs no function.
    */

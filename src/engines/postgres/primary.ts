@@ -7,6 +7,7 @@ import { messageOf } from '../../base/thrown.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
 import { shownAddress } from './hosts.js';
 import { Link } from './link.js';
+import type { LinkSource } from './link-source.js';
 import { bytesOf } from './rows.js';
 
 export interface PrimaryOptions {
@@ -25,7 +26,7 @@ const leastMs = 1_000;
 const backOffMs = { first: 20, last: 1_000 };
 
 /** Finds the server that takes writes. */
-export class Primary {
+export class Primary implements LinkSource {
   readonly #options: PrimaryOptions;
   #trouble: StoreUnavailableError | undefined;
   /** When the trouble began. */

@@ -4,7 +4,7 @@ import { Slots } from '../../base/async/slots.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
 import { isAway, unavailable } from './failures.js';
 import type { Link } from './link.js';
-import type { Primary } from './primary.js';
+import type { LinkSource } from './link-source.js';
 import type { Row } from './rows.js';
 import type { Statement } from './statements.js';
 
@@ -19,18 +19,18 @@ setMaxListeners(0, never);
 
 /** Connections that reads of one statement share. */
 export class SharedReaders {
-  readonly #primary: Primary;
+  readonly #source: LinkSource;
   readonly #links: (Promise<Link> | undefined)[];
   #turn = 0;
 
-  constructor(primary: Primary, count: number) {
-    this.#primary = primary;
+  constructor(source: LinkSource, count: number) {
+    this.#source = source;
     this.#links = Array.from({ length: count });
   }
 
   async read(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
     const read = async () => (await this.#next()).query(statement, values);
-    return again(this.#primary, read);
+    return again(this.#source, read);
   }
 
   async close(): Promise<void> {
@@ -48,7 +48,7 @@ export class SharedReaders {
       // Others may have begun to open the next one meanwhile.
       if (this.#links[at] === opening) break;
     }
-    const opened = this.#primary.connect(connectLimitMs, true);
+    const opened = this.#source.connect(connectLimitMs, true);
     this.#links[at] = opened;
     return opened;
   }
@@ -56,19 +56,19 @@ export class SharedReaders {
 
 /** Connections for reads of several statements in one snapshot: one read at a time on each. */
 export class SnapshotReaders {
-  readonly #primary: Primary;
+  readonly #source: LinkSource;
   readonly #idle: Link[] = [];
   readonly #slots: Slots;
   #isClosed = false;
 
-  constructor(primary: Primary, count: number) {
-    this.#primary = primary;
+  constructor(source: LinkSource, count: number) {
+    this.#source = source;
     this.#slots = new Slots(count);
   }
 
   /** When the connection is lost the function is called again, as long as `mayRepeat`. */
   async read<T>(within: (link: Link) => Promise<T>, mayRepeat: () => boolean): Promise<T> {
-    return again(this.#primary, () => this.#readOnce(within), mayRepeat);
+    return again(this.#source, () => this.#readOnce(within), mayRepeat);
   }
 
   /** Reads under way end as they would; their connections are closed behind them. */
@@ -82,7 +82,7 @@ export class SnapshotReaders {
     let link = this.#idle.pop();
     try {
       if (this.#isClosed) throw new StoreClosedError();
-      if (link === undefined || link.isLost) link = await this.#primary.connect(connectLimitMs);
+      if (link === undefined || link.isLost) link = await this.#source.connect(connectLimitMs);
       await link.run('begin isolation level repeatable read read only');
       const result = await within(link);
       await link.run('commit');
@@ -112,7 +112,7 @@ class CallerError extends Error {
 
 /** Repeats a read whose connection was lost. */
 async function again<T>(
-  primary: Primary,
+  source: LinkSource,
   read: () => Promise<T>,
   mayRepeat = () => true,
 ): Promise<T> {
@@ -124,7 +124,7 @@ async function again<T>(
       if (error instanceof StoreClosedError || error instanceof StoreUnavailableError) throw error;
       if (!isAway(error)) throw error;
       if (failures >= attemptsMax || !mayRepeat()) throw unavailable(error);
-      await primary.pause(failures);
+      await source.pause(failures);
     }
   }
 }

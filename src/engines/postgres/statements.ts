@@ -200,6 +200,20 @@ const lastVersion: Statement = {
   text: 'select max(last) from tabularium.kv_slot',
 };
 
+/** By the clock of the primary, so that all servers have the same. */
+const beat: Statement = {
+  name: 'beat',
+  text: `insert into tabularium.kv_meta (name, value)
+    values ('heartbeat', (extract(epoch from clock_timestamp()) * 1000000)::bigint::text)
+    on conflict (name) do update set value = excluded.value
+      where kv_meta.value::bigint < excluded.value::bigint - 500000`,
+};
+
+const readHeartbeat: Statement = {
+  name: 'read-heartbeat',
+  text: `select value::bigint from tabularium.kv_meta where name = 'heartbeat'`,
+};
+
 const standard = {
   get,
   getLong,
@@ -229,6 +243,8 @@ const standard = {
   closeOldSessions,
   removeOldSessions,
   lastVersion,
+  beat,
+  readHeartbeat,
 } as const satisfies Record<string, Statement>;
 
 export type Statements = { readonly [Name in keyof typeof standard]: Statement };

@@ -1,19 +1,11 @@
 import type { Bytes } from '../../base/bytes.js';
-import { asBuffer } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { holdingTimers, systemTimers, type Timers } from '../../base/async/timers.js';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
-import { invariant } from '../../base/invariant.js';
 import { StoreClosedError, StoreWriteError, type StoreUnavailableError } from '../../kv/errors.js';
-import {
-  guardRefusal,
-  type Guard,
-  type Guarded,
-  type GuardedBatch,
-  type GuardedRangeOptions,
-} from '../../kv/guards.js';
+import type { Guarded, GuardedBatch, GuardedRangeOptions } from '../../kv/guards.js';
 import { assertIngestion, type Ingestion } from '../../kv/ingestion.js';
-import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
+import { assertBatch, assertKey } from '../../kv/limits.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import type { CommitStats } from '../../kv/pending-commits.js';
 import { sampleByReading, type RangeSample } from '../../kv/sample.js';
@@ -24,17 +16,16 @@ import { DatabaseError } from './database-error.js';
 import { addressesOf, isUnprepared } from './hosts.js';
 import type { Link } from './link.js';
 import { assertTables, migrate } from './migrations.js';
-import { readPage } from './pages.js';
 import type { CommitForm } from './commit-form.js';
 import { functionForm } from './function-form.js';
-import { keyArrays } from './many-keys.js';
+import { Heartbeat } from './heartbeat.js';
 import { transactionForm } from './transaction-form.js';
 import { Primary } from './primary.js';
-import { SharedReaders, SnapshotReaders } from './readers.js';
-import { bytesOf, numberOf, versionOf } from './rows.js';
+import { Reads } from './reads.js';
+import { numberOf } from './rows.js';
 import { assertServerSettings } from './server-settings.js';
 import { Session } from './session.js';
-import { shortKeyBytesMax, statementsFor, type Statements } from './statements.js';
+import { statementsFor, type Statements } from './statements.js';
 
 /** What a store tells beside the results of its calls. */
 export interface PostgresEvents {
@@ -67,6 +58,8 @@ export interface PostgresStoreOptions {
    * trip. `transaction`: by plain statements, in two. Stores of both forms may share a database.
    */
   readonly commitForm?: CommitFormName;
+  /** Whether the time is written each second, so that standbys show how far they are. */
+  readonly beats?: boolean;
   /**
    * Off behind poolers that give a connection to several clients in turn. Default: off when the URL
    * says `prepare=false`.
@@ -84,7 +77,7 @@ const forms: Readonly<Record<CommitFormName, (statements: Statements) => CommitF
   transaction: transactionForm,
 };
 
-const connections = { sharedReaders: 2, snapshotReaders: 4, writers: 2 } as const;
+const writers = 2;
 /** How long an opening waits for a server. */
 const openLimitMs = 10_000;
 const standardSchema = 'tabularium';
@@ -131,8 +124,8 @@ export class PostgresStore implements MemberStore, ServedStore {
   readonly #options: Options;
   readonly #primary: Primary;
   readonly #statements: Statements;
-  readonly #shared: SharedReaders;
-  readonly #snapshots: SnapshotReaders;
+  readonly #reads: Reads;
+  readonly #heartbeat: Heartbeat | undefined;
   readonly #sessions: readonly Session[];
   readonly #commits: GroupCommit;
   /** The greatest version that was acknowledged by this process. */
@@ -145,12 +138,13 @@ export class PostgresStore implements MemberStore, ServedStore {
     this.#options = options;
     this.#primary = primary;
     this.#statements = statements;
-    this.#shared = new SharedReaders(primary, connections.sharedReaders);
-    this.#snapshots = new SnapshotReaders(primary, connections.snapshotReaders);
+    this.#reads = new Reads(primary, statements);
+    const { beats = false } = options;
+    this.#heartbeat = beats ? new Heartbeat(primary, statements.beat, timers) : undefined;
     const onConnected = (link: Link) => this.#assertNothingLost(link);
     const form = forms[options.commitForm ?? 'function'](statements);
     const parts = { primary, statements, form, timers, randomness, onConnected };
-    this.#sessions = Array.from({ length: connections.writers }, () => new Session(parts));
+    this.#sessions = Array.from({ length: writers }, () => new Session(parts));
     const onVersion = (version: number) => {
       this.#acknowledged = Math.max(this.#acknowledged, version);
     };
@@ -159,48 +153,17 @@ export class PostgresStore implements MemberStore, ServedStore {
 
   async get(key: Bytes, options?: Guarded): Promise<Entry | undefined> {
     this.#assertOpen();
-    assertKey(key);
-    if (options?.guard !== undefined) {
-      const [entry] = await this.getMany([key], options);
-      return entry;
-    }
-    const { get, getLong } = this.#statements;
-    const statement = key.length > shortKeyBytesMax ? getLong : get;
-    const [row] = await this.#shared.read(statement, [asBuffer(key)]);
-    if (row === undefined) return undefined;
-    return { key: Buffer.from(key), version: numberOf(row[0]), value: bytesOf(row[1]) };
+    return this.#reads.get(key, options);
   }
 
   async getMany(keys: readonly Bytes[], options?: Guarded): Promise<(Entry | undefined)[]> {
     this.#assertOpen();
-    for (const key of keys) assertKey(key);
-    const values = keyArrays(keys);
-    const { getMany, getManyGuarded } = this.#statements;
-    const guard = options?.guard;
-    if (guard !== undefined) assertKey(guard.key);
-    const rows = await (guard === undefined
-      ? this.#shared.read(getMany, values)
-      : this.#shared.read(getManyGuarded, [...values, asBuffer(guard.key)]));
-    const found = keys.map((): Entry | undefined => undefined);
-    for (const [place, version, value] of rows) {
-      const index = numberOf(place) - 1;
-      const key = keys[index];
-      if (index === -1) assertGuard(guard, versionOf(version));
-      if (key === undefined) continue;
-      found[index] = { key: Buffer.from(key), version: numberOf(version), value: bytesOf(value) };
-    }
-    return found;
+    return this.#reads.getMany(keys, options);
   }
 
   async range(range: KeyRange, options: GuardedRangeOptions): Promise<RangePage> {
     this.#assertOpen();
-    assertRangeOptions(options);
-    const readers = {
-      shared: this.#shared,
-      snapshots: this.#snapshots,
-      statements: this.#statements,
-    };
-    return readPage(readers, range, options);
+    return this.#reads.range(range, options);
   }
 
   async commit(batch: GuardedBatch): Promise<CommitResult> {
@@ -226,7 +189,7 @@ export class PostgresStore implements MemberStore, ServedStore {
 
   async lastVersion(): Promise<number> {
     this.#assertOpen();
-    const [row] = await this.#shared.read(this.#statements.lastVersion, []);
+    const [row] = await this.#reads.query(this.#statements.lastVersion, []);
     return numberOf(row?.[0]);
   }
 
@@ -255,8 +218,9 @@ export class PostgresStore implements MemberStore, ServedStore {
   async #close(): Promise<void> {
     await this.#commits.drained();
     this.#primary.close();
+    await this.#heartbeat?.close();
     await Promise.all(this.#sessions.map((session) => session.close()));
-    await Promise.all([this.#shared.close(), this.#snapshots.close()]);
+    await this.#reads.close();
   }
 
   /** A standby that took over may lack commits which its primary had acknowledged. */
@@ -282,10 +246,4 @@ export class PostgresStore implements MemberStore, ServedStore {
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new StoreClosedError();
   }
-}
-
-function assertGuard(guard: Guard | undefined, actual: number | 'absent'): void {
-  invariant(guard !== undefined, 'only a guarded read has the row of a guard');
-  const refusal = guardRefusal(guard, actual);
-  if (refusal !== undefined) throw refusal;
 }

@@ -2,12 +2,15 @@ import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import type { ServicePropertiesService } from '../../services/accounts/service-properties.js';
 import type { AddressedRequest } from '../exchange/service.js';
+import type { ServiceStats } from '../../wire/xml/service-stats.js';
 import type { Exchange } from '../exchange/exchange.js';
 
 /** The backend of the operations that every service has. */
 export interface ServiceBackend {
   readonly properties: ServicePropertiesService;
   readonly clock: Clock;
+  /** How far what is read is behind the primary. Absent: it is the primary, or is never behind. */
+  readonly synchrony?: (() => Promise<ServiceStats>) | undefined;
 }
 
 /** A request to a service, as operations see it. */

@@ -1,6 +1,6 @@
 import { invalidQueryParameter } from '../../model/errors/query-errors.js';
 import { secondarySuffix } from '../../model/services/services.js';
-import { renderServiceStats } from '../../wire/xml/service-stats.js';
+import { renderServiceStats, type ServiceStats } from '../../wire/xml/service-stats.js';
 import type { Operation } from '../exchange/service.js';
 import { serviceAccess } from './access.js';
 import { documentReply } from './replies.js';
@@ -8,10 +8,10 @@ import type { ServiceRequest } from './request.js';
 
 /**
  * `GET /?restype=service&comp=stats` (queue-service §6.3, table-service §3.16). The secondary
- * endpoint reads the same store, so it is live and up to date. The primary refuses the request and
- * names the secondary.
+ * endpoint is live and up to date where it reads the same store; standbys say how far they are. The
+ * primary refuses the request and names the secondary.
  */
-export const getServiceStats: Operation<ServiceRequest, void, number> = {
+export const getServiceStats: Operation<ServiceRequest, void, ServiceStats> = {
   access: serviceAccess('read'),
   bodyBytesMax: 0,
 
@@ -22,10 +22,11 @@ export const getServiceStats: Operation<ServiceRequest, void, number> = {
   },
 
   run(_input, { backend }) {
-    return Promise.resolve(backend.clock.nowMicros());
+    if (backend.synchrony !== undefined) return backend.synchrony();
+    return Promise.resolve({ status: 'live', lastSyncMicros: backend.clock.nowMicros() });
   },
 
-  render(lastSyncMicros, _input, { exchange }) {
-    return documentReply(exchange, renderServiceStats({ status: 'live', lastSyncMicros }));
+  render(stats, _input, { exchange }) {
+    return documentReply(exchange, renderServiceStats(stats));
   },
 };

@@ -1,0 +1,30 @@
+import type { HttpService } from '../http/exchange/service.js';
+import type { ServiceBackend } from '../http/operations/request.js';
+import type { Store } from '../kv/store.js';
+import type { ServerSettings } from './settings.js';
+
+/** What the secondary endpoints read where that is not the store itself: standbys of a database. */
+export interface SecondaryStore extends Store {
+  /** How far it is. */
+  synchrony: Exclude<ServiceBackend['synchrony'], undefined>;
+}
+
+/** Undefined: the secondary endpoints read the store. Throws `DatabaseError`. */
+export async function openSecondary({
+  storage,
+  timers,
+  randomness,
+}: Pick<ServerSettings, 'storage' | 'timers' | 'randomness'>): Promise<SecondaryStore | undefined> {
+  if (storage.kind !== 'postgres' || storage.replicas === undefined) return undefined;
+  const { openReplicaStore } = await import('../engines/postgres/replica-store.js');
+  const { replicas: url, schema } = storage;
+  return openReplicaStore({ url, schema, timers, randomness });
+}
+
+/** A service whose requests to the secondary endpoint are those of another one. */
+export function withSecondary(service: HttpService, secondary?: HttpService): HttpService {
+  if (secondary === undefined) return service;
+  const requestOf: HttpService['requestOf'] = (exchange) =>
+    (exchange.secondary ? secondary : service).requestOf(exchange);
+  return { ...service, requestOf };
+}

@@ -1,0 +1,55 @@
+import type { Timer, Timers } from '../../base/async/timers.js';
+import type { Link } from './link.js';
+import type { LinkSource } from './link-source.js';
+import type { Statement } from './statements.js';
+
+/** Between two beats; a beat that another server has just made is left out. */
+export const beatMs = 1_000;
+/** A beat waits no longer for a primary: the next one tries again. */
+const connectLimitMs = 1_000;
+
+/**
+ * Writes the time into the database each second. A standby that shows it has every commit that was
+ * acknowledged before.
+ */
+export class Heartbeat {
+  readonly #source: LinkSource;
+  readonly #statement: Statement;
+  readonly #timers: Timers;
+  #timer: Timer | undefined;
+  #link: Link | undefined;
+  #beating: Promise<void> | undefined;
+  #isOver = false;
+
+  constructor(source: LinkSource, statement: Statement, timers: Timers) {
+    this.#source = source;
+    this.#statement = statement;
+    this.#timers = timers;
+    this.#wait();
+  }
+
+  async close(): Promise<void> {
+    this.#isOver = true;
+    this.#timer?.close();
+    await this.#beating;
+    await this.#link?.close();
+  }
+
+  #wait(): void {
+    const beat = (): void => {
+      this.#beating = this.#beat();
+    };
+    if (!this.#isOver) this.#timer = this.#timers.start(beatMs, beat, undefined);
+  }
+
+  async #beat(): Promise<void> {
+    try {
+      if (this.#link?.isLost !== false) this.#link = await this.#source.connect(connectLimitMs);
+      await this.#link.query(this.#statement, []);
+    } catch {
+      // The store tells of a database that is away. Without beats standbys seem behind, as they are.
+      this.#link?.cut();
+    }
+    this.#wait();
+  }
+}
