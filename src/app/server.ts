@@ -136,13 +136,24 @@ type ServedBackend = Parameters<typeof tableHttpService>[0] &
   Parameters<typeof queueHttpService>[0] &
   Parameters<typeof blobHttpService>[0];
 
-/** `standby`: what the secondary endpoints read; undefined: the same. */
+type Standby = Backend & Pick<ServedBackend, 'synchrony'>;
+
+/** What the secondary endpoints read, where that is not the primary. */
+function standbyOver(
+  store: SecondaryStore,
+  { settings, content }: Pick<OpenData, 'content'> & { readonly settings: ServerSettings },
+): Standby {
+  return { ...backendOver({ store, content }, settings), synchrony: () => store.synchrony() };
+}
+
 function httpServices(
-  primary: ServedBackend,
-  standby: ServedBackend | undefined,
+  primary: RenewableBackend,
+  standby: Standby | undefined,
+  shared: Omit<ServedBackend, keyof Standby>,
 ): Readonly<Record<ServiceName, HttpService>> {
   const make = { table: tableHttpService, queue: queueHttpService, blob: blobHttpService };
-  return byService((name) => withSecondary(make[name](primary), standby && make[name](standby)));
+  const [ahead, behind] = [primary.with(shared), standby && { ...standby, ...shared }];
+  return byService((name) => withSecondary(make[name](ahead), behind && make[name](behind)));
 }
 
 /** A key that is never stored: reading it shows whether the store works. */
@@ -167,7 +178,7 @@ class RunningServer implements TabulariumServer {
   readonly #accounts: CurrentAccounts;
   readonly #data: OpenData;
   readonly #secondary: SecondaryStore | undefined;
-  readonly #standby: Backend | undefined;
+  readonly #standby: Standby | undefined;
   readonly #certificates: Certificates | undefined;
   readonly #bearer: OpenBearerVerifier | undefined;
   readonly #backend: RenewableBackend;
@@ -248,12 +259,8 @@ class RunningServer implements TabulariumServer {
         credentialRules: rules.credentials,
         bearer: bearer?.verifier,
       });
-    const standby = secondary && backendOver({ store: secondary, content: data.content }, settings);
-    this.#standby = standby;
-    const shared = { clock, randomness, rules, sources };
-    const synchrony = secondary && { synchrony: () => secondary.synchrony() };
-    const behind = standby && { ...standby, ...shared, ...synchrony };
-    const services = httpServices(backend.with(shared), behind);
+    this.#standby = secondary && standbyOver(secondary, { settings, content: data.content });
+    const services = httpServices(backend, this.#standby, { clock, randomness, rules, sources });
     this.#http = byService((name) => serve(name, services[name]));
   }
 

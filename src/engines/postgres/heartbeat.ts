@@ -47,7 +47,7 @@ export class Heartbeat {
       if (this.#link?.isLost !== false) this.#link = await this.#source.connect(connectLimitMs);
       await this.#link.query(this.#statement, []);
     } catch {
-      // The store tells of a database that is away. Without beats standbys seem behind, as they are.
+      // The store tells of a database that is away. Standbys seem behind then.
       this.#link?.cut();
     }
     this.#wait();
