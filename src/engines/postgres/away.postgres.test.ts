@@ -8,12 +8,14 @@ import {
   type PostgresServer,
 } from '../../../test/support/postgres-server.js';
 import { it } from '../../base/conformance/limited-test.js';
+import { systemTimers } from '../../base/async/timers.js';
 import { systemClock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import { StoreClosedError, StoreWriteError } from '../../kv/errors.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
 import type { Store } from '../../kv/store.js';
 import { quoted } from './statements.js';
+import { Link } from './link.js';
 import { openPostgresStore } from './store.js';
 
 const prefix = partitionPrefix('tables', 'account', 1, 'partition');
@@ -164,5 +166,18 @@ void describe('a PostgreSQL store', { skip: withoutPostgres }, () => {
     const store = await openPostgresStore({ ...options, durability: 'relaxed', schema: 'relaxed' });
     await put(store, 'row');
     await store.close();
+  });
+
+  it('lets no commit wait for the disk in the relaxed mode alone', async () => {
+    const setting = { name: 'asked', text: "select current_setting('synchronous_commit')" };
+    for (const [isRelaxed, expected] of [
+      [true, 'off'],
+      [false, 'on'],
+    ] as const) {
+      const options = { prepares: true, pipelines: false, timers: systemTimers };
+      const link = await Link.open({ ...options, isRelaxed, address: started().url });
+      assert.deepEqual(await link.query(setting, []), [[expected]]);
+      await link.close();
+    }
   });
 });

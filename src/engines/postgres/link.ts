@@ -15,6 +15,8 @@ export interface LinkOptions {
   readonly prepares: boolean;
   /** Queries are sent without waiting for the answers of earlier ones. */
   readonly pipelines: boolean;
+  /** Commits need not be on disk when they are acknowledged. */
+  readonly isRelaxed: boolean;
   readonly timers: Timers;
 }
 
@@ -28,6 +30,7 @@ const settings = [
   'enable_hashjoin = off',
   'enable_mergejoin = off',
 ];
+const relaxedSettings = [...settings, 'synchronous_commit = off'];
 
 /** A connection to one server. */
 export class Link {
@@ -47,7 +50,7 @@ export class Link {
   }
 
   static async open(options: LinkOptions): Promise<Link> {
-    const { address, pipelines, prepares } = options;
+    const { address, pipelines, prepares, isRelaxed } = options;
     const client = new Client({
       connectionString: address,
       connectionTimeoutMillis: connectMs,
@@ -59,7 +62,8 @@ export class Link {
     const link = new Link(client, options);
     try {
       await client.connect();
-      if (prepares) await link.run(settings.map((setting) => `set ${setting}`).join('; '));
+      const own = isRelaxed ? relaxedSettings : settings;
+      if (prepares) await link.run(own.map((setting) => `set ${setting}`).join('; '));
     } catch (error) {
       link.cut();
       throw error;

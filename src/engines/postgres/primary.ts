@@ -14,6 +14,7 @@ export interface PrimaryOptions {
   /** In the order in which they are tried. */
   readonly addresses: readonly string[];
   readonly prepares: boolean;
+  readonly isRelaxed: boolean;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly timers: Timers;
   readonly randomness: Randomness;
@@ -94,12 +95,12 @@ export class Primary implements LinkSource {
   }
 
   async #findOnce(pipelines: boolean): Promise<Link | StoreUnavailableError> {
-    const { addresses, prepares, timers } = this.#options;
+    const { addresses, prepares, isRelaxed, timers } = this.#options;
     const reasons: string[] = [];
     let cause: unknown;
     for (const address of addresses) {
       try {
-        const link = await Link.open({ address, prepares, pipelines, timers });
+        const link = await Link.open({ address, prepares, pipelines, isRelaxed, timers });
         if (await isPrimary(link)) return link;
         link.cut();
         reasons.push(`${shownAddress(address)} is a standby`);

@@ -94,7 +94,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { schema = standardSchema, creates = true, durability = 'durable' } = options;
   const prepares = options.prepares ?? !isUnprepared(options.url);
   const onTrouble = (trouble: StoreUnavailableError | undefined) => events.trouble?.(trouble);
-  const primary = new Primary({ addresses, prepares, clock, timers, randomness, onTrouble });
+  const isRelaxed = durability === 'relaxed';
+  const parts = { addresses, prepares, isRelaxed, clock, timers, randomness, onTrouble };
+  const primary = new Primary(parts);
   let link: Link | undefined;
   // The timers between two attempts do not keep the process alive.
   const holding = holdingTimers.start(openLimitMs * 2, () => undefined, undefined);
