@@ -44,7 +44,7 @@ export class Replicas implements LinkSource {
       const at = (this.#current + tried) % addresses.length;
       const address = addresses[at] ?? '';
       try {
-        const link = await Link.open({ address, prepares, pipelines, timers });
+        const link = await Link.open({ address, prepares, pipelines, isRelaxed: false, timers });
         this.#current = at;
         return link;
       } catch (error) {
