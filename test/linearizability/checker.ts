@@ -29,11 +29,21 @@ export type Decision =
 
 const statesMax = 400_000;
 
+/** A set of operations by their indices: all below `first`, and those with a bit in `ahead`. */
+interface Done {
+  /** The first operation that is not in the set. */
+  readonly first: number;
+  /** Bit 0 stands for the operation behind `first`. */
+  readonly ahead: bigint;
+}
+
 interface Node<State> {
-  readonly done: bigint;
+  readonly done: Done;
   readonly count: number;
   readonly state: State;
 }
+
+const nothing: Done = { first: 0, ahead: 0n };
 
 /**
  * Looks for an order of all operations that explains every response and respects time: Wing and
@@ -46,8 +56,8 @@ export function check<State, Input, Output>(
   const operations = history.toSorted((left, right) => left.invokedAt - right.invokedAt);
   const answered = operations.filter(({ respondedAt }) => respondedAt !== Infinity).length;
   const tried = new Set<string>();
-  const stack: Node<State>[] = [{ done: 0n, count: 0, state: model.initial }];
-  let best: Node<State> = { done: 0n, count: -1, state: model.initial };
+  const stack: Node<State>[] = [{ done: nothing, count: 0, state: model.initial }];
+  let best: Node<State> = { done: nothing, count: -1, state: model.initial };
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
     if (node.count === answered) return { kind: 'linearizable' };
     if (node.count > best.count) best = node;
@@ -57,8 +67,8 @@ export function check<State, Input, Output>(
       if (operation === undefined) continue;
       const isAnswered = operation.respondedAt !== Infinity;
       for (const next of model.step(state, operation.input, operation.output)) {
-        const nextDone = done | (1n << BigInt(index));
-        const text = `${nextDone.toString(36)} ${model.textOf(next)}`;
+        const nextDone = withOperation(done, index);
+        const text = `${nextDone.first} ${nextDone.ahead.toString(16)} ${model.textOf(next)}`;
         if (tried.has(text)) continue;
         if (tried.size >= statesMax) return { kind: 'undecided' };
         tried.add(text);
@@ -74,6 +84,14 @@ export function check<State, Input, Output>(
   };
 }
 
+function withOperation({ first, ahead }: Done, index: number): Done {
+  if (index !== first) return { first, ahead: ahead | (1n << BigInt(index - first - 1)) };
+  let next = first + 1;
+  let rest = ahead;
+  for (; (rest & 1n) === 1n; rest >>= 1n) next += 1;
+  return { first: next, ahead: rest >> 1n };
+}
+
 /**
  * Operations that may come next: those that began before any remaining one ended. The search takes
  * the last first, so operations without a response come first and the one that ended first comes
@@ -81,13 +99,14 @@ export function check<State, Input, Output>(
  */
 function candidates<Input, Output>(
   operations: readonly Operation<Input, Output>[],
-  done: bigint,
+  { first, ahead }: Done,
 ): number[] {
   let firstEnd = Infinity;
   const found: number[] = [];
-  for (const [index, operation] of operations.entries()) {
-    if (operation.invokedAt > firstEnd) break;
-    if (((done >> BigInt(index)) & 1n) === 1n) continue;
+  for (let index = first; index < operations.length; index += 1) {
+    const operation = operations[index];
+    if (operation === undefined || operation.invokedAt > firstEnd) break;
+    if (index > first && ((ahead >> BigInt(index - first - 1)) & 1n) === 1n) continue;
     firstEnd = Math.min(firstEnd, operation.respondedAt);
     found.push(index);
   }

@@ -74,7 +74,10 @@ export class LinearizabilityRound {
     this.#queues = Array.from({ length: queues }, () => ({ history: new History(), told: [] }));
   }
 
-  /** `prepare`: may put a proxy between the clients and the server. */
+  /**
+   * `prepare`: may put a proxy between the clients and the server. That ends with the server, so one
+   * phase without a kill is all there is then.
+   */
   async run(prepare?: (world: World) => Promise<AsyncDisposable>): Promise<Checked> {
     const random = this.#random;
     await using world = await World.make(random, {
@@ -84,19 +87,23 @@ export class LinearizabilityRound {
     await this.#makeQueues(world);
     await this.#makeBlobs(world);
     await using _ = await prepare?.(world);
+    if (prepare === undefined) await this.#troubledPhases(world);
+    else await this.#phase(world, 'nothing');
+    await this.#drain(world);
+    return this.#check();
+  }
+
+  async #troubledPhases(world: World): Promise<void> {
     for (let phase = 1; phase <= phases; phase += 1) {
-      const isLast = phase === phases || prepare !== undefined;
       // The later phases use another mode than the first.
-      const trouble: Trouble = random.weighted({
+      const trouble: Trouble = this.#random.weighted({
         'kill workers': world.workers === 1 || phase === 1 ? 0 : 4,
         'kill primary': 3,
         stop: 1,
-        nothing: isLast ? 100 : phase === 1 ? 0 : 1,
+        nothing: phase === phases ? 100 : phase === 1 ? 0 : 1,
       });
       await this.#phase(world, trouble);
     }
-    await this.#drain(world);
-    return this.#check();
   }
 
   /** Without concurrent requests a queue returns every visible message. */
