@@ -9,6 +9,7 @@ import { QueueServiceClient } from '@azure/storage-queue';
 import { createServer } from '../src/app/index.js';
 import { startAzurite } from './support/azurite.js';
 import { runCli } from './support/cli-process.js';
+import { costly } from './support/run-length.js';
 
 // Clients must read the same from Azurite and from a server that has imported its data.
 
@@ -53,16 +54,20 @@ async function readQueue(connection: string) {
 }
 
 describe('data of Azurite', () => {
-  it('are what they were after tabularium import azurite', { timeout: 120_000 }, async () => {
-    const source = join(folder, 'azurite');
-    const before = await fillAzurite(source);
-    const location = join(folder, 'data');
-    const { code, stderr } = await runCli(['import', 'azurite', source, '-l', location]);
-    assert.equal(code, 0, stderr);
-    await using server = await createServer({ location });
-    assert.deepEqual(await read(server.connectionString()), before.entity);
-    assert.deepEqual(await readQueue(server.connectionString()), before.queue);
-  });
+  it(
+    'are what they were after tabularium import azurite',
+    { ...costly(), timeout: 120_000 },
+    async () => {
+      const source = join(folder, 'azurite');
+      const before = await fillAzurite(source);
+      const location = join(folder, 'data');
+      const { code, stderr } = await runCli(['import', 'azurite', source, '-l', location]);
+      assert.equal(code, 0, stderr);
+      await using server = await createServer({ location });
+      assert.deepEqual(await read(server.connectionString()), before.entity);
+      assert.deepEqual(await readQueue(server.connectionString()), before.queue);
+    },
+  );
 });
 
 async function fillAzurite(location: string) {

@@ -15,6 +15,7 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { costly } from './support/run-length.js';
 
 // The package as published: packed, checked and used from an empty folder. Nothing is downloaded.
 // `npm run check:package` also looks whether its types resolve for every importer, which takes long.
@@ -86,13 +87,13 @@ async function dryInstall(name: string, options: readonly string[]) {
 }
 
 describe('an install', { timeout: 120_000 }, () => {
-  it('of the clone brings few packages and warns of nothing', async () => {
+  it('of the clone brings few packages and warns of nothing', costly(), async () => {
     const { packages, stderr } = await dryInstall('clone', []);
     assert.equal(stderr, '');
     assert.ok(packages > 100 && packages < 200, `${packages} packages`);
   });
 
-  it('of the package brings as many packages as the decision records count', async () => {
+  it('of the package brings as many packages as the decision records count', costly(), async () => {
     const { packages } = await dryInstall('production', ['--omit=dev']);
     const page = readFileSync(join(root, 'docs/decisions/0002-dependencies.md'), 'utf8');
     // Optional binaries depend on the platform: the number may differ by two.
@@ -108,7 +109,7 @@ describe('the packed package', { timeout: 120_000 }, () => {
     assert.match(stdout, /All good/);
   });
 
-  it('serves and stores with its dependencies and nothing else', async () => {
+  it('serves and stores with its dependencies and nothing else', costly(), async () => {
     const folder = await install('server', Object.keys(manifest.dependencies));
     assert.ok((await importedNames(folder, 'tabularium')).includes('createServer'));
     assert.ok((await importedNames(folder, 'tabularium/kv')).length > 0);
@@ -141,7 +142,7 @@ describe('the packed package', { timeout: 120_000 }, () => {
     assert.ok(readme.split('\n').length < 140, 'the README stays short');
   });
 
-  it('models tables with the client of tables and nothing else', async () => {
+  it('models tables with the client of tables and nothing else', costly(), async () => {
     const folder = await install('modeling', ['@azure/data-tables']);
     const specifiers = modelingPaths.map(([path]) => path.replace('.', 'tabularium'));
     const modules = specifiers.map((specifier) => `import('${specifier}')`).join(', ');
@@ -156,7 +157,7 @@ describe('the packed package', { timeout: 120_000 }, () => {
     assert.equal(new Set(all).size, all.length, 'one path for each name');
   });
 
-  it('types programs that have the client of tables and nothing else', async () => {
+  it('types programs that have the client of tables and nothing else', costly(), async () => {
     const folder = await install('typed', ['@azure/data-tables', '@types/node']);
     const program =
       "import * as modeling from 'tabularium/modeling';\n" +

@@ -200,7 +200,7 @@ describe('bulk', () => {
     let settled = 0;
     let ahead = 0;
     async function* source(): AsyncGenerator<RowWrite> {
-      for (let index = 0; index < 2000; index++) {
+      for (let index = 0; index < 1_400; index++) {
         given += 1;
         ahead = Math.max(ahead, given - settled);
         yield await Promise.resolve(write.upsertReplace(reading(index % 300, index)));

@@ -38,7 +38,12 @@ export async function workOnQueue(
       else if (await isEmpty(service)) return;
       else await pause(emptyPauseMs);
     }
-    throw new Error('messages are left that nobody gets');
+    const { approximateMessageCount } = await service.getQueue(workAccount, workQueue);
+    const { put, deliveries, deleted } = outcome;
+    throw new Error(
+      `${approximateMessageCount} messages are left that nobody gets; this process has put ` +
+        `${put.length}, taken ${deliveries.length} and deleted ${deleted.length}`,
+    );
   };
   await Promise.all(Array.from({ length: loops }, loop));
   return outcome;
