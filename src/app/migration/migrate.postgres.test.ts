@@ -10,15 +10,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { dropSchema } from '../../../test/support/engine-postgres.js';
 import { byLength } from '../../../test/support/run-length.js';
-import {
-  postgresPrograms,
-  startPostgres,
-  withoutPostgres,
-  type PostgresServer,
-} from '../../../test/support/postgres-server.js';
+import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
+import { postgresPrograms, withoutPostgres } from '../../../test/support/postgres-server.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { systemClock } from '../../base/clock.js';
-import { invariant } from '../../base/invariant.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { openLmdbStore } from '../../engines/lmdb/store.js';
 import { openPostgresStore } from '../../engines/postgres/store.js';
@@ -48,21 +43,16 @@ async function fill(directory: string): Promise<void> {
 }
 
 void describe('a migration to a database', { skip: withoutPostgres }, () => {
-  let server: PostgresServer | undefined;
+  const server = postgresOfSuite();
   let folder = '';
   before(async () => {
-    server = await startPostgres();
     folder = await mkdtemp(join(tmpdir(), 'tabularium-migration-'));
     await fill(join(folder, 'data'));
   });
   after(async () => {
-    await server?.dispose();
     await rm(folder, { recursive: true, force: true });
   });
-  const urlOf = (): string => {
-    invariant(server !== undefined, 'the server has been started');
-    return server.url;
-  };
+  const urlOf = (): string => server().url;
 
   it('keeps all of the data there and back, however often it is killed', async () => {
     const database = { postgresUrl: urlOf(), location: join(folder, 'blobs') };

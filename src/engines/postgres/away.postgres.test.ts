@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, describe } from 'node:test';
+import { describe } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { postgresUnderTest, runSql } from '../../../test/support/engine-postgres.js';
-import {
-  startPostgres,
-  withoutPostgres,
-  type PostgresServer,
-} from '../../../test/support/postgres-server.js';
+import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
+import { withoutPostgres } from '../../../test/support/postgres-server.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { systemTimers } from '../../base/async/timers.js';
 import { systemClock } from '../../base/clock.js';
-import { invariant } from '../../base/invariant.js';
 import { StoreClosedError, StoreWriteError } from '../../kv/errors.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
 import type { Store } from '../../kv/store.js';
@@ -29,16 +25,7 @@ function put(store: Store, name: string, value = Buffer.from(name)) {
 }
 
 void describe('a PostgreSQL store', { skip: withoutPostgres }, () => {
-  let server: PostgresServer | undefined;
-  before(async () => {
-    server = await startPostgres();
-  });
-  after(() => server?.dispose());
-
-  const started = (): PostgresServer => {
-    invariant(server !== undefined, 'the server has been started');
-    return server;
-  };
+  const started = postgresOfSuite();
 
   it('returns every byte as it was stored, in values and in keys of any length', async () => {
     const { store, dispose } = await postgresUnderTest({ url: started().url, clock: systemClock });

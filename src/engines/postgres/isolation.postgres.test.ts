@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { after, before, describe } from 'node:test';
+import { describe } from 'node:test';
 import { postgresUnderTest, runSql } from '../../../test/support/engine-postgres.js';
-import {
-  startPostgres,
-  withoutPostgres,
-  type PostgresServer,
-} from '../../../test/support/postgres-server.js';
+import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
+import { withoutPostgres } from '../../../test/support/postgres-server.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { systemClock } from '../../base/clock.js';
-import { invariant } from '../../base/invariant.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
 import type { Store } from '../../kv/store.js';
 import { openPostgresStore } from './store.js';
@@ -37,16 +33,11 @@ async function race(contenders: readonly Store[], round: number): Promise<number
 }
 
 void describe('commits of several PostgreSQL stores', { skip: withoutPostgres }, () => {
-  let server: PostgresServer | undefined;
-  before(async () => {
-    server = await startPostgres();
-  });
-  after(() => server?.dispose());
+  const server = postgresOfSuite();
 
   /** Stores on one schema, whose functions `change` has changed. */
   async function contend(change: (sql: string) => string): Promise<number[]> {
-    invariant(server !== undefined, 'the server has been started');
-    const { url } = server;
+    const { url } = server();
     const first = await postgresUnderTest({ url, clock: systemClock });
     const { schema } = first;
     const file = new URL('../../../../src/engines/postgres/sql/0002-commits.sql', import.meta.url);

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, describe } from 'node:test';
+import { describe } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startCuttingProxy } from '../../../test/support/cutting-proxy.js';
 import { postgresUnderTest } from '../../../test/support/engine-postgres.js';
-import {
-  startPostgres,
-  withoutPostgres,
-  type PostgresServer,
-} from '../../../test/support/postgres-server.js';
+import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
+import { withoutPostgres } from '../../../test/support/postgres-server.js';
 import { byLength } from '../../../test/support/run-length.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { systemTimers, type Timers } from '../../base/async/timers.js';
 import { systemClock } from '../../base/clock.js';
-import { invariant } from '../../base/invariant.js';
 import { decodeCounter } from '../../kv/counter.js';
 import { CommitUnknownError, StoreUnavailableError } from '../../kv/errors.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
@@ -118,15 +114,10 @@ async function assertExactly(store: Store, { applied, refused }: Ledger): Promis
 }
 
 void describe('a PostgreSQL engine that loses connections', { skip: withoutPostgres }, () => {
-  let server: PostgresServer | undefined;
-  before(async () => {
-    server = await startPostgres();
-  });
-  after(() => server?.dispose());
+  const server = postgresOfSuite();
 
   it(`knows of every commit whether it was applied, over ${cuts} cuts`, async () => {
-    invariant(server !== undefined, 'the server has been started');
-    const url = new URL(server.url);
+    const url = new URL(server().url);
     await using proxy = await startCuttingProxy(Number(url.port));
     url.port = String(proxy.port);
     const { store, dispose } = await postgresUnderTest({ url: url.href, clock: systemClock });
@@ -148,9 +139,8 @@ void describe('a PostgreSQL engine that loses connections', { skip: withoutPostg
   });
 
   it(`answers rightly over ${troubles} delays, halves and stalls of a stream`, async () => {
-    invariant(server !== undefined, 'the server has been started');
-    const direct = await postgresUnderTest({ url: server.url, clock: systemClock });
-    const url = new URL(server.url);
+    const direct = await postgresUnderTest({ url: server().url, clock: systemClock });
+    const url = new URL(server().url);
     await using proxy = await startCuttingProxy(Number(url.port));
     url.port = String(proxy.port);
     const { schema } = direct;
@@ -180,16 +170,15 @@ void describe('a PostgreSQL engine that loses connections', { skip: withoutPostg
   });
 
   it('loses nothing it has acknowledged when the server is killed, and goes on', async () => {
-    invariant(server !== undefined, 'the server has been started');
-    const { store, dispose } = await postgresUnderTest({ url: server.url, clock: systemClock });
+    const { store, dispose } = await postgresUnderTest({ url: server().url, clock: systemClock });
     const ledger: Ledger = { applied: new Map(), refused: new Map() };
     const over = new AbortController();
     const written = write(store, ledger, over.signal);
     for (let round = 0; round < byLength({ short: 3, long: 50 }); round += 1) {
       const before = ledger.applied.size;
       while (ledger.applied.size < before + writers) await pause(1);
-      await server.stop('SIGQUIT');
-      await server.start();
+      await server().stop('SIGQUIT');
+      await server().start();
     }
     over.abort();
     await written;

@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, describe } from 'node:test';
+import { describe } from 'node:test';
 import { postgresUnderTest } from '../../../test/support/engine-postgres.js';
-import {
-  startPostgres,
-  withoutPostgres,
-  type PostgresServer,
-} from '../../../test/support/postgres-server.js';
+import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
+import { withoutPostgres } from '../../../test/support/postgres-server.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { systemClock } from '../../base/clock.js';
-import { invariant } from '../../base/invariant.js';
 import { decodeCounter } from '../../kv/counter.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
 import { openPostgresStore } from './store.js';
@@ -19,15 +15,10 @@ const prefix = partitionPrefix('tables', 'account', 1, 'partition');
 const counter = Buffer.concat([prefix, Buffer.from('count')]);
 
 void describe('commits by plain statements', { skip: withoutPostgres }, () => {
-  let server: PostgresServer | undefined;
-  before(async () => {
-    server = await startPostgres();
-  });
-  after(() => server?.dispose());
+  const server = postgresOfSuite();
 
   it('and those by the function decide races between them, and count together', async () => {
-    invariant(server !== undefined, 'the server has been started');
-    const { url } = server;
+    const { url } = server();
     const options = { url, clock: systemClock };
     const first = await postgresUnderTest({ ...options, commitForm: 'transaction' });
     const others = await Promise.all(

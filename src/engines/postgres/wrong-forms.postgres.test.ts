@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe } from 'node:test';
+import { describe } from 'node:test';
 import { Client } from 'pg';
 import { dropSchema, postgresUnderTest, runSql } from '../../../test/support/engine-postgres.js';
-import {
-  startPostgres,
-  withoutPostgres,
-  type PostgresServer,
-} from '../../../test/support/postgres-server.js';
+import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
+import { withoutPostgres } from '../../../test/support/postgres-server.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { systemClock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
@@ -26,15 +23,8 @@ const prefix = partitionPrefix('tables', 'account', 1, 'partition');
 const guardKey = storeKey('guard', 1);
 
 void describe('a form that looks right', { skip: withoutPostgres }, () => {
-  let server: PostgresServer | undefined;
-  before(async () => {
-    server = await startPostgres();
-  });
-  after(() => server?.dispose());
-  const url = (): string => {
-    invariant(server !== undefined, 'the server has been started');
-    return server.url;
-  };
+  const server = postgresOfSuite();
+  const url = (): string => server().url;
 
   it('inserts twice: a statement that locks what it checks, and writes', async () => {
     const schema = 'one statement';
