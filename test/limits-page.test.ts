@@ -144,6 +144,7 @@ const unnoticed = new Set(
     addressesMax
     arrivalTurnsMax
     base64LengthMax
+    batchLeavesMax
     batchMax
     begunInTurnMax
     blockIdTextLengthMax

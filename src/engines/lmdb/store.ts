@@ -41,7 +41,7 @@ import { waitForLock } from './lock-wait.js';
 import { storedChecksum } from './rows/record.js';
 import type { Records } from './records.js';
 import type { CommitStats } from '../../kv/pending-commits.js';
-import { GroupCommit } from './group-commit.js';
+import { GroupCommit, stallMs } from './group-commit.js';
 import { readGuard, readLastVersion } from './group-writer.js';
 import { CacheFilling } from './cold/cache-filling.js';
 import { cachedBytesBound } from './cold/page-cache.js';
@@ -142,8 +142,12 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
           })
         : undefined;
     if (ingester !== undefined) closing.unshift(() => ingester.close());
+    const stuck = `the disk has not given what was read within ${stallMs / 1000} s.`;
     const cold = new ColdReads({
       clock,
+      timers,
+      stuckAfterMs: stallMs,
+      onStuck: () => void condition.fail(stuck),
       faults,
       startFetcher: (calls) => startFetchThread({ directory }, calls),
       isCold: isOwner && !isCached,

@@ -1,23 +1,30 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import { temporaryLocation } from '../../../../test/support/engine-lmdb.js';
+import { manualTimers } from '../../../../test/support/manual-timers.js';
 import { manualClock, systemClock } from '../../../base/clock.js';
+import { it } from '../../../base/conformance/limited-test.js';
 import { openLmdbStore } from '../store.js';
-import { ColdReads, warmAfterMs, type FetcherEvents } from './cold-reads.js';
+import { ColdReads, startFetchThread, warmAfterMs, type FetcherEvents } from './cold-reads.js';
 import type { Wanted } from './page-seeker.js';
 
 const keyOf = (index: number) => Buffer.from(`key ${String(index).padStart(6, '0')}`);
 
 function setUp({ isCold = false } = {}) {
   const clock = manualClock();
-  const state = { faults: 7, isClosed: false, failures: 0 };
+  const timers = manualTimers();
+  const state = { faults: 7, isClosed: false, failures: 0, isStuck: false, startError: '' };
   const batches: (readonly Wanted[])[] = [];
   let calls: FetcherEvents | undefined;
   const cold = new ColdReads({
     clock,
+    timers,
+    stuckAfterMs: 1_000,
+    onStuck: () => (state.isStuck = true),
     faults: () => state.faults,
     startFetcher: (events) => {
+      if (state.startError !== '') throw new Error(state.startError);
       calls = events;
       return {
         fetch: (all) => void batches.push(all),
@@ -38,11 +45,11 @@ function setUp({ isCold = false } = {}) {
     await setImmediate();
     return over;
   };
-  return { clock, state, batches, cold, events, isOver };
+  return { clock, timers, state, batches, cold, events, isOver };
 }
 
 describe('reads of pages that may not be in the cache', () => {
-  it('ask nobody while the process waits for no page', () => {
+  it('ask nobody while the process waits for no page', async () => {
     const { clock, cold } = setUp();
     for (let look = 0; look < 5; look += 1) {
       assert.equal(cold.areCold, false);
@@ -70,7 +77,7 @@ describe('reads of pages that may not be in the cache', () => {
     assert.equal(cold.areCold, false);
   });
 
-  it('ask at first where the file was not read before', () => {
+  it('ask at first where the file was not read before', async () => {
     const { clock, cold } = setUp({ isCold: true });
     assert.equal(cold.areCold, true);
     clock.advanceMicros(1_000 * warmAfterMs);
@@ -115,6 +122,65 @@ describe('reads of pages that may not be in the cache', () => {
     await cold.keys([keyOf(1)]);
   });
 
+  it('go on without help when the system has no more threads', async () => {
+    const { state, cold } = setUp({ isCold: true });
+    state.startError = 'ERR_WORKER_INIT_FAILED';
+    await Promise.all([cold.keys([keyOf(1)]), cold.keys([keyOf(2)])]);
+    assert.equal(state.failures, 1);
+    assert.equal(cold.areCold, false);
+  });
+
+  it('go on without help when the thread ends and gives no error', async () => {
+    const { cold, state, events, isOver } = setUp({ isCold: true });
+    const [first, second] = [cold.keys([keyOf(1)]), cold.keys([keyOf(2)])];
+    assert.equal(await isOver(first), false);
+    const ended = new Promise<unknown>((resolve) => {
+      const thread = startFetchThread(
+        { directory: '/nowhere' },
+        {
+          onReply: () => assert.fail('there is nothing to read'),
+          onFailed: resolve,
+        },
+      );
+      // As where the thread ends before it has looked at anything.
+      thread.close();
+    });
+    const waiting = setInterval(() => undefined, 1_000);
+    events().onFailed(await ended);
+    clearInterval(waiting);
+    await Promise.all([first, second]);
+    assert.equal(state.failures, 1);
+  });
+
+  it('end with the store when the disk gives nothing for long', async () => {
+    const { cold, state, timers, events, isOver } = setUp({ isCold: true });
+    const first = cold.keys([keyOf(1)]);
+    events().onReply({ wasCold: true });
+    assert.ok(await isOver(first));
+    assert.equal(timers.waiting, 0, 'an answer ends the limit');
+    const [second, third] = [cold.keys([keyOf(1)]), cold.keys([keyOf(2)])];
+    for (let step = 0; step < 3; step += 1) timers.fire();
+    assert.equal(await isOver(second), false);
+    timers.fire();
+    await Promise.all([second, third]);
+    assert.ok(state.isStuck);
+    assert.ok(state.isClosed, 'the thread is told to end');
+  });
+
+  it('are few in a message when each needs many pages', async () => {
+    const { cold, batches, events } = setUp({ isCold: true });
+    const page = { limit: 1_000, bytesMax: Infinity };
+    const read = (): Promise<void> => cold.range({ start: keyOf(1) }, page);
+    const reads = [read(), ...Array.from({ length: 20 }, read)];
+    while (batches.flat().length < reads.length) events().onReply({ wasCold: true });
+    events().onReply({ wasCold: true });
+    await Promise.all(reads);
+    assert.deepEqual(
+      batches.map(({ length }) => length),
+      [1, 8, 8, 4],
+    );
+  });
+
   it('go on when the store is closed', async () => {
     const { state, cold } = setUp({ isCold: true });
     const reads = [
@@ -127,7 +193,47 @@ describe('reads of pages that may not be in the cache', () => {
   });
 });
 
+/** A count of page faults that has risen at each look. */
+function always(): () => number {
+  let faults = 0;
+  return () => (faults += 1);
+}
+
 describe('a store that waits for each page', () => {
+  it('refuses reads and writes, and hangs for none, when the disk gives nothing', async (t) => {
+    const { directory, remove } = await temporaryLocation();
+    t.after(remove);
+    const failures: string[] = [];
+    const timers = manualTimers();
+    const store = await openLmdbStore({
+      directory,
+      clock: systemClock,
+      durability: 'relaxed',
+      timers,
+      faults: always(),
+      events: { failed: ({ message }) => failures.push(message) },
+    });
+    const put = store.commit({
+      checks: [],
+      puts: [{ key: keyOf(1), value: keyOf(1) }],
+      deletes: [],
+    });
+    const calls = [
+      put,
+      store.get(keyOf(1)),
+      store.range({ start: keyOf(1) }, { limit: 1, bytesMax: 1 }),
+    ];
+    const settled = Promise.allSettled(calls);
+    // In one turn, so that the thread cannot answer in between.
+    for (let step = 0; step < 4; step += 1) timers.fire();
+    for (const call of await settled) {
+      assert.equal(call.status, 'rejected');
+      assert.match(String(call.status === 'rejected' && call.reason), /has not given/);
+    }
+    assert.equal(failures.length, 1);
+    await store.close();
+  });
+
   it('finds what others do, while it is written to', async (t) => {
     let faults = 0;
     const { directory, remove } = await temporaryLocation();

@@ -1,5 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Bytes } from '../../../base/bytes.js';
+import { within } from '../../../base/async/deadline.js';
+import type { Timers } from '../../../base/async/timers.js';
 import type { Clock } from '../../../base/clock.js';
 import type { KeyRange, RangeOptions } from '../../../kv/store.js';
 import type { FetchReply, FetchThreadData } from './fetch-thread.js';
@@ -11,6 +13,8 @@ export const warmAfterMs = 1_000;
 const lookMs = 20;
 /** Reads in one message to the thread. Each of them waits for all. */
 const batchMax = 64;
+/** Pages of one message: a slow disk takes ten seconds for them. A single read may have more. */
+const batchLeavesMax = 1_024;
 
 /** The interface of the thread that reads pages; tests replace it. */
 export interface Fetcher {
@@ -27,6 +31,11 @@ export interface FetcherEvents {
 
 export interface ColdReadsOptions {
   readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly timers: Timers;
+  /** A batch that takes longer than this is stuck. */
+  readonly stuckAfterMs: number;
+  /** The disk does not answer. Called before the reads that wait continue, so it can fail them. */
+  readonly onStuck: () => void;
   /** The number of pages of mapped memory that the process has waited for since it began. */
   readonly faults: () => number;
   readonly startFetcher: (events: FetcherEvents) => Fetcher;
@@ -56,6 +65,8 @@ export class ColdReads {
   #waiting: Waiting[] = [];
   /** The reads that the thread works on. */
   #batch: readonly Waiting[] = [];
+  /** Ends the time limit of that batch. */
+  #answered: () => void = () => undefined;
 
   constructor(options: ColdReadsOptions) {
     this.#options = options;
@@ -93,6 +104,7 @@ export class ColdReads {
   /** Ends the thread. Reads that wait continue. */
   close(): void {
     this.#isOff = true;
+    this.#answered();
     this.#fetcher?.close();
     this.#fetcher = undefined;
     for (const { resolve } of [...this.#batch, ...this.#waiting]) resolve();
@@ -109,17 +121,34 @@ export class ColdReads {
   }
 
   #next(): void {
-    this.#batch = this.#waiting.splice(0, batchMax);
+    this.#batch = this.#waiting.splice(0, batchLength(this.#waiting));
     if (this.#batch.length === 0) return;
-    this.#fetcher ??= this.#options.startFetcher({
-      onReply: (reply) => this.#replied(reply),
-      onFailed: (error) => this.#fail(error),
+    try {
+      this.#fetcher ??= this.#options.startFetcher({
+        onReply: (reply) => this.#replied(reply),
+        onFailed: (error) => this.#fail(error),
+      });
+      this.#fetcher.fetch(this.#batch.flatMap(({ wanted }) => wanted));
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    this.#limitBatch();
+  }
+
+  #limitBatch(): void {
+    const { timers, stuckAfterMs: limitMs, onStuck } = this.#options;
+    const answer = new Promise<void>((resolve) => (this.#answered = resolve));
+    const late = () => new Error('the pages of a batch were not read in time');
+    within(answer, { limitMs, timers, late }).catch(() => {
+      onStuck();
+      this.close();
     });
-    this.#fetcher.fetch(this.#batch.flatMap(({ wanted }) => wanted));
   }
 
   #replied({ wasCold, failure }: FetchReply): void {
     if (this.#isOff) return;
+    this.#answered();
     if (failure !== undefined) this.#tell(new Error(failure));
     const { clock, faults } = this.#options;
     if (wasCold) this.#coldUntilMs = clock.monotonicMs() + warmAfterMs;
@@ -145,6 +174,16 @@ interface Waiting {
   readonly resolve: () => void;
 }
 
+/** How many of the waiting reads go to the thread together: at least one, if there is any. */
+function batchLength(waiting: readonly Waiting[]): number {
+  let leaves = 0;
+  for (const [index, { wanted }] of waiting.entries()) {
+    for (const { leavesMax } of wanted) leaves += leavesMax;
+    if (index >= batchMax || (index > 0 && leaves > batchLeavesMax)) return index;
+  }
+  return waiting.length;
+}
+
 /** The least key after this one. */
 function behind(key: Bytes): Bytes {
   const next = new Uint8Array(key.length + 1);
@@ -164,6 +203,8 @@ export function startFetchThread(
     onReply(reply);
   });
   thread.on('error', onFailed);
+  // Without an error when something in it has ended it.
+  thread.on('exit', (code) => onFailed(new Error(`the thread has ended with code ${code}`)));
   return {
     fetch: (all) => {
       thread.ref();
