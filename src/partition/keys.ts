@@ -52,3 +52,13 @@ export function dirtyKey(range: number, frontEnd: string, count: number): Bytes 
 export function progressKey(range: number): Bytes {
   return storeKey(owner, 'progress', range);
 }
+
+export const loadRows: KeyRange = prefixRange(storeKey(owner, 'load'));
+
+/** Catalogue: what one process has measured of late. */
+export function loadKey(process: string): Bytes {
+  return storeKey(owner, 'load', process);
+}
+
+/** Catalogue: the process that plans for all. */
+export const balancerKey: Bytes = storeKey(owner, 'balancer');

@@ -20,6 +20,7 @@ import type {
 } from '../kv/store.js';
 import { Catalogue, ensureCatalogue } from './catalogue.js';
 import { dirtyKey, layerKeys, storeKeys } from './keys.js';
+import { RangeMeter } from './load/range-meter.js';
 import type { Members } from './members.js';
 import { dataOf, sharedPart } from './range-map.js';
 import { encodeKeys, type RangeRow } from './rows.js';
@@ -35,6 +36,8 @@ export interface PartitionedStoreOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly randomness: Randomness;
+  /** Counts calls by range. Default: one that nobody looks at. */
+  readonly meter?: RangeMeter;
 }
 
 /**
@@ -71,6 +74,7 @@ export class PartitionedStore implements Store {
   /** Names this front end in what it notes for moves. */
   readonly #frontEnd: string;
   #isClosed = false;
+  readonly #meter: RangeMeter;
   readonly #running = new Set<Promise<unknown>>();
   #loggedCommits = 0;
 
@@ -78,6 +82,7 @@ export class PartitionedStore implements Store {
     this.#options = options;
     this.#routes = routes;
     this.#frontEnd = options.randomness.uuid();
+    this.#meter = options.meter ?? new RangeMeter(options.randomness);
   }
 
   get(key: Bytes): Promise<Entry | undefined> {
@@ -86,7 +91,7 @@ export class PartitionedStore implements Store {
       if (isStoreKey(key)) return this.#home.get(key);
       return this.#within(
         () => this.#rangeOf(key),
-        'read',
+        { kind: 'read', key },
         ({ store, guard }) => store.get(key, { guard }),
       );
     });
@@ -110,7 +115,7 @@ export class PartitionedStore implements Store {
         // Each attempt takes the keys of the range as it is by then.
         const taken = await this.#within(
           () => this.#rangeOf(firstKey),
-          'read',
+          { kind: 'read', key: firstKey },
           async ({ range, store, guard }) => {
             const own = places.filter((place) => isWithin(keyAt(keys, place), range));
             const asked = own.map((place) => keyAt(keys, place));
@@ -148,7 +153,7 @@ export class PartitionedStore implements Store {
       if (first === undefined) return this.#home.commit(batch);
       return this.#within(
         () => this.#rangeOf(first),
-        'write',
+        { kind: 'write', key: first },
         (route) => {
           for (const key of keys) this.#assertCommitted(key, route);
           return route.store.commit({
@@ -204,7 +209,7 @@ export class PartitionedStore implements Store {
    */
   async #within<Result>(
     find: () => RangeRow,
-    kind: 'read' | 'write',
+    { kind, key }: { readonly kind: 'read' | 'write'; readonly key: Bytes },
     call: (route: Route) => Promise<Result>,
   ): Promise<Result> {
     const { clock, timers, randomness } = this.#options;
@@ -215,7 +220,9 @@ export class PartitionedStore implements Store {
       const route = this.#routes.route(range);
       if (isUsable(route, kind)) {
         try {
-          return await call(route);
+          const result = await call(route);
+          this.#meter.note(route.range, kind, key);
+          return result;
         } catch (error) {
           if (!(error instanceof GuardError)) throw error;
           this.#routes.forget(route);
@@ -281,7 +288,8 @@ export class PartitionedStore implements Store {
         });
       }
     };
-    return this.#within(() => find()?.range ?? range, 'read', read);
+    const asked = { kind: 'read', key: within.start } as const;
+    return this.#within(() => find()?.range ?? range, asked, read);
   }
 
   /** Says exactly whether an entry is left. */

@@ -1,0 +1,255 @@
+import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
+import { sleep } from '../../base/async/sleep.js';
+import type { Timers } from '../../base/async/timers.js';
+import type { Clock } from '../../base/clock.js';
+import { unreachable } from '../../base/invariant.js';
+import type { Randomness } from '../../base/randomness.js';
+import {
+  planBalance,
+  type BalancePlan,
+  type PlannedOperation,
+  type RangeState,
+} from '../../placement/balancer/plan.js';
+import { defaultBalancerPolicy, type BalancerPolicy } from '../../placement/balancer/policy.js';
+import type { Catalogue } from '../catalogue.js';
+import { balancerKey, loadKey } from '../keys.js';
+import { encodeLoadRow } from '../load/load-rows.js';
+import { RangeLoads } from './range-loads.js';
+import type { MeasuredRange, RangeMeter } from '../load/range-meter.js';
+import type { Members } from '../members.js';
+import type { Begun, Operations } from '../operations/operations.js';
+import { TakenOverError } from '../operations/tools.js';
+import type { RangeMap } from '../range-map.js';
+import { RangeAges } from './range-ages.js';
+import { RangeSizes, type RangeSize } from './range-sizes.js';
+
+/** `advise`: plans are made and shown, and not carried out. `off`: none are made. */
+export type BalancerMode = 'off' | 'advise' | 'on';
+
+/** Between two rows of what this process has measured, in milliseconds. */
+const publishEveryMs = 5_000;
+/** Between two plans, in milliseconds. */
+const planEveryMs = 15_000;
+/** A process that plans for all and has not shown that it lives for so long is replaced. */
+const replacedAfterMs = 45_000;
+
+export interface BalancerOptions {
+  readonly mode: BalancerMode;
+  readonly members: Members;
+  readonly catalogue: Catalogue;
+  readonly operations: Operations;
+  /** What the store of this process counts. */
+  readonly meter: RangeMeter;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly randomness: Randomness;
+  readonly policy?: BalancerPolicy;
+  /** Stores that take no ranges, asked before each plan. */
+  readonly isClosedTo?: (store: string) => boolean;
+  /** A plan of this process that has operations or findings. */
+  readonly onPlan?: (plan: BalancePlan) => void;
+  /** An operation did not come to its end, or a store could not be asked. */
+  readonly onTrouble?: (error: unknown) => void;
+}
+
+/** A plan, and what it was made of. */
+export interface Advice extends BalancePlan {
+  readonly map: RangeMap;
+  readonly loads: ReadonlyMap<number, MeasuredRange>;
+  readonly sizeOf: (range: number) => RangeSize | undefined;
+}
+
+/**
+ * Publishes what this process measures, ends operations whose process is gone, and, where it is the
+ * one process that plans for all, lets ranges follow the load.
+ */
+export class Balancer {
+  readonly #options: BalancerOptions;
+  readonly #policy: BalancerPolicy;
+  readonly #name: string;
+  readonly #loads: RangeLoads;
+  readonly #ages = new RangeAges();
+  readonly #sizes = new RangeSizes();
+  readonly #working = new Set<number>();
+  /** The last look at the row of the process that plans, and when it was first seen so. */
+  #seen: { readonly version: number | 'absent'; readonly sinceMs: number } | undefined;
+  #held: number | undefined;
+  #measuredFromMs: number | undefined;
+  #publishedMs: number;
+  #plannedMs: number | undefined;
+  readonly #over = new AbortController();
+  #loops: readonly Promise<void>[] = [];
+
+  constructor(options: BalancerOptions) {
+    this.#options = options;
+    this.#policy = options.policy ?? defaultBalancerPolicy;
+    this.#name = options.randomness.uuid();
+    this.#loads = new RangeLoads(options.members.home);
+    this.#publishedMs = options.clock.monotonicMs();
+  }
+
+  /** Once. */
+  start(): void {
+    const { signal } = this.#over;
+    this.#loops = [
+      this.#repeat(publishEveryMs, () => this.publish(), signal),
+      this.#repeat(planEveryMs, () => this.round(), signal),
+    ];
+  }
+
+  /** Waits for what is under way, but not for operations on ranges: another process ends those. */
+  async stop(): Promise<void> {
+    this.#over.abort();
+    await Promise.all(this.#loops);
+  }
+
+  /** Tells other processes what this one has measured since the last time. */
+  async publish(): Promise<void> {
+    const { members, meter, clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const ranges = meter.look(nowMs - this.#publishedMs);
+    this.#publishedMs = nowMs;
+    const put = { key: loadKey(this.#name), value: encodeLoadRow(ranges) };
+    await members.home.commit({ checks: [], puts: [put], deletes: [] });
+  }
+
+  /** What is due now: operations that were left, and a plan where this process plans. */
+  async round(): Promise<void> {
+    await this.#takeOver();
+    if (this.#options.mode === 'off' || !(await this.#leads())) return;
+    const { operations, findings } = await this.advice();
+    if (operations.length > 0 || findings.length > 0) {
+      this.#options.onPlan?.({ operations, findings });
+    }
+    if (this.#options.mode !== 'on') return;
+    for (const operation of operations) this.#begin(operation);
+  }
+
+  /** What there is to do by now. Changes nothing. */
+  async advice(): Promise<Advice> {
+    const { catalogue, members, clock, isClosedTo = () => false } = this.#options;
+    const map = await catalogue.map();
+    const nowMs = clock.monotonicMs();
+    const loads = await this.#loads.read(nowMs);
+    this.#measuredFromMs ??= nowMs;
+    this.#ages.look(map, nowMs);
+    for (const { id, writesPerSecond } of loads.values()) {
+      const sinceMs = nowMs - (this.#plannedMs ?? nowMs);
+      this.#sizes.noteWrites(id, (writesPerSecond * sinceMs) / 1_000);
+    }
+    this.#plannedMs = nowMs;
+    await this.#sizes.takeOne(map, ({ store }) => members.named(store), nowMs);
+    const running = await catalogue.operations();
+    const plan = planBalance({
+      ranges: this.#states(map, loads, nowMs),
+      stores: members.names.map((name) => ({ name, takesRanges: !isClosedTo(name) })),
+      running: running.length,
+      measuredMs: nowMs - this.#measuredFromMs,
+      policy: this.#policy,
+    });
+    return { ...plan, map, loads, sizeOf: (range) => this.#sizes.of(range) };
+  }
+
+  #states(
+    map: RangeMap,
+    loads: ReadonlyMap<number, MeasuredRange>,
+    nowMs: number,
+  ): readonly RangeState[] {
+    return map.ranges.map(({ id, store, operation }) => {
+      const load = loads.get(id);
+      const size = this.#sizes.of(id);
+      return {
+        id,
+        store,
+        callsPerSecond: (load?.readsPerSecond ?? 0) + (load?.writesPerSecond ?? 0),
+        longCallsPerSecond: load?.longCallsPerSecond ?? 0,
+        accessed: load?.accessed ?? [],
+        bytes: size?.bytes,
+        sizeCut: size?.cut,
+        isBusy: operation !== 0,
+        last: this.#ages.last(id, nowMs),
+      };
+    });
+  }
+
+  /** Operations whose process has not renewed its lease are carried on here. */
+  async #takeOver(): Promise<void> {
+    const { catalogue, operations, clock } = this.#options;
+    const nowMicros = clock.nowMicros();
+    for (const { row } of await catalogue.operations()) {
+      if (row.leaseUntil >= nowMicros || this.#working.has(row.id)) continue;
+      this.#carryOut(row.id, () => operations.carryOut(row.id));
+    }
+  }
+
+  /** One process plans at a time, so that what was done rests. Two would do no harm to data. */
+  async #leads(): Promise<boolean> {
+    const { members, clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const found = (await members.home.get(balancerKey))?.version ?? 'absent';
+    if (this.#seen?.version !== found) this.#seen = { version: found, sinceMs: nowMs };
+    const isOwn = found === this.#held;
+    const isLeft = found === 'absent' || nowMs - this.#seen.sinceMs > replacedAfterMs;
+    if (!isOwn && !isLeft) return false;
+    const result = await members.home.commit({
+      checks: [{ key: balancerKey, version: found }],
+      puts: [{ key: balancerKey, value: Buffer.from(this.#name) }],
+      deletes: [],
+    });
+    this.#held = result.ok ? result.version : undefined;
+    return result.ok;
+  }
+
+  #begin(operation: PlannedOperation): void {
+    const { operations } = this.#options;
+    const begun = beginning(operations, operation);
+    this.#spawn(async () => {
+      const answer = await begun;
+      // Where another was faster, the next plan sees it.
+      if (answer.ok) this.#carryOut(answer.operation, () => operations.carryOut(answer.operation));
+    });
+  }
+
+  #carryOut(operation: number, work: () => Promise<unknown>): void {
+    this.#working.add(operation);
+    this.#spawn(() => work().finally(() => this.#working.delete(operation)));
+  }
+
+  #spawn(work: () => Promise<unknown>): void {
+    work().catch((error: unknown) => {
+      if (error instanceof TakenOverError || error instanceof StoreClosedError) return;
+      this.#options.onTrouble?.(error);
+    });
+  }
+
+  async #repeat(everyMs: number, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await sleep(this.#options.timers, everyMs, signal);
+      if (signal.aborted) return;
+      await this.#quietly(work);
+    }
+  }
+
+  async #quietly(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof StoreClosedError) return;
+      // The next time may be better.
+      if (!(error instanceof StoreUnavailableError)) this.#options.onTrouble?.(error);
+    }
+  }
+}
+
+function beginning(operations: Operations, planned: PlannedOperation): Promise<Begun> {
+  switch (planned.kind) {
+    case 'split':
+      return operations.beginSplit(planned.range, planned.at);
+    case 'merge':
+      return operations.beginMerge(planned.left, planned.right);
+    case 'move':
+      return operations.beginMove(planned.range, planned.target);
+    default:
+      return unreachable(planned);
+  }
+}

@@ -1,0 +1,85 @@
+import type { Bytes } from '../../base/bytes.js';
+import type { MemberStore } from '../../kv/member-store.js';
+import { decodeTuple, keyAfter } from '../../kv/tuple.js';
+import { loadRows } from '../keys.js';
+import { decodeLoadRow } from '../load/load-rows.js';
+import type { MeasuredRange } from '../load/range-meter.js';
+
+const pageOptions = { limit: 256, bytesMax: 8 << 20 } as const;
+/** A process that has published nothing for so long counts no more. */
+const countsForMs = 20_000;
+/** After so long, its row is removed. */
+const removedAfterMs = 120_000;
+
+interface Publisher {
+  version: number;
+  /** When the version was first seen, by the clock of this process. */
+  seenMs: number;
+}
+
+/** What all processes have measured together. Compares no clocks of different machines. */
+export class RangeLoads {
+  readonly #home: MemberStore;
+  readonly #publishers = new Map<string, Publisher>();
+
+  constructor(home: MemberStore) {
+    this.#home = home;
+  }
+
+  /** By range, as published of late. Removes the rows of processes that are gone. */
+  async read(nowMs: number): Promise<ReadonlyMap<number, MeasuredRange>> {
+    const sums = new Map<number, MeasuredRange>();
+    const present = new Set<string>();
+    let isOver = false;
+    for (let rest = loadRows; !isOver;) {
+      const page = await this.#home.range(rest, pageOptions);
+      for (const { key, value, version } of page.entries) {
+        const name = String(decodeTuple(key).at(-1));
+        present.add(name);
+        const silentMs = this.#silentMs(name, version, nowMs);
+        if (silentMs > removedAfterMs) await this.#remove(key, version);
+        if (silentMs > countsForMs) continue;
+        for (const range of decodeLoadRow(value))
+          sums.set(range.id, sum(sums.get(range.id), range));
+      }
+      const last = page.entries.at(-1);
+      isOver = !page.more || last === undefined;
+      if (last !== undefined) rest = { ...loadRows, start: keyAfter(last.key) };
+    }
+    for (const name of this.#publishers.keys()) {
+      if (!present.has(name)) this.#publishers.delete(name);
+    }
+    return sums;
+  }
+
+  #silentMs(name: string, version: number, nowMs: number): number {
+    const known = this.#publishers.get(name);
+    if (known?.version === version) return nowMs - known.seenMs;
+    this.#publishers.set(name, { version, seenMs: nowMs });
+    return 0;
+  }
+
+  async #remove(key: Bytes, version: number): Promise<void> {
+    // One that publishes after all keeps its row.
+    await this.#home.commit({ checks: [{ key, version }], puts: [], deletes: [key] });
+  }
+}
+
+function sum(left: MeasuredRange | undefined, right: MeasuredRange): MeasuredRange {
+  if (left === undefined) return right;
+  return {
+    id: right.id,
+    readsPerSecond: left.readsPerSecond + right.readsPerSecond,
+    writesPerSecond: left.writesPerSecond + right.writesPerSecond,
+    longCallsPerSecond: left.longCallsPerSecond + right.longCallsPerSecond,
+    accessed: inOrder(left.accessed, right.accessed),
+  };
+}
+
+/** Both lists have the order of their calls, and cover the same time. */
+function inOrder(left: readonly Bytes[], right: readonly Bytes[]): readonly Bytes[] {
+  const placed = [left, right].flatMap((keys) =>
+    keys.map((key, index) => ({ key, place: (index + 0.5) / keys.length })),
+  );
+  return placed.toSorted((one, other) => one.place - other.place).map(({ key }) => key);
+}

@@ -1,0 +1,148 @@
+import type { Bytes } from '../../base/bytes.js';
+import type { Randomness } from '../../base/randomness.js';
+import { partitionPrefixLength } from '../../kv/partition-prefix.js';
+import { Rate } from './rate.js';
+
+/** The calls of one process to a range. */
+export interface MeasuredRange {
+  readonly id: number;
+  readonly readsPerSecond: number;
+  readonly writesPerSecond: number;
+  /** Calls a second, over a quarter of an hour. */
+  readonly longCallsPerSecond: number;
+  /** Partition prefixes of calls that were drawn by chance, in the order of the calls. */
+  readonly accessed: readonly Bytes[];
+}
+
+/** Calls of all ranges since the process began. */
+export interface MeasuredCalls {
+  readonly reads: number;
+  readonly writes: number;
+}
+
+const shortMs = 60_000;
+const longMs = 900_000;
+const drawnCalls = 32;
+/** Ranges that are called less often are forgotten, in calls a second. */
+const forgottenBelow = 0.001;
+
+interface Meter {
+  reads: number;
+  writes: number;
+  readonly readRate: Rate;
+  readonly writeRate: Rate;
+  readonly longRate: Rate;
+  /** Calls since the last look, and some of them by chance. */
+  seen: number;
+  drawn: { readonly order: number; readonly key: Bytes }[];
+}
+
+/** Counts calls by range, where they are sent to stores. */
+export class RangeMeter {
+  readonly #meters = new Map<number, Meter>();
+  readonly #byStore = new Map<string, { reads: number; writes: number }>();
+  /** Of a generator that is quick rather than good: it only picks calls. */
+  #state: number;
+
+  constructor(randomness: Randomness) {
+    const [first = 1, second = 1, third = 1] = randomness.bytes(3);
+    this.#state = (first << 16) | (second << 8) | third | 1;
+  }
+
+  /** A call was sent to a range. `key` is any key of its partition, or begins an interval. */
+  note(range: { id: number; store: string }, kind: 'read' | 'write', key: Bytes): void {
+    const meter = this.#meterOf(range.id);
+    const ofStore = this.#storeOf(range.store);
+    if (kind === 'read') {
+      meter.reads += 1;
+      ofStore.reads += 1;
+    } else {
+      meter.writes += 1;
+      ofStore.writes += 1;
+    }
+    meter.seen += 1;
+    // Every call has the same chance to be among those that are left in the end.
+    if (meter.drawn.length < drawnCalls) {
+      meter.drawn.push({ order: meter.seen, key: Buffer.from(key) });
+      return;
+    }
+    const place = this.#below(meter.seen);
+    if (place < drawnCalls) meter.drawn[place] = { order: meter.seen, key: Buffer.from(key) };
+  }
+
+  /** By store: calls since the process began. */
+  get callsByStore(): ReadonlyMap<string, MeasuredCalls> {
+    return this.#byStore;
+  }
+
+  /** What was measured up to now; the next look begins where this one ends. */
+  look(elapsedMs: number): readonly MeasuredRange[] {
+    const found: MeasuredRange[] = [];
+    for (const [id, meter] of this.#meters) {
+      meter.readRate.add(meter.reads, elapsedMs);
+      meter.writeRate.add(meter.writes, elapsedMs);
+      meter.longRate.add(meter.reads + meter.writes, elapsedMs);
+      const longCallsPerSecond = meter.longRate.perSecond;
+      const drawn = meter.drawn.toSorted((left, right) => left.order - right.order);
+      meter.drawn = [];
+      meter.reads = 0;
+      meter.writes = 0;
+      meter.seen = 0;
+      if (longCallsPerSecond < forgottenBelow) {
+        this.#meters.delete(id);
+        continue;
+      }
+      found.push({
+        id,
+        readsPerSecond: meter.readRate.perSecond,
+        writesPerSecond: meter.writeRate.perSecond,
+        longCallsPerSecond,
+        accessed: drawn.flatMap(({ key }) => prefixOf(key) ?? []),
+      });
+    }
+    return found;
+  }
+
+  #meterOf(id: number): Meter {
+    const found = this.#meters.get(id);
+    if (found !== undefined) return found;
+    const meter: Meter = {
+      reads: 0,
+      writes: 0,
+      readRate: new Rate(shortMs),
+      writeRate: new Rate(shortMs),
+      longRate: new Rate(longMs),
+      seen: 0,
+      drawn: [],
+    };
+    this.#meters.set(id, meter);
+    return meter;
+  }
+
+  #storeOf(name: string): { reads: number; writes: number } {
+    const found = this.#byStore.get(name);
+    if (found !== undefined) return found;
+    const calls = { reads: 0, writes: 0 };
+    this.#byStore.set(name, calls);
+    return calls;
+  }
+
+  /** A number below `bound`: xorshift of 32 bits. */
+  #below(bound: number): number {
+    let state = this.#state;
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    this.#state = state;
+    return (state >>> 0) % bound;
+  }
+}
+
+/** Undefined for a read of an interval that begins at no partition. */
+function prefixOf(key: Bytes): Bytes | undefined {
+  try {
+    return key.subarray(0, partitionPrefixLength(key));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,61 @@
+import { compareBytes, nameOfBytes, type Bytes } from '../../base/bytes.js';
+
+/**
+ * Where a range can be cut so that both parts have load. `hot`: one partition has most of it.
+ * `rising`: calls go to ever greater keys, so the right part would soon have all of it. `unknown`:
+ * too few calls were seen, or partitions are too coarse.
+ */
+export type LoadCut =
+  | { readonly kind: 'cut'; readonly at: Bytes; readonly leftShare: number }
+  | { readonly kind: 'hot'; readonly prefix: Bytes; readonly share: number }
+  | { readonly kind: 'rising' }
+  | { readonly kind: 'unknown' };
+
+const samplesMin = 20;
+/** Each part has at least so much of the load. */
+const partShareMin = 0.25;
+const hotShare = 0.5;
+/** Of the later calls, so many go beyond all of the earlier ones. */
+const risingShare = 0.75;
+
+/**
+ * `accessed`: the partition prefixes of calls that were drawn by chance, in the order of the calls.
+ */
+export function cutByLoad(accessed: readonly Bytes[]): LoadCut {
+  if (accessed.length < samplesMin) return { kind: 'unknown' };
+  if (isRising(accessed)) return { kind: 'rising' };
+  const sorted = accessed.toSorted(compareBytes);
+  let best: { readonly at: Bytes; readonly leftShare: number } | undefined;
+  for (const [index, at] of sorted.entries()) {
+    const before = sorted[index - 1];
+    if (before === undefined || compareBytes(before, at) === 0) continue;
+    const leftShare = index / sorted.length;
+    if (leftShare < partShareMin || leftShare > 1 - partShareMin) continue;
+    if (best && Math.abs(best.leftShare - 0.5) <= Math.abs(leftShare - 0.5)) continue;
+    best = { at, leftShare };
+  }
+  if (best !== undefined) return { kind: 'cut', ...best };
+  const top = mostFrequent(sorted);
+  return top !== undefined && top.share > hotShare ? { kind: 'hot', ...top } : { kind: 'unknown' };
+}
+
+function isRising(accessed: readonly Bytes[]): boolean {
+  const half = accessed.length >> 1;
+  const earlier = accessed.slice(0, half).toSorted(compareBytes).at(-1);
+  if (earlier === undefined) return false;
+  const later = accessed.slice(half);
+  const beyond = later.filter((prefix) => compareBytes(prefix, earlier) > 0);
+  return beyond.length / later.length >= risingShare;
+}
+
+function mostFrequent(accessed: readonly Bytes[]) {
+  const counts = new Map<string, { readonly prefix: Bytes; count: number }>();
+  for (const prefix of accessed) {
+    const name = nameOfBytes(prefix);
+    const found = counts.get(name);
+    if (found === undefined) counts.set(name, { prefix, count: 1 });
+    else found.count += 1;
+  }
+  const [top] = [...counts.values()].toSorted((left, right) => right.count - left.count);
+  return top && { prefix: top.prefix, share: top.count / accessed.length };
+}

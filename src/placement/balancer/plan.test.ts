@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { compareBytes } from '../../base/bytes.js';
+import { BalancedModel, type ModelPartition } from '../../../test/partition/balanced-model.js';
+import { byLength } from '../../../test/support/run-length.js';
+import { cutByLoad } from './load-cut.js';
+import { defaultBalancerPolicy as policy } from './policy.js';
+
+const partitions = fc.array(
+  fc.record({
+    calls: fc.oneof(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 0, max: 900 })),
+    bytes: fc.oneof(fc.constant(1_000), fc.integer({ min: 0, max: 700 << 20 })),
+  }),
+  { minLength: 1, maxLength: 40 },
+);
+
+const setup = fc.record({
+  partitions,
+  stores: fc.integer({ min: 1, max: 5 }),
+  drained: fc.integer({ min: 0, max: 9 }),
+  layout: fc.array(fc.record({ at: fc.nat(39), store: fc.nat(4) }), { maxLength: 30 }),
+});
+
+/** Rounds without an operation after which nothing can begin any more: no rest is longer. */
+const quietRounds = Math.ceil(policy.restMs / BalancedModel.roundMs) + 2;
+
+function evenly(count: number, each: number): readonly ModelPartition[] {
+  return Array.from({ length: count }, () => ({ calls: each, bytes: 1_000 }));
+}
+
+void describe('the balancer', () => {
+  void it('comes to an end under a constant load, and no state of ranges comes back', () => {
+    fc.assert(
+      fc.property(setup, ({ partitions, stores, drained, layout }) => {
+        const model = new BalancedModel({ partitions, stores, layout, drained });
+        const seen = new Set([model.state]);
+        let quiet = 0;
+        for (let rounds = 0; quiet < quietRounds; rounds += 1) {
+          assert.ok(rounds < 5_000, 'it does not end');
+          const { operations } = model.plan();
+          quiet = operations.length === 0 ? quiet + 1 : 0;
+          for (const operation of operations) {
+            model.apply(operation);
+            assert.ok(!seen.has(model.state), `it goes back to ${model.state}`);
+            seen.add(model.state);
+          }
+          model.pass();
+        }
+      }),
+      { numRuns: byLength({ short: 15, long: 300 }) },
+    );
+  });
+
+  void it('stays within its bounds in every plan', () => {
+    fc.assert(
+      fc.property(setup, fc.nat(4), (given, running) => {
+        const model = new BalancedModel(given);
+        const { operations } = model.plan(running);
+        assert.ok(operations.length <= Math.max(0, policy.operationsMax - running));
+        const ranges = operations.flatMap((each) =>
+          each.kind === 'merge' ? [each.left, each.right] : [each.range],
+        );
+        assert.equal(new Set(ranges).size, ranges.length, 'one operation a range');
+        const moves = operations.flatMap((each) => (each.kind === 'move' ? [each] : []));
+        const ends = moves.flatMap(({ source, target }) => [source, target]);
+        assert.equal(new Set(ends).size, ends.length, 'one move a store');
+        for (const { target } of moves) assert.ok(model.takers.includes(target));
+        for (const operation of operations) model.apply(operation);
+      }),
+      { numRuns: byLength({ short: 100, long: 5_000 }) },
+    );
+  });
+
+  void it('spreads a hot range of one of four stores within two minutes', () => {
+    const model = new BalancedModel({ partitions: evenly(64, 50), stores: 4, layout: [] });
+    for (let ms = 0; ms < 120_000; ms += BalancedModel.roundMs) {
+      for (const operation of model.plan().operations) model.apply(operation);
+      model.pass();
+    }
+    const loads = model.loads();
+    assert.ok(Math.max(...loads) <= 2 * (3_200 / 4), `one store still has ${loads.join(' ')}`);
+    assert.ok(Math.min(...loads) > 0, `a store has nothing: ${loads.join(' ')}`);
+  });
+
+  void it('tells of a hot partition, and does not split its range for ever', () => {
+    const hot = [...evenly(10, 1), { calls: 5_000, bytes: 1 }, ...evenly(10, 1)];
+    const model = new BalancedModel({ partitions: hot, stores: 2, layout: [] });
+    const kinds = new Set<string>();
+    for (let rounds = 0; rounds < 200; rounds += 1) {
+      const { operations, findings } = model.plan();
+      for (const operation of operations) model.apply(operation);
+      for (const { kind, advice } of findings) {
+        kinds.add(kind);
+        assert.match(advice, /PartitionKey/);
+      }
+      model.pass();
+    }
+    assert.ok(model.rangeCount <= 4, `${model.rangeCount} ranges`);
+    assert.deepEqual([...kinds], ['hot partition']);
+  });
+
+  void it('cuts out a partition of great size, and tells of it', () => {
+    const large = [...evenly(4, 0), { calls: 0, bytes: 3 * 2 ** 30 }, ...evenly(4, 0)];
+    const model = new BalancedModel({ partitions: large, stores: 2, layout: [] });
+    for (let rounds = 0; rounds < 100; rounds += 1) {
+      for (const operation of model.plan().operations) model.apply(operation);
+      model.pass();
+    }
+    const { findings, operations } = model.plan();
+    assert.deepEqual(
+      findings.map(({ kind }) => kind),
+      ['large partition'],
+    );
+    assert.deepEqual(operations, []);
+  });
+
+  void it('merges nothing before loads were measured for a while', () => {
+    const layout = Array.from({ length: 20 }, (_, at) => ({ at, store: 0 }));
+    const young = new BalancedModel({ partitions: evenly(20, 0), stores: 1, layout });
+    young.measuredMs = policy.quietMs - 1;
+    assert.deepEqual(young.plan().operations, []);
+    young.measuredMs = policy.quietMs;
+    assert.equal(young.plan().operations[0]?.kind, 'merge');
+  });
+});
+
+void describe('a cut by load', () => {
+  const key = (text: string) => Buffer.from(text);
+  const drawn = (text: string) => text.split('').map(key);
+
+  void it('leaves load on both sides', () => {
+    const cut = cutByLoad(drawn('acbdacbdbdacacdbacbdacdb'));
+    assert.equal(cut.kind, 'cut');
+    if (cut.kind !== 'cut') return;
+    assert.equal(compareBytes(cut.at, key('c')), 0);
+    assert.equal(cut.leftShare, 0.5);
+  });
+
+  void it('says what stands in the way', () => {
+    assert.equal(cutByLoad(drawn('aaaaabaaaaaaaaaaaaaacaaaa')).kind, 'hot');
+    assert.equal(cutByLoad(drawn('abcdefghijklmnopqrstuvwxyz')).kind, 'rising');
+    assert.equal(cutByLoad(drawn('abab')).kind, 'unknown');
+  });
+});

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, it } from 'node:test';
+import { holdingTimers } from '../../src/base/async/timers.js';
+import { manualClock } from '../../src/base/clock.js';
+import { openMemoryStore } from '../../src/engines/memory/store.js';
+import { partitionPrefix } from '../../src/kv/partition-prefix.js';
+import { appendString } from '../../src/kv/tuple.js';
+import { Balancer, type BalancerMode } from '../../src/partition/balancer/balancer.js';
+import { Catalogue } from '../../src/partition/catalogue.js';
+import { RangeMeter } from '../../src/partition/load/range-meter.js';
+import { openPartitionedStore } from '../../src/partition/store.js';
+import { defaultBalancerPolicy } from '../../src/placement/balancer/policy.js';
+import { SimRandom } from '../support/sim-random.js';
+import { membersOf, operationsOver } from './composed-stores.js';
+
+const partitions = 32;
+/** Few calls make a range busy, so that the test has few. */
+const policy = { ...defaultBalancerPolicy, splitCallsPerSecond: 20, busyCallsPerSecond: 1 };
+
+async function world(storeCount: number) {
+  const clock = manualClock();
+  const random = new SimRandom(7);
+  const randomness = { bytes: (n: number) => random.bytes(n), uuid: () => random.uuid() };
+  const stores = await Promise.all(
+    Array.from({ length: storeCount }, () => openMemoryStore({ clock })),
+  );
+  const members = membersOf(stores);
+  const meter = new RangeMeter(randomness);
+  const common = { members, clock, timers: holdingTimers, randomness, meter };
+  const store = await openPartitionedStore(common);
+  const catalogue = new Catalogue(members.home);
+  const operations = operationsOver(members, clock);
+  const balancerOf = (mode: BalancerMode) =>
+    new Balancer({ ...common, mode, catalogue, operations, policy });
+  const atRest = async () => {
+    // What a plan has begun has its row by then.
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    while ((await catalogue.operations()).length > 0) await turn();
+  };
+  /** The calls of one plan's time, then a plan. */
+  const round = async (balancer: Balancer, keyOf: (count: number) => number) => {
+    for (let second = 0; second < 15; second += 5) {
+      for (let call = 0; call < 5 * 60; call += 1) await store.get(keyAt(keyOf(call)));
+      clock.advanceMicros(5_000_000);
+      await balancer.publish();
+    }
+    await balancer.round();
+    await atRest();
+  };
+  return { clock, store, catalogue, operations, balancerOf, atRest, round };
+}
+
+function keyAt(partition: number) {
+  const name = `p${String(partition % partitions).padStart(2, '0')}`;
+  return appendString(partitionPrefix('tables', 'account', 2, name), 'row');
+}
+
+void describe('the balancer of a store', () => {
+  void it('spreads a busy range over the stores, and keeps what is there', async () => {
+    const { store, catalogue, balancerOf, round } = await world(4);
+    for (let count = 0; count < partitions; count += 1) {
+      const put = { key: keyAt(count), value: Buffer.from([count]) };
+      await store.commit({ checks: [], puts: [put], deletes: [] });
+    }
+    const balancer = balancerOf('on');
+    // The first plan has no measures of the ranges yet.
+    for (let count = 0; count < 8; count += 1) await round(balancer, (call) => call * 7);
+    const { ranges } = await catalogue.map();
+    assert.equal(new Set(ranges.map((range) => range.store)).size, 4);
+    for (let count = 0; count < partitions; count += 1) {
+      assert.deepEqual((await store.get(keyAt(count)))?.value, Buffer.from([count]));
+    }
+    await store.close();
+  });
+
+  void it('only tells what it would do unless it is on, and names a hot partition', async () => {
+    const { store, catalogue, balancerOf, round } = await world(2);
+    const balancer = balancerOf('advise');
+    await round(balancer, (call) => call * 7);
+    await round(balancer, (call) => call * 7);
+    const { operations } = await balancer.advice();
+    assert.deepEqual(
+      operations.map(({ kind }) => kind),
+      ['split'],
+    );
+    await round(balancer, () => 5);
+    const { findings } = await balancer.advice();
+    assert.deepEqual(
+      findings.map(({ kind }) => kind),
+      ['hot partition'],
+    );
+    assert.equal((await catalogue.map()).ranges.length, 1);
+    await store.close();
+  });
+
+  void it('plans in one process, and in another when that has fallen silent', async () => {
+    const { store, catalogue, balancerOf, atRest, round } = await world(2);
+    const [first, second] = [balancerOf('on'), balancerOf('on')];
+    await first.round();
+    // The second has the measures, and does not plan.
+    for (let count = 0; count < 2; count += 1) {
+      await round(second, (call) => call * 7);
+      await first.round();
+      await atRest();
+    }
+    assert.ok((await catalogue.map()).ranges.length > 1, 'the first plans with all measures');
+    const { length } = (await catalogue.map()).ranges;
+    await round(second, (call) => call * 7);
+    assert.equal((await catalogue.map()).ranges.length, length);
+    for (let count = 0; count < 6; count += 1) await round(second, (call) => call * 7);
+    assert.ok((await catalogue.map()).ranges.length > length, 'the second goes on');
+    await store.close();
+  });
+
+  void it('ends an operation whose process is gone, also when it is off', async () => {
+    const { clock, store, catalogue, operations, balancerOf, atRest } = await world(2);
+    const [range] = (await catalogue.map()).ranges;
+    assert.ok(range !== undefined);
+    const begun = await operations.beginMove(range.id, 's1');
+    assert.ok(begun.ok);
+    const balancer = balancerOf('off');
+    await balancer.round();
+    await turn();
+    assert.equal((await catalogue.operations()).length, 1, 'its lease is not over');
+    clock.advanceMicros(20_000_000);
+    await balancer.round();
+    await atRest();
+    assert.equal((await catalogue.map()).ranges[0]?.store, 's1');
+    await store.close();
+  });
+});
