@@ -179,6 +179,17 @@ describe('rotation', () => {
     assert.deepEqual(await days(world), ['20140731', '20140803', '20140804']);
   });
 
+  it('drops nothing that is young by the clock of the service, however wrong that of the machine', async () => {
+    const { set, tables } = newWorld();
+    const open = (name: string) => openTable(started.clientOf(name));
+    const now = timeBucketsOf({ set, tables, open });
+    const [current = ''] = await now.ensure({ ahead: 0 });
+    const clock = manualClock(Date.UTC(2999, 0, 1) * 1000);
+    const { dropped } = await timeBucketsOf({ set, tables, open, clock }).rotate();
+    assert.deepEqual(dropped, []);
+    assert.equal((await now.list())[0]?.name, current);
+  });
+
   it('drops no more at once than it is allowed to, the oldest first', async () => {
     const world = newWorld();
     for (let day = 10; day < 20; day++) await insert(world, `2014-06-${day}`);

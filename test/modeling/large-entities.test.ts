@@ -54,11 +54,23 @@ const small: LargeOptions = {
   places: { W: { at: 'blob' } },
 };
 
-async function newBlobs(): Promise<BlobPort> {
+async function newContainer(): Promise<BlobPort> {
   containers += 1;
   const container = service.getContainerClient(`large${containers}`);
   await container.create();
   return openValueBlobs(container);
+}
+
+/** Blobs whose age the clock of a test alone tells. */
+async function newBlobs(): Promise<BlobPort> {
+  const blobs = await newContainer();
+  return {
+    ...blobs,
+    list: async (prefix, cursor) => {
+      const { serviceMicros: _, ...page } = await blobs.list(prefix, cursor);
+      return page;
+    },
+  };
 }
 
 async function fixture(options: LargeOptions = {}, withBlobs = false) {
@@ -536,6 +548,19 @@ describe('verifying large values', () => {
     assert.deepEqual(await namesOf(blobs), [name], 'without repair nothing is deleted');
     await verifyLargeValues(large, { repair: true, clock });
     assert.deepEqual(await namesOf(blobs), []);
+  });
+
+  it('leaves blobs alone that are young by the clock of the service', async () => {
+    const blobs = await newContainer();
+    const { gateway: table } = await tables.newTable();
+    const large = withLargeValues(table, { blobs });
+    const metadata = { tabularium_row: Buffer.from('["p","none"]').toString('base64') };
+    const name = `${large.blobFolder}x/W`;
+    await blobs.put(name, Buffer.from('x'), { metadata });
+    const clock = manualClock(Date.UTC(2999, 0, 1) * 1000);
+    const { abandonedBlobs } = await verifyLargeValues(large, { repair: true, clock });
+    assert.deepEqual(abandonedBlobs, []);
+    assert.deepEqual(await namesOf(blobs), [name]);
   });
 
   it('leaves blobs alone that are not of this pattern', async () => {

@@ -255,6 +255,28 @@ describe('an immediate log', () => {
     assert.deepEqual(await operations(blobs), ['a', 'b', 'c']);
   });
 
+  it('never says that a record is stored when others change each blob that it appends to', async () => {
+    const { blobs } = await newBlobs();
+    let intrusions = 2;
+    const intruded: LogBlobs = {
+      ...blobs,
+      append: async (name, body, position) => {
+        if (intrusions > 0) await blobs.append(name, Buffer.from('other\n'), position);
+        intrusions -= 1;
+        return blobs.append(name, body, position);
+      },
+    };
+    const log = logWriterOf({ blobs: intruded, source: 'queue', format, mode: 'immediate' });
+    await log.write({ time: at('18:00:00'), operation: 'kept' });
+    intrusions = 9;
+    const refused = log.write({ time: at('18:00:01'), operation: 'refused' });
+    await assert.rejects(refused, /changed by somebody else/);
+    const texts = await Promise.all(
+      (await blobs.list('')).blobs.map(async ({ name }) => String(await blobs.read(name))),
+    );
+    assert.equal(texts.filter((text) => text.includes('kept')).length, 1);
+  });
+
   it('goes on in another blob after a failure, and tells the writer of the failed record', async () => {
     const { blobs } = await newBlobs();
     let failures = 1;

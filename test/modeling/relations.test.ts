@@ -360,6 +360,31 @@ describe('one to one', () => {
     assert.equal(await badges.get(main), undefined);
   });
 
+  it('is in the table of its gateway when another account has a table of that name', async () => {
+    const { gateway: table } = await started.newTable();
+    const { gateway: there } = await started.newTable();
+    const details: TableGateway = {
+      table: table.table,
+      get: (rowKey, select) => there.get(rowKey, select),
+      page: (query) => there.page(query),
+      write: (write) => there.write(write),
+      transact: (writes) => there.transact(writes),
+    };
+    const badges = oneToOneOf({
+      main: Employee,
+      mainTable: table,
+      detail: Badge,
+      detailTable: details,
+      detailOf: mainOf,
+      mainOf,
+    });
+    await badges.insert(main, { region: 'East', id: 1, color: 'red' });
+    const pair = await badges.get(main);
+    assert.equal(pair?.detail?.color, 'red');
+    await badges.delete(pair.main);
+    assert.deepEqual((await there.page({})).rows, []);
+  });
+
   it('refuses a detail that belongs to another entity', async () => {
     const { gateway, takeKinds } = await started.newTable();
     const other = badgesOf(gateway).insert(main, { region: 'East', id: 2, color: 'red' });

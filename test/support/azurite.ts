@@ -22,6 +22,9 @@ export interface StartedAzurite extends AsyncDisposable {
   readonly connectionString: string;
 }
 
+/** Ports tried: another process may take one before Azurite does. */
+const portsMax = 5;
+
 /**
  * Starts a service of Azurite in its own process on a free port. It works in memory, or in a given
  * directory, to which everything is written by its end.
@@ -29,6 +32,19 @@ export interface StartedAzurite extends AsyncDisposable {
 export async function startAzurite(
   service: AzuriteService,
   location?: string,
+): Promise<StartedAzurite> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await startOnFreePort(service, location);
+    } catch (error) {
+      if (tried >= portsMax || !String(error).includes('EADDRINUSE')) throw error;
+    }
+  }
+}
+
+async function startOnFreePort(
+  service: AzuriteService,
+  location: string | undefined,
 ): Promise<StartedAzurite> {
   const program = extraFile(`azurite/dist/src/${service}/main.js`);
   const port = await freePort();

@@ -11,6 +11,8 @@ export type TableAccount = Pick<TableServiceClient, 'createTable' | 'deleteTable
 
 export interface TableNames {
   readonly names: readonly string[];
+  /** The time of the answer by the service's clock, in microseconds since 1970; if it is known. */
+  readonly serviceMicros?: number;
   /** Opaque; absent at the end. */
   readonly cursor?: string;
 }
@@ -40,6 +42,11 @@ export function openAccountTables(
 }
 
 type TableRequest = Extract<RequestReport['kind'], 'create-table' | 'delete-table' | 'list-tables'>;
+
+/** The part of the client's answer that is used here. */
+interface Answer {
+  readonly headers: { get(name: string): string | undefined };
+}
 
 class ClientTables implements AccountTables {
   readonly #account: TableAccount;
@@ -74,14 +81,22 @@ class ClientTables implements AccountTables {
 
   async names(filter: string, cursor?: string): Promise<TableNames> {
     const summary = { table: 'Tables', operation: 'list tables', filter };
+    let serviceMicros = Number.NaN;
+    const onResponse = ({ headers }: Answer) => {
+      serviceMicros = Date.parse(headers.get('date') ?? '') * 1000;
+    };
     const pages = this.#account
-      .listTables({ queryOptions: { filter } })
+      .listTables({ queryOptions: { filter }, onResponse })
       .byPage(cursor === undefined ? {} : { continuationToken: cursor });
     const page = await this.#observe('list-tables', summary, () => pages.next());
     if (page.done === true) return { names: [] };
     const names = page.value.flatMap(({ name }) => (name === undefined ? [] : [name]));
     const next = page.value.continuationToken;
-    return next === undefined ? { names } : { names, cursor: next };
+    return {
+      names,
+      ...(next === undefined ? {} : { cursor: next }),
+      ...(Number.isNaN(serviceMicros) ? {} : { serviceMicros }),
+    };
   }
 
   async #observe<T>(

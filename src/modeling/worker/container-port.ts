@@ -64,6 +64,8 @@ export interface AppendBlobPort extends BlobClientPort {
 /** A page of a listing, in the order of names. */
 export interface BlobListing {
   readonly continuationToken?: string;
+  /** When the service answered. */
+  readonly date?: Date;
   readonly segment: {
     readonly blobItems: readonly {
       readonly name: string;

@@ -1,13 +1,12 @@
 import { isConflict } from '../../table/contention.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
-import { transactionWritesMax } from '../../table/gateway.js';
-import { operationBytes, transactionBytesMax } from '../../table/request-size.js';
+import { batchesOf } from '../../table/write-batches.js';
 import type { MessageSink } from '../transactional-outbox/message-sink.js';
 import type { WaitingMessage } from '../transactional-outbox/outbox-row.js';
 import { countOf, countProperties, eventRow, headKey } from './feed-row.js';
 
-/** The bytes that the head of the feed and the frame of a transaction take at most. */
-const frameBytes = 8192;
+/** The room of the head of the feed in a transaction. */
+const headRoom = { writes: 1, bytes: 8192 };
 
 /**
  * Moves messages from the outbox of a partition to its feed and numbers them: one point read of the
@@ -22,7 +21,11 @@ export function feedSinkOf(table: TableGateway): MessageSink {
       const head = await table.get(key);
       let last = countOf(head, 'Last');
       let etag = head?.etag;
-      for (const group of groupsOf(partitionKey, messages)) {
+      const movesOf = (message: WaitingMessage): readonly RowWrite[] => [
+        { kind: 'insert', row: eventRow(partitionKey, 0n, message) },
+        deletionOf(message),
+      ];
+      for await (const group of batchesOf(messages, movesOf, headRoom)) {
         const events = group.map((message, index) =>
           eventRow(partitionKey, last + BigInt(index + 1), message),
         );
@@ -47,27 +50,4 @@ export function feedSinkOf(table: TableGateway): MessageSink {
 
 function deletionOf({ row: { partitionKey, rowKey } }: WaitingMessage): RowWrite {
   return { kind: 'delete', key: { partitionKey, rowKey }, etag: '*' };
-}
-
-/** Groups of messages, in order, that each fit into one transaction. */
-function* groupsOf(
-  partitionKey: string,
-  messages: readonly WaitingMessage[],
-): Generator<readonly WaitingMessage[]> {
-  let group: WaitingMessage[] = [];
-  let bytes = frameBytes;
-  for (const message of messages) {
-    const row = eventRow(partitionKey, 0n, message);
-    const size = operationBytes({ kind: 'insert', row }) + operationBytes(deletionOf(message));
-    const isFull =
-      1 + 2 * (group.length + 1) > transactionWritesMax || bytes + size > transactionBytesMax;
-    if (isFull) {
-      yield group;
-      group = [];
-      bytes = frameBytes;
-    }
-    group.push(message);
-    bytes += size;
-  }
-  if (group.length > 0) yield group;
 }

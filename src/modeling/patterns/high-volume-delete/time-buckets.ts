@@ -129,12 +129,16 @@ export class TimeBuckets {
   /**
    * Ensures the next tables, then drops the expired ones, oldest first. Sends one request for each
    * table ensured, one listing per 1,000 tables, and one request for each table dropped. Can be
-   * interrupted, and run by several processes: the next run does the rest.
+   * interrupted, and run by several processes: the next run does the rest. A table is dropped when
+   * it has expired by the clock of the machine and by that of the service, which the listing tells:
+   * a clock that is wrong drops nothing too early.
    */
   async rotate({ dropsMax = 100, ahead = 1 }: RotateOptions = {}): Promise<Rotation> {
     const ensured = await this.ensure({ ahead });
-    const now = this.#nowTicks();
-    const expired = (await this.#buckets()).filter((bucket) => isExpired(this.#set, bucket, now));
+    const { buckets, serviceTicks } = await this.#listed();
+    const ownTicks = this.#nowTicks();
+    const now = serviceTicks !== undefined && serviceTicks < ownTicks ? serviceTicks : ownTicks;
+    const expired = buckets.filter((bucket) => isExpired(this.#set, bucket, now));
     const dropped: string[] = [];
     for (const { name } of expired.slice(0, Math.max(0, dropsMax))) {
       await this.#tables.drop(name);
@@ -146,7 +150,7 @@ export class TimeBuckets {
 
   /** The buckets that have tables, oldest first. One listing per 1,000 tables. */
   async list(): Promise<readonly Bucket[]> {
-    return this.#buckets();
+    return (await this.#listed()).buckets;
   }
 
   /**
@@ -197,7 +201,7 @@ export class TimeBuckets {
 
   /** The buckets that a query reads. */
   async #sequenceOf({ from, to, newestFirst = false }: BucketRange): Promise<BucketSequence> {
-    const touched = (await this.#buckets()).filter(
+    const touched = (await this.list()).filter(
       (bucket) => bucket.from < to.ticks && bucket.to > from.ticks,
     );
     return {
@@ -207,7 +211,11 @@ export class TimeBuckets {
     };
   }
 
-  async #buckets(): Promise<readonly Bucket[]> {
+  async #listed(): Promise<{
+    readonly buckets: readonly Bucket[];
+    /** The service's clock. */
+    readonly serviceTicks: bigint | undefined;
+  }> {
     const filter = bucketNameFilter(this.#set);
     const buckets: Bucket[] = [];
     let cursor: string | undefined;
@@ -219,7 +227,10 @@ export class TimeBuckets {
       }
       ({ cursor } = page);
       if (cursor === undefined) {
-        return buckets.sort((left, right) => (left.from < right.from ? -1 : 1));
+        buckets.sort((left, right) => (left.from < right.from ? -1 : 1));
+        const { serviceMicros } = page;
+        const serviceTicks = serviceMicros === undefined ? undefined : ticksOfMicros(serviceMicros);
+        return { buckets, serviceTicks };
       }
     }
     throw new ModelError(`the names of the tables '${this.#set.prefix}…' do not end`);

@@ -50,14 +50,18 @@ async function page(client: ContainerPort, prefix: string, cursor?: string): Pro
   });
   const answer = await pages.next();
   if (answer.done === true) return { blobs: [] };
-  const { segment, continuationToken } = answer.value;
+  const { segment, continuationToken, date } = answer.value;
   const blobs = segment.blobItems.map(({ name, properties, metadata = {} }) => ({
     name,
     modifiedMicros: properties.lastModified.getTime() * 1000,
     metadata,
   }));
   const isEnd = continuationToken === undefined || continuationToken === '';
-  return isEnd ? { blobs } : { blobs, cursor: continuationToken };
+  return {
+    blobs,
+    ...(isEnd ? {} : { cursor: continuationToken }),
+    ...(date === undefined ? {} : { serviceMicros: date.getTime() * 1000 }),
+  };
 }
 
 function isAlreadyThere(error: unknown): boolean {

@@ -17,7 +17,11 @@ export interface VerifyOptions {
   readonly repair?: boolean;
   /** Reads every value and compares its checksum, instead of only checking that its blobs exist. */
   readonly readValues?: boolean;
-  /** The system's clock when absent. Must agree with the service's to far less than `graceMs`. */
+  /**
+   * The system's when absent. The age of a blob is counted by this clock and by that of the service,
+   * and the lesser of both counts. Where a port does not tell the service's, this one must agree
+   * with it to far less than `graceMs`.
+   */
   readonly clock?: Clock;
 }
 
@@ -121,9 +125,12 @@ async function lookThroughBlobs(
   const { blobs } = table.sources;
   if (blobs === undefined) return { count: 0, abandoned: [] };
   const referenced = new Set(entities.flatMap(({ properties }) => blobsOf(manifestOf(properties))));
-  const oldEnough = clock.nowMicros() - table.graceMs * 1000;
-  const isAbandoned = async ({ name, modifiedMicros, metadata }: ListedBlob): Promise<boolean> => {
-    if (referenced.has(name) || modifiedMicros > oldEnough) return false;
+  const isAbandoned = async (
+    { name, modifiedMicros, metadata }: ListedBlob,
+    nowMicros: number,
+  ): Promise<boolean> => {
+    const isYoung = modifiedMicros > nowMicros - table.graceMs * 1000;
+    if (referenced.has(name) || isYoung) return false;
     const owner = ownerOf(metadata);
     // A blob that does not name its entity is not of this library.
     if (owner === undefined) return false;
@@ -135,7 +142,10 @@ async function lookThroughBlobs(
   do {
     const page = await blobs.list(table.blobFolder, cursor);
     count += page.blobs.length;
-    for (const blob of page.blobs) if (await isAbandoned(blob)) abandoned.push(blob.name);
+    const nowMicros = Math.min(clock.nowMicros(), page.serviceMicros ?? Number.POSITIVE_INFINITY);
+    for (const blob of page.blobs) {
+      if (await isAbandoned(blob, nowMicros)) abandoned.push(blob.name);
+    }
     cursor = page.cursor;
   } while (cursor !== undefined);
   return { count, abandoned };

@@ -1,5 +1,6 @@
 import type { Bytes } from '../../../base/bytes.js';
 import type { Randomness } from '../../../base/randomness.js';
+import { ModelError } from '../../rows/model-error.js';
 import type { LogLine } from './log-batch.js';
 import type { LogBlobs } from './log-blobs.js';
 import { hourOf } from './log-blob-name.js';
@@ -12,6 +13,8 @@ const blocksMax = 50_000;
 /** A larger blob is closed, and another one begun. */
 const blobBytesMax = 64 * 1_048_576;
 const appendBytesMax = 4 * 1_048_576;
+/** Blobs tried for one append before it fails. */
+const blobsTriedMax = 3;
 
 interface Waiting extends LogLine {
   readonly resolve: () => void;
@@ -105,11 +108,16 @@ export class ImmediateLogWriter implements LineWriter {
     const [first, last] = [least(ticks), greatest(ticks)];
     const body: Bytes = Buffer.concat(group.map(({ bytes }) => bytes));
     let blob = await this.#blobFor(hourOf(first), first);
-    if ((await this.#appendTo(blob, body)) === 'elsewhere') {
-      // Another process has created the name, which only a wrong clock of the service can cause.
+    for (let attempt = 1; (await this.#appendTo(blob, body)) === 'elsewhere'; attempt += 1) {
+      // Somebody else has written to the blob.
       this.#blob = undefined;
+      if (attempt === blobsTriedMax) {
+        throw new ModelError(
+          `${attempt} log blobs one after the other were changed by somebody else, the last of ` +
+            `them ${blob.name}: the records were not written`,
+        );
+      }
       blob = await this.#blobFor(hourOf(first), first);
-      await this.#appendTo(blob, body);
     }
     blob.bytes += body.length;
     blob.blocks += 1;

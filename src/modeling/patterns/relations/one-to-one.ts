@@ -19,6 +19,7 @@ export interface OneToOneOptions<A extends AnyDefinition, B extends AnyDefinitio
   readonly mainTable: TableGateway;
   /** The entity that belongs to it: large, or with other readers. */
   readonly detail: B;
+  /** The same gateway as `mainTable` where both are to change in one transaction. */
   readonly detailTable: TableGateway;
   /**
    * The detail of an entity: by a convention of keys, or by a key that the entity stores. Undefined
@@ -149,7 +150,8 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
     right: { readonly partitionKey: string },
   ): boolean {
     const { mainTable, detailTable } = this.#options;
-    return mainTable.table === detailTable.table && left.partitionKey === right.partitionKey;
+    // Two gateways may differ in account or encryption even where the names of the tables agree.
+    return mainTable === detailTable && left.partitionKey === right.partitionKey;
   }
 
   #checkPair(

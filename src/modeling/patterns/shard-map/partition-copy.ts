@@ -2,7 +2,7 @@ import { sameContent } from '../../rows/same-value.js';
 import type { StoredRow } from '../../rows/row.js';
 import { transactionWritesMax } from '../../table/gateway.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
-import { operationBytes, transactionBytesMax } from '../../table/request-size.js';
+import { batchesOf } from '../../table/write-batches.js';
 import { isFenceRow, type Claim } from './fence.js';
 
 /** A row with its copy on another shard; one of them may not exist. */
@@ -11,8 +11,8 @@ interface Pair {
   readonly copy: StoredRow | undefined;
 }
 
-/** The bytes of a transaction besides the write of the claim. */
-const batchBytesMax = transactionBytesMax - 16_384;
+/** The room of the write of the claim in a transaction. */
+const claimRoom = { writes: 1, bytes: 16_384 };
 export const batchWritesMax = transactionWritesMax - 1;
 
 /** The stored rows of a partition, in order. A range read per 1,000. */
@@ -68,27 +68,24 @@ function mending({ row, copy }: Pair): RowWrite | undefined {
  */
 export async function copyPartition(from: TableGateway, claim: Claim): Promise<number> {
   const { partitionKey, table } = claim;
-  const touch = (): Promise<void> => claim.write([]);
-  const rows = partitionContent(from, partitionKey, touch);
-  let batch: RowWrite[] = [];
-  let bytes = 0;
+  const rows = partitionContent(from, partitionKey, () => claim.write([]));
+  return writeClaimed(claim, mendings(paired(rows, partitionContent(table, partitionKey))));
+}
+
+async function* mendings(pairs: AsyncIterable<Pair>): AsyncGenerator<RowWrite, void, undefined> {
+  for await (const pair of pairs) {
+    const write = mending(pair);
+    if (write !== undefined) yield write;
+  }
+}
+
+/** Writes under a claim, as many in a transaction as it holds. Returns their number. */
+async function writeClaimed(claim: Claim, writes: AsyncIterable<RowWrite>): Promise<number> {
   let written = 0;
-  const flush = async (): Promise<void> => {
-    if (batch.length === 0) return;
+  for await (const batch of batchesOf(writes, (write) => [write], claimRoom)) {
     await claim.write(batch);
     written += batch.length;
-    batch = [];
-    bytes = 0;
-  };
-  for await (const pair of paired(rows, partitionContent(table, partitionKey))) {
-    const write = mending(pair);
-    if (write === undefined) continue;
-    const size = operationBytes(write);
-    if (batch.length >= batchWritesMax || bytes + size > batchBytesMax) await flush();
-    batch.push(write);
-    bytes += size;
   }
-  await flush();
   return written;
 }
 
@@ -100,26 +97,20 @@ export async function differencesOf(
 ): Promise<number> {
   const rows = partitionContent(from, partitionKey);
   let differing = 0;
-  for await (const pair of paired(rows, partitionContent(to, partitionKey))) {
-    if (mending(pair) !== undefined) differing += 1;
-  }
+  for await (const _ of mendings(paired(rows, partitionContent(to, partitionKey)))) differing += 1;
   return differing;
 }
 
 /** Deletes the rows of a claimed partition, 99 per transaction. Returns their number. */
-export async function emptyPartition(claim: Claim): Promise<number> {
-  const { table, partitionKey } = claim;
-  const deletes: RowWrite[] = [];
-  let deleted = 0;
-  const flush = async (): Promise<void> => {
-    const batch = deletes.splice(0);
-    await claim.write(batch);
-    deleted += batch.length;
-  };
+export function emptyPartition(claim: Claim): Promise<number> {
+  return writeClaimed(claim, deletionsIn(claim));
+}
+
+async function* deletionsIn({
+  table,
+  partitionKey,
+}: Claim): AsyncGenerator<RowWrite, void, undefined> {
   for await (const { rowKey } of partitionContent(table, partitionKey)) {
-    deletes.push({ kind: 'delete', key: { partitionKey, rowKey }, etag: '*' });
-    if (deletes.length >= batchWritesMax) await flush();
+    yield { kind: 'delete', key: { partitionKey, rowKey }, etag: '*' };
   }
-  if (deletes.length > 0) await flush();
-  return deleted;
 }

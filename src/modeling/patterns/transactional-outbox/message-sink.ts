@@ -1,7 +1,7 @@
 import type { RowKey } from '../../rows/row.js';
 import { isConflict } from '../../table/contention.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
-import { transactionWritesMax } from '../../table/gateway.js';
+import { batchesOf } from '../../table/write-batches.js';
 import type { WaitingMessage } from './outbox-row.js';
 
 /** Receives messages from the outbox after they were dispatched. */
@@ -32,8 +32,7 @@ export function deletingSink(table: TableGateway): MessageSink {
  * transaction per 100, and single deletes when some do not exist.
  */
 export async function deleteRows(table: TableGateway, keys: readonly RowKey[]): Promise<void> {
-  for (let at = 0; at < keys.length; at += transactionWritesMax) {
-    const writes = keys.slice(at, at + transactionWritesMax).map(deletionOf);
+  for await (const writes of batchesOf(keys.map(deletionOf), (write) => [write])) {
     try {
       await table.transact(writes);
     } catch (error) {
