@@ -62,7 +62,7 @@ void describe('a start while a stopped process holds the lock', { skip: withoutF
     const location = join(directory.path, 'data');
     await using locked = await leaveLocked(location);
     const server = start(location);
-    await server.printed('waiting for the lock of');
+    await server.printed('held by process');
     const [, named = ''] = /held by process ([\d or]+)/.exec(server.stderr) ?? [];
     const holders = named.split(' or ').map(Number);
     assert.ok(holders.length > 0 && holders.every((pid) => locked.pids.includes(pid)), named);

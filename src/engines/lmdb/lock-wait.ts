@@ -35,10 +35,20 @@ export async function waitForLock(options: LockWaitOptions): Promise<void> {
   const end = (): void => void child.kill('SIGKILL');
   process.once('exit', end);
   let told = '';
-  child.stdout.on('data', (chunk: Buffer) => (told += chunk.toString('utf8')));
+  let isNoticed = false;
+  const waiting = (message: string): void => {
+    isNoticed = true;
+    options.waiting(message);
+  };
+  child.stdout.on('data', (chunk: Buffer) => {
+    const isFirst = told === '';
+    told += chunk.toString('utf8');
+    // On a busy machine the child starts later than the notice, which then has no name.
+    if (isFirst && isNoticed) options.waiting(waitingMessage(directory, told.trim()));
+  });
   const ended = once(child, 'close').catch(() => undefined);
   try {
-    await withinWait(ended, options, () => told.trim() || 'held by another process');
+    await withinWait(ended, { ...options, waiting }, () => told.trim() || 'held by another process');
   } finally {
     process.off('exit', end);
     end();
@@ -68,6 +78,10 @@ export async function writeWithinWait<Result>(
   }
 }
 
+function waitingMessage(directory: string, holders: string): string {
+  return `waiting for the lock of ${directory}, ${holders}`;
+}
+
 /** Waits, within the limit, for work that needs the lock. */
 async function withinWait<Result>(
   work: Promise<Result>,
@@ -76,7 +90,7 @@ async function withinWait<Result>(
 ): Promise<Result> {
   const notice = timers.start(
     quietMs,
-    () => waiting(`waiting for the lock of ${directory}, ${holders()}`),
+    () => waiting(waitingMessage(directory, holders())),
     undefined,
   );
   const late = (): Error =>
