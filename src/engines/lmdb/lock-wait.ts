@@ -48,7 +48,11 @@ export async function waitForLock(options: LockWaitOptions): Promise<void> {
   });
   const ended = once(child, 'close').catch(() => undefined);
   try {
-    await withinWait(ended, { ...options, waiting }, () => told.trim() || 'held by another process');
+    await withinWait(
+      ended,
+      { ...options, waiting },
+      () => told.trim() || 'held by another process',
+    );
   } finally {
     process.off('exit', end);
     end();
