@@ -11,7 +11,8 @@ import { readWhole, writeWhole } from './whole-number.js';
  *   (8) · 24 first sequence (8) · 32 sixteen random bytes, whose CRC-32 is the secret
  */
 const headMark = 0x4e524a54;
-const format = 1;
+/** The format that this version writes, and the only one that it reads. */
+export const fileFormat = 1;
 const checksumAt = 4;
 const [formatAt, numberAt, generationAt, firstSequenceAt, chanceAt] = [8, 12, 16, 24, 32];
 export const chanceBytes = 16;
@@ -19,6 +20,8 @@ const fileHeadEnd = chanceAt + chanceBytes;
 
 /** The head of a journal file. */
 export interface FileHead {
+  /** Of the whole file. Later ones keep at least this head up to here, and its checksum. */
+  readonly format: number;
   /** The number of the file within its generation, from 1 on. */
   readonly number: number;
   /** The number of the opening of the store that writes the file; greater than all before. */
@@ -29,10 +32,10 @@ export interface FileHead {
   readonly chance: Bytes;
 }
 
-export function encodeFileHead(head: FileHead): Buffer {
+export function encodeFileHead(head: Omit<FileHead, 'format'>): Buffer {
   const bytes = Buffer.alloc(blockBytes);
   bytes.writeUInt32LE(headMark, 0);
-  bytes.writeUInt32LE(format, formatAt);
+  bytes.writeUInt32LE(fileFormat, formatAt);
   bytes.writeUInt32LE(head.number, numberAt);
   writeWhole(bytes, head.generation, generationAt);
   writeWhole(bytes, head.firstSequence, firstSequenceAt);
@@ -47,6 +50,7 @@ export function decodeFileHead(bytes: Buffer): FileHead | undefined {
   const checksum = crc32(bytes.subarray(formatAt, fileHeadEnd));
   if (checksum !== bytes.readUInt32LE(checksumAt)) return undefined;
   return {
+    format: bytes.readUInt32LE(formatAt),
     number: bytes.readUInt32LE(numberAt),
     generation: readWhole(bytes, generationAt),
     firstSequence: readWhole(bytes, firstSequenceAt),

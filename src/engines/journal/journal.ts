@@ -48,7 +48,7 @@ export interface JournalOptions {
  */
 export class Journal {
   readonly #options: JournalOptions;
-  readonly #head: Omit<FileHead, 'number'>;
+  readonly #head: Omit<FileHead, 'number' | 'format'>;
   readonly #secret: number;
   #lastSequence: number;
   #active: JournalFile | undefined;

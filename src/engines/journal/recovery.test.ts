@@ -7,11 +7,13 @@ import {
   rm,
   stat,
   symlink,
+  truncate,
   unlink,
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { crc32 } from 'node:zlib';
 import { journalDirectory, withWrites } from '../../../test/support/journals.js';
 import { CommitUnknownError, StoreDamagedError, StoreWriteError } from '../../kv/errors.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
@@ -148,6 +150,64 @@ describe('recovery of a journal', () => {
     await rm(await fileIn(made.directory, '1.old', '000002'));
     // The frames behind are those of a later opening.
     await assert.rejects(made.open(), damaged(/lacks (file 2 of generation 1|frame 3)/));
+  });
+
+  it('misses the end of the last file, which may have had what was acknowledged last', async () => {
+    await using made = await journalDirectory();
+    const store = await made.open({ limits: { fileBytes: 8 * blockBytes } });
+    for (const name of ['a', 'b', 'c']) await put(store, name);
+    const path = await fileIn(made.directory, '1');
+    const whole = await readFile(path);
+    const old = await fileIn(made.directory, '1.old');
+    // Behind all frames, in the middle of one, and before the first.
+    for (const bytes of [6 * blockBytes, 2 * blockBytes + 20, 5_000]) {
+      await rm(join(made.directory, 'journal'), { recursive: true });
+      await mkdir(join(made.directory, 'journal', '1'), { recursive: true });
+      await writeFile(path, whole.subarray(0, bytes));
+      await assert.rejects(made.open(), damaged(/1\.old.000001 has lost its end/));
+    }
+    await writeFile(old, whole);
+    assert.equal(await valueOf(await made.open(), 'c'), 'c');
+  });
+
+  it('does without the end of a file that was begun, or that another one follows', async () => {
+    await using made = await journalDirectory();
+    const store = await made.open({ limits: fewFrames });
+    for (const name of ['a', 'b', 'c']) await put(store, name);
+    const [first, second] = await Promise.all(
+      ['000001', '000002'].map((name) => readFile(join(made.directory, 'journal', '1', name))),
+    );
+    assert.ok(first !== undefined && second !== undefined);
+    await truncate(await fileIn(made.directory, '1'), first.length - 1);
+    // As a process leaves it that is killed while it makes the next one.
+    const begun = Buffer.from(second.subarray(0, blockBytes));
+    begun.writeUInt32LE(9, 12);
+    begun.writeUInt32LE(crc32(begun.subarray(8, 48)), 4);
+    await writeFile(await fileIn(made.directory, '1', '000009'), begun);
+    const next = await made.open();
+    assert.deepEqual([await valueOf(next, 'a'), await valueOf(next, 'c')], ['a', 'c']);
+  });
+
+  it('refuses files of a format that it cannot read, and a copy beside a file', async () => {
+    await using made = await journalDirectory();
+    await put(await made.open(), 'a');
+    const path = await fileIn(made.directory, '1');
+    const whole = await readFile(path);
+    const later = Buffer.from(whole);
+    for (const head of [0, later.length - blockBytes]) {
+      later.writeUInt32LE(2, head + 8);
+      later.writeUInt32LE(crc32(later.subarray(head + 8, head + 48)), head + 4);
+    }
+    await writeFile(path, later);
+    await assert.rejects(
+      made.open(),
+      damaged(/000001 has format 2, and this release reads format 1/),
+    );
+    const copy = await fileIn(made.directory, '1.old', 'copy of 000001');
+    for (const name of [await fileIn(made.directory, '1.old'), copy]) await writeFile(name, whole);
+    await assert.rejects(made.open(), damaged(/has both \S+000001 and .+copy of 000001/));
+    await unlink(copy);
+    assert.equal(await valueOf(await made.open(), 'a'), 'a');
   });
 
   it('takes no notice of what is left of a journal that was given up', async () => {

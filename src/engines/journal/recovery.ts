@@ -1,5 +1,5 @@
 import { StoreDamagedError } from '../../kv/errors.js';
-import { decodeFileHead, secretOf, type FileHead } from './file-head.js';
+import { decodeFileHead, fileFormat, secretOf, type FileHead } from './file-head.js';
 import { decodeLink, type FileLink } from './file-link.js';
 import { blockBytes, decodeFrame, type FoundFrame } from './frame.js';
 import type { JournalFiles } from './journal-files.js';
@@ -32,7 +32,11 @@ export interface Trust {
 }
 
 interface FoundInFile {
+  /** The path of the file, for messages. */
+  readonly name: string;
   readonly head: FileHead;
+  /** False when the file ends without its second head: it may have been cut. */
+  readonly isWhole: boolean;
   readonly frames: readonly FoundFrame[];
   readonly links: readonly FileLink[];
 }
@@ -48,10 +52,11 @@ export async function recover(
   trust: Trust = {},
 ): Promise<Recovered> {
   const found: FoundInFile[] = [];
-  for await (const { content } of files.retired()) {
-    const inFile = readFile(content, trust);
+  for await (const { name, content } of files.retired()) {
+    const inFile = readFile(name, content, trust);
     if (inFile !== undefined) found.push(inFile);
   }
+  assertReadable(found);
   assertBegun(files.name, found, applied);
   const frames = found
     .flatMap((inFile) => counted(inFile.frames, inFile, found))
@@ -62,14 +67,20 @@ export async function recover(
   const missing = frames.filter(({ sequence }) => sequence > from);
   assertWhole(files.name, missing, from, found);
   // Removing a settled journal may have been interrupted, so any file may be missing.
-  if (!applied.isSettled) assertContinued(files.name, found, from);
+  if (!applied.isSettled) {
+    assertContinued(files.name, found, from);
+    assertNotCut(found, applied);
+  }
   return { frames: missing, lastSequence: missing.at(-1)?.sequence ?? from };
 }
 
-function readFile(content: Buffer, trust: Trust): FoundInFile | undefined {
+function readFile(name: string, content: Buffer, trust: Trust): FoundInFile | undefined {
   const first = decodeFileHead(content);
-  const head = first ?? decodeFileHead(content.subarray(content.length - blockBytes));
+  const last = decodeFileHead(content.subarray(Math.max(0, content.length - blockBytes)));
+  const head = first ?? last;
   if (head === undefined) return undefined;
+  const isWhole = last !== undefined;
+  if (head.format !== fileFormat) return { name, head, isWhole, frames: [], links: [] };
   const secret = secretOf(head);
   const frames: FoundFrame[] = [];
   const links: FileLink[] = [];
@@ -82,7 +93,7 @@ function readFile(content: Buffer, trust: Trust): FoundInFile | undefined {
     if (link !== undefined) links.push(link);
     at += frame?.bytes ?? blockBytes;
   }
-  return { head, frames, links };
+  return { name, head, isWhole, frames, links };
 }
 
 /** Leaves out what a process wrote after a later generation had begun at an earlier frame. */
@@ -94,6 +105,49 @@ function counted<Part extends { readonly sequence: number }>(
   const later = all.filter((other) => other.head.generation > head.generation);
   const end = Math.min(...later.map((other) => other.head.firstSequence));
   return parts.filter(({ sequence }) => sequence < end);
+}
+
+/** Refuses files of another format, and two that are the same file of a generation. */
+function assertReadable(found: readonly FoundInFile[]): void {
+  const names = new Map<string, string>();
+  for (const { name, head } of found) {
+    if (head.format !== fileFormat) {
+      throw new StoreDamagedError(
+        `The journal file ${name} has format ${head.format}, and this release reads format ` +
+          `${fileFormat}. Nothing was changed. Start the release that wrote it, or restore a ` +
+          'backup of the whole data directory.',
+      );
+    }
+    const file = `${head.generation} ${head.number}`;
+    const other = names.get(file);
+    if (other !== undefined) {
+      throw new StoreDamagedError(
+        `The journal has both ${other} and ${name}, which say that they are the same file. ` +
+          'Nothing was changed. Move the copy away, or restore a backup of the whole data directory.',
+      );
+    }
+    names.set(file, name);
+  }
+}
+
+/**
+ * Refuses a file that ends without its second head when nothing follows its frames: the last ones
+ * may have been cut off with it. A file that was never used may end like that after a crash.
+ */
+function assertNotCut(found: readonly FoundInFile[], applied: Applied): void {
+  const generation = Math.max(0, ...found.map(({ head }) => head.generation));
+  const ofLast = found.filter(({ head }) => head.generation === generation);
+  const linked = new Set(ofLast.flatMap(({ links }) => links.map(({ file }) => file)));
+  for (const { name, head, isWhole, frames, links } of ofLast) {
+    const last = Math.max(0, ...frames.map(({ sequence }) => sequence));
+    if (isWhole || links.some(({ sequence }) => sequence > last)) continue;
+    const isNamed = isFile(head, applied.generation, applied.file) || linked.has(head.number);
+    if (frames.length === 0 && !isNamed) continue;
+    throw new StoreDamagedError(
+      `The journal file ${name} has lost its end, and perhaps what was acknowledged last. ` +
+        `Nothing was changed. ${advice}`,
+    );
+  }
 }
 
 /** Refuses a journal without the file that the note names. */
