@@ -16,7 +16,13 @@ import {
   summedBodyOf,
   type BodyLimits,
 } from './streamed-body.js';
-import { createBlobAccess, describedBy, encryptedHeaders, replacing } from './write-blob.js';
+import {
+  checkNoPageBytes,
+  createBlobAccess,
+  describedBy,
+  encryptedHeaders,
+  replacing,
+} from './write-blob.js';
 
 interface Creation {
   readonly address: BlobAddress;
@@ -31,6 +37,7 @@ export const createAppendBlob: BlobOperation<Creation, Written> = {
 
   parse(request) {
     checkNoBody(request);
+    checkNoPageBytes(request);
     const properties = {
       headers: contentHeadersOfBody(request.header),
       ...describedBy(request),

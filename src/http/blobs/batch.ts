@@ -4,9 +4,11 @@ import { invariant } from '../../base/invariant.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { parseBlobBatch, type BlobSubrequest } from '../../wire/batch/blob-batch.js';
 import { renderBlobBatch, type BlobBatchPart } from '../../wire/batch/blob-batch-response.js';
+import { parseBlobPath } from '../../wire/blobs/resource-path.js';
 import { authoriseExchange } from '../pipeline/authorise.js';
 import type { Exchange } from '../exchange/exchange.js';
-import { authenticatedPart } from '../exchange/part-exchange.js';
+import { authenticatedPart, resourcePathOf } from '../exchange/part-exchange.js';
+import type { PartitionLoad } from '../exchange/request-load.js';
 import type { Reply } from '../exchange/service.js';
 import { storageErrorReply } from '../operations/replies.js';
 import { routeTo } from '../operations/route.js';
@@ -44,6 +46,12 @@ function routeOf(kind: Kind, request: BlobRequest): BlobRoute {
   return namesVersion(request) ? versionDeletion : routes[kind];
 }
 
+interface Input {
+  readonly requests: readonly BlobSubrequest[];
+  /** The blobs that they name, each as often as it is named. */
+  readonly named: readonly PartitionLoad[];
+}
+
 /** What became of one request. */
 interface Outcome {
   readonly contentId: string | undefined;
@@ -55,21 +63,25 @@ interface Outcome {
  * (blob-service §18). Each request has a credential of its own, and succeeds or fails by itself, in
  * any order; the answers are in the order of the requests.
  */
-export const blobBatch: BlobOperation<readonly BlobSubrequest[], readonly Outcome[]> = {
+export const blobBatch: BlobOperation<Input, readonly Outcome[]> = {
   access: { kind: 'credential', byToken: true },
   bodyBytesMax,
 
   parse({ exchange, header }) {
-    return parseBlobBatch(exchange.body, header('content-type') ?? '');
+    const requests = parseBlobBatch(exchange.body, header('content-type') ?? '');
+    return { requests, named: requests.flatMap((request) => loadOf(request, exchange)) };
   },
 
   isReadOnly: () => false,
 
-  describe(requests) {
+  describe({ requests }) {
     return { operationCount: requests.length };
   },
 
-  async run(requests, outer) {
+  entities: ({ named }) => named,
+  load: (_outcomes, { named }) => named,
+
+  async run({ requests }, outer) {
     const outcomes: Outcome[] = [];
     const answered = concurrentlyInOrder(requests, subrequestsAtOnceMax, (request) =>
       answer(request, outer),
@@ -78,12 +90,24 @@ export const blobBatch: BlobOperation<readonly BlobSubrequest[], readonly Outcom
     return outcomes;
   },
 
-  render(outcomes, _requests, { exchange, backend }) {
+  render(outcomes, _input, { exchange, backend }) {
     const parts = outcomes.map((outcome) => partOf(outcome, exchange));
     const { contentType, body } = renderBlobBatch(parts, backend.randomness);
     return { status: 202, headers: ['Content-Type', contentType], body };
   },
 };
+
+/** A request counts for the blob that it names, as by itself; one that names none is refused. */
+function loadOf({ target }: BlobSubrequest, exchange: Exchange): readonly PartitionLoad[] {
+  try {
+    const resource = parseBlobPath(resourcePathOf(exchange, target.path), false);
+    if (resource.kind !== 'blob') return [];
+    return [{ container: resource.container, partitionKey: resource.blob, count: 1 }];
+  } catch (error) {
+    if (error instanceof StorageError) return [];
+    throw error;
+  }
+}
 
 async function answer(request: BlobSubrequest, outer: BlobRequest): Promise<Outcome> {
   const { contentId } = request;

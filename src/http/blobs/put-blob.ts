@@ -14,6 +14,7 @@ import { writtenHeaders } from '../../wire/blobs/modified-headers.js';
 import { checkBodyLength, summedBodyOf } from './streamed-body.js';
 import {
   blockBlobDescribedBy,
+  checkNoPageBytes,
   createBlobAccess,
   encryptedHeaders,
   replacing,
@@ -42,8 +43,7 @@ export function checkType({ header }: BlobRequest): void {
   const type = header('x-ms-blob-type');
   if (type === undefined || type === '') throw missingHeader('x-ms-blob-type');
   if (type.toLowerCase() !== 'blockblob') throw invalidHeader('x-ms-blob-type', type);
-  const length = header('x-ms-blob-content-length');
-  if (length !== undefined) throw invalidHeader('x-ms-blob-content-length', length);
+  checkNoPageBytes({ header });
 }
 
 /** `PUT /container/blob` with a body (blob-service §12.1). */

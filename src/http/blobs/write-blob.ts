@@ -1,3 +1,4 @@
+import { invalidHeader } from '../../model/errors/query-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobConditions } from '../../model/blobs/conditions.js';
 import type { BlobTier } from '../../model/blobs/properties.js';
@@ -40,6 +41,13 @@ export function tierOf({
 }: Pick<BlobRequest, 'header' | 'version'>): BlobTier | undefined {
   const tier = accessTierHeader(header, version);
   return tier === undefined ? undefined : { tier };
+}
+
+/** Page blobs alone have a size of their own. Throws `InvalidHeaderValue`. */
+export function checkNoPageBytes({ header }: Pick<BlobRequest, 'header'>): void {
+  const name = 'x-ms-blob-content-length';
+  const bytes = header(name);
+  if (bytes !== undefined) throw invalidHeader(name, bytes);
 }
 
 /** The tags that a request gives a blob. Throws as `parseTagsHeader`. */

@@ -68,8 +68,11 @@ function baseOf({ protocol, host }: Exchange, { accountPath }: Address): string 
   return `${protocol}://${host}${accountPath}`;
 }
 
-/** The path behind the account, which stands in it exactly when it does in the outer request. */
-function resourcePathOf({ base, protocol, host }: Exchange, path: string): string {
+/**
+ * The path behind the account, which stands in it exactly when it does in the outer request. Throws
+ * `AuthenticationFailed` for a path of another account.
+ */
+export function resourcePathOf({ base, protocol, host }: Exchange, path: string): string {
   const accountPath = base.slice(`${protocol}://${host}`.length);
   if (path.startsWith(`${accountPath}/`)) return path.slice(accountPath.length);
   throw authenticationFailed('The request inside of the batch is for another account.');

@@ -104,8 +104,10 @@ export class Throttle implements Interceptor {
     account.release(1);
     account.take(1, nowMs);
     for (const { bucket, tokens } of reservations) bucket.release(tokens);
-    for (const { partitionKey, count } of record.load ?? []) {
-      this.#bucketOf(record, partitionKey, nowMs).take(count, nowMs);
+    const { service } = record;
+    for (const { container = record.resource, partitionKey, count } of record.load ?? []) {
+      const where = { service, account: record.account, resource: container };
+      this.#bucketOf(where, partitionKey, nowMs).take(count, nowMs);
     }
   };
 
@@ -115,19 +117,17 @@ export class Throttle implements Interceptor {
     const { exchange } = request;
     const { service, resource } = exchange;
     const where = { account: exchange.account?.name, service, resource };
-    const counts = new Map<string, number>();
-    if (services[service].container.partitions === 'whole') counts.set('', 1);
-    else {
-      for (const { partitionKey, rowKey } of request.entities()) {
-        // The size of a whole partition is not known, but its bucket must not be in debt.
-        const before = counts.get(partitionKey) ?? 0;
-        counts.set(partitionKey, rowKey === undefined ? Math.max(1, before) : before + 1);
-      }
+    if (services[service].container.partitions === 'whole') {
+      return [{ bucket: this.#bucketOf(where, '', nowMs), tokens: 1 }];
     }
-    return Array.from(counts, ([partitionKey, tokens]) => ({
-      bucket: this.#bucketOf(where, partitionKey, nowMs),
-      tokens,
-    }));
+    const counts = new Map<TokenBucket, number>();
+    for (const { container = resource, partitionKey, rowKey } of request.entities()) {
+      const bucket = this.#bucketOf({ ...where, resource: container }, partitionKey, nowMs);
+      // The size of a whole partition is not known, but its bucket must not be in debt.
+      const before = counts.get(bucket) ?? 0;
+      counts.set(bucket, rowKey === undefined ? Math.max(1, before) : before + 1);
+    }
+    return Array.from(counts, ([bucket, tokens]) => ({ bucket, tokens }));
   }
 
   #accountBucket(name: string, nowMs: number): TokenBucket {

@@ -1,6 +1,7 @@
 import type { BlobConditions } from '../../model/blobs/conditions.js';
 import type { LeaseAction } from '../../model/blobs/lease.js';
 import type { ContentHeaders } from '../../model/blobs/properties.js';
+import { StorageError } from '../../model/errors/storage-error.js';
 import type { Metadata } from '../../model/resources/metadata.js';
 import { checkMetadata } from '../containers/metadata.js';
 import type { BlobContext } from './blob-context.js';
@@ -62,7 +63,10 @@ export function setMetadata(
   return changeRecord(context, address, access, change, { makesVersion: true });
 }
 
-/** Lease Blob (blob-service §10). The ETag stays. */
+/**
+ * Lease Blob (blob-service §10). The ETag stays. Throws `PendingCopyOperation` while the blob is
+ * copied to (blob-service §10.4).
+ */
 export async function leaseBlob(
   context: BlobContext,
   address: BlobAddress,
@@ -72,6 +76,7 @@ export async function leaseBlob(
   const keys = await keysOf(context, address);
   return changeBlob(context, keys, async (state, changes) => {
     const record = existing(state.record);
+    if (record.copy?.status === 'pending') throw new StorageError('PendingCopyOperation');
     checkWriteConditions(conditions, record, 'change');
     const { nowMicros } = state;
     const newId = () => context.randomness.uuid();

@@ -57,6 +57,14 @@ describe('an incremental copy of a page blob', () => {
 });
 
 describe('an append blob', () => {
+  it('is not made with a size of its own, which page blobs alone have', async () => {
+    const { containerName } = await container();
+    const headers = { 'x-ms-blob-type': 'AppendBlob', 'x-ms-blob-content-length': '512' };
+    const made = await wire.send({ method: 'PUT', path: `/${containerName}/log`, headers });
+    assertStatus(made, 400);
+    assert.equal(made.header('x-ms-error-code'), 'InvalidHeaderValue');
+  });
+
   it('is created, grows, is sealed, and keeps its snapshots', async () => {
     const blob = (await container()).getAppendBlobClient('log');
     const created = await blob.create({

@@ -240,6 +240,8 @@ describe('a pending copy', () => {
       () => to.createSnapshot(),
       () => to.delete(),
       () => to.beginCopyFromURL(`${webUrl}/slow`),
+      () => to.getBlobLeaseClient().acquireLease(-1),
+      () => to.getBlobLeaseClient().breakLease(0),
     ]) {
       assert.deepEqual(await refused(work()), [409, 'PendingCopyOperation']);
     }

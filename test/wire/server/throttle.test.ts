@@ -9,6 +9,7 @@ import {
 } from '../../../src/app/index.js';
 import { startServer } from '../../support/start-server.js';
 import { insertOperation, sendChangeset } from '../kit/batch.js';
+import { BlobWireClient } from '../kit/blob-client.js';
 import { WireClient } from '../kit/client.js';
 import { QueueWireClient } from '../kit/queue-client.js';
 import type { WireResponse } from '../kit/response.js';
@@ -189,6 +190,30 @@ describe('a throttled server', () => {
     assert.equal(await served(5, put), 2);
     const otherQueue = await queues.newQueue();
     assert.equal((await queues.send({ path: `/${otherQueue}?comp=metadata` })).status, 200);
+  });
+
+  it('counts a batch of blobs for each blob in it, and refuses it as a whole', async () => {
+    await using fixture = await throttled({ requestsPerSecondPerBlob: 2 });
+    const blobs = BlobWireClient.of(fixture.server);
+    const container = await blobs.newContainer();
+    const tier = (...names: string[]): Promise<WireResponse> => {
+      const parts = names.map(
+        (name) =>
+          '--b\r\nContent-Type: application/http\r\n\r\n' +
+          `PUT /${blobs.account}/${container}/${name}?comp=tier HTTP/1.1\r\n\r\n\r\n`,
+      );
+      const headers = { 'Content-Type': 'multipart/mixed; boundary=b' };
+      const body = `${parts.join('')}--b--`;
+      return blobs.send({ method: 'POST', path: '/?comp=batch', headers, body });
+    };
+    assert.equal((await tier('hot', 'warm')).status, 202);
+    assert.equal((await tier('hot')).status, 202);
+    assert.equal((await tier('warm', 'hot')).status, 503);
+    assert.equal((await blobs.send({ path: `/${container}/hot` })).status, 503);
+    assert.equal((await tier('warm')).status, 202, 'the refused batch cost it nothing');
+    assert.equal((await tier('warm')).status, 503);
+    assert.equal((await tier('cold')).status, 202);
+    blobs.close();
   });
 
   it('is no more in the way once its limits are off', async () => {
