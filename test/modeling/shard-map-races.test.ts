@@ -9,6 +9,7 @@ import {
 import {
   mergeShards,
   moveShard,
+  PartitionClosedError,
   rangeRouting,
   splitRange,
   StaleMapError,
@@ -319,6 +320,58 @@ describe('a program that stood still', () => {
       await map.apply(moveShard('c', 'a'));
       await checkAll(tables, [['contoso 0', 14], ...expected.slice(1)]);
     }
+  });
+});
+
+describe('a partition that is closed while it moves', () => {
+  for (const write of ['update', 'insert'] as const) {
+    it(`takes no ${write} after close has resolved, wherever the writer stood`, async () => {
+      for (const request of standingAt([1, 2, 3, 4, 5, 6, 7, 8, 9])) {
+        const tables = await filled();
+        const map = mapOf(tables, hurried);
+        await map.start(toC);
+        const { wrap, goOn, reached } = pausing(request);
+        const slow = ordersOf(pausingMap(tables, wrap));
+        const late =
+          write === 'update'
+            ? slow.update({ tenant: 'contoso', id: 0 }, (o) => ({ ...o, amount: o.amount + 1 }))
+            : slow.insert({ tenant: 'fabrikam', id: 0, amount: 7 });
+        const ended = late.catch((error: unknown) => error);
+        await Promise.race([reached, ended]);
+        await map.close('read-only');
+        const stored = await amountsIn(ordersOf(mapOf(tables)).queryAll());
+        goOn();
+        const end = await ended;
+        assert.deepEqual(await amountsIn(ordersOf(mapOf(tables)).queryAll()), stored);
+        const acknowledged = write === 'update' ? 'contoso 0 11' : 'fabrikam 0 7';
+        const isStored = stored.some((each) => each.join(' ') === acknowledged);
+        assert.equal(isStored, !(end instanceof Error), `at request ${request}`);
+        if (end instanceof Error) assert.ok(end instanceof PartitionClosedError, String(end));
+        await map.backfill();
+        assert.equal((await map.verify()).rows, 0);
+        assert.equal((await map.cutOver()).rows, 0, 'nothing is copied again');
+        await map.finish();
+        await checkAll(tables, stored);
+      }
+    });
+  }
+
+  it('is closed once by two programs at once, and opened again by a third that rolls back', async () => {
+    const tables = await filled();
+    const map = mapOf(tables, hurried);
+    await map.start(toC);
+    await Promise.all([map.close('offline'), mapOf(tables, hurried).close('offline')]);
+    const orders = ordersOf(mapOf(tables, hurried));
+    const one = { tenant: 'contoso', id: 0 };
+    await assert.rejects(orders.get(one), PartitionClosedError);
+    await mapOf(tables, hurried).rollBack();
+    await orders.update(one, (each) => ({ ...each, amount: each.amount + 1 }));
+    await orders.update({ tenant: 'wingtip', id: 0 }, (each) => ({ ...each, amount: 12 }));
+    assert.deepEqual(await amountsIn(orders.queryAll()), [
+      ['contoso 0', 11],
+      ['contoso 1', 11],
+      ['wingtip 0', 12],
+    ]);
   });
 });
 

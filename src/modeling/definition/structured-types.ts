@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/record.js';
 import { messageOf } from '../../base/thrown.js';
 import { DecodeError, ModelError, ValueError } from '../rows/model-error.js';
 import { stringUnitsMax } from '../rows/row-size.js';
@@ -177,8 +178,4 @@ export function embedded<const P extends EmbeddedProperties>(
     },
   };
   return propertyOf('embedded', codec, { properties });
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/record.js';
 import { setOwn } from '../../base/own.js';
 import type { RowProperties } from '../rows/row.js';
 import { stringUnitsMax } from '../rows/row-size.js';
@@ -93,10 +94,6 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
     throw malformed('it is no JSON', cause);
   }
   throw malformed('it is no object');
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function malformed(why: string, cause?: unknown): EncryptionError {

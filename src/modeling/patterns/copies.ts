@@ -1,3 +1,5 @@
+import { nameOfKey } from '../rows/row-parts.js';
+import { allPages } from '../table/all-rows.js';
 import type { JsonValue } from '../definition/structured-types.js';
 import { codecOf } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
@@ -85,7 +87,7 @@ class CopyDerivation<S extends AnyDefinition, T extends AnyDefinition> implement
 
   async changes(changes: readonly RowChange[], read: ReadRow) {
     const { copy } = this.#options;
-    const known = new Map(changes.map(({ key, after }) => [nameOf(key), after]));
+    const known = new Map(changes.map(({ key, after }) => [nameOfKey(key), after]));
     const fromSources = changes.flatMap((each) =>
       this.#targetsOf(each).flatMap(({ key, keyOf, source }) => {
         if (key.partitionKey !== each.key.partitionKey) return [];
@@ -97,7 +99,7 @@ class CopyDerivation<S extends AnyDefinition, T extends AnyDefinition> implement
     const fromTargets = changes.map(async ({ item, key, after }) => {
       const from = this.#sourceKey(after);
       if (from === undefined || from.partitionKey !== key.partitionKey) return [];
-      const row = known.has(nameOf(from)) ? known.get(nameOf(from)) : await read(from);
+      const row = known.has(nameOfKey(from)) ? known.get(nameOfKey(from)) : await read(from);
       if (row === undefined || !this.#isOf('source', row)) return [];
       const values = copy(codecOf(this.#options.source).fromRow(row));
       const change = (current: StoredRow | undefined) =>
@@ -128,13 +130,13 @@ class CopyDerivation<S extends AnyDefinition, T extends AnyDefinition> implement
 
   /** Merges of nothing: sources stay as they were read until their copies are stored. */
   async #touches(changes: readonly RowChange[], read: ReadRow): Promise<readonly DerivedWrite[]> {
-    const written = new Set(changes.map(({ key }) => nameOf(key)));
+    const written = new Set(changes.map(({ key }) => nameOfKey(key)));
     const touches = changes.map(
       async ({ item, key, before, after }): Promise<readonly DerivedWrite[]> => {
         const from = this.#sourceKey(after);
         if (from === undefined || from.partitionKey !== key.partitionKey) return [];
-        if (written.has(nameOf(from))) return [];
-        written.add(nameOf(from));
+        if (written.has(nameOfKey(from))) return [];
+        written.add(nameOfKey(from));
         const row = await read(from);
         if (row === undefined || !this.#isOf('source', row)) return [];
         // The ETag of a target that has the copy already keeps the source from changing unseen.
@@ -154,10 +156,11 @@ class CopyDerivation<S extends AnyDefinition, T extends AnyDefinition> implement
       const from = each.key.partitionKey;
       const isFar = ({ partitionKey }: RowKey): boolean => partitionKey !== from;
       if (this.#targetsOf(each).some(({ key }) => isFar(key))) {
-        found.set(nameOf(each.key), { from, key: each.key });
+        found.set(nameOfKey(each.key), { from, key: each.key });
       }
       const source = this.#sourceKey(each.after);
-      if (source !== undefined && isFar(source)) found.set(nameOf(source), { from, key: source });
+      if (source !== undefined && isFar(source))
+        found.set(nameOfKey(source), { from, key: source });
     }
     return [...found.values()];
   }
@@ -204,10 +207,6 @@ class CopyDerivation<S extends AnyDefinition, T extends AnyDefinition> implement
   }
 }
 
-function nameOf({ partitionKey, rowKey }: RowKey): string {
-  return JSON.stringify([partitionKey, rowKey]);
-}
-
 function messageOf({ source, target }: { source: AnyDefinition; target: AnyDefinition }) {
   return defineMessage<RowKey, RowKey>(`${source.type}.copied-to.${target.type}`, {
     payload: keyPairPayload,
@@ -242,10 +241,8 @@ async function* checkedCopies<S extends AnyDefinition, T extends AnyDefinition>(
     copy: (entity, found) => (found === undefined ? entity : { ...entity, ...copy(found) }),
     targetsOf: () => [],
   });
-  let cursor = from;
-  do {
-    const page = await table.page({ limit: pageRows, cursor });
-    const own = page.rows.filter((row) => targets.matches(row));
+  for await (const { rows, cursor } of allPages(table, { limit: pageRows, cursor: from })) {
+    const own = rows.filter((row) => targets.matches(row));
     const drifts: DerivedDrift[] = [];
     let repaired = 0;
     for (const row of own) {
@@ -258,8 +255,7 @@ async function* checkedCopies<S extends AnyDefinition, T extends AnyDefinition>(
       if (!repairs) drifts.push({ of: target.type, key, expected });
       else if ((await references.refreshTarget(key)) === 'refreshed') repaired += 1;
     }
-    ({ cursor } = page);
     const found = { checked: own.length, drifts, repaired };
     yield cursor === undefined ? found : { ...found, cursor };
-  } while (cursor !== undefined);
+  }
 }

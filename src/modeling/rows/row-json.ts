@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/record.js';
 import { unreachable } from '../../base/invariant.js';
 import { DecodeError } from './model-error.js';
 import type { Row, WireValue } from './row.js';
@@ -52,9 +53,9 @@ function toScalar(wire: WireValue): JsonScalar {
 
 /** Throws `DecodeError` for JSON that `rowToJson` does not produce. */
 export function rowFromJson(json: unknown): Row {
-  if (!isObject(json)) throw new DecodeError('a row in JSON is an object');
+  if (!isRecord(json)) throw new DecodeError('a row in JSON is an object');
   const { partitionKey, rowKey, properties } = json;
-  if (typeof partitionKey !== 'string' || typeof rowKey !== 'string' || !isObject(properties)) {
+  if (typeof partitionKey !== 'string' || typeof rowKey !== 'string' || !isRecord(properties)) {
     throw new DecodeError('a row in JSON has partitionKey, rowKey and properties');
   }
   const read = Object.entries(properties).map(([name, value]): [string, WireValue] => {
@@ -98,8 +99,4 @@ function readDouble(value: unknown): WireValue | undefined {
   if (typeof value === 'number') return { type: 'Double', value };
   const isNamed = typeof value === 'string' && /^(NaN|-?Infinity|-0)$/.test(value);
   return isNamed ? { type: 'Double', value: Number(value) } : undefined;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

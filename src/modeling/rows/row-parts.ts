@@ -11,6 +11,15 @@ export function nameOfKey({ partitionKey, rowKey }: RowKey): string {
   return JSON.stringify([partitionKey, rowKey]);
 }
 
+/** How texts for people name a row. */
+export function placeOfKey({ partitionKey, rowKey }: RowKey): string {
+  return `('${partitionKey}', '${rowKey}')`;
+}
+
+export function sameKey(left: RowKey, right: RowKey): boolean {
+  return left.partitionKey === right.partitionKey && left.rowKey === right.rowKey;
+}
+
 /** A text as it is stored. */
 export function storedText(value: string): WireValue {
   return { type: 'String', value };

@@ -1,3 +1,4 @@
+import { allPages } from './all-rows.js';
 import { systemClock, type Clock } from '../../base/clock.js';
 import { sleep } from '../../base/async/sleep.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
@@ -77,21 +78,15 @@ export async function upgradeRows<D extends AnyDefinition>(
   const selection = selectionOf(entities, options.partition);
   const failures: UnreadableRow[] = [];
   let report: UpgradeReport = { checked: 0, outdated: 0, upgraded: 0, failures };
-  let cursor = options.from;
-  do {
-    const page = await entities.table.page({
-      ...selection,
-      limit: options.pageRows ?? pageRowsMax,
-      cursor,
-    });
+  const query = { ...selection, limit: options.pageRows ?? pageRowsMax, cursor: options.from };
+  for await (const { rows, cursor } of allPages(entities.table, query)) {
     const fail = (failure: UnreadableRow): void => {
       if (failures.length < failuresMax) failures.push(failure);
     };
-    const own = page.rows.filter((row) => entities.codec.matches(row));
+    const own = rows.filter((row) => entities.codec.matches(row));
     const outdated = own.flatMap((row) => outdatedOf(entities, row, fail));
     const upgraded =
       options.dryRun === true ? 0 : await storePage(entities, outdated, options, fail);
-    ({ cursor } = page);
     report = {
       checked: report.checked + own.length,
       outdated: report.outdated + outdated.length,
@@ -106,7 +101,7 @@ export async function upgradeRows<D extends AnyDefinition>(
       if (leftMs > 0) await sleep(timers, leftMs, signal);
     }
     if (signal?.aborted === true) break;
-  } while (cursor !== undefined);
+  }
   return report;
 }
 

@@ -1,3 +1,4 @@
+import { isRecord } from '../../base/record.js';
 import type { JsonValue } from '../definition/structured-types.js';
 import { ModelError } from '../table/errors.js';
 import { messageTextBytesMax } from './queue-port.js';
@@ -157,7 +158,7 @@ export function decodeEnvelope(text: string): DecodedText {
   } catch {
     return malformed('the text is neither JSON nor JSON in base64');
   }
-  if (!isObject(value)) return malformed('the text is no JSON object');
+  if (!isRecord(value)) return malformed('the text is no JSON object');
   const { v, type, version, id, payload, excused = 0, postponed, poison, text: kept } = value;
   if (v !== 1) return malformed('its v is not 1');
   if (type === undefined && typeof kept === 'string') {
@@ -192,17 +193,13 @@ function malformed(reason: string): DecodedText {
   return { kind: 'malformed', reason };
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 function isNote(value: unknown): value is PoisonNote {
   return (
-    isObject(value) &&
+    isRecord(value) &&
     (value['reason'] === 'malformed' || value['reason'] === 'failed') &&
     typeof value['error'] === 'string' &&
     typeof value['queue'] === 'string' &&

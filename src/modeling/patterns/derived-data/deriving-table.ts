@@ -1,8 +1,9 @@
+import { nameOfKey, placeOfKey } from '../../rows/row-parts.js';
 import { systemRandomness, type Randomness } from '../../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import { DefinitionError, ModelError, TooLargeError, ValueError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
-import { sameProperties } from '../../rows/same-value.js';
+import { sameContent } from '../../rows/same-value.js';
 import { isConflict, retryConflicts, updateAttemptsMax } from '../../table/contention.js';
 import { absentEntityError, RequestError, TransactionFailedError } from '../../table/errors.js';
 import { writeInTransaction } from '../../table/failure-of-one.js';
@@ -170,8 +171,8 @@ export class DerivingTable implements TableGateway {
   #readingOnce(): ReadRow {
     const reads = new Map<string, Promise<StoredRow | undefined>>();
     return (key) => {
-      const read = reads.get(nameOf(key)) ?? this.#base.get(key);
-      reads.set(nameOf(key), read);
+      const read = reads.get(nameOfKey(key)) ?? this.#base.get(key);
+      reads.set(nameOfKey(key), read);
       return read;
     };
   }
@@ -206,12 +207,12 @@ export class DerivingTable implements TableGateway {
   ): Promise<readonly Item[]> {
     const byName = new Map<string, DerivedChange[]>();
     for (const change of changes) {
-      const name = nameOf(change.key);
+      const name = nameOfKey(change.key);
       byName.set(name, [...(byName.get(name) ?? []), change]);
     }
     const items = given.map((item) => {
-      const own = byName.get(nameOf(item.key)) ?? [];
-      byName.delete(nameOf(item.key));
+      const own = byName.get(nameOfKey(item.key)) ?? [];
+      byName.delete(nameOfKey(item.key));
       return own.length === 0 ? item : changedItem(given, item, own);
     });
     const others = [...byName.values()].map(async (own): Promise<readonly Item[]> => {
@@ -219,7 +220,7 @@ export class DerivingTable implements TableGateway {
       if (first === undefined) return [];
       const before = await read(first.key);
       const after = afterAll(before, own);
-      if (after === undefined || (before !== undefined && isSameRow(before, after))) return [];
+      if (after === undefined || (before !== undefined && sameContent(before, after))) return [];
       const write: RowWrite =
         before === undefined
           ? { kind: 'insert', row: after }
@@ -281,7 +282,7 @@ function changedItem(given: readonly Item[], item: Item, changes: readonly Deriv
     // Who deletes what a row is derived from may delete the row as well.
     const kept = changes.find((each) => given[each.item]?.write.kind !== 'delete');
     if (kept === undefined) return item;
-    throw refusal(kept.item, `the transaction deletes ${describe(item.key)}, which it changes`);
+    throw refusal(kept.item, `the transaction deletes ${placeOfKey(item.key)}, which it changes`);
   }
   const row = afterAll(after, changes);
   if (row === undefined) return item;
@@ -328,15 +329,11 @@ function isSame(left: readonly Item[], right: readonly Item[]): boolean {
     left.length === right.length &&
     left.every(({ key, after }, index) => {
       const other = right[index];
-      if (other === undefined || nameOf(other.key) !== nameOf(key)) return false;
+      if (other === undefined || nameOfKey(other.key) !== nameOfKey(key)) return false;
       if (after === undefined || other.after === undefined) return after === other.after;
-      return isSameRow(after, other.after);
+      return sameContent(after, other.after);
     })
   );
-}
-
-function isSameRow(left: StoredRow, right: StoredRow): boolean {
-  return sameProperties(left, right) && sameProperties(right, left);
 }
 
 /**
@@ -347,12 +344,15 @@ function withoutDeleted(
   items: readonly Item[],
   derived: readonly DerivedWrite[],
 ): readonly DerivedWrite[] {
-  const given = new Map(items.map(({ key, write }) => [nameOf(key), write]));
+  const given = new Map(items.map(({ key, write }) => [nameOfKey(key), write]));
   return derived.filter(({ item, write }) => {
-    const own = given.get(nameOf(keyOfWrite(write)));
+    const own = given.get(nameOfKey(keyOfWrite(write)));
     if (own === undefined) return true;
     if (own.kind === 'delete') return false;
-    throw refusal(item, `the transaction writes ${describe(keyOfWrite(write))}, which is derived`);
+    throw refusal(
+      item,
+      `the transaction writes ${placeOfKey(keyOfWrite(write))}, which is derived`,
+    );
   });
 }
 
@@ -423,12 +423,4 @@ function withoutBefore(write: RowWrite): RowWrite {
   if (!('before' in write)) return write;
   const { before: _, ...sent } = write;
   return sent;
-}
-
-function nameOf({ partitionKey, rowKey }: RowKey): string {
-  return JSON.stringify([partitionKey, rowKey]);
-}
-
-function describe({ partitionKey, rowKey }: RowKey): string {
-  return `('${partitionKey}', '${rowKey}')`;
 }

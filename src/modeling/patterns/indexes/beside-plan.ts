@@ -1,3 +1,4 @@
+import { sameKey } from '../../rows/row-parts.js';
 import { isOutdated } from '../../definition/row-version.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import type { RowWrite } from '../../table/gateway.js';
@@ -7,7 +8,6 @@ import {
   isCopyEntry,
   primaryOf,
   sameEntry,
-  sameKey,
   type CopyEntry,
   type IndexEntry,
 } from './index-entry.js';

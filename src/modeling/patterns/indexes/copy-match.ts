@@ -1,8 +1,9 @@
+import { sameKey } from '../../rows/row-parts.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { putOver } from '../../table/conditional-write.js';
 import type { RowWrite } from '../../table/gateway.js';
 import { isWanted } from './beside-plan.js';
-import { primaryOf, sameKey, staleNames, type CopyEntry } from './index-entry.js';
+import { primaryOf, staleNames, type CopyEntry } from './index-entry.js';
 import { IndexValueTakenError } from './index-errors.js';
 import type { IndexPlaces } from './index-places.js';
 import type { ResolvedCopies } from './with-indexes.js';

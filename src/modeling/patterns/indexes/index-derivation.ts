@@ -1,3 +1,4 @@
+import { nameOfKey, sameKey } from '../../rows/row-parts.js';
 import type { Row, RowKey } from '../../rows/row.js';
 import { TransactionFailedError } from '../../table/errors.js';
 import { keyOfWrite } from '../../table/gateway.js';
@@ -18,7 +19,7 @@ import {
   type EntryChange,
   type IndexWrite,
 } from './beside-plan.js';
-import { primaryOf, sameKey } from './index-entry.js';
+import { primaryOf } from './index-entry.js';
 import { IndexValueTakenError } from './index-errors.js';
 import { intentOf, type IntentOptions } from './index-outbox.js';
 import type { IndexPlaces } from './index-places.js';
@@ -88,8 +89,8 @@ export class IndexDerivation implements Derivation {
     findings: Map<string, CopyFindings>,
   ): Promise<readonly DerivedWrite[]> {
     const copies = changes.map(async ({ item, primary, entries }) => {
-      const known = findings.get(nameOf(primary)) ?? { unowned: new Map() };
-      findings.set(nameOf(primary), known);
+      const known = findings.get(nameOfKey(primary)) ?? { unowned: new Map() };
+      findings.set(nameOfKey(primary), known);
       const plans = entries.map(async ({ index, before, after }) =>
         index.kind === 'copy' && index.place === 'same-partition'
           ? planCopies(this.#places, primary, { index, before, after }, known)
@@ -112,7 +113,7 @@ export class IndexDerivation implements Derivation {
     return [...eachRowOnce(planned.flat()), ...listed.flat()].map((upkeep) => ({
       item: upkeep.item,
       write: upkeep.write,
-      onConflict: () => this.#look(upkeep, findings.get(nameOf(upkeep.primary))),
+      onConflict: () => this.#look(upkeep, findings.get(nameOfKey(upkeep.primary))),
     }));
   }
 
@@ -138,10 +139,6 @@ function upkeepOf(write: IndexWrite, need: Pick<Upkeep, 'item' | 'primary'>): Up
   return { ...write, ...need };
 }
 
-function nameOf({ partitionKey, rowKey }: RowKey): string {
-  return JSON.stringify([partitionKey, rowKey]);
-}
-
 /**
  * A transaction writes a row once. Where one entity gives a value up and another one takes it, the
  * copy is replaced. Throws `TransactionFailedError` when two entities take a value.
@@ -149,7 +146,7 @@ function nameOf({ partitionKey, rowKey }: RowKey): string {
 function eachRowOnce(upkeep: readonly Upkeep[]): readonly Upkeep[] {
   const byKey = new Map<string, Upkeep>();
   for (const each of upkeep) {
-    const name = nameOf(keyOfWrite(each.write));
+    const name = nameOfKey(keyOfWrite(each.write));
     const known = byKey.get(name);
     byKey.set(name, known === undefined ? each : joined(known, each));
   }

@@ -1,16 +1,10 @@
+import { sameKey } from '../../rows/row-parts.js';
 import { unreachable } from '../../../base/invariant.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { DecodeError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { isInRowList } from '../index-entities/row-list.js';
-import {
-  isCopyEntry,
-  primaryOf,
-  sameKey,
-  staleNames,
-  textIn,
-  type IndexEntry,
-} from './index-entry.js';
+import { isCopyEntry, primaryOf, staleNames, textIn, type IndexEntry } from './index-entry.js';
 import type { IndexPlaces } from './index-places.js';
 import type { ResolvedCopies, ResolvedIndex, ResolvedLists } from './with-indexes.js';
 

@@ -1,3 +1,4 @@
+import { sameKey } from '../../rows/row-parts.js';
 import { own } from '../../../base/own.js';
 import { equalBytes } from '../../../base/bytes.js';
 import { codecOf } from '../../definition/codec.js';
@@ -97,10 +98,6 @@ function copied({ definition }: ResolvedIndex, values: Values): Values {
   const before: StoredAs | undefined = storedAsOf(values);
   if (before !== undefined) copy[storedAs] = { ...before, unknown: {}, isPartial: false };
   return copy;
-}
-
-export function sameKey(left: RowKey, right: RowKey): boolean {
-  return left.partitionKey === right.partitionKey && left.rowKey === right.rowKey;
 }
 
 /** Whether two entries of one index, for the same entity, are equal. */

@@ -1,3 +1,4 @@
+import { sameKey } from '../../rows/row-parts.js';
 import { own } from '../../../base/own.js';
 import { codecOf, type EntityCodec } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
@@ -5,7 +6,7 @@ import { DefinitionError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { ListBlobs } from '../index-entities/list-blobs.js';
-import { entriesOf, sameKey, type IndexEntry } from './index-entry.js';
+import { entriesOf, type IndexEntry } from './index-entry.js';
 import type { ResolvedIndex } from './with-indexes.js';
 
 /** A definition with its indexes, and the tables and blobs of their rows. */

@@ -1,3 +1,4 @@
+import { sameKey } from '../../rows/row-parts.js';
 import { own } from '../../../base/own.js';
 import type { Randomness } from '../../../base/randomness.js';
 import type { Timers } from '../../../base/async/timers.js';
@@ -12,7 +13,7 @@ import { planRowListChange } from '../index-entities/row-list.js';
 import { listChanges, type ListKeyChange } from './beside-plan.js';
 import { matchingWrite } from './copy-match.js';
 import { transactIf, unlessConflict, writeIf } from '../../table/conditional-write.js';
-import { isCopyEntry, sameKey, textIn, type CopyEntry, type IndexEntry } from './index-entry.js';
+import { isCopyEntry, textIn, type CopyEntry, type IndexEntry } from './index-entry.js';
 import { IndexValueTakenError } from './index-errors.js';
 import type { IndexIntent } from './index-intent.js';
 import type { IndexPlaces } from './index-places.js';

@@ -1,3 +1,4 @@
+import { isRecord } from '../../../base/record.js';
 import { DecodeError, ValueError } from '../../rows/model-error.js';
 import { stringUnitsMax } from '../../rows/row-size.js';
 import type { RowProperties } from '../../rows/row.js';
@@ -116,10 +117,6 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
   }
   if (!isRecord(parsed)) throw malformed('it is no object');
   return parsed;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isCount(value: unknown): value is number {

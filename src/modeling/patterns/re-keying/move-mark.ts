@@ -91,10 +91,6 @@ export function stampProperties(stamps: string): RowProperties {
   return stamps === '' ? {} : { [markNames.stamps]: storedText(stamps) };
 }
 
-export function keyText({ partitionKey, rowKey }: RowKey): string {
-  return JSON.stringify([partitionKey, rowKey]);
-}
-
 function keyOfText(value: string): RowKey | undefined {
   const [partitionKey, rowKey] = JSON.parse(value) as readonly unknown[];
   if (typeof partitionKey !== 'string' || typeof rowKey !== 'string') return undefined;

@@ -5,10 +5,9 @@ import { storedAs, storedAsOf } from '../../definition/stored-entity.js';
 import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
 import { putOver } from '../../table/conditional-write.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
-import { storedText, textIn } from '../../rows/row-parts.js';
+import { nameOfKey, storedText, textIn } from '../../rows/row-parts.js';
 import {
   tombstoneType,
-  keyText,
   markNames,
   markOf,
   markProperties,
@@ -182,7 +181,7 @@ export class MoveSide {
     const other = keys[this.side === 'old' ? 'new' : 'old'];
     const properties = {
       [this.#typeName]: storedText(tombstoneType),
-      [markNames.other]: storedText(keyText(other)),
+      [markNames.other]: storedText(nameOfKey(other)),
     };
     return { ...keys[this.side], properties };
   }

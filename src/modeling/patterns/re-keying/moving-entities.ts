@@ -1,3 +1,4 @@
+import { sameKey } from '../../rows/row-parts.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { codecOf, type EntityCodec } from '../../definition/codec.js';
 import type { CreateOf, KeyOf, MergeOf, ReadOf } from '../../definition/shapes.js';
@@ -192,7 +193,7 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
 
   #unmoved(keys: MoveKeys, entityRow: Row): Row {
     const made = this.#keysOf(entityRow);
-    if (isSameKey(made.old, keys.old) && isSameKey(made.new, keys.new)) return entityRow;
+    if (sameKey(made.old, keys.old) && sameKey(made.new, keys.new)) return entityRow;
     throw new ValueError(
       `${this.#parts.definition.type}: the change would move ('${keys.new.partitionKey}', ` +
         `'${keys.new.rowKey}') to other keys on one of the sides; insert the one, delete the other`,
@@ -202,10 +203,6 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
   #summary(operation: string, keys: MoveKeys): RequestSummary {
     return { table: this.#parts.sides.new.table.table, operation, ...keys.new };
   }
-}
-
-function isSameKey(left: RowKey, right: RowKey): boolean {
-  return left.partitionKey === right.partitionKey && left.rowKey === right.rowKey;
 }
 
 function conditionOf(entity: object, { ifMatch }: WriteCondition = {}): string {

@@ -2,6 +2,7 @@ import { sameContent } from '../../rows/same-value.js';
 import type { StoredRow } from '../../rows/row.js';
 import { transactionWritesMax } from '../../table/gateway.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
+import { allPages } from '../../table/all-rows.js';
 import { batchesOf } from '../../table/write-batches.js';
 import { isFenceRow, type Claim } from './fence.js';
 
@@ -21,16 +22,10 @@ export async function* partitionContent(
   partitionKey: string,
   onPage?: () => Promise<void>,
 ): AsyncGenerator<StoredRow, void, undefined> {
-  let cursor: string | undefined;
-  do {
-    const page = await table.page({
-      partitionKey,
-      cursor,
-    });
-    for (const row of page.rows) if (!isFenceRow(row)) yield row;
-    ({ cursor } = page);
+  for await (const { rows, cursor } of allPages(table, { partitionKey })) {
+    for (const row of rows) if (!isFenceRow(row)) yield row;
     if (cursor !== undefined) await onPage?.();
-  } while (cursor !== undefined);
+  }
 }
 
 async function* paired(

@@ -1,3 +1,4 @@
+import { allPages } from '../../table/all-rows.js';
 import type { RowKey, RowProperties } from '../../rows/row.js';
 import { EntityNotFoundError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
@@ -83,20 +84,12 @@ async function partitionsAfter(
   after: string,
 ): Promise<{ readonly partitionKeys: readonly string[]; readonly last: string | undefined }> {
   const partitionKey = after === '' ? {} : { after };
-  let cursor: string | undefined;
-  do {
-    const page = await table.page({
-      partitionKey,
-      select: [ownTypeProperty],
-      cursor,
-    });
-    const last = page.rows.at(-1)?.partitionKey;
-    if (last !== undefined) {
-      const found = page.rows.filter((row) => !isMapRow(row));
-      return { partitionKeys: [...new Set(found.map((row) => row.partitionKey))], last };
-    }
-    ({ cursor } = page);
-  } while (cursor !== undefined);
+  for await (const { rows } of allPages(table, { partitionKey, select: [ownTypeProperty] })) {
+    const last = rows.at(-1)?.partitionKey;
+    if (last === undefined) continue;
+    const found = rows.filter((row) => !isMapRow(row));
+    return { partitionKeys: [...new Set(found.map((row) => row.partitionKey))], last };
+  }
   return { partitionKeys: [], last: undefined };
 }
 

@@ -1,3 +1,4 @@
+import { allRows } from '../../table/all-rows.js';
 import {
   routingFault,
   shardOfText,
@@ -89,16 +90,11 @@ export class StaticShardMap {
   async *misplaced(): AsyncGenerator<MisplacedPartition, void, undefined> {
     for (const [shard, table] of Object.entries(this.#options.shards)) {
       let last: string | undefined;
-      let cursor: string | undefined;
-      do {
-        const page = await table.page({ select: [], ...(cursor === undefined ? {} : { cursor }) });
-        for (const { partitionKey } of page.rows) {
-          const home = this.shardOf(partitionKey);
-          if (partitionKey !== last && home !== shard) yield { partitionKey, shard, home };
-          last = partitionKey;
-        }
-        ({ cursor } = page);
-      } while (cursor !== undefined);
+      for await (const { partitionKey } of allRows(table, { select: [] })) {
+        const home = this.shardOf(partitionKey);
+        if (partitionKey !== last && home !== shard) yield { partitionKey, shard, home };
+        last = partitionKey;
+      }
     }
   }
 

@@ -1,3 +1,4 @@
+import { allPages } from '../../table/all-rows.js';
 import { own } from '../../../base/own.js';
 import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
@@ -263,14 +264,11 @@ export class WideEntities<W extends AnyWideDefinition> {
     const rowKey = { from: first?.rowKey, to: last?.rowKey };
     const query = { partitionKey: first?.partitionKey, rowKey, select };
     const rows: StoredRow[] = [];
-    let cursor: string | undefined;
     let pages = 0;
-    do {
-      const page = await this.#table.page({ ...query, cursor });
+    for await (const page of allPages(this.#table, query)) {
       rows.push(...page.rows.filter(({ rowKey }) => own.has(rowKey)));
-      cursor = page.cursor;
       pages += 1;
-    } while (cursor !== undefined);
+    }
     return { rows, pages };
   }
 
