@@ -10,6 +10,7 @@ import {
   string,
   writesOf,
   type KeyPart,
+  type NumberKeyField,
   type TableGateway,
 } from '../../src/modeling/index.js';
 import {
@@ -227,13 +228,61 @@ describe('an index over a list', () => {
     assert.equal(await library.get(apollo), undefined);
   });
 
-  it('refuses declarations that give no row for a text', () => {
+  it('has a row for each whole number, in the order of the numbers', async () => {
+    const { gateway: table } = await tables.newTable();
+    const Run = defineEntity({
+      type: 'Run',
+      properties: { show: string(), seasons: list<number>() },
+      partitionKey: () => key`shows`,
+      rowKey: (p) => key`${p.show}`,
+    });
+    const indexed = withIndexes(Run, {
+      season: samePartition({
+        each: { season: 'seasons' },
+        rowKey: (p) => key`season_${p.season.offset()}_${p.show}`,
+        include: [],
+      }),
+      shows: indexEntity({
+        place: 'same-partition',
+        each: { season: 'seasons' },
+        rowKey: (p) => key`shows_${p.season.offset()}`,
+      }),
+    });
+    const library = indexedEntitiesOf(indexed, { table });
+    await library.insert({ show: 'Dallas', seasons: [10, 9, -1, 9] });
+    await library.insert({ show: 'Columbo', seasons: [9] });
+    const rows = await library.by.season.query({ partition: {} }).toArray({ max: 9 });
+    const found = rows.map(({ season, show }) => [season, show]);
+    assert.deepEqual(found, [
+      [-1, 'Dallas'],
+      [9, 'Columbo'],
+      [9, 'Dallas'],
+      [10, 'Dallas'],
+    ]);
+    await library.update({ show: 'Dallas' }, (run) => ({ ...run, seasons: [11] }));
+    const nines = await library.by.shows.keys({ season: 9 });
+    assert.deepEqual(nines, [{ show: 'Columbo' }]);
+    const part = library.insert({ show: 'Part', seasons: [1.5] });
+    await assert.rejects(part, /1.5 is no 32-bit whole number/);
+    for await (const { drifts } of library.verify()) assert.deepEqual(drifts, []);
+  });
+
+  it('refuses declarations that give no row for an item', () => {
     const refused: readonly (readonly [object, string, RegExp])[] = [
       [{ actor: 'actors' }, 'x', /does not use 'actor'/],
       [{ name: 'actors' }, 'name', /has a property of that name/],
       [{ digit: 'year' }, 'digit', /'year' is none/],
       [{ one: 'actors', other: 'actors' }, 'one', /one list, not of several/],
     ];
+    const mixed = samePartition({
+      each: { actor: 'actors' as never },
+      rowKey: (p: Readonly<Record<string, NumberKeyField<string, number> & KeyPart>>) =>
+        p['actor'] === undefined ? key`x` : key`x_${p['actor']}_${p['actor'].padded(4)}`,
+    });
+    assert.throws(
+      () => withIndexes(Movie, { mixed }),
+      /a text in one place of the key and a number/,
+    );
     for (const [each, used, message] of refused) {
       const rowKey = (p: Readonly<Record<string, KeyPart>>) => {
         const part = p[used];

@@ -234,3 +234,47 @@ const at = { department: 'Sales', id: 1 };
 // @ts-expect-error a merge of keys without ifMatch
 void employees.delete(at);
 void employees.delete(at, { ifMatch: 'any' });
+
+// Lists: the key takes each text as it is, and each number by a format.
+const Show = defineEntity({
+  type: 'Show',
+  properties: {
+    name: string(),
+    actors: list<string>(),
+    seasons: list<number>().optional(),
+    parts: list<{ readonly title: string }>(),
+  },
+  partitionKey: () => key`shows`,
+  rowKey: (p) => key`${p.name}`,
+});
+const shows = withIndexes(Show, {
+  season: samePartition({
+    each: { season: 'seasons' },
+    rowKey: (p) => key`season_${p.season.padded(2)}_${p.name}`,
+    include: [],
+  }),
+  actor: indexEntity({
+    place: 'same-partition',
+    each: { actor: 'actors' },
+    rowKey: (p) => key`actor_${p.actor}`,
+  }),
+});
+same<
+  ReadOf<(typeof shows)['rows']['season']>,
+  { readonly name: string; readonly season: number }
+>();
+same<KeyOf<(typeof shows)['rows']['actor']>, { readonly actor: string }>();
+withIndexes(Show, {
+  season: samePartition({
+    each: { season: 'seasons' },
+    // @ts-expect-error a number needs a form that sorts
+    rowKey: (p) => key`season_${p.season}_${p.name}`,
+  }),
+});
+withIndexes(Show, {
+  part: samePartition({
+    // @ts-expect-error objects have no order
+    each: { part: 'parts' },
+    rowKey: (p) => key`part_${p.name}`,
+  }),
+});

@@ -177,6 +177,21 @@ const textFormat: KeyFormat = {
   parse: (text) => text,
 };
 
+/** How a key uses what one item of a list is called: a text as it is, a number by a format. */
+export type ItemField<N extends string, V> = V extends readonly string[]
+  ? KeyPart<N, string>
+  : NumberKeyField<N, number>;
+
+/** `ItemField` at run time, where the items of a list have no type: for texts and for numbers. */
+export function itemFieldOf(property: string): object {
+  return Object.freeze({ ...part(property, textFormat), ...numberField(property, int32Kind) });
+}
+
+/** Whether a part of a key is a text as it is. */
+export function isTextPart({ format }: KeyPart): boolean {
+  return format === textFormat;
+}
+
 const booleanFormat: KeyFormat = {
   width: undefined,
   format: (value) => {

@@ -111,7 +111,7 @@ function indexRowSet(index: ResolvedIndex, entities: RowSet, facts: FactsByName)
   };
 }
 
-/** The rows that an index has of an entity: of one with a list, one for each of its texts. */
+/** The rows that an index has of an entity: of one with a list, one for each of its items. */
 export function textsOf({ each }: ResolvedIndex, facts: FactsByName): number {
   return each === undefined ? 1 : (facts[each.list]?.items ?? 1);
 }
@@ -119,7 +119,7 @@ export function textsOf({ each }: ResolvedIndex, facts: FactsByName): number {
 /** The facts with the values of a text of the list, which are told of the list. */
 function withTexts({ each }: ResolvedIndex, facts: FactsByName): FactsByName {
   const values = each === undefined ? undefined : facts[each.list]?.values;
-  return each === undefined || values === undefined ? facts : { ...facts, [each.text]: { values } };
+  return each === undefined || values === undefined ? facts : { ...facts, [each.item]: { values } };
 }
 
 /**

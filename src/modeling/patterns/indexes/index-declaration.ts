@@ -1,5 +1,5 @@
 import type { AnyDefinition, EntityDefinition } from '../../definition/entity-definition.js';
-import type { KeyableKind, KeyFieldOf, KeyPart } from '../../definition/key-part.js';
+import type { ItemField, KeyableKind, KeyFieldOf, KeyPart } from '../../definition/key-part.js';
 import type { KeyTemplate } from '../../definition/key-template.js';
 import type {
   AnyProperty,
@@ -31,13 +31,29 @@ export type IndexFields<D extends AnyDefinition, S extends boolean> = {
   ]: KeyFieldOf<N, D['properties'][N]>;
 };
 
-/** The properties that hold several texts, such as `list<string>()`. */
-export type TextListNames<D extends AnyDefinition> = {
-  [N in NamesOf<D>]: [ValueOf<D['properties'][N]>] extends [readonly string[]] ? N : never;
+/**
+ * The properties that hold several texts or several whole numbers, such as `list<string>()` and
+ * `list<number>()`.
+ */
+export type ItemListNames<D extends AnyDefinition> = {
+  [N in NamesOf<D>]: [ValueOf<D['properties'][N]>] extends [readonly string[] | readonly number[]]
+    ? N
+    : never;
 }[NamesOf<D>];
 
-/** What one text of a list is called in the index, and the list: `{ actor: 'actors' }`. */
-export type Each<D extends AnyDefinition> = Readonly<Record<string, TextListNames<D>>>;
+/** What one item of a list is called in the index, and the list: `{ actor: 'actors' }`. */
+export type Each<D extends AnyDefinition> = Readonly<
+  Record<
+    string,
+    [ItemListNames<D>] extends [never]
+      ? 'The definition has no list of texts or of whole numbers'
+      : ItemListNames<D>
+  >
+>;
+
+/** The field of an item of the list of this name. */
+type FieldOfItem<D extends AnyDefinition, N extends string, L> =
+  L extends NamesOf<D> ? ItemField<N, ValueOf<D['properties'][L]>> : never;
 
 /** Makes the key of an index. */
 export type IndexTemplate<
@@ -45,13 +61,16 @@ export type IndexTemplate<
   S extends boolean,
   T extends KeyTemplate,
   E = unknown,
-> = (fields: IndexFields<D, S> & { readonly [N in keyof E & string]: KeyPart<N, string> }) => T;
+> = (
+  fields: IndexFields<D, S> & { readonly [N in keyof E & string]: FieldOfItem<D, N, E[N]> },
+) => T;
 
 /** Which entities an index contains. */
 export interface IndexScope<D extends AnyDefinition, S extends boolean, E = unknown> {
   /**
-   * A row for each text of a list instead of one for the entity: `{ actor: 'actors' }` gives the key
-   * a text `actor`, which it must use. Entities whose list is absent or empty are not in the index.
+   * A row for each item of a list instead of one for the entity: `{ actor: 'actors' }` gives the key
+   * a text `actor`, which it must use, and `{ year: 'years' }` a number `year`, for a list of 32-bit
+   * whole numbers: `p.year.padded(4)`. Entities whose list is absent or empty are not in the index.
    */
   readonly each?: E;
   /**
@@ -146,17 +165,25 @@ type IndexProperties<
 > = {
   readonly [K in N | KeyNames<D> | PartNames<PK> | PartNames<RK>]: RowPropertyOf<
     D,
+    PK | RK,
     K,
     // A value in a key is never absent.
     K extends PartNames<PK> | PartNames<RK> ? 'optional' | 'default' : never
   >;
 };
 
-/** A property of the entity, or a text of its list. */
-type RowPropertyOf<D extends AnyDefinition, K, Dropped extends PropertyFlag> =
+/** A property of the entity, or an item of its list, of the type that it has in the keys. */
+type RowPropertyOf<
+  D extends AnyDefinition,
+  T extends KeyTemplate,
+  K,
+  Dropped extends PropertyFlag,
+> =
   K extends NamesOf<D>
     ? IndexPropertyOf<D['properties'][K], Dropped>
-    : IndexProperty<'string', string, never>;
+    : [Extract<T['parts'][number], KeyPart<K & string, number>>] extends [never]
+      ? IndexProperty<'string', string, never>
+      : IndexProperty<'int32', number, never>;
 
 /** The definition of an index's rows: the included properties, and those in either key. */
 export type IndexDefinition<
@@ -176,6 +203,7 @@ export type DefinitionOf<D extends AnyDefinition, I> =
           {
             readonly [K in PartNames<PK> | PartNames<RK>]: RowPropertyOf<
               D,
+              PK | RK,
               K,
               'optional' | 'default'
             >;

@@ -36,7 +36,7 @@ export function isCopyEntry(entry: IndexEntry): entry is CopyEntry {
 type Values = Readonly<Record<string | symbol, unknown>>;
 
 /**
- * The entries of an entity in an index, at different keys: one, or one for each text of its list;
+ * The entries of an entity in an index, at different keys: one, or one for each item of its list;
  * none when the entity is not in it. `entity` has the values of all properties, `primary` is the
  * key of its row. Throws `ValueError` for a value that does not fit into the key.
  */
@@ -51,10 +51,10 @@ export function entriesOf(
   if (isAbsent || index.when?.(entity as never) === false) return [];
   const { each } = index;
   if (each === undefined) return [entryOf(index, values, primary)];
-  const texts = values[each.list];
-  if (!Array.isArray(texts)) return [];
-  return [...new Set<unknown>(texts)].map((text) =>
-    entryOf(index, { ...values, [each.text]: text }, primary),
+  const items = values[each.list];
+  if (!Array.isArray(items)) return [];
+  return [...new Set<unknown>(items)].map((item) =>
+    entryOf(index, { ...values, [each.item]: item }, primary),
   );
 }
 

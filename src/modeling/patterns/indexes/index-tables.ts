@@ -11,7 +11,7 @@ import type { CopyIndex, Each, NamesOf } from './index-declaration.js';
  * - `[]`: normalised. The row has the keys of the entity, which takes a second look-up.
  * - some names: partly normalised. One look-up for these, a second one for the rest.
  *
- * `each` makes a row for each text of a list: movies by actor, with their genre to find the rest.
+ * `each` makes a row for each item of a list: movies by actor, with their genre to find the rest.
  *
  * The rows identify their entities by the values of their keys. When the PartitionKey of the
  * entities is a hash, the index maps plain values to hashed keys, and ranges follow the order of

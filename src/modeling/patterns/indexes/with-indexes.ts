@@ -5,10 +5,10 @@ import {
   type AnyDefinition,
 } from '../../definition/entity-definition.js';
 import { codecOf, type EntityCodec } from '../../definition/codec.js';
-import { keyFieldOf } from '../../definition/key-part.js';
+import { isTextPart, itemFieldOf, keyFieldOf, type KeyPart } from '../../definition/key-part.js';
 import type { KeyTemplate } from '../../definition/key-template.js';
 import type { AnyProperty, PropertyFlag } from '../../definition/property.js';
-import { string } from '../../definition/scalar-types.js';
+import { int32, string } from '../../definition/scalar-types.js';
 import { DefinitionError } from '../../rows/model-error.js';
 import type {
   AnyIndex,
@@ -30,12 +30,12 @@ interface Resolved {
   /** Properties without which an entity is not in the index. */
   readonly needed: readonly string[];
   readonly when: ((entity: never) => boolean) | undefined;
-  /** The list with a row for each of its texts, and the name of a text in the keys. */
-  readonly each: EachText | undefined;
+  /** The list with a row for each of its items, and the name of an item in the keys. */
+  readonly each: EachItem | undefined;
 }
 
-interface EachText {
-  readonly text: string;
+interface EachItem {
+  readonly item: string;
   readonly list: string;
 }
 
@@ -125,9 +125,9 @@ function resolve<D extends AnyDefinition>(
   const rowKey = index.rowKey(fields);
   const definition = defineRows(entity, name, { partitionKey, rowKey, each }, index);
   const keyNames = [...partitionKey.parts, ...rowKey.parts].map(({ property }) => property);
-  if (each !== undefined && !keyNames.includes(each.text)) {
+  if (each !== undefined && !keyNames.includes(each.item)) {
     throw new DefinitionError(
-      `${definition.type} has a row for each of '${each.list}', and its key does not use '${each.text}'`,
+      `${definition.type} has a row for each of '${each.list}', and its key does not use '${each.item}'`,
     );
   }
   const resolved = {
@@ -135,7 +135,7 @@ function resolve<D extends AnyDefinition>(
     entity,
     definition,
     codec: codecOf(definition),
-    needed: [...new Set(keyNames.map((part) => (part === each?.text ? each.list : part)))],
+    needed: [...new Set(keyNames.map((part) => (part === each?.item ? each.list : part)))],
     when: index.when,
     each,
   };
@@ -148,28 +148,28 @@ function resolve<D extends AnyDefinition>(
   return { ...resolved, kind: 'list', place: index.place, layout };
 }
 
-/** Throws `DefinitionError` for what is no list, or whose texts would be called like a property. */
+/** Throws `DefinitionError` for what is no list, or whose items would be called like a property. */
 function eachOf(
   { type, properties }: AnyDefinition,
   name: string,
   each: Readonly<Record<string, string>> = {},
-): EachText | undefined {
+): EachItem | undefined {
   const [first, ...others] = Object.entries(each);
   if (first === undefined) return undefined;
-  const [text, list] = first;
+  const [item, list] = first;
   const why =
     others.length > 0
-      ? 'has a row for each text of one list, not of several'
-      : own<AnyProperty>(properties, text) !== undefined
-        ? `cannot call a text '${text}': ${type} has a property of that name`
-        : isTextList(own<AnyProperty>(properties, list))
+      ? 'has a row for each item of one list, not of several'
+      : own<AnyProperty>(properties, item) !== undefined
+        ? `cannot call an item '${item}': ${type} has a property of that name`
+        : isList(own<AnyProperty>(properties, list))
           ? undefined
-          : `needs a list of texts that is not encrypted; '${list}' is none`;
-  if (why === undefined) return { text, list };
+          : `needs a list of texts or numbers that is not encrypted; '${list}' is none`;
+  if (why === undefined) return { item, list };
   throw new DefinitionError(`the index '${name}' of ${type} ${why}`);
 }
 
-function isTextList(property: AnyProperty | undefined): boolean {
+function isList(property: AnyProperty | undefined): boolean {
   const model = property?.model;
   return (model?.kind === 'list' || model?.kind === 'json') && !model.flags.has('encrypted');
 }
@@ -177,9 +177,9 @@ function isTextList(property: AnyProperty | undefined): boolean {
 function fieldsOf(
   { type, properties }: AnyDefinition,
   isSparse: boolean,
-  each: EachText | undefined,
+  each: EachItem | undefined,
 ): object {
-  const fields = each === undefined ? {} : { [each.text]: keyFieldOf(each.text, string()) };
+  const fields = each === undefined ? {} : { [each.item]: itemFieldOf(each.item) };
   for (const [name, property] of Object.entries<AnyProperty>(properties)) {
     const { flags } = property.model;
     const why = flags.has('encrypted')
@@ -203,7 +203,7 @@ function fieldsOf(
 interface Templates {
   readonly partitionKey: KeyTemplate;
   readonly rowKey: KeyTemplate;
-  readonly each: EachText | undefined;
+  readonly each: EachItem | undefined;
 }
 
 /** The definition of an index's rows. */
@@ -224,7 +224,7 @@ function defineRows<D extends AnyDefinition>(
   const included = index.kind === 'list' ? [] : [...ownKeys, ...includedOf(entity, index.include)];
   const properties = Object.fromEntries(
     [...new Set([...inKeys, ...included])].map((each) => {
-      if (each === templates.each?.text) return [each, string()];
+      if (each === templates.each?.item) return [each, itemProperty(parts, each)];
       const property = own<AnyProperty>(entity.properties, each);
       if (property === undefined) {
         throw new DefinitionError(`${type} includes '${each}', which ${entity.type} does not have`);
@@ -242,6 +242,14 @@ function defineRows<D extends AnyDefinition>(
     rowKey: () => templates.rowKey,
     system: { type: system.type ?? false, version: system.version, writeStamp: false },
   });
+}
+
+/** Items are of the type by which the keys write them. */
+function itemProperty(parts: readonly KeyPart[], item: string): AnyProperty {
+  const own = parts.filter(({ property }) => property === item);
+  if (own.every(isTextPart)) return string();
+  if (!own.some(isTextPart)) return int32();
+  throw new DefinitionError(`'${item}' is a text in one place of the key and a number in another`);
 }
 
 function includedOf(
