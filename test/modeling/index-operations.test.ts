@@ -22,7 +22,7 @@ import { startTables } from './support/observed-tables.js';
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
 
-const operations = numberSetting('INDEX_OPERATIONS', byLength({ short: 250, long: 10_000 }));
+const operations = numberSetting('INDEX_OPERATIONS', byLength({ short: 150, long: 10_000 }));
 const seed = seedSetting('INDEX_SEED');
 const any = { ifMatch: 'any' };
 

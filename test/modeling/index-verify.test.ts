@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { byLength } from '../support/run-length.js';
 import { entitiesOf, type RowKey, type TableGateway } from '../../src/modeling/index.js';
 import {
   allRows,
@@ -163,7 +164,7 @@ describe('rebuild', () => {
     for (let id = 1; id < 30; id += 7) await alone.delete({ department: 'Sales', id }, any);
     for (let id = 30; id < 34; id++) await alone.insert(employee(id));
     const writing = (async () => {
-      for (let id = 40; id < 60; id++) {
+      for (let id = 40; id < byLength({ short: 48, long: 60 }); id++) {
         await employees.insert(employee(id, { lastName: 'Moved', town: 'Town1' }));
         await employees.merge({ department: 'Sales', id }, { lastName: 'Smith' }, any);
       }

@@ -13,8 +13,8 @@ const isSampled = !isLong && numberSetting('TABULARIUM_TEST_SAMPLED', 0) > 0;
 const costlyShare = 3;
 
 /**
- * Options of a test that starts processes of its own. A run of the whole suite draws one in three of
- * these tests; the long form, which is a part of `.ci/run`, and a run that names files have all.
+ * Options of a test that starts processes of its own, or takes seconds. A run of the whole suite
+ * draws one in three of these tests; the long form and a run that names files have all.
  */
 export function costly(): { readonly skip: false | string } {
   const isDrawn = !isSampled || Math.random() * costlyShare < 1;

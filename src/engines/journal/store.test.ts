@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { storeConformance } from '../../kv/conformance/index.js';
 import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
+import { byLength } from '../../../test/support/run-length.js';
 import { openLmdbStore } from '../lmdb/store.js';
 import { openMemoryStore } from '../memory/store.js';
 import { DiskFiles } from './disk-files.js';
@@ -66,11 +67,14 @@ const capabilities = {
 } as const;
 
 /** Of sequences that the same journal carries out in its usual mode as well. */
-const modelRunsAgain = 15;
+const modelRunsAgain = 8;
+
+const amounts = { modelRuns: 30, fenceRounds: byLength({ short: 3, long: 12 }) };
 
 storeConformance({
   name: 'a journal before the memory engine',
   open: ({ clock }) => overMemory(clock),
+  ...amounts,
   capabilities,
 });
 
@@ -78,6 +82,7 @@ storeConformance({
   name: 'a journal before the memory engine that is told of each commit',
   open: ({ clock }) =>
     overMemory(clock, { ...defaultJournalLimits, tableBytesMax: 1, filesMax: 4 }),
+  ...amounts,
   modelRuns: modelRunsAgain,
   capabilities: { ...capabilities, groupsCommits: false },
 });
@@ -85,12 +90,14 @@ storeConformance({
 storeConformance({
   name: 'a journal before the LMDB engine',
   open: ({ clock }) => overLmdb(clock),
+  ...amounts,
   capabilities: { ...capabilities, persistent: true },
 });
 
 storeConformance({
   name: 'a journal before the LMDB engine that is told of each commit',
   open: ({ clock }) => overLmdb(clock, { ...defaultJournalLimits, tableBytesMax: 1, filesMax: 4 }),
+  ...amounts,
   modelRuns: modelRunsAgain,
   capabilities: { ...capabilities, persistent: true, groupsCommits: false },
 });

@@ -3,7 +3,7 @@ import { storeConformance } from '../../kv/conformance/index.js';
 import { guardsConformance } from '../../kv/conformance/members.js';
 import type { ConformanceSuite } from '../../kv/conformance/suite.js';
 import { transfersConformance } from '../../kv/conformance/transfers.js';
-import { isLong } from '../../../test/support/run-length.js';
+import { byLength, isLong } from '../../../test/support/run-length.js';
 import { lmdbUnderTest } from '../../../test/support/engine-lmdb.js';
 
 const capabilities = {
@@ -14,13 +14,22 @@ const capabilities = {
   member: true,
 } as const;
 
-storeConformance({ name: 'the LMDB engine', open: lmdbUnderTest, capabilities });
+const fenceRounds = byLength({ short: 3, long: 12 });
+
+storeConformance({
+  name: 'the LMDB engine',
+  open: lmdbUnderTest,
+  modelRuns: 30,
+  fenceRounds,
+  capabilities,
+});
 
 storeConformance({
   name: 'the LMDB engine without syncs',
   open: (options) => lmdbUnderTest({ ...options, durability: 'relaxed' }),
   // Fewer random sequences: the engine runs them with syncs as well.
-  modelRuns: 15,
+  modelRuns: 8,
+  fenceRounds,
   // Other processes make no difference to when a commit is synced.
   capabilities: { ...capabilities, processes: isLong },
 });
@@ -42,6 +51,7 @@ describe('the LMDB engine that ingests in a thread', () => {
   const suite: ConformanceSuite = {
     name: 'the LMDB engine that ingests in a thread',
     open: (options) => lmdbUnderTest({ ...options, ingestsInThread: 'all' }),
+    fenceRounds,
     capabilities,
   };
   guardsConformance(suite);

@@ -23,7 +23,7 @@ import type { ConformanceSuite } from './suite.js';
 
 /** Limits the writers of the fence test, so that they end when an engine does not fence them. */
 const commitsMax = 1_000;
-const fenceRounds = 6;
+const fenceRoundsDefault = 6;
 const writersMax = 8;
 const writersOfProcess = 4;
 const guardKey = storeKey('guard', 1);
@@ -105,7 +105,7 @@ export function guardsConformance(suite: ConformanceSuite): void {
       const writer = memberOf(child?.store ?? store);
       for (let count = 0; count < writersOfProcess; count += 1) writers.push(writer);
     }
-    for (let round = 1; round <= fenceRounds; round += 1) {
+    for (let round = 1; round <= (suite.fenceRounds ?? fenceRoundsDefault); round += 1) {
       await fenceOff(memberOf(store), writers, round);
     }
     for (const writer of new Set(writers)) if (writer !== store) await writer.close();

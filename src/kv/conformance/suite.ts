@@ -37,6 +37,8 @@ export interface ConformanceSuite {
    * are enough for what only repeats another suite over the same engine in another mode.
    */
   readonly modelRuns?: number;
+  /** How many times a fence must stop writers at work, where that is not 6. */
+  readonly fenceRounds?: number;
   /** The abilities of the engine; tests of others are not defined. */
   readonly capabilities: {
     readonly persistent: boolean;

@@ -132,7 +132,7 @@ for (const engine of engineNames) {
       const property = fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), (steps) =>
         run(engine, steps),
       );
-      await fc.assert(property, { numRuns: engine === 'memory' ? 50 : 10 });
+      await fc.assert(property, { numRuns: engine === 'memory' ? 25 : 6 });
     });
 
     it('grow over many chunks', async (t) => {

@@ -10,6 +10,7 @@ import {
   sample,
   settle,
 } from '../../../test/support/blob-world.js';
+import { costly } from '../../../test/support/run-length.js';
 import { engineNames, openTestStore, type EngineName } from '../../../test/support/stores.js';
 import { manualClock } from '../../base/clock.js';
 import { StorageError } from '../../model/errors/storage-error.js';
@@ -71,7 +72,7 @@ for (const engine of engineNames) {
       }
     });
 
-    it('are cleared however many ranges they have', async (t) => {
+    it('are cleared however many ranges they have', costly(), async (t) => {
       const world = await setUp(engine, t);
       const { blobs } = world;
       const count = engine === 'memory' ? pageRangesPerCommitMax + 10 : 50;

@@ -281,7 +281,7 @@ describe('containers', () => {
         await world.settle();
         await store.close();
       }),
-      { numRuns: 75 },
+      { numRuns: 40 },
     );
   });
 });

@@ -430,9 +430,15 @@ describe('official clients under faults', () => {
 describe('requests that are delayed', () => {
   it('are executed also when their client has not waited', async () => {
     const table = await wire.newTable();
-    server.faults.replace([{ operation: 'InsertEntity', effect: { kind: 'latency', ms: 60 } }]);
-    const abortSignal = AbortSignal.timeout(20);
-    await assert.rejects(sdkTable(table, noRetries).createEntity(key('late'), { abortSignal }));
+    server.faults.replace([{ operation: 'InsertEntity', effect: { kind: 'latency', ms: 100 } }]);
+    const leaving = new AbortController();
+    const abortSignal = leaving.signal;
+    const left = assert.rejects(
+      sdkTable(table, noRetries).createEntity(key('late'), { abortSignal }),
+    );
+    await settled(() => server.faults.list()[0]?.fired === 1);
+    leaving.abort();
+    await left;
     server.faults.clear();
     let status = 404;
     while (status === 404) status = (await wire.get(table, 'p', 'late')).status;
