@@ -160,7 +160,7 @@ describe('recovery of a journal', () => {
     const whole = await readFile(path);
     const old = await fileIn(made.directory, '1.old');
     // Behind all frames, in the middle of one, and before the first.
-    for (const bytes of [6 * blockBytes, 2 * blockBytes + 20, 5_000]) {
+    for (const bytes of [6 * blockBytes, 2 * blockBytes + 20, 5_000, blockBytes]) {
       await rm(join(made.directory, 'journal'), { recursive: true });
       await mkdir(join(made.directory, 'journal', '1'), { recursive: true });
       await writeFile(path, whole.subarray(0, bytes));

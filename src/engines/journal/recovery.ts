@@ -79,7 +79,7 @@ function readFile(name: string, content: Buffer, trust: Trust): FoundInFile | un
   const last = decodeFileHead(content.subarray(Math.max(0, content.length - blockBytes)));
   const head = first ?? last;
   if (head === undefined) return undefined;
-  const isWhole = last !== undefined;
+  const isWhole = last !== undefined && content.length > blockBytes;
   if (head.format !== fileFormat) return { name, head, isWhole, frames: [], links: [] };
   const secret = secretOf(head);
   const frames: FoundFrame[] = [];
