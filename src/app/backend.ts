@@ -18,18 +18,30 @@ import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-err
 import { copyStateOf } from './copy-state.js';
 import type { OpenData } from './open-data.js';
 import { openEngine, type Sharing } from './open-engine.js';
+import { assertAlone, openPartitions } from './open-partitions.js';
 import type { ServerSettings } from './settings.js';
 import type { ReclaimStep } from './reclaimer.js';
 import { seed } from './seed/seed.js';
 
 /** Throws when the data directory cannot be opened or has another owner. */
 export async function openStore(settings: ServerSettings, sharing: Sharing): Promise<ServedStore> {
-  return noteTime(settings, await openEngine(settings, sharing));
+  return noteTime(settings, await openStores(settings, sharing));
 }
 
 /** As `openStore`, for an owner that lets other processes join. */
 export async function openSharedStore(settings: ServerSettings): Promise<ServedStore> {
-  return noteTime(settings, await openEngine({ ...settings, journal: 'off' }, 'exclusive'));
+  return noteTime(settings, await openStores({ ...settings, journal: 'off' }, 'exclusive'));
+}
+
+async function openStores(settings: ServerSettings, sharing: Sharing): Promise<ServedStore> {
+  const { stores } = settings;
+  if (stores !== undefined) return openPartitions({ ...settings, stores }, sharing);
+  const store = await openEngine(settings, sharing);
+  await assertAlone(store, settings.storage).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
+  return store;
 }
 
 async function noteTime(settings: ServerSettings, store: ServedStore): Promise<ServedStore> {

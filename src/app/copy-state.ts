@@ -20,13 +20,14 @@ const stateKey = storeKey(stateName);
 
 /**
  * What each key space notes of itself: of its journal, of where its content is and who uses that,
- * and of a copy.
+ * of a copy, and of the stores that have the data together.
  */
 const ownNames: ReadonlySet<unknown> = new Set([
   'journal',
   'content',
   'content-lease',
   'content-session',
+  'partition',
   stateName,
 ]);
 const nameAt = 1;

@@ -14,7 +14,9 @@ import { startError } from '../engines/lmdb/disk-error.js';
 import { canBeMember } from '../kv/member-store.js';
 import type { Store } from '../kv/store.js';
 import type { ServerSettings } from './settings.js';
+import { homeOf } from './open-partitions.js';
 import { placeOfContent } from './shared-content/content-place.js';
+import type { GuardedStore } from './shared-content/content-leases.js';
 import { SharedContent } from './shared-content/shared-content.js';
 
 /** The bytes of blobs, beside a store. */
@@ -44,7 +46,10 @@ export type ContentSettings = Pick<
  * Opens the content of a store that is open. Each process that works on it opens its own. Throws
  * `DataDirectoryError`.
  */
-export async function openContent(settings: ContentSettings, store: Store): Promise<OpenContent> {
+export async function openContent(
+  settings: ContentSettings,
+  store: GuardedStore,
+): Promise<OpenContent> {
   const { storage, clock, randomness } = settings;
   if (storage.kind === 'memory') {
     const content = openMemoryContent();
@@ -66,21 +71,24 @@ export async function openContent(settings: ContentSettings, store: Store): Prom
 
 async function openShared(
   settings: ContentSettings,
-  store: Store,
+  store: GuardedStore,
   directory: string,
 ): Promise<OpenContent> {
   const { clock, timers, randomness, logger } = settings;
-  invariant(canBeMember(store), 'a store that several machines share knows guards');
+  const keySpace = store;
+  const home = homeOf(store);
+  invariant(canBeMember(home), 'a store that several machines share knows guards');
   makeDirectory(directory, privateDirectoryMode);
   const { files } = await contentDirectory(directory);
   const shown = `${hostname()} in ${await realpath(directory)}`;
-  const place = await placeOfContent(store, { files, shown, randomness });
+  const place = await placeOfContent(home, { files, shown, randomness });
   if (place !== undefined) {
     logger.warn('the bytes of large blobs are elsewhere: requests for them fail here', { place });
     const content = contentElsewhere(place);
     return lasting({ content, store, end: () => content.close() }, true);
   }
-  return SharedContent.open({ store, files, shown, clock, timers, randomness, logger });
+  const shared = { store: home, keySpace, files, shown };
+  return SharedContent.open({ ...shared, clock, timers, randomness, logger });
 }
 
 /** Content that stays the same while the server runs. */

@@ -29,6 +29,8 @@ import { openSecondary, withSecondary, type SecondaryStore } from './secondary.j
 import { ListenError } from './listen-error.js';
 import { openData, type OpenData } from './open-data.js';
 import type { Sharing } from './open-engine.js';
+import { Partitions } from './partition-control.js';
+import { OpenPartitions } from './open-partitions.js';
 import { renewableBackend, type RenewableBackend } from './renewable-backend.js';
 import { accountsOf, settingsOf, type ServerSettings } from './settings.js';
 import type { OpenBearerVerifier } from './oauth/open-bearer-verifier.js';
@@ -187,6 +189,7 @@ class RunningServer implements TabulariumServer {
   readonly #analytics: Analytics;
   readonly #room: RoomGuard | undefined;
   readonly #snapshots: Snapshots;
+  readonly #partitions: Partitions | undefined;
   readonly #http: Readonly<Record<ServiceName, HttpServer>>;
   #endpoints: ServerEndpoints | undefined;
   #control: { readonly server: ControlServer; readonly port: number } | undefined;
@@ -227,6 +230,8 @@ class RunningServer implements TabulariumServer {
       backend.renew();
       analytics.discard();
     };
+    const { store } = data;
+    this.#partitions = store instanceof OpenPartitions ? new Partitions(store) : undefined;
     this.#snapshots = new Snapshots({ ...data, sharing, lock, clock, onReplaced });
     const { rules, strictApiVersions } = strictness;
     const versions = new ApiVersionPolicy({ strict: strictApiVersions, logger });
@@ -368,6 +373,11 @@ class RunningServer implements TabulariumServer {
 
   get controlPort(): number | undefined {
     return this.#control?.port;
+  }
+
+  /** For the control API. */
+  get partitions(): Partitions | undefined {
+    return this.#partitions;
   }
 
   get snapshots(): readonly SnapshotInfo[] {

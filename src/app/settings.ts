@@ -16,6 +16,7 @@ import { oauthSettingsOf, type OAuthSettings } from './options/oauth-settings.js
 import type { AccountOptions } from './options/accounts.js';
 import { addressesOf } from '../engines/postgres/hosts.js';
 import { checkOptions } from './options/check.js';
+import type { MemberOptions } from './options/stores.js';
 import type { ServerOptions } from './options/table.js';
 import { ServerOptionsError, wrongOption } from './options/server-options-error.js';
 import { tlsChoiceOf, type TlsChoice } from './options/tls-settings.js';
@@ -38,6 +39,8 @@ export interface PostgresChoice {
   readonly directory: string;
 }
 
+export type MemberChoices = Readonly<Record<string, StorageChoice>>;
+
 /** Where one service listens, and within which bounds. */
 export interface ListenerSettings {
   readonly host: string;
@@ -49,6 +52,8 @@ export interface ListenerSettings {
 /** Options with every default filled in. */
 export interface ServerSettings {
   readonly storage: StorageChoice;
+  /** Stores beside that one, by name; undefined: all data are in one. */
+  readonly stores: MemberChoices | undefined;
   readonly listeners: Readonly<Record<ServiceName, ListenerSettings>>;
   /** Beside the hosts that are always allowed. */
   readonly allowedHosts: readonly string[];
@@ -90,6 +95,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
   const listeners = listenersOf(options);
   return {
     storage: storageOf(options),
+    stores: storesOf(options),
     listeners,
     allowedHosts: allowedHostsOf(
       options.allowHosts ?? [],
@@ -132,6 +138,43 @@ function storageOf(options: ServerOptions): StorageChoice {
   }
   if (location.includes('\0')) throw wrongOption(['location'], 'must be the path of a directory');
   return postgresOf(options, location) ?? { kind: 'directory', directory: location };
+}
+
+/** The name of the store that `location` or `postgresUrl` says. */
+export const homeName = 'home';
+
+function storesOf({ stores, location, inMemory }: ServerOptions): MemberChoices | undefined {
+  if (stores === undefined) return undefined;
+  const members = Object.entries(stores).map(([name, member]) => {
+    const path = ['stores', name];
+    if (name === homeName) throw wrongOption(path, 'is the name of the home store: take another');
+    return [name, memberOf(member, path, { inMemory: inMemory === true, location })] as const;
+  });
+  return Object.freeze(Object.fromEntries(members));
+}
+
+/** Throws `ServerOptionsError`. */
+export function memberOf(
+  member: MemberOptions,
+  path: readonly string[],
+  home: { readonly inMemory: boolean; readonly location: string | undefined },
+): StorageChoice {
+  const given = [member.location, member.postgresUrl, member.inMemory === true || undefined];
+  if (given.filter((each) => each !== undefined).length !== 1) {
+    throw wrongOption(path, 'needs one of location, postgresUrl and inMemory: true');
+  }
+  const isLost = member.inMemory === true;
+  if (isLost !== home.inMemory) {
+    throw wrongOption(path, 'must be in memory when the home store is, and only then');
+  }
+  if (member.postgresSchema !== undefined && member.postgresUrl === undefined) {
+    throw wrongOption([...path, 'postgresSchema'], 'is for a postgresUrl: leave it out');
+  }
+  if (member.location !== undefined && member.location === home.location) {
+    throw wrongOption([...path, 'location'], 'is that of the home store: give another directory');
+  }
+  const { location = home.location ?? '' } = member;
+  return storageOf(isLost ? { inMemory: true } : { ...member, location });
 }
 
 /** Undefined: the engine is another one. Throws `ServerOptionsError`. */

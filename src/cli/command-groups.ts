@@ -49,6 +49,16 @@ const groups: readonly CommandGroup[] = [
     },
   },
   {
+    name: 'partition',
+    summary: 'spread the data over several stores',
+    description:
+      'Split, merge and move ranges of partitions over the stores of a server, while it serves them.',
+    async load() {
+      preload('./partition/partition-commands.js');
+      return (await import('./partition/partition-commands.js')).partitionCommands;
+    },
+  },
+  {
     name: 'import',
     summary: 'take over the data of another emulator',
     description: 'Take over the data of another emulator.',

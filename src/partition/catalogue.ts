@@ -3,18 +3,30 @@ import type { MemberStore } from '../kv/member-store.js';
 import type { Check, CommitResult, Entry, KeyRange, Put } from '../kv/store.js';
 import { keyAfter } from '../kv/tuple.js';
 import type { Bytes } from '../base/bytes.js';
-import { guardKey, mapKey, operationKey, operationRows, rangeKey, rangeRows } from './keys.js';
+import {
+  guardKey,
+  mapKey,
+  operationKey,
+  operationRows,
+  rangeKey,
+  rangeRows,
+  storeRowKey,
+  storeRows,
+} from './keys.js';
+import type { Members } from './members.js';
 import { RangeMap } from './range-map.js';
 import {
   decodeMapRow,
   decodeOperationRow,
   decodeRangeRow,
+  decodeStoreRow,
   encodeGuardRow,
   encodeMapRow,
   encodeRangeRow,
   type MapRow,
   type OperationRow,
   type RangeRow,
+  type StoreRow,
   type Versioned,
 } from './rows.js';
 
@@ -70,6 +82,15 @@ export class Catalogue {
     return readAll(this.#home, operationRows, decodeOperationRow);
   }
 
+  async store(name: string): Promise<Versioned<StoreRow> | undefined> {
+    return versioned(await this.#home.get(storeRowKey(name)), decodeStoreRow);
+  }
+
+  /** The stores that the catalogue knows, in the order of their names. */
+  async stores(): Promise<readonly Versioned<StoreRow>[]> {
+    return readAll(this.#home, storeRows, decodeStoreRow);
+  }
+
   commit({ checks, puts = [], deletes = [] }: Writes): Promise<CommitResult> {
     return this.#home.commit({ checks, puts, deletes });
   }
@@ -77,26 +98,25 @@ export class Catalogue {
 
 /**
  * Makes the catalogue of a key space whose data are all in its home store, where there is none yet.
+ * It has a range for the keys that stay there, if any do, and one for the others.
  */
-export async function ensureCatalogue(home: MemberStore, homeName: string): Promise<void> {
+export async function ensureCatalogue({ home, homeName, homeUntil }: Members): Promise<void> {
   if ((await home.get(mapKey)) !== undefined) return;
-  const id = 1;
-  const range: RangeRow = {
-    id,
-    start: Buffer.alloc(0),
-    end: undefined,
-    store: homeName,
-    epoch: 1,
-    operation: 0,
-  };
+  const bounds = [Buffer.alloc(0), ...(homeUntil === undefined ? [] : [homeUntil])];
+  const ranges = bounds.map((start, index): RangeRow => {
+    const end = bounds[index + 1];
+    return { id: index + 1, start, end, store: homeName, epoch: 1, operation: 0 };
+  });
   const guard = { state: 'serving', epoch: 1, operation: 0, token: 0 } as const;
   // Where another process was faster, its catalogue is the one.
   await home.fence({
     checks: [{ key: mapKey, version: 'absent' }],
     puts: [
-      { key: mapKey, value: encodeMapRow({ version: 1, nextId: id + 1 }) },
-      { key: rangeKey(id), value: encodeRangeRow(range) },
-      { key: guardKey(id), value: encodeGuardRow(guard) },
+      { key: mapKey, value: encodeMapRow({ version: 1, nextId: ranges.length + 1 }) },
+      ...ranges.flatMap((range) => [
+        { key: rangeKey(range.id), value: encodeRangeRow(range) },
+        { key: guardKey(range.id), value: encodeGuardRow(guard) },
+      ]),
     ],
     deletes: [],
   });

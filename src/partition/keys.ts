@@ -31,6 +31,16 @@ export function operationKey(id: number): Bytes {
   return storeKey(owner, 'operation', id);
 }
 
+export const storeRows: KeyRange = prefixRange(storeKey(owner, 'store'));
+
+/** Catalogue: a store of the key space. */
+export function storeRowKey(name: string): Bytes {
+  return storeKey(owner, 'store', name);
+}
+
+/** In each store: which key space it belongs to, and by what name. */
+export const memberKey: Bytes = storeKey(owner, 'member');
+
 export const guardRows: KeyRange = prefixRange(storeKey(owner, 'guard'));
 
 /** What a store does with a range. Its version is in every call of a front end. */

@@ -1,15 +1,26 @@
+import { compareBytes, type Bytes } from '../base/bytes.js';
 import { StoreUnavailableError } from '../kv/errors.js';
 import type { MemberStore } from '../kv/member-store.js';
 
 /** The stores that a key space is made of, by name. */
 export class Members {
   readonly homeName: string;
-  readonly #stores: ReadonlyMap<string, MemberStore>;
+  /**
+   * Data with keys before this one stay in the home store: commits that touch them touch keys of
+   * the store as well. Undefined: all may move.
+   */
+  readonly homeUntil: Bytes | undefined;
+  readonly #stores: Map<string, MemberStore>;
 
   /** `homeName`: the store that has the catalogue. */
-  constructor(homeName: string, stores: ReadonlyMap<string, MemberStore>) {
+  constructor(
+    homeName: string,
+    stores: ReadonlyMap<string, MemberStore>,
+    { homeUntil }: { readonly homeUntil?: Bytes } = {},
+  ) {
     this.homeName = homeName;
-    this.#stores = stores;
+    this.homeUntil = homeUntil;
+    this.#stores = new Map(stores);
   }
 
   get home(): MemberStore {
@@ -26,6 +37,19 @@ export class Members {
 
   has(name: string): boolean {
     return this.#stores.has(name);
+  }
+
+  /** Whether data of a range have to stay in the home store. */
+  isBound({ start }: { readonly start: Bytes }): boolean {
+    return this.homeUntil !== undefined && compareBytes(start, this.homeUntil) < 0;
+  }
+
+  add(name: string, store: MemberStore): void {
+    this.#stores.set(name, store);
+  }
+
+  remove(name: string): void {
+    this.#stores.delete(name);
   }
 
   /** Throws `StoreUnavailableError` for a store that the process does not know. */

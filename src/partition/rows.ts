@@ -98,6 +98,44 @@ export interface MergeRow extends Operation {
 
 export type OperationRow = MoveRow | SplitRow | MergeRow;
 
+/** What a store says of itself. */
+export interface MemberRow {
+  /** The id of the key space, the same in all of its stores. */
+  readonly space: string;
+  readonly name: string;
+}
+
+/** `draining`: no range moves there, and those that it has move away. */
+export const storeStates = ['active', 'draining'] as const;
+export type StoreState = (typeof storeStates)[number];
+
+/** A store of the key space, as the catalogue knows it. */
+export interface StoreRow {
+  readonly name: string;
+  readonly state: StoreState;
+  /** Where it is, for people. */
+  readonly place: string;
+}
+
+export function encodeMemberRow({ space, name }: MemberRow): Bytes {
+  return encodeTuple([space, name]);
+}
+
+export function decodeMemberRow(value: Bytes): MemberRow {
+  const fields = new Fields(value);
+  return Object.freeze({ space: fields.text(), name: fields.text() });
+}
+
+export function encodeStoreRow({ name, state, place }: StoreRow): Bytes {
+  return encodeTuple([name, state, place]);
+}
+
+export function decodeStoreRow(value: Bytes): StoreRow {
+  const fields = new Fields(value);
+  const [name, state] = [fields.text(), fields.choice(storeStates)];
+  return Object.freeze({ name, state, place: fields.text() });
+}
+
 export function encodeMapRow({ version, nextId }: MapRow): Bytes {
   return encodeTuple([version, nextId]);
 }

@@ -8,6 +8,7 @@ import type { Randomness } from '../base/randomness.js';
 import { GuardError, StoreClosedError, StoreUnavailableError } from '../kv/errors.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../kv/limits.js';
 import { isStoreKey } from '../kv/partition-prefix.js';
+import type { GuardedBatch } from '../kv/guards.js';
 import type {
   Candidate,
   CommitBatch,
@@ -48,7 +49,7 @@ export async function openPartitionedStore(
   options: PartitionedStoreOptions,
 ): Promise<PartitionedStore> {
   const { members } = options;
-  await ensureCatalogue(members.home, members.homeName);
+  await ensureCatalogue(members);
   const catalogue = new Catalogue(members.home);
   return new PartitionedStore(options, new Routes(catalogue, members, await catalogue.map()));
 }
@@ -144,13 +145,19 @@ export class PartitionedStore implements Store {
     });
   }
 
-  commit(batch: CommitBatch): Promise<CommitResult> {
+  /** A guard is one of the caller's, for data that stay in the home store. */
+  commit(batch: GuardedBatch): Promise<CommitResult> {
     return this.#run(async () => {
       assertBatch(batch);
       const written = writtenKeys(batch);
       const keys = [...batch.checks.map(({ key }) => key), ...written];
       const first = keys.find((key) => !isStoreKey(key));
       if (first === undefined) return this.#home.commit(batch);
+      if (batch.guard !== undefined) {
+        const { members } = this.#options;
+        invariant(members.isBound({ start: first }), 'data that stay in the home store');
+        return members.home.commit(batch);
+      }
       return this.#within(
         () => this.#rangeOf(first),
         { kind: 'write', key: first },

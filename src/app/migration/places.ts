@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { shownAddress } from '../../engines/postgres/hosts.js';
 import { canBeMember, type MemberStore } from '../../kv/member-store.js';
 import type { ServedStore } from '../../kv/served-store.js';
-import { openEngine } from '../open-engine.js';
+import { openEngine, type Sharing } from '../open-engine.js';
 import type { ServerOptions } from '../options/table.js';
+import { assertAlone } from '../open-partitions.js';
 import { settingsOf } from '../settings.js';
 import { MigrationError } from './migration-error.js';
 
@@ -33,16 +34,27 @@ export type MigrationStore = MemberStore & ServedStore;
  */
 export async function openSource(place: MigrationPlace): Promise<MigrationStore> {
   const { location = '', postgresUrl } = place;
-  if (postgresUrl !== undefined) return memberOf(await openEngine(settingsFor(place), 'join'));
+  if (postgresUrl !== undefined) return openWhole(place, 'join');
   if (statSync(join(location, dataFile), { throwIfNoEntry: false }) === undefined) {
     throw new MigrationError(`There are no data in ${location}: it has no ${dataFile}.`);
   }
-  return memberOf(await openEngine(settingsFor(place), 'exclusive'));
+  return openWhole(place, 'exclusive');
 }
 
 /** As `openSource`; makes the place where it is absent. */
 export async function openTarget(place: MigrationPlace): Promise<MigrationStore> {
-  return memberOf(await openEngine(settingsFor(place), 'exclusive'));
+  return openWhole(place, 'exclusive');
+}
+
+/** Opens data that are in one place alone. */
+async function openWhole(place: MigrationPlace, sharing: Sharing): Promise<MigrationStore> {
+  const settings = settingsFor(place);
+  const store = memberOf(await openEngine(settings, sharing));
+  await assertAlone(store, settings.storage).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
+  return store;
 }
 
 function settingsFor(place: MigrationPlace) {

@@ -56,7 +56,7 @@ export interface FileMember {
   readonly example: unknown;
   /** It is a path, relative to the configuration file. */
   readonly isPath?: true;
-  /** Its members that are paths, unless they are URLs. */
+  /** Its members that are paths, unless they are URLs. `*.name`: of each of its members. */
   readonly paths?: readonly string[];
 }
 

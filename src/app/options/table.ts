@@ -8,12 +8,14 @@ import { controlRows, interceptorRows } from './failures.js';
 import { logOptions, observerOptions } from './log.js';
 import { oauthOptions } from './oauth.js';
 import type { Option, OptionsOf } from './option.js';
+import { storesOptions } from './stores.js';
 import { strictnessRows } from './strictness.js';
 import { tlsOptions } from './tls.js';
 
 /** The options of `createServer`, each in one row. */
 export const serverTable = {
   ...storageOptions,
+  ...storesOptions,
   ...seedOptions,
   ...blobRows,
   ...addressOptions,

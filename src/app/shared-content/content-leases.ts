@@ -3,10 +3,10 @@ import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import type { LockSocket } from '../../base/lock-socket.js';
 import type { Liveness } from '../../content/files/sessions.js';
-import type { Guard } from '../../kv/guards.js';
+import type { Guard, GuardedBatch } from '../../kv/guards.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import { storeKey } from '../../kv/partition-prefix.js';
-import type { Store } from '../../kv/store.js';
+import type { CommitResult, Store } from '../../kv/store.js';
 
 /** How often a session is renewed. */
 export const renewMs = 5_000;
@@ -102,8 +102,13 @@ export class ContentLeases implements Liveness {
   }
 }
 
+/** A key space whose commits may depend on a guard. */
+export interface GuardedStore extends Store {
+  commit(batch: GuardedBatch): Promise<CommitResult>;
+}
+
 /** The key space as a session writes it: nothing is applied once the session was taken for dead. */
-export function writtenBySession(store: MemberStore, guard: Guard): Store {
+export function writtenBySession(store: GuardedStore, guard: Guard): Store {
   return {
     get: (key) => store.get(key),
     getMany: (keys) => store.getMany(keys),

@@ -32,6 +32,7 @@ async function server(directory: string, store: MemoryStore) {
   const timers = manualTimers();
   const content = await SharedContent.open({
     store,
+    keySpace: store,
     files,
     shown: 'a server',
     clock,

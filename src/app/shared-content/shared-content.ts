@@ -8,10 +8,13 @@ import type { Logger } from '../../http/exchange/logger.js';
 import { StoreUnavailableError } from '../../kv/errors.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import type { Store } from '../../kv/store.js';
-import { ContentLeases, renewMs, writtenBySession } from './content-leases.js';
+import { ContentLeases, renewMs, writtenBySession, type GuardedStore } from './content-leases.js';
 
 export interface SharedContentOptions {
+  /** Has the leases. */
   readonly store: MemberStore;
+  /** What blobs are named in. */
+  readonly keySpace: GuardedStore;
   readonly files: ContentFiles;
   /** Who has the sessions, for people. */
   readonly shown: string;
@@ -110,7 +113,7 @@ export class SharedContent {
 }
 
 async function begin(options: SharedContentOptions, onLost: () => void): Promise<Session> {
-  const { store, files, clock, timers, randomness, shown, logger } = options;
+  const { store, keySpace, files, clock, timers, randomness, shown, logger } = options;
   const onTrouble = (error: unknown): void => {
     if (error === undefined)
       logger.warn('the session of the bytes of large blobs is renewed again');
@@ -118,5 +121,5 @@ async function begin(options: SharedContentOptions, onLost: () => void): Promise
   };
   const liveness = new ContentLeases({ store, clock, timers, shown, onLost, onTrouble });
   const content = await openContentIn({ files, liveness }, { clock, randomness });
-  return { content, store: writtenBySession(store, liveness.guard) };
+  return { content, store: writtenBySession(keySpace, liveness.guard) };
 }

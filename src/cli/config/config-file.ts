@@ -95,10 +95,18 @@ function withAbsolutePaths(config: Config, folder: string): Config {
   return Object.fromEntries(entries);
 }
 
-function absolute(value: unknown, { isPath, paths = [] }: FileMember, folder: string): unknown {
+const eachOf = '*.';
+
+function absolute(
+  value: unknown,
+  { isPath, paths = [] }: Pick<FileMember, 'isPath' | 'paths'>,
+  folder: string,
+): unknown {
   if (isPath === true && typeof value === 'string') return resolve(folder, value);
   if (typeof value !== 'object' || value === null || paths.length === 0) return value;
+  const inner = paths.flatMap((path) => (path.startsWith(eachOf) ? path.slice(eachOf.length) : []));
   const members = Object.entries(value).map(([name, part]: [string, unknown]) => {
+    if (inner.length > 0) return [name, absolute(part, { paths: inner }, folder)] as const;
     const isFile = paths.includes(name) && typeof part === 'string' && !/^https?:/i.test(part);
     return [name, isFile ? resolve(folder, part) : part] as const;
   });

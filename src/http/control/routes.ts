@@ -1,13 +1,15 @@
-import { Router, type Routable } from '../exchange/router.js';
+import { Router } from '../exchange/router.js';
 import type { FaultRule } from '../faults/rule.js';
 import type { Faults } from '../faults/injector.js';
 import type { ThrottleSetting } from '../throttle/limits.js';
+import { partitionRoutes, type PartitionTarget } from './partitions.js';
 import { ControlError, type ControlReply } from './reply.js';
+import { ok, segmentAt, type ControlRequest, type ControlRoute } from './route.js';
 
 /**
  * The server as the control API sees it. It validates rules and limits, whatever their static type.
  */
-export interface ControlTarget {
+export interface ControlTarget extends PartitionTarget {
   readonly faults: Faults;
   readonly throttle: {
     readonly setting: ThrottleSetting;
@@ -23,22 +25,6 @@ export interface ControlTarget {
   deleteSnapshot(name: string): boolean;
 }
 
-/** A parsed request. `body` is its JSON; undefined when there is none. */
-export interface ControlRequest {
-  readonly method: string;
-  /** Decoded, without the first slash. */
-  readonly segments: readonly string[];
-  readonly body: unknown;
-}
-
-interface ControlRoute extends Routable<ControlRequest> {
-  /** Segments; `*` matches any, which the handler receives. */
-  readonly path: readonly string[];
-  answer(target: ControlTarget, request: ControlRequest): Promise<ControlReply> | ControlReply;
-}
-
-const ok = (body: unknown): ControlReply => ({ status: 200, body });
-
 function faultsOf({ faults }: ControlTarget): ControlReply {
   return ok({ faults: faults.list() });
 }
@@ -51,8 +37,8 @@ function snapshotsOf({ snapshots }: ControlTarget): ControlReply {
   return ok({ snapshots });
 }
 
-function nameOf({ segments }: ControlRequest): string {
-  return segments[1] ?? '';
+function nameOf(request: ControlRequest): string {
+  return segmentAt(request, 1);
 }
 
 function notThere(what: string, name: string, known: readonly string[]): ControlError {
@@ -64,7 +50,7 @@ function namesOf(list: readonly { readonly name: string }[]): readonly string[] 
   return list.map(({ name }) => name);
 }
 
-const routes: readonly ControlRoute[] = [
+const routes: readonly ControlRoute<ControlTarget>[] = [
   { methods: ['GET'], path: ['status'], answer: (target) => ok(target.status()) },
   { methods: ['GET'], path: ['faults'], answer: faultsOf },
   {
@@ -155,11 +141,12 @@ const routes: readonly ControlRoute[] = [
       throw notThere('snapshot', name, namesOf(target.snapshots));
     },
   },
+  ...partitionRoutes,
 ];
 
-const router = new Router<ControlRequest, ControlRoute>(routes, isAtPath);
+const router = new Router<ControlRequest, ControlRoute<ControlTarget>>(routes, isAtPath);
 
-function isAtPath({ path }: ControlRoute, { segments }: ControlRequest): boolean {
+function isAtPath({ path }: ControlRoute<ControlTarget>, { segments }: ControlRequest): boolean {
   if (path.length !== segments.length) return false;
   return path.every((part, index) => part === '*' || part === segments[index]);
 }

@@ -132,7 +132,12 @@ export class Mover {
     const [source, target] = [await this.#source(), await this.#target()];
     const data = dataOf(this.#range);
     const part = { range: this.#range.id, data, entriesMax: this.#tools.pageEntriesMax };
-    while (await copyPage(source, target, part)) await this.#renew();
+    for (let isMore = true; isMore;) {
+      const copied = await copyPage(source, target, part);
+      this.#tools.onCopied?.(copied.bytes);
+      isMore = copied.more;
+      if (isMore) await this.#renew();
+    }
     return 'catch up';
   }
 

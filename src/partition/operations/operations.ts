@@ -1,7 +1,8 @@
 import { compareBytes, equalBytes, type Bytes } from '../../base/bytes.js';
-import { partitionPrefixLength } from '../../kv/partition-prefix.js';
-import type { Put } from '../../kv/store.js';
-import { mapKey, operationKey, rangeKey } from '../keys.js';
+import { partitionPrefixElements } from '../../kv/partition-prefix.js';
+import type { Check, Put } from '../../kv/store.js';
+import { elementEnd } from '../../kv/tuple.js';
+import { mapKey, operationKey, rangeKey, storeRowKey } from '../keys.js';
 import {
   encodeMapRow,
   encodeOperationRow,
@@ -27,6 +28,8 @@ export type Refusal =
   | 'not a boundary of partitions'
   | 'outside of the range'
   | 'not neighbours'
+  | 'stays in the home store'
+  | 'the store is draining'
   | 'on different stores';
 
 export type Begun =
@@ -56,18 +59,26 @@ export class Operations {
     if (found === undefined) return refused('no such range');
     if (!this.#tools.members.has(target)) return refused('no such store');
     if (found.row.store === target) return refused('the range is there already');
+    if (this.#tools.members.isBound(found.row)) return refused('stays in the home store');
+    const { catalogue } = this.#tools;
+    const known = await catalogue.store(target);
+    if (known?.row.state === 'draining') return refused('the store is draining');
     const source = found.row.store;
-    return this.#begin([found], ([id], leaseUntil): MoveRow => {
+    const create: NewOperation = ([id], leaseUntil): MoveRow => {
       const head = { kind: 'move', id, token: 1, leaseUntil, step: 'prepare' } as const;
       return { ...head, range, source, target, floor: 0 };
+    };
+    return this.#begin([found], create, {
+      key: storeRowKey(target),
+      version: known?.version ?? 'absent',
     });
   }
 
-  /** `at`: the first key of the right half, which is a partition prefix. */
+  /** `at`: the first key of the right half: a partition prefix, or the beginning of one. */
   async beginSplit(range: number, at: Bytes): Promise<Begun> {
     const found = await this.#tools.catalogue.range(range);
     if (found === undefined) return refused('no such range');
-    if (!isPrefix(at)) return refused('not a boundary of partitions');
+    if (!isBoundary(at)) return refused('not a boundary of partitions');
     const { start, end } = found.row;
     const isInside =
       compareBytes(at, start) > 0 && (end === undefined || compareBytes(at, end) < 0);
@@ -85,6 +96,10 @@ export class Operations {
     const meet = end !== undefined && equalBytes(end, second.row.start);
     if (!meet) return refused('not neighbours');
     if (first.row.store !== second.row.store) return refused('on different stores');
+    const { members } = this.#tools;
+    if (members.isBound(first.row) !== members.isBound(second.row)) {
+      return refused('stays in the home store');
+    }
     return this.#begin([first, second], ([id, into], leaseUntil): MergeRow => {
       return { kind: 'merge', id, token: 1, leaseUntil, left, right, into };
     });
@@ -113,7 +128,11 @@ export class Operations {
     return true;
   }
 
-  async #begin(ranges: readonly Versioned<RangeRow>[], create: NewOperation): Promise<Begun> {
+  async #begin(
+    ranges: readonly Versioned<RangeRow>[],
+    create: NewOperation,
+    ofTarget?: Check,
+  ): Promise<Begun> {
     const { catalogue } = this.#tools;
     for (;;) {
       if (ranges.some(({ row }) => row.operation !== 0)) return refused('the range is busy');
@@ -128,6 +147,7 @@ export class Operations {
         checks: [
           { key: mapKey, version: map.version },
           ...ranges.map(({ row: { id }, version }) => ({ key: rangeKey(id), version })),
+          ...(ofTarget === undefined ? [] : [ofTarget]),
         ],
         puts: [
           { key: mapKey, value: encodeMapRow({ ...map.row, nextId: nextId + idsEach }) },
@@ -137,6 +157,7 @@ export class Operations {
       });
       if (result.ok) return { ok: true, operation: row.id };
       // Another operation took ids meanwhile; one that took a range is busy with it.
+      if (result.failedCheck > ranges.length) return refused('no such store');
       if (result.failedCheck > 0) return refused('the range is busy');
     }
   }
@@ -181,12 +202,17 @@ function isOf<Kind extends OperationRow['kind']>(
   return held.row.kind === kind;
 }
 
-function isPrefix(key: Bytes): boolean {
+/** A tuple that no partition prefix begins before and ends behind. */
+export function isBoundary(key: Bytes): boolean {
+  let end = 0;
   try {
-    return partitionPrefixLength(key) === key.length;
+    for (let count = 0; count < partitionPrefixElements && end < key.length; count += 1) {
+      end = elementEnd(key, end);
+    }
   } catch {
     return false;
   }
+  return end === key.length;
 }
 
 function refused(refusal: Refusal): Begun {

@@ -16,6 +16,8 @@ export interface OperationTools {
   readonly pageEntriesMax: number;
   /** Called when a move has reached a step. */
   readonly onStep?: (step: MoveStep) => void;
+  /** Called with the bytes of keys and values that a copy has brought to its target. */
+  readonly onCopied?: (bytes: number) => void;
 }
 
 /** Another process has taken over the operation, or has cancelled it. This one wrote nothing. */

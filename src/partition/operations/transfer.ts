@@ -21,21 +21,21 @@ export interface Place {
 const progressVersion = 1;
 
 /**
- * Copies one page of a range behind what was copied before; false when nothing is left. How far it
- * is stands at the target, in the same write as the entries.
+ * Copies one page of a range behind what was copied before. How far it is stands at the target, in
+ * the same write as the entries.
  */
 export async function copyPage(
   source: Place,
   target: Place,
   { range, data, entriesMax }: { range: number; data: KeyRange; entriesMax: number },
-): Promise<boolean> {
+): Promise<{ readonly bytes: number; readonly more: boolean }> {
   const progress = await target.store.get(progressKey(range), { guard: target.guard });
   const page = await source.store.range(
     { ...data, start: progress?.value ?? data.start },
     { limit: entriesMax, bytesMax: pageBytesMax, guard: source.guard },
   );
   const last = page.entries.at(-1);
-  if (last === undefined) return false;
+  if (last === undefined) return { bytes: 0, more: false };
   const key = progressKey(range);
   await target.store.ingest({
     entries: [...page.entries, { key, value: keyAfter(last.key), version: progressVersion }],
@@ -43,7 +43,8 @@ export async function copyPage(
     floor: 0,
     guard: target.guard,
   });
-  return page.more;
+  const bytes = page.entries.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
+  return { bytes, more: page.more };
 }
 
 /**

@@ -4,6 +4,8 @@
  * release wrote it in a format that is no longer supported. `foreign`: it holds other files.
  * `damaged`: its files cannot be read. `disk`: the disk failed or is full. `place`: a directory
  * cannot exist there, or this user may not use it. `unfinished`: it is a copy that has not ended.
+ * `partitioned`: it is one of several stores that have the data together, and the others were not
+ * named, or wrongly.
  */
 export type DataDirectoryProblem =
   | 'in-use'
@@ -14,7 +16,8 @@ export type DataDirectoryProblem =
   | 'damaged'
   | 'disk'
   | 'place'
-  | 'unfinished';
+  | 'unfinished'
+  | 'partitioned';
 
 /** The message is for people: it names the directory and what to do. */
 export class DataDirectoryError extends Error {

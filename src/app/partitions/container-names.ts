@@ -1,0 +1,80 @@
+import type { Bytes } from '../../base/bytes.js';
+import type { Store } from '../../kv/store.js';
+import { decodeTuple, encodeTuple } from '../../kv/tuple.js';
+import { boundOf, boundText } from '../../partition/bound-text.js';
+import {
+  Containers,
+  type ContainerPage,
+  type ContainerRecord,
+} from '../../services/containers/containers.js';
+import type { PolicedRecord } from '../../services/containers/stored-policies.js';
+import { queueKind } from '../../services/queues/queue-record.js';
+import { tableKind } from '../../services/tables/table-record.js';
+
+type Named = Pick<Containers<PolicedRecord>, 'prefixOf'> & {
+  list(
+    account: string,
+    options: { readonly from: string; readonly limit: number },
+  ): Promise<ContainerPage<ContainerRecord>>;
+};
+
+/** Tables and queues of an account that are named in a list; the others are shown by number. */
+const namesMax = 10_000;
+
+/** Bounds of ranges with the names of tables and queues instead of their numbers. */
+export class ContainerNames {
+  readonly #containers: ReadonlyMap<unknown, Named>;
+
+  constructor(store: Store) {
+    this.#containers = new Map<unknown, Named>([
+      [tableKind.service, new Containers(store, tableKind)],
+      [queueKind.service, new Containers(store, queueKind)],
+    ]);
+  }
+
+  /** The bounds as texts, in their order. */
+  async texts(bounds: readonly Bytes[]): Promise<readonly string[]> {
+    const accounts = new Map<string, ReadonlyMap<number, string>>();
+    const texts: string[] = [];
+    for (const bound of bounds) {
+      const [service, account, id] = decodeTuple(bound);
+      const text = boundText(bound);
+      if (typeof account !== 'string' || typeof id !== 'number' || id === 0) {
+        texts.push(text);
+        continue;
+      }
+      const place = `${String(service)}/${account}`;
+      const names = accounts.get(place) ?? (await this.#namesOf(service, account));
+      accounts.set(place, names);
+      const name = names.get(id);
+      texts.push(name === undefined ? text : text.replace(`/#${id}`, `/${name}`));
+    }
+    return texts;
+  }
+
+  /** The bound that a text says; undefined when it says none, or names what is not there. */
+  async bound(text: string): Promise<Bytes | undefined> {
+    const said = text === '' ? undefined : boundOf(text);
+    if (said === undefined) return undefined;
+    const [service, account, name, ...rest] = decodeTuple(said);
+    const containers = this.#containers.get(service);
+    if (containers === undefined || typeof name !== 'string') return said;
+    const prefix = await containers.prefixOf(String(account), name);
+    return prefix && Buffer.concat([prefix, encodeTuple(rest)]);
+  }
+
+  async #namesOf(service: unknown, account: string): Promise<ReadonlyMap<number, string>> {
+    const containers = this.#containers.get(service);
+    const names = new Map<number, string>();
+    let from: string | undefined = '';
+    while (containers !== undefined && from !== undefined && names.size < namesMax) {
+      const page: Awaited<ReturnType<typeof containers.list>> = await containers.list(account, {
+        from,
+        limit: 1_000,
+      });
+      for (const { id, name } of page.records) names.set(id, encodeURIComponent(name));
+      from = page.next;
+    }
+    return names;
+  }
+}

@@ -1,0 +1,42 @@
+import { messageOf } from '../../base/thrown.js';
+import type { JobInfo } from '../../http/control/partitions.js';
+
+/** Jobs that are remembered. */
+const jobsMax = 100;
+
+/** Told of what is done and how much there is, in the unit of the job. */
+export interface JobProgress {
+  add(done: number): void;
+  total(total: number): void;
+}
+
+/** Work of this process that others ask about until it is over. */
+export class Jobs {
+  readonly #jobs = new Map<number, JobInfo>();
+  #last = 0;
+
+  /** Begins it; what it resolves with is its result. */
+  start(unit: string, work: (progress: JobProgress) => Promise<unknown>): { readonly job: number } {
+    this.#last += 1;
+    const job = this.#last;
+    const change = (next: Partial<JobInfo>): void => {
+      const before = this.#jobs.get(job);
+      if (before !== undefined) this.#jobs.set(job, { ...before, ...next });
+    };
+    this.#jobs.set(job, { job, state: 'running', done: 0, unit });
+    if (this.#jobs.size > jobsMax) this.#jobs.delete(job - jobsMax);
+    const progress: JobProgress = {
+      add: (done) => change({ done: (this.#jobs.get(job)?.done ?? 0) + done }),
+      total: (total) => change({ total }),
+    };
+    work(progress).then(
+      (result) => change({ state: 'done', result }),
+      (error: unknown) => change({ state: 'failed', problem: messageOf(error) }),
+    );
+    return { job };
+  }
+
+  find(job: number): JobInfo | undefined {
+    return this.#jobs.get(job);
+  }
+}

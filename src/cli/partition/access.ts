@@ -1,0 +1,134 @@
+import { Option, type Command } from 'commander';
+import type { OpenPartitions } from '../../app/open-partitions.js';
+import type { ServerOptions } from '../../app/options/table.js';
+import { optionRows } from '../../app/options/table.js';
+import type { ServerSettings } from '../../app/settings.js';
+import { PartitionRefusal, type PartitionControl } from '../../http/control/partitions.js';
+import { wholeNumber } from '../arguments/option-parsers.js';
+import { CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
+import { attributeOf, isSwitch } from '../start/flags.js';
+import { GivenFlags, type FoundFlags } from '../start/given-flags.js';
+import { RemotePartitions } from './remote.js';
+
+export interface AccessFlags {
+  readonly controlPort?: number;
+  readonly config?: string;
+  readonly json?: boolean;
+}
+
+/** Ranges, of a server that runs or of stores that this process has opened. */
+export interface PartitionAccess {
+  readonly control: PartitionControl;
+  close(): Promise<void>;
+}
+
+const portMax = 65_535;
+
+/** Adds the options that say whose ranges a command is about. */
+export function withAccess(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--control-port <port>', 'the control API of the server that has the ranges')
+        .env('TABULARIUM_CONTROL_PORT')
+        .argParser(wholeNumber(1, portMax)),
+    )
+    .addOption(
+      new Option(
+        '--config <file>',
+        'the configuration of the server: its controlPort, or its stores when it has none, which ' +
+          'this command then opens itself',
+      ).env('TABULARIUM_CONFIG'),
+    )
+    .option('--json', 'print JSON');
+}
+
+/** Throws `UsageError` when nothing says which ranges are meant. */
+export async function accessOf({ controlPort, config }: AccessFlags): Promise<PartitionAccess> {
+  if (controlPort !== undefined) return remote(controlPort);
+  if (config === undefined) {
+    throw new UsageError(
+      'Say which server has the ranges: --control-port PORT, or --config FILE with its ' +
+        'configuration.',
+    );
+  }
+  const options = await optionsOf(config);
+  if (options.controlPort !== undefined && options.controlPort !== 0) {
+    return remote(options.controlPort);
+  }
+  return local(options);
+}
+
+/** Runs a command on ranges; a refusal is wrong usage. */
+export async function withPartitions(
+  flags: AccessFlags,
+  work: (control: PartitionControl) => Promise<void>,
+): Promise<void> {
+  const access = await accessOf(flags);
+  try {
+    await work(access.control);
+  } catch (error) {
+    throw error instanceof PartitionRefusal ? new UsageError(error.message) : error;
+  } finally {
+    await access.close();
+  }
+}
+
+function remote(port: number): PartitionAccess {
+  return { control: new RemotePartitions(port), close: () => Promise.resolve() };
+}
+
+async function optionsOf(config: string): Promise<ServerOptions> {
+  const { planStart } = await import('../start/plan.js');
+  const plan = await planStart(new GivenFlags(foundFlags(config), process.env));
+  return plan.settings.options;
+}
+
+/** As `start --config FILE` finds them, with its variables. */
+function foundFlags(config: string): FoundFlags {
+  const found = new Map<string, { readonly value: string; readonly source: string }>();
+  for (const [, { flags = [] }] of optionRows()) {
+    for (const flag of flags) {
+      const value = flag.variable === undefined ? undefined : process.env[flag.variable];
+      if (value === undefined || isSwitch(flag) || flag.form.startsWith('texts')) continue;
+      found.set(attributeOf(flag), { value, source: 'env' });
+    }
+  }
+  found.set('config', { value: config, source: 'cli' });
+  return {
+    getOptionValue: (attribute) => found.get(attribute)?.value,
+    getOptionValueSource: (attribute) => found.get(attribute)?.source,
+  };
+}
+
+async function local(options: ServerOptions): Promise<PartitionAccess> {
+  const { settingsOf } = await import('../../app/settings.js');
+  const { Partitions } = await import('../../app/partition-control.js');
+  const open = await openStores(settingsOf({ ...options }));
+  return { control: new Partitions(open), close: () => open.close() };
+}
+
+/** Beside a server where it lets others in; else as the only user. */
+async function openStores(settings: ServerSettings): Promise<OpenPartitions> {
+  const { openPartitions } = await import('../../app/open-partitions.js');
+  const { stores } = settings;
+  if (stores === undefined) {
+    throw new UsageError(
+      'The configuration names no stores: all data are in one place. Write stores: {} for none yet.',
+    );
+  }
+  try {
+    return await openPartitions({ ...settings, stores }, 'join').catch((error: unknown) => {
+      if (!isWithoutOwner(error)) throw error;
+      return openPartitions({ ...settings, stores }, 'exclusive');
+    });
+  } catch (error) {
+    throw new CommandFailure(
+      `${messageOf(error)} Where a server runs, ask it: start it with --control-port PORT.`,
+      { cause: error },
+    );
+  }
+}
+
+function isWithoutOwner(error: unknown): boolean {
+  return error instanceof Error && 'reason' in error && error.reason === 'no-owner';
+}

@@ -1,0 +1,95 @@
+import { Command } from 'commander';
+import { byteText } from '../../base/byte-text.js';
+import type {
+  OperationInfo,
+  PartitionInfo,
+  PartitionsInfo,
+  StoreInfo,
+} from '../../http/control/partitions.js';
+import { grouped } from '../terminal/terminal.js';
+import { renderGrid, type GridColumn } from '../views/grid.js';
+import { withAccess, withPartitions, type AccessFlags } from './access.js';
+
+interface ListFlags extends AccessFlags {
+  readonly sizes?: boolean;
+}
+
+export function partitionListCommand(): Command {
+  const command = new Command('list')
+    .summary('print the ranges, where they are, and what is done to them')
+    .description(
+      'Print the ranges of partitions in order, the store of each, the stores, and the operations ' +
+        'that are not over.',
+    )
+    .option('--sizes', 'print keys and bytes of each range as well; reads all keys of directories');
+  return withAccess(command)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tabularium partition list --control-port 10009
+  tabularium partition list --config tabularium.yaml --sizes --json`,
+    )
+    .action(list);
+}
+
+async function list(flags: ListFlags): Promise<void> {
+  await withPartitions(flags, async (control) => {
+    const listed = await control.list({ sizes: flags.sizes ?? false });
+    const text = flags.json === true ? JSON.stringify(listed) : shown(listed);
+    process.stdout.write(`${text}\n`);
+  });
+}
+
+function shown({ ranges, stores, operations }: PartitionsInfo): string {
+  const parts = [grid(rangeColumns, ranges), grid(storeColumns, stores)];
+  if (operations.length > 0) parts.push(grid(operationColumns, operations));
+  return parts.join('\n\n');
+}
+
+interface Column<Row> extends GridColumn {
+  readonly text: (row: Row) => string | undefined;
+}
+
+function left<Row>(name: string, text: Column<Row>['text']): Column<Row> {
+  return { name, align: 'left', text };
+}
+
+function right<Row>(name: string, text: Column<Row>['text']): Column<Row> {
+  return { name, align: 'right', text };
+}
+
+const rangeColumns: readonly Column<PartitionInfo>[] = [
+  right('range', ({ range }) => String(range)),
+  left('from', ({ from }) => from),
+  left('to', ({ to }) => to),
+  left('store', ({ store }) => store),
+  right('epoch', ({ epoch }) => String(epoch)),
+  right('keys', ({ keys }) => (keys === undefined ? undefined : grouped(keys))),
+  right('bytes', ({ bytes }) => (bytes === undefined ? undefined : byteText(bytes))),
+  right('operation', ({ operation }) => (operation === undefined ? undefined : String(operation))),
+];
+
+const storeColumns: readonly Column<StoreInfo>[] = [
+  left('store', ({ store }) => store),
+  left('state', ({ state }) => state),
+  right('ranges', ({ ranges }) => String(ranges)),
+  left('place', ({ place }) => place),
+];
+
+const operationColumns: readonly Column<OperationInfo>[] = [
+  right('operation', ({ operation }) => String(operation)),
+  left('kind', ({ kind }) => kind),
+  left('ranges', ({ ranges = [] }) => ranges.join(', ')),
+  left('from', ({ from }) => from),
+  left('to', ({ to }) => to),
+  left('step', ({ step }) => step),
+];
+
+/** Columns in which no row has anything are left out. */
+function grid<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+  const used = columns.filter(({ text }) => rows.some((row) => text(row) !== undefined));
+  const cells = rows.map((row) => used.map(({ text }) => text(row) ?? ''));
+  const widthMax = process.stdout.isTTY ? process.stdout.columns || 80 : Infinity;
+  return renderGrid(used, cells, widthMax).lines.join('\n');
+}

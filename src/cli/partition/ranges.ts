@@ -1,0 +1,139 @@
+import { Argument, Command, InvalidArgumentError } from 'commander';
+import { wholeNumber } from '../arguments/option-parsers.js';
+import { CommandFailure } from '../terminal/failure.js';
+import { withAccess, withPartitions, type AccessFlags } from './access.js';
+import { carriedOut } from './waiting.js';
+
+const idMax = 1e14;
+
+interface WaitFlags extends AccessFlags {
+  readonly wait: boolean;
+}
+
+const exitCodes =
+  'Exit code 0: done; 1: failed or cancelled; 2: refused, nothing was changed; 3: still running.';
+
+export function rangeArgument(name: string, what: string): Argument {
+  return new Argument(`<${name}>`, what).argParser(wholeNumber(1, idMax));
+}
+
+function waiting(command: Command): Command {
+  return withAccess(command).option('--no-wait', 'do not wait for its end: exit code 3');
+}
+
+export function partitionSplitCommand(): Command {
+  const command = new Command('split')
+    .summary('make two ranges of one')
+    .description(`Make two ranges of one, between two partitions. Nothing is copied. ${exitCodes}`)
+    .addArgument(rangeArgument('range', 'its number'))
+    .option(
+      '--at <place>',
+      'the first partition of the second range, such as table/ACCOUNT/TABLE/PARTITION, or its ' +
+        'beginning. Default: where both ranges have about the same size, which reads all keys',
+    );
+  return waiting(command)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tabularium partition split 2 --control-port 10009
+  tabularium partition split 2 --at table/devstoreaccount1/movies/Drama --config tabularium.yaml`,
+    )
+    .action((range: number, flags: WaitFlags & { readonly at?: string }) =>
+      withPartitions(flags, async (control) => {
+        const { operation } = await control.split(range, flags.at);
+        const done = `Range ${range} is split.`;
+        await carriedOut(control, operation, { wait: flags.wait, json: flags.json === true, done });
+      }),
+    );
+}
+
+export function partitionMergeCommand(): Command {
+  const command = new Command('merge')
+    .summary('make one range of two neighbours')
+    .description(
+      `Make one range of two that follow each other in the same store. Nothing is copied. ${exitCodes}`,
+    )
+    .addArgument(rangeArgument('first', 'the number of the first range'))
+    .addArgument(rangeArgument('second', 'the number of the range behind it'));
+  return waiting(command)
+    .addHelpText('after', '\nExamples:\n  tabularium partition merge 4 5 --control-port 10009')
+    .action((first: number, second: number, flags: WaitFlags) =>
+      withPartitions(flags, async (control) => {
+        const { operation } = await control.merge(first, second);
+        const done = `Ranges ${first} and ${second} are one.`;
+        await carriedOut(control, operation, { wait: flags.wait, json: flags.json === true, done });
+      }),
+    );
+}
+
+interface MoveFlags extends WaitFlags {
+  readonly to: string;
+  readonly pauseMax?: number;
+}
+
+export function partitionMoveCommand(): Command {
+  const command = new Command('move')
+    .summary('move a range to another store, while it is used')
+    .description(
+      'Copy a range to another store while requests use it, and let that store serve it then. ' +
+        'Writes wait for a moment in the end. A move whose process is killed goes on in another ' +
+        `one. ${exitCodes}`,
+    )
+    .addArgument(rangeArgument('range', 'its number'))
+    .requiredOption('--to <store>', 'the name of the store')
+    .option(
+      '--pause-max <time>',
+      'writes wait so long for the end, about; when it takes longer, the move catches up again, ' +
+        'such as 500ms or 2s. Default: 2s',
+      milliseconds,
+    );
+  return waiting(command)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tabularium partition move 5 --to b --control-port 10009
+  tabularium partition move 5 --to b --pause-max 500ms --no-wait --json --config tabularium.yaml`,
+    )
+    .action((range: number, flags: MoveFlags) =>
+      withPartitions(flags, async (control) => {
+        const { operation } = await control.move(range, flags.to, flags.pauseMax);
+        const done = `Range ${range} is in the store ${flags.to}.`;
+        await carriedOut(control, operation, { wait: flags.wait, json: flags.json === true, done });
+      }),
+    );
+}
+
+export function partitionCancelCommand(): Command {
+  const command = new Command('cancel')
+    .summary('undo a move that has not switched yet')
+    .description(
+      'Undo a move whose range is still served by the store that it leaves. Splits and merges are ' +
+        'over at once. Exit code 0: it is undone; 1: it has gone too far, or is over.',
+    )
+    .addArgument(rangeArgument('operation', 'its number'));
+  return withAccess(command)
+    .addHelpText('after', '\nExamples:\n  tabularium partition cancel 9 --control-port 10009')
+    .action((operation: number, flags: AccessFlags) =>
+      withPartitions(flags, async (control) => {
+        const cancelled = await control.cancel(operation);
+        if (flags.json === true) process.stdout.write(`${JSON.stringify({ cancelled })}\n`);
+        if (!cancelled) {
+          throw new CommandFailure(
+            `Operation ${operation} cannot be undone: it has gone too far, or is over.`,
+          );
+        }
+        if (flags.json !== true) process.stdout.write(`Operation ${operation} is undone.\n`);
+      }),
+    );
+}
+
+const pauseMsMax = 60_000;
+
+function milliseconds(text: string): number {
+  const [, digits = '', unit = ''] = /^(\d{1,6})(ms|s)$/.exec(text) ?? [];
+  const value = Number(digits) * (unit === 's' ? 1_000 : 1);
+  if (digits !== '' && value >= 1 && value <= pauseMsMax) return value;
+  throw new InvalidArgumentError('It must be 1ms to 60s, written like 500ms or 2s.');
+}

@@ -1,0 +1,100 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { byteText } from '../../base/byte-text.js';
+import {
+  noOperation,
+  type JobInfo,
+  type OperationInfo,
+  type PartitionControl,
+} from '../../http/control/partitions.js';
+import { CommandFailure } from '../terminal/failure.js';
+import { notice } from '../terminal/notice.js';
+import { showProgress } from '../terminal/progress.js';
+import { grouped } from '../terminal/terminal.js';
+import { timeLeft } from '../terminal/time-left.js';
+
+/** Exit codes beside 0, done, 1, failed, and 2, refused. */
+export const stillRunning = 3;
+
+const firstLookMs = 20;
+const lookMs = 250;
+/** Shorter work shows nothing. */
+const quietMs = 1_000;
+
+/** Waits for the end of an operation and shows how it goes on. Throws when it failed. */
+export async function operationEnd(
+  control: PartitionControl,
+  operation: number,
+): Promise<OperationInfo> {
+  let last: OperationInfo | undefined;
+  const share = (): number => (last?.bytesCopied ?? 0) / Math.max(1, last?.bytesTotal ?? 1);
+  const left = timeLeft(share);
+  const facts = (): readonly string[] => {
+    const copied = last?.bytesCopied;
+    return [
+      last?.step ?? last?.kind ?? 'operation',
+      ...(copied === undefined ? [] : [byteText(copied), left()]),
+    ];
+  };
+  const report = showProgress({ stream: process.stderr, share, facts, quietMs });
+  let told: string | undefined;
+  try {
+    for (let waitMs = firstLookMs; ; waitMs = Math.min(lookMs, waitMs * 2)) {
+      last = await control.operation(operation);
+      if (last === undefined) throw new CommandFailure(noOperation(operation));
+      if (last.state === 'failed') throw new CommandFailure(last.problem ?? 'It failed.');
+      if (last.state !== 'running') return last;
+      if (last.problem !== undefined && last.problem !== told) {
+        report.line(`It will be tried again: ${last.problem}`);
+      }
+      told = last.problem;
+      await pause(waitMs);
+    }
+  } finally {
+    report.stop();
+  }
+}
+
+/** Waits for the end of a job and shows how it goes on. Throws when it failed. */
+export async function jobResult(control: PartitionControl, job: number): Promise<unknown> {
+  let last: JobInfo | undefined;
+  const share = (): number => (last?.done ?? 0) / Math.max(1, last?.total ?? Infinity);
+  const left = timeLeft(share);
+  const facts = (): readonly string[] => {
+    const { done = 0, unit = '', total } = last ?? {};
+    const shown = unit === 'bytes' ? byteText(done) : `${grouped(done)} ${unit}`;
+    return [shown, ...(total === undefined ? [] : [left()])];
+  };
+  const report = showProgress({ stream: process.stderr, share, facts, quietMs });
+  try {
+    for (let waitMs = firstLookMs; ; waitMs = Math.min(lookMs, waitMs * 2)) {
+      last = await control.job(job);
+      if (last === undefined) throw new CommandFailure('The server was started anew: try again.');
+      if (last.state === 'failed') throw new CommandFailure(last.problem ?? 'It failed.');
+      if (last.state === 'done') return last.result;
+      await pause(waitMs);
+    }
+  } finally {
+    report.stop();
+  }
+}
+
+/** Tells of an operation that has begun, waits for its end when that is wanted, and tells of it. */
+export async function carriedOut(
+  control: PartitionControl,
+  operation: number,
+  how: { readonly wait: boolean; readonly json: boolean; readonly done: string },
+): Promise<void> {
+  const { wait, json, done } = how;
+  if (!json) notice(`Operation ${operation} has begun.`);
+  if (!wait) {
+    if (json) process.stdout.write(`${JSON.stringify({ operation, state: 'running' })}\n`);
+    process.exitCode = stillRunning;
+    return;
+  }
+  const end = await operationEnd(control, operation);
+  if (json) process.stdout.write(`${JSON.stringify(end)}\n`);
+  if (end.state === 'cancelled') {
+    throw new CommandFailure(`Operation ${operation} was cancelled. ${end.problem ?? ''}`.trim());
+  }
+  if (!json) process.stdout.write(`${done}\n`);
+}

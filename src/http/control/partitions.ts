@@ -1,0 +1,210 @@
+import { ControlError, type ControlReply } from './reply.js';
+import { ok, segmentAt, type ControlRequest, type ControlRoute } from './route.js';
+
+/** A range of partitions, as people see it. */
+export interface PartitionInfo {
+  readonly range: number;
+  /** The first partition; empty: from the beginning on. */
+  readonly from: string;
+  /** The first partition behind it; empty: to the end. */
+  readonly to: string;
+  readonly store: string;
+  readonly epoch: number;
+  /** The operation that works on it. */
+  readonly operation?: number;
+  /** Only when sizes were asked for. */
+  readonly keys?: number;
+  /** Bytes of keys and values. */
+  readonly bytes?: number;
+}
+
+export interface StoreInfo {
+  readonly store: string;
+  readonly state: 'active' | 'draining';
+  readonly place: string;
+  readonly ranges: number;
+  readonly isHome: boolean;
+}
+
+export interface OperationInfo {
+  readonly operation: number;
+  readonly state: 'running' | 'done' | 'cancelled' | 'failed';
+  readonly kind?: 'move' | 'split' | 'merge';
+  readonly ranges?: readonly number[];
+  readonly from?: string;
+  readonly to?: string;
+  /** Of a move that runs. */
+  readonly step?: string;
+  readonly bytesCopied?: number;
+  readonly bytesTotal?: number;
+  /** Why it failed, or could not go on for now. */
+  readonly problem?: string;
+}
+
+export interface PartitionsInfo {
+  readonly ranges: readonly PartitionInfo[];
+  readonly stores: readonly StoreInfo[];
+  readonly operations: readonly OperationInfo[];
+}
+
+/** An operation that has begun. */
+export interface Started {
+  readonly operation: number;
+}
+
+/** Work that takes long and is no operation on ranges. */
+export interface JobInfo {
+  readonly job: number;
+  readonly state: 'running' | 'done' | 'failed';
+  /** What is done, in `unit`. */
+  readonly done: number;
+  readonly total?: number;
+  readonly unit: string;
+  readonly problem?: string;
+  /** What it found out. */
+  readonly result?: unknown;
+}
+
+/** What does not hold, in words, and whether it can do harm. */
+export interface VerifyResult {
+  readonly findings: readonly string[];
+}
+
+export interface StartedJob {
+  readonly job: number;
+}
+
+/** What was asked is refused, and nothing was changed. The message says what to do. */
+export class PartitionRefusal extends Error {
+  override readonly name = 'PartitionRefusal';
+}
+
+/**
+ * What people do to the ranges of a key space over several stores. Methods throw
+ * `PartitionRefusal`.
+ */
+export interface PartitionControl {
+  /** `sizes`: reads all keys where the engine has no better way. */
+  list(options: { readonly sizes: boolean }): Promise<PartitionsInfo>;
+  /** `at`: the first partition of the second half. Default: where both have about the same size. */
+  split(range: number, at?: string): Promise<Started>;
+  merge(left: number, right: number): Promise<Started>;
+  /** `pauseMaxMs`: writes wait so long for the end, about. */
+  move(range: number, to: string, pauseMaxMs?: number): Promise<Started>;
+  /** False: it has gone too far, or is over. */
+  cancel(operation: number): Promise<boolean>;
+  /** Undefined: nobody remembers such an operation. */
+  operation(operation: number): Promise<OperationInfo | undefined>;
+  verify(): Promise<StartedJob>;
+  /** Undefined: there is no such job. */
+  job(job: number): Promise<JobInfo | undefined>;
+}
+
+/** A server whose data may be over several stores. */
+export interface PartitionTarget {
+  /** Undefined: all data are in one place. */
+  readonly partitions: PartitionControl | undefined;
+}
+
+type Handler = (
+  control: PartitionControl,
+  request: ControlRequest,
+) => Promise<ControlReply> | ControlReply;
+
+function route(method: string, path: string, handler: Handler): ControlRoute<PartitionTarget> {
+  return {
+    methods: [method],
+    path: path.split('/'),
+    async answer({ partitions }, request) {
+      if (partitions === undefined) {
+        throw new ControlError(
+          409,
+          'All data of this server are in one place. Name stores in its configuration: ' +
+            'stores: {} for none yet.',
+        );
+      }
+      try {
+        return await handler(partitions, request);
+      } catch (error) {
+        if (error instanceof PartitionRefusal) throw new ControlError(409, error.message);
+        throw error;
+      }
+    },
+  };
+}
+
+export const partitionRoutes: readonly ControlRoute<PartitionTarget>[] = [
+  route('GET', 'partitions', async (control) => ok(await control.list({ sizes: false }))),
+  route('GET', 'partitions/sizes', async (control) => ok(await control.list({ sizes: true }))),
+  route('POST', 'partitions/*/split', async (control, request) => {
+    const { at } = membersOf(request, ['at']);
+    if (at !== undefined && typeof at !== 'string') throw wrong('at', 'a text');
+    return begun(await control.split(numberAt(request, 1), at));
+  }),
+  route('POST', 'partitions/*/merge', async (control, request) => {
+    const { with: other } = membersOf(request, ['with']);
+    if (!isWhole(other)) throw wrong('with', 'the number of the range behind it');
+    return begun(await control.merge(numberAt(request, 1), other));
+  }),
+  route('POST', 'partitions/*/move', async (control, request) => {
+    const { to, pauseMaxMs } = membersOf(request, ['to', 'pauseMaxMs']);
+    if (typeof to !== 'string') throw wrong('to', 'the name of a store');
+    if (pauseMaxMs !== undefined && !isWhole(pauseMaxMs)) throw wrong('pauseMaxMs', 'milliseconds');
+    return begun(await control.move(numberAt(request, 1), to, pauseMaxMs));
+  }),
+  route('GET', 'partition-operations/*', async (control, request) => {
+    const operation = numberAt(request, 1);
+    const found = await control.operation(operation);
+    if (found === undefined) throw new ControlError(404, noOperation(operation));
+    return ok(found);
+  }),
+  route('DELETE', 'partition-operations/*', async (control, request) =>
+    ok({ cancelled: await control.cancel(numberAt(request, 1)) }),
+  ),
+  route('POST', 'partition-verification', async (control) => begun(await control.verify())),
+  route('GET', 'partition-jobs/*', async (control, request) => {
+    const job = numberAt(request, 1);
+    const found = await control.job(job);
+    if (found === undefined) throw new ControlError(404, `There is no job ${job}.`);
+    return ok(found);
+  }),
+];
+
+export function noOperation(operation: number): string {
+  return (
+    `There is no operation ${operation} any more, and this process does not know how it ended. ` +
+    'See the list of partitions.'
+  );
+}
+
+function begun(body: unknown): ControlReply {
+  return { status: 202, body };
+}
+
+function numberAt(request: ControlRequest, at: number): number {
+  const text = segmentAt(request, at);
+  const number = /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : undefined;
+  if (number !== undefined) return number;
+  throw new ControlError(400, `'${text.slice(0, 40)}' is no number: see the list of partitions.`);
+}
+
+function isWhole(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function membersOf<Name extends string>(
+  { body = {} }: ControlRequest,
+  known: readonly Name[],
+): Readonly<Partial<Record<Name, unknown>>> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new ControlError(400, 'The body must be an object.');
+  }
+  const unknown = Object.keys(body).find((name) => !known.some((each) => each === name));
+  if (unknown === undefined) return body as Readonly<Partial<Record<Name, unknown>>>;
+  const there = known.join(', ');
+  throw new ControlError(400, `The body has '${unknown.slice(0, 40)}'; it may have: ${there}.`);
+}
+
+function wrong(name: string, expected: string): ControlError {
+  return new ControlError(400, `${name} must be ${expected}.`);
+}

@@ -1,0 +1,148 @@
+import type { Randomness } from '../base/randomness.js';
+import type { MemberStore } from '../kv/member-store.js';
+import type { Store } from '../kv/store.js';
+import { Catalogue, ensureCatalogue, versioned } from './catalogue.js';
+import { mapKey, memberKey, storeKeys, storeRowKey } from './keys.js';
+import type { Members } from './members.js';
+import { decodeMemberRow, encodeMemberRow, encodeStoreRow, type MemberRow } from './rows.js';
+
+/** A store cannot be used as it was named. The message says what to do. */
+export class MembershipError extends Error {
+  override readonly name = 'MembershipError';
+}
+
+/** Where a store is, in words. */
+export type PlaceOf = (name: string) => string;
+
+/**
+ * Makes sure that each store is what it was named as: the home store that of this key space, every
+ * other one a member of it, or empty, and then it becomes one. Makes the catalogue when there is
+ * none. Throws `MembershipError`.
+ */
+export async function enlist(
+  members: Members,
+  { placeOf, randomness }: { readonly placeOf: PlaceOf; readonly randomness: Randomness },
+): Promise<void> {
+  const space = await spaceOf(members, placeOf, randomness);
+  for (const name of members.names) {
+    if (name !== members.homeName) await enlistOne(members, { name, space, placeOf });
+  }
+  const catalogue = new Catalogue(members.home);
+  for (const name of members.names) await register(catalogue, name, placeOf(name));
+  const missing = (await catalogue.stores()).find(({ row }) => !members.has(row.name));
+  if (missing === undefined) return;
+  const { name, place } = missing.row;
+  throw new MembershipError(
+    `The data of ${placeOf(members.homeName)} are in several stores, and '${name}' (${place}) is ` +
+      'not among those that were named. Name it in stores; when its data are not needed there, ' +
+      'drain and remove it afterwards: tabularium partition store drain.',
+  );
+}
+
+/** Takes one more store into a key space that is open. Throws `MembershipError`. */
+export async function enlistMore(
+  members: Members,
+  added: { readonly name: string; readonly store: MemberStore; readonly placeOf: PlaceOf },
+): Promise<void> {
+  const own = await memberRowOf(members.home);
+  const { name, store, placeOf } = added;
+  const space = own?.space ?? '';
+  await assertMember(store, { space, name, placeOf });
+  await register(new Catalogue(members.home), name, placeOf(name));
+}
+
+/**
+ * Why a store cannot be used by itself: it is one of several. Undefined when it is not.
+ */
+export async function partOfOthers(store: Store, place: string): Promise<string | undefined> {
+  const row = await memberRowOf(store);
+  if ((await store.get(mapKey)) !== undefined) {
+    return (
+      `The data of ${place} are spread over several stores, and it has the map of them. Name the ` +
+      'stores in the configuration: the member stores, {} when there is no other.'
+    );
+  }
+  if (row === undefined) return undefined;
+  return (
+    `${place} is the store '${row.name}' of several that have the data together. Give the home ` +
+    `store as the place of the data, and this one as '${row.name}' in stores.`
+  );
+}
+
+async function spaceOf(
+  members: Members,
+  placeOf: PlaceOf,
+  randomness: Randomness,
+): Promise<string> {
+  const { home, homeName } = members;
+  const row = { space: randomness.uuid(), name: homeName };
+  // Where another process is faster, its row is the one.
+  await home.commit({
+    checks: [{ key: memberKey, version: 'absent' }],
+    puts: [{ key: memberKey, value: encodeMemberRow(row) }],
+    deletes: [],
+  });
+  const found = (await memberRowOf(home)) ?? row;
+  if (found.name !== homeName) throw new MembershipError(otherName(placeOf(homeName), found));
+  await ensureCatalogue(members);
+  return found.space;
+}
+
+interface Named {
+  readonly name: string;
+  readonly space: string;
+  readonly placeOf: PlaceOf;
+}
+
+function enlistOne(members: Members, named: Named): Promise<void> {
+  return assertMember(members.named(named.name), named);
+}
+
+async function assertMember(store: MemberStore, { name, space, placeOf }: Named): Promise<void> {
+  const place = placeOf(name);
+  const found = await memberRowOf(store);
+  if (found === undefined) {
+    const { entries } = await store.range(data, { limit: 1, bytesMax: 1 });
+    if (entries.length > 0) {
+      throw new MembershipError(
+        `${place} has data of its own, and cannot become the store '${name}'. Give an empty or a ` +
+          'new place, or make it the home store: location, or postgresUrl.',
+      );
+    }
+    const result = await store.commit({
+      checks: [{ key: memberKey, version: 'absent' }],
+      puts: [{ key: memberKey, value: encodeMemberRow({ space, name }) }],
+      deletes: [],
+    });
+    if (!result.ok) await assertMember(store, { name, space, placeOf });
+    return;
+  }
+  if (found.space !== space) {
+    throw new MembershipError(
+      `${place} belongs to other data than the home store does: it is the store '${found.name}' ` +
+        'there. Give the place that belongs to these data, or an empty one.',
+    );
+  }
+  if (found.name !== name) throw new MembershipError(otherName(place, found));
+}
+
+function otherName(place: string, { name }: MemberRow): string {
+  return `${place} is the store '${name}' of its data, and was named as another one. Name it '${name}'.`;
+}
+
+async function register(catalogue: Catalogue, name: string, place: string): Promise<void> {
+  const found = await catalogue.store(name);
+  if (found?.row.place === place) return;
+  const row = { name, state: found?.row.state ?? 'active', place } as const;
+  const key = storeRowKey(name);
+  await catalogue.commit({
+    checks: [{ key, version: found?.version ?? 'absent' }],
+    puts: [{ key, value: encodeStoreRow(row) }],
+  });
+}
+
+async function memberRowOf(store: Store): Promise<MemberRow | undefined> {
+  return versioned(await store.get(memberKey), decodeMemberRow)?.row;
+}
+
+const data = { start: Buffer.alloc(0), end: storeKeys.start };

@@ -1,0 +1,218 @@
+import type { Timer, Timers } from '../../base/async/timers.js';
+import type { Clock } from '../../base/clock.js';
+import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
+import type { Catalogue } from '../catalogue.js';
+import type { Members } from '../members.js';
+import type { MoveEnd } from './move.js';
+import { Operations } from './operations.js';
+import { TakenOverError } from './tools.js';
+import { dataOf } from '../range-map.js';
+import type { MoveStep, OperationRow, RangeRow } from '../rows.js';
+
+/** Between two looks for operations whose process is gone. */
+const lookMs = 5_000;
+/** Ends of operations that are remembered. */
+const endsMax = 1_000;
+/** Entries of a page of a copy, at most. */
+const pageEntriesMax = 1_000;
+/** Writes wait so long for the end of a move, about, unless it was begun with another time. */
+export const pauseMillisStandard = 2_000;
+
+export interface StewardOptions {
+  readonly catalogue: Catalogue;
+  readonly members: Members;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** An operation could not go on. It is tried again. */
+  readonly onFailed: (operation: number, error: unknown) => void;
+  /** Called with the bytes of keys and values that moves have copied. */
+  readonly onCopied?: (bytes: number) => void;
+}
+
+/** How an operation that this process carries out goes on. */
+export interface Progress {
+  readonly step: MoveStep | undefined;
+  readonly bytesCopied: number;
+  /** Undefined until it is known. */
+  readonly bytesTotal: number | undefined;
+}
+
+/** What became of an operation. `another`: a process that took it over knows. */
+export type End =
+  { readonly state: MoveEnd | 'another' } | { readonly state: 'failed'; readonly error: unknown };
+
+interface Running {
+  step: MoveStep | undefined;
+  bytesCopied: number;
+  bytesTotal: number | undefined;
+}
+
+/**
+ * Carries out operations on ranges beside the requests of a process: those that are begun here, and
+ * those whose process is gone. Empties stores that drain.
+ */
+export class Steward {
+  readonly #options: StewardOptions;
+  readonly #running = new Map<number, Running>();
+  readonly #works = new Set<Promise<void>>();
+  readonly #ends = new Map<number, End>();
+  /** How long writes may wait, by operation. */
+  readonly #pauses = new Map<number, number>();
+  #timer: Timer | undefined;
+  #look: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(options: StewardOptions) {
+    this.#options = options;
+  }
+
+  /** Begins operations; `run` carries them out. */
+  get operations(): Operations {
+    return new Operations(this.#toolsFor(pauseMillisStandard));
+  }
+
+  /** Looks for abandoned operations from now on. */
+  start(): void {
+    this.#look = this.#lookAfter().finally(() => {
+      if (this.#isStopped) return;
+      this.#timer = this.#options.timers.start(lookMs, () => this.start(), undefined);
+    });
+  }
+
+  /** No operation is begun any more. Those that run go on until the stores close. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer?.close();
+    await this.#look;
+  }
+
+  /** Resolves when nothing runs here. */
+  async idle(): Promise<void> {
+    while (this.#works.size > 0) await Promise.all(this.#works);
+  }
+
+  /** Carries an operation out, unless this process does already. */
+  run(operation: number, pauseMillisMax?: number): void {
+    if (pauseMillisMax !== undefined) this.#pauses.set(operation, pauseMillisMax);
+    if (this.#running.has(operation) || this.#isStopped) return;
+    const running: Running = { step: undefined, bytesCopied: 0, bytesTotal: undefined };
+    this.#running.set(operation, running);
+    const work = this.#work(operation, running).finally(() => {
+      this.#running.delete(operation);
+      this.#works.delete(work);
+    });
+    this.#works.add(work);
+  }
+
+  /** As `Operations.cancel`. */
+  async cancel(operation: number): Promise<boolean> {
+    const isCancelled = await this.operations.cancel(operation);
+    if (isCancelled) this.#note(operation, { state: 'cancelled' });
+    return isCancelled;
+  }
+
+  progress(operation: number): Progress | undefined {
+    return this.#running.get(operation);
+  }
+
+  end(operation: number): End | undefined {
+    return this.#ends.get(operation);
+  }
+
+  /** Takes over what nobody carries on, and moves one range off each store that drains. */
+  async tend(): Promise<void> {
+    const { catalogue, clock } = this.#options;
+    const operations = await catalogue.operations();
+    for (const { row } of operations) {
+      if (row.leaseUntil <= clock.nowMicros()) this.run(row.id);
+    }
+    for (const { row } of await catalogue.stores()) {
+      if (row.state === 'draining') await this.#drain(row.name, operations);
+    }
+  }
+
+  async #lookAfter(): Promise<void> {
+    try {
+      await this.tend();
+    } catch (error) {
+      if (error instanceof StoreClosedError || error instanceof StoreUnavailableError) return;
+      this.#options.onFailed(0, error);
+    }
+  }
+
+  async #drain(
+    store: string,
+    operations: readonly { readonly row: OperationRow }[],
+  ): Promise<void> {
+    if (operations.some(({ row }) => row.kind === 'move' && row.source === store)) return;
+    const { ranges } = await this.#options.catalogue.map();
+    const range = ranges.find((each) => each.store === store && each.operation === 0);
+    const target = range && (await this.#leastLoaded(ranges));
+    if (range === undefined || target === undefined) return;
+    const begun = await this.operations.beginMove(range.id, target);
+    if (begun.ok) this.run(begun.operation);
+  }
+
+  /** The active store with the fewest ranges. */
+  async #leastLoaded(ranges: readonly RangeRow[]): Promise<string | undefined> {
+    const { catalogue, members } = this.#options;
+    const active = (await catalogue.stores()).filter(
+      ({ row }) => row.state === 'active' && members.has(row.name),
+    );
+    const counted = active.map(({ row: { name } }) => ({
+      name,
+      count: ranges.filter(({ store }) => store === name).length,
+    }));
+    return counted.toSorted((left, right) => left.count - right.count)[0]?.name;
+  }
+
+  async #work(operation: number, running: Running): Promise<void> {
+    const tools = {
+      ...this.#toolsFor(this.#pauses.get(operation) ?? pauseMillisStandard),
+      onStep: (step: MoveStep) => {
+        running.step = step;
+      },
+      onCopied: (bytes: number) => {
+        running.bytesCopied += bytes;
+        this.#options.onCopied?.(bytes);
+      },
+    };
+    // Only for people: the operation does not depend on it.
+    this.#size(operation, running).catch(() => undefined);
+    try {
+      const end = await new Operations(tools).carryOut(operation);
+      if (end !== undefined) this.#note(operation, { state: end });
+    } catch (error) {
+      if (error instanceof StoreClosedError) return;
+      if (error instanceof TakenOverError) return this.#note(operation, { state: 'another' });
+      this.#note(operation, { state: 'failed', error });
+      this.#options.onFailed(operation, error);
+    }
+  }
+
+  /** How much is to be copied. */
+  async #size(operation: number, running: Running): Promise<void> {
+    const { catalogue, members } = this.#options;
+    const found = await catalogue.operation(operation);
+    if (found?.row.kind !== 'move') return;
+    const range = await catalogue.range(found.row.range);
+    if (range === undefined) return;
+    const { bytes } = await members.named(found.row.source).sample(dataOf(range.row), 0);
+    running.bytesTotal = bytes;
+  }
+
+  #note(operation: number, end: End): void {
+    this.#pauses.delete(operation);
+    const before = this.#ends.get(operation)?.state;
+    if (end.state === 'another' && before !== undefined && before !== 'failed') return;
+    this.#ends.set(operation, end);
+    if (this.#ends.size <= endsMax) return;
+    const [oldest] = this.#ends.keys();
+    if (oldest !== undefined) this.#ends.delete(oldest);
+  }
+
+  #toolsFor(pauseMillisMax: number) {
+    const { catalogue, members, clock, timers } = this.#options;
+    return { catalogue, members, clock, timers, pauseMillisMax, pageEntriesMax };
+  }
+}

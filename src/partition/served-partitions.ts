@@ -1,0 +1,57 @@
+import type { GuardedBatch } from '../kv/guards.js';
+import type { MemberStore } from '../kv/member-store.js';
+import type { ServedStore } from '../kv/served-store.js';
+import type { CommitResult, Entry, KeyRange, RangeOptions, RangePage } from '../kv/store.js';
+import type { Bytes } from '../base/bytes.js';
+import type { PartitionedStore } from './store.js';
+
+/** A store that can be a member and reports its state. */
+export type ServedMember = MemberStore & ServedStore;
+
+/** A store made of stores as a server uses it. */
+export class ServedPartitions implements ServedStore {
+  /** Stores have clocks of their own. */
+  readonly versionsGlobal = false;
+  readonly #store: PartitionedStore;
+  readonly #home: ServedMember;
+  readonly #members: () => Iterable<ServedMember>;
+
+  /** `members`: all stores, as they are known by then. `home` has the catalogue. */
+  constructor(store: PartitionedStore, home: ServedMember, members: () => Iterable<ServedMember>) {
+    this.#store = store;
+    this.#home = home;
+    this.#members = members;
+  }
+
+  get(key: Bytes): Promise<Entry | undefined> {
+    return this.#store.get(key);
+  }
+
+  getMany(keys: readonly Bytes[]): Promise<(Entry | undefined)[]> {
+    return this.#store.getMany(keys);
+  }
+
+  range(range: KeyRange, options: RangeOptions): Promise<RangePage> {
+    return this.#store.range(range, options);
+  }
+
+  commit(batch: GuardedBatch): Promise<CommitResult> {
+    return this.#store.commit(batch);
+  }
+
+  async lastVersion(): Promise<number> {
+    const versions = await Promise.all(Array.from(this.#members(), (each) => each.lastVersion()));
+    return Math.max(0, ...versions);
+  }
+
+  /**
+   * That of the home store. When another store is in trouble, its ranges alone do not serve.
+   */
+  trouble(): Error | undefined {
+    return this.#home.trouble();
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+}

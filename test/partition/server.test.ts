@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { TableClient } from '@azure/data-tables';
+import { BlobServiceClient } from '@azure/storage-blob';
+import { RemotePartitions } from '../../src/cli/partition/remote.js';
+import { jobResult, operationEnd } from '../../src/cli/partition/waiting.js';
+import type { ServerOptions } from '../../src/app/options/table.js';
+import { createServer, type TabulariumServer } from '../../src/app/server.js';
+
+const account = 'devstoreaccount1';
+const place = `table/${account}/movies`;
+const partitions = ['action', 'comedy', 'drama', 'western'];
+
+void describe('a server over several stores', () => {
+  let server: TabulariumServer;
+  let control: RemotePartitions;
+  let movies: TableClient;
+  const etags = new Map<string, string | undefined>();
+
+  before(async () => {
+    const stores = { b: { inMemory: true }, c: { inMemory: true } };
+    server = await createServer({ inMemory: true, stores, controlPort: 0 });
+    control = new RemotePartitions(server.controlPort ?? 0);
+    movies = TableClient.fromConnectionString(server.connectionString(), 'movies', {
+      allowInsecureConnection: true,
+    });
+    await movies.createTable();
+    for (const partitionKey of partitions) {
+      for (const rowKey of ['1', '2', '3']) {
+        const { etag } = await movies.createEntity({ partitionKey, rowKey });
+        etags.set(`${partitionKey} ${rowKey}`, etag);
+      }
+    }
+  });
+  after(() => server.close());
+
+  /** The number of the range that begins at a place. */
+  async function rangeFrom(from: string): Promise<number> {
+    const { ranges } = await control.list({ sizes: false });
+    const found = ranges.find((range) => range.from === from);
+    assert.ok(found !== undefined, JSON.stringify(ranges));
+    return found.range;
+  }
+
+  async function done({ operation }: { readonly operation: number }): Promise<void> {
+    assert.equal((await operationEnd(control, operation)).state, 'done');
+  }
+
+  async function stored(): Promise<ReadonlyMap<string, string | undefined>> {
+    const found = new Map<string, string | undefined>();
+    for await (const { partitionKey, rowKey, etag } of movies.listEntities()) {
+      found.set(`${partitionKey} ${rowKey}`, etag);
+    }
+    return found;
+  }
+
+  void it('splits and moves what tables have, and serves it as before', async () => {
+    await done(await control.split(await rangeFrom('queue'), `${place}/comedy`));
+    await done(await control.split(await rangeFrom(`${place}/comedy`), `${place}/western`));
+    await done(await control.move(await rangeFrom(`${place}/comedy`), 'b'));
+    await done(await control.move(await rangeFrom(`${place}/western`), 'c', 500));
+    assert.deepEqual(await stored(), etags);
+    const { ranges, stores } = await control.list({ sizes: true });
+    assert.deepEqual(ranges.map(({ from, store, keys }) => [from, store, keys]).slice(2), [
+      [`${place}/comedy`, 'b', 6],
+      [`${place}/western`, 'c', 3],
+    ]);
+    assert.deepEqual(
+      stores.map(({ store, ranges: count, isHome }) => [store, count, isHome]),
+      [
+        ['b', 1, false],
+        ['c', 1, false],
+        ['home', 2, true],
+      ],
+    );
+    const { etag } = await movies.createEntity({ partitionKey: 'western', rowKey: '4' });
+    etags.set('western 4', etag);
+    assert.deepEqual(await stored(), etags);
+  });
+
+  void it('finds by itself where a range has halves', async () => {
+    const range = await rangeFrom(`${place}/comedy`);
+    await done(await control.split(range));
+    await done(
+      await control.merge(await rangeFrom(`${place}/comedy`), await rangeFrom(`${place}/drama`)),
+    );
+  });
+
+  void it('keeps blobs in the home store, where they are stored as before', async () => {
+    const blobs = BlobServiceClient.fromConnectionString(server.connectionString());
+    const box = blobs.getContainerClient('box');
+    await box.create();
+    const bytes = Buffer.alloc(100_000, 'content');
+    await box.uploadBlockBlob('large', bytes, bytes.length);
+    await box.uploadBlockBlob('large', 'small', 5);
+    assert.equal((await box.getBlobClient('large').downloadToBuffer()).toString(), 'small');
+    const range = await rangeFrom('');
+    await assert.rejects(() => control.move(range, 'b'), /Blobs stay in the home store/);
+  });
+
+  void it('refuses what cannot be done, and says what to do', async () => {
+    const first = await rangeFrom('queue');
+    const western = await rangeFrom(`${place}/western`);
+    const comedy = await rangeFrom(`${place}/comedy`);
+    const cases: [() => Promise<unknown>, RegExp][] = [
+      [() => control.move(999, 'b'), /no range 999.*See the list/],
+      [() => control.move(western, 'd'), /no store 'd'; there is: home, b, c/],
+      [() => control.move(western, 'c'), /already/],
+      [() => control.merge(first, western), /begin where the first one ends/],
+      [() => control.merge(comedy, western), /different stores/],
+      [() => control.split(western, `${place}/action`), /not inside of range/],
+      [() => control.split(western, 'table/devstoreaccount1/absent'), /Its table or queue must/],
+      [() => control.split(western), /fewer than two partitions/],
+    ];
+    for (const [ask, message] of cases) {
+      await assert.rejects(ask, (error: Error) => {
+        assert.equal(error.name, 'UsageError');
+        assert.match(error.message, message);
+        return true;
+      });
+    }
+    assert.equal(await control.operation(999), undefined);
+    assert.equal(await control.cancel(999), false);
+  });
+
+  void it('verifies that map and stores agree', async () => {
+    const { job } = await control.verify();
+    assert.deepEqual(await jobResult(control, job), { findings: [] });
+  });
+});
+
+void describe('data of several stores', () => {
+  let folder = '';
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tabularium-stores-'));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  const directory = (name: string): string => join(folder, name);
+  const refused = (options: ServerOptions, message: RegExp) =>
+    assert.rejects(createServer(options), (error: Error) => {
+      assert.match(error.message, message);
+      return true;
+    });
+
+  void it('are opened with all stores, each by its name, and not otherwise', async () => {
+    const location = directory('home');
+    const b = { location: directory('b') };
+    const server = await createServer({ location, stores: { b } });
+    await server.close();
+    await refused({ location }, /home are spread over several stores.*Name the stores/);
+    await refused({ location: b.location }, /b is the store 'b' of several/);
+    await refused({ location, stores: {} }, /'b' \(.*b\) is not among those that were named/);
+    await refused({ location, stores: { c: b } }, /b is the store 'b' of its data/);
+    await refused({ location: b.location, stores: {} }, /is the store 'b' of its data/);
+    await refused({ location: directory('other'), stores: { b } }, /belongs to other data/);
+    const plain = await createServer({ location: directory('plain') });
+    await TableClient.fromConnectionString(plain.connectionString(), 'people', {
+      allowInsecureConnection: true,
+    }).createTable();
+    await plain.close();
+    const added = { b, d: { location: directory('plain') } };
+    await refused({ location, stores: added }, /plain has data of its own/);
+    const again = await createServer({ location, stores: { b } });
+    await again.close();
+  });
+});
