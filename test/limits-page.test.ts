@@ -162,6 +162,7 @@ const unnoticed = new Set(
     collisionsMax
     commitMessagesMax
     comparedMax
+    containersNamedMax
     contentPieceBytesMax
     copiedInlineBytesMax
     copiedRangesPerCommitMax
@@ -172,6 +173,7 @@ const unnoticed = new Set(
     deletedKeysMax
     deletedLogsMax
     emptyMax
+    endsMax
     escapeBytesMax
     exactDigitsMax
     expiredRunMsMax
@@ -191,12 +193,14 @@ const unnoticed = new Set(
     growthBytesMax
     heldBytesMax
     heldRowsMax
+    idMax
     identityLengthMax
     inlinePieceBytesMax
     instantBytesMax
     int32Max
     int32TextLengthMax
     itemsAtOnceMax
+    jobsMax
     joinedBytesMax
     jsonBytesPerUnitMax
     keptBytesMax
@@ -236,6 +240,7 @@ const unnoticed = new Set(
     passOverMax
     passedMax
     pathCharactersMax
+    pauseMsMax
     payloadBytesMax
     pendingRowsMax
     pipeWriteBytesMax

@@ -189,7 +189,7 @@ class RunningServer implements TabulariumServer {
   readonly #analytics: Analytics;
   readonly #room: RoomGuard | undefined;
   readonly #snapshots: Snapshots;
-  readonly #partitions: Partitions | undefined;
+  #partitions: Partitions | undefined;
   readonly #http: Readonly<Record<ServiceName, HttpServer>>;
   #endpoints: ServerEndpoints | undefined;
   #control: { readonly server: ControlServer; readonly port: number } | undefined;
@@ -230,8 +230,6 @@ class RunningServer implements TabulariumServer {
       backend.renew();
       analytics.discard();
     };
-    const { store } = data;
-    this.#partitions = store instanceof OpenPartitions ? new Partitions(store) : undefined;
     this.#snapshots = new Snapshots({ ...data, sharing, lock, clock, onReplaced });
     const { rules, strictApiVersions } = strictness;
     const versions = new ApiVersionPolicy({ strict: strictApiVersions, logger });
@@ -377,6 +375,8 @@ class RunningServer implements TabulariumServer {
 
   /** For the control API. */
   get partitions(): Partitions | undefined {
+    const { store } = this.#data;
+    if (store instanceof OpenPartitions) this.#partitions ??= new Partitions(store);
     return this.#partitions;
   }
 

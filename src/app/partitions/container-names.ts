@@ -19,7 +19,7 @@ type Named = Pick<Containers<PolicedRecord>, 'prefixOf'> & {
 };
 
 /** Tables and queues of an account that are named in a list; the others are shown by number. */
-const namesMax = 10_000;
+const containersNamedMax = 10_000;
 
 /** Bounds of ranges with the names of tables and queues instead of their numbers. */
 export class ContainerNames {
@@ -67,7 +67,8 @@ export class ContainerNames {
     const containers = this.#containers.get(service);
     const names = new Map<number, string>();
     let from: string | undefined = '';
-    while (containers !== undefined && from !== undefined && names.size < namesMax) {
+    if (containers === undefined) return names;
+    while (from !== undefined && names.size < containersNamedMax) {
       const page: Awaited<ReturnType<typeof containers.list>> = await containers.list(account, {
         from,
         limit: 1_000,
