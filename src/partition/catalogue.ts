@@ -5,6 +5,7 @@ import { keyAfter } from '../kv/tuple.js';
 import type { Bytes } from '../base/bytes.js';
 import {
   guardKey,
+  heirsKey,
   mapKey,
   operationKey,
   operationRows,
@@ -16,6 +17,7 @@ import {
 import type { Members } from './members.js';
 import { RangeMap } from './range-map.js';
 import {
+  decodeIds,
   decodeMapRow,
   decodeOperationRow,
   decodeRangeRow,
@@ -31,6 +33,9 @@ import {
 } from './rows.js';
 
 const pageOptions = { limit: 4_096, bytesMax: 4 << 20 } as const;
+
+/** To find the heirs of a range takes no more reads than that; all ranges take about as many. */
+const heirsReads = 8;
 
 interface Writes {
   readonly checks: readonly Check[];
@@ -72,6 +77,28 @@ export class Catalogue {
 
   async range(id: number): Promise<Versioned<RangeRow> | undefined> {
     return versioned(await this.#home.get(rangeKey(id)), decodeRangeRow);
+  }
+
+  /**
+   * The ranges that have taken the place of one that is no more; undefined when there are too many,
+   * or when not all are known: then all ranges have to be read.
+   */
+  async heirs(id: number): Promise<readonly RangeRow[] | undefined> {
+    const found: RangeRow[] = [];
+    const left = [id];
+    for (let reads = 0; left.length > 0; reads += 1) {
+      const next = left.shift();
+      if (next === undefined || reads === heirsReads) return undefined;
+      const range = next === id ? undefined : await this.range(next);
+      if (range !== undefined) {
+        found.push(range.row);
+        continue;
+      }
+      const heirs = await this.#home.get(heirsKey(next));
+      if (heirs === undefined) return undefined;
+      left.push(...decodeIds(heirs.value).filter((each) => !left.includes(each)));
+    }
+    return found;
   }
 
   async operation(id: number): Promise<Versioned<OperationRow> | undefined> {

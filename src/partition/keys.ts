@@ -24,6 +24,11 @@ export function rangeKey(id: number): Bytes {
   return storeKey(owner, 'range', id);
 }
 
+/** Catalogue: the ids of the ranges that took the place of one that was split or merged. */
+export function heirsKey(id: number): Bytes {
+  return storeKey(owner, 'heirs', id);
+}
+
 export const operationRows: KeyRange = prefixRange(storeKey(owner, 'operation'));
 
 /** Catalogue: an operation that is not over. */

@@ -40,6 +40,17 @@ void describe('the map of ranges', () => {
     assert.deepEqual(['', 'c', 'c\0', 'm', 'z'].map(before), [1, 1, 2, 2, 3]);
   });
 
+  void it('takes ranges for those they cover, and none that leave a gap', () => {
+    const map = RangeMap.of([range(1, '', 'c'), range(2, 'c', 'm'), range(3, 'm', undefined)]);
+    const idsWith = (...rows: RangeRow[]) => map?.withInstead(rows)?.ranges.map(({ id }) => id);
+    assert.deepEqual(idsWith(range(5, 'e', 'm'), range(4, 'c', 'e')), [1, 4, 5, 3]);
+    assert.deepEqual(idsWith(range(6, 'c', undefined)), [1, 6]);
+    assert.deepEqual(idsWith(range(7, '', undefined)), [7]);
+    assert.equal(idsWith(range(8, 'd', 'm')), undefined);
+    assert.equal(idsWith(range(8, 'c', 'z')), undefined);
+    assert.equal(idsWith(), undefined);
+  });
+
   void it('shares what two intervals have in common', () => {
     const [a, c, m] = ['a', 'c', 'm'].map((text) => Buffer.from(text));
     assert.ok(a && c && m);

@@ -7,6 +7,8 @@ import type { RangeRow } from './rows.js';
 /** The ranges of a key space in key order. Immutable. */
 export class RangeMap {
   readonly ranges: readonly RangeRow[];
+  /** Made when it is asked for. */
+  #byId: ReadonlyMap<number, RangeRow> | undefined;
 
   private constructor(ranges: readonly RangeRow[]) {
     this.ranges = ranges;
@@ -37,12 +39,23 @@ export class RangeMap {
   }
 
   byId(id: number): RangeRow | undefined {
-    return this.ranges.find((range) => range.id === id);
+    this.#byId ??= new Map(this.ranges.map((range) => [range.id, range]));
+    return this.#byId.get(id);
   }
 
   /** The map with a newer row of a range. Bounds stay as they are. */
   with(row: RangeRow): RangeMap {
     return new RangeMap(this.ranges.map((range) => (range.id === row.id ? row : range)));
+  }
+
+  /** The map with these ranges instead of those that they cover; undefined when they do not fit. */
+  withInstead(rows: readonly RangeRow[]): RangeMap | undefined {
+    const first = rows.toSorted((left, right) => compareBytes(left.start, right.start))[0];
+    const last = rows.toSorted((left, right) => compareEnds(left.end, right.end)).at(-1);
+    if (first === undefined || last === undefined) return undefined;
+    const isOutside = ({ start, end }: RangeRow) =>
+      compareEnds(end, first.start) <= 0 || compareEnds(start, last.end) >= 0;
+    return RangeMap.of([...this.ranges.filter(isOutside), ...rows]);
   }
 
   /** How many ranges start at the key or before it: at least one. */
@@ -75,6 +88,14 @@ export function sharedPart(left: KeyRange, right: KeyRange): KeyRange | undefine
   const end = earlier(left.end, right.end);
   if (end === undefined) return { start };
   return compareBytes(start, end) < 0 ? { start, end } : undefined;
+}
+
+/** An absent end is behind every key. */
+function compareEnds(left: Bytes | undefined, right: Bytes | undefined): number {
+  if (left === undefined || right === undefined) {
+    return Number(left === undefined) - Number(right === undefined);
+  }
+  return compareBytes(left, right);
 }
 
 function earlier(left: Bytes | undefined, right: Bytes | undefined): Bytes | undefined {

@@ -88,7 +88,9 @@ export class Routes {
       return this.learn(found.row);
     }
     this.#routes.delete(id);
-    const map = await this.#catalogue.map();
+    const heirs = await this.#catalogue.heirs(id);
+    // Rows are read one after the other, so they may be of different times.
+    const map = (heirs && this.#map.withInstead(heirs)) ?? (await this.#catalogue.map());
     this.#map = map;
     for (const each of this.#routes.keys()) {
       if (map.byId(each) === undefined) this.#routes.delete(each);

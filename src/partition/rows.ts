@@ -233,6 +233,18 @@ export function decodeOperationRow(value: Bytes): OperationRow {
   }
 }
 
+/** The ids in a row of heirs. */
+export function encodeIds(ids: readonly number[]): Bytes {
+  return encodeTuple(ids);
+}
+
+export function decodeIds(value: Bytes): readonly number[] {
+  return decodeTuple(value).map((element) => {
+    if (typeof element === 'number') return element;
+    throw damaged();
+  });
+}
+
 /** The keys of a dirty row. */
 export function encodeKeys(keys: readonly Bytes[]): Bytes {
   return encodeTuple(keys);

@@ -1,9 +1,10 @@
 import { GuardError } from '../../kv/errors.js';
 import type { Bytes } from '../../base/bytes.js';
 import type { Check, Put } from '../../kv/store.js';
-import { guardKey, mapKey, rangeKey } from '../keys.js';
+import { guardKey, heirsKey, mapKey, rangeKey } from '../keys.js';
 import {
   encodeGuardRow,
+  encodeIds,
   encodeMapRow,
   encodeRangeRow,
   type MergeRow,
@@ -56,6 +57,7 @@ async function replace(
   { old, young }: Replacement,
 ): Promise<void> {
   await held.guarded(replaceGuards(tools, held, { old, young }));
+  const heirs = encodeIds(young.map(({ id }) => id));
   for (let isDone = false; !isDone;) {
     // Operations on other ranges change the map as well.
     const map = await tools.catalogue.mapRow();
@@ -67,6 +69,8 @@ async function replace(
     const puts = [
       { key: mapKey, value: encodeMapRow(mapRow) },
       ...young.map((row) => ({ key: rangeKey(row.id), value: encodeRangeRow(row) })),
+      // Front ends that know the old ranges need not read all others to find these.
+      ...old.map(({ row }) => ({ key: heirsKey(row.id), value: heirs })),
     ];
     const deletes = old.map(({ row }) => rangeKey(row.id));
     isDone = await held.finish(checks, puts, deletes);
