@@ -207,7 +207,7 @@ describe('a change feed', () => {
     await feed.read('Sales', { limit: 2 });
     assert.deepEqual(requests.splice(0), ['query']);
     await consumerGroupOf(feed, 'mailer').consume('Sales', () => Promise.resolve());
-    assert.deepEqual(requests.splice(0), ['point-read', 'query', 'insert']);
+    assert.deepEqual(requests.splice(0), ['point-read', 'insert', 'query', 'update']);
   });
 });
 
@@ -352,6 +352,21 @@ describe('retention', () => {
     await group.forget('Sales');
     await group.forget('Sales');
     assert.equal(await trimFeed(feed, 'Sales', { keepMs, clock }), 4);
+  });
+
+  it('keeps everything for a group that stands before its first event', async () => {
+    const { feed } = await newFeed(3);
+    const group = consumerGroupOf(feed, 'mailer');
+    const away = () => Promise.reject(new Error('the mail server is away'));
+    await assert.rejects(group.consume('Sales', away), /is away/);
+    await time.pass(keepMs + 1000);
+    assert.equal(await trimFeed(feed, 'Sales', { keepMs, clock }), 0);
+    assert.equal(await group.consume('Sales', () => Promise.resolve()), 3);
+    // A group that begins on a feed of which events are gone misses none of those that are kept.
+    assert.equal(await trimFeed(feed, 'Sales', { keepMs, clock, max: 2 }), 2);
+    const late = consumerGroupOf(feed, 'search-index');
+    await assert.rejects(late.consume('Sales', away), /is away/);
+    assert.equal(await late.consume('Sales', () => Promise.resolve()), 1);
   });
 
   it('leaves a feed that can be read on, wherever it crashes', async () => {

@@ -31,8 +31,8 @@ export class ConsumerGroup {
 
   /**
    * Handles the events that the group has not handled yet, up to the end of the partition's feed.
-   * Sends one point read of the checkpoint, and another of the head and a write when a group begins
-   * at the `end`; then for each page of events one range read, the requests of `run`, and one write
+   * Sends one point read of the checkpoint; when a group begins, a write, and another point read of
+   * the head where it begins at the `end`; then for each page of events one range read, the requests of `run`, and one write
    * of the checkpoint. Returns the number of events handled.
    *
    * When `run` rejects, the checkpoint is stored before its event, and `consume` rejects with the
@@ -62,7 +62,7 @@ export class ConsumerGroup {
     return handled;
   }
 
-  /** The position of the group: one point read. Undefined when it has not begun. */
+  /** The position of the group: one point read. Undefined when it has handled nothing. */
   async cursor(partitionKey: string): Promise<string | undefined> {
     const row = await this.feed.table.get(groupKey(partitionKey, this.name));
     return row === undefined ? undefined : this.#cursorOf(partitionKey, row);
@@ -85,10 +85,10 @@ export class ConsumerGroup {
     const { table } = this.feed;
     const row = await table.get(groupKey(partitionKey, this.name));
     if (row !== undefined) return { cursor: this.#cursorOf(partitionKey, row), etag: row.etag };
-    if (from === 'start') return { cursor: undefined, etag: undefined };
-    // Stored before anything is handled, because the end of the feed moves.
-    const end = countOf(await table.get(headKey(partitionKey)), 'Last');
-    return this.#store(partitionKey, undefined, end);
+    // Stored before anything is handled: the end of the feed moves, and a group that nobody knows
+    // keeps no event from being deleted.
+    const done = from === 'start' ? 0n : countOf(await table.get(headKey(partitionKey)), 'Last');
+    return this.#store(partitionKey, undefined, done);
   }
 
   /** When another consumer of the group stored its checkpoint meanwhile, the later one stays. */
@@ -105,7 +105,7 @@ export class ConsumerGroup {
       const stored = await table.write(
         known === undefined ? { kind: 'insert', row } : { kind: 'replace', row, etag: known },
       );
-      return { cursor: this.feed.cursorAt(partitionKey, sequence), etag: stored.etag };
+      return { cursor: this.#cursorAt(partitionKey, sequence), etag: stored.etag };
     };
     const storeOrRead = async (): Promise<Checkpoint> => {
       try {
@@ -121,8 +121,13 @@ export class ConsumerGroup {
     return retryConflicts(`the checkpoint of '${this.name}'`, {}, storeOrRead);
   }
 
-  #cursorOf(partitionKey: string, row: StoredRow): string {
-    return this.feed.cursorAt(partitionKey, countOf(row, 'Done'));
+  #cursorOf(partitionKey: string, row: StoredRow): string | undefined {
+    return this.#cursorAt(partitionKey, countOf(row, 'Done'));
+  }
+
+  /** A group that has handled nothing begins with the oldest kept event, whatever its number. */
+  #cursorAt(partitionKey: string, done: bigint): string | undefined {
+    return done === 0n ? undefined : this.feed.cursorAt(partitionKey, done);
   }
 }
 
