@@ -108,3 +108,11 @@ export {
   tablePartitionKey,
   tableSpread,
 } from './systems/table.js';
+export {
+  type KeyedRouting,
+  shardKeyText,
+  type ShardKeyType,
+  shardKeyTypes,
+  type ShardKeyValues,
+  typedRouting,
+} from './typed-routing.js';

@@ -18,6 +18,7 @@ export const reservedRowKeys = {
   largePart: '~large_',
   lease: '~lease_',
   movingChild: '~moving_',
+  referenceStamp: '~reference-stamp',
   poisonMessage: '~outbox-poison_',
   shardFence: '!shard:',
   waitingMessage: '~outbox_',
@@ -27,6 +28,8 @@ export const reservedRowKeys = {
 export const reservedPartitionKeys = {
   outboxRegistry: '!outbox-',
   reKeying: '!re-keying',
+  shardBinding: '!shard-binding',
+  shardManager: '!shard-manager',
   shardMap: '!shard-map',
   shardProgress: '!shard-progress',
   spreadKeys: '!spread-keys',

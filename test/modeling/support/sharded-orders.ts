@@ -74,3 +74,11 @@ export async function ownersIn({ a, b, c }: ShardTables): Promise<Map<string, st
   }
   return owners;
 }
+
+/** The partitions of a table, without the row that says whose shard it is. */
+export async function partitionsIn(table: TableGateway): Promise<string[]> {
+  const { rows } = await table.page({});
+  const keys = new Set(rows.map(({ partitionKey }) => partitionKey));
+  keys.delete('!shard-binding');
+  return [...keys];
+}

@@ -22,7 +22,7 @@ export {
   splitRange,
   type RoutingChange,
 } from './routing-changes.js';
-export type { ClosedAccess, MapPhase, MapState } from './map-state.js';
+export type { ChangeOutcome, ClosedAccess, MapPhase, MapState } from './map-state.js';
 export type { ShardReport } from './partition-walk.js';
 export type { MapRecovery } from './map-recovery.js';
 export type { KeptSide, RecoveryPlan, ShardDifference } from './recovery.js';
@@ -39,6 +39,7 @@ export { DeadlinePassedError } from './query-deadline.js';
 export {
   PartitionClosedError,
   ShardQueryError,
+  ShardTakenError,
   StaleMapError,
   UnknownShardError,
 } from './shard-errors.js';

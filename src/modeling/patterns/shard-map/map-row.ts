@@ -12,7 +12,9 @@ import { reservedPartitionKeys } from '../../definition/reserved-keys.js';
 import { DecodeError, TooLargeError } from '../../rows/model-error.js';
 import { rowBytes, rowBytesMax } from '../../rows/row-size.js';
 import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
-import type { MapPhase, MapState } from './map-state.js';
+import { storedText, textIn } from '../../rows/row-parts.js';
+import { isBindingRow } from './shard-binding.js';
+import type { ChangeOutcome, MapPhase, MapState } from './map-state.js';
 
 /** The partitions of stored maps and of stored progress. */
 const { shardMap: partition, shardProgress: progressPartition } = reservedPartitionKeys;
@@ -28,7 +30,9 @@ const phases: readonly string[] = [
 ] satisfies readonly MapPhase[];
 
 /** Whether a shard map wrote a row for itself. `EntityType` must have been read. */
-export function isMapRow({ partitionKey, properties }: Row): boolean {
+export function isMapRow(row: Row): boolean {
+  const { partitionKey, properties } = row;
+  if (isBindingRow(row)) return true;
   const type = properties['EntityType']?.value;
   if (partitionKey === partition) return type === mapType;
   return partitionKey === progressPartition && type === progressType;
@@ -56,6 +60,7 @@ export function mapRow(name: string, state: MapState): Row {
     ...(state.phase === 'settled' || state.access === undefined
       ? {}
       : { Access: { type: 'String', value: state.access } }),
+    ...operationIn(state),
   };
   for (let at = 0, piece = 0; at < json.length; at += pieceUnits, piece += 1) {
     properties[pieceName(piece)] = { type: 'String', value: json.slice(at, at + pieceUnits) };
@@ -67,6 +72,16 @@ export function mapRow(name: string, state: MapState): Row {
     );
   }
   return row;
+}
+
+function operationIn(state: MapState): Record<string, WireValue> {
+  if (state.phase !== 'settled') {
+    const { operation } = state;
+    return operation === undefined ? {} : { Operation: storedText(operation) };
+  }
+  const { last } = state;
+  if (last === undefined) return {};
+  return { Operation: storedText(last.operation), Outcome: storedText(last.outcome) };
 }
 
 /** Whether two routings are stored alike. */
@@ -91,18 +106,29 @@ export function mapStateOf(name: string, { properties }: StoredRow): MapState {
   })();
   const routing = routingIn(whole, 'routing');
   if (typeof routing === 'string') throw refuse(`routing: ${routing}`);
-  if (phase.value === 'settled') return { version: version.value, phase: 'settled', routing };
+  const operation = textIn(properties, 'Operation');
+  if (phase.value === 'settled') {
+    const settled = { version: version.value, phase: 'settled', routing } as const;
+    const outcome = textIn(properties, 'Outcome');
+    if (operation === undefined || !isOutcome(outcome)) return settled;
+    return { ...settled, last: { operation, outcome } };
+  }
   const target = routingIn(whole, 'target');
   if (typeof target === 'string') throw refuse(`target: ${target}`);
   const found = phase.value;
   if (!isMoving(found)) throw refuse(`the phase '${found}' is not known here`);
-  const moving = { version: version.value, phase: found, routing, target };
+  const named = operation === undefined ? {} : { operation };
+  const moving = { version: version.value, phase: found, routing, target, ...named };
   const access = properties['Access']?.value;
   return access === 'read-only' || access === 'offline' ? { ...moving, access } : moving;
 }
 
 function isMoving(text: string): text is Exclude<MapPhase, 'settled'> {
   return phases.includes(text);
+}
+
+function isOutcome(text: string | undefined): text is ChangeOutcome {
+  return text === 'finished' || text === 'rolled-back';
 }
 
 function pieceName(piece: number): string {

@@ -16,9 +16,18 @@ export type MapPhase =
 /** What programs may do with a partition that is closed while it moves. */
 export type ClosedAccess = 'read-only' | 'offline';
 
+/** How a change of a map ended. */
+export type ChangeOutcome = 'finished' | 'rolled-back';
+
 /** A shard map as it is stored. */
 export type MapState =
-  | { readonly version: number; readonly phase: 'settled'; readonly routing: ShardRouting }
+  | {
+      readonly version: number;
+      readonly phase: 'settled';
+      readonly routing: ShardRouting;
+      /** The operation whose change was the last one, and how it ended. */
+      readonly last?: { readonly operation: string; readonly outcome: ChangeOutcome };
+    }
   | {
       /** The number of changes of the map. */
       readonly version: number;
@@ -28,6 +37,8 @@ export type MapState =
       readonly target: ShardRouting;
       /** In `copying`: the partitions that move are closed. */
       readonly access?: ClosedAccess;
+      /** The operation that makes the change, as given to `start`. */
+      readonly operation?: string;
     };
 
 /** The shards of a partition. */
@@ -68,4 +79,11 @@ export function shardsOfState(state: MapState): readonly string[] {
   const here = shardsOf(state.routing);
   if (state.phase === 'settled') return here;
   return [...new Set([...here, ...shardsOf(state.target)])].sort();
+}
+
+/** Whether a map has one of the phases, or is one of the maps as they were read. */
+export function isOneOf(state: MapState, wanted: readonly (MapPhase | MapState)[]): boolean {
+  return wanted.some((each) =>
+    typeof each === 'string' ? each === state.phase : each.version === state.version,
+  );
 }

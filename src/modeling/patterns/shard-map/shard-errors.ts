@@ -35,3 +35,8 @@ export class StaleMapError extends ModelError {
 export class PartitionClosedError extends ModelError {
   override readonly name = 'PartitionClosedError';
 }
+
+/** The table belongs to another shard map. Nothing was changed. */
+export class ShardTakenError extends ModelError {
+  override readonly name = 'ShardTakenError';
+}

@@ -11,9 +11,17 @@ import { DefinitionError, ModelError } from '../../rows/model-error.js';
 import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { claimPartition, closePartition, epochOf } from './fence.js';
-import { sameRouting } from './map-row.js';
+import { mapRow, sameRouting } from './map-row.js';
 import { MapRecovery } from './map-recovery.js';
-import { shardsOfState, type ClosedAccess, type MapPhase, type MapState } from './map-state.js';
+import {
+  isOneOf,
+  routeOf,
+  shardsOfState,
+  type ChangeOutcome,
+  type ClosedAccess,
+  type MapPhase,
+  type MapState,
+} from './map-state.js';
 import { copyPartition, differencesOf, emptyPartition } from './partition-copy.js';
 import {
   forgetProgress,
@@ -24,8 +32,9 @@ import {
 import { Partitions } from './partitions.js';
 import { defaults, type ShardMapOptions, type ShardStepOptions } from './shard-map-options.js';
 import type { RoutingChange } from './routing-changes.js';
+import { bindShard } from './shard-binding.js';
 import { StaleMapError } from './shard-errors.js';
-import { planRouting, type ShardPlan } from './shard-plan.js';
+import { planRouting, targetOf, type ShardPlan } from './shard-plan.js';
 import { ShardView, type ShardViews } from './shard-view.js';
 import { ShardedTable } from './sharded-table.js';
 import { StoredMap } from './stored-map.js';
@@ -91,7 +100,9 @@ export class ShardMap {
 
   /**
    * Stores the first map. Existing rows of shards are not moved: they must be where the map routes
-   * them. One point read and one insert; returns the existing map if there is one.
+   * them. One point read and one insert, and for each shard a point read and an insert, which makes
+   * its table one of this map; returns the existing map if there is one. Throws `ShardTakenError`
+   * for a table of another map.
    */
   async create(routing: ShardRouting): Promise<MapState> {
     this.#checked(routing);
@@ -99,6 +110,7 @@ export class ShardMap {
       const found = await this.#map.find();
       if (found !== undefined) return found.state;
       const state: MapState = { version: 1, phase: 'settled', routing };
+      await this.#bind(state);
       return this.#map.write(state, undefined);
     });
   }
@@ -110,7 +122,12 @@ export class ShardMap {
 
   /** The shard of a partition; undefined when a list has none. A point read each `refreshMs`. */
   async shardOf(partitionKey: string): Promise<string | undefined> {
-    return this.#partitions.route(await this.#map.known(), partitionKey).home;
+    return this.shardOfText(this.#text(partitionKey));
+  }
+
+  /** As `shardOf`, of the text that a PartitionKey is routed by. */
+  async shardOfText(text: string): Promise<string | undefined> {
+    return routeOf(await this.#map.known(), text).home;
   }
 
   /**
@@ -143,9 +160,13 @@ export class ShardMap {
   /**
    * `settled` → `copying`. A point read and a write; does nothing when the map has that routing
    * already, or is changing to it. Throws `StaleMapError` when another change is under way, or the
-   * plan was made from another version.
+   * plan was made from another version. A point read of each shard, and an insert where it is new:
+   * throws `ShardTakenError` for a table of another map. `operation` names the change in the map.
    */
-  async start(change: ShardRouting | RoutingChange | ShardPlan): Promise<MapState> {
+  async start(
+    change: ShardRouting | RoutingChange | ShardPlan,
+    { operation }: { readonly operation?: string } = {},
+  ): Promise<MapState> {
     const planned = 'target' in change ? change : undefined;
     return this.#persistently('starting', async () => {
       const { state, etag } = await this.#map.read();
@@ -163,7 +184,9 @@ export class ShardMap {
         );
       }
       const { version, routing } = state;
-      const next: MapState = { version: version + 1, phase: 'copying', routing, target };
+      const named = operation === undefined ? {} : { operation };
+      const next: MapState = { version: version + 1, phase: 'copying', routing, target, ...named };
+      await this.#bind(next);
       return this.#map.write(next, etag);
     });
   }
@@ -248,13 +271,13 @@ export class ShardMap {
     const before = await this.#map.fresh();
     if (before.phase === 'settled') return nothing;
     if (before.phase === 'copying') {
-      await this.#settle([before], ({ routing }) => routing);
+      await this.#settle([before], 'rolled-back');
       return nothing;
     }
     const state = await this.#advance(['handing-over', 'handed-over'], 'handing-back');
     if (state.phase === 'settled') return nothing;
     const report = await this.#handOver(state, 'handing-back', options);
-    await this.#settle([state], ({ routing }) => routing);
+    await this.#settle([state], 'rolled-back');
     return report;
   }
 
@@ -262,7 +285,7 @@ export class ShardMap {
   async finish(): Promise<MapState> {
     const state = await this.#map.fresh();
     if (state.phase === 'settled') return state;
-    return this.#settle(['handed-over'], ({ target }) => target);
+    return this.#settle(['handed-over'], 'finished');
   }
 
   /**
@@ -400,27 +423,34 @@ export class ShardMap {
       if (this.#isOther(state, from[0])) throw this.#phaseError(state, [state]);
       if (state.phase === to || beyond.includes(state.phase)) return state;
       if (state.phase === 'settled' || !isOneOf(state, from)) throw this.#phaseError(state, from);
-      const { version, routing, target } = state;
-      const next: MapState = { version: version + 1, phase: to, routing, target };
-      return this.#map.write(next, etag);
+      const { version, access: _, ...change } = state;
+      return this.#map.write({ ...change, version: version + 1, phase: to }, etag);
     });
   }
 
-  #settle(
-    from: readonly (MapPhase | MapState)[],
-    routingOf: (state: Moving) => ShardRouting,
-  ): Promise<MapState> {
+  #settle(from: readonly (MapPhase | MapState)[], outcome: ChangeOutcome): Promise<MapState> {
     return this.#persistently(`the phase 'settled'`, async () => {
       const { state, etag } = await this.#map.read();
       if (state.phase === 'settled') return state;
       if (!isOneOf(state, from)) throw this.#phaseError(state, from);
+      const { version, operation, target, routing } = state;
       const next: MapState = {
-        version: state.version + 1,
+        version: version + 1,
         phase: 'settled',
-        routing: routingOf(state),
+        routing: outcome === 'finished' ? target : routing,
+        ...(operation === undefined ? {} : { last: { operation, outcome } }),
       };
       return this.#map.write(next, etag);
     });
+  }
+
+  /** Makes the tables of a map that will be written shards of it, unless it is too large. */
+  async #bind(state: MapState): Promise<void> {
+    mapRow(this.#map.name, state);
+    const owner = { map: this.#map.name, control: this.#options.control.table };
+    for (const shard of shardsOfState(state)) {
+      await bindShard(this.#partitions.shard(shard), owner);
+    }
   }
 
   #persistently<T>(what: string, attempt: () => Promise<T>): Promise<T> {
@@ -461,22 +491,7 @@ type WalkParameters = [
 ];
 type Moving = Exclude<MapState, { readonly phase: 'settled' }>;
 
-function isOneOf(state: MapState, wanted: readonly (MapPhase | MapState)[]): boolean {
-  return wanted.some((each) =>
-    typeof each === 'string' ? each === state.phase : each.version === state.version,
-  );
-}
-
 const nothing: ShardReport = { partitions: 0, rows: 0 };
-
-/** A function is applied to the former routing when its change is already under way. */
-function targetOf(
-  { routing }: MapState,
-  change: ShardRouting | RoutingChange | ShardPlan,
-): ShardRouting {
-  if (typeof change === 'function') return change(routing);
-  return 'target' in change ? change.target : change;
-}
 
 /** A shard map. Sends nothing. */
 export function shardMapOf(options: ShardMapOptions): ShardMap {

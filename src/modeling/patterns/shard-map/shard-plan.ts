@@ -4,6 +4,7 @@ import { isFenceRow, ownTypeProperty } from './fence.js';
 import { isMapRow } from './map-row.js';
 import type { MapState } from './map-state.js';
 import { allRows } from '../../table/all-rows.js';
+import type { RoutingChange } from './routing-changes.js';
 
 /** The rows and partitions that move from one shard to another. */
 export interface PlannedMove {
@@ -63,4 +64,13 @@ async function* partitionKeys(table: TableGateway): AsyncGenerator<string, void,
   for await (const row of allRows(table, { select: [ownTypeProperty] })) {
     if (!isFenceRow(row) && !isMapRow(row)) yield row.partitionKey;
   }
+}
+
+/** A function is applied to the former routing when its change is already under way. */
+export function targetOf(
+  { routing }: MapState,
+  change: ShardRouting | RoutingChange | ShardPlan,
+): ShardRouting {
+  if (typeof change === 'function') return change(routing);
+  return 'target' in change ? change.target : change;
 }

@@ -1,0 +1,95 @@
+// Shards and named maps over them, and a change of one as an operation with an id. Runs with the
+// cloud service, Azurite and this server: set AZURE_STORAGE_CONNECTION_STRING, or start either of
+// the latter two.
+
+import { TableClient, TableServiceClient } from '@azure/data-tables';
+import {
+  defineEntity,
+  int32,
+  key,
+  openAccountTables,
+  openTable,
+  string,
+} from 'tabularium/modeling';
+import { splitRange } from 'tabularium/modeling/shard-map';
+import { sharded, shardMapManagerOf, type ShardPlace } from 'tabularium/modeling/shard-map-manager';
+
+const Order = defineEntity({
+  type: 'Order',
+  properties: { customer: int32(), id: int32(), item: string() },
+  partitionKey: (p) => key`${p.customer.padded(8)}`,
+  rowKey: (p) => key`${p.id.padded(6)}`,
+});
+
+const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
+const options = { allowInsecureConnection: true };
+const names = new Set<string>(['managercontrol']);
+const clientOf = (name: string) => TableClient.fromConnectionString(connection, name, options);
+const service = TableServiceClient.fromConnectionString(connection, options);
+const account = openAccountTables(service);
+
+/** A shard is an account. Here they share one, so their tables have a suffix. */
+function placeOf(suffix: string): ShardPlace {
+  const named = (table: string) => {
+    names.add(`${table}${suffix}`);
+    return `${table}${suffix}`;
+  };
+  return {
+    table: (table) => openTable(clientOf(named(table))),
+    account: { create: (table) => account.create(named(table)) },
+  };
+}
+
+await clientOf('managercontrol').createTable();
+try {
+  const control = openTable(clientOf('managercontrol'));
+  const places = { north: placeOf('north'), south: placeOf('south'), west: placeOf('west') };
+  const manager = shardMapManagerOf({
+    control,
+    shards: places,
+    // An example does not wait for the readers of other programs: leave this out.
+    settleMs: 0,
+  });
+  await manager.addShard('north', { region: 'westeurope' });
+  await manager.addShard('south', { region: 'southafricanorth' });
+
+  const schema = { version: 1, sharded: [sharded(Order, 'customer')] } as const;
+  const map = await manager.create({
+    name: 'orders',
+    table: 'orders',
+    schema,
+    routing: { kind: 'range', ranges: [{ shard: 'north' }, { from: 5000, shard: 'south' }] },
+  });
+
+  const orders = map.entities(Order);
+  for (const customer of [7, 2500, 4999, 5000]) {
+    await orders.insert({ customer, id: 1, item: 'lamp' });
+  }
+  console.log(`customer 4999 is on ${await map.shardOf(4999)}`);
+
+  await manager.addShard('west');
+  const range = { from: map.textOf(2000), before: map.textOf(5000) };
+  const split = splitRange(range, 'west');
+  const { id } = await map.operations.begin(split, { title: 'split at 2000', mode: 'read-only' });
+
+  await map.operations.run(id, {
+    onProgress: ({ step, percent }) => console.log(`${step}: ${percent} %`),
+  });
+
+  for (const { title, status, begunAt } of await manager.operations()) {
+    console.log(`${title}: ${status}, begun ${begunAt}`);
+  }
+  console.log(`customer 4999 is on ${await map.shardOf(4999)}`);
+
+  await manager.setShard('south', { status: 'read-only' });
+
+  await manager.detach('south');
+  // … the account is restored from a copy …
+  const { plans } = await manager.attach('south', [map], { keep: 'map' });
+  for (const { map: name, plan } of plans) {
+    console.log(`${name}: ${plan.differences.length} partitions differ`);
+  }
+  await manager.attach('south', [map], { keep: 'map', write: true });
+} finally {
+  for (const name of names) await account.drop(name);
+}

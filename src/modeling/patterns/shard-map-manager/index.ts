@@ -1,0 +1,38 @@
+// Shards and named maps over them. See docs/guides/patterns/shard-map-manager.md.
+
+export type {
+  KeyedRouting,
+  ShardKeyType,
+  ShardKeyValues,
+} from '../../../placement/typed-routing.js';
+export type { ManagedMap } from './managed-map.js';
+export {
+  ManagerError,
+  MapSchemaError,
+  OperationError,
+  ShardClosedError,
+} from './manager-errors.js';
+export type { BeginOptions, MapOperations, RunOptions } from './map-operations.js';
+export {
+  reference,
+  sharded,
+  type MapSchema,
+  type ReferenceType,
+  type ShardedType,
+} from './map-schema.js';
+export type {
+  Operation,
+  OperationMode,
+  OperationStatus,
+  OperationStep,
+} from './operation-record.js';
+export type { ShardPlace } from './shard-place.js';
+export {
+  shardMapManagerOf,
+  type AttachReport,
+  type MapInfo,
+  type NewMap,
+  type ShardMapManager,
+  type ShardMapManagerOptions,
+} from './shard-map-manager.js';
+export type { ShardInfo, ShardStatus } from './shard-statuses.js';

@@ -1,0 +1,293 @@
+import type { Clock } from '../../../base/clock.js';
+import type { Randomness } from '../../../base/randomness.js';
+import { messageOf } from '../../../base/thrown.js';
+import { shardOfText, shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
+import { isoOfTicks, ticksOfMicros } from '../../rows/ticks.js';
+import { allRows } from '../../table/all-rows.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { ownTypeProperty } from '../shard-map/fence.js';
+import type { MapState } from '../shard-map/map-state.js';
+import type { ShardReport, WalkOptions } from '../shard-map/partition-walk.js';
+import type { RoutingChange } from '../shard-map/routing-changes.js';
+import type { ShardMap } from '../shard-map/shard-map.js';
+import { isContent } from '../shard-map/shown-rows.js';
+import { ManagerError, OperationError } from './manager-errors.js';
+import type { ManagerRow, ManagerRows } from './manager-rows.js';
+import {
+  operationOf,
+  textsOfOperation,
+  type Operation,
+  type OperationChange,
+  type OperationMode,
+  type OperationStep,
+} from './operation-record.js';
+import type { ShardInfo } from './shard-statuses.js';
+
+export interface BeginOptions {
+  /** For people who read the list of operations. */
+  readonly title: string;
+  /** `online` when absent. */
+  readonly mode?: OperationMode;
+  /**
+   * `empty`, when absent: refuses when a shard has rows already of what would come to it, such as
+   * those that an earlier move has left. `replaced`: they are replaced.
+   */
+  readonly target?: 'empty' | 'replaced';
+}
+
+export interface RunOptions extends Pick<WalkOptions, 'concurrency' | 'signal'> {
+  /** Whether rows that have moved are deleted from their former shards; true when absent. */
+  readonly cleanUp?: boolean;
+  readonly onProgress?: (operation: Operation) => void;
+}
+
+export interface MapOperationsOptions {
+  readonly name: string;
+  readonly rows: ManagerRows;
+  /** The map over tables whose shards are used whatever their status. */
+  readonly map: ShardMap;
+  readonly textOf: (partitionKey: string) => string;
+  readonly tableOf: (shard: string) => TableGateway;
+  readonly shards: () => Promise<readonly ShardInfo[]>;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+}
+
+/**
+ * Changes of one map that have an id, a status that everybody can read, and an end: each is begun
+ * once, run until it ends, by any program and as often as it is stopped, or cancelled. What an
+ * operation has reached is in the map itself; its row only tells it.
+ */
+export class MapOperations {
+  readonly #options: MapOperationsOptions;
+
+  constructor(options: MapOperationsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Plans a change, checks its shards, and begins it; moves nothing yet. Throws `StaleMapError`
+   * while another change is under way, and `ManagerError` for shards that are not online or not
+   * empty. Range reads of the shards, a write, and the requests of `ShardMap.start`.
+   */
+  async begin(change: ShardRouting | RoutingChange, options: BeginOptions): Promise<Operation> {
+    const { name, rows, map, randomness } = this.#options;
+    const { title, mode = 'online', target = 'empty' } = options;
+    const plan = await map.plan(change);
+    const state = await map.state();
+    await this.#requireOnline(plan.target);
+    if (target === 'empty') await this.#requireEmpty(state.routing, plan.target);
+    const id = randomness.uuid();
+    const now = this.#now();
+    const operation: Omit<Operation, 'id' | 'percent'> = {
+      map: name,
+      title,
+      mode,
+      status: 'running',
+      step: 'begun',
+      partitions: 0,
+      of: plan.moves.reduce((sum, { partitions }) => sum + partitions, 0),
+      details: '',
+      begunAt: now,
+      changedAt: now,
+    };
+    // The row comes first: a program that finds the change in the map finds how to make it.
+    await rows.put('operation', id, textsOfOperation(operation), undefined);
+    await map.start(plan, { operation: id });
+    return operationOf({ name: id, texts: textsOfOperation(operation), etag: '' });
+  }
+
+  /**
+   * Runs an operation to its end, from where it was left; one that has ended is returned as it is.
+   * What stops it is thrown and noted, and the next run goes on. One that was cancelled meanwhile
+   * is taken back. With `mode` closed, one whose copies differ stops with `OperationError`.
+   */
+  async run(id: string, options: RunOptions = {}): Promise<Operation> {
+    const found = operationOf(await this.#read(id));
+    if (isEnded(found)) return found;
+    if (found.status === 'stopped') await this.#change(id, { status: 'running', details: '' });
+    try {
+      return await this.#runOn(id, found.mode, options);
+    } catch (error) {
+      const { status } = operationOf(await this.#read(id));
+      // Whoever cancels it changes the phase under the steps of a run.
+      if (status === 'cancelled') return operationOf(await this.#read(id));
+      if (status === 'cancelling') return this.cancel(id);
+      await this.#change(id, { status: 'stopped', details: messageOf(error) });
+      throw error;
+    }
+  }
+
+  /**
+   * Takes an operation back, with everything written since; a run of another program ends with it.
+   * Resumed by another call, or by `run`. Throws `OperationError` for one that has gone through.
+   */
+  async cancel(id: string): Promise<Operation> {
+    const { map } = this.#options;
+    const found = operationOf(await this.#read(id));
+    if (found.status === 'cancelled') return found;
+    if (isFinished(await map.state(), id) || found.status === 'completed') {
+      throw new OperationError(
+        `the operation ${id} has gone through; begin one that moves things back`,
+      );
+    }
+    await this.#change(id, { status: 'cancelling' });
+    if (isUnderWay(await map.state(), id)) await map.rollBack();
+    if (isFinished(await map.state(), id)) {
+      await this.#change(id, { status: 'running' });
+      throw new OperationError(`the operation ${id} went through before it was cancelled`);
+    }
+    return this.#change(id, { status: 'cancelled', step: 'ended', details: 'taken back' });
+  }
+
+  async #runOn(id: string, mode: OperationMode, options: RunOptions): Promise<Operation> {
+    const { map } = this.#options;
+    const { concurrency, signal, cleanUp = true } = options;
+    const step = async (
+      name: OperationStep,
+      work: (walk: WalkOptions) => Promise<ShardReport | MapState>,
+    ): Promise<ShardReport | MapState> => {
+      const log = new ProgressLog(async (partitions) => {
+        options.onProgress?.(await this.#change(id, { step: name, partitions }));
+      });
+      log.note(0);
+      await log.settled();
+      const result = await work({
+        ...(concurrency === undefined ? {} : { concurrency }),
+        ...(signal === undefined ? {} : { signal }),
+        onProgress: ({ partitions }) => log.note(partitions),
+      });
+      await log.settled();
+      return result;
+    };
+    for (;;) {
+      signal?.throwIfAborted();
+      const { status } = operationOf(await this.#read(id));
+      const state = await map.state();
+      if (status === 'cancelling' && !isFinished(state, id)) return this.cancel(id);
+      if (isUnderWay(state, id)) {
+        if (state.phase === 'copying') await this.#move(mode, step);
+        else if (state.phase === 'handing-back') return this.cancel(id);
+        else await step('handing-over', (walk) => map.cutOver(walk));
+        if ((await map.state()).phase === 'handed-over') await map.finish();
+        continue;
+      }
+      if (isFinished(state, id)) {
+        if (cleanUp) await step('cleaning-up', (walk) => map.cleanUp(walk));
+        const details = cleanUp ? '' : 'the rows that moved are still on their former shards';
+        return this.#change(id, { status: 'completed', step: 'ended', details });
+      }
+      const isBack = state.phase === 'settled' && state.last?.operation === id;
+      const details = isBack ? 'taken back' : 'the map knows nothing of it: it never began';
+      return this.#change(id, { status: 'cancelled', step: 'ended', details });
+    }
+  }
+
+  async #move(mode: OperationMode, step: StepRunner): Promise<void> {
+    const { map } = this.#options;
+    if (mode !== 'online') await step('closing', (walk) => map.close(mode, walk));
+    await step('copying', (walk) => map.backfill(walk));
+    if (mode !== 'online') {
+      const report = await step('verifying', (walk) => map.verify(walk));
+      if ('rows' in report && report.rows > 0) {
+        throw new OperationError(`${report.rows} rows differ although nobody may write them`);
+      }
+    }
+    await step('handing-over', (walk) => map.cutOver(walk));
+  }
+
+  async #requireOnline(target: ShardRouting): Promise<void> {
+    const { name, shards } = this.#options;
+    const known = new Map((await shards()).map((info) => [info.name, info.status]));
+    for (const shard of shardsOf(target)) {
+      const status = known.get(shard) ?? 'not registered';
+      if (status === 'online') continue;
+      throw new ManagerError(
+        `the map '${name}' would need the shard '${shard}', which is ${status}`,
+      );
+    }
+  }
+
+  async #requireEmpty(routing: ShardRouting, target: ShardRouting): Promise<void> {
+    const { name, textOf, tableOf } = this.#options;
+    for (const shard of shardsOf(target)) {
+      for await (const row of allRows(tableOf(shard), { select: [ownTypeProperty] })) {
+        if (!isContent(row)) continue;
+        const text = textOf(row.partitionKey);
+        if (shardOfText(target, text) !== shard || shardOfText(routing, text) === shard) continue;
+        throw new ManagerError(
+          `the shard '${shard}' has rows of '${row.partitionKey}' already, which would come to ` +
+            `it: clean the map '${name}' up, or let them be replaced (target: 'replaced')`,
+        );
+      }
+    }
+  }
+
+  async #read(id: string): Promise<ManagerRow> {
+    const { name, rows } = this.#options;
+    const row = await rows.find('operation', id);
+    if (row?.texts['Map'] === name) return row;
+    throw new OperationError(`the map '${name}' has no operation ${id}`);
+  }
+
+  /** What has ended stays so, and whoever cancels is not overwritten by whoever runs. */
+  async #change(id: string, change: OperationChange): Promise<Operation> {
+    for (;;) {
+      const row = await this.#read(id);
+      const before = operationOf(row);
+      if (isEnded(before)) return before;
+      const isLate = before.status === 'cancelling' && change.status === 'stopped';
+      const next = { ...before, ...change, changedAt: this.#now() };
+      const texts = textsOfOperation(isLate ? { ...next, status: 'cancelling' } : next);
+      if (await this.#options.rows.put('operation', id, texts, row.etag)) {
+        return operationOf({ ...row, texts });
+      }
+    }
+  }
+
+  #now(): string {
+    return isoOfTicks(ticksOfMicros(this.#options.clock.nowMicros()));
+  }
+}
+
+type StepRunner = (
+  name: OperationStep,
+  work: (walk: WalkOptions) => Promise<ShardReport | MapState>,
+) => Promise<ShardReport | MapState>;
+
+function isEnded({ status }: Operation): boolean {
+  return status === 'completed' || status === 'cancelled';
+}
+
+function isUnderWay(state: MapState, id: string): boolean {
+  return state.phase !== 'settled' && state.operation === id;
+}
+
+function isFinished(state: MapState, id: string): boolean {
+  if (state.phase !== 'settled') return false;
+  return state.last?.operation === id && state.last.outcome === 'finished';
+}
+
+/** Notes of a walk, which cannot wait for them, written one after the other. */
+class ProgressLog {
+  readonly #write: (partitions: number) => Promise<void>;
+  #latest: Promise<void> = Promise.resolve();
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(write: (partitions: number) => Promise<void>) {
+    this.#write = write;
+  }
+
+  note(partitions: number): void {
+    this.#latest = this.#latest
+      .then(() => this.#write(partitions))
+      .catch((error: unknown) => {
+        this.#failure ??= { error };
+      });
+  }
+
+  async settled(): Promise<void> {
+    await this.#latest;
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+}

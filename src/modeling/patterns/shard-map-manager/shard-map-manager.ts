@@ -1,0 +1,429 @@
+import { systemClock, type Clock } from '../../../base/clock.js';
+import { own } from '../../../base/own.js';
+import { systemRandomness, type Randomness } from '../../../base/randomness.js';
+import {
+  typedRouting,
+  type KeyedRouting,
+  type ShardKeyType,
+  type ShardKeyValues,
+} from '../../../placement/typed-routing.js';
+import { DefinitionError } from '../../rows/model-error.js';
+import { allRows } from '../../table/all-rows.js';
+import { writeIfPresent } from '../../table/conditional-write.js';
+import { TableNotFoundError } from '../../table/errors.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { ownTypeProperty } from '../shard-map/fence.js';
+import { mapKey, mapStateOf } from '../shard-map/map-row.js';
+import { shardsOfState, type MapState } from '../shard-map/map-state.js';
+import type { MapRecovery } from '../shard-map/map-recovery.js';
+import type { KeptSide, RecoveryPlan } from '../shard-map/recovery.js';
+import { unbindShard } from '../shard-map/shard-binding.js';
+import type { ShardMapOptions } from '../shard-map/shard-map-options.js';
+import { shardMapOf } from '../shard-map/shard-map.js';
+import { isContent } from '../shard-map/shown-rows.js';
+import { ManagedMap } from './managed-map.js';
+import { ManagerError, MapSchemaError } from './manager-errors.js';
+import { ManagerRows, type ManagerRow } from './manager-rows.js';
+import { MapOperations } from './map-operations.js';
+import { printOfSchema, routedByKeys, type MapSchema } from './map-schema.js';
+import { operationOf, type Operation } from './operation-record.js';
+import type { ShardPlace } from './shard-place.js';
+import {
+  guardedTable,
+  shardInfo,
+  ShardStatuses,
+  tableOfPlace,
+  type ShardInfo,
+} from './shard-statuses.js';
+
+/** As those of a shard map, for each of its maps. */
+export interface ShardMapManagerOptions extends Pick<
+  ShardMapOptions,
+  'reads' | 'refreshMs' | 'settleMs' | 'takeOverMs' | 'patienceMs' | 'timers'
+> {
+  /** Where maps, shards and operations are kept: a table that is no shard. */
+  readonly control: TableGateway;
+  /** Where each shard is. Those that are not registered are not used. */
+  readonly shards: Readonly<Record<string, ShardPlace>>;
+  /** The system's when absent. */
+  readonly clock?: Clock;
+  readonly randomness?: Randomness;
+}
+
+export interface NewMap<T extends ShardKeyType> {
+  readonly name: string;
+  /** The name of its table in the account of each shard, which no other map may use. */
+  readonly table: string;
+  readonly schema: MapSchema<T>;
+  readonly routing: KeyedRouting<ShardKeyValues[T]>;
+}
+
+/** A map as it is registered. */
+export interface MapInfo {
+  readonly name: string;
+  readonly table: string;
+  readonly keyType: string;
+  readonly schemaVersion: number;
+  /** Undefined: it was registered, and the program that created it has ended before it was. */
+  readonly state: MapState | undefined;
+}
+
+/** What `attach` found, by map. */
+export interface AttachReport {
+  readonly shard: string;
+  readonly plans: readonly { readonly map: string; readonly plan: RecoveryPlan }[];
+  /** Whether the shard is online now. */
+  readonly isOnline: boolean;
+}
+
+const refreshDefault = 5000;
+
+/**
+ * Shards and the maps over them, by name, as the control table has them. A shard is an account;
+ * each map has a table of its own there, so that several maps on the same shards do not meet. Every
+ * method may be called again after a crash.
+ */
+export class ShardMapManager {
+  readonly #options: ShardMapManagerOptions;
+  readonly #rows: ManagerRows;
+  readonly #statuses: ShardStatuses;
+  readonly #clock: Clock;
+
+  /** Sends nothing. */
+  constructor(options: ShardMapManagerOptions) {
+    const { control, clock = systemClock, refreshMs = refreshDefault } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#rows = new ManagerRows(control);
+    this.#statuses = new ShardStatuses(this.#rows, clock, refreshMs);
+  }
+
+  /**
+   * Registers a shard, which is online then, after it got the tables of all maps; one that is
+   * registered stays as it is. A point read and an insert, and the tables. Throws `DefinitionError` for a shard that this program has no place of.
+   */
+  async addShard(name: string, { region = '' }: { readonly region?: string } = {}): Promise<void> {
+    const { account } = this.#place(name);
+    if ((await this.#rows.find('shard', name)) !== undefined) return;
+    for (const { table } of await this.maps()) await account?.create(table);
+    await this.#rows.put('shard', name, { Status: 'online', Region: region }, undefined);
+    this.#statuses.forget();
+  }
+
+  /** In the order of their names. A range read. */
+  async shards(): Promise<readonly ShardInfo[]> {
+    return (await this.#rows.list('shard')).map(shardInfo);
+  }
+
+  /**
+   * Changes what programs may do with a shard, or its region. Programs follow within `refreshMs`:
+   * for an exact end of writes move what is there, in a closed mode. A point read and a write.
+   */
+  async setShard(
+    name: string,
+    change: Partial<Pick<ShardInfo, 'region' | 'status'>>,
+  ): Promise<ShardInfo> {
+    for (;;) {
+      const row = await this.#rows.find('shard', name);
+      if (row === undefined) throw new ManagerError(`there is no shard '${name}'; add it`);
+      const { status, region } = { ...shardInfo(row), ...change };
+      const texts = { ...row.texts, Status: status, Region: region };
+      if (!(await this.#rows.put('shard', name, texts, row.etag))) continue;
+      this.#statuses.forget();
+      return shardInfo({ ...row, texts });
+    }
+  }
+
+  /**
+   * Forgets a shard: nothing finds again what is there. Throws `ManagerError` while a map leads to
+   * it, and while it has rows, unless they are to be kept as they are. A read of each map, range
+   * reads of its tables, and a delete.
+   */
+  async dropShard(name: string, options: { readonly rows?: 'kept' } = {}): Promise<void> {
+    const maps = await this.maps();
+    for (const map of maps) {
+      if (map.state === undefined || !shardsOfState(map.state).includes(name)) continue;
+      throw new ManagerError(`the map '${map.name}' leads to the shard '${name}'; move that first`);
+    }
+    for (const { table } of maps) await this.#release(name, table, options);
+    await this.#rows.remove('shard', name);
+    this.#statuses.forget();
+  }
+
+  /**
+   * Makes a map: registers it, creates its tables, and stores its routing. A map of that name with
+   * the same table and schema is opened. Throws `ManagerError` for shards that are not online,
+   * `MapSchemaError` for another schema, `ShardTakenError` for tables of another map.
+   */
+  async create<T extends ShardKeyType>(map: NewMap<T>): Promise<ManagedMap<T>> {
+    const { name, table, schema } = map;
+    const print = printOfSchema(name, schema);
+    const built = typedRouting(print.keyType, map.routing as KeyedRouting<never>);
+    if (built.kind === 'refused') {
+      throw new DefinitionError(`the map '${name}': ${built.message}`);
+    }
+    const used = shardsOfState({ version: 1, phase: 'settled', routing: built.routing });
+    const online = (await this.shards()).filter(({ status }) => status === 'online');
+    for (const shard of used) {
+      this.#place(shard);
+      if (online.some((info) => info.name === shard)) continue;
+      throw new ManagerError(`the map '${name}' needs the shard '${shard}', which is not online`);
+    }
+    for (const other of await this.maps()) {
+      if (other.name === name || other.table !== table) continue;
+      throw new ManagerError(`the table '${table}' is that of the map '${other.name}'`);
+    }
+    const texts = {
+      Table: table,
+      KeyType: print.keyType,
+      SchemaVersion: String(print.version),
+      Schema: print.text,
+    };
+    await this.#rows.put('map', name, texts, undefined);
+    const managed = await this.open(name, schema);
+    for (const { name: shard } of online) await this.#place(shard).account?.create(table);
+    await managed.unguarded.create(built.routing);
+    return managed;
+  }
+
+  /**
+   * A map as programs use it. One point read. Throws `ManagerError` when there is none, and
+   * `MapSchemaError` when it has another schema: types, their properties and keys, or a version.
+   */
+  async open<T extends ShardKeyType>(name: string, schema: MapSchema<T>): Promise<ManagedMap<T>> {
+    const print = printOfSchema(name, schema);
+    const { texts } = await this.#mapRow(name);
+    const { KeyType: keyType, SchemaVersion: version, Schema: text } = texts;
+    if (keyType !== print.keyType) {
+      throw new MapSchemaError(
+        `the map '${name}' has keys of the type ${keyType}, this program ${print.keyType}`,
+      );
+    }
+    if (version !== String(print.version) || text !== print.text) {
+      throw new MapSchemaError(
+        `the map '${name}' has the schema of version ${version}, this program another one of ` +
+          `version ${print.version}; use the same definitions, or upgrade the map`,
+      );
+    }
+    return this.#managed(name, texts['Table'] ?? '', schema);
+  }
+
+  /**
+   * Gives a map the schema of a later version; programs with the former one are refused from then
+   * on when they open it. The type of the keys stays. A point read and a write.
+   */
+  async upgrade<T extends ShardKeyType>(
+    name: string,
+    schema: MapSchema<T>,
+  ): Promise<ManagedMap<T>> {
+    const print = printOfSchema(name, schema);
+    for (;;) {
+      const row = await this.#mapRow(name);
+      const { KeyType: keyType, SchemaVersion: version = '0' } = row.texts;
+      if (keyType !== print.keyType) {
+        throw new MapSchemaError(`the keys of the map '${name}' stay ${keyType}`);
+      }
+      if (Number(version) > print.version) {
+        throw new MapSchemaError(`the map '${name}' has the version ${version} already`);
+      }
+      if (Number(version) === print.version) return this.open(name, schema);
+      const texts = { ...row.texts, SchemaVersion: String(print.version), Schema: print.text };
+      if (await this.#rows.put('map', name, texts, row.etag)) return this.open(name, schema);
+    }
+  }
+
+  /** In the order of their names. A range read, and a point read for each. */
+  async maps(): Promise<readonly MapInfo[]> {
+    const infos: MapInfo[] = [];
+    for (const { name, texts } of await this.#rows.list('map')) {
+      const row = await this.#options.control.get(mapKey(name));
+      infos.push({
+        name,
+        table: texts['Table'] ?? '',
+        keyType: texts['KeyType'] ?? '',
+        schemaVersion: Number(texts['SchemaVersion'] ?? 0),
+        state: row && mapStateOf(name, row),
+      });
+    }
+    return infos;
+  }
+
+  /**
+   * Forgets a map; does nothing when there is none. Throws `ManagerError` while it changes, and
+   * while its shards have rows, unless they are to be kept as they are: no entity is deleted.
+   */
+  async drop(name: string, options: { readonly rows?: 'kept' } = {}): Promise<void> {
+    const map = (await this.maps()).find((each) => each.name === name);
+    if (map === undefined) return;
+    if (map.state !== undefined && map.state.phase !== 'settled') {
+      throw new ManagerError(`the map '${name}' is ${map.state.phase}; run or cancel that first`);
+    }
+    const { control } = this.#options;
+    const shards = (await this.shards()).map((info) => info.name);
+    for (const shard of shards) await this.#requireUnused(shard, map.table, options);
+    const key = mapKey(name);
+    await writeIfPresent(() => control.write({ kind: 'delete', key, etag: '*' }));
+    for (const shard of shards) await this.#release(shard, map.table, { rows: 'kept' });
+    await this.#rows.remove('map', name);
+  }
+
+  /** Of all maps, the latest first. A range read for each 1,000. */
+  async operations(): Promise<readonly Operation[]> {
+    const found = (await this.#rows.list('operation')).map(operationOf);
+    return found.toSorted((left, right) => (left.begunAt < right.begunAt ? 1 : -1));
+  }
+
+  /** One point read; undefined when there is none. */
+  async operation(id: string): Promise<Operation | undefined> {
+    const row = await this.#rows.find('operation', id);
+    return row && operationOf(row);
+  }
+
+  /** Takes a shard from all programs, such as before it is restored. A point read and a write. */
+  detach(shard: string): Promise<ShardInfo> {
+    return this.setShard(shard, { status: 'detached' });
+  }
+
+  /**
+   * Brings a detached shard back: compares it with all maps, and writes nothing yet; with `write`
+   * it ends the differences, keeping what `keep` says, and lets programs use it again. `maps` are
+   * all that there are, opened. Throws `ManagerError` when one is missing.
+   */
+  async attach(
+    shard: string,
+    maps: readonly ManagedMap[],
+    { keep, write = false }: { readonly keep: KeptSide; readonly write?: boolean },
+  ): Promise<AttachReport> {
+    for (const { name } of await this.maps()) {
+      if (maps.some((each) => each.name === name)) continue;
+      throw new ManagerError(
+        `the shard '${shard}' is attached with all maps; '${name}' is missing`,
+      );
+    }
+    const plans: { readonly map: string; readonly plan: RecoveryPlan }[] = [];
+    for (const { name, unguarded } of maps) {
+      const plan = await unguarded.recovery.plan(keep);
+      plans.push({ map: name, plan });
+      if (write) await recoverAll(unguarded.recovery, plan);
+    }
+    if (write) await this.setShard(shard, { status: 'online' });
+    return Object.freeze({ shard, plans, isOnline: write });
+  }
+
+  #managed<T extends ShardKeyType>(
+    name: string,
+    table: string,
+    schema: MapSchema<T>,
+  ): ManagedMap<T> {
+    const { control, shards: places, randomness = systemRandomness } = this.#options;
+    const { keyType } = printOfSchema(name, schema);
+    const entries = Object.entries(places).map(([shard, place]) => [
+      shard,
+      tableOfPlace(place.table(table), shard, this.#rows),
+    ]);
+    const tables = Object.fromEntries(entries) as Readonly<Record<string, TableGateway>>;
+    const guarded = Object.fromEntries(
+      Object.entries(tables).map(([shard, gateway]) => [
+        shard,
+        guardedTable(gateway, shard, this.#statuses),
+      ]),
+    );
+    const { reads, refreshMs, settleMs, takeOverMs, patienceMs, timers } = this.#options;
+    const settings = {
+      ...(reads === undefined ? {} : { reads }),
+      ...(refreshMs === undefined ? {} : { refreshMs }),
+      ...(settleMs === undefined ? {} : { settleMs }),
+      ...(takeOverMs === undefined ? {} : { takeOverMs }),
+      ...(patienceMs === undefined ? {} : { patienceMs }),
+      ...(timers === undefined ? {} : { timers }),
+    };
+    const routeBy = routedByKeys(schema);
+    const common = { ...settings, name, control, routeBy, clock: this.#clock, randomness };
+    const unguarded = shardMapOf({ ...common, shards: tables });
+    const tableIn = (from: Readonly<Record<string, TableGateway>>) => (shard: string) => {
+      const found = own(from, shard);
+      if (found === undefined) throw new DefinitionError(`no place of the shard '${shard}'`);
+      return found;
+    };
+    return new ManagedMap<T>({
+      name,
+      keyType: keyType as T,
+      schema,
+      map: shardMapOf({ ...common, shards: guarded }),
+      unguarded,
+      operations: new MapOperations({
+        name,
+        rows: this.#rows,
+        map: unguarded,
+        textOf: routeBy,
+        tableOf: tableIn(tables),
+        shards: () => this.shards(),
+        clock: this.#clock,
+        randomness,
+      }),
+      tableOf: tableIn(guarded),
+    });
+  }
+
+  #place(shard: string): ShardPlace {
+    const place = own(this.#options.shards, shard);
+    if (place !== undefined) return place;
+    throw new DefinitionError(`this program has no place of the shard '${shard}'`);
+  }
+
+  async #mapRow(name: string): Promise<ManagerRow> {
+    const row = await this.#rows.find('map', name);
+    if (row !== undefined) return row;
+    throw new ManagerError(`there is no map '${name}'; create it`);
+  }
+
+  async #requireUnused(
+    shard: string,
+    table: string,
+    { rows }: { readonly rows?: 'kept' },
+  ): Promise<void> {
+    const found = rows === 'kept' ? undefined : await firstContent(this.#place(shard).table(table));
+    if (found === undefined) return;
+    throw new ManagerError(
+      `the shard '${shard}' has rows in '${table}', such as of '${found}', which nothing would ` +
+        `find again; delete them, or say that they are kept (rows: 'kept')`,
+    );
+  }
+
+  async #release(shard: string, table: string, options: { readonly rows?: 'kept' }): Promise<void> {
+    await this.#requireUnused(shard, table, options);
+    await ifThere(() => unbindShard(this.#place(shard).table(table)));
+  }
+}
+
+/** A plan holds a part of many differences, and of several shards with one partition the first. */
+async function recoverAll(recovery: MapRecovery, plan: RecoveryPlan): Promise<void> {
+  for (let left = plan; left.differences.length > 0; left = await recovery.plan(plan.keep)) {
+    await recovery.recover(left);
+  }
+}
+
+/** A partition with rows of programs; undefined: there is none. */
+function firstContent(table: TableGateway): Promise<string | undefined> {
+  return ifThere(async () => {
+    for await (const row of allRows(table, { select: [ownTypeProperty] })) {
+      if (isContent(row)) return row.partitionKey;
+    }
+    return undefined;
+  });
+}
+
+/** A shard that no map has used may be without its table. */
+async function ifThere<R>(send: () => Promise<R>): Promise<R | undefined> {
+  try {
+    return await send();
+  } catch (error) {
+    if (error instanceof TableNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** A manager of shards and maps. Sends nothing. */
+export function shardMapManagerOf(options: ShardMapManagerOptions): ShardMapManager {
+  return new ShardMapManager(options);
+}

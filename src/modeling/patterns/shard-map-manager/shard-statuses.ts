@@ -1,0 +1,117 @@
+import type { Clock } from '../../../base/clock.js';
+import { TableNotFoundError } from '../../table/errors.js';
+import type { RowQuery, RowWrite, TableGateway } from '../../table/gateway.js';
+import type { RowKey } from '../../rows/row.js';
+import { ManagerError, ShardClosedError } from './manager-errors.js';
+import type { ManagerRow, ManagerRows } from './manager-rows.js';
+
+/**
+ * `read-only`: programs read. `offline`: they do neither. `detached`: as `offline`, and the shard
+ * is compared with the maps before it is online again.
+ */
+export type ShardStatus = 'online' | 'read-only' | 'offline' | 'detached';
+
+/** A shard as it is registered. */
+export interface ShardInfo {
+  readonly name: string;
+  readonly status: ShardStatus;
+  /** Empty when none was said. */
+  readonly region: string;
+}
+
+const statuses: readonly string[] = [
+  'online',
+  'read-only',
+  'offline',
+  'detached',
+] satisfies readonly ShardStatus[];
+
+function isStatus(text: string): text is ShardStatus {
+  return statuses.includes(text);
+}
+
+export function shardInfo({ name, texts }: ManagerRow): ShardInfo {
+  const { Status: status = '', Region: region = '' } = texts;
+  if (isStatus(status)) return Object.freeze({ name, status, region });
+  throw new ManagerError(`the row of the shard '${name}' has the status '${status}'`);
+}
+
+/** What programs may do with shards, as it was at most `refreshMs` ago. */
+export class ShardStatuses {
+  readonly #rows: ManagerRows;
+  readonly #clock: Clock;
+  readonly #refreshMs: number;
+  #known: { readonly shards: ReadonlyMap<string, ShardStatus>; readonly atMs: number } | undefined;
+
+  constructor(rows: ManagerRows, clock: Clock, refreshMs: number) {
+    this.#rows = rows;
+    this.#clock = clock;
+    this.#refreshMs = refreshMs;
+  }
+
+  /** Reads the rows again with the next question. */
+  forget(): void {
+    this.#known = undefined;
+  }
+
+  /** Throws `ShardClosedError` where the status forbids it. A range read each `refreshMs`. */
+  async allow(shard: string, use: 'read' | 'write'): Promise<void> {
+    const status = (await this.#shards()).get(shard) ?? 'detached';
+    if (status === 'online' || (status === 'read-only' && use === 'read')) return;
+    const hint = status === 'detached' ? 'attach it' : 'set it online';
+    throw new ShardClosedError(`the shard '${shard}' is ${status}; try again, or ${hint}`, shard);
+  }
+
+  async #shards(): Promise<ReadonlyMap<string, ShardStatus>> {
+    const atMs = this.#clock.monotonicMs();
+    const known = this.#known;
+    if (known !== undefined && atMs - known.atMs < this.#refreshMs) return known.shards;
+    const infos = (await this.#rows.list('shard')).map(shardInfo);
+    const shards = new Map(infos.map(({ name, status }) => [name, status]));
+    this.#known = { shards, atMs };
+    return shards;
+  }
+}
+
+/** A table of a shard, as long as its status allows it. */
+export function guardedTable(
+  table: TableGateway,
+  shard: string,
+  statuses: ShardStatuses,
+): TableGateway {
+  const guarded = async <R>(use: 'read' | 'write', send: () => Promise<R>): Promise<R> => {
+    await statuses.allow(shard, use);
+    return send();
+  };
+  return {
+    table: table.table,
+    get: (key: RowKey, select?: readonly string[]) => guarded('read', () => table.get(key, select)),
+    page: (query: RowQuery) => guarded('read', () => table.page(query)),
+    write: (write: RowWrite) => guarded('write', () => table.write(write)),
+    transact: (writes: readonly RowWrite[]) => guarded('write', () => table.transact(writes)),
+  };
+}
+
+/**
+ * A table of a place, which reads as empty when there is none and the shard is not registered: it
+ * gets its tables when it is. One point read more then.
+ */
+export function tableOfPlace(table: TableGateway, shard: string, rows: ManagerRows): TableGateway {
+  const unlessAbsent = async <R>(send: () => Promise<R>, empty: R): Promise<R> => {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof TableNotFoundError)) throw error;
+      if ((await rows.find('shard', shard)) !== undefined) throw error;
+      return empty;
+    }
+  };
+  return {
+    table: table.table,
+    get: (key: RowKey, select?: readonly string[]) =>
+      unlessAbsent(() => table.get(key, select), undefined),
+    page: (query: RowQuery) => unlessAbsent(() => table.page(query), { rows: [] }),
+    write: (write: RowWrite) => table.write(write),
+    transact: (writes: readonly RowWrite[]) => table.transact(writes),
+  };
+}

@@ -1,0 +1,61 @@
+import { reservedPartitionKeys } from '../../definition/reserved-keys.js';
+import { storedText, textIn } from '../../rows/row-parts.js';
+import type { Row } from '../../rows/row.js';
+import { unlessPresent, writeIfPresent } from '../../table/conditional-write.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { ShardTakenError } from './shard-errors.js';
+
+// The row by which a table is a shard of one map. The steps of a map walk over all partitions of
+// its tables, so that two maps on one table would move what is the other's.
+
+/** The map of a table: its name, and the name of the table that it is stored in. */
+export interface ShardOwner {
+  readonly map: string;
+  readonly control: string;
+}
+
+const bindingKey = { partitionKey: reservedPartitionKeys.shardBinding, rowKey: 'map' } as const;
+const bindingType = 'ShardBinding';
+
+/** Whether the row tells the map of a table. `EntityType` must have been read. */
+export function isBindingRow({ partitionKey, rowKey, properties }: Row): boolean {
+  const isThere = partitionKey === bindingKey.partitionKey && rowKey === bindingKey.rowKey;
+  return isThere && textIn(properties, 'EntityType') === bindingType;
+}
+
+/** The map of a table; undefined: none. One point read. */
+export async function ownerOfShard(table: TableGateway): Promise<ShardOwner | undefined> {
+  const row = await table.get(bindingKey);
+  if (row === undefined || !isBindingRow(row)) return undefined;
+  const { properties } = row;
+  return { map: textIn(properties, 'Map') ?? '', control: textIn(properties, 'Control') ?? '' };
+}
+
+/**
+ * Makes a table a shard of a map. A point read, and an insert unless it is one. Throws
+ * `ShardTakenError` for the table of another map.
+ */
+export async function bindShard(table: TableGateway, owner: ShardOwner): Promise<void> {
+  const found = await ownerOfShard(table);
+  if (found === undefined) {
+    const properties = {
+      EntityType: storedText(bindingType),
+      Map: storedText(owner.map),
+      Control: storedText(owner.control),
+    };
+    const row: Row = { ...bindingKey, properties };
+    const isBound = await unlessPresent(() => table.write({ kind: 'insert', row }));
+    if (isBound === undefined) await bindShard(table, owner);
+    return;
+  }
+  if (found.map === owner.map && found.control === owner.control) return;
+  throw new ShardTakenError(
+    `${table.table} is a shard of the map '${found.map}' in ${found.control}: the map ` +
+      `'${owner.map}' in ${owner.control} would move what is there; give it tables of its own`,
+  );
+}
+
+/** Ends that a table is a shard. One delete. */
+export async function unbindShard(table: TableGateway): Promise<void> {
+  await writeIfPresent(() => table.write({ kind: 'delete', key: bindingKey, etag: '*' }));
+}
