@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ServerProcess, StartFailure } from '../support/crash-server.js';
-import { costly } from '../support/run-length.js';
+import { costly, sampled } from '../support/run-length.js';
 import type { WireClient } from '../wire/kit/client.js';
 import { assertStatus } from '../wire/kit/errors.js';
 import { messageBody, type QueueWireClient } from '../wire/kit/queue-client.js';
@@ -140,15 +140,18 @@ it('deletes, starts and takes writes again on a full disk', costly(), async (t) 
     return;
   }
   try {
-    await fillAndFree(directory);
+    for (const flags of sampled([[], ['--workers', '2']], 1)) {
+      await fillAndFree(directory, flags);
+      await rm(join(directory, 'data'), { recursive: true });
+    }
   } finally {
     execFileSync('umount', ['-l', directory]);
   }
 });
 
-async function fillAndFree(directory: string): Promise<void> {
+async function fillAndFree(directory: string, flags: readonly string[]): Promise<void> {
   const filler = join(directory, 'filler');
-  let server = await ServerProcess.start(join(directory, 'data'));
+  let server = await ServerProcess.start(join(directory, 'data'), { flags });
   try {
     await writeFile(filler, Buffer.alloc(12 << 20));
     const client = server.client();
@@ -160,7 +163,7 @@ async function fillAndFree(directory: string): Promise<void> {
     assert.equal((await client.send(deletion)).status, 204, 'a reserve is left for it');
     client.close();
     await server.end('SIGKILL');
-    server = await ServerProcess.start(join(directory, 'data'));
+    server = await ServerProcess.start(join(directory, 'data'), { flags });
     const again = server.client();
     await assertServes(again, kept);
     await rm(filler);
