@@ -27,6 +27,8 @@ export interface World {
 }
 
 const atOnceMax = 8;
+/** The longest delay of a pass. This disk always answers, so no limit of a write runs out. */
+const passDelayMs = 5_000;
 
 /** A process that opens the store, uses it and ends, orderly or at any moment. */
 export class Life {
@@ -133,8 +135,8 @@ export class Life {
   }
 
   async advance(): Promise<void> {
-    if (this.#world.random.chance(0.05)) this.#timers.fire();
-    if (this.#timers.waiting > 0 && !this.#process.schedule.isWaiting) this.#timers.fire();
+    const isIdle = this.#timers.waiting > 0 && !this.#process.schedule.isWaiting;
+    if (this.#world.random.chance(0.05) || isIdle) this.#timers.fire(passDelayMs);
     await this.#process.schedule.advance();
     if (this.#wrong !== undefined) throw this.#wrong;
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
+import { manualTimers } from '../../../test/support/manual-timers.js';
 import { journalDirectory, withWrites } from '../../../test/support/journals.js';
 import {
   CommitUnknownError,
@@ -43,10 +44,10 @@ function failing() {
   return { state, files };
 }
 
-/** Nothing waits for long. */
+/** Nothing waits for long, but limits stay as they are. */
 const hasty: Timers = {
   start: (delayMs, callback, argument) =>
-    holdingTimers.start(Math.min(delayMs, 20), callback, argument),
+    holdingTimers.start(delayMs > 5_000 ? delayMs : Math.min(delayMs, 20), callback, argument),
 };
 
 /** A base that takes nothing while it is told so. */
@@ -165,6 +166,38 @@ describe('failures of a journal', () => {
     await store.close();
     const next = await made.open();
     assert.deepEqual([await has(next, 'before'), await has(next, 'later')], [true, false]);
+  });
+
+  it('ends when the disk does not answer, and holds up neither a commit nor the close', async () => {
+    await using made = await journalDirectory();
+    const state = { hangs: false };
+    let answer = (): void => undefined;
+    const files = withWrites((write) => async (bytes, position) => {
+      if (state.hangs) await new Promise<void>((resolve) => (answer = resolve));
+      await write(bytes, position);
+    });
+    const timers = manualTimers();
+    const failures: Failure[] = [];
+    const open = () => made.open({ files, timers, onFailed: (error) => failures.push(error) });
+    const store = await open();
+    await put(store, 'before');
+    state.hangs = true;
+    const commits = Promise.allSettled([put(store, 'a'), put(store, 'b')]);
+    for (let turn = 0; failures.length === 0; turn += 1) {
+      assert.ok(turn < 1_000, 'the wait has a limit');
+      await pause(0);
+      timers.fire(20_000);
+    }
+    for (const commit of await commits) {
+      assert.ok(commit.status === 'rejected' && commit.reason instanceof CommitUnknownError);
+    }
+    assert.match(String(failures[0]?.message), /journal did not end within 60 s/);
+    await assert.rejects(has(store, 'before'), StoreFailedError);
+    await store.close();
+    state.hangs = false;
+    answer();
+    const next = await open();
+    assert.equal(await has(next, 'before'), true);
   });
 
   it('refuses commits while there is no room for another file', async () => {

@@ -10,13 +10,7 @@ import {
   StoreWriteError,
   unknownOutcome,
 } from '../../kv/errors.js';
-import {
-  guardRefusal,
-  type Guard,
-  type Guarded,
-  type GuardedBatch,
-  type GuardedRangeOptions,
-} from '../../kv/guards.js';
+import type { Guarded, GuardedBatch, GuardedRangeOptions } from '../../kv/guards.js';
 import { assertIngestion, type Ingestion } from '../../kv/ingestion.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
 import type { MemberStore } from '../../kv/member-store.js';
@@ -44,7 +38,9 @@ import { MemoryTable, type TableEntry } from './memory-table.js';
 import { mergedRange } from './merged-range.js';
 import { ReadEpochs } from './read-epochs.js';
 import { recover, type Trust } from './recovery.js';
+import { assertGuard, refusalOf } from './refusals.js';
 import { innerOf, JournaledSnapshot } from './snapshot.js';
+import { closeMs, StuckWrites } from './stuck-writes.js';
 
 /** A store that a journal can be put in front of. */
 export type JournalBase = MemberStore & ServedStore & { space(): StoreSpace };
@@ -162,6 +158,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   readonly #dead = new DeadRuns();
   readonly #commits: CommitGroups;
   readonly #applier: Applier;
+  readonly #stuck: StuckWrites;
   #lastVersion: number;
   #failure: StoreFailedError | undefined;
   #closing: Promise<void> | undefined;
@@ -184,6 +181,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
       onTrouble: (error) => parts.onTrouble?.(error),
       bytesToBegin: limits.tableBytesMax / beginShare,
     });
+    this.#stuck = new StuckWrites(parts.files.name, timers);
     this.#applier.wake();
   }
 
@@ -326,7 +324,8 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   }
 
   /**
-   * Resolves when the base has everything. If the base refuses writes, they stay in the journal.
+   * Resolves when the base has everything. If the base refuses writes, they stay in the journal;
+   * a commit that does not end in time makes the store fail.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -350,7 +349,12 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   }
 
   async #close(): Promise<void> {
-    await this.#commits.drained();
+    try {
+      await this.#stuck.limit(this.#commits.drained(), closeMs);
+    } catch (error) {
+      if (!(error instanceof StoreFailedError)) throw error;
+      this.#fail(error);
+    }
     await this.#applier.close();
     try {
       if (this.#failure === undefined && this.#base.trouble() === undefined) await this.settle();
@@ -358,7 +362,8 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
       // The journal keeps what the base has refused, and the next opening finds it.
     }
     try {
-      await this.#parts.journal.close();
+      // A file cannot be closed while it is written.
+      if (!this.#stuck.isStuck) await this.#parts.journal.close();
     } finally {
       await this.#base.close();
     }
@@ -438,7 +443,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   async #append(content: FrameContent, show: ShowChanges = () => undefined): Promise<void> {
     const { journal } = this.#parts;
     try {
-      await journal.append(content, show);
+      await this.#stuck.limit(journal.append(content, show));
     } catch (error) {
       if (error instanceof StoreFailedError) {
         this.#fail(error);
@@ -486,14 +491,4 @@ function entryOf({ value, version }: TableEntry, key: Bytes): Entry | undefined 
 /** Undefined for a deletion. Value and version are decoded on access. */
 function foundOf(entry: TableEntry): Found {
   return entry.isDeletion ? undefined : entry;
-}
-
-function assertGuard(guard: Guard, found: Pick<Entry, 'version'> | undefined): void {
-  const refusal = guardRefusal(guard, found?.version ?? 'absent');
-  if (refusal !== undefined) throw refusal;
-}
-
-function refusalOf(cause: Error): Error {
-  if (cause instanceof StoreFailedError) return cause;
-  return new StoreWriteError(`Nothing is written: ${cause.message}`, { cause });
 }
