@@ -16,9 +16,18 @@ import {
   transaction,
   transactionBytes,
   TransactionFailedError,
+  writesOf,
   type RowWrite,
+  type TableGateway,
 } from '../../src/modeling/index.js';
+import {
+  knownPartitions,
+  outboxOf,
+} from '../../src/modeling/patterns/transactional-outbox/index.js';
+import { defineMessage } from '../../src/modeling/worker/index.js';
+import { LostAnswerError } from './support/crash-points.js';
 import { LostAnswers } from './support/lost-answers.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
 import { anyRow } from './support/wire-arbitraries.js';
 import { NamedEmployee as Employee } from './support/employees.js';
@@ -182,5 +191,55 @@ describe('a transaction', () => {
       }),
       { numRuns: 20 },
     );
+  });
+});
+
+describe('a refusal of what may have been applied already', () => {
+  const lost = () => new LostAnswerError('a read');
+
+  /** The client repeats each write, and then no read has an answer. */
+  function repeating(rows: MemoryRows): TableGateway {
+    let isDown = false;
+    const table = new MemoryTable(rows);
+    const twice = async <T>(send: () => Promise<T>): Promise<T> => {
+      await send();
+      isDown = true;
+      return send();
+    };
+    return {
+      table: table.table,
+      get: (rowKey, select) => (isDown ? Promise.reject(lost()) : table.get(rowKey, select)),
+      page: (query) => table.page(query),
+      write: (write) => twice(() => table.write(write)),
+      transact: (writes) => twice(() => table.transact(writes)),
+    };
+  }
+
+  it('is no conflict when nobody can look: a number is not added twice', async () => {
+    const rows = new MemoryRows();
+    const departments = entitiesOf(Department, new MemoryTable(rows));
+    const department = await departments.insert({ ...sales, employees: 1 });
+    const adding = transaction(repeating(rows)).increment(Department, sales, 'employees').run();
+    await assert.rejects(adding, { name: 'LostAnswerError' });
+    assert.equal((await departments.get(sales))?.employees, 2);
+    await departments.upsertReplace(department);
+    const stored = await departments.get(sales);
+    assert.ok(stored !== undefined);
+    const replacing = entitiesOf(Department, repeating(rows)).replace({ ...stored, employees: 5 });
+    await assert.rejects(replacing, { name: 'LostAnswerError' });
+    assert.equal((await departments.get(sales))?.employees, 5);
+  });
+
+  it('is none either for a transaction with messages', async () => {
+    const rows = new MemoryRows();
+    const table = repeating(rows);
+    const outbox = outboxOf({ table, registry: knownPartitions(['Sales']) });
+    const Hired = defineMessage<string, string>('hired', {
+      payload: { encode: (text) => text, decode: String },
+    });
+    const message = await outbox.message('Sales', Hired, 'Jones');
+    const insert = writesOf(Department).insert({ ...sales, employees: 0 });
+    await assert.rejects(outbox.transact([insert], [message]), { name: 'LostAnswerError' });
+    assert.equal(rows.all.length, 2);
   });
 });

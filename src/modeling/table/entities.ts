@@ -403,9 +403,10 @@ export class Entities<D extends AnyDefinition> {
     if (property === undefined || !isRetried(error)) return undefined;
     try {
       return await this.table.get(key, [property]);
-    } catch {
-      // The caller needs the failure of the write, not that of this read.
-      return undefined;
+    } catch (unknown) {
+      // A conflict says that nothing was written. Here nobody knows.
+      if (isAmbiguous(error)) return undefined;
+      throw unknown;
     }
   }
 

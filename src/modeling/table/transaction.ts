@@ -270,7 +270,8 @@ export class Transaction {
    *
    * When the response is lost, or the client repeated the request, one point read of a stamped row
    * shows whether the transaction was applied; its ETags are then unknown. Without a stamped row,
-   * the error of the repetition is thrown. Runs only once.
+   * the error of the repetition is thrown; when the read fails as well, the error of the read,
+   * which leaves open whether anything was applied. Runs only once.
    */
   async run(): Promise<readonly WriteResult[]> {
     if (this.#hasRun) throw new ValueError('a transaction runs once');
@@ -338,9 +339,10 @@ export class Transaction {
     try {
       const row = await this.#table.get(key, [property]);
       return row !== undefined && hasStamp(row, property, [this.#stamp]);
-    } catch {
-      // The caller needs the failure of the transaction, not that of this read.
-      return false;
+    } catch (unknown) {
+      // A conflict says that nothing was applied, and is tried again. Here nobody knows.
+      if (isAmbiguous(error)) return false;
+      throw unknown;
     }
   }
 

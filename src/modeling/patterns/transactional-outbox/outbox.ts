@@ -81,9 +81,10 @@ export class Outbox {
    * put of a hint, which changes of the partition that end during another such put share. Writes
    * and messages are at most 100, of one partition. Returns the results of `writes`.
    *
-   * When it throws, nothing was stored and nothing announced. When the failure may be that of the
-   * client's repetition of a transaction that was applied, one point read of the first message
-   * shows whether it was; the ETags are then unknown.
+   * When it throws a refusal, nothing was stored and nothing announced; a failure of the network
+   * leaves that open. When a refusal may be that of the client's repetition of a transaction that
+   * was applied, one point read of the first message shows whether it was; the ETags are then
+   * unknown, and when the read fails, its error is thrown.
    */
   async transact(
     writes: readonly RowWrite[],
@@ -110,9 +111,11 @@ export class Outbox {
     if (!isAmbiguous(error) && !(error instanceof TransactionFailedError)) return false;
     try {
       return (await this.table.get(write.row, [])) !== undefined;
-    } catch {
-      // The caller needs the failure of the transaction. A sweep finds what was stored.
-      return false;
+    } catch (unknown) {
+      // A conflict says that nothing was stored, and is tried again. Here nobody knows; a sweep
+      // finds what was stored.
+      if (isAmbiguous(error)) return false;
+      throw unknown;
     }
   }
 
