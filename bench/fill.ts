@@ -25,6 +25,7 @@ const takenPerSecondMax: Readonly<Record<ServerName, number>> = {
   'tabularium-relaxed': 40_000,
   'tabularium-no-journal': 25_000,
   'tabularium-workers': 40_000,
+  'tabularium-postgres': 10_000,
 };
 
 const progressRows = 100_000;
@@ -105,13 +106,19 @@ export async function topUp(
   const missing = Math.ceil(waiting + taken) - (await countMessages(server.target, queue));
   if (missing <= 0) return;
   progress(`${server.name}: ${missing} messages more in ${queue}`);
-  // A process with a journal shares its data with nobody.
-  if (server.name === 'azurite' || server.name === 'tabularium') {
+  if (takesOverHttp.has(server.name)) {
     await sendAll(server, puts(server.target, queue, missing), options.connections);
   } else {
     await preloadMessages(server, queue, missing);
   }
 }
+
+/** A process with a journal shares its data with nobody; those of a database have no directory. */
+const takesOverHttp: ReadonlySet<ServerName> = new Set([
+  'azurite',
+  'tabularium',
+  'tabularium-postgres',
+]);
 
 async function preloadMessages(
   { directory, scripts, target }: ServerProcess,

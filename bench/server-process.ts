@@ -23,6 +23,7 @@ export const serverNames = [
   'tabularium-relaxed',
   'tabularium-no-journal',
   'tabularium-workers',
+  'tabularium-postgres',
 ] as const;
 export type ServerName = (typeof serverNames)[number];
 
@@ -202,12 +203,14 @@ function launchOf(name: ServerName, service: Service): Launch {
       return inOneProcess('relaxed');
     case 'tabularium-no-journal':
       return inOneProcess('no-journal');
+    case 'tabularium-postgres':
+      return inOneProcess('postgres');
     default:
       return unreachable(name);
   }
 }
 
-function inOneProcess(mode: 'journal' | 'no-journal' | 'relaxed'): Launch {
+function inOneProcess(mode: 'journal' | 'no-journal' | 'relaxed' | 'postgres'): Launch {
   return {
     args: (directory) => [script('tabularium-server.js'), directory, mode],
     reportsPorts: true,

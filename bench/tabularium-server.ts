@@ -1,14 +1,24 @@
 // The product in a process of its own:
-// `tabularium-server.js DIRECTORY journal|no-journal|relaxed`.
-import { createServer } from '../src/app/index.js';
+// `tabularium-server.js DIRECTORY journal|no-journal|relaxed|postgres`. The last one has a database of
+// its own, whose processes are its children.
+import { createServer, type ServerOptions } from '../src/app/index.js';
+import { startPostgres } from '../test/support/postgres-server.js';
 import { endWithParent, reportPorts } from './child.js';
 
 const [, , location = '', mode] = process.argv;
 
+const database = mode === 'postgres' ? await startPostgres(['shared_buffers=256MB']) : undefined;
+const engine: ServerOptions =
+  database === undefined
+    ? { journal: mode === 'journal' ? 'on' : 'off' }
+    : { engine: 'postgres', postgresUrl: database.url };
 const server = await createServer({
   location,
   durability: mode === 'relaxed' ? 'relaxed' : 'durable',
-  journal: mode === 'journal' ? 'on' : 'off',
+  ...engine,
 });
 reportPorts({ table: server.tablePort, queue: server.queuePort, blob: server.blobPort });
-endWithParent(() => server.close());
+endWithParent(async () => {
+  await server.close();
+  await database?.dispose();
+});

@@ -12,17 +12,29 @@ interface Connection {
   emit(event: string, message: unknown): unknown;
 }
 
+/** `length`: of the message with the four bytes that tell it. */
+type HandlePacket = (offset: number, code: number, length: number, bytes: Buffer) => unknown;
+
+/** The code of a message that is a row of a result. */
+const dataRow = 'D'.charCodeAt(0);
+const int4Bytes = 4;
+const int2Bytes = 2;
+
 /**
- * Makes the results of a client binary. The package reads every column as UTF-8, which only texts
- * survive; read as Latin-1, each byte is a character. Call it before the client connects.
+ * Makes the columns of a client's results bytes. The package decodes every column as UTF-8, which
+ * only texts survive. Call it before the client connects.
  */
-export function readAsLatin1(client: Client): void {
+export function readAsBytes(client: Client): void {
   const connection = connectionOf(client);
   connection.attachListeners = (stream) => {
     const parser = new Parser();
-    const reader: unknown = Reflect.get(parser, 'reader');
-    invariant(typeof reader === 'object' && reader !== null, 'a parser has a reader');
-    Reflect.set(reader, 'encoding', 'latin1');
+    const others: unknown = Reflect.get(parser, 'handlePacket');
+    invariant(isHandlePacket(others), 'a parser handles packets');
+    const handlePacket: HandlePacket = (offset, code, length, bytes) =>
+      code === dataRow
+        ? { name: 'dataRow', length, fields: columnsOf(bytes, offset, length - int4Bytes) }
+        : others.call(parser, offset, code, length, bytes);
+    Reflect.set(parser, 'handlePacket', handlePacket);
     stream.on('data', (bytes) => {
       parser.parse(bytes, (message) => {
         const { name } = message;
@@ -32,11 +44,33 @@ export function readAsLatin1(client: Client): void {
   };
 }
 
+/** One copy a row: the parser uses its buffer again. */
+function columnsOf(bytes: Buffer, offset: number, length: number): (Buffer | null)[] {
+  const row = Buffer.from(bytes.subarray(offset, offset + length));
+  const columns: (Buffer | null)[] = [];
+  const count = row.readInt16BE(0);
+  let at = int2Bytes;
+  for (let column = 0; column < count; column += 1) {
+    const columnBytes = row.readInt32BE(at);
+    at += int4Bytes;
+    if (columnBytes === -1) columns.push(null);
+    else {
+      columns.push(row.subarray(at, at + columnBytes));
+      at += columnBytes;
+    }
+  }
+  return columns;
+}
+
 /** Ends the connection at once; queries under way are rejected. */
 export function cutOff(client: Client): void {
   const stream: unknown = Reflect.get(connectionOf(client), 'stream');
   invariant(isDestroyable(stream), 'a connection has a stream');
   stream.destroy();
+}
+
+function isHandlePacket(value: unknown): value is HandlePacket {
+  return typeof value === 'function';
 }
 
 function isDestroyable(stream: unknown): stream is { destroy(): void } {

@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { within } from '../../base/async/deadline.js';
 import type { Timers } from '../../base/async/timers.js';
-import { cutOff, readAsLatin1 } from './binary-results.js';
-import type { Row } from './rows.js';
+import { cutOff, readAsBytes } from './binary-results.js';
+import type { Field, Row } from './rows.js';
 import type { Statement } from './statements.js';
 
 /** A query without an answer for so long is of a server that is gone. */
@@ -20,7 +20,7 @@ export interface LinkOptions {
   readonly timers: Timers;
 }
 
-const asIs = { getTypeParser: () => (field: string) => field };
+const asIs = { getTypeParser: () => (field: Buffer) => field };
 
 /** Every statement can use an index, whatever the statistics of the tables say. */
 const settings = [
@@ -58,7 +58,7 @@ export class Link {
       keepAlive: true,
       pipeline: pipelines,
     });
-    readAsLatin1(client);
+    readAsBytes(client);
     const link = new Link(client, options);
     try {
       await client.connect();
@@ -87,7 +87,7 @@ export class Link {
       queryMode: 'extended',
       ...(this.#options.prepares && { name }),
     } as const;
-    const { rows } = await this.#limited(this.#client.query<(string | null)[]>(config));
+    const { rows } = await this.#limited(this.#client.query<Field[]>(config));
     return rows;
   }
 

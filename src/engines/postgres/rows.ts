@@ -1,14 +1,14 @@
 import { invariant } from '../../base/invariant.js';
 import { readSafeInteger } from '../../base/safe-integer.js';
 
-/** A column of a row: its bytes as Latin-1 text, or null. */
-export type Field = string | null;
+/** A column of a row: its bytes, or null. */
+export type Field = Buffer | null;
 
 export type Row = readonly Field[];
 
 export function bytesOf(field: Field | undefined): Buffer {
-  invariant(typeof field === 'string', 'a column has bytes');
-  return Buffer.from(field, 'latin1');
+  invariant(field instanceof Buffer, 'a column has bytes');
+  return field;
 }
 
 /** An integer of eight bytes, which is a safe one. */
