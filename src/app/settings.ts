@@ -177,6 +177,9 @@ export function memberOf(
   return storageOf(isLost ? { inMemory: true } : { ...member, location });
 }
 
+/** PostgreSQL would cut a longer name off. */
+const schemaBytesMax = 63;
+
 /** Undefined: the engine is another one. Throws `ServerOptionsError`. */
 function postgresOf(options: ServerOptions, directory: string): PostgresChoice | undefined {
   const { engine, postgresUrl: url, postgresSchema, onLostCommits } = options;
@@ -194,13 +197,17 @@ function postgresOf(options: ServerOptions, directory: string): PostgresChoice |
   if (addressesOf(url) === undefined) {
     throw wrongOption(['postgresUrl'], 'must be like postgres://user:password@host:5432/name');
   }
+  const schema = postgresSchema ?? 'tabularium';
+  if (Buffer.byteLength(schema) > schemaBytesMax) {
+    throw wrongOption(['postgresSchema'], `may have ${schemaBytesMax} bytes at most`);
+  }
   if (postgresReplicas !== undefined && addressesOf(postgresReplicas) === undefined) {
     throw wrongOption(['postgresReplicas'], 'must be like postgres://user:password@host:5432/name');
   }
   return {
     kind: 'postgres',
     url,
-    schema: postgresSchema ?? 'tabularium',
+    schema,
     onLostCommits: onLostCommits ?? 'refuse',
     commitForm: postgresCommits ?? 'function',
     replicas: postgresReplicas,

@@ -11,8 +11,10 @@ describe('addresses of a database', () => {
     assert.deepEqual(addressesOf('postgresql://one'), ['postgresql://one']);
   });
 
-  it('are of one scheme', () => {
-    for (const url of ['', 'mysql://user@host/name', 'host:5432', '/var/run']) {
+  it('are of one scheme, with ports that there are', () => {
+    const badPorts = ['postgres://host:99999/name', 'postgres://first:5432,second:x/name'];
+    const others = ['', 'mysql://user@host/name', 'host:5432', '/var/run'];
+    for (const url of [...others, ...badPorts]) {
       assert.equal(addressesOf(url), undefined, url);
     }
   });

@@ -3,13 +3,14 @@ const form = /^(?<before>postgres(?:ql)?:\/\/(?:[^@/?]*@)?)(?<hosts>[^/?]*)(?<be
 
 /**
  * The addresses in a connection string, one for each host of its list, in order. Undefined when it
- * is none.
+ * is none, or one of its ports is none.
  */
 export function addressesOf(url: string): readonly string[] | undefined {
   const groups = form.exec(url)?.groups;
   if (groups === undefined) return undefined;
   const { before = '', hosts = '', behind = '' } = groups;
-  return hosts.split(',').map((host) => `${before}${host}${behind}`);
+  const addresses = hosts.split(',').map((host) => `${before}${host}${behind}`);
+  return addresses.every((address) => URL.canParse(address)) ? addresses : undefined;
 }
 
 /** An address as people may read it: without the password and the parameters. */

@@ -22,13 +22,20 @@ export interface LinkOptions {
 
 const asIs = { getTypeParser: () => (field: Buffer) => field };
 
-/** Every statement can use an index, whatever the statistics of the tables say. */
+/** Among others: every statement can use an index, whatever the statistics of the tables say. */
 const settings = [
   'jit = off',
   'plan_cache_mode = force_generic_plan',
   'enable_seqscan = off',
   'enable_hashjoin = off',
   'enable_mergejoin = off',
+  // What an administrator has set for others. Each statement behind a lock needs a new snapshot.
+  "default_transaction_isolation = 'read committed'",
+  'default_transaction_deferrable = off',
+  'statement_timeout = 0',
+  'lock_timeout = 0',
+  'idle_in_transaction_session_timeout = 0',
+  'idle_session_timeout = 0',
 ];
 const relaxedSettings = [...settings, 'synchronous_commit = off'];
 

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { codeOf } from '../../base/thrown.js';
 import { DatabaseError } from './database-error.js';
 import type { Link } from './link.js';
 import { bytesOf } from './rows.js';
@@ -12,10 +13,12 @@ const folder = new URL('../../../../src/engines/postgres/sql/', import.meta.url)
 
 /**
  * Brings the tables of a schema to the format of this release. One process at a time does it.
- * Throws `DatabaseError` when they are of a newer release.
+ * Throws `DatabaseError` when they are of a newer release, or of something else.
  */
 export async function migrate(link: Link, schema: string): Promise<void> {
-  await makeFormatTable(link, schema);
+  await makeFormatTable(link, schema).catch((error: unknown) => {
+    throw isOfOtherTables(error) ? otherTables(schema, error) : error;
+  });
   const read = {
     name: 'format',
     text: inSchema("select value from tabularium.kv_meta where name = 'format' for update", schema),
@@ -24,6 +27,7 @@ export async function migrate(link: Link, schema: string): Promise<void> {
   try {
     const [row] = await link.query(read, []);
     const format = Number(bytesOf(row?.[0]).toString());
+    if (!Number.isSafeInteger(format) || format < 0) throw otherTables(schema);
     if (format > migrations.length) throw newerFormat(format);
     for (const name of migrations.slice(format)) {
       await link.run(inSchema(await readFile(new URL(name, folder), 'utf8'), schema));
@@ -33,7 +37,7 @@ export async function migrate(link: Link, schema: string): Promise<void> {
     await link.run('commit');
   } catch (error) {
     await link.run('rollback').catch(() => undefined);
-    throw error;
+    throw isOfOtherTables(error) ? otherTables(schema, error) : error;
   }
 }
 
@@ -50,6 +54,13 @@ export async function assertTables(link: Link, schema: string): Promise<void> {
 const collisionsMax = 10;
 const collisionCodes = new Set(['23505', '42P06', '42P07', '42710', 'XX000']);
 
+/** A table is there already, lacks a column, or has another key. */
+const otherTablesCodes = new Set(['42P07', '42703', '42P10']);
+
+function isOfOtherTables(error: unknown): boolean {
+  return otherTablesCodes.has(codeOf(error) ?? '');
+}
+
 async function makeFormatTable(link: Link, schema: string): Promise<void> {
   const text = `create schema if not exists ${quoted(schema)};
     create table if not exists tabularium.kv_meta (name text primary key, value text not null);
@@ -59,11 +70,19 @@ async function makeFormatTable(link: Link, schema: string): Promise<void> {
       await link.run(inSchema(text, schema));
       return;
     } catch (error) {
-      const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
-      const isCollision = typeof code === 'string' && collisionCodes.has(code);
+      const isCollision = collisionCodes.has(codeOf(error) ?? '');
       if (!isCollision || collisions >= collisionsMax) throw error;
     }
   }
+}
+
+/** The schema belongs to something else. */
+function otherTables(schema: string, cause?: unknown): DatabaseError {
+  return new DatabaseError(
+    `The schema ${quoted(schema)} has tables of something else. Choose another one: ` +
+      '--postgres-schema NAME.',
+    { cause },
+  );
 }
 
 function newerFormat(format: number): DatabaseError {

@@ -3,8 +3,9 @@ import { sleep } from '../../base/async/sleep.js';
 import type { Timers } from '../../base/async/timers.js';
 import type { Clock } from '../../base/clock.js';
 import type { Randomness } from '../../base/randomness.js';
-import { messageOf } from '../../base/thrown.js';
+import { codeOf, messageOf } from '../../base/thrown.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
+import { DatabaseError } from './database-error.js';
 import { shownAddress } from './hosts.js';
 import { Link } from './link.js';
 import type { LinkSource } from './link-source.js';
@@ -101,7 +102,7 @@ export class Primary implements LinkSource {
     for (const address of addresses) {
       try {
         const link = await Link.open({ address, prepares, pipelines, isRelaxed, timers });
-        if (await isPrimary(link)) return link;
+        if (!(await isStandby(link))) return link;
         link.cut();
         reasons.push(`${shownAddress(address)} is a standby`);
       } catch (error) {
@@ -120,15 +121,25 @@ export class Primary implements LinkSource {
   }
 }
 
-/** Wrong password, no such user or database: time mends none of them. */
+/** No such user or database, a wrong password, no right to connect: time mends none of them. */
 function isRefused(error: unknown): boolean {
-  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
-  return typeof code === 'string' && (code.startsWith('28') || code === '3D000');
+  if (error instanceof DatabaseError) return true;
+  const code = codeOf(error) ?? '';
+  return code.startsWith('28') || code === '3D000' || code === '42501';
 }
 
-const recovery = { name: 'recovery', text: 'select pg_is_in_recovery()' };
+const readOnly = {
+  name: 'read-only',
+  text: `select pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'`,
+};
 
-async function isPrimary(link: Link): Promise<boolean> {
-  const [[field] = []] = await link.query(recovery, []);
-  return bytesOf(field)[0] === 0;
+/** Throws `DatabaseError` when it is none and takes no writes all the same. */
+async function isStandby(link: Link): Promise<boolean> {
+  const [[standby, readsOnly] = []] = await link.query(readOnly, []);
+  if (bytesOf(standby)[0] === 1) return true;
+  if (bytesOf(readsOnly)[0] === 0) return false;
+  link.cut();
+  throw new DatabaseError(
+    'It is read-only: set default_transaction_read_only = off for the database and the user.',
+  );
 }

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import { runSql } from '../../../test/support/engine-postgres.js';
+import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
+import { withoutPostgres } from '../../../test/support/postgres-server.js';
+import { it } from '../../base/conformance/limited-test.js';
+import { systemClock } from '../../base/clock.js';
+import { partitionPrefix } from '../../kv/partition-prefix.js';
+import { openPostgresStore, type PostgresStore } from './store.js';
+
+const key = Buffer.concat([partitionPrefix('tables', 'account', 1, 'p'), Buffer.from('row')]);
+
+void describe('a database that others have set up', { skip: withoutPostgres }, () => {
+  const server = postgresOfSuite();
+
+  /** A new database, opened by whoever has the settings. */
+  async function open(name: string, settings: readonly string[]): Promise<PostgresStore> {
+    await runSql(server().url, `create database ${name}`);
+    for (const setting of settings) {
+      await runSql(server().url, `alter database ${name} set ${setting}`);
+    }
+    const url = new URL(server().url);
+    url.pathname = name;
+    return openPostgresStore({ url: url.href, clock: systemClock });
+  }
+
+  it('is used with the settings that commits need, whatever those for others are', async () => {
+    const store = await open('limited', [
+      "default_transaction_isolation = 'serializable'",
+      "statement_timeout = '1ms'",
+      "lock_timeout = '1ms'",
+      "idle_in_transaction_session_timeout = '1ms'",
+      "search_path = ''",
+      "bytea_output = 'escape'",
+    ]);
+    const adds = [{ key, delta: 1 }];
+    const additions = Array.from({ length: 40 }, async () => {
+      await store.commit({ checks: [], puts: [], deletes: [], adds });
+    });
+    await Promise.all(additions);
+    assert.equal(Buffer.from((await store.get(key))?.value ?? []).readBigInt64BE(), 40n);
+    await store.close();
+  });
+
+  it('is refused with what to do when it takes no writes', async () => {
+    await assert.rejects(
+      open('fixed', ['default_transaction_read_only = on']),
+      /fixed: It is read-only: set default_transaction_read_only = off/,
+    );
+  });
+
+  it('is refused when the schema has something else, and left as it was', async () => {
+    const { url } = server();
+    const of = (schema: string) => openPostgresStore({ url, schema, clock: systemClock });
+    await runSql(
+      url,
+      `create schema a; create table a.kv (x int);
+      create schema b; create table b.kv_meta (x int);
+      create schema c; create table c.kv_meta (name text primary key, value text not null);
+      insert into c.kv_meta values ('format', 'something')`,
+    );
+    for (const schema of ['a', 'b', 'c']) {
+      await assert.rejects(of(schema), /has tables of something else\. Choose another one/, schema);
+    }
+    const tables = `select table_schema, table_name from information_schema.tables
+      where table_schema in ('b', 'c')`;
+    assert.equal((await runSql(url, tables)).length, 2);
+  });
+
+  it('is refused with what to do when its user has no rights', async () => {
+    await runSql(server().url, 'create role guest login');
+    const url = new URL(server().url);
+    url.username = 'guest';
+    await assert.rejects(
+      openPostgresStore({ url: url.href, clock: systemClock }),
+      /permission denied for database .*Let its user make the schema/,
+    );
+  });
+});
