@@ -95,6 +95,7 @@ const documented: Readonly<Record<string, string>> = {
   reservedBytesMax: 'leave free',
   rowCharactersMax: 'one row',
   rulesMax: 'fault rules',
+  schemaBytesMax: 'schema in a database',
   searchMsMax: 'page of found blobs',
   seedBytesMax: '| seed ',
   seedBlobBytesMax: '| file of a blob of a seed ',
