@@ -22,8 +22,11 @@ export interface AnalyticsObserverOptions {
   readonly clock: Clock;
 }
 
-/** Requests whose lines are made together. */
-const batchMax = 64;
+/**
+ * Requests whose lines are made together. More would save little, and what each keeps alive until
+ * then is moved by the collections of garbage in between.
+ */
+const batchMax = 16;
 /** A request with a longer body is not kept until then, for its body may be in memory. */
 const keptBytesMax = 16 * 1024;
 
