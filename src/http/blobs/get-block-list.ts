@@ -3,7 +3,9 @@ import type { BlockListReading } from '../../services/blobs/block-lists.js';
 import type { Access, BlockListKind, SnapshotAddress } from '../../services/blobs/types.js';
 import { blockListInPieces } from '../../wire/xml/blob-block-list.js';
 import type { QueryOptions } from '../../wire/http/query-string.js';
+import { objectAccess } from '../operations/access.js';
 import { itemsAtOnceMax, longXmlReply } from '../operations/replies.js';
+import { authorise } from '../pipeline/authorise.js';
 import { snapshotOf, taggedAccessOf } from './blob.js';
 import { readBlobAccess } from './get-blob-properties.js';
 import type { BlobOperation } from './request.js';
@@ -38,7 +40,11 @@ export const getBlockList: BlobOperation<Input, BlockListReading> = {
     };
   },
 
-  run({ address, access, kind }, { backend }) {
+  run({ address, access, kind }, { backend, exchange: { caller } }) {
+    // Committed blocks alone are public.
+    if (caller.kind === 'anonymous' && kind !== 'committed') {
+      authorise(caller, objectAccess('read'), address.container);
+    }
     return backend.blobs.getBlockList(address, kind, access);
   },
 

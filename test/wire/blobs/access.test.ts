@@ -79,6 +79,23 @@ describe('a request without a credential', () => {
     await wire.expect(200, { path: withTags });
   });
 
+  it('reads lists of committed blocks, and of no others', async () => {
+    const path = `/${await wire.newContainer({ 'x-ms-blob-public-access': 'blob' })}/b`;
+    const put = { method: 'PUT', headers: { 'x-ms-blob-type': 'BlockBlob' }, body: 'x' };
+    await wire.expect(201, { ...put, path });
+    await wire.expect(201, { ...put, path: `${path}?comp=block&blockid=YQ==` });
+    const list = `${path}?comp=blocklist`;
+    for (const shown of [list, `${list}&blocklisttype=committed`]) {
+      assert.doesNotMatch((await anonymous({ path: shown })).text, /YQ==/);
+      assertStatus(await anonymous({ path: shown }), 200);
+    }
+    for (const kind of ['uncommitted', 'all', 'ALL']) {
+      const hidden = `${list}&blocklisttype=${kind}`;
+      assertStatus(await anonymous({ path: hidden }), 401, 'NoAuthenticationInformation');
+      assert.match((await wire.expect(200, { path: hidden })).text, /YQ==/);
+    }
+  });
+
   it('is challenged from 2019-12-12 on; earlier readers find nothing', async () => {
     const name = await wire.newContainer();
     const path = `/${name}?restype=container`;
