@@ -1,28 +1,28 @@
 // Runs the compiled tests with node's runner. Arguments are substrings of the file paths to run; with
 // none, the whole suite runs in its short form, which draws a part of the costly tests. `--long` runs the
 // tests that have a long form in that: all costly ones, more rounds, steps and runs of properties, and
-// files named `.long.`, which have no short form. Files named `.extras.test.js` need what `npm run extras`
-// installs; without it they are left out and named.
+// files named `.long.`, which have no short form. `--long --part 2/8` runs the second of eight parts of
+// these (long-parts.js), and the files that are named as well. Files named `.extras.test.js` need what
+// `npm run extras` installs; without it they are left out and named.
 // Files named `.postgres.` run when they are named, as `npm run test:postgres` does.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { filesOfPart, parsePart } from './long-parts.js';
 import { grouped } from './test-groups.js';
 
 const root = fileURLToPath(new URL('../dist/', import.meta.url));
-const { isLong, wanted } = argumentsOf(process.argv.slice(2));
+const { isLong, part, wanted } = argumentsOf(process.argv.slice(2));
 const hasExtras = existsSync(
   new URL('../extras/node_modules/.installed-lock.json', import.meta.url),
 );
-const asked = readdirSync(root, { recursive: true })
+const present = readdirSync(root, { recursive: true })
   .map(String)
   .filter((file) => file.endsWith('.test.js'))
-  .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
-  .filter((file) => wanted.length > 0 || !file.includes('.postgres.'))
-  .filter((file) => (isLong ? hasLongForm(file) : wanted.length > 0 || !file.includes('.long.')))
   .sort();
+const asked = part === undefined ? filesFor(wanted) : withPart(part);
 const leftOut = hasExtras ? [] : asked.filter((file) => file.endsWith('.extras.test.js'));
 const toRun = asked.filter((file) => !leftOut.includes(file));
 // Who names files, or wants the long form, gets every file in a process of its own.
@@ -30,17 +30,40 @@ const files =
   isLong || wanted.length > 0 ? toRun.map((file) => join(root, file)) : grouped(root, toRun);
 
 function argumentsOf(given) {
-  return {
-    isLong: given.includes('--long'),
-    wanted: given.filter((argument) => argument !== '--long'),
-  };
+  const isLong = given.includes('--long');
+  const others = given.filter((argument) => argument !== '--long');
+  const at = others.indexOf('--part');
+  if (at < 0) return { isLong, wanted: others };
+  const part = parsePart(others[at + 1] ?? '');
+  if (!isLong || part === undefined) {
+    process.stderr.write(
+      '--part takes a part of the long forms: npm run test:long -- --part 2/8\n',
+    );
+    process.exit(1);
+  }
+  return { isLong, part, wanted: others.toSpliced(at, 2) };
+}
+
+/** The files whose paths contain one of these texts; without any, those that run by themselves. */
+function filesFor(texts) {
+  return present
+    .filter((file) => texts.length === 0 || texts.some((text) => file.includes(text)))
+    .filter((file) => texts.length > 0 || !file.includes('.postgres.'))
+    .filter((file) => (isLong ? hasLongForm(file) : texts.length > 0 || !file.includes('.long.')));
+}
+
+/** The files of a part, and those that are named. */
+function withPart({ part, parts }) {
+  const files = new Set(filesOfPart(filesFor([]), part, parts));
+  if (wanted.length > 0) for (const file of filesFor(wanted)) files.add(file);
+  return [...files].sort();
 }
 
 /** What tests import that makes more of them in the long form, by itself or by way of another. */
 function hasLongForm(file) {
   if (file.includes('.long.')) return true;
   const text = readFileSync(join(root, file), 'utf8');
-  return /\/run-length\.js'|\/crash-points\.js'|\/conformance\/|'fast-check'/.test(text);
+  return /\/run-length\.js'|\/crash-points\.js'|(?<!base)\/conformance\/|'fast-check'/.test(text);
 }
 
 /** Says, last of all, which files were not run and how to run them. */

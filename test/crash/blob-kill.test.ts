@@ -31,7 +31,7 @@ import { someWork } from './some-work.js';
 // How to repeat and to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_CRASH_SEED');
-const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', byLength({ short: 1, long: 30 }));
+const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', byLength({ short: 1, long: 20 }));
 const connections = 6;
 const key = Buffer.alloc(64, 7).toString('base64');
 const weekMicros = 8 * 24 * 3600 * 1_000_000;

@@ -17,7 +17,7 @@ import { someWork } from './some-work.js';
 // How to repeat and to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_CRASH_SEED');
-const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', byLength({ short: 1, long: 40 }));
+const rounds = numberSetting('TABULARIUM_CRASH_ROUNDS', byLength({ short: 1, long: 20 }));
 const roundsOfStops = byLength({ short: 1, long: 5 });
 const connections = 8;
 

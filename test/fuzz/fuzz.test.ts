@@ -8,7 +8,7 @@ import { fuzz } from './run.js';
 const seed = seedSetting('TABULARIUM_FUZZ_SEED');
 const requests = numberSetting(
   'TABULARIUM_FUZZ_REQUESTS',
-  byLength({ short: 1500, long: 150_000 }),
+  byLength({ short: 1500, long: 100_000 }),
 );
 const repeat = `TABULARIUM_FUZZ_SEED=${seed} TABULARIUM_FUZZ_REQUESTS=${requests}`;
 
