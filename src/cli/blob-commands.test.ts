@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
 import { runCli, type CliOptions, type CliResult } from '../../test/support/cli-process.js';
+import { costly } from '../../test/support/run-length.js';
 import { runCommand } from '../../test/support/command-host.js';
 import { startProxy, type Interceptor } from '../../test/support/forwarding-proxy.js';
 import { startServer, type StartedServer } from '../../test/support/start-server.js';
@@ -212,7 +213,7 @@ void describe('tabularium blob get', () => {
     assert.equal((await readFile(join(directory, 'empty'))).length, 0);
   });
 
-  void it('takes 96 MiB up and down in less memory than they have', async () => {
+  void it('takes 96 MiB up and down in less memory than they have', costly(), async () => {
     const content = randomBytes(96 * 1024 * 1024 + 1);
     await file('large', content);
     await file('small', 'x');

@@ -485,7 +485,9 @@ describe('writers with old maps and new, while shards move, split and merge', ()
         await delay(20);
       }
     };
-    const writers = Array.from({ length: writerCount }, (_, number) => writer(number));
+    const writers = Array.from({ length: writerCount }, (_, number) =>
+      writer(number).finally(() => (isOver = true)),
+    );
     const map = mapOf(tables, { takeOverMs: 50 });
     const all = Promise.all(writers);
     all.catch(() => undefined);
@@ -501,15 +503,13 @@ describe('writers with old maps and new, while shards move, split and merge', ()
       await map.apply(splitRange({ from: 'f', before: 'p' }, 'a'));
       await map.apply(mergeShards('c', 'b'));
       await map.cleanUp();
-      await delay(50);
+      // Until enough has happened, however slow the machine is.
+      do await delay(50);
+      while (isRunning() && shared.some((sum) => sum < 3));
     } finally {
       isOver = true;
       await all;
     }
-    assert.ok(
-      shared.every((sum) => sum > 2),
-      'enough has happened',
-    );
     const sums = partitions.map((tenant, index) => [`${tenant} 0`, shared[index] ?? 0] as const);
     const byName = (left: readonly [string, number], right: readonly [string, number]) =>
       left[0] < right[0] ? -1 : 1;

@@ -13,6 +13,7 @@ import type { WireResponse } from '../kit/response.js';
 
 /** Beyond the end of every test. */
 const hidden = { visibilitytimeout: 604_800 };
+const rounds = byLength({ short: 25, long: 200 });
 const messageNotFound = { status: 404, code: 'MessageNotFound' } as const;
 const epochMicros = Date.UTC(2024, 2, 1, 12) * 1000;
 
@@ -65,7 +66,7 @@ for (const [engine, start] of Object.entries(engines)) {
       await using round = await race(2);
       const { clients, queues, wait } = round;
       const queue = await queues.newQueue();
-      for (let count = 0; count < 50; count += 1) {
+      for (let count = 0; count < rounds; count += 1) {
         const sent = await queues.put(queue, String(count));
         const got = await Promise.all(
           clients.map((client) => client.get(queue, { visibilitytimeout: 10 })),
@@ -127,7 +128,7 @@ for (const [engine, start] of Object.entries(engines)) {
       assert.ok(late !== undefined && next !== undefined);
       const queue = await queues.newQueue();
       const outcomes = new Set<string>();
-      for (let count = 0; count < 60; count += 1) {
+      for (let count = 0; count < rounds; count += 1) {
         await queues.put(queue, 'x');
         const held = await queues.getOne(queue, { visibilitytimeout: 5 });
         wait(5);
@@ -151,7 +152,7 @@ for (const [engine, start] of Object.entries(engines)) {
       const [late, next] = clients;
       assert.ok(late !== undefined && next !== undefined);
       const queue = await queues.newQueue();
-      for (let count = 0; count < 60; count += 1) {
+      for (let count = 0; count < rounds; count += 1) {
         await queues.put(queue, 'x');
         const held = await queues.getOne(queue, { visibilitytimeout: 5 });
         wait(5);
@@ -195,7 +196,7 @@ for (const [engine, start] of Object.entries(engines)) {
     it('producers and consumers at once lose nothing and repeat nothing', async () => {
       const consumers = 12;
       const producers = 12;
-      const perProducer = 60;
+      const perProducer = byLength({ short: 25, long: 100 });
       await using round = await race(consumers + producers);
       const { clients, queues } = round;
       const queue = await queues.newQueue();
