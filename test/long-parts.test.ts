@@ -5,8 +5,14 @@ import { fileURLToPath } from 'node:url';
 
 interface LongParts {
   readonly weighedFiles: readonly string[];
-  filesOfPart(files: readonly string[], part: number, parts: number): readonly string[];
-  parsePart(text: string): { readonly part: number; readonly parts: number } | undefined;
+  readonly filesOfPart: (
+    files: readonly string[],
+    part: number,
+    parts: number,
+  ) => readonly string[];
+  readonly parsePart: (
+    text: string,
+  ) => { readonly part: number; readonly parts: number } | undefined;
 }
 
 const script = new URL('../../scripts/long-parts.js', import.meta.url);
