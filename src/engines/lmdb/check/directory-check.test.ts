@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { truncate } from 'node:fs/promises';
+import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe } from 'node:test';
 import { temporaryLocation } from '../../../../test/support/engine-lmdb.js';
@@ -12,6 +12,7 @@ import { openEnvironment } from '../environment.js';
 import { openLmdbStore } from '../store.js';
 import { writeTransaction } from '../write-transaction.js';
 import { assertIntact, checkDirectory } from './directory-check.js';
+import { pageBytes } from './page.js';
 
 const key = Buffer.from('key');
 
@@ -41,6 +42,26 @@ void describe('the check of a data file at a start', () => {
       wasLeft: false,
       wasRead: true,
     });
+  });
+
+  it('tells of a copy that was made during writes what it is', async (t) => {
+    const { directory, remove } = await temporaryLocation();
+    t.after(remove);
+    const path = join(directory, dataFile);
+    const write = async (rounds: number): Promise<void> => {
+      const store = await openLmdbStore({ directory, clock: systemClock, durability: 'relaxed' });
+      for (let round = 0; round < rounds; round += 1) {
+        await store.commit({ checks: [], puts: [{ key, value: key }], deletes: [] });
+      }
+      await store.close();
+    };
+    await write(3);
+    // The beginning is copied first, and the rest when it is of later transactions.
+    const metas = (await readFile(path)).subarray(0, 2 * pageBytes);
+    await write(10);
+    await writeFile(path, metas, { flag: 'r+' });
+    const check = assertIntact(directory, { isNew: false, progress: () => undefined });
+    await assert.rejects(check, /of a transaction to come.*made while a server wrote/);
   });
 
   it('reads all of a large one when sound owners were not the last', async (t) => {

@@ -7,6 +7,7 @@ import { DataDirectoryError } from '../directory/data-directory-error.js';
 import { isListening } from '../../../base/lock-socket.js';
 import { checkFileKinds, dataFile } from '../directory/file-kinds.js';
 import { wasSound } from '../directory/owner.js';
+import { toCome } from './walk.js';
 import { checkDataFile, type CheckOptions, type CheckProgress, type CheckReport } from './check.js';
 
 /**
@@ -131,9 +132,13 @@ function damaged(
 ): DataDirectoryError {
   const [first = ''] = findings;
   const more = damages > 1 ? `, and ${damages - 1} more` : '';
+  const copied = findings.some((finding) => finding.includes(toCome))
+    ? ' A copy made while a server wrote looks like this: stop the server, and copy again.'
+    : '';
   return new DataDirectoryError(
     'damaged',
-    `The data file ${join(directory, dataFile)} is damaged: ${first}${more}. Nothing was changed. ` +
+    `The data file ${join(directory, dataFile)} is damaged: ${first}${more}. Nothing was changed.` +
+      `${copied} ` +
       'Restore a backup of the data directory, or choose another one. What is damaged lists: ' +
       `tabularium check --location ${directory}`,
   );

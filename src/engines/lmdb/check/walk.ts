@@ -4,6 +4,9 @@ import { headerBytes, nodeBytes, nodeFlags, Page, pageBytes, pageFlags } from '.
 import type { PageFile } from './page.js';
 import { isEmptyTree, type SnapshotHead, type TreeHead } from './snapshot-head.js';
 
+/** The finding of a page that is newer than the file: of a copy made during writes, mostly. */
+export const toCome = 'is of a transaction to come';
+
 const roomBytes = pageBytes - headerBytes;
 const overflowReferenceBytes = 24;
 /** No data file has deeper trees. */
@@ -158,7 +161,7 @@ export class Walk {
   }
 
   #checkTransaction(transaction: number): void {
-    if (transaction > this.#head.transaction) throw new Error('is of a transaction to come');
+    if (transaction > this.#head.transaction) throw new Error(toCome);
   }
 
   /** The number of visited pages. */
