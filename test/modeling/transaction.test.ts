@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test';
 import { TableClient } from '@azure/data-tables';
 import * as fc from 'fast-check';
 import {
+  bulk,
   ConditionFailedError,
   defineEntity,
   entitiesOf,
@@ -228,6 +229,17 @@ describe('a refusal of what may have been applied already', () => {
     const replacing = entitiesOf(Department, repeating(rows)).replace({ ...stored, employees: 5 });
     await assert.rejects(replacing, { name: 'LostAnswerError' });
     assert.equal((await departments.get(sales))?.employees, 5);
+  });
+
+  it('is told by bulk as what it is', async () => {
+    const rows = new MemoryRows();
+    const insert = writesOf(Department).insert({ ...sales, employees: 0 });
+    const { failures } = await bulk(repeating(rows), [insert]);
+    assert.deepEqual(
+      failures.map(({ error }) => error?.name),
+      ['LostAnswerError'],
+    );
+    assert.equal(rows.all.length, 1);
   });
 
   it('is none either for a transaction with messages', async () => {

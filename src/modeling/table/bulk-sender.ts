@@ -87,8 +87,8 @@ export class BulkSender {
       return isThere(item.write, row) ? unchanged(item) : failure(item, error);
     } catch (cause) {
       if (!(cause instanceof ModelError)) throw cause;
-      // The caller needs the refusal of the write, not the failure of this read.
-      return failure(item, error);
+      // A conflict says that the write was not applied. Here nobody knows.
+      return failure(item, cause);
     }
   }
 

@@ -11,6 +11,7 @@ import {
   ConditionFailedError,
   ContentionError,
   EntityNotFoundError,
+  isAmbiguous,
   ModelError,
 } from './errors.js';
 import type { Entities } from './entities.js';
@@ -155,7 +156,7 @@ async function storePage<D extends AnyDefinition>(
     if (entity === undefined || error === undefined) return false;
     const { key } = entity[storedAs];
     return unlessUnstorable(key, fail, () => {
-      if (!(error instanceof ConditionFailedError)) throw error;
+      if (!(error instanceof ConditionFailedError) && !isAmbiguous(error)) throw error;
       return storeLatest(entities, key);
     });
   });
