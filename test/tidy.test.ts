@@ -192,8 +192,6 @@ describe('architecture', () => {
       'src/cli/main.ts',
       // The program of a process that a start runs.
       'src/engines/lmdb/lock-probe.ts',
-      // Complete below the app, which does not start it yet.
-      'src/partition/balancer/balancer.ts',
     ]);
     const imported = new Set(
       imports.filter(({ from, to }) => !isTest(from) || isForTests(to)).map(({ to }) => to),

@@ -35,7 +35,11 @@ export async function openSharedStore(settings: ServerSettings): Promise<ServedS
 
 async function openStores(settings: ServerSettings, sharing: Sharing): Promise<ServedStore> {
   const { stores } = settings;
-  if (stores !== undefined) return openPartitions({ ...settings, stores }, sharing);
+  if (stores !== undefined) {
+    const partitions = await openPartitions({ ...settings, stores }, sharing);
+    partitions.serve();
+    return partitions;
+  }
   const store = await openEngine(settings, sharing);
   await assertAlone(store, settings.storage).catch(async (error: unknown) => {
     await store.close();

@@ -4,9 +4,15 @@ import { shownAddress } from '../engines/postgres/hosts.js';
 import { canBeMember } from '../kv/member-store.js';
 import type { Store } from '../kv/store.js';
 import { encodeTuple } from '../kv/tuple.js';
+import {
+  Balancer,
+  type BalancerMode,
+  type BalancerOptions,
+} from '../partition/balancer/balancer.js';
 import { Catalogue } from '../partition/catalogue.js';
+import { RangeMeter } from '../partition/load/range-meter.js';
 import { Members } from '../partition/members.js';
-import { enlist, MembershipError, partOfOthers } from '../partition/membership.js';
+import { enlist, enlistMore, MembershipError, partOfOthers } from '../partition/membership.js';
 import { ServedPartitions, type ServedMember } from '../partition/served-partitions.js';
 import { Steward } from '../partition/operations/steward.js';
 import { openPartitionedStore, type PartitionedStore } from '../partition/store.js';
@@ -21,13 +27,16 @@ const homeUntil = encodeTuple(['queue']);
 
 export interface PartitionSettings extends EngineSettings {
   readonly stores: MemberChoices;
+  readonly balancer: BalancerMode;
 }
 
 interface Parts {
   readonly store: PartitionedStore;
   readonly members: Members;
-  readonly opened: ReadonlyMap<string, ServedMember>;
+  readonly opened: Map<string, ServedMember>;
+  readonly meter: RangeMeter;
   readonly settings: PartitionSettings;
+  readonly sharing: Sharing;
 }
 
 /** A key space over several stores, and what carries out operations on its ranges. */
@@ -35,38 +44,90 @@ export class OpenPartitions extends ServedPartitions {
   readonly members: Members;
   readonly catalogue: Catalogue;
   readonly steward: Steward;
+  readonly balancer: Balancer;
   readonly home: ServedMember;
   readonly settings: PartitionSettings;
+  readonly #opened: Map<string, ServedMember>;
+  readonly #sharing: Sharing;
+  #serves = false;
 
-  constructor({ store, members, opened, settings }: Parts) {
+  constructor({ store, members, opened, meter, settings, sharing }: Parts) {
     const home = opened.get(homeName);
     invariant(home !== undefined, 'the home store is open');
     super(store, home, () => opened.values());
     this.home = home;
     this.members = members;
     this.settings = settings;
+    this.#opened = opened;
+    this.#sharing = sharing;
     this.catalogue = new Catalogue(members.home);
-    const { clock, timers, logger } = settings;
+    const { clock, timers, randomness, logger, balancer: mode } = settings;
     const onFailed = (operation: number, error: unknown) =>
       logger.error('an operation on ranges could not go on', { operation, error });
     const { catalogue } = this;
-    this.steward = new Steward({ catalogue, members, clock, timers, onFailed });
+    const steward = new Steward({ catalogue, members, clock, timers, onFailed });
+    this.steward = steward;
+    const onTrouble = (error: unknown) => logger.error('balancing ranges failed', { error });
+    const onPlan: BalancerOptions['onPlan'] = ({ operations, findings }) =>
+      logger.info('a plan for ranges', {
+        mode,
+        operations: operations.length,
+        findings: findings.map(({ kind, range }) => `range ${range}: ${kind}`),
+      });
+    const reports = { onTrouble, onPlan, isClosedTo: (name: string) => steward.isDraining(name) };
+    const operations = steward.carriedOut;
+    const tools = { catalogue, members, operations, meter, clock, timers, randomness };
+    this.balancer = new Balancer({ mode, ...tools, ...reports });
+  }
+
+  /** This process serves requests: what is left by others is carried on, and loads are told. */
+  serve(): void {
+    this.#serves = true;
+    if (this.#sharing === 'exclusive') this.steward.start();
+    this.balancer.start();
+  }
+
+  /**
+   * Opens a store and takes it into the key space, unless it is open. Throws `MembershipError`, and
+   * what engines throw.
+   */
+  async add(name: string, storage: StorageChoice): Promise<void> {
+    if (this.members.has(name)) return;
+    const store = await openMember({ ...this.settings, storage }, this.#sharing);
+    try {
+      const placeOf = () => shownPlace(storage);
+      await enlistMore(this.members, { name, store, placeOf });
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+    this.#opened.set(name, store);
+    this.members.add(name, store);
+  }
+
+  /** Closes a store that has no range any more. */
+  async remove(name: string): Promise<void> {
+    const store = this.#opened.get(name);
+    this.#opened.delete(name);
+    this.members.remove(name);
+    await store?.close();
   }
 
   override async close(): Promise<void> {
+    if (this.#serves) await this.balancer.stop();
     await this.steward.stop();
     await super.close();
   }
 }
 
 /**
- * Opens the home store and those beside it as one. The owner of data also carries on operations
- * whose process is gone. Throws `DataDirectoryError`, and what engines throw.
+ * Opens the home store and those beside it as one. Throws `DataDirectoryError`, and what engines throw.
  */
 export async function openPartitions(
   settings: PartitionSettings,
   sharing: Sharing,
 ): Promise<OpenPartitions> {
+  const meter = new RangeMeter(settings.randomness);
   const choices: MemberChoices = { [homeName]: settings.storage, ...settings.stores };
   const opened = new Map<string, ServedMember>();
   try {
@@ -77,10 +138,8 @@ export async function openPartitions(
     const { clock, timers, randomness } = settings;
     const placeOf = (name: string) => shownPlace(choices[name]);
     await enlist(members, { placeOf, randomness });
-    const store = await openPartitionedStore({ members, clock, timers, randomness });
-    const partitions = new OpenPartitions({ store, members, opened, settings });
-    if (sharing === 'exclusive') partitions.steward.start();
-    return partitions;
+    const store = await openPartitionedStore({ members, meter, clock, timers, randomness });
+    return new OpenPartitions({ store, members, opened, meter, settings, sharing });
   } catch (error) {
     for (const store of opened.values()) await store.close();
     if (!(error instanceof MembershipError)) throw error;

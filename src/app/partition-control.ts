@@ -1,9 +1,10 @@
-import { compareBytes, type Bytes } from '../base/bytes.js';
 import { unreachable } from '../base/invariant.js';
 import { messageOf } from '../base/thrown.js';
 import {
   PartitionRefusal,
+  type BalanceInfo,
   type JobInfo,
+  type NewStore,
   type OperationInfo,
   type PartitionControl,
   type PartitionInfo,
@@ -13,15 +14,22 @@ import {
   type StoreInfo,
   type VerifyResult,
 } from '../http/control/partitions.js';
-import type { Begun, Refusal } from '../partition/operations/operations.js';
-import { boundText } from '../partition/bound-text.js';
+import type { Begun } from '../partition/operations/operations.js';
 import { dataOf } from '../partition/range-map.js';
 import type { OperationRow, RangeRow } from '../partition/rows.js';
+import { beginning, type PlannedOperation } from '../partition/balancer/balancer.js';
+import { RangeLoads } from '../partition/balancer/range-loads.js';
+import type { MeasuredRange } from '../partition/load/range-meter.js';
+import { changeStore, dismiss } from '../partition/membership.js';
 import { splitPoint } from '../partition/split-point.js';
 import type { End } from '../partition/operations/steward.js';
-import { verify, type Finding } from '../partition/verify.js';
+import { verify } from '../partition/verify.js';
+import { memberNames } from './options/stores.js';
+import { memberOf, type StorageChoice } from './settings.js';
+import { allData, newBackup, storedBackup, type Backup } from './partition-backups.js';
 import { ContainerNames } from './partitions/container-names.js';
 import { Jobs } from './partitions/jobs.js';
+import { findingText, refusalText } from './partitions/texts.js';
 import type { OpenPartitions } from './open-partitions.js';
 
 /** What people do to the ranges and stores of an open key space. */
@@ -29,16 +37,19 @@ export class Partitions implements PartitionControl {
   readonly #open: OpenPartitions;
   readonly #names: ContainerNames;
   readonly #jobs = new Jobs();
+  readonly #loads: RangeLoads;
 
   constructor(open: OpenPartitions) {
     this.#open = open;
     this.#names = new ContainerNames(open);
+    this.#loads = new RangeLoads(open.home);
   }
 
   async list({ sizes }: { readonly sizes: boolean }): Promise<PartitionsInfo> {
     const { catalogue } = this.#open;
     const { ranges } = await catalogue.map();
     const bounds = await this.#names.texts(ranges.map(({ start }) => start));
+    const loads = await this.#loads.read(this.#open.settings.clock.monotonicMs());
     const infos: PartitionInfo[] = [];
     for (const [at, range] of ranges.entries()) {
       const { id, store, epoch, operation } = range;
@@ -49,6 +60,7 @@ export class Partitions implements PartitionControl {
         store,
         epoch,
         ...(operation !== 0 && { operation }),
+        ...rates(loads.get(id)),
         ...(sizes && (await this.#sizeOf(range))),
       });
     }
@@ -88,6 +100,68 @@ export class Partitions implements PartitionControl {
     return end && { operation, ...endOf(end) };
   }
 
+  async balance(dryRun: boolean): Promise<BalanceInfo> {
+    const { operations, findings } = await this.#open.balancer.advice();
+    const begun: number[] = [];
+    for (const each of dryRun ? [] : operations) {
+      const answer = await beginning(this.#open.steward.operations, each);
+      // What somebody else has begun meanwhile is planned no more.
+      if (!answer.ok) continue;
+      this.#open.steward.run(answer.operation);
+      begun.push(answer.operation);
+    }
+    const texts = await Promise.all(operations.map((each) => this.#plannedText(each)));
+    const told = findings.map(
+      ({ kind, range, callsPerSecond, advice }) =>
+        `Range ${range}: ${kind}, ${Math.round(callsPerSecond)} calls a second. ${advice}`,
+    );
+    return { operations: texts, findings: told, begun };
+  }
+
+  async addStore(name: string, store: NewStore): Promise<void> {
+    const open = this.#open;
+    if (!memberNames.test(name) || name === open.members.homeName) {
+      throw new PartitionRefusal(
+        `'${name.slice(0, 40)}' cannot name a store: use 1 to 32 lower-case letters, digits and -, ` +
+          `begin with a letter, and leave '${open.members.homeName}' to the home store.`,
+      );
+    }
+    if (!open.members.has(name)) {
+      try {
+        const { storage } = open.settings;
+        await open.add(name, memberOf(store, ['the store'], homePlaceOf(storage)));
+      } catch (error) {
+        throw new PartitionRefusal(messageOf(error), { cause: error });
+      }
+    }
+    await changeStore(open.catalogue, name, 'active');
+  }
+
+  async drainStore(name: string): Promise<void> {
+    const { members, catalogue, steward } = this.#open;
+    if (name === members.homeName) {
+      throw new PartitionRefusal('The home store has the map of ranges and the blobs: it stays.');
+    }
+    if (!(await changeStore(catalogue, name, 'draining'))) throw this.#noStore(name);
+    steward.start();
+    await steward.tend();
+  }
+
+  async removeStore(name: string): Promise<void> {
+    const { members, catalogue } = this.#open;
+    if (name === members.homeName) {
+      throw new PartitionRefusal('The home store has the map of ranges and the blobs: it stays.');
+    }
+    if ((await catalogue.store(name)) === undefined) throw this.#noStore(name);
+    if (!(await dismiss(members, name))) {
+      throw new PartitionRefusal(
+        `The store '${name}' has ranges, or an operation moves some to it or from it. Empty it ` +
+          `first: tabularium partition store drain ${name}.`,
+      );
+    }
+    await this.#open.remove(name);
+  }
+
   async verify(): Promise<StartedJob> {
     const { catalogue, members, settings } = this.#open;
     const { ranges } = await catalogue.map();
@@ -97,6 +171,42 @@ export class Partitions implements PartitionControl {
       const findings = await verify({ catalogue, members, clock, onKeys });
       return { findings: findings.map((finding) => findingText(finding, ranges)) };
     });
+  }
+
+  async backUp(range: number, directory: string): Promise<StartedJob> {
+    const { members, steward, settings } = this.#open;
+    const found = await this.#rangeRow(range);
+    const backup = await newBackup(settings, directory).catch(refuse);
+    const operation = await closing(backup, async () =>
+      this.#accepted(await steward.operations.beginBackup(range), range),
+    );
+    return this.#jobs.start('bytes', (progress) =>
+      backup.use(async (store) => {
+        progress.total((await members.named(found.store).sample(dataOf(found), 0)).bytes);
+        const operations = steward.operationsTold((bytes) => progress.add(bytes));
+        await operations.backUp(operation, store);
+        await backup.finish(found);
+        return { directory };
+      }),
+    );
+  }
+
+  async restore(range: number, directory: string): Promise<StartedJob> {
+    const { steward, settings } = this.#open;
+    const found = await this.#rangeRow(range);
+    const backup = await storedBackup(settings, directory).catch(refuse);
+    await closing(backup, () => backup.assertWithin(found)).catch(refuse);
+    const operation = await closing(backup, async () =>
+      this.#accepted(await steward.operations.beginRestore(range), range),
+    );
+    return this.#jobs.start('bytes', (progress) =>
+      backup.use(async (store) => {
+        progress.total((await store.sample(allData, 0)).bytes);
+        const operations = steward.operationsTold((bytes) => progress.add(bytes));
+        await operations.restore(operation, await backup.source());
+        return { directory };
+      }),
+    );
   }
 
   job(job: number): Promise<JobInfo | undefined> {
@@ -113,17 +223,45 @@ export class Partitions implements PartitionControl {
     return { operation: begun.operation };
   }
 
+  #noStore(name: string): PartitionRefusal {
+    return new PartitionRefusal(
+      refusalText('no such store', { range: 0, store: name }, this.#storeNames),
+    );
+  }
+
+  async #plannedText(planned: PlannedOperation): Promise<string> {
+    switch (planned.kind) {
+      case 'split': {
+        const [at] = await this.#names.texts([planned.at]);
+        return `split range ${planned.range} at ${at ?? ''}`;
+      }
+      case 'merge':
+        return `merge ranges ${planned.left} and ${planned.right}`;
+      case 'move':
+        return `move range ${planned.range} from ${planned.source} to ${planned.target}`;
+      default:
+        return unreachable(planned);
+    }
+  }
+
+  #accepted(begun: Begun, range: number): number {
+    if (begun.ok) return begun.operation;
+    throw new PartitionRefusal(refusalText(begun.refusal, { range }, this.#storeNames));
+  }
+
+  async #rangeRow(range: number): Promise<RangeRow> {
+    const found = await this.#open.catalogue.range(range);
+    if (found !== undefined) return found.row;
+    throw new PartitionRefusal(refusalText('no such range', { range }, this.#storeNames));
+  }
+
   get #storeNames(): string {
     return this.#open.members.names.join(', ');
   }
 
   async #middleOf(range: number) {
-    const { catalogue, members } = this.#open;
-    const found = await catalogue.range(range);
-    if (found === undefined) {
-      throw new PartitionRefusal(refusalText('no such range', { range }, this.#storeNames));
-    }
-    const at = await splitPoint(members.named(found.row.store), found.row);
+    const found = await this.#rangeRow(range);
+    const at = await splitPoint(this.#open.members.named(found.store), found);
     if (at !== undefined) return at;
     throw new PartitionRefusal(
       `Range ${range} has fewer than two partitions, and a partition is never cut. When it is too ` +
@@ -165,6 +303,31 @@ export class Partitions implements PartitionControl {
   }
 }
 
+/** A backup that is not used after all is closed. */
+async function closing<Result>(backup: Backup, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    await backup.close();
+    throw error;
+  }
+}
+
+function refuse(error: unknown): never {
+  throw new PartitionRefusal(messageOf(error), { cause: error });
+}
+
+function rates(load: MeasuredRange | undefined) {
+  if (load === undefined) return {};
+  const { readsPerSecond, writesPerSecond } = load;
+  return { readsPerSecond, writesPerSecond };
+}
+
+function homePlaceOf(storage: StorageChoice) {
+  const location = storage.kind === 'memory' ? undefined : storage.directory;
+  return { inMemory: storage.kind === 'memory', location };
+}
+
 function rangesOf(row: OperationRow): readonly number[] {
   return row.kind === 'merge' ? [row.left, row.right] : [row.range];
 }
@@ -180,63 +343,5 @@ function endOf(end: End): Pick<OperationInfo, 'state' | 'problem'> {
       return { state: 'failed', problem: messageOf(end.error) };
     default:
       return unreachable(end);
-  }
-}
-
-function refusalText(
-  refusal: Refusal,
-  { range, store = '' }: { readonly range: number; readonly store?: string },
-  stores: string,
-): string {
-  switch (refusal) {
-    case 'no such range':
-      return `There is no range ${range}: it may have been split or merged. See the list of partitions.`;
-    case 'no such store':
-      return `There is no store '${store}'; there is: ${stores}.`;
-    case 'the range is busy':
-      return `Another operation works on range ${range}. Wait until it is over, or cancel it.`;
-    case 'the range is there already':
-      return `Range ${range} is in the store '${store}' already.`;
-    case 'not a boundary of partitions':
-      return 'This is inside of a partition, and a partition is never cut.';
-    case 'outside of the range':
-      return `This is not inside of range ${range}: the first half would have nothing, or not it.`;
-    case 'not neighbours':
-      return 'The second range has to begin where the first one ends. See the list of partitions.';
-    case 'on different stores':
-      return 'The ranges are in different stores. Move one of them first.';
-    case 'stays in the home store':
-      return (
-        'Blobs stay in the home store, and their ranges apart from those of queues and tables. ' +
-        'Split or move the ranges of queues and tables.'
-      );
-    case 'the store is draining':
-      return `The store '${store}' is being emptied: choose another one, or add it again.`;
-    default:
-      return unreachable(refusal);
-  }
-}
-
-function findingText(finding: Finding, ranges: readonly RangeRow[]): string {
-  switch (finding.kind) {
-    case 'abandoned operation':
-      return `Nobody carries on operation ${finding.operation}: start a server, or cancel it.`;
-    case 'no guard':
-      return `The store '${finding.store}' does not serve range ${finding.range}, which it has.`;
-    case 'stray guard': {
-      const what = finding.serves ? 'serves' : 'has a left guard of';
-      return `The store '${finding.store}' ${what} range ${finding.range}, which is not its own.`;
-    }
-    case 'stray data': {
-      const isBehind = (end?: Bytes) => end === undefined || compareBytes(finding.first, end) < 0;
-      const range = ranges.find(({ end }) => isBehind(end));
-      const from = boundText(range?.start ?? new Uint8Array());
-      return (
-        `The store '${finding.store}' has ${finding.keys} keys of the range from '${from}' that ` +
-        'another store has. Nobody reads them.'
-      );
-    }
-    default:
-      return unreachable(finding);
   }
 }

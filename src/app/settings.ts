@@ -54,6 +54,7 @@ export interface ServerSettings {
   readonly storage: StorageChoice;
   /** Stores beside that one, by name; undefined: all data are in one. */
   readonly stores: MemberChoices | undefined;
+  readonly balancer: 'off' | 'advise' | 'on';
   readonly listeners: Readonly<Record<ServiceName, ListenerSettings>>;
   /** Beside the hosts that are always allowed. */
   readonly allowedHosts: readonly string[];
@@ -96,6 +97,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
   return {
     storage: storageOf(options),
     stores: storesOf(options),
+    balancer: options.balancer ?? 'advise',
     listeners,
     allowedHosts: allowedHostsOf(
       options.allowHosts ?? [],

@@ -46,6 +46,9 @@ export function storeRowKey(name: string): Bytes {
 /** In each store: which key space it belongs to, and by what name. */
 export const memberKey: Bytes = storeKey(owner, 'member');
 
+/** In a store that is no member: the copy of which range it is. */
+export const backupKey: Bytes = storeKey(owner, 'backup');
+
 export const guardRows: KeyRange = prefixRange(storeKey(owner, 'guard'));
 
 /** What a store does with a range. Its version is in every call of a front end. */

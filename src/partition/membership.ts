@@ -2,9 +2,18 @@ import type { Randomness } from '../base/randomness.js';
 import type { MemberStore } from '../kv/member-store.js';
 import type { Store } from '../kv/store.js';
 import { Catalogue, ensureCatalogue, versioned } from './catalogue.js';
-import { mapKey, memberKey, storeKeys, storeRowKey } from './keys.js';
+import { backupKey, mapKey, memberKey, storeKeys, storeRowKey } from './keys.js';
 import type { Members } from './members.js';
-import { decodeMemberRow, encodeMemberRow, encodeStoreRow, type MemberRow } from './rows.js';
+import {
+  decodeMemberRow,
+  encodeMapRow,
+  encodeMemberRow,
+  encodeStoreRow,
+  type MemberRow,
+  type OperationRow,
+  type StoreState,
+  type Versioned,
+} from './rows.js';
 
 /** A store cannot be used as it was named. The message says what to do. */
 export class MembershipError extends Error {
@@ -51,6 +60,55 @@ export async function enlistMore(
   await register(new Catalogue(members.home), name, placeOf(name));
 }
 
+/** Says whether ranges may move to a store. False when the catalogue knows no such store. */
+export async function changeStore(
+  catalogue: Catalogue,
+  name: string,
+  state: StoreState,
+): Promise<boolean> {
+  for (;;) {
+    const found = await catalogue.store(name);
+    if (found === undefined) return false;
+    if (found.row.state === state) return true;
+    const key = storeRowKey(name);
+    const { ok } = await catalogue.commit({
+      checks: [{ key, version: found.version }],
+      puts: [{ key, value: encodeStoreRow({ ...found.row, state }) }],
+    });
+    if (ok) return true;
+  }
+}
+
+/**
+ * Takes a store out of the key space; false when it has a range, or an operation is about it. Its
+ * place is empty then, and may become a store of any data.
+ */
+export async function dismiss(members: Members, name: string): Promise<boolean> {
+  const catalogue = new Catalogue(members.home);
+  for (;;) {
+    const map = await catalogue.mapRow();
+    const found = await catalogue.store(name);
+    const { ranges } = await catalogue.map();
+    const operations = await catalogue.operations();
+    if (ranges.some(({ store }) => store === name)) return false;
+    const isAbout = ({ row }: Versioned<OperationRow>) =>
+      row.kind === 'move' && (row.source === name || row.target === name);
+    if (operations.some(isAbout)) return false;
+    const version = map.row.version + 1;
+    const { ok } = await catalogue.commit({
+      // An operation that has begun meanwhile has changed the row of the map.
+      checks: [{ key: mapKey, version: map.version }],
+      puts: [{ key: mapKey, value: encodeMapRow({ ...map.row, version }) }],
+      deletes: found === undefined ? [] : [storeRowKey(name)],
+    });
+    if (!ok) continue;
+    if (members.has(name)) {
+      await members.named(name).commit({ checks: [], puts: [], deletes: [memberKey] });
+    }
+    return true;
+  }
+}
+
 /**
  * Why a store cannot be used by itself: it is one of several. Undefined when it is not.
  */
@@ -61,6 +119,9 @@ export async function partOfOthers(store: Store, place: string): Promise<string 
       `The data of ${place} are spread over several stores, and it has the map of them. Name the ` +
       'stores in the configuration: the member stores, {} when there is no other.'
     );
+  }
+  if ((await store.get(backupKey)) !== undefined) {
+    return `${place} is a backup of some partitions: tabularium partition restore puts them back.`;
   }
   if (row === undefined) return undefined;
   return (

@@ -96,7 +96,19 @@ export interface MergeRow extends Operation {
   readonly into: number;
 }
 
-export type OperationRow = MoveRow | SplitRow | MergeRow;
+/** A copy of a range is being made elsewhere; only the process that began it knows where. */
+export interface BackupRow extends Operation {
+  readonly kind: 'backup';
+  readonly range: number;
+}
+
+/** A range gets the entries of a backup; only the process that began it has them. */
+export interface RestoreRow extends Operation {
+  readonly kind: 'restore';
+  readonly range: number;
+}
+
+export type OperationRow = MoveRow | SplitRow | MergeRow | BackupRow | RestoreRow;
 
 /** What a store says of itself. */
 export interface MemberRow {
@@ -115,6 +127,24 @@ export interface StoreRow {
   readonly state: StoreState;
   /** Where it is, for people. */
   readonly place: string;
+}
+
+/** What a backup is of. Its entries are beside this row. */
+export interface BackupNote {
+  readonly start: Bytes;
+  readonly end: Bytes | undefined;
+  /** Versions of commits after a restore exceed it. */
+  readonly floor: number;
+}
+
+export function encodeBackupNote({ start, end, floor }: BackupNote): Bytes {
+  return encodeTuple([start, end ?? noBytes, floor]);
+}
+
+export function decodeBackupNote(value: Bytes): BackupNote {
+  const fields = new Fields(value);
+  const [start, end, floor] = [fields.bytes(), fields.bytes(), fields.number()];
+  return Object.freeze({ start, end: end.length === 0 ? undefined : end, floor });
 }
 
 export function encodeMemberRow({ space, name }: MemberRow): Bytes {
@@ -176,7 +206,7 @@ export function decodeGuardRow(value: Bytes): GuardRow {
   });
 }
 
-const operationKinds = ['move', 'split', 'merge'] as const;
+const operationKinds = ['move', 'split', 'merge', 'backup', 'restore'] as const;
 
 export function encodeOperationRow(row: OperationRow): Bytes {
   const { kind, id, token, leaseUntil } = row;
@@ -191,6 +221,9 @@ function ownFields(row: OperationRow): TupleElement[] {
       return [row.range, row.at, row.left, row.right];
     case 'merge':
       return [row.left, row.right, row.into];
+    case 'backup':
+    case 'restore':
+      return [row.range];
     default:
       return unreachable(row);
   }
@@ -228,6 +261,9 @@ export function decodeOperationRow(value: Bytes): OperationRow {
         right: fields.number(),
         into: fields.number(),
       });
+    case 'backup':
+    case 'restore':
+      return Object.freeze({ kind, ...head, range: fields.number() });
     default:
       return unreachable(kind);
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { after, before, describe, it } from 'node:test';
 import { TableClient } from '@azure/data-tables';
 import { BlobServiceClient } from '@azure/storage-blob';
@@ -18,9 +19,11 @@ void describe('a server over several stores', () => {
   let server: TabulariumServer;
   let control: RemotePartitions;
   let movies: TableClient;
+  let folder = '';
   const etags = new Map<string, string | undefined>();
 
   before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tabularium-partitions-'));
     const stores = { b: { inMemory: true }, c: { inMemory: true } };
     server = await createServer({ inMemory: true, stores, controlPort: 0 });
     control = new RemotePartitions(server.controlPort ?? 0);
@@ -35,7 +38,10 @@ void describe('a server over several stores', () => {
       }
     }
   });
-  after(() => server.close());
+  after(async () => {
+    await server.close();
+    await rm(folder, { recursive: true, force: true });
+  });
 
   /** The number of the range that begins at a place. */
   async function rangeFrom(from: string): Promise<number> {
@@ -43,6 +49,15 @@ void describe('a server over several stores', () => {
     const found = ranges.find((range) => range.from === from);
     assert.ok(found !== undefined, JSON.stringify(ranges));
     return found.range;
+  }
+
+  async function storeNamed(name: string) {
+    return (await control.list({ sizes: false })).stores.find(({ store }) => store === name);
+  }
+
+  /** A backup is no data to serve. */
+  async function refusedAlone(location: string): Promise<void> {
+    await assert.rejects(createServer({ location }), /is a backup of some partitions/);
   }
 
   async function done({ operation }: { readonly operation: number }): Promise<void> {
@@ -125,6 +140,57 @@ void describe('a server over several stores', () => {
     }
     assert.equal(await control.operation(999), undefined);
     assert.equal(await control.cancel(999), false);
+  });
+
+  void it('takes a store in, empties it and takes it out', async () => {
+    await control.addStore('d', { inMemory: true });
+    const western = await rangeFrom(`${place}/western`);
+    await done(await control.move(western, 'd'));
+    await assert.rejects(() => control.removeStore('d'), /has ranges.*store drain d/);
+    await assert.rejects(() => control.drainStore('home'), /it stays/);
+    await assert.rejects(() => control.drainStore('e'), /no store 'e'; there is: home, b, c, d/);
+    await control.drainStore('d');
+    const comedy = await rangeFrom(`${place}/comedy`);
+    await assert.rejects(() => control.move(comedy, 'd'), /is being emptied/);
+    while ((await storeNamed('d'))?.ranges !== 0) await pause(20);
+    assert.deepEqual(await stored(), etags);
+    await control.addStore('d', {});
+    assert.equal((await storeNamed('d'))?.state, 'active');
+    await control.removeStore('d');
+    assert.equal(await storeNamed('d'), undefined);
+    await assert.rejects(() => control.addStore('Home', {}), /cannot name a store/);
+    await assert.rejects(() => control.addStore('f', {}), /needs one of location/);
+  });
+
+  void it('restores a range as it was when it was backed up', async () => {
+    const directory = join(folder, 'backup');
+    const comedy = await rangeFrom(`${place}/comedy`);
+    const copied = await control.backUp(comedy, directory);
+    await jobResult(control, copied.job);
+    const western = await rangeFrom(`${place}/western`);
+    await assert.rejects(() => control.restore(western, directory), /does not have all of them/);
+    await assert.rejects(() => control.restore(comedy, directory), /has entries/);
+    await assert.rejects(() => control.backUp(western, directory), /is not empty/);
+    const none = join(folder, 'none');
+    await assert.rejects(() => control.restore(comedy, none), /no whole backup/);
+    const first = await rangeFrom('');
+    await assert.rejects(() => control.backUp(first, none), /Blobs stay/);
+    await refusedAlone(directory);
+    for (const partitionKey of ['comedy', 'drama']) {
+      for (const rowKey of ['1', '2', '3']) await movies.deleteEntity(partitionKey, rowKey);
+    }
+    const back = await control.restore(comedy, directory);
+    await jobResult(control, back.job);
+    assert.deepEqual(await stored(), etags);
+    const { etag } = await movies.upsertEntity({ partitionKey: 'comedy', rowKey: '1' });
+    assert.ok(String(etag) > String(etags.get('comedy 1')), 'versions go on behind the restored');
+    etags.set('comedy 1', etag);
+  });
+
+  void it('plans from the load, and tells of it', async () => {
+    const plan = await control.balance(true);
+    assert.deepEqual(plan.begun, []);
+    assert.ok(Array.isArray(plan.operations) && Array.isArray(plan.findings));
   });
 
   void it('verifies that map and stores agree', async () => {

@@ -1,4 +1,4 @@
-import { boolean, member, object, record, text } from '../../base/shape/shape.js';
+import { boolean, choice, member, object, record, text } from '../../base/shape/shape.js';
 import { option } from './option.js';
 
 /** One of several stores. Exactly one of `location`, `postgresUrl` and `inMemory` says where. */
@@ -57,5 +57,18 @@ export const storesOptions = {
       paths: ['*.location'],
     },
     page: '../guides/scaling.md',
+  }),
+  /**
+   * Whether ranges follow the load over the stores: `off`; `advise`, the default, plans and says so in
+   * the log; `on` carries the plans out.
+   */
+  balancer: option({
+    shape: choice(['off', 'advise', 'on']),
+    help: 'with stores: whether ranges follow the load: off; advise, which only says what it would do; on',
+    standard: 'advise',
+    group: 'Data:',
+    flags: [{ spelling: '--balancer <mode>', form: 'text', variable: 'TABULARIUM_BALANCER' }],
+    file: { member: 'balancer', example: 'on' },
+    page: '../guides/scaling.md#balancing',
   }),
 };

@@ -73,6 +73,11 @@ export async function withPartitions(
   }
 }
 
+/** Prints a result: the text, or the facts where JSON was asked for. */
+export function tell({ json }: AccessFlags, facts: object, text: string): void {
+  process.stdout.write(`${json === true ? JSON.stringify(facts) : text}\n`);
+}
+
 function remote(port: number): PartitionAccess {
   return { control: new RemotePartitions(port), close: () => Promise.resolve() };
 }

@@ -12,6 +12,7 @@ import { withAccess, withPartitions, type AccessFlags } from './access.js';
 
 interface ListFlags extends AccessFlags {
   readonly sizes?: boolean;
+  readonly hot?: boolean;
 }
 
 export function partitionListCommand(): Command {
@@ -22,6 +23,7 @@ export function partitionListCommand(): Command {
         'that are not over.',
     )
     .option('--sizes', 'print keys and bytes of each range as well; reads all keys of directories');
+  command.option('--hot', 'the busiest ranges first');
   return withAccess(command)
     .addHelpText(
       'after',
@@ -35,10 +37,17 @@ Examples:
 
 async function list(flags: ListFlags): Promise<void> {
   await withPartitions(flags, async (control) => {
-    const listed = await control.list({ sizes: flags.sizes ?? false });
+    const found = await control.list({ sizes: flags.sizes ?? false });
+    const listed = flags.hot === true ? { ...found, ranges: busiestFirst(found.ranges) } : found;
     const text = flags.json === true ? JSON.stringify(listed) : shown(listed);
     process.stdout.write(`${text}\n`);
   });
+}
+
+function busiestFirst(ranges: readonly PartitionInfo[]): readonly PartitionInfo[] {
+  const rate = ({ readsPerSecond = 0, writesPerSecond = 0 }: PartitionInfo) =>
+    readsPerSecond + writesPerSecond;
+  return ranges.toSorted((one, other) => rate(other) - rate(one));
 }
 
 function shown({ ranges, stores, operations }: PartitionsInfo): string {
@@ -67,8 +76,14 @@ const rangeColumns: readonly Column<PartitionInfo>[] = [
   right('epoch', ({ epoch }) => String(epoch)),
   right('keys', ({ keys }) => (keys === undefined ? undefined : grouped(keys))),
   right('bytes', ({ bytes }) => (bytes === undefined ? undefined : byteText(bytes))),
+  right('reads/s', ({ readsPerSecond }) => rateText(readsPerSecond)),
+  right('writes/s', ({ writesPerSecond }) => rateText(writesPerSecond)),
   right('operation', ({ operation }) => (operation === undefined ? undefined : String(operation))),
 ];
+
+function rateText(rate: number | undefined): string | undefined {
+  return rate === undefined ? undefined : rate.toFixed(1);
+}
 
 const storeColumns: readonly Column<StoreInfo>[] = [
   left('store', ({ store }) => store),

@@ -1,3 +1,5 @@
+import { partitionBackupCommand, partitionRestoreCommand } from './backups.js';
+import { partitionBalanceCommand } from './balance.js';
 import { partitionListCommand } from './list.js';
 import {
   partitionCancelCommand,
@@ -5,6 +7,7 @@ import {
   partitionMoveCommand,
   partitionSplitCommand,
 } from './ranges.js';
+import { partitionStoreCommand } from './stores.js';
 import { partitionVerifyCommand } from './verify.js';
 
 export const partitionCommands = [
@@ -14,4 +17,8 @@ export const partitionCommands = [
   partitionMoveCommand,
   partitionCancelCommand,
   partitionVerifyCommand,
+  partitionBalanceCommand,
+  partitionBackupCommand,
+  partitionRestoreCommand,
+  partitionStoreCommand,
 ] as const;

@@ -1,4 +1,6 @@
 import type {
+  BalanceInfo,
+  NewStore,
   JobInfo,
   OperationInfo,
   PartitionControl,
@@ -42,8 +44,32 @@ export class RemotePartitions implements PartitionControl {
     return this.#find(`partition-operations/${operation}`);
   }
 
+  balance(dryRun: boolean): Promise<BalanceInfo> {
+    return this.#ask('POST', 'partition-balance', { dryRun });
+  }
+
+  async addStore(name: string, store: NewStore): Promise<void> {
+    await this.#ask('PUT', storePath(name), store);
+  }
+
+  async drainStore(name: string): Promise<void> {
+    await this.#ask('POST', `${storePath(name)}/drain`);
+  }
+
+  async removeStore(name: string): Promise<void> {
+    await this.#ask('DELETE', storePath(name));
+  }
+
   verify(): Promise<StartedJob> {
     return this.#ask('POST', 'partition-verification');
+  }
+
+  backUp(range: number, directory: string): Promise<StartedJob> {
+    return this.#ask('POST', `partitions/${range}/backup`, { directory });
+  }
+
+  restore(range: number, directory: string): Promise<StartedJob> {
+    return this.#ask('POST', `partitions/${range}/restore`, { directory });
   }
 
   job(job: number): Promise<JobInfo | undefined> {
@@ -87,6 +113,10 @@ export class RemotePartitions implements PartitionControl {
       });
     }
   }
+}
+
+function storePath(name: string): string {
+  return `partition-stores/${encodeURIComponent(name)}`;
 }
 
 /** Refused requests are wrong usage: nothing was done. */

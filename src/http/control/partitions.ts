@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import { ControlError, type ControlReply } from './reply.js';
 import { ok, segmentAt, type ControlRequest, type ControlRoute } from './route.js';
 
@@ -16,6 +17,9 @@ export interface PartitionInfo {
   readonly keys?: number;
   /** Bytes of keys and values. */
   readonly bytes?: number;
+  /** Calls a second of late, of all servers. */
+  readonly readsPerSecond?: number;
+  readonly writesPerSecond?: number;
 }
 
 export interface StoreInfo {
@@ -29,7 +33,7 @@ export interface StoreInfo {
 export interface OperationInfo {
   readonly operation: number;
   readonly state: 'running' | 'done' | 'cancelled' | 'failed';
-  readonly kind?: 'move' | 'split' | 'merge';
+  readonly kind?: 'move' | 'split' | 'merge' | 'backup' | 'restore';
   readonly ranges?: readonly number[];
   readonly from?: string;
   readonly to?: string;
@@ -45,6 +49,23 @@ export interface PartitionsInfo {
   readonly ranges: readonly PartitionInfo[];
   readonly stores: readonly StoreInfo[];
   readonly operations: readonly OperationInfo[];
+}
+
+/** What the balancer would do, in words, and what it did. */
+export interface BalanceInfo {
+  readonly operations: readonly string[];
+  /** Ranges with too much load or data that no operation helps. */
+  readonly findings: readonly string[];
+  /** Those that have begun; none in a dry run. */
+  readonly begun: readonly number[];
+}
+
+/** Where a new store is: a directory, the URL of a database, or in memory. */
+export interface NewStore {
+  readonly location?: string;
+  readonly postgresUrl?: string;
+  readonly postgresSchema?: string;
+  readonly inMemory?: boolean;
 }
 
 /** An operation that has begun. */
@@ -95,7 +116,21 @@ export interface PartitionControl {
   cancel(operation: number): Promise<boolean>;
   /** Undefined: nobody remembers such an operation. */
   operation(operation: number): Promise<OperationInfo | undefined>;
+  balance(dryRun: boolean): Promise<BalanceInfo>;
+  /**
+   * Takes a store in, or takes it back that was to be emptied. `store` may be empty when the process
+   * has it open.
+   */
+  addStore(name: string, store: NewStore): Promise<void>;
+  /** From now on the ranges of a store are moved to others, one after the other. */
+  drainStore(name: string): Promise<void>;
+  /** Takes an empty store out. */
+  removeStore(name: string): Promise<void>;
   verify(): Promise<StartedJob>;
+  /** `directory`: absolute; made when it does not exist, and else empty. */
+  backUp(range: number, directory: string): Promise<StartedJob>;
+  /** `range`: an empty one, in which all partitions of the backup are. */
+  restore(range: number, directory: string): Promise<StartedJob>;
   /** Undefined: there is no such job. */
   job(job: number): Promise<JobInfo | undefined>;
 }
@@ -161,7 +196,30 @@ export const partitionRoutes: readonly ControlRoute<PartitionTarget>[] = [
   route('DELETE', 'partition-operations/*', async (control, request) =>
     ok({ cancelled: await control.cancel(numberAt(request, 1)) }),
   ),
+  route('POST', 'partition-balance', async (control, request) => {
+    const { dryRun = false } = membersOf(request, ['dryRun']);
+    if (typeof dryRun !== 'boolean') throw wrong('dryRun', 'true or false');
+    return ok(await control.balance(dryRun));
+  }),
+  route('PUT', 'partition-stores/*', async (control, request) => {
+    await control.addStore(segmentAt(request, 1), newStoreOf(request));
+    return ok({ added: segmentAt(request, 1) });
+  }),
+  route('POST', 'partition-stores/*/drain', async (control, request) => {
+    await control.drainStore(segmentAt(request, 1));
+    return begun({ draining: segmentAt(request, 1) });
+  }),
+  route('DELETE', 'partition-stores/*', async (control, request) => {
+    await control.removeStore(segmentAt(request, 1));
+    return ok({ removed: segmentAt(request, 1) });
+  }),
   route('POST', 'partition-verification', async (control) => begun(await control.verify())),
+  route('POST', 'partitions/*/backup', async (control, request) =>
+    begun(await control.backUp(numberAt(request, 1), directoryOf(request))),
+  ),
+  route('POST', 'partitions/*/restore', async (control, request) =>
+    begun(await control.restore(numberAt(request, 1), directoryOf(request))),
+  ),
   route('GET', 'partition-jobs/*', async (control, request) => {
     const job = numberAt(request, 1);
     const found = await control.job(job);
@@ -203,6 +261,24 @@ function membersOf<Name extends string>(
   if (unknown === undefined) return body as Readonly<Partial<Record<Name, unknown>>>;
   const there = known.join(', ');
   throw new ControlError(400, `The body has '${unknown.slice(0, 40)}'; it may have: ${there}.`);
+}
+
+function directoryOf(request: ControlRequest): string {
+  const { directory } = membersOf(request, ['directory']);
+  if (typeof directory === 'string' && isAbsolute(directory)) return directory;
+  throw wrong('directory', 'the absolute path of a directory');
+}
+
+function newStoreOf(request: ControlRequest): NewStore {
+  const texts = ['location', 'postgresUrl', 'postgresSchema'] as const;
+  const given = membersOf(request, [...texts, 'inMemory']);
+  for (const name of texts) {
+    const value = given[name];
+    if (value !== undefined && (typeof value !== 'string' || value === ''))
+      throw wrong(name, 'a text');
+  }
+  if (given.inMemory !== undefined && given.inMemory !== true) throw wrong('inMemory', 'true');
+  return given as NewStore;
 }
 
 function wrong(name: string, expected: string): ControlError {

@@ -17,11 +17,13 @@ import { encodeLoadRow } from '../load/load-rows.js';
 import { RangeLoads } from './range-loads.js';
 import type { MeasuredRange, RangeMeter } from '../load/range-meter.js';
 import type { Members } from '../members.js';
-import type { Begun, Operations } from '../operations/operations.js';
+import type { Begun, RangeOperations } from '../operations/operations.js';
 import { TakenOverError } from '../operations/tools.js';
 import type { RangeMap } from '../range-map.js';
 import { RangeAges } from './range-ages.js';
 import { RangeSizes, type RangeSize } from './range-sizes.js';
+
+export type { PlannedOperation } from '../../placement/balancer/plan.js';
 
 /** `advise`: plans are made and shown, and not carried out. `off`: none are made. */
 export type BalancerMode = 'off' | 'advise' | 'on';
@@ -37,7 +39,7 @@ export interface BalancerOptions {
   readonly mode: BalancerMode;
   readonly members: Members;
   readonly catalogue: Catalogue;
-  readonly operations: Operations;
+  readonly operations: RangeOperations;
   /** What the store of this process counts. */
   readonly meter: RangeMeter;
   readonly clock: Clock;
@@ -155,7 +157,8 @@ export class Balancer {
     loads: ReadonlyMap<number, MeasuredRange>,
     nowMs: number,
   ): readonly RangeState[] {
-    return map.ranges.map(({ id, store, operation }) => {
+    return map.ranges.map((range) => {
+      const { id, store, operation } = range;
       const load = loads.get(id);
       const size = this.#sizes.of(id);
       return {
@@ -166,7 +169,8 @@ export class Balancer {
         accessed: load?.accessed ?? [],
         bytes: size?.bytes,
         sizeCut: size?.cut,
-        isBusy: operation !== 0,
+        // What stays in the home store is left alone.
+        isBusy: operation !== 0 || this.#options.members.isBound(range),
         last: this.#ages.last(id, nowMs),
       };
     });
@@ -241,7 +245,8 @@ export class Balancer {
   }
 }
 
-function beginning(operations: Operations, planned: PlannedOperation): Promise<Begun> {
+/** Begins what was planned. */
+export function beginning(operations: RangeOperations, planned: PlannedOperation): Promise<Begun> {
   switch (planned.kind) {
     case 'split':
       return operations.beginSplit(planned.range, planned.at);

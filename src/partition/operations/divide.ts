@@ -13,7 +13,7 @@ import {
   type SplitRow,
   type Versioned,
 } from '../rows.js';
-import { readGuard, takeGuard, type HeldOperation } from './held-operation.js';
+import { heldRange, readGuard, takeGuard, type HeldOperation } from './held-operation.js';
 import type { OperationTools } from './tools.js';
 
 /** Ranges that go, and those that take their place on the same store. */
@@ -105,14 +105,4 @@ async function replaceGuards(
   });
   const result = await store.fence({ checks, puts, deletes });
   if (!result.ok) throw new GuardError(result.actual);
-}
-
-async function heldRange(
-  { catalogue }: OperationTools,
-  held: HeldOperation<OperationRow>,
-  id: number,
-): Promise<Versioned<RangeRow>> {
-  const found = await catalogue.range(id);
-  if (found?.row.operation !== held.row.id) throw held.takenOver();
-  return found;
 }

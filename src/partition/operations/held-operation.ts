@@ -3,19 +3,25 @@ import type { Check, Put } from '../../kv/store.js';
 import type { Bytes } from '../../base/bytes.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import { versioned } from '../catalogue.js';
-import { guardKey, operationKey } from '../keys.js';
+import { guardKey, operationKey, rangeKey } from '../keys.js';
 import {
   decodeGuardRow,
   encodeGuardRow,
   encodeOperationRow,
+  encodeRangeRow,
   type GuardRow,
+  type GuardState,
   type OperationRow,
+  type RangeRow,
   type Versioned,
 } from '../rows.js';
 import { TakenOverError, type OperationTools } from './tools.js';
 
 /** Others may take over an operation whose process has written nothing for so long. */
 const leaseMicros = 10_000_000;
+
+/** The lease is renewed when less is left. */
+const leaseLeftMicros = 5_000_000;
 
 export function leaseFrom({ clock }: Pick<OperationTools, 'clock'>): number {
   return Math.max(0, clock.nowMicros()) + leaseMicros;
@@ -91,6 +97,14 @@ export class HeldOperation<Row extends OperationRow> {
     }
   }
 
+  /** Long steps show that they live; a process that was replaced ends here. */
+  async renew(): Promise<void> {
+    const { row } = this.#held;
+    const nowMicros = this.#tools.clock.nowMicros();
+    if (row.leaseUntil - nowMicros > leaseLeftMicros) return;
+    await this.advance(row);
+  }
+
   takenOver(): TakenOverError {
     return new TakenOverError(this.row.id);
   }
@@ -145,4 +159,64 @@ export async function takeGuard(
     const taken = await writeGuard(store, range, { before: guard.version, row });
     if (taken !== undefined) return taken;
   }
+}
+
+/**
+ * The guard of a range, in one of the states that a step may find. Ends with `TakenOverError` when
+ * another process has written it.
+ */
+export async function ownGuard(
+  store: MemberStore,
+  range: number,
+  held: HeldOperation<OperationRow>,
+  states: readonly GuardState[],
+): Promise<Versioned<GuardRow>> {
+  const guard = await readGuard(store, range);
+  if (guard === undefined || !states.includes(guard.row.state)) throw held.takenOver();
+  assertOwn(guard, held);
+  return guard;
+}
+
+export function assertOwn(
+  { row: { operation, token } }: Versioned<GuardRow>,
+  held: HeldOperation<OperationRow>,
+): void {
+  if (operation !== held.row.id || token !== held.row.token) throw held.takenOver();
+}
+
+/** Gives a guard that this process has written another state. */
+export async function changeGuard(
+  store: MemberStore,
+  range: RangeRow,
+  held: HeldOperation<OperationRow>,
+  change: { readonly before: Versioned<GuardRow>; readonly state: GuardState },
+): Promise<Versioned<GuardRow>> {
+  const { id: operation, token } = held.row;
+  const row = { state: change.state, epoch: range.epoch, operation, token };
+  const written = await writeGuard(store, range.id, { before: change.before.version, row });
+  if (written === undefined) throw held.takenOver();
+  return written;
+}
+
+/** The row of a range that the operation has. */
+export async function heldRange(
+  { catalogue }: OperationTools,
+  held: HeldOperation<OperationRow>,
+  id: number,
+): Promise<Versioned<RangeRow>> {
+  const found = await catalogue.range(id);
+  if (found?.row.operation !== held.row.id) throw held.takenOver();
+  return found;
+}
+
+/** The end of an operation on one range: others may begin. */
+export async function releaseRange(
+  tools: OperationTools,
+  held: HeldOperation<OperationRow>,
+  range: number,
+): Promise<void> {
+  const { row, version } = await heldRange(tools, held, range);
+  const key = rangeKey(row.id);
+  const atRest = { key, value: encodeRangeRow({ ...row, operation: 0 }) };
+  if (!(await held.finish([{ key, version }], [atRest]))) throw held.takenOver();
 }

@@ -13,7 +13,17 @@ import {
   type RangeRow,
   type Versioned,
 } from '../rows.js';
-import { readGuard, takeGuard, writeGuard, type HeldOperation } from './held-operation.js';
+import {
+  assertOwn,
+  changeGuard,
+  heldRange,
+  ownGuard,
+  readGuard,
+  releaseRange,
+  takeGuard,
+  writeGuard,
+  type HeldOperation,
+} from './held-operation.js';
 import { MoveMismatchError, type OperationTools } from './tools.js';
 import {
   catchUp,
@@ -136,7 +146,7 @@ export class Mover {
       const copied = await copyPage(source, target, part);
       this.#tools.onCopied?.(copied.bytes);
       isMore = copied.more;
-      if (isMore) await this.#renew();
+      if (isMore) await this.#held.renew();
     }
     return 'catch up';
   }
@@ -147,10 +157,10 @@ export class Mover {
     const small = Math.min(smallRound, part.entriesMax);
     for (let rounds = 0; ; rounds += 1) {
       if (rounds === roundsMax) return 'cancel';
-      await this.#renew();
+      await this.#held.renew();
       if ((await catchUp(source, target, part)) >= small) continue;
       if (this.#suspects !== undefined) return 'fence';
-      const compared = { data: dataOf(this.#range), onPage: () => this.#renew() };
+      const compared = { data: dataOf(this.#range), onPage: () => this.#held.renew() };
       this.#suspects = await differingKeys(source, target, { ...part, ...compared });
     }
   }
@@ -212,7 +222,7 @@ export class Mover {
     const before = await readGuard(store, this.#range.id);
     if (before === undefined) throw this.#held.takenOver();
     if (before.row.state !== 'incoming') return 'clean';
-    this.#assertOwn(before);
+    assertOwn(before, this.#held);
     const guard = { key: guardKey(this.#range.id), version: before.version };
     await store.ingest({ entries: [], deletes: [], floor, guard });
     const { epoch } = (await this.#rangeRow()).row;
@@ -248,7 +258,7 @@ export class Mover {
     await emptyOut(this.#place(from, serving), dirtyRows(this.#range.id));
     const incoming = await readGuard(to, this.#range.id);
     if (incoming !== undefined) {
-      this.#assertOwn(incoming);
+      assertOwn(incoming, this.#held);
       const place = this.#place(to, incoming);
       await emptyOut(place, dataOf(this.#range));
       await this.#removeGuard(place, [progressKey(this.#range.id)]);
@@ -257,11 +267,8 @@ export class Mover {
     return undefined;
   }
 
-  async #finish(): Promise<void> {
-    const { row, version } = await this.#rangeRow();
-    const key = rangeKey(row.id);
-    const atRest = { key, value: encodeRangeRow({ ...row, operation: 0 }) };
-    if (!(await this.#held.finish([{ key, version }], [atRest]))) throw this.#held.takenOver();
+  #finish(): Promise<void> {
+    return releaseRange(this.#tools, this.#held, this.#range.id);
   }
 
   async #removeGuard({ store, guard }: Place, more: readonly Bytes[] = []): Promise<void> {
@@ -270,10 +277,8 @@ export class Mover {
     if (!result.ok) throw this.#held.takenOver();
   }
 
-  async #rangeRow(): Promise<Versioned<RangeRow>> {
-    const found = await this.#tools.catalogue.range(this.#range.id);
-    if (found?.row.operation !== this.#held.row.id) throw this.#held.takenOver();
-    return found;
+  #rangeRow(): Promise<Versioned<RangeRow>> {
+    return heldRange(this.#tools, this.#held, this.#range.id);
   }
 
   #guardRow(state: GuardState): GuardRow {
@@ -290,7 +295,7 @@ export class Mover {
     const store = this.#tools.members.named(this.#held.row.target);
     const guard = await readGuard(store, this.#range.id);
     if (guard?.row.state !== 'incoming') throw this.#held.takenOver();
-    this.#assertOwn(guard);
+    assertOwn(guard, this.#held);
     return this.#place(store, guard);
   }
 
@@ -299,36 +304,13 @@ export class Mover {
   }
 
   /** The guard of the source, in one of the states that the step may find. */
-  async #sourceGuard(states: readonly GuardState[]): Promise<Versioned<GuardRow>> {
+  #sourceGuard(states: readonly GuardState[]): Promise<Versioned<GuardRow>> {
     const store = this.#tools.members.named(this.#held.row.source);
-    const guard = await readGuard(store, this.#range.id);
-    if (guard === undefined || !states.includes(guard.row.state)) throw this.#held.takenOver();
-    this.#assertOwn(guard);
-    return guard;
+    return ownGuard(store, this.#range.id, this.#held, states);
   }
 
-  #assertOwn({ row: { operation, token } }: Versioned<GuardRow>): void {
-    const { row } = this.#held;
-    if (operation !== row.id || token !== row.token) throw this.#held.takenOver();
-  }
-
-  async #change(before: Versioned<GuardRow>, state: GuardState): Promise<Versioned<GuardRow>> {
+  #change(before: Versioned<GuardRow>, state: GuardState): Promise<Versioned<GuardRow>> {
     const store = this.#tools.members.named(this.#held.row.source);
-    const row = this.#guardRow(state);
-    const change = { before: before.version, row };
-    const written = await writeGuard(store, this.#range.id, change);
-    if (written === undefined) throw this.#held.takenOver();
-    return written;
-  }
-
-  /** Long steps show that they live; a process that was replaced ends here. */
-  async #renew(): Promise<void> {
-    const { row } = this.#held;
-    const nowMicros = this.#tools.clock.nowMicros();
-    if (row.leaseUntil - nowMicros > leaseLeftMicros) return;
-    await this.#held.advance(row);
+    return changeGuard(store, this.#range, this.#held, { before, state });
   }
 }
-
-/** The lease is renewed when less is left. */
-const leaseLeftMicros = 5_000_000;

@@ -1,23 +1,29 @@
 import { compareBytes, equalBytes, type Bytes } from '../../base/bytes.js';
 import { partitionPrefixElements } from '../../kv/partition-prefix.js';
+import type { MemberStore } from '../../kv/member-store.js';
 import type { Check, Put } from '../../kv/store.js';
 import { elementEnd } from '../../kv/tuple.js';
 import { mapKey, operationKey, rangeKey, storeRowKey } from '../keys.js';
+import { dataOf } from '../range-map.js';
 import {
   encodeMapRow,
   encodeOperationRow,
   encodeRangeRow,
+  type BackupRow,
   type MergeRow,
   type MoveRow,
   type OperationRow,
   type RangeRow,
+  type RestoreRow,
   type SplitRow,
   type Versioned,
 } from '../rows.js';
 import { merge, split } from './divide.js';
 import { HeldOperation, leaseFrom } from './held-operation.js';
 import { Mover, type MoveEnd } from './move.js';
-import type { OperationTools } from './tools.js';
+import { backUp, undoBackup } from './back-up.js';
+import { restore, undoRestore, type RestoreSource } from './restore.js';
+import { TakenOverError, type OperationTools } from './tools.js';
 
 /** Why an operation does not begin. Nothing was changed. */
 export type Refusal =
@@ -30,11 +36,18 @@ export type Refusal =
   | 'not neighbours'
   | 'stays in the home store'
   | 'the store is draining'
+  | 'the range has entries'
   | 'on different stores';
 
 export type Begun =
   | { readonly ok: true; readonly operation: number }
   | { readonly ok: false; readonly refusal: Refusal };
+
+/** Begins operations, and carries them out. */
+export type RangeOperations = Pick<
+  Operations,
+  'beginSplit' | 'beginMerge' | 'beginMove' | 'carryOut'
+>;
 
 /** Ids that one operation takes: its own, and those of new ranges. */
 const idsEach = 3;
@@ -105,6 +118,45 @@ export class Operations {
     });
   }
 
+  /** Notes that the range is copied elsewhere; `backUp` copies it. */
+  async beginBackup(range: number): Promise<Begun> {
+    const found = await this.#tools.catalogue.range(range);
+    if (found === undefined) return refused('no such range');
+    // Commits with a guard of their own are not noted.
+    if (this.#tools.members.isBound(found.row)) return refused('stays in the home store');
+    return this.#begin([found], ([id], leaseUntil): BackupRow => {
+      return { kind: 'backup', id, token: 1, leaseUntil, range };
+    });
+  }
+
+  /** Notes that an empty range gets the entries of a backup; `restore` brings them. */
+  async beginRestore(range: number): Promise<Begun> {
+    const { catalogue, members } = this.#tools;
+    const found = await catalogue.range(range);
+    if (found === undefined) return refused('no such range');
+    if (members.isBound(found.row)) return refused('stays in the home store');
+    const store = members.named(found.row.store);
+    const { entries } = await store.range(dataOf(found.row), { limit: 1, bytesMax: 1 });
+    if (entries.length > 0) return refused('the range has entries');
+    return this.#begin([found], ([id], leaseUntil): RestoreRow => {
+      return { kind: 'restore', id, token: 1, leaseUntil, range };
+    });
+  }
+
+  /** Copies the range of a backup as it is at one moment. */
+  async backUp(operation: number, target: MemberStore): Promise<void> {
+    const held = await this.#take(operation, (row) => row);
+    if (held === undefined || !isOf(held, 'backup')) throw new TakenOverError(operation);
+    await backUp(this.#tools, held, target);
+  }
+
+  /** Brings entries to the range of a restore; `floor`: later versions there exceed it. */
+  async restore(operation: number, from: RestoreSource): Promise<void> {
+    const held = await this.#take(operation, (row) => row);
+    if (held === undefined || !isOf(held, 'restore')) throw new TakenOverError(operation);
+    await restore(this.#tools, held, from);
+  }
+
   /**
    * Takes over an operation and carries it out to its end; undefined when it is over already.
    * Processes that had it before are refused from then on.
@@ -115,11 +167,12 @@ export class Operations {
   }
 
   /**
-   * Undoes a move that has not switched; false when it has, when the operation is over, or when it
-   * is no move. Splits and merges are over soon.
+   * Undoes a move that has not switched, a backup or a restore; false when it has, or when the
+   * operation is over. Splits and merges are over soon.
    */
   async cancel(operation: number): Promise<boolean> {
     const held = await this.#take(operation, (row) => {
+      if (row.kind === 'backup' || row.kind === 'restore') return row;
       if (row.kind !== 'move' || row.step === 'activate' || row.step === 'clean') return undefined;
       return { ...row, step: 'cancel' };
     });
@@ -186,6 +239,9 @@ export class Operations {
   async #finish(held: HeldOperation<OperationRow>): Promise<MoveEnd> {
     if (isOf(held, 'split')) await split(this.#tools, held);
     if (isOf(held, 'merge')) await merge(this.#tools, held);
+    // Where the copy is, its process alone knew.
+    if (isOf(held, 'backup')) return undoBackup(this.#tools, held);
+    if (isOf(held, 'restore')) return undoRestore(this.#tools, held);
     if (!isOf(held, 'move')) return 'done';
     const range = await this.#tools.catalogue.range(held.row.range);
     if (range?.row.operation !== held.row.id) throw held.takenOver();

@@ -4,13 +4,15 @@ import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
 import type { Catalogue } from '../catalogue.js';
 import type { Members } from '../members.js';
 import type { MoveEnd } from './move.js';
-import { Operations } from './operations.js';
+import { Operations, type RangeOperations } from './operations.js';
 import { TakenOverError } from './tools.js';
 import { dataOf } from '../range-map.js';
 import type { MoveStep, OperationRow, RangeRow } from '../rows.js';
 
 /** Between two looks for operations whose process is gone. */
 const lookMs = 5_000;
+/** The same while a store is emptied. */
+const drainLookMs = 250;
 /** Ends of operations that are remembered. */
 const endsMax = 1_000;
 /** Entries of a page of a copy, at most. */
@@ -54,12 +56,14 @@ interface Running {
 export class Steward {
   readonly #options: StewardOptions;
   readonly #running = new Map<number, Running>();
-  readonly #works = new Set<Promise<void>>();
+  readonly #works = new Map<number, Promise<void>>();
+  #draining: ReadonlySet<string> = new Set();
   readonly #ends = new Map<number, End>();
   /** How long writes may wait, by operation. */
   readonly #pauses = new Map<number, number>();
   #timer: Timer | undefined;
   #look: Promise<void> = Promise.resolve();
+  #isStarted = false;
   #isStopped = false;
 
   constructor(options: StewardOptions) {
@@ -71,11 +75,43 @@ export class Steward {
     return new Operations(this.#toolsFor(pauseMillisStandard));
   }
 
-  /** Looks for abandoned operations from now on. */
+  /** For work that its caller waits for; `onCopied` is told of bytes of keys and values. */
+  operationsTold(onCopied: (bytes: number) => void): Operations {
+    return new Operations({ ...this.#toolsFor(pauseMillisStandard), onCopied });
+  }
+
+  /** Begins operations, and waits for the end of those that it carries out. */
+  get carriedOut(): RangeOperations {
+    return {
+      beginSplit: (range, at) => this.operations.beginSplit(range, at),
+      beginMerge: (left, right) => this.operations.beginMerge(left, right),
+      beginMove: (range, target) => this.operations.beginMove(range, target),
+      carryOut: async (operation) => {
+        this.run(operation);
+        await this.#works.get(operation);
+        const end = this.#ends.get(operation)?.state;
+        return end === 'done' || end === 'cancelled' ? end : undefined;
+      },
+    };
+  }
+
+  /** Whether the store was to be emptied when this process looked last. */
+  isDraining(store: string): boolean {
+    return this.#draining.has(store);
+  }
+
+  /** Looks for abandoned operations, and for stores to empty, from now on. */
   start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    this.#lookNow();
+  }
+
+  #lookNow(): void {
     this.#look = this.#lookAfter().finally(() => {
       if (this.#isStopped) return;
-      this.#timer = this.#options.timers.start(lookMs, () => this.start(), undefined);
+      const delayMs = this.#draining.size > 0 ? drainLookMs : lookMs;
+      this.#timer = this.#options.timers.start(delayMs, () => this.#lookNow(), undefined);
     });
   }
 
@@ -88,7 +124,7 @@ export class Steward {
 
   /** Resolves when nothing runs here. */
   async idle(): Promise<void> {
-    while (this.#works.size > 0) await Promise.all(this.#works);
+    while (this.#works.size > 0) await Promise.all(this.#works.values());
   }
 
   /** Carries an operation out, unless this process does already. */
@@ -99,9 +135,9 @@ export class Steward {
     this.#running.set(operation, running);
     const work = this.#work(operation, running).finally(() => {
       this.#running.delete(operation);
-      this.#works.delete(work);
+      this.#works.delete(operation);
     });
-    this.#works.add(work);
+    this.#works.set(operation, work);
   }
 
   /** As `Operations.cancel`. */
@@ -126,9 +162,10 @@ export class Steward {
     for (const { row } of operations) {
       if (row.leaseUntil <= clock.nowMicros()) this.run(row.id);
     }
-    for (const { row } of await catalogue.stores()) {
-      if (row.state === 'draining') await this.#drain(row.name, operations);
-    }
+    const stores = await catalogue.stores();
+    const draining = stores.filter(({ row }) => row.state === 'draining');
+    this.#draining = new Set(draining.map(({ row }) => row.name));
+    for (const store of this.#draining) await this.#drain(store, operations);
   }
 
   async #lookAfter(): Promise<void> {

@@ -29,6 +29,15 @@ export class TakenOverError extends Error {
   }
 }
 
+/** A range was to get the entries of a backup, and has some already. Nothing was changed. */
+export class RangeNotEmptyError extends Error {
+  override readonly name = 'RangeNotEmptyError';
+
+  constructor(range: number) {
+    super(`Range ${range} has entries: a backup is restored into an empty range.`);
+  }
+}
+
 /** Source and target of a move differ where they must not. The move is cancelled. */
 export class MoveMismatchError extends Error {
   override readonly name = 'MoveMismatchError';

@@ -1,5 +1,5 @@
 import { equalBytes, nameOfBytes, type Bytes } from '../../base/bytes.js';
-import type { Guard } from '../../kv/guards.js';
+import type { Guard, Guarded } from '../../kv/guards.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import type { Candidate, Decision, Entry, KeyRange } from '../../kv/store.js';
 import { keyAfter } from '../../kv/tuple.js';
@@ -17,6 +17,12 @@ export interface Place {
   readonly guard: Guard;
 }
 
+/** Where entries go. One without guard is no member: nobody else writes there. */
+export interface Target {
+  readonly store: MemberStore;
+  readonly guard?: Guard;
+}
+
 /** The versions of rows that only say how far a process is do not matter. */
 const progressVersion = 1;
 
@@ -26,10 +32,10 @@ const progressVersion = 1;
  */
 export async function copyPage(
   source: Place,
-  target: Place,
+  target: Target,
   { range, data, entriesMax }: { range: number; data: KeyRange; entriesMax: number },
 ): Promise<{ readonly bytes: number; readonly more: boolean }> {
-  const progress = await target.store.get(progressKey(range), { guard: target.guard });
+  const progress = await target.store.get(progressKey(range), guardOf(target));
   const page = await source.store.range(
     { ...data, start: progress?.value ?? data.start },
     { limit: entriesMax, bytesMax: pageBytesMax, guard: source.guard },
@@ -41,7 +47,7 @@ export async function copyPage(
     entries: [...page.entries, { key, value: keyAfter(last.key), version: progressVersion }],
     deletes: [],
     floor: 0,
-    guard: target.guard,
+    ...guardOf(target),
   });
   const bytes = page.entries.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
   return { bytes, more: page.more };
@@ -53,7 +59,7 @@ export async function copyPage(
  */
 export async function catchUp(
   source: Place,
-  target: Place,
+  target: Target,
   { range, entriesMax }: { range: number; entriesMax: number },
 ): Promise<number> {
   const notes = await source.store.range(dirtyRows(range), {
@@ -78,13 +84,13 @@ export async function catchUp(
 }
 
 /** The target gets keys as the source has them by now. */
-async function bring(source: Place, target: Place, keys: readonly Bytes[]): Promise<void> {
+async function bring(source: Place, target: Target, keys: readonly Bytes[]): Promise<void> {
   const found = await source.store.getMany(keys, { guard: source.guard });
   await target.store.ingest({
     entries: found.filter((entry) => entry !== undefined),
     deletes: keys.filter((_, index) => found[index] === undefined),
     floor: 0,
-    guard: target.guard,
+    ...guardOf(target),
   });
 }
 
@@ -163,4 +169,8 @@ async function differencesIn(
 function isSame(left: Entry | undefined, right: Entry | undefined): boolean {
   if (left === undefined || right === undefined) return left === right;
   return left.version === right.version && equalBytes(left.value, right.value);
+}
+
+function guardOf({ guard }: Target): Guarded {
+  return guard === undefined ? {} : { guard };
 }

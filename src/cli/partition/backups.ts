@@ -1,0 +1,70 @@
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import { UsageError } from '../terminal/failure.js';
+import { tell, withAccess, withPartitions, type AccessFlags } from './access.js';
+import { rangeArgument } from './ranges.js';
+import { jobResult } from './waiting.js';
+
+interface BackupFlags extends AccessFlags {
+  readonly to: string;
+}
+
+interface RestoreFlags extends AccessFlags {
+  readonly from: string;
+}
+
+export function partitionBackupCommand(): Command {
+  const command = new Command('backup')
+    .summary('copy a range into a directory, as it is at one moment')
+    .description(
+      'Copy the entries of a range with their versions into a new data directory, as they are at ' +
+        'one moment, while the range is used. Writes wait for a moment in the end. The directory is ' +
+        'on the machine of the server; tabularium check reads it. Exit code 0: done; 1: failed; 2: ' +
+        'refused.',
+    )
+    .addArgument(rangeArgument('range', 'its number'))
+    .requiredOption('--to <directory>', 'a new directory, or an empty one');
+  return withAccess(command)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  tabularium partition backup 5 --to /backup/sales-2024 --control-port 10009',
+    )
+    .action((range: number, flags: BackupFlags) =>
+      withPartitions(flags, async (control) => {
+        const directory = pathOf('to', flags.to);
+        const { job } = await control.backUp(range, directory);
+        await jobResult(control, job);
+        tell(flags, { range, directory }, `Range ${range} is in ${directory}.`);
+      }),
+    );
+}
+
+export function partitionRestoreCommand(): Command {
+  const command = new Command('restore')
+    .summary('put the entries of a backup into an empty range')
+    .description(
+      'Put the entries of a backup into a range that has none, with the versions that they had. ' +
+        'The range serves nobody meanwhile. Exit code 0: done; 1: failed, and the range is empty; ' +
+        '2: refused.',
+    )
+    .addArgument(rangeArgument('range', 'its number; all partitions of the backup are in it'))
+    .requiredOption('--from <directory>', 'the backup');
+  return withAccess(command)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  tabularium partition restore 5 --from /backup/sales-2024 --control-port 10009',
+    )
+    .action((range: number, flags: RestoreFlags) =>
+      withPartitions(flags, async (control) => {
+        const directory = pathOf('from', flags.from);
+        const { job } = await control.restore(range, directory);
+        await jobResult(control, job);
+        tell(flags, { range, directory }, `Range ${range} has what ${directory} has.`);
+      }),
+    );
+}
+
+function pathOf(name: string, text: string): string {
+  if (text === '') throw new UsageError(`--${name} is empty: give a directory.`);
+  return resolve(text);
+}

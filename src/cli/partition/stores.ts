@@ -1,0 +1,137 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import type { NewStore, PartitionControl } from '../../http/control/partitions.js';
+import { UsageError } from '../terminal/failure.js';
+import { notice } from '../terminal/notice.js';
+import { showProgress } from '../terminal/progress.js';
+import { counted } from '../terminal/terminal.js';
+import { timeLeft } from '../terminal/time-left.js';
+import { tell, withAccess, withPartitions, type AccessFlags } from './access.js';
+import { stillRunning } from './waiting.js';
+
+/** Between two looks at a store that is emptied. */
+const lookMs = 500;
+/** Shorter work shows nothing. */
+const quietMs = 1_000;
+const urlForm = /^postgres(?:ql)?:\/\//;
+
+interface AddFlags extends AccessFlags {
+  readonly schema?: string;
+}
+
+interface DrainFlags extends AccessFlags {
+  readonly wait: boolean;
+}
+
+/** The commands about the stores of a server. */
+export function partitionStoreCommand(): Command {
+  return new Command('store')
+    .summary('take stores in, empty them and take them out')
+    .description('Take stores into the data of a server, empty them and take them out.')
+    .addCommand(addCommand())
+    .addCommand(drainCommand())
+    .addCommand(removeCommand());
+}
+
+function addCommand(): Command {
+  const command = new Command('add')
+    .summary('take a store in, or take back one that is emptied')
+    .description(
+      'Take an empty place in as a store of the data, while the server runs. Name it in stores of ' +
+        'the configuration as well: the next start needs it there. Servers that share the data are ' +
+        'asked one by one. Without a place: take back a store that is being emptied.',
+    )
+    .argument('<name>', 'its name: lower-case letters, digits and -')
+    .argument('[place]', 'a data directory, or the URL of a database: postgres://…')
+    .option('--schema <name>', 'the schema of the tables in the database');
+  return withAccess(command)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tabularium partition store add b /mnt/b/tabularium --control-port 10009
+  tabularium partition store add c postgres://tabularium@db-c/tabularium --control-port 10009`,
+    )
+    .action((name: string, place: string | undefined, flags: AddFlags) =>
+      withPartitions(flags, async (control) => {
+        await control.addStore(name, newStore(place, flags.schema));
+        tell(flags, { added: name }, `The store ${name} takes ranges.`);
+        if (place === undefined || flags.json === true) return;
+        notice(`Name it in the configuration of every server: stores: ${name}.`);
+      }),
+    );
+}
+
+function newStore(place: string | undefined, schema: string | undefined): NewStore {
+  if (place !== undefined && urlForm.test(place)) {
+    return { postgresUrl: place, ...(schema !== undefined && { postgresSchema: schema }) };
+  }
+  if (schema !== undefined) throw new UsageError('--schema is for a database: leave it out.');
+  if (place === '') throw new UsageError('The place is empty: give a directory or a database.');
+  return place === undefined ? {} : { location: resolve(place) };
+}
+
+function drainCommand(): Command {
+  const command = new Command('drain')
+    .summary('move all ranges of a store to others')
+    .description(
+      'Move all ranges of a store to others, one after the other, while they are used. No range ' +
+        'moves to it any more. A server goes on with it when the command is stopped. Exit code 0: ' +
+        'it is empty; 2: refused; 3: still running.',
+    )
+    .argument('<name>', 'its name')
+    .option('--no-wait', 'do not wait for its end: exit code 3');
+  return withAccess(command)
+    .addHelpText('after', '\nExamples:\n  tabularium partition store drain b --control-port 10009')
+    .action((name: string, flags: DrainFlags) =>
+      withPartitions(flags, async (control) => {
+        await control.drainStore(name);
+        if (flags.wait) {
+          await emptied(control, name);
+          return tell(flags, { empty: name }, `The store ${name} is empty.`);
+        }
+        tell(flags, { draining: name }, `The store ${name} is being emptied.`);
+        process.exitCode = stillRunning;
+      }),
+    );
+}
+
+async function emptied(control: PartitionControl, name: string): Promise<void> {
+  const rangesOf = async (): Promise<number> => {
+    const { stores } = await control.list({ sizes: false });
+    return stores.find(({ store }) => store === name)?.ranges ?? 0;
+  };
+  let ranges = await rangesOf();
+  const before = ranges;
+  const share = (): number => 1 - ranges / Math.max(1, before);
+  const left = timeLeft(share);
+  const facts = (): readonly string[] => [`${counted(ranges, 'range')} to move`, left()];
+  const report = showProgress({ stream: process.stderr, share, facts, quietMs });
+  try {
+    while (ranges > 0) {
+      await pause(lookMs);
+      ranges = await rangesOf();
+    }
+  } finally {
+    report.stop();
+  }
+}
+
+function removeCommand(): Command {
+  const command = new Command('remove')
+    .summary('take an empty store out')
+    .description(
+      'Take an empty store out of the data. Its place is free for other uses then. Take it out of ' +
+        'the configuration as well: the next start would take it in again.',
+    )
+    .argument('<name>', 'its name');
+  return withAccess(command)
+    .addHelpText('after', '\nExamples:\n  tabularium partition store remove b --control-port 10009')
+    .action((name: string, flags: AccessFlags) =>
+      withPartitions(flags, async (control) => {
+        await control.removeStore(name);
+        tell(flags, { removed: name }, `The store ${name} is taken out.`);
+      }),
+    );
+}

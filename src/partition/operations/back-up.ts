@@ -1,0 +1,94 @@
+import type { MemberStore } from '../../kv/member-store.js';
+import { dirtyRows, guardKey, progressKey } from '../keys.js';
+import { dataOf } from '../range-map.js';
+import type { BackupRow, GuardRow, RangeRow, Versioned } from '../rows.js';
+import {
+  changeGuard,
+  heldRange,
+  ownGuard,
+  releaseRange,
+  takeGuard,
+  type HeldOperation,
+} from './held-operation.js';
+import type { MoveEnd } from './move.js';
+import type { OperationTools } from './tools.js';
+import { catchUp, copyPage, emptyOut, type Place } from './transfer.js';
+
+type Held = HeldOperation<BackupRow>;
+
+/** Notes that are left when writes may pause: few, so that the pause is short. */
+const smallRound = 100;
+
+/**
+ * Copies a range to a store that is no member, as it is in the moment in which writes pause. Reads
+ * go on. The store serves the range as before in the end, also when the copy fails.
+ */
+export async function backUp(
+  tools: OperationTools,
+  held: Held,
+  target: MemberStore,
+): Promise<void> {
+  const range = (await heldRange(tools, held, held.row.range)).row;
+  const source = tools.members.named(range.store);
+  await takeGuard(source, range.id, held);
+  await held.advance(held.row);
+  try {
+    await copy(tools, held, { range, source, target });
+  } finally {
+    await serveAgain(tools, held, range);
+  }
+}
+
+/** The process of a backup is gone, or it is not wanted any more: the store serves as before. */
+export async function undoBackup(tools: OperationTools, held: Held): Promise<MoveEnd> {
+  const range = (await heldRange(tools, held, held.row.range)).row;
+  await takeGuard(tools.members.named(range.store), range.id, held);
+  await held.advance(held.row);
+  await serveAgain(tools, held, range);
+  return 'cancelled';
+}
+
+async function copy(
+  tools: OperationTools,
+  held: Held,
+  { range, source, target }: { range: RangeRow; source: MemberStore; target: MemberStore },
+): Promise<void> {
+  const entriesMax = tools.pageEntriesMax;
+  const change = (before: Versioned<GuardRow>, state: 'logging' | 'fenced') =>
+    held.guarded(changeGuard(source, range, held, { before, state }));
+  const placeOf = ({ version }: Versioned<GuardRow>): Place => {
+    return { store: source, guard: { key: guardKey(range.id), version } };
+  };
+  let guard = await change(await ownGuard(source, range.id, held, ['serving']), 'logging');
+  const part = { range: range.id, data: dataOf(range), entriesMax };
+  for (let isMore = true; isMore;) {
+    const page = await held.guarded(copyPage(placeOf(guard), { store: target }, part));
+    tools.onCopied?.(page.bytes);
+    isMore = page.more;
+    await held.renew();
+  }
+  const bring = () => held.guarded(catchUp(placeOf(guard), { store: target }, part));
+  for (let isOver = false; !isOver;) {
+    while ((await bring()) >= Math.min(smallRound, entriesMax)) await held.renew();
+    const beganMs = tools.clock.monotonicMs();
+    guard = await change(guard, 'fenced');
+    isOver = true;
+    while (isOver && (await bring()) > 0) {
+      isOver = tools.clock.monotonicMs() - beganMs <= tools.pauseMillisMax;
+    }
+    if (!isOver) guard = await change(guard, 'logging');
+  }
+  const progress = progressKey(range.id);
+  await target.ingest({ entries: [], deletes: [progress], floor: guard.version });
+}
+
+async function serveAgain(tools: OperationTools, held: Held, range: RangeRow): Promise<void> {
+  const store = tools.members.named(range.store);
+  const before = await ownGuard(store, range.id, held, ['serving', 'logging', 'fenced']);
+  const state = 'serving';
+  const isServing = before.row.state === state;
+  const guard = isServing ? before : await changeGuard(store, range, held, { before, state });
+  const place = { store, guard: { key: guardKey(range.id), version: guard.version } };
+  await held.guarded(emptyOut(place, dirtyRows(range.id)));
+  await releaseRange(tools, held, range.id);
+}

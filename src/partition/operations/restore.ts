@@ -1,0 +1,98 @@
+import type { Entry } from '../../kv/store.js';
+import { guardKey } from '../keys.js';
+import { dataOf } from '../range-map.js';
+import type { RangeRow, RestoreRow } from '../rows.js';
+import {
+  changeGuard,
+  heldRange,
+  ownGuard,
+  releaseRange,
+  takeGuard,
+  type HeldOperation,
+} from './held-operation.js';
+import type { MoveEnd } from './move.js';
+import { RangeNotEmptyError, type OperationTools } from './tools.js';
+import { emptyOut, type Place } from './transfer.js';
+
+type Held = HeldOperation<RestoreRow>;
+
+/** The entries of a backup, page by page in the order of their keys. */
+export interface RestoreSource {
+  readonly pages: AsyncIterable<readonly Entry[]>;
+  /** Versions of later commits exceed it. */
+  readonly floor: number;
+}
+
+/**
+ * Brings entries with their versions to an empty range, which serves nobody meanwhile. When that
+ * fails, the range is empty again. Throws `RangeNotEmptyError`.
+ */
+export async function restore(
+  tools: OperationTools,
+  held: Held,
+  { pages, floor }: RestoreSource,
+): Promise<void> {
+  const { range, place } = await closed(tools, held);
+  const { store, guard } = place;
+  let isWhole = false;
+  try {
+    for await (const entries of pages) {
+      await held.guarded(store.ingest({ entries, deletes: [], floor, guard }));
+      tools.onCopied?.(entries.reduce((sum, { key, value }) => sum + key.length + value.length, 0));
+      await held.renew();
+    }
+    isWhole = true;
+  } finally {
+    if (!isWhole) await held.guarded(emptyOut(place, dataOf(range)));
+    await serveAgain(tools, held, range);
+  }
+}
+
+/** The process of a restore is gone: what it has brought goes as well. */
+export async function undoRestore(tools: OperationTools, held: Held): Promise<MoveEnd> {
+  const range = (await heldRange(tools, held, held.row.range)).row;
+  const store = tools.members.named(range.store);
+  const guard = await takeGuard(store, range.id, held);
+  await held.advance(held.row);
+  // In another state it has none of the restore, but it may have others.
+  if (guard?.row.state === 'incoming') {
+    const place = { store, guard: { key: guardKey(range.id), version: guard.version } };
+    await held.guarded(emptyOut(place, dataOf(range)));
+  }
+  await serveAgain(tools, held, range);
+  return 'cancelled';
+}
+
+/** From here on nobody reads or writes the range. */
+async function closed(
+  tools: OperationTools,
+  held: Held,
+): Promise<{ readonly range: RangeRow; readonly place: Place }> {
+  const range = (await heldRange(tools, held, held.row.range)).row;
+  const store = tools.members.named(range.store);
+  await takeGuard(store, range.id, held);
+  await held.advance(held.row);
+  const before = await ownGuard(store, range.id, held, ['serving']);
+  // Commits that were under way are behind the fence; they may have written.
+  const guard = await changeGuard(store, range, held, { before, state: 'moved' });
+  const { entries } = await store.range(dataOf(range), {
+    limit: 1,
+    bytesMax: 1,
+    guard: { key: guardKey(range.id), version: guard.version },
+  });
+  if (entries.length > 0) {
+    await serveAgain(tools, held, range);
+    throw new RangeNotEmptyError(range.id);
+  }
+  const incoming = await changeGuard(store, range, held, { before: guard, state: 'incoming' });
+  const place = { store, guard: { key: guardKey(range.id), version: incoming.version } };
+  return { range, place };
+}
+
+async function serveAgain(tools: OperationTools, held: Held, range: RangeRow): Promise<void> {
+  const store = tools.members.named(range.store);
+  const before = await ownGuard(store, range.id, held, ['serving', 'moved', 'incoming']);
+  const state = 'serving';
+  if (before.row.state !== state) await changeGuard(store, range, held, { before, state });
+  await releaseRange(tools, held, range.id);
+}
