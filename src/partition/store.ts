@@ -76,7 +76,9 @@ export class PartitionedStore implements Store {
   readonly #frontEnd: string;
   #isClosed = false;
   readonly #meter: RangeMeter;
-  readonly #running = new Set<Promise<unknown>>();
+  /** Calls under way, and who waits for their end. */
+  #running = 0;
+  readonly #whenIdle: (() => void)[] = [];
   #loggedCommits = 0;
 
   constructor(options: PartitionedStoreOptions, routes: Routes) {
@@ -87,7 +89,7 @@ export class PartitionedStore implements Store {
   }
 
   get(key: Bytes): Promise<Entry | undefined> {
-    return this.#run(async () => {
+    return this.#run(() => {
       assertKey(key);
       if (isStoreKey(key)) return this.#home.get(key);
       return this.#within(
@@ -147,7 +149,7 @@ export class PartitionedStore implements Store {
 
   /** A guard is one of the caller's, for data that stay in the home store. */
   commit(batch: GuardedBatch): Promise<CommitResult> {
-    return this.#run(async () => {
+    return this.#run(() => {
       assertBatch(batch);
       const written = writtenKeys(batch);
       const keys = [...batch.checks.map(({ key }) => key), ...written];
@@ -175,7 +177,7 @@ export class PartitionedStore implements Store {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    while (this.#running.size > 0) await Promise.allSettled(this.#running);
+    if (this.#running > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
     await Promise.all(this.#options.members.all.map((store) => store.close()));
   }
 
@@ -183,13 +185,15 @@ export class PartitionedStore implements Store {
     return this.#options.members.home;
   }
 
-  #run<Result>(call: () => Promise<Result>): Promise<Result> {
-    if (this.#isClosed) return Promise.reject(new StoreClosedError());
-    const running = call();
-    this.#running.add(running);
-    const ended = () => this.#running.delete(running);
-    running.then(ended, ended);
-    return running;
+  async #run<Result>(call: () => Promise<Result>): Promise<Result> {
+    if (this.#isClosed) throw new StoreClosedError();
+    this.#running += 1;
+    try {
+      return await call();
+    } finally {
+      this.#running -= 1;
+      if (this.#running === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
+    }
   }
 
   #rangeOf(key: Bytes): RangeRow {
