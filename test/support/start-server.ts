@@ -8,6 +8,7 @@ import {
   type TabulariumServer,
 } from '../../src/app/index.js';
 import { dropSchema } from './engine-postgres.js';
+import { createMovingServer } from './moving-ranges.js';
 import { pageShapes } from './page-shapes.js';
 
 export interface StartedServer extends AsyncDisposable {
@@ -24,6 +25,9 @@ export interface StartedServer extends AsyncDisposable {
 
 /** The database of tests that run over PostgreSQL (`npm run test:postgres`). */
 const postgresUrl = process.env['TABULARIUM_TEST_POSTGRES'];
+
+/** Set where the suites run over stores whose ranges move (`npm run test:partition`). */
+const isMoving = process.env['TABULARIUM_TEST_PARTITION'] !== undefined;
 
 /** A server in memory, on free ports, for one test or suite. */
 export function startServer(options: ServerOptions = {}): Promise<StartedServer> {
@@ -53,7 +57,8 @@ async function start(options: ServerOptions, remove: () => Promise<void>): Promi
   const records: RequestRecord[] = [];
   const errors: unknown[] = [];
   const waiting = new Set<() => void>();
-  const server = await createServer({
+  const create = isMoving && options.inMemory === true ? createMovingServer : createServer;
+  const server = await create({
     logger: {
       info: () => undefined,
       warn: () => undefined,
