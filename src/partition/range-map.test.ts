@@ -40,6 +40,18 @@ void describe('the map of ranges', () => {
     assert.deepEqual(['', 'c', 'c\0', 'm', 'z'].map(before), [1, 1, 2, 2, 3]);
   });
 
+  void it('finds the ranges of an interval', () => {
+    const map = RangeMap.of([range(1, '', 'c'), range(2, 'c', 'm'), range(3, 'm', undefined)]);
+    const within = (start: string, end?: string) => {
+      const interval = { start: Buffer.from(start), ...(end && { end: Buffer.from(end) }) };
+      return map?.within(interval).map(({ id }) => id);
+    };
+    assert.deepEqual(within(''), [1, 2, 3]);
+    assert.deepEqual(within('c', 'm'), [2]);
+    assert.deepEqual(within('b', 'c\0'), [1, 2]);
+    assert.deepEqual(within('x'), [3]);
+  });
+
   void it('takes ranges for those they cover, and none that leave a gap', () => {
     const map = RangeMap.of([range(1, '', 'c'), range(2, 'c', 'm'), range(3, 'm', undefined)]);
     const idsWith = (...rows: RangeRow[]) => map?.withInstead(rows)?.ranges.map(({ id }) => id);

@@ -38,6 +38,17 @@ export class RangeMap {
     return this.#rangeAt(startsHere && place > 0 ? place - 1 : place);
   }
 
+  /** The ranges that have keys of an interval, in key order. */
+  within({ start, end }: KeyRange): readonly RangeRow[] {
+    const found: RangeRow[] = [];
+    for (let place = this.#placesNotAfter(start) - 1; place < this.ranges.length; place += 1) {
+      const range = this.#rangeAt(place);
+      if (end !== undefined && compareBytes(range.start, end) >= 0) break;
+      found.push(range);
+    }
+    return found;
+  }
+
   byId(id: number): RangeRow | undefined {
     this.#byId ??= new Map(this.ranges.map((range) => [range.id, range]));
     return this.#byId.get(id);

@@ -1,5 +1,6 @@
 import type { Bytes } from '../base/bytes.js';
 import type { Guard } from '../kv/guards.js';
+import type { KeyRange } from '../kv/store.js';
 import type { MemberStore } from '../kv/member-store.js';
 import { type Catalogue, versioned } from './catalogue.js';
 import { guardKey } from './keys.js';
@@ -42,6 +43,10 @@ export class Routes {
 
   before(end: Bytes): RangeRow {
     return this.#map.before(end);
+  }
+
+  within(interval: KeyRange): readonly RangeRow[] {
+    return this.#map.within(interval);
   }
 
   route(range: RangeRow): Route | undefined {

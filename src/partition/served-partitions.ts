@@ -1,5 +1,6 @@
 import type { GuardedBatch } from '../kv/guards.js';
 import type { MemberStore } from '../kv/member-store.js';
+import type { RangedStore } from '../kv/ranged-store.js';
 import type { ServedStore } from '../kv/served-store.js';
 import type { CommitResult, Entry, KeyRange, RangeOptions, RangePage } from '../kv/store.js';
 import type { Bytes } from '../base/bytes.js';
@@ -9,7 +10,7 @@ import type { PartitionedStore } from './store.js';
 export type ServedMember = MemberStore & ServedStore;
 
 /** A store made of stores as a server uses it. */
-export class ServedPartitions implements ServedStore {
+export class ServedPartitions implements ServedStore, RangedStore {
   /** Stores have clocks of their own. */
   readonly versionsGlobal = false;
   readonly #store: PartitionedStore;
@@ -37,6 +38,10 @@ export class ServedPartitions implements ServedStore {
 
   commit(batch: GuardedBatch): Promise<CommitResult> {
     return this.#store.commit(batch);
+  }
+
+  rangesIn(interval: KeyRange): readonly number[] {
+    return this.#store.rangesIn(interval);
   }
 
   async lastVersion(): Promise<number> {

@@ -7,6 +7,7 @@ import { invariant } from '../base/invariant.js';
 import type { Randomness } from '../base/randomness.js';
 import { GuardError, StoreClosedError, StoreUnavailableError } from '../kv/errors.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../kv/limits.js';
+import type { RangedStore } from '../kv/ranged-store.js';
 import { isStoreKey } from '../kv/partition-prefix.js';
 import type { GuardedBatch } from '../kv/guards.js';
 import type {
@@ -17,7 +18,6 @@ import type {
   KeyRange,
   RangeOptions,
   RangePage,
-  Store,
 } from '../kv/store.js';
 import { Catalogue, ensureCatalogue } from './catalogue.js';
 import { dirtyKey, layerKeys, storeKeys } from './keys.js';
@@ -69,7 +69,7 @@ interface Piece {
  * waits. Keys of the store are those of the home store: a commit may touch them beside a partition
  * prefix only while the home store has that prefix, and is refused otherwise.
  */
-export class PartitionedStore implements Store {
+export class PartitionedStore implements RangedStore {
   readonly #options: PartitionedStoreOptions;
   readonly #routes: Routes;
   /** Names this front end in what it notes for moves. */
@@ -173,6 +173,10 @@ export class PartitionedStore implements Store {
         },
       );
     });
+  }
+
+  rangesIn(interval: KeyRange): readonly number[] {
+    return this.#routes.within(interval).map(({ id }) => id);
   }
 
   async close(): Promise<void> {

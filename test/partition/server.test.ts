@@ -96,6 +96,21 @@ void describe('a server over several stores', () => {
     assert.deepEqual(await stored(), etags);
   });
 
+  void it('tells how many ranges a query has read', async () => {
+    const rangesOf = async (filter: string) => {
+      const plans: string[] = [];
+      const onResponse = ({ headers }: { headers: { get(name: string): string | undefined } }) =>
+        plans.push(headers.get('x-tabularium-plan') ?? '');
+      await movies.listEntities({ queryOptions: { filter }, onResponse }).next();
+      return plans.map((plan) => /;ranges=(\d+)$/.exec(plan)?.[1]);
+    };
+    assert.deepEqual(await rangesOf("PartitionKey eq 'action'"), ['1']);
+    assert.deepEqual(await rangesOf("PartitionKey ge 'comedy'"), ['2']);
+    const points = "RowKey eq '1' and (PartitionKey eq 'action' or PartitionKey eq 'western')";
+    assert.deepEqual(await rangesOf(points), ['2']);
+    assert.deepEqual(await rangesOf(''), ['3']);
+  });
+
   void it('finds by itself where a range has halves', async () => {
     const range = await rangeFrom(`${place}/comedy`);
     await done(await control.split(range));

@@ -108,8 +108,10 @@ export function continuationHeaders({ next }: EntityPage): [name: string, value:
   return headers;
 }
 
-function planText({ planClass, intervals, rowsScanned, rowsReturned }: QueryReport): string {
-  return `class=${planClass};intervals=${intervals};scanned=${rowsScanned};returned=${rowsReturned}`;
+function planText(report: QueryReport): string {
+  const { planClass, intervals, rowsScanned, rowsReturned, ranges } = report;
+  const text = `class=${planClass};intervals=${intervals};scanned=${rowsScanned};returned=${rowsReturned}`;
+  return ranges === undefined ? text : `${text};ranges=${ranges}`;
 }
 
 /** The entities that the filter names by both keys, and the partitions that it names by key. */

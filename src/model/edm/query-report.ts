@@ -13,4 +13,6 @@ export interface QueryReport {
   readonly intervals: number;
   readonly rowsScanned: number;
   readonly rowsReturned: number;
+  /** The ranges that this page was read from. Absent when the data are in one store. */
+  readonly ranges?: number;
 }

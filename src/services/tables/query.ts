@@ -73,11 +73,11 @@ export async function queryEntities(
     rowBytesMin: query.rowBytesMin ?? 0,
     sink: query.sink,
   });
-  if (top === 0) return page.finish();
+  if (top === 0) return page.finish(rows.rangesRead);
   for (;;) {
     await slice.endOnTime();
     const read = await rows.next(page);
-    if (read === undefined || page.take(read)) return page.finish();
+    if (read === undefined || page.take(read)) return page.finish(rows.rangesRead);
     if (clock.monotonicMs() - started >= budget.timeMsMax) page.close();
   }
 }
@@ -189,13 +189,14 @@ class PageBuilder implements RowReader {
     return this.#next !== undefined;
   }
 
-  finish(): EntityPage {
+  finish(ranges: number | undefined): EntityPage {
     const { planClass, intervals } = this.#plan;
     const report = {
       planClass,
       intervals: intervals.length,
       rowsScanned: this.#rowsScanned,
       rowsReturned: this.#taken,
+      ...(ranges !== undefined && { ranges }),
     };
     const page = { entities: this.#entities, partitions: this.#partitions.counts, report };
     return this.#next === undefined ? page : { ...page, next: this.#next };

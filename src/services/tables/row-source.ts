@@ -1,6 +1,7 @@
 import { compareBytes, type Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 import type { Candidate, Entry, KeyRange, Store, Decision } from '../../kv/store.js';
+import { isRanged } from '../../kv/ranged-store.js';
 import { appendString, keyAfter, prefixRange } from '../../kv/tuple.js';
 import { keyBound } from './key-bounds.js';
 import type { KeyInterval } from './plan.js';
@@ -31,6 +32,8 @@ export interface RowReader {
 /** The rows of a plan's intervals, page by page, from a position on. */
 export class RowSource {
   readonly #store: Store;
+  /** The ranges that were read, where the store has ranges. */
+  readonly #ranges: Set<number> | undefined;
   readonly #tablePrefix: Bytes;
   readonly #intervals: readonly KeyInterval[];
   /** The keys before it are done; advances with each page. */
@@ -47,9 +50,15 @@ export class RowSource {
     from: EntityPosition | undefined,
   ) {
     this.#store = store;
+    this.#ranges = isRanged(store) ? new Set() : undefined;
     this.#tablePrefix = tablePrefix;
     this.#intervals = intervals;
     this.#from = from === undefined ? tablePrefix : positionKey(tablePrefix, from);
+  }
+
+  /** How many ranges of the store had to be read so far; undefined when it has none. */
+  get rangesRead(): number | undefined {
+    return this.#ranges?.size;
   }
 
   /** `undefined` after the last row. A page may be empty. Ends where the reader stops. */
@@ -82,6 +91,7 @@ export class RowSource {
   }
 
   async #readPoints(keys: readonly Bytes[], reader: RowReader): Promise<RowPage> {
+    for (const key of keys) this.#note({ start: key, end: keyAfter(key) });
     const found = (await this.#store.getMany(keys)).filter((entry) => entry !== undefined);
     this.#pace(found.reduce((bytes, { value }) => bytes + value.length, 0));
     return this.#filterPoints(found, reader, keys.length - found.length);
@@ -127,11 +137,17 @@ export class RowSource {
         return decision;
       },
     });
-    if (stoppedAt !== undefined) this.#from = stoppedAt;
-    // The page ended at the end of a partition.
-    else if (more) this.#from = keyAfter(this.#lastKey(entries, reader));
+    const next = stoppedAt ?? (more ? keyAfter(this.#lastKey(entries, reader)) : undefined);
+    this.#note(next === undefined ? range : { start: range.start, end: next });
+    // The page ended where the reader did, or at the end of a partition.
+    if (next !== undefined) this.#from = next;
     else this.#interval += 1;
     return { entries, pointsMissed: 0 };
+  }
+
+  #note(interval: KeyRange): void {
+    if (this.#ranges === undefined || !isRanged(this.#store)) return;
+    for (const id of this.#store.rangesIn(interval)) this.#ranges.add(id);
   }
 
   /** Rows that are taken follow those that are used. */
