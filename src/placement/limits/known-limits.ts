@@ -96,7 +96,7 @@ export const knownLimits: readonly KnownLimit[] = Object.freeze([
   ...figures('storage-account', 'guidance', [
     ['account-rate', 20_000, 'requests/s'],
     ['account-bytes', 500 * tib, 'bytes'],
-    ['accounts', 100, 'accounts a subscription'],
+    ['accounts', 200, 'accounts a subscription'],
   ]),
   ...figures('blob', 'documentation', [
     ['blob-rate', 500, 'requests/s'],

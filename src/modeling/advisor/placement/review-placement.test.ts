@@ -58,7 +58,7 @@ const cases: Readonly<Record<string, readonly [PlacementDesign, PlacementDesign]
     { queues: [{ name: 'all', messagesPerSecond: 1, areas: 2 }] },
     { queues: [{ name: 'orders', messagesPerSecond: 1, areas: 1 }] },
   ],
-  'limit-of-level': [{ accounts: 101 }, { accounts: 100 }],
+  'limit-of-level': [{ accounts: 201 }, { accounts: 200 }],
   'fan-out-query': [
     { shards: two, queries: [{ ...query, hasKey: false }] },
     { shards: two, queries: [{ ...query, hasKey: false, perSecond: 0.1 }] },

@@ -26,6 +26,7 @@ export type {
   OperationStatus,
   OperationStep,
 } from './operation-record.js';
+export type { Distribution, ReferenceDifference, ReferenceTable } from './reference-table.js';
 export type { ShardPlace } from './shard-place.js';
 export {
   shardMapManagerOf,

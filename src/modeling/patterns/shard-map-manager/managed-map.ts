@@ -6,7 +6,8 @@ import { shardedEntitiesOf, type ShardedEntities } from '../shard-map/sharded-en
 import type { ShardMap } from '../shard-map/shard-map.js';
 import { isOwned } from '../shard-map/fence.js';
 import type { MapOperations } from './map-operations.js';
-import { textOfKey, type MapSchema } from './map-schema.js';
+import { textOfKey, type MapSchema, type ReferenceType } from './map-schema.js';
+import { ReferenceTable, type ReferenceTableOptions } from './reference-table.js';
 import { ManagerError } from './manager-errors.js';
 
 /** What a map that was opened consists of. */
@@ -20,6 +21,7 @@ export interface ManagedMapParts<T extends ShardKeyType> {
   readonly operations: MapOperations;
   /** The table of a shard, as its status allows it. */
   readonly tableOf: (shard: string) => TableGateway;
+  readonly referenceOptions: (type: ReferenceType) => ReferenceTableOptions;
 }
 
 /** A named map that was opened with the schema that it has. */
@@ -34,6 +36,7 @@ export class ManagedMap<T extends ShardKeyType = ShardKeyType> {
   /** Its changes, with ids. */
   readonly operations: MapOperations;
   readonly #tableOf: (shard: string) => TableGateway;
+  readonly #referenceOptions: ManagedMapParts<T>['referenceOptions'];
 
   constructor(parts: ManagedMapParts<T>) {
     this.name = parts.name;
@@ -43,6 +46,7 @@ export class ManagedMap<T extends ShardKeyType = ShardKeyType> {
     this.unguarded = parts.unguarded;
     this.operations = parts.operations;
     this.#tableOf = parts.tableOf;
+    this.#referenceOptions = parts.referenceOptions;
   }
 
   /** The text of a key in routings and their changes. Throws `ValueError`. Sends nothing. */
@@ -84,5 +88,12 @@ export class ManagedMap<T extends ShardKeyType = ShardKeyType> {
       return shardedEntitiesOf(definition, this.map);
     }
     throw new DefinitionError(`the map '${this.name}' has no sharded type ${definition.type}`);
+  }
+
+  /** A type of reference data. Throws `DefinitionError` for another. Sends nothing. */
+  reference<D extends AnyDefinition>(definition: D): ReferenceTable<D> {
+    const type = this.schema.reference?.find((each) => each.definition === definition);
+    if (type !== undefined) return new ReferenceTable(definition, this.#referenceOptions(type));
+    throw new DefinitionError(`the map '${this.name}' has no reference type ${definition.type}`);
   }
 }

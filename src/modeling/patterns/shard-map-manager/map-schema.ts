@@ -94,6 +94,8 @@ export interface SchemaPrint {
   readonly keyType: ShardKeyType;
   readonly version: number;
   readonly text: string;
+  /** The tables of reference data. */
+  readonly references: readonly string[];
 }
 
 /** Throws `DefinitionError` for types that cannot be in one map. */
@@ -118,7 +120,11 @@ export function printOfSchema(name: string, schema: MapSchema): SchemaPrint {
     sharded: types.map((each) => textOf(each.definition, each.property)).sort(),
     reference: references.map((each) => textOf(each.definition, each.table)).sort(),
   });
-  return { keyType: first.keyType, version, text };
+  const tables = references.map(({ table }) => table);
+  if (new Set(tables).size < tables.length) {
+    throw new DefinitionError(`the map '${name}' has two reference types in one table`);
+  }
+  return { keyType: first.keyType, version, text, references: tables };
 }
 
 function formOf({ definition: { partitionKey, properties }, property }: ShardedType): string {

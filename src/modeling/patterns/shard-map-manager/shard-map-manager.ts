@@ -23,7 +23,7 @@ import { shardMapOf } from '../shard-map/shard-map.js';
 import { isContent } from '../shard-map/shown-rows.js';
 import { ManagedMap } from './managed-map.js';
 import { ManagerError, MapSchemaError } from './manager-errors.js';
-import { ManagerRows, type ManagerRow } from './manager-rows.js';
+import { ManagerRows, type ManagerRow, type Texts } from './manager-rows.js';
 import { MapOperations } from './map-operations.js';
 import { printOfSchema, routedByKeys, type MapSchema } from './map-schema.js';
 import { operationOf, type Operation } from './operation-record.js';
@@ -43,6 +43,8 @@ export interface ShardMapManagerOptions extends Pick<
 > {
   /** Where maps, shards and operations are kept: a table that is no shard. */
   readonly control: TableGateway;
+  /** Where reference data are written, which every shard has a copy of; absent: there are none. */
+  readonly home?: ShardPlace;
   /** Where each shard is. Those that are not registered are not used. */
   readonly shards: Readonly<Record<string, ShardPlace>>;
   /** The system's when absent. */
@@ -100,12 +102,15 @@ export class ShardMapManager {
 
   /**
    * Registers a shard, which is online then, after it got the tables of all maps; one that is
-   * registered stays as it is. A point read and an insert, and the tables. Throws `DefinitionError` for a shard that this program has no place of.
+   * registered stays as it is. A point read and an insert, and the tables. Reference data come with
+   * the next `distribute`. Throws `DefinitionError` for a shard that this program has no place of.
    */
   async addShard(name: string, { region = '' }: { readonly region?: string } = {}): Promise<void> {
     const { account } = this.#place(name);
     if ((await this.#rows.find('shard', name)) !== undefined) return;
-    for (const { table } of await this.maps()) await account?.create(table);
+    for (const { texts } of await this.#rows.list('map')) {
+      for (const table of tablesIn(texts)) await account?.create(table);
+    }
     await this.#rows.put('shard', name, { Status: 'online', Region: region }, undefined);
     this.#statuses.forget();
   }
@@ -178,10 +183,15 @@ export class ShardMapManager {
       KeyType: print.keyType,
       SchemaVersion: String(print.version),
       Schema: print.text,
+      References: JSON.stringify(print.references),
     };
+    if (print.references.length > 0) this.#home(name);
     await this.#rows.put('map', name, texts, undefined);
     const managed = await this.open(name, schema);
-    for (const { name: shard } of online) await this.#place(shard).account?.create(table);
+    for (const { name: shard } of online) {
+      for (const each of tablesIn(texts)) await this.#place(shard).account?.create(each);
+    }
+    for (const each of print.references) await this.#home(name).account?.create(each);
     await managed.unguarded.create(built.routing);
     return managed;
   }
@@ -227,7 +237,17 @@ export class ShardMapManager {
         throw new MapSchemaError(`the map '${name}' has the version ${version} already`);
       }
       if (Number(version) === print.version) return this.open(name, schema);
-      const texts = { ...row.texts, SchemaVersion: String(print.version), Schema: print.text };
+      const texts = {
+        ...row.texts,
+        SchemaVersion: String(print.version),
+        Schema: print.text,
+        References: JSON.stringify(print.references),
+      };
+      // Tables first: programs with the new schema find them.
+      for (const each of print.references) await this.#home(name).account?.create(each);
+      for (const { name: shard } of await this.shards()) {
+        for (const each of print.references) await this.#place(shard).account?.create(each);
+      }
       if (await this.#rows.put('map', name, texts, row.etag)) return this.open(name, schema);
     }
   }
@@ -362,7 +382,28 @@ export class ShardMapManager {
         randomness,
       }),
       tableOf: tableIn(guarded),
+      referenceOptions: (type) => ({
+        name: `${name} ${type.table}`,
+        home: this.#home(name).table(type.table),
+        rows: this.#rows,
+        clock: this.#clock,
+        shards: () => this.#copies(type.table),
+      }),
     });
+  }
+
+  #home(map: string): ShardPlace {
+    const { home } = this.#options;
+    if (home !== undefined) return home;
+    throw new DefinitionError(`the map '${map}' has reference data, and this manager no home`);
+  }
+
+  /** A table of the shards that programs may use. */
+  async #copies(table: string): Promise<ReadonlyMap<string, TableGateway>> {
+    const used = (await this.shards()).filter(
+      ({ status }) => status === 'online' || status === 'read-only',
+    );
+    return new Map(used.map(({ name }) => [name, this.#place(name).table(table)]));
   }
 
   #place(shard: string): ShardPlace {
@@ -394,6 +435,13 @@ export class ShardMapManager {
     await this.#requireUnused(shard, table, options);
     await ifThere(() => unbindShard(this.#place(shard).table(table)));
   }
+}
+
+/** The tables that a map has on each shard. */
+function tablesIn({ Table: table = '', References: references = '[]' }: Texts): readonly string[] {
+  const names: unknown = JSON.parse(references);
+  const texts = Array.isArray(names) ? names.filter((each) => typeof each === 'string') : [];
+  return [table, ...texts];
 }
 
 /** A plan holds a part of many differences, and of several shards with one partition the first. */

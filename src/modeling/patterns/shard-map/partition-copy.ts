@@ -57,11 +57,19 @@ function mending({ row, copy }: Pair): RowWrite | undefined {
   return { kind: 'upsert-replace', row: { partitionKey, rowKey, properties } };
 }
 
+/** A partition that one program alone writes, as long as its writes succeed. */
+export interface PreparedPartition {
+  readonly table: TableGateway;
+  readonly partitionKey: string;
+  /** One transaction of at most 99 writes; none shows others that somebody is at work. */
+  write(writes: readonly RowWrite[]): Promise<void>;
+}
+
 /**
- * Makes a claimed partition equal to that on another shard. A range read per 1,000 rows of either
+ * Makes a prepared partition equal to that on another shard. A range read per 1,000 rows of either
  * shard, and a transaction for up to 99 rows that differ. Returns the number of rows that differed.
  */
-export async function copyPartition(from: TableGateway, claim: Claim): Promise<number> {
+export async function copyPartition(from: TableGateway, claim: PreparedPartition): Promise<number> {
   const { partitionKey, table } = claim;
   const rows = partitionContent(from, partitionKey, () => claim.write([]));
   return writeClaimed(claim, mendings(paired(rows, partitionContent(table, partitionKey))));
@@ -75,7 +83,10 @@ async function* mendings(pairs: AsyncIterable<Pair>): AsyncGenerator<RowWrite, v
 }
 
 /** Writes under a claim, as many in a transaction as it holds. Returns their number. */
-async function writeClaimed(claim: Claim, writes: AsyncIterable<RowWrite>): Promise<number> {
+async function writeClaimed(
+  claim: PreparedPartition,
+  writes: AsyncIterable<RowWrite>,
+): Promise<number> {
   let written = 0;
   for await (const batch of batchesOf(writes, (write) => [write], claimRoom)) {
     await claim.write(batch);

@@ -1,0 +1,85 @@
+import { codecOf } from '../../definition/codec.js';
+import {
+  defineEntity,
+  type AnyDefinition,
+  type KeyFields,
+  type SystemOptions,
+} from '../../definition/entity-definition.js';
+import type { KeyTemplate } from '../../definition/key-template.js';
+import type { Properties } from '../../definition/property.js';
+import { string } from '../../definition/scalar-types.js';
+import { DefinitionError } from '../../rows/model-error.js';
+import type { WideDefinition, WideGroups } from '../wide-entities/wide-definition.js';
+
+export interface VerticalOptions<
+  K extends Properties,
+  G extends WideGroups,
+  PK extends KeyTemplate,
+  RK extends KeyTemplate,
+> {
+  /** The rows have the types `<type>.<group>`. */
+  readonly type: string;
+  /** The properties in the keys, which all groups share. */
+  readonly keys: K;
+  readonly partitionKey: (properties: KeyFields<K>) => PK;
+  readonly rowKey: (properties: KeyFields<K>) => RK;
+  /** The properties of each group, which have a table, perhaps an account, of their own. */
+  readonly groups: G;
+  /** The group whose row says that the entity exists. */
+  readonly leader: keyof G & string;
+  readonly system?: SystemOptions;
+}
+
+/** One logical entity whose properties are in groups, each in a table of its own. */
+export interface VerticalDefinition<
+  K extends Properties = Properties,
+  G extends WideGroups = WideGroups,
+> extends WideDefinition<K, G> {
+  readonly leader: string;
+}
+
+/** What rows carry besides: which insert made them, and in the leader whether it has ended. */
+export const splitPair = 'splitPair';
+export const splitState = 'splitState';
+
+const beside: Properties = { [splitPair]: string(), [splitState]: string().optional() };
+
+/**
+ * Defines an entity that is split vertically: what is written often apart from what is read often,
+ * what is secret in an account of its own. Sends nothing. Throws `DefinitionError` for groups that
+ * share a property, and for fewer than two.
+ */
+export function defineVertical<
+  K extends Properties,
+  const G extends WideGroups,
+  PK extends KeyTemplate,
+  RK extends KeyTemplate,
+>(options: VerticalOptions<K, G, PK, RK>): VerticalDefinition<K, G> {
+  const { type, keys, groups, leader, partitionKey, rowKey, system = {} } = options;
+  const names = Object.keys(groups);
+  if (names.length < 2 || !names.includes(leader)) {
+    throw new DefinitionError(`${type}: give two groups or more, and one of them as leader`);
+  }
+  const owners = new Map(Object.keys(keys).map((name) => [name, 'the keys']));
+  const rows = new Map<string, AnyDefinition>();
+  for (const [group, properties] of Object.entries(groups)) {
+    for (const name of Object.keys(properties)) {
+      const other = owners.get(name) ?? (Object.hasOwn(beside, name) ? 'use' : undefined);
+      if (other !== undefined) {
+        throw new DefinitionError(`${type}.${name} is in ${other} and in group '${group}'`);
+      }
+      owners.set(name, `group '${group}'`);
+    }
+    const definition = defineEntity({
+      type: `${type}.${group}`,
+      properties: { ...properties, ...beside, ...keys },
+      partitionKey: (fields) => partitionKey(fields as KeyFields<K>),
+      rowKey: (fields) => rowKey(fields as KeyFields<K>),
+      system,
+    });
+    // Throws now instead of at the first write when the definition is invalid.
+    codecOf(definition);
+    rows.set(group, definition);
+  }
+  return Object.freeze({ type, keys, groups, rows, leader });
+}

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { manualClock } from '../../src/base/clock.js';
+import {
+  defineEntity,
+  EntityExistsError,
+  EntityNotFoundError,
+  key,
+  openAccountTables,
+  openTable,
+  string,
+  transaction,
+  type StoredRow,
+  type TableGateway,
+} from '../../src/modeling/index.js';
+import {
+  reference,
+  sharded,
+  shardMapManagerOf,
+  type ShardPlace,
+} from '../../src/modeling/patterns/shard-map-manager/index.js';
+import { crashEverywhere, type Doomed } from './support/crash-points.js';
+import { startTables } from './support/observed-tables.js';
+
+const started = await startTables({ inMemory: true });
+after(() => started[Symbol.asyncDispose]());
+
+const Order = defineEntity({
+  type: 'Order',
+  properties: { tenant: string(), country: string() },
+  partitionKey: (p) => key`${p.tenant}`,
+  rowKey: () => key`order`,
+});
+const Country = defineEntity({
+  type: 'Country',
+  properties: { continent: string(), code: string(), name: string() },
+  partitionKey: (p) => key`${p.continent}`,
+  rowKey: (p) => key`${p.code}`,
+});
+const schema = {
+  version: 1,
+  sharded: [sharded(Order, 'tenant')],
+  reference: [reference(Country, { table: 'countries' })],
+} as const;
+
+let worlds = 0;
+
+/** Shards a and b, registered, c, and the home of reference data. */
+async function world() {
+  worlds += 1;
+  const control = (await started.newTable()).gateway;
+  const account = openAccountTables(started.service);
+  const named = (suffix: string) => {
+    const place = `${suffix}${worlds}`;
+    return {
+      table: (name: string) => openTable(started.clientOf(`${name}${place}`)),
+      account: { create: (name: string) => account.create(`${name}${place}`) },
+    };
+  };
+  const shards = { a: named('a'), b: named('b'), c: named('c') };
+  const home = named('home');
+  const clock = manualClock(Date.now() * 1000);
+  const settings = { control, shards, home, clock, refreshMs: 0, settleMs: 0 };
+  const manager = shardMapManagerOf(settings);
+  await manager.addShard('a');
+  await manager.addShard('b');
+  const map = await manager.create({
+    name: 'orders',
+    table: 'orders',
+    schema,
+    routing: { kind: 'hash', shards: ['a', 'b'], slots: 4 },
+  });
+  const countries = map.reference(Country);
+  await countries.entities.insert({ continent: 'europe', code: 'de', name: 'Germany' });
+  await countries.entities.insert({ continent: 'africa', code: 'za', name: 'South Africa' });
+  return { manager, map, countries, clock, settings, shards, home };
+}
+
+type World = Awaited<ReturnType<typeof world>>;
+
+async function namesOn({ countries }: World, shard: string): Promise<readonly string[]> {
+  const found = await (await countries.on(shard)).scanTable().toArray({ max: 99 });
+  return found.map(({ name }) => name);
+}
+
+const both = ['South Africa', 'Germany'];
+
+describe('reference data of shards', () => {
+  it('are written once, and read beside the data of each shard', async () => {
+    const made = await world();
+    const { countries, manager, clock } = made;
+    assert.deepEqual(await namesOn(made, 'a'), []);
+    assert.equal(await countries.ageOf('a'), undefined);
+    assert.deepEqual(await countries.distribute(), { partitions: 4, rows: 4 });
+    assert.deepEqual(await countries.distribute(), { partitions: 0, rows: 0 });
+    clock.advanceMicros(5e6);
+    assert.equal(await countries.ageOf('a'), 5000);
+    const { entities } = countries;
+    await entities.merge({ continent: 'europe', code: 'de' }, { name: 'Allemagne' }, any);
+    await entities.delete({ continent: 'africa', code: 'za' }, any);
+    assert.deepEqual(await namesOn(made, 'b'), both);
+    await countries.distribute();
+    assert.deepEqual(await namesOn(made, 'b'), ['Allemagne']);
+    assert.deepEqual(await countries.verify(), []);
+    const copy = await countries.on('b');
+    await assert.rejects(
+      copy.insert({ continent: 'asia', code: 'jp', name: 'Japan' }),
+      /read-only/,
+    );
+    await manager.addShard('c');
+    await countries.distribute();
+    assert.deepEqual(await namesOn(made, 'c'), ['Allemagne']);
+  });
+
+  it('are written as those of any table', async () => {
+    const { countries } = await world();
+    const { entities } = countries;
+    const germany = { continent: 'europe', code: 'de', name: 'Germany' };
+    await assert.rejects(entities.insert(germany), EntityExistsError);
+    await assert.rejects(
+      entities.merge({ continent: 'europe', code: 'xx' }, { name: 'x' }, any),
+      EntityNotFoundError,
+    );
+    await transaction(entities.table)
+      .upsertReplace(Country, { ...germany, name: 'Deutschland' })
+      .insert(Country, { continent: 'europe', code: 'fr', name: 'France' })
+      .run();
+    const found = await entities.query({ partition: { continent: 'europe' } }).toArray({ max: 9 });
+    assert.deepEqual(
+      found.map(({ name }) => name),
+      ['Deutschland', 'France'],
+    );
+    // Writers of one partition at once follow each other.
+    const codes = ['a', 'b', 'c', 'd'];
+    await Promise.all(
+      codes.map((code) => entities.insert({ continent: 'asia', code, name: code })),
+    );
+    await countries.distribute();
+    assert.deepEqual(await countries.verify(), []);
+  });
+
+  it('agree in the end, wherever their worker is killed', async () => {
+    const wrapped = ({ settings }: World, doomed: Doomed) => {
+      const placed = (place: ShardPlace): ShardPlace => ({
+        table: (name) => doomed.wrap(place.table(name)),
+      });
+      const { a, b, c } = settings.shards;
+      return shardMapManagerOf({
+        ...settings,
+        control: doomed.wrap(settings.control),
+        home: placed(settings.home),
+        shards: { a: placed(a), b: placed(b), c: placed(c) },
+      });
+    };
+    await crashEverywhere<World>({
+      prepare: world,
+      run: async (made, doomed) => {
+        const map = await wrapped(made, doomed).open('orders', schema);
+        await map.reference(Country).distribute();
+      },
+      recover: ({ countries }) => countries.distribute(),
+      check: async (made) => {
+        for (const shard of ['a', 'b']) assert.deepEqual(await namesOn(made, shard), both);
+        assert.deepEqual(await made.countries.verify(), []);
+      },
+    });
+  });
+
+  it('are brought up to date where a shard or their home was restored', async () => {
+    const made = await world();
+    const { countries, shards, home } = made;
+    await countries.distribute();
+    const before = [
+      await copyOf(shards.a.table('countries')),
+      await copyOf(home.table('countries')),
+    ];
+    const { entities } = countries;
+    await entities.merge({ continent: 'europe', code: 'de' }, { name: 'Allemagne' }, any);
+    await countries.distribute();
+    await restore(shards.a.table('countries'), before[0] ?? []);
+    assert.deepEqual(await countries.verify(), [{ shard: 'a', partitionKey: 'europe', rows: 1 }]);
+    await countries.distribute();
+    assert.deepEqual(await namesOn(made, 'a'), ['South Africa', 'Allemagne']);
+    await restore(home.table('countries'), before[1] ?? []);
+    await countries.distribute();
+    assert.deepEqual(await namesOn(made, 'a'), both);
+    // A row that somebody changed past the library, which no version tells.
+    const row = { partitionKey: 'europe', rowKey: 'de' };
+    await shards.b.table('countries').write({ kind: 'delete', key: row, etag: '*' });
+    assert.deepEqual(await countries.distribute(), { partitions: 0, rows: 0 });
+    assert.equal((await countries.verify({ repair: true })).length, 1);
+    assert.deepEqual(await countries.verify(), []);
+  });
+});
+
+const any = { ifMatch: 'any' } as const;
+
+async function copyOf(table: TableGateway): Promise<readonly StoredRow[]> {
+  return (await table.page({})).rows;
+}
+
+async function restore(table: TableGateway, rows: readonly StoredRow[]): Promise<void> {
+  for (const { partitionKey, rowKey, properties } of rows) {
+    await table.write({ kind: 'upsert-replace', row: { partitionKey, rowKey, properties } });
+  }
+}
