@@ -381,6 +381,15 @@ holdRows('Query parameters of blobs', [
     assertStatus(await stage('MTE='), 400, 'InvalidBlobOrBlock');
     assertStatus(await stage('?'), 400, 'InvalidQueryParameterValue');
   }),
+  supported('startFrom', async () => {
+    const path = `/${await blobs.newContainer()}`;
+    const put = { method: 'PUT', headers: { 'x-ms-blob-type': 'BlockBlob' } };
+    for (const name of ['a', 'b']) await blobs.expect(201, { ...put, path: `${path}/${name}` });
+    const list = `${path}?restype=container&comp=list&startFrom=b`;
+    const { text } = await blobs.expect(200, { path: list, version: '2026-02-06' });
+    assert.deepEqual([text.includes('<Name>a<'), text.includes('<Name>b<')], [false, true]);
+    assert.match((await blobs.expect(200, { path: list })).text, /<Name>a</);
+  }),
   supported('blocklisttype', async () => {
     const path = `${await madeBlob({ 'x-ms-blob-type': 'BlockBlob' })}?comp=blocklist`;
     const { text } = await blobs.expect(200, { path: `${path}&blocklisttype=uncommitted` });

@@ -16,7 +16,7 @@ import {
 import { itemsAtOnceMax, longXmlReply } from '../operations/replies.js';
 import { authorise } from '../pipeline/authorise.js';
 import { containerOf } from './container.js';
-import type { BlobOperation } from './request.js';
+import type { BlobOperation, BlobRequest } from './request.js';
 
 interface Input extends ListInput {
   readonly address: ContainerAddress;
@@ -43,7 +43,7 @@ export const listBlobs: BlobOperation<Input, BlobList> = {
       ...input,
       address: containerOf(request),
       delimiter,
-      from: parseBlobMarker(input.marker),
+      from: parseBlobMarker(input.marker) ?? startOf(request),
       included: parseBlobInclude(query.get('include'), version, delimiter),
     };
   },
@@ -75,6 +75,15 @@ export const listBlobs: BlobOperation<Input, BlobList> = {
     return longXmlReply(list, items.length > itemsAtOnceMax, backend.clock);
   },
 };
+
+/** The version of the protocol that lists blobs from a name on (blob-service §8). */
+const startSince = '2026-02-06';
+
+/** A further page begins at its marker instead. */
+function startOf({ query, version }: BlobRequest): MarkedBlob | undefined {
+  const name = version < startSince ? undefined : query.get('startfrom');
+  return name === undefined || name === '' ? undefined : { name };
+}
 
 function blobQuery(input: Input): BlobQuery {
   const { prefix, delimiter, from, included } = input;

@@ -50,6 +50,24 @@ describe('a list of blobs with the official client', () => {
     assert.deepEqual(pages, [sorted.slice(0, 2), sorted.slice(2, 4), sorted.slice(4)]);
   });
 
+  it('begins at a name, whether there is a blob of it or not', async () => {
+    const container = await filled('a', 'dir/1', 'dir/2', 'dir/sub/3', 'z/1');
+    const from = (startFrom: string, prefix = '') =>
+      paged(
+        container.listBlobsFlat({ startFrom, prefix }).byPage({ maxPageSize: 2 }),
+        ({ segment }) => segment.blobItems.map(({ name }) => name),
+      );
+    assert.deepEqual(await from('dir/2'), [['dir/2', 'dir/sub/3'], ['z/1']]);
+    assert.deepEqual(await from('dir/15', 'dir/'), [['dir/2', 'dir/sub/3']]);
+    assert.deepEqual(await from('a', 'dir/'), [['dir/1', 'dir/2'], ['dir/sub/3']]);
+    assert.deepEqual((await from('z', 'dir/')).flat(), []);
+    const groups = await paged(
+      container.listBlobsByHierarchy('/', { startFrom: 'dir/2' }).byPage(),
+      ({ segment }) => (segment.blobPrefixes ?? []).map(({ name }) => name),
+    );
+    assert.deepEqual(groups, [['dir/', 'z/']]);
+  });
+
   it('has groups, and goes on behind a group', async () => {
     const container = await filled('a', 'dir/1', 'dir/2', 'dir/sub/3', 'dirt', 'z/1');
     const grouped = await paged(
