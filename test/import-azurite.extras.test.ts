@@ -56,7 +56,7 @@ async function readQueue(connection: string) {
 describe('data of Azurite', () => {
   it(
     'are what they were after tabularium import azurite',
-    { ...costly(), timeout: 120_000 },
+    { ...costly(), timeout: 600_000 },
     async () => {
       const source = join(folder, 'azurite');
       const before = await fillAzurite(source);

@@ -86,7 +86,7 @@ async function dryInstall(name: string, options: readonly string[]) {
   return { packages: Number(/added (\d+) packages/.exec(stdout)?.[1]), stderr };
 }
 
-describe('an install', { timeout: 120_000 }, () => {
+describe('an install', { timeout: 600_000 }, () => {
   it('of the clone brings few packages and warns of nothing', costly(), async () => {
     const { packages, stderr } = await dryInstall('clone', []);
     assert.equal(stderr, '');
@@ -102,7 +102,7 @@ describe('an install', { timeout: 120_000 }, () => {
   });
 });
 
-describe('the packed package', { timeout: 120_000 }, () => {
+describe('the packed package', { timeout: 600_000 }, () => {
   it('exports what publint finds in order', async () => {
     const publint = join(root, 'node_modules/publint/src/cli.js');
     const { stdout } = await node([publint, tarball, '--strict'], place);

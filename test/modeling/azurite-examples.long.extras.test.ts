@@ -29,7 +29,7 @@ const connectionString = services
 
 describe('the programs of the pattern guide, with Azurite', { concurrency: 2 }, () => {
   for (const program of programs) {
-    it(`${program} runs`, { timeout: 120_000 }, async () => {
+    it(`${program} runs`, { timeout: 600_000 }, async () => {
       const compiled = `${root}dist/examples/patterns/${program}.js`;
       const env = { ...process.env, AZURE_STORAGE_CONNECTION_STRING: connectionString };
       for (let round = 0; round < rounds; round += 1) {

@@ -61,7 +61,7 @@ describe('the programs of the pattern guide', () => {
   let together: Promise<ReadonlyMap<string, string>> | undefined;
 
   for (const name of drawn) {
-    it(`${name} runs, also again`, { timeout: 120_000, skip: lackOf(name) }, async () => {
+    it(`${name} runs, also again`, { timeout: 600_000, skip: lackOf(name) }, async () => {
       together ??= printedBy(able);
       const printed = [(await together).get(name) ?? ''];
       if (isLong) printed.push((await printedBy([name])).get(name) ?? '');
