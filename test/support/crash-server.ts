@@ -7,7 +7,7 @@ import { BlobWireClient } from '../wire/kit/blob-client.js';
 import { QueueWireClient } from '../wire/kit/queue-client.js';
 
 const program = fileURLToPath(new URL('../../../bin/tabularium.js', import.meta.url));
-const startTimeoutMs = 60_000;
+const startTimeoutMs = 180_000;
 
 interface Ports {
   readonly table: number;
