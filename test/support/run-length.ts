@@ -10,11 +10,11 @@ export const isLong = numberSetting('TABULARIUM_TEST_LONG', 0) > 0;
 const isSampled = !isLong && numberSetting('TABULARIUM_TEST_SAMPLED', 0) > 0;
 
 /** Of how many costly tests `npm test` runs one. */
-const costlyShare = 3;
+const costlyShare = 4;
 
 /**
  * Options of a test that starts processes of its own, or takes seconds. A run of the whole suite
- * draws one in three of these tests; the long form and a run that names files have all.
+ * draws one in four of these tests; the long form and a run that names files have all.
  */
 export function costly(): { readonly skip: false | string } {
   const isDrawn = !isSampled || Math.random() * costlyShare < 1;
