@@ -18,6 +18,7 @@ export interface TrimOptions {
   readonly keepUnhandled?: boolean;
   /** Maximum events to delete, so that one call stays short. Default 10,000. */
   readonly max?: number;
+  /** Must agree with the service's to far less than `keepMs`. The system's when absent. */
   readonly clock?: Clock;
 }
 

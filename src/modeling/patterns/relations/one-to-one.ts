@@ -30,6 +30,7 @@ export interface OneToOneOptions<A extends AnyDefinition, B extends AnyDefinitio
    * The inverse, for `removeOrphans`: by the same convention, or by a key that the detail stores.
    */
   readonly mainOf: (detail: ReadOf<B>) => KeyOf<A>;
+  /** For `removeOrphans`; must agree with the service's to far less than `ageMs`. */
   readonly clock?: Clock;
 }
 

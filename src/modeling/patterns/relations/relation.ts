@@ -23,7 +23,10 @@ export interface OneToManyOptions<
   readonly parentOf: (child: ReadOf<C>) => KeyOf<P>;
   /** The property of the parent that counts its children, such as `int32().default(0)`. */
   readonly count: NumberNames<P>;
-  /** Determines which marks of finished moves are old. The system's when absent. */
+  /**
+   * Determines which marks of finished moves are a day old; must agree with the service's to far
+   * less than that. The system's when absent.
+   */
   readonly clock?: Clock;
 }
 
