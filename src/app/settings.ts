@@ -145,8 +145,17 @@ function storageOf(options: ServerOptions): StorageChoice {
 /** The name of the store that `location` or `postgresUrl` says. */
 export const homeName = 'home';
 
-function storesOf({ stores, location, inMemory }: ServerOptions): MemberChoices | undefined {
+function storesOf({
+  stores,
+  location,
+  inMemory,
+  postgresReplicas,
+}: ServerOptions): MemberChoices | undefined {
   if (stores === undefined) return undefined;
+  if (postgresReplicas !== undefined) {
+    const problem = 'shows one database, and stores has the data in several: leave one of them out';
+    throw wrongOption(['postgresReplicas'], problem);
+  }
   const members = Object.entries(stores).map(([name, member]) => {
     const path = ['stores', name];
     if (name === homeName) throw wrongOption(path, 'is the name of the home store: take another');
