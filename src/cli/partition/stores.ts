@@ -97,16 +97,19 @@ function drainCommand(): Command {
     );
 }
 
-async function emptied(control: PartitionControl, name: string): Promise<void> {
+/** Resolves when the store has no range and nothing is moved from it. */
+export async function emptied(control: PartitionControl, name: string): Promise<void> {
   const rangesOf = async (): Promise<number> => {
-    const { stores } = await control.list({ sizes: false });
-    return stores.find(({ store }) => store === name)?.ranges ?? 0;
+    const { stores, operations } = await control.list({ sizes: false });
+    const left = stores.find(({ store }) => store === name)?.ranges ?? 0;
+    // A range that another store serves by now may still be deleted here.
+    return Math.max(left, operations.filter(({ from }) => from === name).length);
   };
   let ranges = await rangesOf();
   const before = ranges;
   const share = (): number => 1 - ranges / Math.max(1, before);
-  const left = timeLeft(share);
-  const facts = (): readonly string[] => [`${counted(ranges, 'range')} to move`, left()];
+  const remaining = timeLeft(share);
+  const facts = (): readonly string[] => [`${counted(ranges, 'range')} to move`, remaining()];
   const report = showProgress({ stream: process.stderr, share, facts, quietMs });
   try {
     while (ranges > 0) {
