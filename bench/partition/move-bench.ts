@@ -102,12 +102,15 @@ export async function benchMove(): Promise<readonly string[]> {
     const megabytes = (rows * (1 - movedFrom / partitions) * valueBytes) / 1e6;
     const at = (step: MoveStep) => stepMs.get(step) ?? 0;
     const beganMs = performance.now();
+    const began = process.cpuUsage();
     await moveTo(space, movedFrom, 's1');
+    const { user, system } = process.cpuUsage(began);
     const wholeMs = performance.now() - beganMs;
     const copyMs = at('catch up') - at('copy');
     const rest =
       `move at rest: ${((megabytes * 1_000) / copyMs).toFixed(0)} MB/s copied, ` +
-      `${((megabytes * 1_000) / wholeMs).toFixed(0)} MB/s with comparison and cleaning`;
+      `${((megabytes * 1_000) / wholeMs).toFixed(0)} MB/s with comparison and cleaning; ` +
+      `${((user + system) / 1_000 / megabytes).toFixed(1)} ms of CPU a MB`;
     const load = new Load(space.store);
     const running = load.run();
     await new Promise((resolve) => setTimeout(resolve, quietMs));

@@ -12,7 +12,6 @@ const delayMs = 10;
 const partitions = 64;
 const clientsEach = 32;
 const measuredMs = 6_000;
-const never = new AbortController().signal;
 
 /** A store that has 8 commits under way at most, each of which takes 10 ms: cores do not decide. */
 async function slowStore(): Promise<MemberStore> {
@@ -27,7 +26,7 @@ async function slowStore(): Promise<MemberStore> {
     ingest: (ingestion) => store.ingest(ingestion),
     close: () => store.close(),
     async commit(batch: GuardedBatch) {
-      await slots.take(1, never);
+      await slots.take(1, new AbortController().signal);
       try {
         await sleep(holdingTimers, delayMs);
         return await store.commit(batch);

@@ -10,6 +10,7 @@ import {
   type BalancerOptions,
 } from '../partition/balancer/balancer.js';
 import { Catalogue } from '../partition/catalogue.js';
+import { PartitionCounters } from '../partition/counters.js';
 import { RangeMeter } from '../partition/load/range-meter.js';
 import { Members } from '../partition/members.js';
 import { enlist, enlistMore, MembershipError, partOfOthers } from '../partition/membership.js';
@@ -35,6 +36,7 @@ interface Parts {
   readonly members: Members;
   readonly opened: Map<string, ServedMember>;
   readonly meter: RangeMeter;
+  readonly counters: PartitionCounters;
   readonly settings: PartitionSettings;
   readonly sharing: Sharing;
 }
@@ -45,13 +47,15 @@ export class OpenPartitions extends ServedPartitions {
   readonly catalogue: Catalogue;
   readonly steward: Steward;
   readonly balancer: Balancer;
+  readonly meter: RangeMeter;
+  readonly counters: PartitionCounters;
   readonly home: ServedMember;
   readonly settings: PartitionSettings;
   readonly #opened: Map<string, ServedMember>;
   readonly #sharing: Sharing;
   #serves = false;
 
-  constructor({ store, members, opened, meter, settings, sharing }: Parts) {
+  constructor({ store, members, opened, meter, counters, settings, sharing }: Parts) {
     const home = opened.get(homeName);
     invariant(home !== undefined, 'the home store is open');
     super(store, home, () => opened.values());
@@ -65,7 +69,9 @@ export class OpenPartitions extends ServedPartitions {
     const onFailed = (operation: number, error: unknown) =>
       logger.error('an operation on ranges could not go on', { operation, error });
     const { catalogue } = this;
-    const steward = new Steward({ catalogue, members, clock, timers, onFailed });
+    const steward = new Steward({ catalogue, members, clock, timers, counters, onFailed });
+    this.meter = meter;
+    this.counters = counters;
     this.steward = steward;
     const onTrouble = (error: unknown) => logger.error('balancing ranges failed', { error });
     const onPlan: BalancerOptions['onPlan'] = ({ operations, findings }) =>
@@ -128,6 +134,7 @@ export async function openPartitions(
   sharing: Sharing,
 ): Promise<OpenPartitions> {
   const meter = new RangeMeter(settings.randomness);
+  const counters = new PartitionCounters();
   const choices: MemberChoices = { [homeName]: settings.storage, ...settings.stores };
   const opened = new Map<string, ServedMember>();
   try {
@@ -138,8 +145,15 @@ export async function openPartitions(
     const { clock, timers, randomness } = settings;
     const placeOf = (name: string) => shownPlace(choices[name]);
     await enlist(members, { placeOf, randomness });
-    const store = await openPartitionedStore({ members, meter, clock, timers, randomness });
-    return new OpenPartitions({ store, members, opened, meter, settings, sharing });
+    const store = await openPartitionedStore({
+      members,
+      meter,
+      counters,
+      clock,
+      timers,
+      randomness,
+    });
+    return new OpenPartitions({ store, members, opened, meter, counters, settings, sharing });
   } catch (error) {
     for (const store of opened.values()) await store.close();
     if (!(error instanceof MembershipError)) throw error;

@@ -6,7 +6,7 @@ import {
   type JobInfo,
   type NewStore,
   type OperationInfo,
-  type PartitionControl,
+  type ServedPartitionControl,
   type PartitionInfo,
   type PartitionsInfo,
   type Started,
@@ -16,6 +16,7 @@ import {
 } from '../http/control/partitions.js';
 import type { Begun } from '../partition/operations/operations.js';
 import { dataOf } from '../partition/range-map.js';
+import { metricsText } from '../partition/metrics.js';
 import type { OperationRow, RangeRow } from '../partition/rows.js';
 import { beginning, type PlannedOperation } from '../partition/balancer/balancer.js';
 import { RangeLoads } from '../partition/balancer/range-loads.js';
@@ -33,7 +34,7 @@ import { findingText, refusalText } from './partitions/texts.js';
 import type { OpenPartitions } from './open-partitions.js';
 
 /** What people do to the ranges and stores of an open key space. */
-export class Partitions implements PartitionControl {
+export class Partitions implements ServedPartitionControl {
   readonly #open: OpenPartitions;
   readonly #names: ContainerNames;
   readonly #jobs = new Jobs();
@@ -116,6 +117,22 @@ export class Partitions implements PartitionControl {
         `Range ${range}: ${kind}, ${Math.round(callsPerSecond)} calls a second. ${advice}`,
     );
     return { operations: texts, findings: told, begun };
+  }
+
+  async metrics(): Promise<string> {
+    const { catalogue, members, meter, counters, balancer, settings } = this.#open;
+    const { last } = balancer;
+    const operations = await catalogue.operations();
+    return metricsText({
+      map: await catalogue.map(),
+      stores: members.names,
+      operations: operations.map(({ row }) => row),
+      loads: await this.#loads.read(settings.clock.monotonicMs()),
+      bytesOf: (range) => last?.sizeOf(range)?.bytes,
+      callsByStore: meter.callsByStore,
+      counters,
+      hotPartitions: last?.findings.length ?? 0,
+    });
   }
 
   async addStore(name: string, store: NewStore): Promise<void> {

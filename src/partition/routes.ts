@@ -4,6 +4,7 @@ import type { KeyRange } from '../kv/store.js';
 import type { MemberStore } from '../kv/member-store.js';
 import { type Catalogue, versioned } from './catalogue.js';
 import { guardKey } from './keys.js';
+import { PartitionCounters } from './counters.js';
 import type { Members } from './members.js';
 import type { RangeMap } from './range-map.js';
 import { decodeGuardRow, type RangeRow } from './rows.js';
@@ -29,9 +30,16 @@ export class Routes {
   readonly #routes = new Map<number, Route>();
   /** By range: a refresh under way. */
   readonly #refreshes = new Map<number, Promise<void>>();
+  readonly #counters: PartitionCounters;
   #map: RangeMap;
 
-  constructor(catalogue: Catalogue, members: Members, map: RangeMap) {
+  constructor(
+    catalogue: Catalogue,
+    members: Members,
+    map: RangeMap,
+    counters = new PartitionCounters(),
+  ) {
+    this.#counters = counters;
     this.#catalogue = catalogue;
     this.#members = members;
     this.#map = map;
@@ -87,6 +95,7 @@ export class Routes {
   }
 
   async #refresh(id: number): Promise<void> {
+    this.#counters.mapRefreshes += 1;
     const found = await this.#catalogue.range(id);
     if (found !== undefined) {
       this.#map = this.#map.with(found.row);

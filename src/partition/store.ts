@@ -21,6 +21,7 @@ import type {
 } from '../kv/store.js';
 import { Catalogue, ensureCatalogue } from './catalogue.js';
 import { dirtyKey, layerKeys, storeKeys } from './keys.js';
+import type { PartitionCounters } from './counters.js';
 import { RangeMeter } from './load/range-meter.js';
 import type { Members } from './members.js';
 import { dataOf, sharedPart } from './range-map.js';
@@ -39,6 +40,7 @@ export interface PartitionedStoreOptions {
   readonly randomness: Randomness;
   /** Counts calls by range. Default: one that nobody looks at. */
   readonly meter?: RangeMeter;
+  readonly counters?: PartitionCounters;
 }
 
 /**
@@ -51,7 +53,10 @@ export async function openPartitionedStore(
   const { members } = options;
   await ensureCatalogue(members);
   const catalogue = new Catalogue(members.home);
-  return new PartitionedStore(options, new Routes(catalogue, members, await catalogue.map()));
+  return new PartitionedStore(
+    options,
+    new Routes(catalogue, members, await catalogue.map(), options.counters),
+  );
 }
 
 /** A part of an interval, of which one store has all keys. */
@@ -240,6 +245,7 @@ export class PartitionedStore implements RangedStore {
           return result;
         } catch (error) {
           if (!(error instanceof GuardError)) throw error;
+          if (this.#options.counters !== undefined) this.#options.counters.guardRefusals += 1;
           this.#routes.forget(route);
           isSuspect = true;
           continue;

@@ -111,6 +111,26 @@ void describe('a server over several stores', () => {
     assert.deepEqual(await rangesOf(''), ['3']);
   });
 
+  void it('counts calls and moves for Prometheus', async () => {
+    const answer = await fetch(`http://127.0.0.1:${server.controlPort ?? 0}/partitions/metrics`);
+    assert.match(answer.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
+    const text = await answer.text();
+    const value = (name: string) => {
+      const line = text
+        .split('\n')
+        .find((each) => each.startsWith(`tabularium_partition_${name} `));
+      return Number(line?.split(' ').at(-1));
+    };
+    assert.equal(value('ranges{store="b"}'), 1);
+    assert.equal(value('ops_total{kind="move",result="done"}'), 2);
+    assert.equal(value('ops_total{kind="split",result="done"}'), 2);
+    assert.equal(value('move_pause_seconds_count{kind="write"}'), 2);
+    assert.ok(value('move_pause_seconds_sum{kind="write"}') > 0);
+    assert.ok(value('requests_total{store="c",kind="write"}') > 0);
+    assert.ok(value('guard_refusals_total') > 0);
+    assert.ok(value('moved_bytes_total') > 0);
+  });
+
   void it('finds by itself where a range has halves', async () => {
     const range = await rangeFrom(`${place}/comedy`);
     await done(await control.split(range));

@@ -135,14 +135,20 @@ export interface PartitionControl {
   job(job: number): Promise<JobInfo | undefined>;
 }
 
+/** The same of the process that answers. */
+export interface ServedPartitionControl extends PartitionControl {
+  /** Ranges, calls and operations in the text format of Prometheus. */
+  metrics(): Promise<string>;
+}
+
 /** A server whose data may be over several stores. */
 export interface PartitionTarget {
   /** Undefined: all data are in one place. */
-  readonly partitions: PartitionControl | undefined;
+  readonly partitions: ServedPartitionControl | undefined;
 }
 
 type Handler = (
-  control: PartitionControl,
+  control: ServedPartitionControl,
   request: ControlRequest,
 ) => Promise<ControlReply> | ControlReply;
 
@@ -196,6 +202,10 @@ export const partitionRoutes: readonly ControlRoute<PartitionTarget>[] = [
   route('DELETE', 'partition-operations/*', async (control, request) =>
     ok({ cancelled: await control.cancel(numberAt(request, 1)) }),
   ),
+  route('GET', 'partitions/metrics', async (control) => ({
+    ...ok(await control.metrics()),
+    contentType: 'text/plain; version=0.0.4; charset=utf-8',
+  })),
   route('POST', 'partition-balance', async (control, request) => {
     const { dryRun = false } = membersOf(request, ['dryRun']);
     if (typeof dryRun !== 'boolean') throw wrong('dryRun', 'true or false');

@@ -4,6 +4,8 @@ import type { ServerResponse } from 'node:http';
 export interface ControlReply {
   readonly status: number;
   readonly body: unknown;
+  /** Of a body that is a text, and is sent as it is. */
+  readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -20,11 +22,13 @@ export class ControlError extends Error {
   }
 }
 
-export function sendReply(response: ServerResponse, { status, body, headers }: ControlReply): void {
-  const bytes = Buffer.from(`${JSON.stringify(body)}\n`);
+export function sendReply(response: ServerResponse, reply: ControlReply): void {
+  const { status, body, headers, contentType } = reply;
+  const isText = contentType !== undefined && typeof body === 'string';
+  const bytes = Buffer.from(isText ? body : `${JSON.stringify(body)}\n`);
   response.writeHead(status, {
     ...headers,
-    'Content-Type': 'application/json',
+    'Content-Type': isText ? contentType : 'application/json',
     'Content-Length': bytes.length,
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',

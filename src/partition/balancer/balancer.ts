@@ -76,6 +76,7 @@ export class Balancer {
   /** The last look at the row of the process that plans, and when it was first seen so. */
   #seen: { readonly version: number | 'absent'; readonly sinceMs: number } | undefined;
   #held: number | undefined;
+  #last: Advice | undefined;
   #measuredFromMs: number | undefined;
   #publishedMs: number;
   #plannedMs: number | undefined;
@@ -88,6 +89,11 @@ export class Balancer {
     this.#name = options.randomness.uuid();
     this.#loads = new RangeLoads(options.members.home);
     this.#publishedMs = options.clock.monotonicMs();
+  }
+
+  /** The last plan that this process has made, if it makes any. */
+  get last(): Advice | undefined {
+    return this.#last;
   }
 
   /** Once. */
@@ -149,7 +155,9 @@ export class Balancer {
       measuredMs: nowMs - this.#measuredFromMs,
       policy: this.#policy,
     });
-    return { ...plan, map, loads, sizeOf: (range) => this.#sizes.of(range) };
+    const advice = { ...plan, map, loads, sizeOf: (range: number) => this.#sizes.of(range) };
+    this.#last = advice;
+    return advice;
   }
 
   #states(

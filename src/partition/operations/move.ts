@@ -54,6 +54,9 @@ export class Mover {
   /** Keys that differed when this process compared the stores, while commits went on. */
   #suspects: readonly Bytes[] | undefined;
   #mismatches = 0;
+  /** When this process has made them wait, if it has. */
+  #writesPausedMs: number | undefined;
+  #readsPausedMs: number | undefined;
 
   constructor(tools: OperationTools, held: HeldOperation<MoveRow>, range: RangeRow) {
     this.#tools = tools;
@@ -65,6 +68,7 @@ export class Mover {
     for (;;) {
       const { step } = this.#held.row;
       this.#tools.onStep?.(step);
+      this.#notePauses(step);
       const next = await this.#held.guarded(this.#carryOut(step));
       if (this.#mismatches > 0 && next === undefined) {
         throw new MoveMismatchError(this.#held.row.id, this.#mismatches);
@@ -73,6 +77,20 @@ export class Mover {
       // The switch has written its row itself.
       if (this.#held.row.step === step) await this.#held.advance({ ...this.#held.row, step: next });
     }
+  }
+
+  /** Writes pause from `fence` on, reads from `close` on. */
+  #notePauses(step: MoveStep): void {
+    const nowMs = this.#tools.clock.monotonicMs();
+    if (step === 'fence') this.#writesPausedMs = nowMs;
+    if (step === 'close') this.#readsPausedMs = nowMs;
+    if (step === 'close' || step === 'activate' || step === 'fence') return;
+    const { counters } = this.#tools;
+    if (this.#writesPausedMs !== undefined)
+      counters?.notePause('write', nowMs - this.#writesPausedMs);
+    if (this.#readsPausedMs !== undefined) counters?.notePause('read', nowMs - this.#readsPausedMs);
+    this.#writesPausedMs = undefined;
+    this.#readsPausedMs = undefined;
   }
 
   /** From here on, writes of processes that had the operation before are refused. */

@@ -237,6 +237,18 @@ export class Operations {
   }
 
   async #finish(held: HeldOperation<OperationRow>): Promise<MoveEnd> {
+    const { counters } = this.#tools;
+    try {
+      const end = await this.#end(held);
+      counters?.noteEnd(held.row.kind, end);
+      return end;
+    } catch (error) {
+      counters?.noteEnd(held.row.kind, error instanceof TakenOverError ? 'taken over' : 'failed');
+      throw error;
+    }
+  }
+
+  async #end(held: HeldOperation<OperationRow>): Promise<MoveEnd> {
     if (isOf(held, 'split')) await split(this.#tools, held);
     if (isOf(held, 'merge')) await merge(this.#tools, held);
     // Where the copy is, its process alone knew.

@@ -2,6 +2,7 @@ import type { Timer, Timers } from '../../base/async/timers.js';
 import type { Clock } from '../../base/clock.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
 import type { Catalogue } from '../catalogue.js';
+import type { PartitionCounters } from '../counters.js';
 import type { Members } from '../members.js';
 import type { MoveEnd } from './move.js';
 import { Operations, type RangeOperations } from './operations.js';
@@ -27,6 +28,7 @@ export interface StewardOptions {
   readonly timers: Timers;
   /** An operation could not go on. It is tried again. */
   readonly onFailed: (operation: number, error: unknown) => void;
+  readonly counters?: PartitionCounters;
   /** Called with the bytes of keys and values that moves have copied. */
   readonly onCopied?: (bytes: number) => void;
 }
@@ -212,6 +214,7 @@ export class Steward {
       onCopied: (bytes: number) => {
         running.bytesCopied += bytes;
         this.#options.onCopied?.(bytes);
+        if (this.#options.counters !== undefined) this.#options.counters.movedBytes += bytes;
       },
     };
     // Only for people: the operation does not depend on it.
@@ -249,7 +252,8 @@ export class Steward {
   }
 
   #toolsFor(pauseMillisMax: number) {
-    const { catalogue, members, clock, timers } = this.#options;
-    return { catalogue, members, clock, timers, pauseMillisMax, pageEntriesMax };
+    const { catalogue, members, clock, timers, counters } = this.#options;
+    const counted = counters && { counters };
+    return { catalogue, members, clock, timers, ...counted, pauseMillisMax, pageEntriesMax };
   }
 }

@@ -1,6 +1,7 @@
 import type { Timers } from '../../base/async/timers.js';
 import type { Clock } from '../../base/clock.js';
 import type { Catalogue } from '../catalogue.js';
+import type { PartitionCounters } from '../counters.js';
 import type { Members } from '../members.js';
 import type { MoveStep } from '../rows.js';
 
@@ -14,6 +15,8 @@ export interface OperationTools {
   readonly pauseMillisMax: number;
   /** Entries in a page of a copy, at most. */
   readonly pageEntriesMax: number;
+  /** Counts ends of operations, and pauses. */
+  readonly counters?: PartitionCounters;
   /** Called when a move has reached a step. */
   readonly onStep?: (step: MoveStep) => void;
   /** Called with the bytes of keys and values that a copy has brought to its target. */

@@ -1,0 +1,112 @@
+import type { PartitionCounters } from './counters.js';
+import type { MeasuredCalls, MeasuredRange } from './load/range-meter.js';
+import type { RangeMap } from './range-map.js';
+import type { OperationRow } from './rows.js';
+
+/** Ranges are told one by one only as far as this: those with the most calls. */
+const rangesShown = 20;
+
+export interface PartitionFacts {
+  readonly map: RangeMap;
+  readonly stores: readonly string[];
+  readonly operations: readonly OperationRow[];
+  readonly loads: ReadonlyMap<number, MeasuredRange>;
+  /** Of keys and values; undefined where it is not known. */
+  readonly bytesOf: (range: number) => number | undefined;
+  readonly callsByStore: ReadonlyMap<string, MeasuredCalls>;
+  readonly counters: PartitionCounters;
+  /** Ranges that no split helps. */
+  readonly hotPartitions: number;
+}
+
+interface Sample {
+  readonly labels?: Readonly<Record<string, string | number>>;
+  readonly value: number;
+  /** Behind the name, as a summary has it. */
+  readonly suffix?: string;
+}
+
+/** The state of ranges in the text format of Prometheus. */
+export function metricsText(facts: PartitionFacts): string {
+  const { counters, callsByStore, operations, hotPartitions } = facts;
+  const steps = operations.map((row) => ({
+    labels: { op: row.id, kind: row.kind, step: row.kind === 'move' ? row.step : row.kind },
+    value: 1,
+  }));
+  const calls = [...callsByStore].flatMap(([store, { reads, writes }]) => [
+    { labels: { store, kind: 'read' }, value: reads },
+    { labels: { store, kind: 'write' }, value: writes },
+  ]);
+  const ended = counters.ended.map(({ kind, result, count }) => ({
+    labels: { kind, result },
+    value: count,
+  }));
+  const pauses = (['write', 'read'] as const).flatMap((kind) => {
+    const { count, ms } = counters.pauses[kind];
+    return [
+      { labels: { kind }, suffix: '_sum', value: ms / 1_000 },
+      { labels: { kind }, suffix: '_count', value: count },
+    ];
+  });
+  return [
+    metric(
+      'ranges',
+      'gauge',
+      byStore(facts, () => 1),
+    ),
+    metric('bytes', 'gauge', byStore(facts, facts.bytesOf)),
+    metric('range_requests_per_second', 'gauge', busiest(facts)),
+    metric('requests_total', 'counter', calls),
+    metric('guard_refusals_total', 'counter', [{ value: counters.guardRefusals }]),
+    metric('map_refreshes_total', 'counter', [{ value: counters.mapRefreshes }]),
+    metric('ops_total', 'counter', ended),
+    metric('op_step', 'gauge', steps),
+    metric('move_pause_seconds', 'summary', pauses),
+    metric('moved_bytes_total', 'counter', [{ value: counters.movedBytes }]),
+    metric('hot_partitions', 'gauge', [{ value: hotPartitions }]),
+  ].join('');
+}
+
+function byStore(
+  { map, stores }: PartitionFacts,
+  valueOf: (range: number) => number | undefined,
+): readonly Sample[] {
+  const sums = new Map(stores.map((store) => [store, 0]));
+  for (const { id, store } of map.ranges) {
+    sums.set(store, (sums.get(store) ?? 0) + (valueOf(id) ?? 0));
+  }
+  return [...sums].map(([store, value]) => ({ labels: { store }, value }));
+}
+
+function busiest({ map, loads }: PartitionFacts): readonly Sample[] {
+  const callsOf = ({ readsPerSecond, writesPerSecond }: MeasuredRange) =>
+    readsPerSecond + writesPerSecond;
+  const most = [...loads.values()]
+    .filter(({ id }) => map.byId(id) !== undefined)
+    .toSorted((left, right) => callsOf(right) - callsOf(left))
+    .slice(0, rangesShown);
+  return most.flatMap(({ id, readsPerSecond, writesPerSecond }) => {
+    const range = { range: id, store: map.byId(id)?.store ?? '' };
+    return [
+      { labels: { ...range, kind: 'read' }, value: readsPerSecond },
+      { labels: { ...range, kind: 'write' }, value: writesPerSecond },
+    ];
+  });
+}
+
+function metric(
+  name: string,
+  type: 'gauge' | 'counter' | 'summary',
+  samples: readonly Sample[],
+): string {
+  const whole = `tabularium_partition_${name}`;
+  const lines = samples.map(({ labels = {}, value, suffix = '' }) => {
+    const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
+    return `${whole}${suffix}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}\n`;
+  });
+  return `# TYPE ${whole} ${type}\n${lines.join('')}`;
+}
+
+function escaped(text: string | number): string {
+  return String(text).replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n');
+}
