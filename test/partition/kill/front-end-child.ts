@@ -13,6 +13,7 @@ import { counterOf, partitionCount, readTable, rowName, rowOf } from './table.js
 // places of the stores as JSON, and its name.
 
 const scanEvery = 150;
+const readyAfter = partitionCount + 1;
 const [placesText = '', name = ''] = process.argv.slice(2);
 const places = JSON.parse(placesText) as Places;
 
@@ -29,7 +30,6 @@ const problems: string[] = [];
 let scans = 0;
 const over = new AbortController();
 process.once('message', () => over.abort());
-process.send?.('ready');
 
 for (let count = 0; !over.signal.aborted; count += 1) {
   const partition = count % partitionCount;
@@ -44,6 +44,8 @@ for (let count = 0; !over.signal.aborted; count += 1) {
     });
     if (!result.ok) problems.push(`${row} was there before it was written`);
     acknowledged.push(row);
+    // Each partition has rows by then, however slow the machine is.
+    if (acknowledged.length === readyAfter) process.send?.('ready');
     if ((await store.get(key))?.value.length !== row.length) {
       problems.push(`${row} was not there behind its acknowledgement`);
     }
