@@ -116,3 +116,10 @@ export {
   type ShardKeyValues,
   typedRouting,
 } from './typed-routing.js';
+export {
+  type BackedUpShard,
+  type BackupIntervals,
+  type DueBackup,
+  dueBackups,
+} from './due-backups.js';
+export { farTexts, type FarText, regionalRouting, type Regions } from './regional-routing.js';

@@ -5,6 +5,11 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { placementRules } from '../../src/modeling/advisor/placement/review-placement.js';
+import { ManagedMap } from '../../src/modeling/patterns/shard-map-manager/managed-map.js';
+import { MapOperations } from '../../src/modeling/patterns/shard-map-manager/map-operations.js';
+import { ShardMapManager } from '../../src/modeling/patterns/shard-map-manager/shard-map-manager.js';
+import { MapRecovery } from '../../src/modeling/patterns/shard-map/map-recovery.js';
+import { ShardMap } from '../../src/modeling/patterns/shard-map/shard-map.js';
 import { sampled } from '../support/run-length.js';
 
 // The guide to partitioning, and its programs that need no server.
@@ -45,4 +50,58 @@ describe('the guide to partitioning', () => {
     assert.ok(blocks.length > 2);
     for (const block of blocks) assert.ok(programs.includes(block), `not there:\n${block}`);
   });
+
+  it('answers every sentence by something that is there', async () => {
+    const [, table = ''] = page.split('## Sentence by sentence');
+    const rows = [...table.matchAll(/^\| ([^|]+?) +\| (\w+) +\| (.+?) +\|$/gm)]
+      .map(([, asked = '', kind = '', answer = '']) => ({ asked, kind, answer }))
+      .filter(({ kind }) => kind !== 'kind');
+    assert.ok(rows.length > 60, `${rows.length}`);
+    const known = await knownNames();
+    for (const { asked, kind, answer } of rows) {
+      const names = [...answer.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
+      const absent = names.filter((name) => !known.has(name) && !options.has(name));
+      assert.deepEqual(absent, [], asked);
+      assert.ok(['feature', 'rule', 'decision'].includes(kind), `${asked}: ${kind}`);
+      const isRule = names.some((name) => known.get(name) === 'rule');
+      const isThere = names.some((name) => known.has(name)) || /\]\(/.test(answer);
+      assert.ok(kind === 'rule' ? isRule : isThere, `${asked}: no ${kind}`);
+      if (kind === 'decision') assert.match(answer, /\]\(#/, asked);
+    }
+  });
 });
+
+/** Words in answers that are values of options. */
+const options: ReadonlySet<string> = new Set([
+  'growth',
+  'offline',
+  'partial',
+  'read-only',
+  'verify',
+]);
+
+/** Everything that an answer may name: exports of the package, methods of maps, rules. */
+async function knownNames(): Promise<ReadonlyMap<string, 'feature' | 'rule'>> {
+  const known = new Map<string, 'feature' | 'rule'>();
+  const manifest = JSON.parse(read('package.json')) as {
+    readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
+  };
+  for (const [path, target] of Object.entries(manifest.exports)) {
+    if (typeof target === 'string' || !/^\.\/(?:modeling|placement)/.test(path)) continue;
+    const exported = (await import(`${root}${target.default}`)) as object;
+    for (const name of Object.keys(exported)) known.set(name, 'feature');
+  }
+  const classes = { map: [ShardMap, ManagedMap], manager: [ShardMapManager] } as const;
+  const others = { operations: [MapOperations], recovery: [MapRecovery] } as const;
+  for (const [owner, all] of Object.entries({ ...classes, ...others })) {
+    for (const each of all) {
+      const names = Object.getOwnPropertyNames(each.prototype);
+      for (const name of names) known.set(`${owner}.${name}`, 'feature');
+    }
+  }
+  for (const field of ['map.table', 'map.recovery']) known.set(field, 'feature');
+  for (const { id } of placementRules) known.set(id, 'rule');
+  const advisor = read('docs/reference/modeling-advisor.md');
+  for (const [, id = ''] of advisor.matchAll(/^\| `([a-z]+(?:-[a-z]+)+)`/gm)) known.set(id, 'rule');
+  return known;
+}

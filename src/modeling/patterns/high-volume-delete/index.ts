@@ -21,3 +21,4 @@ export {
   type Rotation,
   type TimeBucketsOptions,
 } from './time-buckets.js';
+export { archiveEntities, type ArchiveOptions, type ArchiveReport } from './archive.js';

@@ -27,6 +27,7 @@ export type {
   OperationStep,
 } from './operation-record.js';
 export type { Distribution, ReferenceDifference, ReferenceTable } from './reference-table.js';
+export { backUpShard, restoreShard } from './shard-backup.js';
 export type { ShardPlace } from './shard-place.js';
 export {
   shardMapManagerOf,

@@ -1,0 +1,49 @@
+/** How often data of each criticality are backed up, in milliseconds. */
+export type BackupIntervals = Readonly<Record<string, number>>;
+
+export interface BackedUpShard {
+  readonly name: string;
+  /** What it holds: names of intervals. The shortest of them counts for all that is there. */
+  readonly holds: readonly string[];
+  /** When its last backup began, in milliseconds since 1970; absent: there is none. */
+  readonly lastMs?: number;
+}
+
+export interface DueBackup {
+  readonly shard: string;
+  /** The criticality whose interval counts; undefined: none of what it holds has one. */
+  readonly criticality: string | undefined;
+  /** Since when it is due, in milliseconds since 1970; undefined: there was never one. */
+  readonly sinceMs: number | undefined;
+}
+
+interface RankedBackup extends DueBackup {
+  /** How long it is due, in its intervals. */
+  readonly share: number;
+}
+
+/**
+ * The shards to back up now: first those without any backup, then by how long they are due,
+ * measured in their intervals. A shard whose content has no interval is always told.
+ */
+export function dueBackups(
+  intervals: BackupIntervals,
+  shards: readonly BackedUpShard[],
+  nowMs: number,
+): readonly DueBackup[] {
+  const due = shards.flatMap(({ name, holds, lastMs }): readonly RankedBackup[] => {
+    const known = holds.filter((each) => Object.hasOwn(intervals, each));
+    const lengthOf = (criticality: string): number => intervals[criticality] ?? Infinity;
+    const [criticality] = known.toSorted((left, right) => lengthOf(left) - lengthOf(right));
+    if (criticality === undefined || lastMs === undefined) {
+      return [{ shard: name, criticality, sinceMs: undefined, share: Infinity }];
+    }
+    const length = lengthOf(criticality);
+    const sinceMs = lastMs + length;
+    const share = (nowMs - sinceMs) / length;
+    return sinceMs <= nowMs ? [{ shard: name, criticality, sinceMs, share }] : [];
+  });
+  return due
+    .toSorted((left, right) => (left.share === right.share ? 0 : right.share - left.share))
+    .map(({ shard, criticality, sinceMs }) => Object.freeze({ shard, criticality, sinceMs }));
+}

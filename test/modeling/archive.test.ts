@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import {
+  bulk,
+  defineEntity,
+  entitiesOf,
+  int32,
+  key,
+  string,
+  writesOf,
+  type RowWrite,
+  type TableGateway,
+} from '../../src/modeling/index.js';
+import {
+  archiveEntities,
+  type ArchiveOptions,
+} from '../../src/modeling/patterns/high-volume-delete/index.js';
+import { hashRouting } from '../../src/modeling/patterns/shard-map/index.js';
+import { keyOfWrite } from '../../src/modeling/table/gateway.js';
+import { backUpShard, restoreShard } from '../../src/modeling/patterns/shard-map-manager/index.js';
+import { startTables } from './support/observed-tables.js';
+import { amountsIn, mapOf, newShardTables, Order, ordersOf } from './support/sharded-orders.js';
+
+const here = await startTables({ inMemory: true });
+after(() => here[Symbol.asyncDispose]());
+
+const Archived = defineEntity({
+  type: 'ArchivedOrder',
+  properties: { id: int32(), tenant: string(), total: int32() },
+  partitionKey: (p) => key`${p.id.padded(4)}`,
+  rowKey: (p) => key`${p.tenant}`,
+});
+
+const toArchive = ({ id, tenant, amount }: { id: number; tenant: string; amount: number }) => ({
+  id,
+  tenant,
+  total: amount,
+});
+
+async function world(count = 3) {
+  const tables = await newShardTables(here, here);
+  const map = mapOf(tables);
+  await map.create(hashRouting(['a', 'b', 'c'], 8));
+  const tenants = ['contoso', 'fabrikam', 'northwind', 'tailspin'];
+  const writes: RowWrite[] = tenants.flatMap((tenant) =>
+    Array.from({ length: count }, (_, id) => ({
+      kind: 'upsert-replace' as const,
+      row: writesOf(Order, { stamp: false }).upsertReplace({ tenant, id, amount: id }).row,
+    })),
+  );
+  return { tables, map, orders: ordersOf(map), writes };
+}
+
+describe('rows that are loaded into shards', () => {
+  it('come to the shard of their partition, a crash notwithstanding', async () => {
+    const { map, orders, writes, tables } = await world(120);
+    let position = 0;
+    const stop = new AbortController();
+    const onPosition = (at: number): void => {
+      position = at;
+      if (at > 0) stop.abort();
+    };
+    await bulk(map.table, writes, { concurrency: 1, signal: stop.signal, onPosition });
+    assert.ok(position > 0 && position < writes.length, `${position}`);
+    const report = await bulk(map.table, writes, { from: position });
+    assert.deepEqual(report.failures, []);
+    assert.equal((await orders.queryAll().toArray({ max: 999 })).length, writes.length);
+    for (const name of ['a', 'b', 'c'] as const) {
+      for await (const { tenant } of entitiesOf(Order, tables[name]).scanTable()) {
+        assert.equal(await map.shardOf(tenant), name);
+      }
+    }
+  });
+});
+
+describe('an archive', () => {
+  it('gets what is old, of all shards, in a form of its own, and nothing is in neither', async () => {
+    const { map, orders, writes } = await world();
+    await bulk(map.table, writes);
+    const archive = entitiesOf(Archived, (await here.newTable()).gateway);
+    const stop = new AbortController();
+    const options: ArchiveOptions<typeof Order, typeof Archived> = {
+      from: orders,
+      query: { where: (p) => p.amount.lt(2) },
+      to: archive,
+      convert: toArchive,
+      concurrency: 1,
+    };
+    let seen = 0;
+    const killed = archiveEntities({
+      ...options,
+      convert: (entity) => {
+        seen += 1;
+        if (seen === 4) stop.abort(new Error('killed'));
+        return options.convert(entity);
+      },
+      signal: stop.signal,
+    });
+    await assert.rejects(killed, /killed/);
+    const both = async () => [
+      (await orders.queryAll().toArray({ max: 99 })).length,
+      (await archive.scanTable().toArray({ max: 99 })).length,
+    ];
+    const [left = 0, moved = 0] = await both();
+    assert.equal(left + moved, 12);
+    await archiveEntities(options);
+    assert.deepEqual(await both(), [4, 8]);
+    assert.deepEqual(await archiveEntities(options), { archived: 0, changed: 0 });
+  });
+
+  it('keeps where it was what has changed meanwhile, for the next time', async () => {
+    const { map, orders, writes } = await world(1);
+    await bulk(map.table, writes);
+    const { gateway } = await here.newTable();
+    const archive = entitiesOf(Archived, gateway);
+    let change: Promise<unknown> | undefined;
+    const slow: TableGateway = {
+      table: gateway.table,
+      get: (key, select) => gateway.get(key, select),
+      page: (query) => gateway.page(query),
+      transact: (writes) => gateway.transact(writes),
+      write: async (write) => {
+        if (keyOfWrite(write).rowKey === 'contoso') {
+          change ??= orders.merge({ tenant: 'contoso', id: 0 }, { amount: 5 }, { ifMatch: 'any' });
+          await change;
+        }
+        return gateway.write(write);
+      },
+    };
+    const options = { from: orders, to: archive, convert: toArchive };
+    assert.deepEqual(await archiveEntities({ ...options, to: entitiesOf(Archived, slow) }), {
+      archived: 3,
+      changed: 1,
+    });
+    assert.deepEqual(await archiveEntities(options), { archived: 1, changed: 0 });
+    const contoso = await archive.get({ id: 0, tenant: 'contoso' });
+    assert.equal(contoso?.total, 5);
+  });
+});
+
+describe('a backup of a shard', () => {
+  it('is the shard again, with what its map needs', async () => {
+    const { map, orders, writes, tables } = await world();
+    await bulk(map.table, writes);
+    const lines: string[] = [];
+    for await (const line of backUpShard(tables.a)) lines.push(line);
+    await assert.rejects(restoreShard(tables.a, lines), /restore into an empty table/);
+    const { gateway } = await here.newTable();
+    await restoreShard(gateway, lines);
+    const renamed = mapOf({ ...tables, a: gateway });
+    assert.deepEqual((await renamed.recovery.plan('map')).differences, []);
+    const expected = await amountsIn(orders.queryAll());
+    assert.deepEqual(await amountsIn(ordersOf(renamed).queryAll()), expected);
+    const empty = (await here.newTable()).gateway;
+    await assert.rejects(restoreShard(empty, [lines[0] ?? '', 'no row']), /line 2 of the backup/);
+  });
+});
