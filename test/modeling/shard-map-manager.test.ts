@@ -347,6 +347,28 @@ describe('an operation on a map', () => {
     assert.equal((await map.map.state()).phase, 'settled');
   });
 
+  it('is begun once and run once, by two programs at a time', async () => {
+    const { manager, settings, map, shards } = await filled();
+    await manager.addShard('west');
+    const other = await shardMapManagerOf(settings).open('orders', orders);
+    const begun = await Promise.allSettled(
+      [map, other].map((each) => each.operations.begin(split(map), { title: 'split at 50' })),
+    );
+    const ids = begun.flatMap((each) => (each.status === 'fulfilled' ? [each.value.id] : []));
+    assert.equal(ids.length, 1);
+    const told = (await manager.operations()).map(({ status }) => status);
+    assert.deepEqual(
+      told.filter((status) => status === 'running'),
+      ['running'],
+    );
+    const ran = await Promise.all([map, other].map((each) => each.operations.run(ids[0] ?? '')));
+    assert.deepEqual(
+      ran.map(({ status }) => status),
+      ['completed', 'completed'],
+    );
+    assert.deepEqual([await countIn(shards.north), await countIn(shards.west)], [1, 1]);
+  });
+
   it('asks for an empty target, one at a time', async () => {
     const { map, operations, id } = await begun();
     await operations.run(id, { cleanUp: false });

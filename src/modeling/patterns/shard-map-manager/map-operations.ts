@@ -10,6 +10,7 @@ import type { MapState } from '../shard-map/map-state.js';
 import type { ShardReport, WalkOptions } from '../shard-map/partition-walk.js';
 import type { RoutingChange } from '../shard-map/routing-changes.js';
 import type { ShardMap } from '../shard-map/shard-map.js';
+import { StaleMapError } from '../shard-map/shard-errors.js';
 import { isContent } from '../shard-map/shown-rows.js';
 import { ManagerError, OperationError } from './manager-errors.js';
 import type { ManagerRow, ManagerRows } from './manager-rows.js';
@@ -75,6 +76,7 @@ export class MapOperations {
     const { title, mode = 'online', target = 'empty' } = options;
     const plan = await map.plan(change);
     const state = await map.state();
+    await this.#endLast(state);
     await this.#requireOnline(plan.target);
     if (target === 'empty') await this.#requireEmpty(state.routing, plan.target);
     const id = randomness.uuid();
@@ -93,8 +95,17 @@ export class MapOperations {
     };
     // The row comes first: a program that finds the change in the map finds how to make it.
     await rows.put('operation', id, textsOfOperation(operation), undefined);
-    await map.start(plan, { operation: id });
-    return operationOf({ name: id, texts: textsOfOperation(operation), etag: '' });
+    try {
+      const begun = await map.start(plan, { operation: id });
+      if (isUnderWay(begun, id)) return operationOf(await this.#read(id));
+      throw new OperationError(`another operation makes the same change of the map '${name}'`);
+    } catch (error) {
+      const details = messageOf(error);
+      if (!isUnderWay(await map.state(), id)) {
+        await this.#change(id, { status: 'cancelled', step: 'ended', details });
+      }
+      throw error;
+    }
   }
 
   /**
@@ -162,20 +173,28 @@ export class MapOperations {
     };
     for (;;) {
       signal?.throwIfAborted();
-      const { status } = operationOf(await this.#read(id));
+      const found = operationOf(await this.#read(id));
+      if (isEnded(found)) return found;
       const state = await map.state();
-      if (status === 'cancelling' && !isFinished(state, id)) return this.cancel(id);
-      if (isUnderWay(state, id)) {
-        if (state.phase === 'copying') await this.#move(mode, step);
-        else if (state.phase === 'handing-back') return this.cancel(id);
-        else await step('handing-over', (walk) => map.cutOver(walk));
-        if ((await map.state()).phase === 'handed-over') await map.finish();
-        continue;
-      }
-      if (isFinished(state, id)) {
-        if (cleanUp) await step('cleaning-up', (walk) => map.cleanUp(walk));
-        const details = cleanUp ? '' : 'the rows that moved are still on their former shards';
-        return this.#change(id, { status: 'completed', step: 'ended', details });
+      if (found.status === 'cancelling' && !isFinished(state, id)) return this.cancel(id);
+      try {
+        if (isUnderWay(state, id)) {
+          if (state.phase === 'copying') await this.#move(mode, step);
+          else if (state.phase === 'handing-back') return await this.cancel(id);
+          else await step('handing-over', (walk) => map.cutOver(walk));
+          if ((await map.state()).phase === 'handed-over') await map.finish();
+          continue;
+        }
+        if (isFinished(state, id)) {
+          if (cleanUp) await step('cleaning-up', (walk) => map.cleanUp(walk));
+          const details = cleanUp ? '' : notCleanedUp;
+          return await this.#change(id, { status: 'completed', step: 'ended', details });
+        }
+      } catch (error) {
+        // Another program that runs the operation as well may be ahead.
+        const isOvertaken = error instanceof StaleMapError;
+        if (isOvertaken && (await map.state()).version !== state.version) continue;
+        throw error;
       }
       const isBack = state.phase === 'settled' && state.last?.operation === id;
       const details = isBack ? 'taken back' : 'the map knows nothing of it: it never began';
@@ -194,6 +213,19 @@ export class MapOperations {
       }
     }
     await step('handing-over', (walk) => map.cutOver(walk));
+  }
+
+  /** The map tells how its last operation went only until the next one begins. */
+  async #endLast(state: MapState): Promise<void> {
+    const last = state.phase === 'settled' ? state.last : undefined;
+    const row = last && (await this.#options.rows.find('operation', last.operation));
+    if (last === undefined || row === undefined) return;
+    const isDone = last.outcome === 'finished';
+    await this.#change(last.operation, {
+      status: isDone ? 'completed' : 'cancelled',
+      step: 'ended',
+      details: isDone ? notCleanedUp : 'taken back',
+    });
   }
 
   async #requireOnline(target: ShardRouting): Promise<void> {
@@ -249,6 +281,8 @@ export class MapOperations {
     return isoOfTicks(ticksOfMicros(this.#options.clock.nowMicros()));
   }
 }
+
+const notCleanedUp = 'the rows that moved are still on their former shards';
 
 type StepRunner = (
   name: OperationStep,
