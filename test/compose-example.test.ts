@@ -44,6 +44,6 @@ void it('gives servers options and variables that there are, and a balancer thei
     for (const { source } of used) assert.ok(source in configs, `${name}: ${source}`);
   }
   // The name by which the primary knows its standby is that of its cluster.
-  assert.match(String(services['primary']?.command), /synchronous_standby_names=standby\b/);
+  assert.match(configs['replication']?.content ?? '', /synchronous_standby_names = 'standby'/);
   assert.match(String(services['standby']?.command), /cluster_name=standby\b/);
 });
