@@ -4,8 +4,11 @@ import { runSql } from '../../../test/support/engine-postgres.js';
 import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
 import { withoutPostgres } from '../../../test/support/postgres-server.js';
 import { it } from '../../base/conformance/limited-test.js';
+import { systemTimers } from '../../base/async/timers.js';
 import { systemClock } from '../../base/clock.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
+import { Link } from './link.js';
+import { statementsFor } from './statements.js';
 import { openPostgresStore, type PostgresStore } from './store.js';
 
 const key = Buffer.concat([partitionPrefix('tables', 'account', 1, 'p'), Buffer.from('row')]);
@@ -40,6 +43,29 @@ void describe('a database that others have set up', { skip: withoutPostgres }, (
     await Promise.all(additions);
     assert.equal(Buffer.from((await store.get(key))?.value ?? []).readBigInt64BE(), 40n);
     await store.close();
+  });
+
+  it('reads ranges in the order of the index, however few entries there are', async () => {
+    const { url } = server();
+    await (await openPostgresStore({ url, schema: 'planned', clock: systemClock })).close();
+    const link = await Link.open({
+      address: url,
+      prepares: true,
+      pipelines: false,
+      isRelaxed: false,
+      timers: systemTimers,
+    });
+    const { forward, backward } = statementsFor('planned');
+    for (const { name, text } of [forward, backward]) {
+      await link.run(`prepare ${name} as ${text}`);
+      const values = `'a', 'b', 100, 4096, 'a', 'b'`;
+      const rows = await link.query({ name: '', text: `explain execute ${name}(${values})` }, []);
+      const plan = rows.map(([line]) => String(line)).join('\n');
+      assert.match(plan, /Merge Append/);
+      assert.match(plan, /Index Scan (?:Backward )?using kv_pkey on kv /);
+      assert.doesNotMatch(plan, /Seq Scan/);
+    }
+    await link.close();
   });
 
   it('is refused with what to do when it takes no writes', async () => {
