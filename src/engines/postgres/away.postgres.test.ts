@@ -163,7 +163,7 @@ void describe('a PostgreSQL store', { skip: withoutPostgres }, () => {
     ] as const) {
       const options = { prepares: true, pipelines: false, timers: systemTimers };
       const link = await Link.open({ ...options, isRelaxed, address: started().url });
-      assert.deepEqual(await link.query(setting, []), [[expected]]);
+      assert.deepEqual(await link.query(setting, []), [[Buffer.from(expected)]]);
       await link.close();
     }
   });
