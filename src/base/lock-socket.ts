@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { chmod, mkdtemp, rm, symlink } from 'node:fs/promises';
-import type { Server } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
@@ -17,16 +18,23 @@ export interface LockSocket {
   close(): Promise<void>;
 }
 
-/** Listens without keeping the process alive. */
-export async function listenOn(directory: string, token: string): Promise<LockSocket> {
+/**
+ * Listens without keeping the process alive. `serve` gets each connection, and by default closes
+ * it; those that it keeps are closed with the socket.
+ */
+export async function listenOn(
+  directory: string,
+  token: string,
+  serve: (connection: Socket) => void = (connection) => void connection.destroy(),
+): Promise<LockSocket> {
   const fallback = outsideName(token);
   const name = process.platform === 'win32' ? fallback : `owner-${token.slice(0, 8)}.sock`;
   try {
-    return await listen(directory, name);
+    return await listen(directory, name, serve);
   } catch (error) {
     // Some shared and network file systems have no sockets.
     if (name === fallback) throw error;
-    return listen(directory, fallback);
+    return listen(directory, fallback, serve);
   }
 }
 
@@ -47,20 +55,45 @@ export function isListening(directory: string, name: string): Promise<boolean> {
   });
 }
 
+/**
+ * Connects to a living process that listens there. Rejects when there is none.
+ */
+export function connectTo(directory: string, name: string): Promise<Socket> {
+  return withAddress(directory, name, async (address) => {
+    const socket = connect(address);
+    await once(socket, 'connect');
+    return socket;
+  });
+}
+
 /** Removes the socket file of a dead owner. */
 export async function removeSocket(directory: string, name: string): Promise<void> {
   if (!isPipe(name)) await rm(resolve(directory, name), { force: true });
 }
 
-async function listen(directory: string, name: string): Promise<LockSocket> {
-  const server = createServer((socket) => socket.destroy());
+async function listen(
+  directory: string,
+  name: string,
+  serve: (connection: Socket) => void,
+): Promise<LockSocket> {
+  const connections = new Set<Socket>();
+  const server = createServer((connection) => {
+    connections.add(connection);
+    connection.unref();
+    connection.once('close', () => connections.delete(connection));
+    // One that breaks is closed, which is all that matters.
+    connection.on('error', () => undefined);
+    serve(connection);
+  });
   await withAddress(directory, name, (address) => listening(server, address));
   server.unref();
   if (!isPipe(name)) await chmod(resolve(directory, name), privateFileMode);
   return {
     name,
     async close() {
-      await new Promise((done) => server.close(done));
+      const closed = new Promise((done) => server.close(done));
+      for (const connection of connections) connection.destroy();
+      await closed;
       await removeSocket(directory, name);
     },
   };

@@ -1,7 +1,7 @@
 import type { Bytes } from '../../base/bytes.js';
 import { systemRandomness } from '../../base/randomness.js';
 import type { Clock } from '../../base/clock.js';
-import { DataDirectoryError } from './directory/data-directory-error.js';
+import { DataDirectoryError, inUse, noOwner } from './directory/data-directory-error.js';
 import { parseOwner, recordOf, type Owner } from './directory/owner.js';
 import type { Environment } from './environment.js';
 import { sealed } from './rows/record.js';
@@ -9,6 +9,7 @@ import { writeTransaction } from './write-transaction.js';
 import { writeWithinWait, type LockWaitOptions } from './lock-wait.js';
 import type { LockSocket } from '../../base/lock-socket.js';
 import { isListening, listenOn, removeSocket } from '../../base/lock-socket.js';
+import { OpeningHolds } from './opening/opening-holds.js';
 
 /** Attempts to take over a lock whose owner has died, against competitors. */
 const attemptsMax = 16;
@@ -54,13 +55,15 @@ export async function lockDirectory(
   options: LockWaitOptions & Taking & { readonly clock: Clock },
 ): Promise<DirectoryLock> {
   const { directory, clock, isDurable, wasRead } = options;
+  const { timers } = options;
+  const holds = new OpeningHolds({ directory, sync: isDurable, timers });
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const found = readOwner(environment);
     if (found !== undefined && (await isListening(directory, found.socket))) {
       throw inUse(directory, found);
     }
     const token = systemRandomness.uuid();
-    const socket = await listenOn(directory, token);
+    const socket = await listenOn(directory, token, holds.serve);
     const started = new Date(clock.nowMicros() / 1000).toISOString();
     const isSound = isDurable && (wasRead || found === undefined);
     const owner: Owner = { token, pid: process.pid, started, socket: socket.name, isSound };
@@ -69,8 +72,14 @@ export async function lockDirectory(
       if (found !== undefined) await removeSocket(directory, found.socket);
       return {
         ...held(environment, owner),
-        release: () => release(environment, owner, socket),
-        abandon: () => socket.close(),
+        async release() {
+          await release(environment, owner, socket);
+          await holds.close();
+        },
+        async abandon() {
+          await socket.close();
+          await holds.close();
+        },
       };
     }
     await socket.close();
@@ -88,10 +97,7 @@ export async function joinDirectory(
 ): Promise<DirectoryLock> {
   const found = readOwner(environment);
   if (found === undefined || !(await isListening(directory, found.socket))) {
-    throw new DataDirectoryError(
-      'no-owner',
-      `No process owns the data directory ${directory}, so that it could be joined.`,
-    );
+    throw noOwner(directory);
   }
   return {
     ...held(environment, found),
@@ -149,12 +155,4 @@ function replaceOwner(
   if (next === undefined) meta.remove(ownerKey);
   else meta.put(ownerKey, recordOf(next), noVersion);
   return true;
-}
-
-function inUse(directory: string, owner: Owner): DataDirectoryError {
-  return new DataDirectoryError(
-    'in-use',
-    `The data directory ${directory} is in use by process ${owner.pid} (since ${owner.started}). ` +
-      'Stop it, or choose another directory with --location.',
-  );
 }

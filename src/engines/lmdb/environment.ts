@@ -1,8 +1,10 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RootDatabase } from 'lmdb';
+import * as lmdb from 'lmdb';
 import { open } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
+import { invariant } from '../../base/invariant.js';
 import { DataDirectoryError } from './directory/data-directory-error.js';
 import { pageBytes } from './check/page.js';
 import { CursorRow } from './cursor-row.js';
@@ -73,6 +75,39 @@ export function openEnvironment(directory: string, options: EnvironmentOptions):
 export function openInThread(directory: string, options: EnvironmentOptions): Environment {
   assertPresent(directory);
   return openPrepared(directory, options);
+}
+
+/** What the types of the package lack: a data file that is open, without its trees. */
+interface NativeEnvironment {
+  open(options: object, flags: number, ownFlags: number): number;
+  close(): void;
+}
+
+/** `MDB_NOSUBDIR`, `MDB_NOSYNC` and `MDB_NORDAHEAD`, as the options of `openPrepared` set them. */
+const nativeFlags = { noSubdir: 0x4000, noSync: 0x1_0000, noReadAhead: 0x80_0000 } as const;
+/** The size of the map to begin with, as the package has it. */
+const firstMapBytes = 0x2_0000;
+
+/**
+ * Opens the data file of an existing environment without a transaction, so without waiting for a
+ * lock. What opens the environment while it is open shares the file with it.
+ */
+export function attach(directory: string, { sync }: EnvironmentOptions): { close(): void } {
+  assertPresent(directory);
+  const { nativeAddon } = lmdb as unknown as { nativeAddon: { Env: new () => NativeEnvironment } };
+  const environment = new nativeAddon.Env();
+  const { path, pageSize, maxDbs } = fileOptions(join(directory, dataFile));
+  const options = {
+    path,
+    pageSize,
+    maxDbs,
+    mapSize: firstMapBytes,
+    keyBytes: Buffer.alloc(0x1000),
+  };
+  const flags = nativeFlags.noSubdir | nativeFlags.noReadAhead | (sync ? 0 : nativeFlags.noSync);
+  const failure = environment.open(options, flags, 0);
+  invariant(!failure, 'the engine throws what went wrong');
+  return environment;
 }
 
 /** The package would make the files of a directory that was removed, and the directory, anew. */

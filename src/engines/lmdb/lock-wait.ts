@@ -87,7 +87,7 @@ function waitingMessage(directory: string, holders: string): string {
 }
 
 /** Waits, within the limit, for work that needs the lock. */
-async function withinWait<Result>(
+export async function withinWait<Result>(
   work: Promise<Result>,
   { directory, timers, waiting }: LockWaitOptions,
   holders: () => string,

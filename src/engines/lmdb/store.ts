@@ -36,6 +36,7 @@ import { startError } from './disk-error.js';
 import { EntryGatherer } from './entry-gatherer.js';
 import type { Environment } from './environment.js';
 import { filesOf, reusableBytes } from './environment.js';
+import { openBesideOwner } from './opening/held-opening.js';
 import { openSettledEnvironment } from './open-settled.js';
 import { waitForLock } from './lock-wait.js';
 import { storedChecksum } from './rows/record.js';
@@ -108,9 +109,10 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
       isCached = wasRead;
       if (wasLeft) await waitForLock({ directory, timers, waiting });
     }
-    const environment = await openSettledEnvironment(directory, {
-      sync: durability === 'durable',
-    });
+    const sync = durability === 'durable';
+    const environment = isOwner
+      ? await openSettledEnvironment(directory, { sync })
+      : await openBesideOwner({ directory, sync, timers, waiting });
     closing.unshift(() => environment.root.close());
     const lock = isOwner
       ? await lockDirectory(environment, {

@@ -1,12 +1,12 @@
 import { readdir, stat } from 'node:fs/promises';
 import { endianness } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { codeOf } from '../../../base/thrown.js';
-import { DataDirectoryError } from '../directory/data-directory-error.js';
+import { DataDirectoryError, inUse } from '../directory/data-directory-error.js';
 import { isListening } from '../../../base/lock-socket.js';
 import { checkFileKinds, dataFile } from '../directory/file-kinds.js';
-import { wasSound } from '../directory/owner.js';
+import { parseOwner, wasSound, type Owner } from '../directory/owner.js';
 import { toCome } from './walk.js';
 import { checkDataFile, type CheckOptions, type CheckProgress, type CheckReport } from './check.js';
 
@@ -19,6 +19,9 @@ const fullCheckBytesMax = 1 << 30;
 const pagesAtOnce = 1_000;
 /** Attempts when a file changes while it is read. */
 const attemptsMax = 3;
+/** Looks for the record of a process that listens, about two seconds. */
+const looksMax = 20;
+const betweenLooksMs = 100;
 /** The engine's record of the owner. */
 const ownerNote = 'owner';
 
@@ -34,16 +37,15 @@ export type ProgressListener = (progress: CheckProgress) => void;
 
 /**
  * Checks that a data file can be opened and is complete before the engine maps it: damage could
- * crash the process or make entries unreachable. Throws `DataDirectoryError`. Does not check a
- * directory that has an owner.
+ * crash the process or make entries unreachable. Throws `DataDirectoryError`, also when a living
+ * process owns the directory: only who joins it may open its data file, as `attachBesideOwner`.
  */
 export async function assertIntact(
   directory: string,
   options: { readonly isNew: boolean; readonly progress: ProgressListener },
 ): Promise<IntactDirectory> {
-  if (endianness() === 'BE' || (await hasLivingOwner(directory))) {
-    return { wasLeft: false, wasRead: false };
-  }
+  await assertNoLivingOwner(directory);
+  if (endianness() === 'BE') return { wasLeft: false, wasRead: false };
   const { isNew } = options;
   const path = join(directory, dataFile);
   const bytes = await sizeOf(path);
@@ -71,7 +73,7 @@ export async function checkDirectory(
   options: Pick<CheckOptions, 'wanted'> = {},
 ): Promise<CheckReport> {
   if (endianness() === 'BE') throw new Error('Data files are checked on other machines only.');
-  if (await hasLivingOwner(directory)) {
+  if ((await livingOwner(directory)) !== undefined) {
     throw new DataDirectoryError(
       'in-use',
       `A server uses the data directory ${directory}. Stop it first, or check a copy.`,
@@ -110,11 +112,31 @@ async function check(
   }
 }
 
-async function hasLivingOwner(directory: string): Promise<boolean> {
+/** The name of the socket on which the owner of the directory listens, if it is alive. */
+export async function livingOwner(directory: string): Promise<string | undefined> {
   const names = await readdir(directory);
   const sockets = names.filter((name) => /^owner-.*\.sock$/.test(name));
+  const recorded = (await recordedOwner(directory))?.socket;
+  if (recorded !== undefined && !sockets.includes(recorded)) sockets.push(recorded);
   const living = await Promise.all(sockets.map((name) => isListening(directory, name)));
-  return living.includes(true);
+  return sockets.find((_, index) => living[index]);
+}
+
+/** A process that starts or ends listens for a moment without a record. */
+async function assertNoLivingOwner(directory: string): Promise<void> {
+  for (let look = 1; (await livingOwner(directory)) !== undefined; look += 1) {
+    const owner = await recordedOwner(directory);
+    if (owner !== undefined || look === looksMax) throw inUse(directory, owner);
+    await sleep(betweenLooksMs);
+  }
+}
+
+/** The record of the owner as the file has it; undefined as well when it cannot be read. */
+async function recordedOwner(directory: string): Promise<Owner | undefined> {
+  const path = join(directory, dataFile);
+  if (endianness() === 'BE' || (await sizeOf(path)) === 0) return undefined;
+  const report = await checkSettled(path, { entries: false }, () => undefined);
+  return parseOwner(report.notes.get(ownerNote));
 }
 
 async function sizeOf(path: string): Promise<number> {

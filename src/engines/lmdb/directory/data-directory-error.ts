@@ -29,3 +29,24 @@ export class DataDirectoryError extends Error {
     this.reason = reason;
   }
 }
+
+/** A living process owns the directory; its record is unknown while it starts. */
+export function inUse(
+  directory: string,
+  owner: { readonly pid: number; readonly started: string } | undefined,
+): DataDirectoryError {
+  const by = owner === undefined ? 'another process' : `process ${owner.pid}`;
+  const since = owner === undefined ? '' : ` (since ${owner.started})`;
+  return new DataDirectoryError(
+    'in-use',
+    `The data directory ${directory} is in use by ${by}${since}. ` +
+      'Stop it, or choose another directory with --location.',
+  );
+}
+
+export function noOwner(directory: string): DataDirectoryError {
+  return new DataDirectoryError(
+    'no-owner',
+    `No process owns the data directory ${directory}, so that it could be joined.`,
+  );
+}
