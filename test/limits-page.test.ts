@@ -194,6 +194,7 @@ const unnoticed = new Set(
     growthBytesMax
     heldBytesMax
     heldRowsMax
+    holdMsMax
     idMax
     identityLengthMax
     inlinePieceBytesMax
@@ -214,6 +215,7 @@ const unnoticed = new Set(
     logNumberMax
     longHeadBytesMax
     lookedAtMax
+    looksMax
     manyPropertiesMax
     mapPositionsMax
     markedNameLengthMax

@@ -9,7 +9,7 @@ import { writeTransaction } from './write-transaction.js';
 import { writeWithinWait, type LockWaitOptions } from './lock-wait.js';
 import type { LockSocket } from '../../base/lock-socket.js';
 import { isListening, listenOn, removeSocket } from '../../base/lock-socket.js';
-import { OpeningHolds } from './opening/opening-holds.js';
+import { OpeningHolds } from './opening-holds.js';
 
 /** Attempts to take over a lock whose owner has died, against competitors. */
 const attemptsMax = 16;

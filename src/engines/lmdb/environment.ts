@@ -94,8 +94,9 @@ const firstMapBytes = 0x2_0000;
  */
 export function attach(directory: string, { sync }: EnvironmentOptions): { close(): void } {
   assertPresent(directory);
-  const { nativeAddon } = lmdb as unknown as { nativeAddon: { Env: new () => NativeEnvironment } };
-  const environment = new nativeAddon.Env();
+  const native: unknown = Reflect.get(lmdb, 'nativeAddon');
+  const { Env } = native as { readonly Env: new () => NativeEnvironment };
+  const environment = new Env();
   const { path, pageSize, maxDbs } = fileOptions(join(directory, dataFile));
   const options = {
     path,

@@ -36,7 +36,7 @@ import { startError } from './disk-error.js';
 import { EntryGatherer } from './entry-gatherer.js';
 import type { Environment } from './environment.js';
 import { filesOf, reusableBytes } from './environment.js';
-import { openBesideOwner } from './opening/held-opening.js';
+import { openBesideOwner } from './held-opening.js';
 import { openSettledEnvironment } from './open-settled.js';
 import { waitForLock } from './lock-wait.js';
 import { storedChecksum } from './rows/record.js';

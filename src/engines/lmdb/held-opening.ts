@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { connectTo } from '../../../base/lock-socket.js';
-import { livingOwner } from '../check/directory-check.js';
-import { noOwner } from '../directory/data-directory-error.js';
-import { attach, type Environment, type EnvironmentOptions } from '../environment.js';
-import { withinWait, type LockWaitOptions } from '../lock-wait.js';
-import { openSettledEnvironment } from '../open-settled.js';
-import { holdReply, holdRequest } from './protocol.js';
+import { connectTo } from '../../base/lock-socket.js';
+import { livingOwner } from './check/directory-check.js';
+import { noOwner } from './directory/data-directory-error.js';
+import { attach, type Environment, type EnvironmentOptions } from './environment.js';
+import { withinWait, type LockWaitOptions } from './lock-wait.js';
+import { openSettledEnvironment } from './open-settled.js';
+import { holdReply, holdRequest } from './hold-protocol.js';
 
 /** An owner that ends its connection too early is closing, or has died. */
 const attemptsMax = 3;

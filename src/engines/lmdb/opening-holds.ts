@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
-import { Gate } from '../../../base/async/gate.js';
-import type { Timers } from '../../../base/async/timers.js';
+import { Gate } from '../../base/async/gate.js';
+import type { Timers } from '../../base/async/timers.js';
 import type { HoldThreadData } from './hold-thread.js';
-import { holdReply, holdRequest } from './protocol.js';
+import { holdReply, holdRequest } from './hold-protocol.js';
 
-/** An opening takes milliseconds. After this time commits go on, whatever the other process does. */
+/** An opening takes milliseconds. After this time commits go on, whatever becomes of it. */
 const holdMsMax = 5_000;
 
 export interface OpeningHoldsOptions {

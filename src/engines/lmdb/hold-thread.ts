@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { invariant } from '../../../base/invariant.js';
-import { openInThread } from '../environment.js';
-import { writeAtOnce } from '../write-transaction.js';
+import { invariant } from '../../base/invariant.js';
+import { openInThread } from './environment.js';
+import { writeAtOnce } from './write-transaction.js';
 
 // The entry point of the thread that holds the lock of the data file: see `OpeningHolds`.
 
