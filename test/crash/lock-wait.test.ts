@@ -62,12 +62,13 @@ void describe('a start while a stopped process holds the lock', { skip: withoutF
     const location = join(directory.path, 'data');
     await using locked = await leaveLocked(location);
     const server = start(location);
-    await server.printed('held by process');
+    const started = server.printed(bannerEnd).then(() => 'started' as const);
+    assert.notEqual(await Promise.race([server.printed('held by process'), started]), 'started');
     const [, named = ''] = /held by process ([\d or]+)/.exec(server.stderr) ?? [];
     const holders = named.split(' or ').map(Number);
     assert.ok(holders.length > 0 && holders.every((pid) => locked.pids.includes(pid)), named);
     for (const pid of locked.pids) process.kill(pid, 'SIGKILL');
-    await server.printed(bannerEnd);
+    await started;
     assert.equal(await stopCli(server), 0);
   });
 

@@ -69,10 +69,11 @@ export function openEnvironment(directory: string, options: EnvironmentOptions):
 }
 
 /**
- * Opens the same environment in another thread. Opens no file: when a process closes any descriptor
- * of the lock file, it loses all its locks on it, and LMDB then treats its readers as dead.
+ * Opens an environment that this process has open already, here or in another thread. Opens no file:
+ * when a process closes any descriptor of the lock file, it loses all its locks on it, and LMDB then
+ * treats its readers as dead and makes the locks anew.
  */
-export function openInThread(directory: string, options: EnvironmentOptions): Environment {
+export function openAgain(directory: string, options: EnvironmentOptions): Environment {
   assertPresent(directory);
   return openPrepared(directory, options);
 }

@@ -3,9 +3,8 @@ import type { Socket } from 'node:net';
 import { connectTo } from '../../base/lock-socket.js';
 import { livingOwner } from './check/directory-check.js';
 import { noOwner } from './directory/data-directory-error.js';
-import { attach, type Environment, type EnvironmentOptions } from './environment.js';
+import { attach, openAgain, type Environment, type EnvironmentOptions } from './environment.js';
 import { withinWait, type LockWaitOptions } from './lock-wait.js';
-import { openSettledEnvironment } from './open-settled.js';
 import { holdReply, holdRequest } from './hold-protocol.js';
 
 /** An owner that ends its connection too early is closing, or has died. */
@@ -18,7 +17,7 @@ export async function openBesideOwner(
   const { directory, sync } = options;
   const attachment = await attachHeld(options);
   try {
-    return await openSettledEnvironment(directory, { sync });
+    return openAgain(directory, { sync });
   } finally {
     attachment.close();
   }

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { invariant } from '../../base/invariant.js';
-import { openInThread } from './environment.js';
+import { openAgain } from './environment.js';
 import { writeAtOnce } from './write-transaction.js';
 
 // The entry point of the thread that holds the lock of the data file: see `OpeningHolds`.
@@ -17,7 +17,7 @@ export type HoldThreadReply = 'held';
 const { directory, sync, released } = workerData as HoldThreadData;
 const port = parentPort;
 invariant(port !== null, 'this module runs in a thread of its own');
-const environment = openInThread(directory, { sync });
+const environment = openAgain(directory, { sync });
 writeAtOnce(environment.root, () => {
   port.postMessage('held' satisfies HoldThreadReply);
   Atomics.wait(released, 0, 0);

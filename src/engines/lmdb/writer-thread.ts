@@ -4,7 +4,7 @@ import { systemClock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import { isOwner } from './directory-lock.js';
 import { reasonText } from './disk-error.js';
-import { openInThread } from './environment.js';
+import { openAgain } from './environment.js';
 import { GroupWriter } from './group-writer.js';
 import { unpackIngestion, type PackedIngestion } from './packed-ingestion.js';
 import { writeAtOnce } from './write-transaction.js';
@@ -30,7 +30,7 @@ export type ThreadReply =
 const data = workerData as WriterThreadData;
 const port = parentPort;
 invariant(port !== null, 'this module runs in a thread of its own');
-const environment = openInThread(data.directory, { sync: data.sync });
+const environment = openAgain(data.directory, { sync: data.sync });
 const writer = new GroupWriter(environment, systemClock);
 
 port.on('message', (request: ThreadRequest) => {
