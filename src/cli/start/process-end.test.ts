@@ -22,6 +22,7 @@ import { signalExitCode } from './stop-signals.js';
 import type { CliProcess } from '../../../test/support/cli-process.js';
 import { byLength, costly, sampled } from '../../../test/support/run-length.js';
 import { untilEnded, workerPids } from '../../../test/support/process-states.js';
+import { stillRunning } from '../partition/waiting.js';
 
 const child = fileURLToPath(new URL('../../../test/support/end-child.js', import.meta.url));
 const rounds = byLength({ short: 1, long: 5 });
@@ -66,14 +67,18 @@ async function codesInTable(page: string): Promise<number[]> {
 const wrongUsage = 2;
 
 void describe('exit codes', () => {
-  for (const page of ['guides/operating.md', 'reference/command-line.md']) {
+  const pages = [
+    ['guides/operating.md', []],
+    ['reference/command-line.md', [stillRunning]],
+  ] as const;
+  for (const [page, others] of pages) {
     void it(`are those of ${page}, all of them`, async () => {
       const bySignals = [
         signalExitCode('SIGINT'),
         signalExitCode('SIGTERM'),
         128 + constants.signals.SIGKILL,
       ];
-      const codes = [...Object.values(exitCodes), wrongUsage, ...bySignals];
+      const codes = [...Object.values(exitCodes), wrongUsage, ...bySignals, ...others];
       assert.deepEqual(new Set(await codesInTable(page)), new Set(codes));
     });
   }
