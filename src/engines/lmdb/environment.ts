@@ -70,8 +70,8 @@ export function openEnvironment(directory: string, options: EnvironmentOptions):
 
 /**
  * Opens an environment that this process has open already, here or in another thread. Opens no
- * file: when a process closes any descriptor of the lock file, it loses all its locks on it, and LMDB
- * then treats its readers as dead and makes the locks anew.
+ * file: when a process closes any descriptor of the lock file, it loses all its locks on it, and
+ * LMDB then treats its readers as dead and makes the locks anew.
  */
 export function openAgain(directory: string, options: EnvironmentOptions): Environment {
   assertPresent(directory);
