@@ -28,6 +28,7 @@ async function memoryStores(clock: Clock): Promise<MemberStore[]> {
 
 storeConformance({
   name: 'a store whose ranges split, merge and move all the time',
+  hasOtherCommits: true,
   async open({ clock }) {
     const parts = await composed(await memoryStores(clock), clock);
     const over = new AbortController();

@@ -39,6 +39,11 @@ export interface ConformanceSuite {
   readonly modelRuns?: number;
   /** How many times a fence must stop writers at work, where that is not 6. */
   readonly fenceRounds?: number;
+  /**
+   * Others commit beside the suite, such as movers of ranges, so that versions may run ahead of a
+   * clock that stands still.
+   */
+  readonly hasOtherCommits?: boolean;
   /** The abilities of the engine; tests of others are not defined. */
   readonly capabilities: {
     readonly persistent: boolean;
