@@ -97,12 +97,15 @@ void describe(`four servers on one database (seed ${seed})`, { skip: withoutPost
   });
 });
 
-/** Undefined when the connection broke: the request may have been carried out. */
+/**
+ * Undefined when the connection broke, or the database was away for too long: the request may have
+ * been carried out.
+ */
 async function answerOf<Output>(asked: Promise<Output>): Promise<Output | undefined> {
   try {
     return await asked;
   } catch (error) {
-    const broken = /closed without a whole answer|ECONN|EPIPE/;
+    const broken = /closed without a whole answer|ECONN|EPIPE|answers 503 .*ServerBusy/;
     if (!(error instanceof Error) || !broken.test(error.message)) throw error;
     return undefined;
   }
