@@ -38,7 +38,7 @@ export type ProgressListener = (progress: CheckProgress) => void;
 /**
  * Checks that a data file can be opened and is complete before the engine maps it: damage could
  * crash the process or make entries unreachable. Throws `DataDirectoryError`, also when a living
- * process owns the directory: only who joins it may open its data file, as `attachBesideOwner`.
+ * process owns the directory: only who joins it may open its data file, as `openBesideOwner`.
  */
 export async function assertIntact(
   directory: string,
@@ -116,10 +116,13 @@ async function check(
 export async function livingOwner(directory: string): Promise<string | undefined> {
   const names = await readdir(directory);
   const sockets = names.filter((name) => /^owner-.*\.sock$/.test(name));
-  const recorded = (await recordedOwner(directory))?.socket;
-  if (recorded !== undefined && !sockets.includes(recorded)) sockets.push(recorded);
   const living = await Promise.all(sockets.map((name) => isListening(directory, name)));
-  return sockets.find((_, index) => living[index]);
+  const found = sockets.find((_, index) => living[index]);
+  if (found !== undefined) return found;
+  // Where the directory can have no sockets, only the record names it.
+  const recorded = (await recordedOwner(directory))?.socket;
+  if (recorded === undefined || sockets.includes(recorded)) return undefined;
+  return (await isListening(directory, recorded)) ? recorded : undefined;
 }
 
 /** A process that starts or ends listens for a moment without a record. */
