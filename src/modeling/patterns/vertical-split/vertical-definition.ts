@@ -9,7 +9,12 @@ import type { KeyTemplate } from '../../definition/key-template.js';
 import type { Properties } from '../../definition/property.js';
 import { string } from '../../definition/scalar-types.js';
 import { DefinitionError } from '../../rows/model-error.js';
-import type { WideDefinition, WideGroups } from '../wide-entities/wide-definition.js';
+import {
+  assertGroupsApart,
+  ownersOf,
+  type WideDefinition,
+  type WideGroups,
+} from '../wide-entities/wide-definition.js';
 
 export interface VerticalOptions<
   K extends Properties,
@@ -60,16 +65,10 @@ export function defineVertical<
   if (names.length < 2 || !names.includes(leader)) {
     throw new DefinitionError(`${type}: give two groups or more, and one of them as leader`);
   }
-  const owners = new Map(Object.keys(keys).map((name) => [name, 'the keys']));
+  const others = new Map([...ownersOf(beside, 'use'), ...ownersOf(keys, 'the keys')]);
+  assertGroupsApart(type, groups, others);
   const rows = new Map<string, AnyDefinition>();
   for (const [group, properties] of Object.entries(groups)) {
-    for (const name of Object.keys(properties)) {
-      const other = owners.get(name) ?? (Object.hasOwn(beside, name) ? 'use' : undefined);
-      if (other !== undefined) {
-        throw new DefinitionError(`${type}.${name} is in ${other} and in group '${group}'`);
-      }
-      owners.set(name, `group '${group}'`);
-    }
     const definition = defineEntity({
       type: `${type}.${group}`,
       properties: { ...properties, ...beside, ...keys },

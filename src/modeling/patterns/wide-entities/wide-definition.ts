@@ -147,14 +147,31 @@ function checkGroups({
       `${type}: the group '${odd}' should be letters and digits, as many as in the others: 01, 02, …`,
     );
   }
-  const owner = new Map(Object.keys(keys).map((name) => [name, 'the keys']));
+  assertGroupsApart(type, groups, ownersOf(keys, 'the keys'));
+}
+
+/** By the name of each property, who has it. */
+export function ownersOf(properties: Properties, owner: string): Map<string, string> {
+  return new Map(Object.keys(properties).map((name) => [name, owner]));
+}
+
+/**
+ * Throws `DefinitionError` for a property of a group that another group has, or one of the owners
+ * of names outside the groups.
+ */
+export function assertGroupsApart(
+  type: string,
+  groups: WideGroups,
+  others: ReadonlyMap<string, string>,
+): void {
+  const owners = new Map(others);
   for (const [group, properties] of Object.entries(groups)) {
     for (const name of Object.keys(properties)) {
-      const other = owner.get(name);
+      const other = owners.get(name);
       if (other !== undefined) {
         throw new DefinitionError(`${type}.${name} is in ${other} and in group '${group}'`);
       }
-      owner.set(name, `group '${group}'`);
+      owners.set(name, `group '${group}'`);
     }
   }
 }
