@@ -67,8 +67,11 @@ export function check<State, Input, Output>(
       if (operation === undefined) continue;
       const isAnswered = operation.respondedAt !== Infinity;
       for (const next of model.step(state, operation.input, operation.output)) {
+        const nextText = model.textOf(next);
+        // Without a response it need not have happened: it has no place where it changes nothing.
+        if (!isAnswered && nextText === model.textOf(state)) continue;
         const nextDone = withOperation(done, index);
-        const text = `${nextDone.first} ${nextDone.ahead.toString(16)} ${model.textOf(next)}`;
+        const text = `${nextDone.first} ${nextDone.ahead.toString(16)} ${nextText}`;
         if (tried.has(text)) continue;
         if (tried.size >= statesMax) return { kind: 'undecided' };
         tried.add(text);
@@ -103,11 +106,17 @@ function candidates<Input, Output>(
 ): number[] {
   let firstEnd = Infinity;
   const found: number[] = [];
+  const unanswered = new Set<string>();
   for (let index = first; index < operations.length; index += 1) {
     const operation = operations[index];
     if (operation === undefined || operation.invokedAt > firstEnd) break;
     if (index > first && ((ahead >> BigInt(index - first - 1)) & 1n) === 1n) continue;
     firstEnd = Math.min(firstEnd, operation.respondedAt);
+    if (operation.respondedAt === Infinity) {
+      const text = JSON.stringify(operation.input);
+      if (unanswered.has(text)) continue;
+      unanswered.add(text);
+    }
     found.push(index);
   }
   const endOf = (index: number) => operations[index]?.respondedAt ?? Infinity;

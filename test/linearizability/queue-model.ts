@@ -1,4 +1,5 @@
 import type { Model } from './checker.js';
+import type { Operation } from './history.js';
 
 export type QueueInput =
   | { readonly kind: 'put'; readonly serial: number }
@@ -37,37 +38,84 @@ type Messages = Readonly<Record<number, Message>>;
 /** The response with the receipt was lost. */
 const unknownReceipt = '?';
 
-/** A queue whose messages are held forever or made visible at once. */
-export const queueModel: Model<Messages, QueueInput, QueueOutput> = {
-  initial: {},
-  step(state, input, output) {
-    if (input.kind === 'put') return put(state, input.serial, output);
-    if (input.kind === 'get') return get(state, input.alone, output);
-    return useReceipt(state, input, output);
-  },
-  textOf: (state) =>
-    Object.entries(state)
-      .map(
-        ([serial, { isVisible, receipt, count }]) => `${serial}:${isVisible},${receipt},${count}`,
-      )
-      .join(' '),
-};
+/** The highest dequeue count that any response of the history shows of a message. */
+type ShownCounts = ReadonlyMap<number, number>;
 
-function put(state: Messages, serial: number, output: QueueOutput | undefined): Messages[] {
-  if (output !== undefined && output.kind !== 'held') return [];
-  const receipt = output?.receipt ?? unknownReceipt;
-  const next = { ...state, [serial]: { isVisible: true, receipt, count: 0 } };
-  return output === undefined ? [state, next] : [next];
+/**
+ * A queue whose messages are held forever or made visible at once, as seen by `history`: what that
+ * shows later of a message says which lost requests cannot have had an effect on it before.
+ */
+export function queueModel(
+  history: readonly Operation<QueueInput, QueueOutput>[],
+): Model<Messages, QueueInput, QueueOutput> {
+  const shown = shownCounts(history);
+  return {
+    initial: {},
+    step(state, input, output) {
+      if (input.kind === 'put') return put(state, input.serial, output, shown);
+      if (input.kind === 'get') return get(state, input.alone, output, shown);
+      return useReceipt(state, input, output, shown);
+    },
+    textOf: (state) =>
+      Object.entries(state)
+        .map(
+          ([serial, { isVisible, receipt, count }]) => `${serial}:${isVisible},${receipt},${count}`,
+        )
+        .join(' '),
+  };
 }
 
-function get(state: Messages, alone: boolean, output: QueueOutput | undefined): Messages[] {
+function shownCounts(history: readonly Operation<QueueInput, QueueOutput>[]): ShownCounts {
+  const shown = new Map<number, number>();
+  for (const { input, output } of history) {
+    if (input.kind !== 'get' || output?.kind !== 'held') continue;
+    shown.set(output.serial, Math.max(output.count, shown.get(output.serial) ?? 0));
+  }
+  return shown;
+}
+
+/**
+ * True when a response shows the message after this state. A lost get holds its message forever and
+ * a deletion ends it, so neither comes before such a response.
+ */
+function isShownLater(
+  serial: number | string,
+  { count }: Pick<Message, 'count'>,
+  shown: ShownCounts,
+): boolean {
+  return count < (shown.get(Number(serial)) ?? 0);
+}
+
+function put(
+  state: Messages,
+  serial: number,
+  output: QueueOutput | undefined,
+  shown: ShownCounts,
+): Messages[] {
+  if (output !== undefined && output.kind !== 'held') return [];
+  const receipt = output?.receipt ?? unknownReceipt;
+  const message: Message = { isVisible: true, receipt, count: 0 };
+  const next = { ...state, [serial]: message };
+  if (output !== undefined) return [next];
+  // A message that nobody ever gets need not be there.
+  return isShownLater(serial, message, shown) ? [state, next] : [state];
+}
+
+function get(
+  state: Messages,
+  alone: boolean,
+  output: QueueOutput | undefined,
+  shown: ShownCounts,
+): Messages[] {
   const visible = Object.entries(state).filter(([, { isVisible }]) => isVisible);
   const taken = (serial: string | number, receipt: string, count: number): Messages => ({
     ...state,
     [serial]: { isVisible: false, receipt, count },
   });
   if (output === undefined) {
-    const each = visible.map(([serial, { count }]) => taken(serial, unknownReceipt, count + 1));
+    const each = visible
+      .filter(([serial, message]) => !isShownLater(serial, message, shown))
+      .map(([serial, { count }]) => taken(serial, unknownReceipt, count + 1));
     return [state, ...each];
   }
   if (output.kind === 'done') return visible.length === 0 || !alone ? [state] : [];
@@ -82,11 +130,15 @@ function useReceipt(
   state: Messages,
   { kind, serial, receipt }: Extract<QueueInput, { readonly receipt: string }>,
   output: QueueOutput | undefined,
+  shown: ShownCounts,
 ): Messages[] {
   const message = state[serial];
   const isCurrent = message !== undefined && message.receipt === receipt;
   if (!isCurrent) return output === undefined || output.kind === 'refused' ? [state] : [];
   if (output?.kind === 'refused') return [];
+  if (output === undefined && kind === 'delete' && isShownLater(serial, message, shown)) {
+    return [state];
+  }
   const next: Record<number, Message> = { ...state };
   if (kind === 'delete') delete next[serial];
   else {

@@ -244,7 +244,7 @@ export class LinearizabilityRound {
       );
     }
     for (const [index, { history }] of this.#queues.entries()) {
-      assertLinearizable(queueName(index), queueModel, history);
+      assertLinearizable(queueName(index), queueModel(history.operations), history);
     }
     assertLinearizable('log', logModel, this.#log);
     const committed = commitModel({ block: 'x', etag: this.#firstEtag });
