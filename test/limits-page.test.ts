@@ -131,7 +131,8 @@ const ofProtocol = new Set(
     'selectNamesMax settingsBytesMax signedIdentifiersMax stringLengthMax timeoutSecondsMax ' +
     'validSecondsMax visibilitySecondsMax ' +
     'batchSubrequestsMax blobNameLengthMax blobNameSegmentsMax blockIdBytesMax blocksMax copySourceLengthMax ' +
-    'documentLengthMax sequenceNumberMax tagNameLengthMax tagValueLengthMax tagsHeaderLengthMax tagsMax'
+    'documentLengthMax sequenceNumberMax tagNameLengthMax tagValueLengthMax tagsHeaderLengthMax tagsMax ' +
+    'segmentsMax segmentBytesMax'
   ).split(' '),
 );
 
@@ -184,6 +185,7 @@ const unnoticed = new Set(
     foldersMax
     formatBytesMax
     frameBytesMax
+    framingBytesMax
     freeFilesMax
     gatheredBytesMax
     generationMax

@@ -235,7 +235,7 @@ class RunningServer implements TabulariumServer {
     const versions = new ApiVersionPolicy({ strict: strictApiVersions, logger });
     const memory = new HeldMemory({ clock, logger });
     const publicKeyGuard = new PublicKeyGuard(settings.allowedHosts);
-    const { copySources: sourceRules } = settings;
+    const { copySources: sourceRules, blockBytesMax } = settings;
     const sources =
       sourceRules && new SourceClient({ rules: sourceRules, clock, timers, randomness });
     const room = roomGuardOf(settings, data);
@@ -263,7 +263,8 @@ class RunningServer implements TabulariumServer {
         bearer: bearer?.verifier,
       });
     this.#standby = secondary && standbyOver(secondary, { settings, content: data.content });
-    const services = httpServices(backend, this.#standby, { clock, randomness, rules, sources });
+    const shared = { clock, randomness, rules, sources, blockBytesMax };
+    const services = httpServices(backend, this.#standby, shared);
     this.#http = byService((name) => serve(name, services[name]));
   }
 

@@ -14,6 +14,7 @@ import type { SourceRules } from '../http/sources/source-hosts.js';
 import { sourceRulesOf } from './options/copy-sources.js';
 import { oauthSettingsOf, type OAuthSettings } from './options/oauth-settings.js';
 import type { AccountOptions } from './options/accounts.js';
+import { blockBytesOf } from './options/blobs.js';
 import { addressesOf } from '../engines/postgres/hosts.js';
 import { checkOptions } from './options/check.js';
 import type { MemberOptions } from './options/stores.js';
@@ -65,6 +66,8 @@ export interface ServerSettings {
   /** Of a process that shares its data with no worker. */
   readonly journal: 'on' | 'off';
   readonly blobKeeping: BlobKeeping;
+  /** Bytes of one block that clients may send. */
+  readonly blockBytesMax: number;
   readonly init: SeedData;
   readonly observers: readonly RequestObserver[];
   readonly logger: Logger;
@@ -108,6 +111,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     durability: options.durability ?? 'durable',
     journal: journalOf(options),
     blobKeeping: new BlobKeeping(options),
+    blockBytesMax: blockBytesOf(options),
     init: options.init ?? {},
     observers: options.observers ?? [],
     logger: options.logger ?? silentLogger,

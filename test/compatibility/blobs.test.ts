@@ -330,6 +330,15 @@ holdRows('Request headers of blobs', [
     const headers = { 'x-ms-copy-source': urlOf(path), 'x-ms-source-if-match': '"0x1"' };
     assertStatus(await put(`${path}2`, headers), 412, 'SourceConditionNotMet');
   }),
+  supported('x-ms-structured-body, x-ms-structured-content-length', async () => {
+    const path = await madeBlob({ 'x-ms-blob-type': 'BlockBlob' });
+    const structured = { 'x-ms-structured-body': 'XSM/1.0; properties=crc64' };
+    const { head } = await blobs.expect(200, { path, headers: structured });
+    assert.match(head, /^x-ms-structured-content-length: 0\r?$/im);
+    assertStatus(await put(`${path}?comp=metadata`, structured), 400, 'UnsupportedHeader');
+    const other = { 'x-ms-structured-body': 'XSM/2.0' };
+    assertStatus(await blobs.send({ path, headers: other }), 400, 'InvalidHeaderValue');
+  }),
   supported('x-ms-tags, x-ms-if-tags', async () => {
     const path = await madeBlob({ 'x-ms-blob-type': 'BlockBlob', 'x-ms-tags': 'a=b' });
     const read = (where: string) => blobs.send({ path, headers: { 'x-ms-if-tags': where } });

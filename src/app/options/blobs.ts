@@ -1,4 +1,5 @@
 import { boolean, either, list, text, whole, type Shape } from '../../base/shape/shape.js';
+import { blockBytesMax } from '../../services/blobs/limits.js';
 import { option, type OptionsOf } from './option.js';
 
 /** Days for which the cloud service keeps deleted containers, at most. */
@@ -54,6 +55,40 @@ export const blobRows = {
     page: '../guides/blobs.md#deleted-containers',
   }),
 };
+
+const mebibyte = 1024 * 1024;
+
+/** Mebibytes of one block, as the protocol has them. */
+const blockMebibytes = blockBytesMax / mebibyte;
+
+export const blockRows = {
+  /**
+   * How many mebibytes one block may have, of block blobs and of append blobs: 1 to 4,000, which is
+   * the default. Put Blob is not bounded by it.
+   */
+  maxBlockMiB: option({
+    shape: whole(1, blockMebibytes),
+    help: 'how many mebibytes one block may have that is put or appended',
+    standard: blockMebibytes,
+    group: 'Data:',
+    flags: [
+      {
+        spelling: '--max-block-mib <mebibytes>',
+        form: 'number',
+        variable: 'TABULARIUM_MAX_BLOCK_MIB',
+      },
+    ],
+    file: { member: 'blobs.maxBlockMiB', example: 100 },
+    page: '../guides/blobs.md#sizes-of-blocks',
+  }),
+};
+
+/** The bytes that one block may have. */
+export function blockBytesOf({
+  maxBlockMiB = blockMebibytes,
+}: OptionsOf<typeof blockRows>): number {
+  return maxBlockMiB * mebibyte;
+}
 
 /** What of blobs is kept beyond the protocol. */
 export type BlobKeepingOptions = OptionsOf<typeof blobRows>;

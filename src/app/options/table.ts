@@ -1,7 +1,7 @@
 import { accountOptions } from './accounts.js';
 import { copySourceOptions } from './copy-sources.js';
 import { addressOptions } from './addresses.js';
-import { blobRows, type BlobKeepingOptions } from './blobs.js';
+import { blobRows, blockRows, type BlobKeepingOptions } from './blobs.js';
 import { processOptions, seedOptions, storageOptions } from './data.js';
 import { environmentOptions } from './environment.js';
 import { controlRows, interceptorRows } from './failures.js';
@@ -18,6 +18,7 @@ export const serverTable = {
   ...storesOptions,
   ...seedOptions,
   ...blobRows,
+  ...blockRows,
   ...addressOptions,
   ...accountOptions,
   ...tlsOptions,

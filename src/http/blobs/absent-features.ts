@@ -11,7 +11,6 @@ const absentHeaders = {
   'x-ms-encryption-scope': 'There are no encryption scopes: leave the header out.',
   'x-ms-immutability-policy-until-date': 'There are no immutability policies: leave it out.',
   'x-ms-legal-hold': 'There are no legal holds: leave the header out.',
-  'x-ms-structured-body': 'Structured bodies are not read: send the bytes alone.',
 } as const;
 
 /** Values that mean what this server does anyway. */

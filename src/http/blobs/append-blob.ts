@@ -3,16 +3,19 @@ import type { Appended } from '../../services/blobs/append-blobs.js';
 import type { Access, BlobAddress, NewProperties, Written } from '../../services/blobs/types.js';
 import { readAppendConditions } from '../../wire/blobs/conditions.js';
 import { contentHeadersOfBody } from '../../wire/blobs/content-headers.js';
+import { framingBytesMax } from '../../wire/blobs/structured-body.js';
 import { Crc64 } from '../../wire/checksum/crc64.js';
 import type { GrantedAccess } from '../exchange/access.js';
 import { objectAccess } from '../operations/access.js';
 import { blobAccessOf, blobOf } from './blob.js';
+import { checkBlockSetting } from './block-setting.js';
 import type { BlobOperation, BlobRequest } from './request.js';
 import { modifiedHeaders, writtenHeaders } from '../../wire/blobs/modified-headers.js';
 import {
   checkNoBody,
   checkSomeBody,
   checksumHeaders,
+  structuredHeaders,
   summedBodyOf,
   type BodyLimits,
 } from './streamed-body.js';
@@ -79,10 +82,11 @@ export const appendAccess: GrantedAccess = { ...objectAccess('add', 'write'), ne
 export const appendBlock: BlobOperation<AppendInput, AppendOutput> = {
   access: appendAccess,
   bodyBytesMax: appendBlockBytesMax,
+  framingBytesMax,
   streamsBody: true,
 
   parse(request) {
-    checkSomeBody(request, blockLimits);
+    checkBlockSetting(request, checkSomeBody(request, blockLimits));
     const append = readAppendConditions(request.header);
     return { address: blobOf(request), access: { ...blobAccessOf(request, 'write'), append } };
   },
@@ -95,7 +99,8 @@ export const appendBlock: BlobOperation<AppendInput, AppendOutput> = {
   },
 
   render({ sum, ...appended }, _input, request) {
-    return { status: 201, headers: appendedHeaders(appended, request, sum) };
+    const headers = [...appendedHeaders(appended, request, sum), ...structuredHeaders(request)];
+    return { status: 201, headers };
   },
 };
 

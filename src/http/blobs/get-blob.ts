@@ -9,12 +9,14 @@ import type {
 } from '../../services/blobs/types.js';
 import { contentRange, readRange } from '../../wire/blobs/byte-ranges.js';
 import { booleanHeader } from '../../wire/blobs/header-values.js';
+import { isStructured } from '../../wire/blobs/structured-body.js';
 import { crc64 } from '../../wire/checksum/crc64.js';
 import type { Reply, StreamedReply } from '../exchange/service.js';
 import { blobAccessOf, snapshotOf } from './blob.js';
 import { blobHeaders, md5Headers } from './blob-headers.js';
 import { readBlobAccess } from './get-blob-properties.js';
 import type { BlobOperation, BlobRequest } from './request.js';
+import { structuredAnswer } from './structured-answer.js';
 
 /** The checksum of the range that a request wants (blob-service §11.3). */
 type RangeChecksum = 'md5' | 'crc64';
@@ -24,6 +26,8 @@ interface Input {
   readonly access: Access;
   readonly range: ReadRange | undefined;
   readonly checksum: RangeChecksum | undefined;
+  /** The content comes in segments with checksums. */
+  readonly isStructured: boolean;
 }
 
 /** The longest range whose checksum is answered: it is read before the header is sent. */
@@ -53,11 +57,17 @@ export const getBlob: BlobOperation<Input, BlobReading, Reply | StreamedReply> =
 
   parse(request) {
     const range = readRange(request.header);
+    const checksum = checksumOf(request, range);
+    const asStructured = isStructured(request.header);
+    if (asStructured && checksum !== undefined) {
+      throw invalidHeader(checksumHeaders[checksum], 'true');
+    }
     return {
       address: snapshotOf(request),
       access: blobAccessOf(request, 'read'),
       range,
-      checksum: checksumOf(request, range),
+      checksum,
+      isStructured: asStructured,
     };
   },
 
@@ -65,19 +75,25 @@ export const getBlob: BlobOperation<Input, BlobReading, Reply | StreamedReply> =
     return backend.blobs.getBlob(address, { ...access, range });
   },
 
-  async render(reading, { range, checksum }, request) {
+  async render(reading, { range, checksum, isStructured: asStructured }, request) {
     const { properties, start, end } = reading;
     const headers = blobHeaders(properties, request);
-    if (range === undefined) {
-      headers.push(...md5Headers('Content-MD5', properties));
-      return { status: 200, headers, ...contentOf(reading) };
+    const status = range === undefined ? 200 : 206;
+    const isPart = range !== undefined || asStructured;
+    if (range !== undefined) {
+      const part = contentRange({ first: start, last: end - 1 }, properties.bytes);
+      headers.push('Content-Range', part);
     }
-    const part = contentRange({ first: start, last: end - 1 }, properties.bytes);
-    headers.push('Content-Range', part, ...md5Headers('x-ms-blob-content-md5', properties));
-    if (checksum === undefined) return { status: 206, headers, ...contentOf(reading) };
-    const whole = await wholeOf(reading, request);
-    headers.push(...summed(checksum, whole));
-    return { status: 206, headers, body: whole };
+    // Content-MD5 is that of the body.
+    headers.push(...md5Headers(isPart ? 'x-ms-blob-content-md5' : 'Content-MD5', properties));
+    if (checksum !== undefined) {
+      const whole = await wholeOf(reading, request);
+      headers.push(...summed(checksum, whole));
+      return { status, headers, body: whole };
+    }
+    if (!asStructured) return { status, headers, ...contentOf(reading) };
+    const answer = structuredAnswer(reading);
+    return { ...answer, status, headers: [...headers, ...answer.headers] };
   },
 };
 

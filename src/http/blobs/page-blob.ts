@@ -11,12 +11,25 @@ import { pageBytes, pageRange } from '../../wire/blobs/byte-ranges.js';
 import { readSequenceConditions } from '../../wire/blobs/conditions.js';
 import { contentHeadersOfBody } from '../../wire/blobs/content-headers.js';
 import { countHeader, sequenceNumberHeader } from '../../wire/blobs/header-values.js';
+import {
+  framingBytesMax,
+  isStructured,
+  structuredForm,
+  structuredHeader,
+  structuredLengthHeader,
+} from '../../wire/blobs/structured-body.js';
 import { Crc64 } from '../../wire/checksum/crc64.js';
 import { objectAccess } from '../operations/access.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
 import { modifiedHeaders, writtenHeaders } from '../../wire/blobs/modified-headers.js';
-import { checkNoBody, checkSomeBody, checksumHeaders, summedBodyOf } from './streamed-body.js';
+import {
+  checkNoBody,
+  checkSomeBody,
+  checksumHeaders,
+  structuredHeaders,
+  summedBodyOf,
+} from './streamed-body.js';
 import { createBlobAccess, describedBy, encryptedHeaders, replacing } from './write-blob.js';
 
 const lengthHeader = 'x-ms-blob-content-length';
@@ -92,14 +105,16 @@ function isClear({ header }: BlobRequest): boolean {
 
 /** A body has as many bytes as its range. */
 function checkBody(request: BlobRequest, { start, end }: Bounds): void {
-  checkSomeBody(request, bodyLimits);
+  const bytes = checkSomeBody(request, bodyLimits);
   if (end - start > pageRangeBytesMax) throw requestBodyTooLarge(pageRangeBytesMax);
-  const { bodyBytesDeclared: bytes } = request.exchange;
-  if (bytes !== end - start) throw invalidHeader('Content-Length', String(bytes));
+  if (bytes === end - start) return;
+  const name = isStructured(request.header) ? structuredLengthHeader : 'Content-Length';
+  throw invalidHeader(name, String(bytes));
 }
 
 function checkClear(request: BlobRequest): void {
   checkNoBody(request);
+  if (isStructured(request.header)) throw invalidHeader(structuredHeader, structuredForm);
   const md5 = request.header('content-md5');
   if (md5 !== undefined) throw invalidHeader('Content-MD5', md5);
 }
@@ -108,6 +123,7 @@ function checkClear(request: BlobRequest): void {
 export const putPage: BlobOperation<PageInput, PageOutput> = {
   access: objectAccess('write'),
   bodyBytesMax: pageRangeBytesMax,
+  framingBytesMax,
   streamsBody: true,
 
   parse(request) {
@@ -131,7 +147,8 @@ export const putPage: BlobOperation<PageInput, PageOutput> = {
   },
 
   render({ sum, ...written }, _input, request) {
-    return { status: 201, headers: pagesHeaders(written, request, sum) };
+    const headers = [...pagesHeaders(written, request, sum), ...structuredHeaders(request)];
+    return { status: 201, headers };
   },
 };
 

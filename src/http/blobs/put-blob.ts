@@ -7,11 +7,12 @@ import type {
   PutBlobResult,
 } from '../../services/blobs/types.js';
 import { contentHeadersOfBody } from '../../wire/blobs/content-headers.js';
+import { framingBytesMax } from '../../wire/blobs/structured-body.js';
 import { Crc64 } from '../../wire/checksum/crc64.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
 import { writtenHeaders } from '../../wire/blobs/modified-headers.js';
-import { checkBodyLength, summedBodyOf } from './streamed-body.js';
+import { checkBodyLength, structuredHeaders, summedBodyOf } from './streamed-body.js';
 import {
   blockBlobDescribedBy,
   checkNoPageBytes,
@@ -50,6 +51,7 @@ export function checkType({ header }: BlobRequest): void {
 export const putBlob: BlobOperation<Input, Output> = {
   access: createBlobAccess,
   bodyBytesMax: putBlobBytesMax,
+  framingBytesMax,
   streamsBody: true,
 
   parse(request) {
@@ -74,8 +76,9 @@ export const putBlob: BlobOperation<Input, Output> = {
     return { ...written, crc64: sum.digest() };
   },
 
-  render({ crc64, ...written }) {
-    return { status: 201, headers: putBlobHeaders(written, crc64) };
+  render({ crc64, ...written }, _input, request) {
+    const headers = [...putBlobHeaders(written, crc64), ...structuredHeaders(request)];
+    return { status: 201, headers };
   },
 };
 

@@ -1,12 +1,15 @@
 import type { Bytes } from '../../base/bytes.js';
+import { blockBytesMax } from '../../services/blobs/limits.js';
 import type { BlobAddress } from '../../services/blobs/types.js';
 import { blockIdParameter } from '../../wire/blobs/block-id.js';
 import { leaseIdOf } from '../../wire/blobs/lease-headers.js';
+import { framingBytesMax } from '../../wire/blobs/structured-body.js';
 import { Crc64 } from '../../wire/checksum/crc64.js';
 import { objectAccess } from '../operations/access.js';
 import { blobOf } from './blob.js';
+import { checkBlockSetting } from './block-setting.js';
 import type { BlobOperation } from './request.js';
-import { checkSomeBody, summedBodyOf } from './streamed-body.js';
+import { checkSomeBody, structuredHeaders, summedBodyOf } from './streamed-body.js';
 import { encryptedHeaders } from './write-blob.js';
 
 interface Input {
@@ -16,7 +19,6 @@ interface Input {
 }
 
 /** The longest body of Put Block, and of former versions (blob-service §3.5). */
-const blockBytesMax = 4_000 * 1024 * 1024;
 const bodyLimits = [
   { since: '2019-12-12', bytesMax: blockBytesMax },
   { since: '2016-05-31', bytesMax: 100 * 1024 * 1024 },
@@ -27,10 +29,11 @@ const bodyLimits = [
 export const putBlock: BlobOperation<Input, Crc64> = {
   access: objectAccess('write'),
   bodyBytesMax: blockBytesMax,
+  framingBytesMax,
   streamsBody: true,
 
   parse(request) {
-    checkSomeBody(request, bodyLimits);
+    checkBlockSetting(request, checkSomeBody(request, bodyLimits));
     return {
       address: blobOf(request),
       id: blockIdParameter(request.named('blockid')),
@@ -46,12 +49,15 @@ export const putBlock: BlobOperation<Input, Crc64> = {
     return sum;
   },
 
-  render(sum, _input, { header }) {
-    const md5 = header('content-md5');
+  render(sum, _input, request) {
+    const md5 = request.header('content-md5');
     const checksum =
       md5 === undefined
         ? ['x-ms-content-crc64', sum.digest().toString('base64')]
         : ['Content-MD5', md5];
-    return { status: 201, headers: [...checksum, ...encryptedHeaders] };
+    return {
+      status: 201,
+      headers: [...checksum, ...structuredHeaders(request), ...encryptedHeaders],
+    };
   },
 };

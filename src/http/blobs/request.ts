@@ -19,6 +19,8 @@ export interface BlobBackend extends ServiceBackend {
   readonly randomness: Randomness;
   /** Asks other servers for what is copied from them. Undefined: nobody is asked. */
   readonly sources: SourceClient | undefined;
+  /** Bytes of one block that clients may send. */
+  readonly blockBytesMax: number;
 }
 
 /** `Answer`: `StreamedReply` for an operation that sends its answer in pieces. */

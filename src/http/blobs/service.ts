@@ -9,6 +9,7 @@ import type { HttpService } from '../exchange/service.js';
 import { refuseAbsentFeatures } from './absent-features.js';
 import { BlobRequest, type BlobBackend } from './request.js';
 import { blobPreflight, blobRouter } from './routes.js';
+import { refuseStructured } from './structured-operations.js';
 import { isForWebsite, webErrorReply, WebsiteRequest, websiteRoute } from './website.js';
 import { withoutServiceWrites } from './service-containers.js';
 
@@ -38,7 +39,9 @@ export function blobHttpService(backend: BlobBackend): HttpService {
     route: (request: BlobRequest | WebsiteRequest) => {
       if (request instanceof WebsiteRequest) return websiteRoute;
       refuseAbsentFeatures(request);
-      return withoutServiceWrites(routeOf(blobRouter, request), request);
+      const route = routeOf(blobRouter, request);
+      refuseStructured(route.operation, request);
+      return withoutServiceWrites(route, request);
     },
     renderError: (error, exchange) =>
       error.code === 'WebContentNotFound'

@@ -2,6 +2,14 @@ import { invariant } from '../../base/invariant.js';
 import { invalidHeader, requestBodyTooLarge } from '../../model/errors/query-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { Body } from '../../services/blobs/types.js';
+import {
+  isStructured,
+  structuredContentBytes,
+  structuredForm,
+  structuredHeader,
+  structuredLengthHeader,
+  StructuredReader,
+} from '../../wire/blobs/structured-body.js';
 import type { Crc64 } from '../../wire/checksum/crc64.js';
 import type { BlobRequest } from './request.js';
 
@@ -9,22 +17,44 @@ import type { BlobRequest } from './request.js';
 export type BodyLimits = readonly { readonly since: string; readonly bytesMax: number }[];
 
 /**
- * Checks what a request says of the length of its body. Throws `MissingContentLengthHeader`, also
- * for a body in chunks, whose length nobody knows before its end, and `RequestBodyTooLarge`.
+ * The bytes that a request brings: its body, or the content of a structured one. Throws
+ * `MissingContentLengthHeader`, also for a body in chunks, whose length nobody knows before its end.
  */
-export function checkBodyLength({ exchange, version }: BlobRequest, limits: BodyLimits): void {
+export function contentBytesOf({ exchange, header }: BlobRequest): number {
   const { bodyBytesDeclared: bytes } = exchange;
-  if (bytes === Infinity || exchange.header('content-length') === undefined) {
+  if (bytes === Infinity || header('content-length') === undefined) {
     throw new StorageError('MissingContentLengthHeader');
   }
-  const limit = limits.find(({ since }) => since <= version);
-  if (limit !== undefined && bytes > limit.bytesMax) throw requestBodyTooLarge(limit.bytesMax);
+  if (!isStructured(header)) return bytes;
+  // A checksum of the framing would be taken for that of the content.
+  for (const name of ['content-md5', 'x-ms-content-crc64']) {
+    const sum = header(name);
+    if (sum !== undefined) throw invalidHeader(name, sum);
+  }
+  return structuredContentBytes(header);
+}
+
+/**
+ * As `contentBytesOf`, within the limit of the version. Throws `RequestBodyTooLarge` beyond it.
+ */
+export function checkBodyLength(request: BlobRequest, limits: BodyLimits): number {
+  const bytes = contentBytesOf(request);
+  checkBytes(request, limits, bytes);
+  return bytes;
 }
 
 /** The same of a body that must have some bytes. Throws `InvalidHeaderValue` for an empty one. */
-export function checkSomeBody(request: BlobRequest, limits: BodyLimits): void {
-  checkBodyLength(request, limits);
-  if (request.exchange.bodyBytesDeclared === 0) throw invalidHeader('Content-Length', '0');
+export function checkSomeBody(request: BlobRequest, limits: BodyLimits): number {
+  const bytes = checkBodyLength(request, limits);
+  if (bytes > 0) return bytes;
+  const name = isStructured(request.header) ? structuredLengthHeader : 'Content-Length';
+  throw invalidHeader(name, '0');
+}
+
+/** Throws `RequestBodyTooLarge` for more than a request of its version may bring. */
+export function checkBytes({ version }: BlobRequest, limits: BodyLimits, bytes: number): void {
+  const limit = limits.find(({ since }) => since <= version);
+  if (limit !== undefined && bytes > limit.bytesMax) throw requestBodyTooLarge(limit.bytesMax);
 }
 
 /** Throws `InvalidHeaderValue` for a request that has a body. */
@@ -33,10 +63,15 @@ export function checkNoBody({ exchange, header }: BlobRequest): void {
   throw invalidHeader('Content-Length', header('content-length') ?? '');
 }
 
-/** The body of an operation that consumes it in pieces. `sum` gets every byte of it. */
-export function summedBodyOf({ exchange }: BlobRequest, sum: Crc64): Body {
-  invariant(exchange.bodyStream !== undefined, 'the operation streams its body');
-  return summed(exchange.bodyStream, sum);
+/**
+ * The content of an operation that consumes it in pieces. `sum` gets every byte of it. A structured
+ * body is refused at the latest when it has ended.
+ */
+export function summedBodyOf({ exchange, header }: BlobRequest, sum: Crc64): Body {
+  const { bodyStream } = exchange;
+  invariant(bodyStream !== undefined, 'the operation streams its body');
+  if (!isStructured(header)) return summed(bodyStream, sum);
+  return unframed(bodyStream, new StructuredReader(structuredContentBytes(header), sum));
 }
 
 async function* summed(body: Body, sum: Crc64): AsyncGenerator<Buffer> {
@@ -44,6 +79,16 @@ async function* summed(body: Body, sum: Crc64): AsyncGenerator<Buffer> {
     sum.update(piece);
     yield piece;
   }
+}
+
+async function* unframed(body: Body, reader: StructuredReader): AsyncGenerator<Buffer> {
+  for await (const piece of body) yield* reader.take(piece);
+  reader.end();
+}
+
+/** What the answer to a structured body has beside. */
+export function structuredHeaders({ header }: Pick<BlobRequest, 'header'>): string[] {
+  return isStructured(header) ? [structuredHeader, structuredForm] : [];
 }
 
 /** The checksums of a body that was written: the CRC-64, and the MD5 that the request gave. */

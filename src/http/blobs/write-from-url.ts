@@ -4,6 +4,7 @@ import { invalidHeader, requestBodyTooLarge } from '../../model/errors/query-err
 import type { Appended } from '../../services/blobs/append-blobs.js';
 import type { PageAccess, WrittenPages } from '../../services/blobs/page-blobs.js';
 import type { Bounds } from '../../services/blobs/byte-run.js';
+import { blockBytesMax } from '../../services/blobs/limits.js';
 import type {
   Access,
   BlobAddress,
@@ -20,11 +21,12 @@ import type { Crc64 } from '../../wire/checksum/crc64.js';
 import { objectAccess } from '../operations/access.js';
 import { appendAccess, appendedHeaders, blockLimits } from './append-blob.js';
 import { blobAccessOf, blobOf } from './blob.js';
+import { checkBlockSetting } from './block-setting.js';
 import { sourceReadOf, withSource, type SourceRead } from './copy-source.js';
 import { pagesHeaders } from './page-blob.js';
 import { checkType, putBlobBytesMax, putBlobHeaders } from './put-blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
-import { checkNoBody, type BodyLimits } from './streamed-body.js';
+import { checkBytes, checkNoBody, type BodyLimits } from './streamed-body.js';
 import {
   blockBlobDescribedBy,
   createBlobAccess,
@@ -44,10 +46,9 @@ function targetOf(request: BlobRequest): Target {
   return { address: blobOf(request), read: sourceReadOf(request) };
 }
 
-/** Throws `RequestBodyTooLarge`. */
-function checkBytes({ version }: BlobRequest, limits: BodyLimits, bytes: number): void {
-  const limit = limits.find(({ since }) => since <= version);
-  if (limit !== undefined && bytes > limit.bytesMax) throw requestBodyTooLarge(limit.bytesMax);
+/** Throws `RequestBodyTooLarge`, and `InvalidHeaderValue` for a source without bytes. */
+function checkSomeBytes(request: BlobRequest, limits: BodyLimits, bytes: number): void {
+  checkBytes(request, limits, bytes);
   if (bytes === 0) throw invalidHeader('x-ms-source-range', '');
 }
 
@@ -108,7 +109,7 @@ interface NewBlock extends Target {
   readonly leaseId: string | undefined;
 }
 
-const putBlockLimits = [{ since: '', bytesMax: 4_000 * 1024 * 1024 }];
+const putBlockLimits = [{ since: '', bytesMax: blockBytesMax }];
 
 /** `PUT /container/blob?comp=block&blockid=…` with `x-ms-copy-source`. */
 export const putBlockFromUrl: BlobOperation<NewBlock, Summed> = {
@@ -122,7 +123,8 @@ export const putBlockFromUrl: BlobOperation<NewBlock, Summed> = {
 
   run({ address, id, leaseId, read }, request) {
     return withSource(request, read, async ({ body, bytes, sum }) => {
-      checkBytes(request, putBlockLimits, bytes);
+      checkSomeBytes(request, putBlockLimits, bytes);
+      checkBlockSetting(request, bytes);
       const lease = leaseId === undefined ? {} : { leaseId };
       await request.backend.blobs.putBlock(address, { id }, { ...lease, body });
       return { sum };
@@ -151,7 +153,8 @@ export const appendBlockFromUrl: BlobOperation<NewAppend, Appended & Summed> = {
 
   run({ address, access, read }, request) {
     return withSource(request, read, async ({ body, bytes, sum }) => {
-      checkBytes(request, blockLimits, bytes);
+      checkSomeBytes(request, blockLimits, bytes);
+      checkBlockSetting(request, bytes);
       const appended = await request.backend.blobs.appendBlock(address, { ...access, body });
       return { ...appended, sum };
     });
@@ -186,7 +189,7 @@ export const putPageFromUrl: BlobOperation<NewPages, WrittenPages & Summed> = {
 
   run({ address, bounds, access, read }, request) {
     return withSource(request, read, async ({ body, bytes, sum }) => {
-      checkBytes(request, pageLimits, bytes);
+      checkSomeBytes(request, pageLimits, bytes);
       if (bytes !== bounds.end - bounds.start) {
         throw invalidHeader('x-ms-source-range', request.header('x-ms-source-range') ?? '');
       }

@@ -43,6 +43,8 @@ export interface Operation<
   readonly access: Access;
   /** Larger bodies are refused with 413. 0: the body is not read. */
   readonly bodyBytesMax: number;
+  /** Bytes that a streamed body may have around its content. Absent: none. */
+  readonly framingBytesMax?: number;
   /**
    * `run` consumes the body from `exchange.bodyStream` instead of receiving it whole. Any rest is
    * not read. Absent: false.

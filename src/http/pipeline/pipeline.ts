@@ -308,8 +308,10 @@ export class Pipeline {
   /** Opens a body for reading in pieces. The caller is authorised again at its end. */
   #openBody(exchange: Exchange, routed: Routed, isRevocable: boolean): void {
     const { service, clock, limits, memory } = this.#options;
-    const { bodyBytesMax: bytesMax } = routed.operation;
-    checkDeclaredBytes(exchange, bytesMax);
+    const { bodyBytesMax, framingBytesMax = 0 } = routed.operation;
+    const bytesMax = bodyBytesMax + framingBytesMax;
+    // Whether there is something around the content, the operation sees.
+    if (exchange.bodyBytesDeclared > bytesMax) checkDeclaredBytes(exchange, bodyBytesMax);
     const checksum = service.verifiesChecksums ? claimedBy(exchange) : undefined;
     const atEnd = async () => {
       if (isRevocable || this.#hasOtherKeys(exchange)) await this.#admitAgain(exchange, routed);

@@ -3,6 +3,8 @@
 /** Bytes that are kept in the store itself, beside the blob's record, instead of in a file. */
 export const inlinePieceBytesMax = 32 * 1024;
 
+/** Bytes of one block. A server may be told to take fewer. */
+export const blockBytesMax = 4_000 * 1024 * 1024;
 /** Blocks of a committed block list. */
 export const committedBlocksMax = 50_000;
 /** Blocks of a blob that wait for Put Block List. */

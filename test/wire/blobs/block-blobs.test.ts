@@ -279,7 +279,6 @@ describe('what the server does not do', () => {
       ['x-ms-encryption-scope', 'mine'],
       ['x-ms-immutability-policy-until-date', 'Fri, 21 Nov 2034 10:00:00 GMT'],
       ['x-ms-legal-hold', 'true'],
-      ['x-ms-structured-body', 'XSM/1.0; properties=crc64'],
     ] as const) {
       const headers = { ...type, [header]: value };
       const put = await wire.send({ method: 'PUT', path, body: 'x', headers });
