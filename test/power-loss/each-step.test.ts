@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
+import { defaultJournalLimits } from '../../src/engines/journal/journal-limits.js';
 import {
-  defaultJournalLimits,
   openJournaledStore,
   settleJournal,
   type JournaledStoreOptions,

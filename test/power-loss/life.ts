@@ -66,6 +66,7 @@ export class Life {
       limits: {
         tableBytesMax: random.pick([4_000, 30_000, 200_000]),
         tableRowsMax: random.pick([20, 1_000]),
+        changesMax: random.pick([40, 1_000]),
         filesMax: random.between(3, 6),
         fileBytes: random.pick([32_768, 65_536]),
       },

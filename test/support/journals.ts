@@ -1,19 +1,22 @@
 import { mkdir } from 'node:fs/promises';
-import { systemTimers, type Timers } from '../../src/base/async/timers.js';
+import type { Timers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { DiskFiles } from '../../src/engines/journal/disk-files.js';
 import type { JournalFile, JournalFiles } from '../../src/engines/journal/journal-files.js';
 import {
   defaultJournalLimits,
+  type JournalLimits,
+} from '../../src/engines/journal/journal-limits.js';
+import {
   openJournaledStore,
   type JournalBase,
   type JournaledStore,
-  type JournalLimits,
 } from '../../src/engines/journal/store.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
 import type { StoreFailedError } from '../../src/kv/errors.js';
 import { temporaryLocation } from './engine-lmdb.js';
+import { manualTimers } from './manual-timers.js';
 
 const smallLimits: JournalLimits = { ...defaultJournalLimits, fileBytes: 65_536 };
 
@@ -21,6 +24,7 @@ export interface OpenOptions {
   readonly files?: (disk: JournalFiles) => JournalFiles;
   readonly base?: (memory: JournalBase) => JournalBase;
   readonly limits?: Partial<JournalLimits>;
+  /** By default a pass begins only where a test or a bound asks for it. */
   readonly timers?: Timers;
   readonly onFailed?: (error: StoreFailedError) => void;
   readonly onTrouble?: (error: Error | undefined) => void;
@@ -52,7 +56,7 @@ export async function journalDirectory(): Promise<JournalDirectory> {
       onFailed,
       onTrouble,
       onUnremoved,
-      timers = systemTimers,
+      timers = manualTimers(),
     } = {}) =>
       openJournaledStore({
         base: base(memory),

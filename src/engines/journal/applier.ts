@@ -11,6 +11,11 @@ import type { ReadEpochs } from './read-epochs.js';
 
 /** The longest time between a write and the pass that applies it, while little is written. */
 const delayMs = 5_000;
+/**
+ * The delay of the first pass when earlier generations have left folders: these take space until it
+ * is over, so a process that dies again and again must not add to them for long.
+ */
+const soonMs = 250;
 /** The delay after a pass that the base refused. */
 const retryMs = 500;
 /** The size of one transaction of the base. */
@@ -60,10 +65,19 @@ export class Applier {
 
   /** Called after each write: schedules a pass. */
   wake(): void {
-    const { table, bytesToBegin } = this.#parts;
+    this.#schedule(delayMs);
+  }
+
+  /** Schedules the first pass of a store for which a journal was left. */
+  beginSoon(): void {
+    this.#schedule(soonMs);
+  }
+
+  #schedule(ms: number): void {
+    const { journal, table, bytesToBegin } = this.#parts;
     if (this.#pass !== undefined || this.#isClosed || this.#isWaiting) return;
-    if (table.bytes >= bytesToBegin) return this.#begin();
-    this.#beginIn(delayMs);
+    if (table.bytes >= bytesToBegin || journal.isHalfFull) return this.#begin();
+    this.#beginIn(ms);
   }
 
   /** Resolves when the table or the journal has become smaller, or the base has refused a write. */
@@ -138,7 +152,8 @@ export class Applier {
 
   async #runPass({ isSettled = false }: Drain = {}): Promise<void> {
     const { base, journal, table, epochs } = this.#parts;
-    const { position } = journal;
+    const reached = journal.reached();
+    const { position } = reached;
     const { sequence } = position;
     // A read that began earlier has seen the table without the last of these changes, so it must
     // not find them in the base either.
@@ -155,7 +170,7 @@ export class Applier {
       this.#tellProgress();
       start = next;
     }
-    await journal.release(position);
+    await journal.release(reached);
   }
 
   #tellProgress(): void {

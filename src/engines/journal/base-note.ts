@@ -8,19 +8,21 @@ import { readWhole, writeWhole } from './whole-number.js';
 export const noteKey = storeKey('journal');
 
 const noteBytes = 32;
-const [sequenceAt, generationAt, settledAt, fileAt] = [0, 8, 16, 24];
+const [sequenceAt, generationAt, settledAt, secretAt, fileAt] = [0, 8, 16, 20, 24];
 
 /** The note as an entry. It is written in the same transaction as the changes that it counts. */
 export function noteEntry({
   sequence,
   generation,
   file,
+  secret,
   isSettled = false,
 }: Omit<Applied, 'isSettled'> & Partial<Applied>): Entry {
   const value = Buffer.alloc(noteBytes);
   writeWhole(value, sequence, sequenceAt);
   writeWhole(value, generation, generationAt);
-  writeWhole(value, isSettled ? 1 : 0, settledAt);
+  value.writeUInt32LE(isSettled ? 1 : 0, settledAt);
+  value.writeUInt32LE(isSettled ? 0 : secret, secretAt);
   writeWhole(value, file, fileAt);
   // The version of the note is not used.
   return { key: noteKey, value, version: 1 };
@@ -28,7 +30,8 @@ export function noteEntry({
 
 /** Decodes the note. A base without one has never had a journal. */
 export function appliedOf(note: Entry | undefined): Applied {
-  if (note === undefined) return { sequence: 0, generation: 0, file: 0, isSettled: true };
+  if (note === undefined)
+    return { sequence: 0, generation: 0, file: 0, secret: 0, isSettled: true };
   const value = Buffer.from(note.value);
   if (value.length !== noteBytes) {
     throw new StoreDamagedError('What the data say of their journal is not what was written.');
@@ -36,7 +39,8 @@ export function appliedOf(note: Entry | undefined): Applied {
   return {
     sequence: readWhole(value, sequenceAt),
     generation: readWhole(value, generationAt),
-    isSettled: readWhole(value, settledAt) === 1,
+    isSettled: value.readUInt32LE(settledAt) === 1,
+    secret: value.readUInt32LE(secretAt),
     file: readWhole(value, fileAt),
   };
 }

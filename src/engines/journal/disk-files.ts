@@ -123,7 +123,9 @@ export class DiskFiles implements JournalFiles {
   }
 
   async #removeBefore(generation: number): Promise<void> {
-    for (const { number, name } of await this.#found()) {
+    // A later one says which frames of earlier ones do not count, so it goes after them.
+    const found = await this.#found();
+    for (const { number, name } of found.toSorted((left, right) => left.number - right.number)) {
       if (number >= generation) continue;
       await rm(join(this.#folder, name), { recursive: true, force: true });
     }
@@ -251,7 +253,8 @@ class DiskFile implements JournalFile {
 
   isInPlace(): boolean {
     const found = statSync(this.name, { throwIfNoEntry: false });
-    return found !== undefined && found.ino === this.#inode && found.dev === this.#device;
+    if (found === undefined || found.size < this.bytes) return false;
+    return found.ino === this.#inode && found.dev === this.#device;
   }
 
   close(): Promise<void> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, rename } from 'node:fs/promises';
+import { readdir, rename, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -317,6 +317,19 @@ describe('failures of a journal', () => {
     await store.close();
     assert.equal(await has(made.memory, 'a'), false);
     assert.ok(await has(await made.open(), 'a'));
+  });
+
+  it('refuses commits when its file was cut, and a stop then loses nothing', async () => {
+    await using made = await journalDirectory();
+    const store = await made.open();
+    await put(store, 'before');
+    await truncate(join(made.directory, 'journal', '1', '000001'), 8_192);
+    await assert.rejects(put(store, 'meanwhile'), /or it was cut\..* stop the server/);
+    assert.match(store.trouble()?.message ?? '', /it was cut/);
+    await store.close();
+    const next = await made.open();
+    const found = await Promise.all(['before', 'meanwhile'].map((n) => has(next, n)));
+    assert.deepEqual(found, [true, false]);
   });
 
   it('refuses commits while its folder is elsewhere', async () => {

@@ -41,7 +41,7 @@ export interface JournalFile {
   readonly bytes: number;
   /** Durable when it resolves. When it rejects, any part of the bytes may have been written. */
   write(bytes: Bytes, position: number): Promise<void>;
-  /** Whether the file is still at its path, where another process would find it. */
+  /** Whether the file is still whole and at its path, where another process would find it. */
   isInPlace(): boolean;
   close(): Promise<void>;
   /** Closes and deletes the file. */

@@ -5,14 +5,18 @@ import { codeOf, messageOf } from '../../base/thrown.js';
 import { StoreFailedError, StoreWriteError } from '../../kv/errors.js';
 import { chanceBytes, encodeFileHead, secretOf, type FileHead } from './file-head.js';
 import { encodeLink } from './file-link.js';
-import { blockBytes, encodeFrame, frameBytes, type Frame } from './frame.js';
+import { blockBytes, encodeFrame, frameBytes, type FoundFrame, type Frame } from './frame.js';
 import type { FrameChange } from './frame-change.js';
 import type { JournalFile, JournalFiles } from './journal-files.js';
+import type { JournalLimits } from './journal-limits.js';
 import type { Applied } from './recovery.js';
 
 /** The size of the first file of a generation. */
 const firstFileBytes = 256 * 1024;
-/** Each further file is this many times as large, up to the usual size. */
+/**
+ * Each further file is this many times as large, up to the usual size: a store with few writes
+ * opens quickly.
+ */
 const growth = 4;
 /** The smallest size of a file. */
 export const smallFileBytes = 4 * blockBytes;
@@ -24,20 +28,43 @@ export type ShowChanges = (changes: readonly FrameChange[], sequence: number) =>
 /** A frame without its number, which the journal assigns. */
 export type FrameContent = Omit<Frame, 'sequence'>;
 
-export interface JournalOptions {
+type Position = Omit<Applied, 'isSettled'>;
+
+/** How much is in frames. */
+export interface FrameSum {
+  readonly changes: number;
+  /** On disk, padding included. */
+  readonly bytes: number;
+}
+
+/** A moment of the journal. */
+export interface Reached {
+  readonly position: Position;
+  /** What all frames up to it have, from those that recovery found on. */
+  readonly sum: FrameSum;
+}
+
+export function sumOf(frames: readonly FoundFrame[]): FrameSum {
+  const sum = { changes: 0, bytes: 0 };
+  for (const { changes, bytes } of frames) {
+    sum.changes += changes.length;
+    sum.bytes += bytes;
+  }
+  return sum;
+}
+
+export interface JournalOptions extends Pick<
+  JournalLimits,
+  'changesMax' | 'fileBytes' | 'filesMax'
+> {
   readonly files: JournalFiles;
   readonly randomness: Randomness;
   /** Greater than all before. Its folder exists. */
   readonly generation: number;
   /** The number of the last frame of any generation; 0 before the first. */
   readonly lastSequence: number;
-  /** The maximum number of files. */
-  readonly filesMax: number;
-  /**
-   * The usual size of a file; such files are reused. The first ones are smaller, so that a store
-   * with few writes opens quickly. A larger frame has a file of its own.
-   */
-  readonly fileBytes: number;
+  /** What the base may lack of earlier generations. */
+  readonly left: FrameSum;
   /** Called once, when files that are not needed cannot be removed. They only take space. */
   readonly onUnremoved?: ((error: Error) => void) | undefined;
 }
@@ -51,6 +78,10 @@ export class Journal {
   readonly #head: Omit<FileHead, 'number' | 'format'>;
   readonly #secret: number;
   #lastSequence: number;
+  /** What the frames have that recovery found, and all since. */
+  #sum: FrameSum;
+  /** What of it the note covers. */
+  #noted: FrameSum = { changes: 0, bytes: 0 };
   #active: JournalFile | undefined;
   /**
    * The file of the last frame; before the first frame, the first file. The active file is a later
@@ -76,6 +107,7 @@ export class Journal {
     this.#head = { generation, firstSequence: lastSequence + 1, chance };
     this.#secret = secretOf(this.#head);
     this.#lastSequence = lastSequence;
+    this.#sum = options.left;
   }
 
   /** Creates the first file. */
@@ -90,23 +122,50 @@ export class Journal {
   }
 
   /** The content of the note for a base that has everything up to the last visible frame. */
-  get position(): Omit<Applied, 'isSettled'> {
+  get position(): Position {
     invariant(this.#holder !== undefined, 'the journal is open');
     const { generation } = this.#options;
-    return { sequence: this.#lastSequence, generation, file: this.#holder.number };
+    const { number: file } = this.#holder;
+    return { sequence: this.#lastSequence, generation, file, secret: this.#secret };
+  }
+
+  /** The last frame that is durable and visible, for `release`. */
+  reached(): Reached {
+    return { position: this.position, sum: this.#sum };
+  }
+
+  /** Half of what a start may have to read again is in frames that the note does not cover. */
+  get isHalfFull(): boolean {
+    const { changes, bytes } = this.#behindNote;
+    return 2 * changes >= this.#options.changesMax || 2 * bytes >= this.#bytesMax;
   }
 
   /** Whether a frame with changes of this size could be written now. */
   hasRoomFor(changesBytes: number): boolean {
+    const { changes, bytes: before } = this.#behindNote;
     const bytes = frameBytes(changesBytes);
+    // A frame that is larger than all of the room has it alone.
+    if (before > 0 && before + bytes > this.#bytesMax) return false;
+    if (changes >= this.#options.changesMax) return false;
     return this.#fits(bytes) || this.#used.length + 1 < this.#options.filesMax;
+  }
+
+  /** What a start would have to read again. */
+  get #behindNote(): FrameSum {
+    const { changes, bytes } = this.#sum;
+    return { changes: changes - this.#noted.changes, bytes: bytes - this.#noted.bytes };
+  }
+
+  get #bytesMax(): number {
+    return this.#options.filesMax * this.#options.fileBytes;
   }
 
   /** An error when the active file is not at its path any more, so a restart would not find it. */
   detachment(): Error | undefined {
     if (this.#active === undefined || this.#active.isInPlace()) return undefined;
     return new Error(
-      `The journal file ${this.#active.name} was moved, replaced or removed while it was in use.`,
+      `The journal file ${this.#active.name} was moved, replaced or removed while it was in use, or ` +
+        'it was cut. Put it back; if it was cut, stop the server: it then needs no journal.',
     );
   }
 
@@ -127,6 +186,10 @@ export class Journal {
       this.#holder = file;
       // In the same turn as `show`: a pass relies on the table having all frames up to this one.
       this.#lastSequence = sequence;
+      this.#sum = {
+        changes: this.#sum.changes + changes.length,
+        bytes: this.#sum.bytes + bytes.length,
+      };
       show(changes, sequence);
     } finally {
       this.#isWriting = false;
@@ -138,8 +201,9 @@ export class Journal {
    * the files before the one that the position names, and removes earlier generations: the position
    * comes after all of their frames. What cannot be removed now is tried again the next time.
    */
-  async release({ file: kept }: Pick<Applied, 'file'>): Promise<void> {
-    const at = this.#used.findIndex(({ number }) => number === kept);
+  async release({ position, sum }: Reached): Promise<void> {
+    this.#noted = sum;
+    const at = this.#used.findIndex(({ number }) => number === position.file);
     for (const file of this.#used.splice(0, at < 0 ? this.#used.length : at)) {
       const isUsual = file.bytes === this.#options.fileBytes;
       if (isUsual && this.#free.length < freeFilesMax) this.#free.push(file);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import {
+  cp,
   mkdir,
   readdir,
   readFile,
@@ -208,6 +209,30 @@ describe('recovery of a journal', () => {
     await assert.rejects(made.open(), damaged(/has both \S+000001 and .+copy of 000001/));
     await unlink(copy);
     assert.equal(await valueOf(await made.open(), 'a'), 'a');
+  });
+
+  it('refuses the journal of other data, whatever the data file was in use with', async () => {
+    await using made = await journalDirectory();
+    await using other = await journalDirectory();
+    // Openings and frames of both have the same numbers.
+    for (const each of [made, other]) await put(await each.open(), 'a', each.directory);
+    const [own, foreign] = [made, other].map(({ directory }) => join(directory, 'journal'));
+    assert.ok(own !== undefined && foreign !== undefined);
+    const aside = join(made.directory, 'aside');
+    await rename(own, aside);
+    await cp(foreign, own, { recursive: true });
+    const notOwn = damaged(/000001 does not belong to the data file/);
+    await assert.rejects(made.open(), notOwn);
+    await rm(own, { recursive: true });
+    await rename(aside, own);
+    const store = await made.open();
+    assert.equal(await valueOf(store, 'a'), made.directory);
+    // A journal that was given up leaves nothing to be expected.
+    await store.close();
+    await put(await other.open(), 'b');
+    await cp(foreign, own, { recursive: true });
+    await assert.rejects(made.open(), notOwn);
+    assert.equal(await valueOf(await other.open(), 'b'), 'b');
   });
 
   it('takes no notice of what is left of a journal that was given up', async () => {

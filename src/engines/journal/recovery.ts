@@ -12,6 +12,8 @@ export interface Applied {
   readonly generation: number;
   /** The file of that generation which has that frame; its first file, if none has. */
   readonly file: number;
+  /** The secret of the files of that generation; 0 when it is not known. */
+  readonly secret: number;
   /** The generation was closed properly, so there need not be a journal. */
   readonly isSettled: boolean;
 }
@@ -57,6 +59,7 @@ export async function recover(
     if (inFile !== undefined) found.push(inFile);
   }
   assertReadable(found);
+  assertOwn(found, applied);
   assertBegun(files.name, found, applied);
   const frames = found
     .flatMap((inFile) => counted(inFile.frames, inFile, found))
@@ -127,6 +130,26 @@ function assertReadable(found: readonly FoundInFile[]): void {
       );
     }
     names.set(file, name);
+  }
+}
+
+/**
+ * Refuses the journal of other data, where it has the numbers of the one that belongs to the base:
+ * files of the generation that the note names, and frames that a settled one has never had.
+ */
+function assertOwn(found: readonly FoundInFile[], applied: Applied): void {
+  const { generation, secret, isSettled, sequence } = applied;
+  for (const inFile of found) {
+    const { name, head } = inFile;
+    const isOther = secret > 0 && head.generation === generation && secretOf(head) !== secret;
+    const isSettledOne = isSettled && head.generation <= generation;
+    const ofSettled = isSettledOne ? counted(inFile.frames, inFile, found) : [];
+    if (!isOther && !ofSettled.some((frame) => frame.sequence > sequence)) continue;
+    throw new StoreDamagedError(
+      `The journal file ${name} does not belong to the data file, which was last in use with ` +
+        'another journal, or with none. Nothing was changed. Move it away and put back what ' +
+        'belongs to the data file, or restore a backup of the whole data directory.',
+    );
   }
 }
 

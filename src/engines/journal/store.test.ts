@@ -8,7 +8,8 @@ import { byLength } from '../../../test/support/run-length.js';
 import { openLmdbStore } from '../lmdb/store.js';
 import { openMemoryStore } from '../memory/store.js';
 import { DiskFiles } from './disk-files.js';
-import { defaultJournalLimits, openJournaledStore, type JournalLimits } from './store.js';
+import { defaultJournalLimits, type JournalLimits } from './journal-limits.js';
+import { openJournaledStore } from './store.js';
 
 const common = { timers: systemTimers, randomness: systemRandomness };
 

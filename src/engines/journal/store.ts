@@ -32,8 +32,10 @@ import { CommitGroups, type CommitTarget } from './commit-groups.js';
 import type { Evaluated, Found } from './evaluation.js';
 import { DeadRuns } from './dead-runs.js';
 import { FencedBase } from './fenced-base.js';
-import { Journal, smallFileBytes, type FrameContent, type ShowChanges } from './journal.js';
+import { Journal, smallFileBytes, sumOf } from './journal.js';
+import type { FrameContent, ShowChanges } from './journal.js';
 import type { JournalFiles } from './journal-files.js';
+import { defaultJournalLimits, type JournalLimits } from './journal-limits.js';
 import { MemoryTable, type TableEntry } from './memory-table.js';
 import { mergedRange } from './merged-range.js';
 import { ReadEpochs } from './read-epochs.js';
@@ -44,24 +46,6 @@ import { closeMs, StuckWrites } from './stuck-writes.js';
 
 /** A store that a journal can be put in front of. */
 export type JournalBase = MemberStore & ServedStore & { space(): StoreSpace };
-
-export interface JournalLimits {
-  /** The memory for changes that the base does not have yet. Commits beyond it wait. */
-  readonly tableBytesMax: number;
-  /** The maximum number of these changes: a start after a crash reads all of them again. */
-  readonly tableRowsMax: number;
-  /** The maximum number of journal files. */
-  readonly filesMax: number;
-  /** The usual size of a file, in whole blocks, at least four. A larger frame has its own file. */
-  readonly fileBytes: number;
-}
-
-export const defaultJournalLimits: JournalLimits = {
-  tableBytesMax: 64 * 1024 * 1024,
-  tableRowsMax: 131_072,
-  filesMax: 16,
-  fileBytes: 8 * 1024 * 1024,
-};
 
 export interface JournaledStoreOptions {
   /** Owned by the store: nothing else may write to it, and it is closed with the store. */
@@ -93,6 +77,7 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
   const applied = appliedOf(await base.get(noteKey));
   const generations = await files.retire();
   const { frames, lastSequence } = await recover(files, applied, options.trust);
+  const isLeft = generations.length > 0;
   const generation = Math.max(applied.generation, ...generations) + 1;
   await files.begin(generation);
   const table = new MemoryTable();
@@ -101,7 +86,7 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
   let lastVersion = await base.lastVersion();
   for (const frame of frames) lastVersion = Math.max(lastVersion, frame.lastVersion);
   const own = { files, randomness, generation, lastSequence, onUnremoved };
-  const journal = new Journal({ ...own, ...limits });
+  const journal = new Journal({ ...own, ...limits, left: sumOf(frames) });
   try {
     await journal.open();
     // From now on, a start without the journal is refused.
@@ -114,7 +99,8 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
     if (error instanceof StoreWriteError) await files.removeBegun().catch(() => undefined);
     throw error;
   }
-  return new JournaledStore({ ...options, limits, table, journal, generation, lastVersion });
+  const parts = { limits, table, journal, generation, lastVersion, isLeft };
+  return new JournaledStore({ ...options, ...parts });
 }
 
 /** Whether the base may lack commits that are in a journal, one in use or one left by a crash. */
@@ -142,6 +128,8 @@ interface StoreParts extends JournaledStoreOptions {
   readonly journal: Journal;
   readonly generation: number;
   readonly lastVersion: number;
+  /** Earlier generations have left folders. */
+  readonly isLeft: boolean;
 }
 
 /** A pass begins when the table has this fraction of its maximum: one fourth. */
@@ -182,7 +170,8 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
       bytesToBegin: limits.tableBytesMax / beginShare,
     });
     this.#stuck = new StuckWrites(parts.files.name, timers);
-    this.#applier.wake();
+    if (parts.isLeft) this.#applier.beginSoon();
+    else this.#applier.wake();
   }
 
   async get(key: Bytes, options?: Guarded): Promise<Entry | undefined> {

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { journalDirectory } from '../../../test/support/journals.js';
+import { manualTimers } from '../../../test/support/manual-timers.js';
+import { StoreWriteError } from '../../kv/errors.js';
+import type { Ingestion } from '../../kv/ingestion.js';
+import { partitionPrefix } from '../../kv/partition-prefix.js';
+import type { Store } from '../../kv/store.js';
+import { encodeTuple } from '../../kv/tuple.js';
+import { noteKey } from './base-note.js';
+import type { JournalBase } from './store.js';
+
+/** Of one commit. */
+const rowsAtOnce = 100;
+/** Longer than until a pass begins behind a start or a failure, shorter than any limit. */
+const soonMs = 1_000;
+/** Far more calls of the file system than a pass makes. */
+const looksMax = 10_000;
+
+function keyOf(row: number): Uint8Array {
+  return Buffer.concat([partitionPrefix('T', 'account', 1, 'p'), encodeTuple([`${row}`])]);
+}
+
+async function putRows(store: Store, from: number): Promise<void> {
+  const puts = Array.from({ length: rowsAtOnce }, (_, index) => ({
+    key: keyOf(from + index),
+    value: Buffer.of(1),
+  }));
+  assert.ok((await store.commit({ checks: [], puts, deletes: [] })).ok);
+}
+
+/** Takes the note of an opening and all rows, but no later note: no pass ends. */
+function withoutNotes(memory: JournalBase): JournalBase {
+  let isOpened = false;
+  return new Proxy(memory, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name, target);
+      if (typeof found !== 'function') return found;
+      if (name !== 'ingest') return found.bind(target);
+      return async (ingestion: Ingestion) => {
+        const isNote = ingestion.entries.some(({ key }) => Buffer.from(noteKey).equals(key));
+        if (isNote && isOpened) throw new StoreWriteError('ENOSPC: no space left on device');
+        isOpened ||= isNote;
+        await target.ingest(ingestion);
+      };
+    },
+  });
+}
+
+describe('bounds of a journal', () => {
+  it('hold for what a start reads again, also when no pass ends and processes die', async () => {
+    await using made = await journalDirectory();
+    const limits = { tableRowsMax: 1_500, changesMax: 4_000 };
+    let rows = 0;
+    for (let life = 0; life < 3; life += 1) {
+      const timers = manualTimers();
+      const store = await made.open({ base: withoutNotes, limits, timers });
+      for (let attempt = 0; attempt < 60; attempt += 1) {
+        try {
+          await putRows(store, rows);
+          rows += rowsAtOnce;
+        } catch (error) {
+          assert.ok(error instanceof StoreWriteError);
+          // The next pass gives the base a part of the rows, and fails at its end.
+          timers.fire(soonMs);
+          for (let turn = 0; turn < 20; turn += 1) await setImmediate();
+        }
+      }
+      assert.ok(rows >= 2_000 && rows <= limits.changesMax, `${rows} rows in life ${life}`);
+    }
+    const store = await made.open({ limits });
+    const found = await store.getMany([keyOf(0), keyOf(rows - 1), keyOf(rows)]);
+    assert.deepEqual(
+      found.map((entry) => entry !== undefined),
+      [true, true, false],
+    );
+  });
+
+  it('hold for files of processes that die soon after their start, again and again', async () => {
+    await using made = await journalDirectory();
+    const folders = () => readdir(join(made.directory, 'journal'));
+    for (let life = 0; life < 5; life += 1) {
+      const timers = manualTimers();
+      const store = await made.open({ timers });
+      await putRows(store, life * rowsAtOnce);
+      timers.fire(soonMs);
+      // The first opening finds nothing that was left, so its pass can wait.
+      for (let look = 0; look < looksMax && (await folders()).length > 1; look += 1) {
+        await setImmediate();
+      }
+      assert.deepEqual(await folders(), [`${life + 1}`]);
+    }
+  });
+});
