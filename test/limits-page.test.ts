@@ -16,6 +16,10 @@ const lines = page
 
 /** Constants by name, each with words of the line that has its value. */
 const documented: Readonly<Record<string, string>> = {
+  storesMax: 'the home store included',
+  rangesMax: 'ranges of partitions',
+  operationsMax: 'operations on ranges that are not over',
+  dirtyRowsMax: 'writes that come while a move copies',
   accountNameLengthMax: 'name of an account',
   uploadBlockBytesMax: 'bytes of one block',
   uploadFilesMax: 'files of one command',

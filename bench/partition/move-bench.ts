@@ -1,77 +1,20 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Store } from '../../src/kv/store.js';
 import type { MoveStep } from '../../src/partition/rows.js';
-import { quantile } from '../load.js';
-import { cutAt, keyOf, moveTo, spaceOver, withDirectories } from './space.js';
+import { median } from '../figures.js';
+import { MoveLoad, p99, shown, valueBytes } from './move-load.js';
+import { cutAt, keyOf, moveTo, spaceOver, withDirectories, type Durable } from './space.js';
 
-const valueBytes = 1_000;
-const rows = 50_000;
+const rows = 20_000;
 /** Rows of one commit while the range is filled. */
 const rowsEach = 100;
 const partitions = 20;
 /** Partitions from here on are in the range that moves; those before it in another one. */
 const movedFrom = 10;
-const writesEachSecond = 1_000;
-const readsEachSecond = 1_000;
-const quietMs = 4_000;
-
-interface Latencies {
-  readonly writes: number[];
-  readonly reads: number[];
-}
-
-class Load {
-  readonly moved: Latencies = { writes: [], reads: [] };
-  readonly others: Latencies = { writes: [], reads: [] };
-  readonly #store: Store;
-  readonly #under = new Set<Promise<void>>();
-  #count = 0;
-  #isOver = false;
-
-  constructor(store: Store) {
-    this.#store = store;
-  }
-
-  /** At even distances of time, whether earlier calls have ended or not. */
-  async run(): Promise<void> {
-    const beganMs = performance.now();
-    while (!this.#isOver) {
-      const due = ((performance.now() - beganMs) * writesEachSecond) / 1_000;
-      for (; this.#count < due; this.#count += 1) this.#calls(this.#count);
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
-    await Promise.all(this.#under);
-  }
-
-  stop(): void {
-    this.#isOver = true;
-  }
-
-  forget(): void {
-    for (const { writes, reads } of [this.moved, this.others]) {
-      writes.length = 0;
-      reads.length = 0;
-    }
-  }
-
-  #calls(count: number): void {
-    const partition = count % partitions;
-    const latencies = partition < movedFrom ? this.others : this.moved;
-    const key = keyOf(partition, Math.floor(count / partitions) % (rows / partitions));
-    const put = { key, value: Buffer.alloc(valueBytes, count) };
-    const write = () => this.#store.commit({ checks: [], puts: [put], deletes: [] });
-    this.#note(latencies.writes, write);
-    if (count % (writesEachSecond / readsEachSecond) === 0) {
-      this.#note(latencies.reads, () => this.#store.get(key));
-    }
-  }
-
-  #note(latencies: number[], call: () => Promise<unknown>): void {
-    const beganMs = performance.now();
-    const noted = call().then(() => void latencies.push(performance.now() - beganMs));
-    this.#under.add(noted);
-    void noted.finally(() => this.#under.delete(noted));
-  }
-}
+const megabytes = (rows * (1 - movedFrom / partitions) * valueBytes) / 1e6;
+const movesAtRest = 7;
+/** Between two moves under load. */
+const quietMs = 500;
 
 async function fill(store: Store): Promise<void> {
   const each = rows / partitions;
@@ -86,49 +29,71 @@ async function fill(store: Store): Promise<void> {
   }
 }
 
-function shown(latencies: readonly number[]): string {
-  const sorted = Float64Array.from(latencies).toSorted();
-  const at = (share: number) => quantile(sorted, share).toFixed(1);
-  return `p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)} ms`;
+/** When each step of the last move began. */
+class Steps {
+  readonly #atMs = new Map<MoveStep, number>();
+
+  note(step: MoveStep): void {
+    this.#atMs.set(step, performance.now());
+  }
+
+  between(from: MoveStep, to: MoveStep): number {
+    return (this.#atMs.get(to) ?? 0) - (this.#atMs.get(from) ?? 0);
+  }
 }
 
-/** A move of half of the rows: its rate at rest, then its effect on calls. */
-export async function benchMove(): Promise<readonly string[]> {
-  return withDirectories(2, async (stores) => {
-    const stepMs = new Map<MoveStep, number>();
-    const space = await spaceOver(stores, (step) => stepMs.set(step, performance.now()));
+/** Half of the rows move from store to store, at rest and under load. */
+async function benchOver(durable: Durable, moves: number): Promise<readonly string[]> {
+  return withDirectories(2, durable, async (stores) => {
+    const steps = new Steps();
+    const space = await spaceOver(stores, (step) => steps.note(step));
     await cutAt(space, movedFrom);
     await fill(space.store);
-    const megabytes = (rows * (1 - movedFrom / partitions) * valueBytes) / 1e6;
-    const at = (step: MoveStep) => stepMs.get(step) ?? 0;
-    const beganMs = performance.now();
-    const began = process.cpuUsage();
-    await moveTo(space, movedFrom, 's1');
-    const { user, system } = process.cpuUsage(began);
-    const wholeMs = performance.now() - beganMs;
-    const copyMs = at('catch up') - at('copy');
-    const rest =
-      `move at rest: ${((megabytes * 1_000) / copyMs).toFixed(0)} MB/s copied, ` +
-      `${((megabytes * 1_000) / wholeMs).toFixed(0)} MB/s with comparison and cleaning; ` +
-      `${((user + system) / 1_000 / megabytes).toFixed(1)} ms of CPU a MB`;
-    const load = new Load(space.store);
+    let at = 0;
+    const move = () => moveTo(space, movedFrom, `s${(at += 1) % 2}`);
+    const [copied, whole, cpu]: number[][] = [[], [], []];
+    for (let count = 0; count < movesAtRest; count += 1) {
+      const [beganMs, began] = [performance.now(), process.cpuUsage()];
+      await move();
+      const { user, system } = process.cpuUsage(began);
+      cpu?.push((user + system) / 1_000 / megabytes);
+      whole?.push((megabytes * 1_000) / (performance.now() - beganMs));
+      copied?.push((megabytes * 1_000) / steps.between('copy', 'catch up'));
+    }
+    const load = new MoveLoad(space.store, { partitions, movedFrom, rows });
     const running = load.run();
-    await new Promise((resolve) => setTimeout(resolve, quietMs));
-    const before = [load.others.writes, load.others.reads].map(shown);
-    load.forget();
-    const movedMs = performance.now();
-    await moveTo(space, movedFrom, 's0');
-    const underMs = performance.now() - movedMs;
+    const [writePauses, readPauses, tookMs]: number[][] = [[], [], []];
+    for (let count = 0; count < moves; count += 1) {
+      await pause(quietMs);
+      load.isMoving = true;
+      const beganMs = performance.now();
+      await move();
+      tookMs?.push(performance.now() - beganMs);
+      writePauses?.push(steps.between('fence', 'clean'));
+      readPauses?.push(steps.between('close', 'clean'));
+      load.isMoving = false;
+    }
     load.stop();
     await running;
+    const { moved, others } = load.latencies;
+    const ratio = (kind: 'writes' | 'reads') =>
+      (p99(others.moving[kind]) / p99(others.quiet[kind])).toFixed(2);
+    const middle = (values: readonly number[] = []) => median(values).toFixed(0);
     return [
-      rest,
-      `move under ${writesEachSecond} writes/s and as many reads: ${(underMs / 1_000).toFixed(1)} s, ` +
-        `writes pause ${(at('clean') - at('fence')).toFixed(0)} ms, ` +
-        `reads ${(at('clean') - at('close')).toFixed(0)} ms`,
-      `  calls of the range: writes ${shown(load.moved.writes)}; reads ${shown(load.moved.reads)}`,
-      `  others before: writes ${before[0]}; reads ${before[1]}`,
-      `  others during: writes ${shown(load.others.writes)}; reads ${shown(load.others.reads)}`,
+      `${durable}, ${movesAtRest} moves of ${megabytes} MB at rest: ${middle(copied)} MB/s copied, ` +
+        `${middle(whole)} MB/s with comparison and cleaning, ${middle(cpu)} ms of CPU a MB`,
+      `${durable}, ${moves} moves under 1,000 writes/s and as many reads, ${middle(tookMs)} ms each:`,
+      `  writes pause ${shown(writePauses ?? [])}`,
+      `  reads pause ${shown(readPauses ?? [])}`,
+      `  calls of the range: writes ${shown(moved.moving.writes)}; reads ${shown(moved.moving.reads)}`,
+      `  others at rest: writes ${shown(others.quiet.writes)}; reads ${shown(others.quiet.reads)}`,
+      `  others in moves: writes ${shown(others.moving.writes)}; reads ${shown(others.moving.reads)}`,
+      `  p99 of others: writes ${ratio('writes')} times, reads ${ratio('reads')} times`,
     ];
   });
+}
+
+/** With a journal, as a server has by default, and without. */
+export async function benchMove(moves: number): Promise<readonly string[]> {
+  return [...(await benchOver('journal', moves)), ...(await benchOver('data file', moves))];
 }

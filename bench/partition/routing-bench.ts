@@ -61,7 +61,7 @@ export async function benchRouting(): Promise<readonly string[]> {
   const space = await spaceOver([beneath]);
   for (let at = 8; at < partitions; at += 8) await cutAt(space, at);
   const [bareMicros, routedMicros] = await compared(bare, space.store, readMicros);
-  const rates = await withDirectories(2, async ([alone, member]) => {
+  const rates = await withDirectories(2, 'data file', async ([alone, member]) => {
     if (alone === undefined || member === undefined) throw new Error('no stores');
     const { store } = await spaceOver([member]);
     return compared(alone, store, commitMicros);

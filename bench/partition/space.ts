@@ -2,8 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { holdingTimers } from '../../src/base/async/timers.js';
+import { nextTurn } from '../../src/base/async/turns.js';
 import { systemClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
+import { DiskFiles } from '../../src/engines/journal/disk-files.js';
+import { openJournaledStore } from '../../src/engines/journal/store.js';
 import { openLmdbStore } from '../../src/engines/lmdb/store.js';
 import type { MemberStore } from '../../src/kv/member-store.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
@@ -36,6 +39,7 @@ export async function spaceOver(
     catalogue,
     pauseMillisMax: 2_000,
     pageEntriesMax: 1_000,
+    giveWay: nextTurn,
     onStep,
   });
   return { store, catalogue, operations };
@@ -63,9 +67,22 @@ export async function moveTo(
   await operations.carryOut(begun.operation);
 }
 
+/** What a commit of a store waits for. */
+export type Durable = 'journal' | 'data file';
+
+async function openIn(directory: string, durable: Durable): Promise<MemberStore> {
+  const clock = systemClock;
+  if (durable === 'data file') return openLmdbStore({ directory, clock });
+  const base = await openLmdbStore({ directory, clock, ingestsInThread: 'large' });
+  const files = new DiskFiles({ directory, sync: true });
+  const [timers, randomness] = [holdingTimers, systemRandomness];
+  return openJournaledStore({ base, files, clock, timers, randomness });
+}
+
 /** Durable stores in new directories, which are removed in the end. */
 export async function withDirectories<Result>(
   count: number,
+  durable: Durable,
   work: (stores: readonly MemberStore[]) => Promise<Result>,
 ): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), 'tabularium-bench-'));
@@ -73,7 +90,7 @@ export async function withDirectories<Result>(
   try {
     for (let at = 0; at < count; at += 1) {
       const directory = join(folder, `s${at}`);
-      stores.push(await openLmdbStore({ directory, clock: systemClock }));
+      stores.push(await openIn(directory, durable));
     }
     return await work(stores);
   } finally {

@@ -111,6 +111,11 @@ export class OpenPartitions extends ServedPartitions {
     this.members.add(name, store);
   }
 
+  /** The greatest version that a store has given out. */
+  lastVersionOf(name: string): Promise<number> {
+    return this.#opened.get(name)?.lastVersion() ?? Promise.resolve(Infinity);
+  }
+
   /** Closes a store that has no range any more. */
   async remove(name: string): Promise<void> {
     const store = this.#opened.get(name);

@@ -1,8 +1,9 @@
-import { compareBytes, type Bytes } from '../base/bytes.js';
+import { compareBytes, concatBytes, equalBytes, type Bytes } from '../base/bytes.js';
 import { invariant } from '../base/invariant.js';
 import { canBeMember } from '../kv/member-store.js';
 import type { Entry } from '../kv/store.js';
-import { keyAfter } from '../kv/tuple.js';
+import { partitionPrefixLength } from '../kv/partition-prefix.js';
+import { decodeTuple, elementEnd, keyAfter } from '../kv/tuple.js';
 import { boundText } from '../partition/bound-text.js';
 import { backupKey, storeKeys } from '../partition/keys.js';
 import type { RestoreSource } from '../partition/operations/restore.js';
@@ -32,6 +33,8 @@ export class BackupError extends Error {
 export class Backup {
   readonly #store: ServedMember;
   readonly #directory: string;
+  /** Prefixes of tables or queues. */
+  #renamed: { readonly from: Bytes; readonly to: Bytes } | undefined;
 
   constructor(store: ServedMember, directory: string) {
     this.#store = store;
@@ -72,15 +75,42 @@ export class Backup {
     return entries.length === 0;
   }
 
+  /**
+   * From now on its entries count as those of another table or queue. `to`: the prefix of its keys.
+   * Throws `BackupError` when the backup is not of one table or queue, or of the other kind.
+   */
+  async renameTo(to: Bytes): Promise<void> {
+    const [first, last] = await this.#edges();
+    if (first === undefined || last === undefined) return;
+    const from = containerPrefixOf(first.key);
+    const isOne = equalBytes(from, containerPrefixOf(last.key)) && decodeTuple(from)[2] !== 0;
+    if (!isOne) {
+      throw new BackupError(
+        `The backup in ${this.#directory} is not of one table or queue. Split ranges until one has ` +
+          'this table or queue alone, and back that up.',
+      );
+    }
+    const [service] = decodeTuple(from);
+    if (decodeTuple(to)[0] !== service) {
+      throw new BackupError(`The backup in ${this.#directory} is of a ${String(service)}.`);
+    }
+    this.#renamed = { from, to };
+  }
+
   /** Throws `BackupError` when some of its partitions are outside of the range. */
   async assertWithin({ id, start, end }: RangeRow): Promise<void> {
-    const [first] = (await this.#store.range(allData, { ...pageOptions, limit: 1 })).entries;
-    const edge = { ...pageOptions, limit: 1, reverse: true };
-    const [last] = (await this.#store.range(allData, edge)).entries;
+    const edges = await this.#edges();
+    const [first, last] = edges.map((entry) => entry && this.#keyOf(entry));
     if (first === undefined || last === undefined) return;
     const isWithin =
-      compareBytes(start, first.key) <= 0 && (end === undefined || compareBytes(last.key, end) < 0);
+      compareBytes(start, first) <= 0 && (end === undefined || compareBytes(last, end) < 0);
     if (isWithin) return;
+    if (this.#renamed !== undefined) {
+      throw new BackupError(
+        `The entries would be from ${boundText(first.subarray(0, partitionPrefixLength(first)))} ` +
+          `on, and range ${id} does not have all of them. Merge or split ranges until it has.`,
+      );
+    }
     const note = await this.note();
     const from = textOf(note?.start, 'the beginning');
     throw new BackupError(
@@ -95,11 +125,27 @@ export class Backup {
     return { pages: this.#pages(), floor: note?.floor ?? 0 };
   }
 
+  /** The first and the last entry. */
+  async #edges(): Promise<readonly (Entry | undefined)[]> {
+    const one = { ...pageOptions, limit: 1 };
+    const [first] = (await this.#store.range(allData, one)).entries;
+    const [last] = (await this.#store.range(allData, { ...one, reverse: true })).entries;
+    return [first, last];
+  }
+
+  /** The key that the entry is restored with. */
+  #keyOf({ key }: Entry): Bytes {
+    if (this.#renamed === undefined) return key;
+    return concatBytes(this.#renamed.to, key.subarray(this.#renamed.from.length));
+  }
+
   async *#pages(): AsyncGenerator<readonly Entry[]> {
     let isMore = true;
     for (let rest = allData; isMore;) {
       const page = await this.#store.range(rest, pageOptions);
-      if (page.entries.length > 0) yield page.entries;
+      if (page.entries.length > 0) {
+        yield page.entries.map((entry) => ({ ...entry, key: this.#keyOf(entry) }));
+      }
       const last = page.entries.at(-1);
       isMore = page.more && last !== undefined;
       if (last !== undefined) rest = { ...allData, start: Buffer.from(keyAfter(last.key)) };
@@ -128,6 +174,11 @@ async function open(settings: EngineSettings, directory: string): Promise<Backup
   const store = await openEngine({ ...settings, storage, journal: 'off' }, 'exclusive');
   invariant(canBeMember(store), 'every engine can be a member');
   return new Backup(store, directory);
+}
+
+/** Service, account and table or queue. */
+function containerPrefixOf(key: Bytes): Bytes {
+  return key.subarray(0, elementEnd(key, elementEnd(key, elementEnd(key, 0))));
 }
 
 function textOf(bound: Bytes | undefined, none: string): string {

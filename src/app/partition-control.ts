@@ -1,3 +1,4 @@
+import type { Bytes } from '../base/bytes.js';
 import { unreachable } from '../base/invariant.js';
 import { messageOf } from '../base/thrown.js';
 import {
@@ -12,26 +13,34 @@ import {
   type Started,
   type StartedJob,
   type StoreInfo,
+  type VerifyChoice,
   type VerifyResult,
 } from '../http/control/partitions.js';
+import { decodeTuple } from '../kv/tuple.js';
 import type { Begun } from '../partition/operations/operations.js';
 import { dataOf } from '../partition/range-map.js';
 import { metricsText } from '../partition/metrics.js';
 import type { OperationRow, RangeRow } from '../partition/rows.js';
 import { beginning, type PlannedOperation } from '../partition/balancer/balancer.js';
 import { RangeLoads } from '../partition/balancer/range-loads.js';
-import type { MeasuredRange } from '../partition/load/range-meter.js';
+import { meanCallMs, type MeasuredRange } from '../partition/load/range-meter.js';
 import { changeStore, dismiss } from '../partition/membership.js';
 import { splitPoint } from '../partition/split-point.js';
 import type { End } from '../partition/operations/steward.js';
-import { verify } from '../partition/verify.js';
+import { Pace } from '../partition/pace.js';
+import { repair } from '../partition/operations/repair.js';
+import { verify, type Finding } from '../partition/verify.js';
 import { memberNames } from './options/stores.js';
 import { memberOf, type StorageChoice } from './settings.js';
 import { allData, newBackup, storedBackup, type Backup } from './partition-backups.js';
 import { ContainerNames } from './partitions/container-names.js';
 import { Jobs } from './partitions/jobs.js';
-import { findingText, refusalText } from './partitions/texts.js';
+import { unnamedContainers } from './partitions/references.js';
+import { findingText, leftText, refusalText } from './partitions/texts.js';
 import type { OpenPartitions } from './open-partitions.js';
+
+/** Keys that a verification looks at in a second, unless it is asked for another number. */
+const keysPerSecondStandard = 100_000;
 
 /** What people do to the ranges and stores of an open key space. */
 export class Partitions implements ServedPartitionControl {
@@ -179,14 +188,44 @@ export class Partitions implements ServedPartitionControl {
     await this.#open.remove(name);
   }
 
-  async verify(): Promise<StartedJob> {
-    const { catalogue, members, settings } = this.#open;
-    const { ranges } = await catalogue.map();
+  async verify(choice: VerifyChoice = {}): Promise<StartedJob> {
+    const { range, repair: repairs = false, keysPerSecond = keysPerSecondStandard } = choice;
+    if (range !== undefined) await this.#rangeRow(range);
     return this.#jobs.start('keys', async (progress): Promise<VerifyResult> => {
-      const { clock } = settings;
-      const onKeys = (keys: number) => progress.add(keys);
-      const findings = await verify({ catalogue, members, clock, onKeys });
-      return { findings: findings.map((finding) => findingText(finding, ranges)) };
+      const { catalogue, members, settings, steward } = this.#open;
+      const { clock, timers } = settings;
+      const pace = new Pace(keysPerSecond, { clock, timers });
+      const onKeys = (keys: number): Promise<void> => {
+        progress.add(keys);
+        return pace.keep(keys);
+      };
+      const { ranges } = await catalogue.map();
+      const lastVersionOf = (store: string) => this.#open.lastVersionOf(store);
+      const only = range === undefined ? {} : { range };
+      const found = await verify({ catalogue, members, clock, onKeys, lastVersionOf, ...only });
+      const textOf = (finding: Finding) => findingText(finding, ranges);
+      const unnamed =
+        range === undefined
+          ? await unnamedContainers(this.#open, {
+              namesOf: (service, account) => this.#names.namesOf(service, account),
+              onKeys,
+            })
+          : [];
+      const unnamedTexts = unnamed.map(
+        ({ place, what }) => `There are ${what} at ${place}, which is not there.`,
+      );
+      if (!repairs) return { findings: [...found.map(textOf), ...unnamedTexts], repaired: [] };
+      const { operations } = steward;
+      const ends = await repair({ members, operations }, found);
+      return {
+        findings: [
+          ...ends.flatMap((end) =>
+            end.kind === 'left' ? [`${textOf(end.finding)} ${leftText(end)}`] : [],
+          ),
+          ...unnamedTexts,
+        ],
+        repaired: ends.flatMap((end) => (end.kind === 'repaired' ? [textOf(end.finding)] : [])),
+      };
     });
   }
 
@@ -208,11 +247,15 @@ export class Partitions implements ServedPartitionControl {
     );
   }
 
-  async restore(range: number, directory: string): Promise<StartedJob> {
+  async restore(range: number, directory: string, as?: string): Promise<StartedJob> {
     const { steward, settings } = this.#open;
     const found = await this.#rangeRow(range);
+    const renamed = as === undefined ? undefined : await this.#containerAt(as);
     const backup = await storedBackup(settings, directory).catch(refuse);
-    await closing(backup, () => backup.assertWithin(found)).catch(refuse);
+    await closing(backup, async () => {
+      if (renamed !== undefined) await backup.renameTo(renamed);
+      await backup.assertWithin(found);
+    }).catch(refuse);
     const operation = await closing(backup, async () =>
       this.#accepted(await steward.operations.beginRestore(range), range),
     );
@@ -264,6 +307,16 @@ export class Partitions implements ServedPartitionControl {
   #accepted(begun: Begun, range: number): number {
     if (begun.ok) return begun.operation;
     throw new PartitionRefusal(refusalText(begun.refusal, { range }, this.#storeNames));
+  }
+
+  /** The prefix of the keys of a table or a queue. */
+  async #containerAt(place: string): Promise<Bytes> {
+    const bound = place.split('/').length === 3 ? await this.#names.bound(place) : undefined;
+    if (bound !== undefined && isContainer(bound)) return bound;
+    throw new PartitionRefusal(
+      `'${place}' is no table or queue: write table/account/table or queue/account/queue. It must ` +
+        'exist.',
+    );
   }
 
   async #rangeRow(range: number): Promise<RangeRow> {
@@ -330,14 +383,21 @@ async function closing<Result>(backup: Backup, work: () => Promise<Result>): Pro
   }
 }
 
+/** Of a table or a queue, in whatever form its text was. */
+function isContainer(bound: Bytes): boolean {
+  const [, , id, ...more] = decodeTuple(bound);
+  return typeof id === 'number' && id > 0 && more.length === 0;
+}
+
 function refuse(error: unknown): never {
   throw new PartitionRefusal(messageOf(error), { cause: error });
 }
 
 function rates(load: MeasuredRange | undefined) {
   if (load === undefined) return {};
-  const { readsPerSecond, writesPerSecond } = load;
-  return { readsPerSecond, writesPerSecond };
+  const { readsPerSecond, writesPerSecond, bytesReadPerSecond, bytesWrittenPerSecond } = load;
+  const bytes = { bytesReadPerSecond, bytesWrittenPerSecond };
+  return { readsPerSecond, writesPerSecond, ...bytes, callMs: meanCallMs(load) };
 }
 
 function homePlaceOf(storage: StorageChoice) {

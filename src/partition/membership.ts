@@ -3,6 +3,7 @@ import type { MemberStore } from '../kv/member-store.js';
 import type { Store } from '../kv/store.js';
 import { Catalogue, ensureCatalogue, versioned } from './catalogue.js';
 import { backupKey, mapKey, memberKey, storeKeys, storeRowKey } from './keys.js';
+import { storesMax } from './limits.js';
 import type { Members } from './members.js';
 import {
   decodeMemberRow,
@@ -32,6 +33,7 @@ export async function enlist(
   members: Members,
   { placeOf, randomness }: { readonly placeOf: PlaceOf; readonly randomness: Randomness },
 ): Promise<void> {
+  assertCount(members.names.length);
   const space = await spaceOf(members, placeOf, randomness);
   for (const name of members.names) {
     if (name !== members.homeName) await enlistOne(members, { name, space, placeOf });
@@ -55,9 +57,20 @@ export async function enlistMore(
 ): Promise<void> {
   const own = await memberRowOf(members.home);
   const { name, store, placeOf } = added;
+  const catalogue = new Catalogue(members.home);
+  const others = (await catalogue.stores()).filter(({ row }) => row.name !== name);
+  assertCount(others.length + 1);
   const space = own?.space ?? '';
   await assertMember(store, { space, name, placeOf });
-  await register(new Catalogue(members.home), name, placeOf(name));
+  await register(catalogue, name, placeOf(name));
+}
+
+function assertCount(stores: number): void {
+  if (stores <= storesMax) return;
+  throw new MembershipError(
+    `These are ${stores} stores, and a key space has ${storesMax} at most, the home store ` +
+      'included. Name fewer, or empty one and take it out: tabularium partition store drain.',
+  );
 }
 
 /** Says whether ranges may move to a store. False when the catalogue knows no such store. */

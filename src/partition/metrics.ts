@@ -1,5 +1,10 @@
 import type { PartitionCounters } from './counters.js';
-import type { MeasuredCalls, MeasuredRange } from './load/range-meter.js';
+import {
+  callsPerSecond,
+  meanCallMs,
+  type MeasuredCalls,
+  type MeasuredRange,
+} from './load/range-meter.js';
 import type { RangeMap } from './range-map.js';
 import type { OperationRow } from './rows.js';
 
@@ -55,7 +60,30 @@ export function metricsText(facts: PartitionFacts): string {
       byStore(facts, () => 1),
     ),
     metric('bytes', 'gauge', byStore(facts, facts.bytesOf)),
-    metric('range_requests_per_second', 'gauge', busiest(facts)),
+    metric(
+      'range_requests_per_second',
+      'gauge',
+      ofBusiest(facts, ({ readsPerSecond, writesPerSecond }) => ({
+        read: readsPerSecond,
+        write: writesPerSecond,
+      })),
+    ),
+    metric(
+      'range_bytes_per_second',
+      'gauge',
+      ofBusiest(facts, ({ bytesReadPerSecond, bytesWrittenPerSecond }) => ({
+        read: bytesReadPerSecond,
+        write: bytesWrittenPerSecond,
+      })),
+    ),
+    metric(
+      'range_call_seconds',
+      'gauge',
+      busiest(facts).map((load) => ({
+        labels: rangeLabels(facts, load.id),
+        value: meanCallMs(load) / 1_000,
+      })),
+    ),
     metric('requests_total', 'counter', calls),
     metric('guard_refusals_total', 'counter', [{ value: counters.guardRefusals }]),
     metric('map_refreshes_total', 'counter', [{ value: counters.mapRefreshes }]),
@@ -78,20 +106,27 @@ function byStore(
   return [...sums].map(([store, value]) => ({ labels: { store }, value }));
 }
 
-function busiest({ map, loads }: PartitionFacts): readonly Sample[] {
-  const callsOf = ({ readsPerSecond, writesPerSecond }: MeasuredRange) =>
-    readsPerSecond + writesPerSecond;
-  const most = [...loads.values()]
+function busiest({ map, loads }: PartitionFacts): readonly MeasuredRange[] {
+  return [...loads.values()]
     .filter(({ id }) => map.byId(id) !== undefined)
-    .toSorted((left, right) => callsOf(right) - callsOf(left))
+    .toSorted((left, right) => callsPerSecond(right) - callsPerSecond(left))
     .slice(0, rangesShown);
-  return most.flatMap(({ id, readsPerSecond, writesPerSecond }) => {
-    const range = { range: id, store: map.byId(id)?.store ?? '' };
-    return [
-      { labels: { ...range, kind: 'read' }, value: readsPerSecond },
-      { labels: { ...range, kind: 'write' }, value: writesPerSecond },
-    ];
-  });
+}
+
+function ofBusiest(
+  facts: PartitionFacts,
+  valuesOf: (load: MeasuredRange) => Readonly<Record<'read' | 'write', number>>,
+): readonly Sample[] {
+  return busiest(facts).flatMap((load) =>
+    Object.entries(valuesOf(load)).map(([kind, value]) => ({
+      labels: { ...rangeLabels(facts, load.id), kind },
+      value,
+    })),
+  );
+}
+
+function rangeLabels({ map }: PartitionFacts, range: number) {
+  return { range, store: map.byId(range)?.store ?? '' };
 }
 
 function metric(

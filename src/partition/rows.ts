@@ -49,7 +49,10 @@ export interface GuardRow {
   readonly token: number;
 }
 
-/** The steps of a move, in order; `cancel` undoes what was done before `activate`. */
+/**
+ * The steps of a move, in order; `cancel` undoes what was done before `activate`. `discard` is the
+ * only step of one that moves nothing: what its target has of the range is deleted there.
+ */
 export const moveSteps = [
   'prepare',
   'log',
@@ -60,6 +63,7 @@ export const moveSteps = [
   'activate',
   'clean',
   'cancel',
+  'discard',
 ] as const;
 export type MoveStep = (typeof moveSteps)[number];
 

@@ -59,6 +59,19 @@ export async function openPartitionedStore(
   );
 }
 
+/** A call, for those who count. */
+interface Asked<Result> {
+  readonly kind: 'read' | 'write';
+  readonly key: Bytes;
+  readonly bytesOf: (result: Result) => number;
+}
+
+/** The places of keys that one range has, and their entries. */
+interface Taken {
+  readonly own: ReadonlySet<number>;
+  readonly entries: readonly (Entry | undefined)[];
+}
+
 /** A part of an interval, of which one store has all keys. */
 interface Piece {
   readonly within: KeyRange;
@@ -99,7 +112,7 @@ export class PartitionedStore implements RangedStore {
       if (isStoreKey(key)) return this.#home.get(key);
       return this.#within(
         () => this.#rangeOf(key),
-        { kind: 'read', key },
+        { kind: 'read', key, bytesOf: bytesOfEntry },
         ({ store, guard }) => store.get(key, { guard }),
       );
     });
@@ -123,7 +136,7 @@ export class PartitionedStore implements RangedStore {
         // Each attempt takes the keys of the range as it is by then.
         const taken = await this.#within(
           () => this.#rangeOf(firstKey),
-          { kind: 'read', key: firstKey },
+          { kind: 'read', key: firstKey, bytesOf: ({ entries }: Taken) => bytesOfEntries(entries) },
           async ({ range, store, guard }) => {
             const own = places.filter((place) => isWithin(keyAt(keys, place), range));
             const asked = own.map((place) => keyAt(keys, place));
@@ -167,7 +180,7 @@ export class PartitionedStore implements RangedStore {
       }
       return this.#within(
         () => this.#rangeOf(first),
-        { kind: 'write', key: first },
+        { kind: 'write', key: first, bytesOf: () => bytesOfPuts(batch) },
         (route) => {
           for (const key of keys) this.#assertCommitted(key, route);
           return route.store.commit({
@@ -229,7 +242,7 @@ export class PartitionedStore implements RangedStore {
    */
   async #within<Result>(
     find: () => RangeRow,
-    { kind, key }: { readonly kind: 'read' | 'write'; readonly key: Bytes },
+    { kind, key, bytesOf }: Asked<Result>,
     call: (route: Route) => Promise<Result>,
   ): Promise<Result> {
     const { clock, timers, randomness } = this.#options;
@@ -240,8 +253,10 @@ export class PartitionedStore implements RangedStore {
       const route = this.#routes.route(range);
       if (isUsable(route, kind)) {
         try {
+          const beganMs = clock.monotonicMs();
           const result = await call(route);
-          this.#meter.note(route.range, kind, key);
+          const tookMs = clock.monotonicMs() - beganMs;
+          this.#meter.note(route.range, { kind, key, bytes: bytesOf(result), tookMs });
           return result;
         } catch (error) {
           if (!(error instanceof GuardError)) throw error;
@@ -274,6 +289,7 @@ export class PartitionedStore implements RangedStore {
   async #firstPage(interval: KeyRange, options: RangeOptions) {
     const find = () => this.#pieceOf(interval, options.reverse === true);
     let isUsed = false;
+    let usedBytes = 0;
     let hasBegun = false;
     const { filter } = options;
     const watched: RangeOptions =
@@ -285,6 +301,8 @@ export class PartitionedStore implements RangedStore {
               hasBegun = true;
               const decision = filter(candidate);
               if (decision === 'take' || decision === 'use') isUsed = true;
+              // Of an entry that is taken, the page tells.
+              if (decision === 'use') usedBytes += candidate.valueLength;
               return decision;
             },
           };
@@ -309,8 +327,9 @@ export class PartitionedStore implements RangedStore {
         });
       }
     };
-    const asked = { kind: 'read', key: within.start } as const;
-    return this.#within(() => find()?.range ?? range, asked, read);
+    const kind = 'read' as const;
+    const bytesOf = ({ page }: { page: RangePage }) => bytesOfEntries(page.entries) + usedBytes;
+    return this.#within(() => find()?.range ?? range, { kind, key: within.start, bytesOf }, read);
   }
 
   /** Says exactly whether an entry is left. */
@@ -355,6 +374,18 @@ export class PartitionedStore implements RangedStore {
 
 function writtenKeys({ puts, deletes, adds = [] }: CommitBatch): readonly Bytes[] {
   return [...puts.map(({ key }) => key), ...deletes, ...adds.map(({ key }) => key)];
+}
+
+function bytesOfEntry(entry: Entry | undefined): number {
+  return entry === undefined ? 0 : entry.key.length + entry.value.length;
+}
+
+function bytesOfEntries(entries: readonly (Entry | undefined)[]): number {
+  return entries.reduce((sum, entry) => sum + bytesOfEntry(entry), 0);
+}
+
+function bytesOfPuts({ puts }: CommitBatch): number {
+  return puts.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
 }
 
 function isUsable(route: Route | undefined, kind: 'read' | 'write'): route is Route {

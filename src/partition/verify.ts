@@ -1,4 +1,4 @@
-import { compareBytes, type Bytes } from '../base/bytes.js';
+import type { Bytes } from '../base/bytes.js';
 import type { Clock } from '../base/clock.js';
 import type { MemberStore } from '../kv/member-store.js';
 import type { Candidate, Decision } from '../kv/store.js';
@@ -7,7 +7,7 @@ import type { Catalogue } from './catalogue.js';
 import { guardRows } from './keys.js';
 import type { Members } from './members.js';
 import { dataOf, type RangeMap } from './range-map.js';
-import { decodeGuardRow, type GuardRow, type RangeRow } from './rows.js';
+import { decodeGuardRow, type GuardRow, type OperationRow, type RangeRow } from './rows.js';
 
 /** An operation that nobody has carried on for so long is told, in microseconds. */
 const abandonedMicros = 60_000_000;
@@ -29,17 +29,30 @@ export type Finding =
   /** Data in a store that does not have their range: nobody reads them. */
   | {
       readonly kind: 'stray data';
+      readonly range: number;
       readonly store: string;
       readonly keys: number;
       readonly first: Bytes;
+    }
+  /** An entry that is later than all that the store has ever written. */
+  | {
+      readonly kind: 'version ahead';
+      readonly range: number;
+      readonly store: string;
+      readonly version: number;
+      readonly last: number;
     };
 
 export interface VerifyOptions {
   readonly catalogue: Catalogue;
   readonly members: Members;
   readonly clock: Clock;
+  /** Only this range, and of stores only what they have of it. Default: all. */
+  readonly range?: number;
+  /** The greatest version that a store has given out. Default: versions are not compared. */
+  readonly lastVersionOf?: (store: string) => Promise<number>;
   /** Called after each step with the keys that were looked at since the last one. */
-  readonly onKeys?: (keys: number) => void;
+  readonly onKeys?: (keys: number) => Promise<void> | void;
 }
 
 /**
@@ -47,7 +60,7 @@ export interface VerifyOptions {
  * Rejects with `StoreDamagedError` when the ranges of the catalogue do not cover the key space.
  */
 export async function verify(options: VerifyOptions): Promise<readonly Finding[]> {
-  const { catalogue, members, clock } = options;
+  const { catalogue, members, clock, range: only } = options;
   const findings: Finding[] = [];
   const map = await catalogue.map();
   for (const { row } of await catalogue.operations()) {
@@ -56,13 +69,32 @@ export async function verify(options: VerifyOptions): Promise<readonly Finding[]
   }
   for (const store of members.names) {
     findings.push(...(await guardFindings(store, members.named(store), map)));
-    findings.push(...(await strayData(store, map, options)));
+    for (const range of map.ranges) {
+      if (range.operation !== 0 || (only ?? range.id) !== range.id) continue;
+      findings.push(...(await dataFindings(store, range, options)));
+    }
   }
   // What changed meanwhile may look wrong by half.
   const after = await catalogue.map();
   const isSame = new Set(after.ranges.map(identityOf));
-  const changed = new Set(map.ranges.filter((range) => !isSame.has(identityOf(range))));
-  return findings.filter((finding) => !concerns(finding, changed));
+  const changed = new Set(
+    map.ranges.filter((range) => !isSame.has(identityOf(range))).map(({ id }) => id),
+  );
+  const young = new Set((await catalogue.operations()).flatMap(({ row }) => madeBy(row)));
+  return findings.filter((finding) => {
+    if (finding.kind === 'abandoned operation') return only === undefined;
+    const { range } = finding;
+    if (only !== undefined && range !== only) return false;
+    const isNew =
+      map.byId(range) === undefined && (after.byId(range) !== undefined || young.has(range));
+    return !changed.has(range) && !isNew;
+  });
+}
+
+/** Ranges that have guards before they are in the map. */
+function madeBy(row: OperationRow): readonly number[] {
+  if (row.kind === 'split') return [row.left, row.right];
+  return row.kind === 'merge' ? [row.into] : [];
 }
 
 async function guardFindings(
@@ -100,48 +132,43 @@ async function guardsOf(member: MemberStore): Promise<ReadonlyMap<number, GuardR
   return guards;
 }
 
-/** Data in ranges that another store has and that no operation works on. */
-async function strayData(
+/** Data of a range in a store: all of them where it has the range, none elsewhere. */
+async function dataFindings(
   store: string,
-  map: RangeMap,
-  { members, onKeys }: VerifyOptions,
+  range: RangeRow,
+  { members, onKeys, lastVersionOf }: VerifyOptions,
 ): Promise<readonly Finding[]> {
-  const findings: Finding[] = [];
-  for (const range of map.ranges) {
-    if (range.store === store || range.operation !== 0) continue;
-    let keys = 0;
-    let first: Bytes | undefined;
-    let isOver = false;
-    for (let rest = dataOf(range); !isOver;) {
-      let seen = 0;
-      let last: Bytes | undefined;
-      const filter = ({ key }: Candidate): Decision => {
-        if (seen === keysEach) return 'stop';
-        seen += 1;
-        last = Buffer.from(key);
-        first ??= last;
-        return 'skip';
-      };
-      const page = await members.named(store).range(rest, { limit: 1, bytesMax: 0, filter });
-      keys += seen;
-      onKeys?.(seen);
-      isOver = !page.more;
-      if (last !== undefined) rest = { ...rest, start: keyAfter(last) };
-    }
-    if (first !== undefined) findings.push({ kind: 'stray data', store, keys, first });
+  const isOwn = range.store === store;
+  if (isOwn && lastVersionOf === undefined) return [];
+  let keys = 0;
+  let first: Bytes | undefined;
+  let version = 0;
+  let isOver = false;
+  for (let rest = dataOf(range); !isOver;) {
+    let seen = 0;
+    let last: Bytes | undefined;
+    const filter = (candidate: Candidate): Decision => {
+      if (seen === keysEach) return 'stop';
+      seen += 1;
+      last = Buffer.from(candidate.key);
+      first ??= last;
+      version = Math.max(version, candidate.version);
+      return 'skip';
+    };
+    const page = await members.named(store).range(rest, { limit: 1, bytesMax: 0, filter });
+    keys += seen;
+    await onKeys?.(seen);
+    isOver = !page.more;
+    if (last !== undefined) rest = { ...rest, start: keyAfter(last) };
   }
-  return findings;
+  if (first === undefined) return [];
+  const place = { range: range.id, store };
+  if (!isOwn) return [{ kind: 'stray data', ...place, keys, first }];
+  // Read behind the data, so that commits of this moment do not count.
+  const last = (await lastVersionOf?.(store)) ?? version;
+  return version > last ? [{ kind: 'version ahead', ...place, version, last }] : [];
 }
 
 function identityOf({ id, store, epoch, operation }: RangeRow): string {
   return `${id} ${store} ${epoch} ${operation}`;
-}
-
-function concerns(finding: Finding, changed: ReadonlySet<RangeRow>): boolean {
-  if (finding.kind === 'abandoned operation') return false;
-  return [...changed].some((range) => {
-    if (finding.kind !== 'stray data') return finding.range === range.id;
-    const { start, end } = dataOf(range);
-    return compareBytes(start, finding.first) <= 0 && compareBytes(finding.first, end) < 0;
-  });
 }

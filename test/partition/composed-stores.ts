@@ -6,6 +6,7 @@ import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { Members } from '../../src/partition/members.js';
 import { Operations } from '../../src/partition/operations/operations.js';
+import type { OperationTools } from '../../src/partition/operations/tools.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 
 /** Cuts through the partitions of the conformance suite. */
@@ -17,7 +18,11 @@ export function membersOf(stores: readonly MemberStore[]): Members {
   return new Members('s0', new Map(stores.map((store, index) => [`s${index}`, store])));
 }
 
-export function operationsOver(members: Members, clock: Clock): Operations {
+export function operationsOver(
+  members: Members,
+  clock: Clock,
+  other: Partial<OperationTools> = {},
+): Operations {
   return new Operations({
     catalogue: new Catalogue(members.home),
     members,
@@ -25,6 +30,7 @@ export function operationsOver(members: Members, clock: Clock): Operations {
     timers: systemTimers,
     pauseMillisMax: 1_000,
     pageEntriesMax: 100,
+    ...other,
   });
 }
 

@@ -9,11 +9,19 @@ import type { MemberStore } from '../../src/kv/member-store.js';
 import { partitionPrefix, storeKey } from '../../src/kv/partition-prefix.js';
 import { appendString, prefixRange } from '../../src/kv/tuple.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
-import { guardKey, storeKeys } from '../../src/partition/keys.js';
+import { guardKey, storeKeys, storeRowKey } from '../../src/partition/keys.js';
+import { storesMax } from '../../src/partition/limits.js';
 import type { Members } from '../../src/partition/members.js';
 import type { Operations } from '../../src/partition/operations/operations.js';
-import { MoveMismatchError } from '../../src/partition/operations/tools.js';
+import {
+  MoveMismatchError,
+  MoveTooSlowError,
+  ServedTwiceError,
+} from '../../src/partition/operations/tools.js';
+import { encodeGuardRow, encodeStoreRow } from '../../src/partition/rows.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
+import { enlistMore } from '../../src/partition/membership.js';
+import { repair } from '../../src/partition/operations/repair.js';
 import { verify } from '../../src/partition/verify.js';
 import { byLength } from '../support/run-length.js';
 import { membersOf, operationsOver } from './composed-stores.js';
@@ -155,6 +163,59 @@ void describe('operations on ranges', () => {
     assert.deepEqual(await held(each), [keys.length, 0]);
   });
 
+  void it('cancel a move that writes are too fast for', async () => {
+    const each = await world();
+    const operation = await begunMove(each);
+    // Dies where commits are noted.
+    const [range] = (await each.catalogue.map()).ranges;
+    const stateOf = async () =>
+      String((await each.stores[0]?.get(guardKey(range?.id ?? 0)))?.value);
+    for (let at = 1; !(await stateOf()).includes('logging'); at += 1) {
+      await dyingAt(each, operation, at);
+    }
+    const store = await opened(each.members);
+    for (const key of keys) await store.commit({ checks: [], puts: [putOf(key)], deletes: [] });
+    const limits = { dirtyRowsMax: 100 };
+    const slow = operationsOver(each.members, clock, { pageEntriesMax: 1, limits });
+    await assert.rejects(slow.carryOut(operation), (error: Error) => {
+      assert.ok(error instanceof MoveTooSlowError, String(error));
+      assert.match(error.message, /more than 100 writes .* Split the range/);
+      return true;
+    });
+    assert.deepEqual(await held(each), [keys.length, 0]);
+  });
+
+  void it('refuse more ranges, operations and stores than there may be', async () => {
+    const { members, catalogue } = await world();
+    const limits = { rangesMax: 3, operationsMax: 2 };
+    const operations = operationsOver(members, clock, { limits });
+    const cut = async (name: string) => {
+      const at = partitionPrefix('tables', 'account', 1, name);
+      return operations.beginSplit((await catalogue.map()).at(at).id, at);
+    };
+    for (const name of ['b', 'c']) {
+      const begun = await cut(name);
+      assert.ok(begun.ok);
+      await operations.carryOut(begun.operation);
+    }
+    assert.deepEqual(await cut('d'), { ok: false, refusal: 'too many ranges' });
+    const begun = [];
+    for (const { id } of (await catalogue.map()).ranges) {
+      begun.push(await operations.beginMove(id, 's1'));
+    }
+    const [, , third] = begun;
+    assert.deepEqual(third, { ok: false, refusal: 'too many operations' });
+    for (const each of begun) if (each.ok) await operations.carryOut(each.operation);
+    const many = { checks: [], deletes: [], puts: [] };
+    for (let count = 0; count < storesMax; count += 1) {
+      const row = { name: `n${count}`, state: 'active', place: 'here' } as const;
+      const put = { key: storeRowKey(row.name), value: encodeStoreRow(row) };
+      await catalogue.commit({ ...many, puts: [put] });
+    }
+    const added = { name: 'more', store: await openMemoryStore({ clock }), placeOf: String };
+    await assert.rejects(enlistMore(members, added), /257 stores, and a key space has 256 at most/);
+  });
+
   void it('refuse what cannot begin, and change nothing', async () => {
     const { operations, catalogue } = await world();
     const [range] = (await catalogue.map()).ranges;
@@ -196,11 +257,91 @@ void describe('the comparison of the catalogue with the stores', () => {
     const stray = { key: guardKey(id), value: guard?.value ?? Buffer.alloc(0) };
     await source?.commit({ checks: [], puts: [stray], deletes: [] });
     await target?.commit({ checks: [], puts: [], deletes: [guardKey(id)] });
+    const first = Buffer.from(keys[0] ?? []);
     assert.deepEqual(await verify({ catalogue, members, clock: later }), [
       { kind: 'stray guard', range: id, store: 's0', serves: true },
-      { kind: 'stray data', store: 's0', keys: keys.length, first: Buffer.from(keys[0] ?? []) },
+      { kind: 'stray data', range: id, store: 's0', keys: keys.length, first },
       { kind: 'no guard', range: id, store: 's1' },
     ]);
+  });
+});
+
+void describe('a repair', () => {
+  void it('deletes what nobody reads, and nothing else', async () => {
+    const each = await world();
+    const { catalogue, members, operations, stores } = each;
+    const [source, target] = stores;
+    assert.ok(source !== undefined && target !== undefined);
+    const [range] = (await catalogue.map()).ranges;
+    const id = range?.id ?? 0;
+    await target.commit({ checks: [], puts: keys.slice(0, 7).map(putOf), deletes: [] });
+    const dead = { state: 'moved', epoch: 1, operation: 0, token: 0 } as const;
+    const left = { key: guardKey(99), value: encodeGuardRow(dead) };
+    await target.commit({ checks: [], puts: [left], deletes: [] });
+    const found = await verify({ catalogue, members, clock });
+    assert.deepEqual(
+      found.map(({ kind }) => kind),
+      ['stray guard', 'stray data'],
+    );
+    const ends = await repair({ members, operations }, found);
+    assert.deepEqual(
+      ends.map(({ kind }) => kind),
+      ['repaired', 'repaired'],
+    );
+    assert.deepEqual(await verify({ catalogue, members, clock }), []);
+    assert.deepEqual(await held(each), [keys.length, 0]);
+    // A store that serves the range too may have writes of somebody.
+    await target.commit({ checks: [], puts: keys.slice(0, 7).map(putOf), deletes: [] });
+    const guard = await source.get(guardKey(id));
+    const twice = { key: guardKey(id), value: guard?.value ?? Buffer.alloc(0) };
+    await target.commit({ checks: [], puts: [twice], deletes: [] });
+    const refused = await repair(
+      { members, operations },
+      await verify({ catalogue, members, clock }),
+    );
+    assert.deepEqual(
+      refused.map((end) => (end.kind === 'left' ? end.why : end.kind)),
+      ['served twice', 'served twice'],
+    );
+    assert.deepEqual(await held(each), [keys.length, 7]);
+    const begun = await operations.beginDiscard(id, 's1');
+    assert.ok(begun.ok);
+    await assert.rejects(operations.carryOut(begun.operation), ServedTwiceError);
+    assert.deepEqual(await held(each), [keys.length, 7]);
+    assert.deepEqual(await catalogue.operations(), []);
+  });
+
+  void it('of a process that dies is carried on, and deletes nothing that moved there', async () => {
+    for (let at = 1; ; at += 2 * stride) {
+      const each = await world();
+      const { catalogue, operations, stores, members } = each;
+      const [range] = (await catalogue.map()).ranges;
+      const id = range?.id ?? 0;
+      await stores[1]?.commit({ checks: [], puts: keys.slice(0, 7).map(putOf), deletes: [] });
+      const begun = await operations.beginDiscard(id, 's1');
+      assert.ok(begun.ok);
+      const isDead = await dyingAt(each, begun.operation, at);
+      await operations.carryOut(begun.operation);
+      assert.deepEqual(await held(each), [keys.length, 0]);
+      const move = await operations.beginMove(id, 's1');
+      assert.ok(move.ok);
+      await operations.carryOut(move.operation);
+      assert.deepEqual(await verify({ catalogue, members, clock }), []);
+      assert.deepEqual(await operations.beginDiscard(id, 's1'), {
+        ok: false,
+        refusal: 'the store has the range',
+      });
+      assert.deepEqual(await held(each), [0, keys.length]);
+      if (!isDead) break;
+    }
+  });
+
+  void it('tells of versions that a store has forgotten', async () => {
+    const { catalogue, members } = await world();
+    const lastVersionOf = () => Promise.resolve(5);
+    const [found, ...more] = await verify({ catalogue, members, clock, lastVersionOf });
+    assert.deepEqual(more, []);
+    assert.equal(found?.kind === 'version ahead' && found.last, 5);
   });
 });
 

@@ -3,15 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { TableClient } from '@azure/data-tables';
+import { TableClient, type TransactionAction } from '@azure/data-tables';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { RemotePartitions } from '../../src/cli/partition/remote.js';
 import { emptied } from '../../src/cli/partition/stores.js';
 import { jobResult, operationEnd } from '../../src/cli/partition/waiting.js';
 import type { ServerOptions } from '../../src/app/options/table.js';
 import { createServer, type TabulariumServer } from '../../src/app/server.js';
+import { byLength } from '../support/run-length.js';
 
 const account = 'devstoreaccount1';
+const key = Buffer.alloc(64, 'key').toString('base64');
 const place = `table/${account}/movies`;
 const partitions = ['action', 'comedy', 'drama', 'western'];
 
@@ -21,11 +23,13 @@ void describe('a server over several stores', () => {
   let movies: TableClient;
   let folder = '';
   const etags = new Map<string, string | undefined>();
+  let backedUp: ReadonlyMap<string, string | undefined> = etags;
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'tabularium-partitions-'));
     const stores = { b: { inMemory: true }, c: { inMemory: true } };
-    server = await createServer({ inMemory: true, stores, controlPort: 0 });
+    const accounts = [account, 'other'].map((name) => ({ name, keys: [key] }));
+    server = await createServer({ inMemory: true, stores, accounts, controlPort: 0 });
     control = new RemotePartitions(server.controlPort ?? 0);
     movies = TableClient.fromConnectionString(server.connectionString(), 'movies', {
       allowInsecureConnection: true,
@@ -218,9 +222,43 @@ void describe('a server over several stores', () => {
     const back = await control.restore(comedy, directory);
     await jobResult(control, back.job);
     assert.deepEqual(await stored(), etags);
+    backedUp = new Map(etags);
     const { etag } = await movies.upsertEntity({ partitionKey: 'comedy', rowKey: '1' });
     assert.ok(String(etag) > String(etags.get('comedy 1')), 'versions go on behind the restored');
     etags.set('comedy 1', etag);
+  });
+
+  void it('restores a range into a table of another account', async () => {
+    const other = TableClient.fromConnectionString(server.connectionString('other'), 'copies', {
+      allowInsecureConnection: true,
+    });
+    await other.createTable();
+    const directory = join(folder, 'backup');
+    const copies = 'table/other/copies';
+    await done(await control.split(await rangeFrom(`${place}/western`), copies));
+    const range = await rangeFrom(copies);
+    const cases: [string, RegExp][] = [
+      ['table/other/absent', /is no table or queue/],
+      ['table/other', /is no table or queue/],
+      [`${copies}/comedy`, /is no table or queue/],
+      [place, /range \d+ does not have all of them/],
+    ];
+    for (const [as, message] of cases) {
+      await assert.rejects(() => control.restore(range, directory, as), message);
+    }
+    const { job } = await control.restore(range, directory, copies);
+    await jobResult(control, job);
+    const found: string[] = [];
+    for await (const { partitionKey, rowKey, etag } of other.listEntities()) {
+      assert.equal(etag, backedUp.get(`${partitionKey} ${rowKey}`));
+      found.push(`${partitionKey} ${rowKey}`);
+    }
+    assert.deepEqual(
+      found,
+      [...etags.keys()].filter((name) => /^(comedy|drama)/.test(name)),
+    );
+    assert.deepEqual(await stored(), etags);
+    await done(await control.merge(await rangeFrom(`${place}/western`), range));
   });
 
   void it('plans from the load, and tells of it', async () => {
@@ -230,8 +268,62 @@ void describe('a server over several stores', () => {
   });
 
   void it('verifies that map and stores agree', async () => {
-    const { job } = await control.verify();
-    assert.deepEqual(await jobResult(control, job), { findings: [] });
+    const { job } = await control.verify({ repair: true, keysPerSecond: 1_000_000 });
+    assert.deepEqual(await jobResult(control, job), { findings: [], repaired: [] });
+    const one = await control.verify({ range: await rangeFrom(`${place}/comedy`) });
+    assert.deepEqual(await jobResult(control, one.job), { findings: [], repaired: [] });
+    await assert.rejects(() => control.verify({ range: 999 }), /no range 999/);
+    await assert.rejects(() => control.verify({ keysPerSecond: 0 }), /whole number above 0/);
+  });
+
+  void it('shows each entity once to a query during moves', async () => {
+    const { entities, moves } = byLength({
+      short: { entities: 1_200, moves: 4 },
+      long: { entities: 100_000, moves: 20 },
+    });
+    const many = TableClient.fromConnectionString(server.connectionString(), 'many', {
+      allowInsecureConnection: true,
+    });
+    await many.createTable();
+    const partitionOf = (group: number) => `p${String(group % 24).padStart(2, '0')}`;
+    const expected: string[] = [];
+    for (let group = 0; group < entities / 100; group += 1) {
+      const partitionKey = partitionOf(group);
+      const rows = Array.from({ length: 100 }, (_, row) => String(group * 100 + row + 1_000_000));
+      await many.submitTransaction(
+        rows.map((rowKey): TransactionAction => ['create', { partitionKey, rowKey }]),
+      );
+      expected.push(...rows.map((rowKey) => `${partitionKey} ${rowKey}`));
+    }
+    const table = `table/${account}/many`;
+    await done(await control.split(await rangeFrom(`${place}/western`), table));
+    await done(await control.split(await rangeFrom(table), `${table}/p08`));
+    await done(await control.split(await rangeFrom(`${table}/p08`), `${table}/p16`));
+    const moved = (async () => {
+      const places = [`${table}/p16`, table, `${table}/p08`];
+      for (let count = 0; count < moves; count += 1) {
+        const range = await rangeFrom(places[count % places.length] ?? table);
+        const { ranges } = await control.list({ sizes: false });
+        const { store } = ranges.find((each) => each.range === range) ?? {};
+        const target = ['home', 'b', 'c'].filter((each) => each !== store)[count % 2] ?? 'b';
+        await done(await control.move(range, target));
+      }
+    })();
+    const end = new AbortController();
+    const over = moved.finally(() => end.abort());
+    const readAll = async () => {
+      const found: string[] = [];
+      const pages = many.listEntities().byPage({ maxPageSize: 100 });
+      for await (const page of pages) {
+        for (const { partitionKey, rowKey } of page) found.push(`${partitionKey} ${rowKey}`);
+      }
+      assert.deepEqual(found, expected.toSorted());
+    };
+    const reads = (async () => {
+      do await readAll();
+      while (!end.signal.aborted);
+    })();
+    await Promise.all([over, reads]);
   });
 });
 

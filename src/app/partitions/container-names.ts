@@ -21,6 +21,9 @@ type Named = Pick<Containers<PolicedRecord>, 'prefixOf'> & {
 /** Tables and queues of an account that are named in a list; the others are shown by number. */
 const containersNamedMax = 10_000;
 
+/** The names of the tables or queues of an account, by number. */
+export type NamesOf = (service: string, account: string) => Promise<ReadonlyMap<number, string>>;
+
 /** Bounds of ranges with the names of tables and queues instead of their numbers. */
 export class ContainerNames {
   readonly #containers: ReadonlyMap<unknown, Named>;
@@ -44,7 +47,8 @@ export class ContainerNames {
         continue;
       }
       const place = `${String(service)}/${account}`;
-      const names = accounts.get(place) ?? (await this.#namesOf(service, account));
+      const names =
+        accounts.get(place) ?? (await this.namesOf(service, account, containersNamedMax));
       accounts.set(place, names);
       const name = names.get(id);
       texts.push(name === undefined ? text : text.replace(`/#${id}`, `/${name}`));
@@ -63,12 +67,17 @@ export class ContainerNames {
     return prefix && Buffer.concat([prefix, encodeTuple(rest)]);
   }
 
-  async #namesOf(service: unknown, account: string): Promise<ReadonlyMap<number, string>> {
+  /** By number; percent-encoded. `namesMax`: the first so many, about. Default: all. */
+  async namesOf(
+    service: unknown,
+    account: string,
+    namesMax = Infinity,
+  ): Promise<ReadonlyMap<number, string>> {
     const containers = this.#containers.get(service);
     const names = new Map<number, string>();
     let from: string | undefined = '';
     if (containers === undefined) return names;
-    while (from !== undefined && names.size < containersNamedMax) {
+    while (from !== undefined && names.size < namesMax) {
       const page: Awaited<ReturnType<typeof containers.list>> = await containers.list(account, {
         from,
         limit: 1_000,

@@ -1,8 +1,9 @@
-import { compareBytes, type Bytes } from '../../base/bytes.js';
 import { unreachable } from '../../base/invariant.js';
 import { boundText } from '../../partition/bound-text.js';
+import { operationsMax, rangesMax } from '../../partition/limits.js';
 import type { Refusal } from '../../partition/operations/operations.js';
 import type { RangeRow } from '../../partition/rows.js';
+import type { LeftFinding } from '../../partition/operations/repair.js';
 import type { Finding } from '../../partition/verify.js';
 
 /** Why an operation does not begin, and what to do. */
@@ -35,11 +36,36 @@ export function refusalText(
       );
     case 'the range has entries':
       return `Range ${range} has entries: a backup is restored into an empty range.`;
+    case 'the store has the range':
+      return `The store '${store}' has range ${range}: what it has of it is in use.`;
+    case 'nobody serves the range':
+      return `Nobody serves range ${range}, so nothing of it is deleted.`;
+    case 'too many ranges':
+      return (
+        `There are ${rangesMax} ranges, as many as there may be. Merge neighbours that are quiet: ` +
+        'tabularium partition merge.'
+      );
+    case 'too many operations':
+      return (
+        `There are ${operationsMax} operations that are not over, as many as there may be at once. ` +
+        'Wait until one is over, or cancel it.'
+      );
     case 'the store is draining':
       return `The store '${store}' is being emptied: choose another one, or take it back: tabularium partition store add ${store}.`;
     default:
       return unreachable(refusal);
   }
+}
+
+/** Why what was found stays as it is. */
+export function leftText({ why, finding }: LeftFinding): string {
+  if (why === 'no repair') return 'Nothing was changed: no repair is known that is right.';
+  if (why === 'served twice') {
+    return 'Nothing was changed: it may have writes that were acknowledged.';
+  }
+  const range = 'range' in finding ? finding.range : 0;
+  const store = 'store' in finding ? finding.store : '';
+  return `Nothing was changed. ${refusalText(why, { range, store }, store)}`;
 }
 
 /** What does not hold of the map and the stores. */
@@ -54,14 +80,18 @@ export function findingText(finding: Finding, ranges: readonly RangeRow[]): stri
       return `The store '${finding.store}' ${what} range ${finding.range}, which is not its own.`;
     }
     case 'stray data': {
-      const isBehind = (end?: Bytes) => end === undefined || compareBytes(finding.first, end) < 0;
-      const range = ranges.find(({ end }) => isBehind(end));
+      const range = ranges.find(({ id }) => id === finding.range);
       const from = boundText(range?.start ?? new Uint8Array());
       return (
-        `The store '${finding.store}' has ${finding.keys} keys of the range from '${from}' that ` +
-        'another store has. Nobody reads them.'
+        `The store '${finding.store}' has ${finding.keys} keys of range ${finding.range}, from ` +
+        `'${from}', that another store has. Nobody reads them.`
       );
     }
+    case 'version ahead':
+      return (
+        `Range ${finding.range} has an entry of version ${finding.version}, and its store ` +
+        `'${finding.store}' has given out ${finding.last} at most: its last version was lost.`
+      );
     default:
       return unreachable(finding);
   }

@@ -11,6 +11,7 @@ interface BackupFlags extends AccessFlags {
 
 interface RestoreFlags extends AccessFlags {
   readonly from: string;
+  readonly as?: string;
 }
 
 export function partitionBackupCommand(): Command {
@@ -48,16 +49,24 @@ export function partitionRestoreCommand(): Command {
         '2: refused.',
     )
     .addArgument(rangeArgument('range', 'its number; all partitions of the backup are in it'))
-    .requiredOption('--from <directory>', 'the backup');
+    .requiredOption('--from <directory>', 'the backup')
+    .option(
+      '--as <place>',
+      'the table or queue that gets the entries, such as table/ACCOUNT/TABLE, in another account or ' +
+        'beside the one that they were of. It must exist. Default: the one that they were of',
+    );
   return withAccess(command)
     .addHelpText(
       'after',
-      '\nExamples:\n  tabularium partition restore 5 --from /backup/sales-2024 --control-port 10009',
+      `
+Examples:
+  tabularium partition restore 5 --from /backup/sales-2024 --control-port 10009
+  tabularium partition restore 9 --from /backup/sales-2024 --as table/test/sales --control-port 10009`,
     )
     .action((range: number, flags: RestoreFlags) =>
       withPartitions(flags, async (control) => {
         const directory = pathOf('from', flags.from);
-        const { job } = await control.restore(range, directory);
+        const { job } = await control.restore(range, directory, flags.as);
         await jobResult(control, job);
         tell(flags, { range, directory }, `Range ${range} has what ${directory} has.`);
       }),

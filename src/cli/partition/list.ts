@@ -78,11 +78,18 @@ const rangeColumns: readonly Column<PartitionInfo>[] = [
   right('bytes', ({ bytes }) => (bytes === undefined ? undefined : byteText(bytes))),
   right('reads/s', ({ readsPerSecond }) => rateText(readsPerSecond)),
   right('writes/s', ({ writesPerSecond }) => rateText(writesPerSecond)),
+  right('read/s', ({ bytesReadPerSecond }) => bytesText(bytesReadPerSecond)),
+  right('written/s', ({ bytesWrittenPerSecond }) => bytesText(bytesWrittenPerSecond)),
+  right('ms/call', ({ callMs }) => rateText(callMs)),
   right('operation', ({ operation }) => (operation === undefined ? undefined : String(operation))),
 ];
 
 function rateText(rate: number | undefined): string | undefined {
   return rate === undefined ? undefined : rate.toFixed(1);
+}
+
+function bytesText(rate: number | undefined): string | undefined {
+  return rate === undefined ? undefined : byteText(Math.round(rate));
 }
 
 const storeColumns: readonly Column<StoreInfo>[] = [

@@ -17,6 +17,10 @@ export function rangeArgument(name: string, what: string): Argument {
   return new Argument(`<${name}>`, what).argParser(wholeNumber(1, idMax));
 }
 
+export function optionalRangeArgument(name: string, what: string): Argument {
+  return new Argument(`[${name}]`, what).argParser(wholeNumber(1, idMax));
+}
+
 function waiting(command: Command): Command {
   return withAccess(command).option('--no-wait', 'do not wait for its end: exit code 3');
 }

@@ -7,6 +7,7 @@ import type {
   PartitionsInfo,
   Started,
   StartedJob,
+  VerifyChoice,
 } from '../../http/control/partitions.js';
 import { codeOf, CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
 
@@ -60,16 +61,17 @@ export class RemotePartitions implements PartitionControl {
     await this.#ask('DELETE', storePath(name));
   }
 
-  verify(): Promise<StartedJob> {
-    return this.#ask('POST', 'partition-verification');
+  verify(choice: VerifyChoice = {}): Promise<StartedJob> {
+    return this.#ask('POST', 'partition-verification', choice);
   }
 
   backUp(range: number, directory: string): Promise<StartedJob> {
     return this.#ask('POST', `partitions/${range}/backup`, { directory });
   }
 
-  restore(range: number, directory: string): Promise<StartedJob> {
-    return this.#ask('POST', `partitions/${range}/restore`, { directory });
+  restore(range: number, directory: string, as?: string): Promise<StartedJob> {
+    const renamed = as === undefined ? {} : { as };
+    return this.#ask('POST', `partitions/${range}/restore`, { directory, ...renamed });
   }
 
   job(job: number): Promise<JobInfo | undefined> {

@@ -1,34 +1,70 @@
-import { Command } from 'commander';
-import type { VerifyResult } from '../../http/control/partitions.js';
+import { Command, Option } from 'commander';
+import type { VerifyChoice, VerifyResult } from '../../http/control/partitions.js';
+import { wholeNumber } from '../arguments/option-parsers.js';
 import { CommandFailure } from '../terminal/failure.js';
 import { counted, printable } from '../terminal/terminal.js';
 import { withAccess, withPartitions, type AccessFlags } from './access.js';
+import { optionalRangeArgument } from './ranges.js';
 import { jobResult } from './waiting.js';
+
+interface VerifyFlags extends AccessFlags {
+  readonly repair?: boolean;
+  readonly rate?: number;
+}
+
+const rateMax = 100_000_000;
 
 export function partitionVerifyCommand(): Command {
   const command = new Command('verify')
     .summary('compare the map of ranges with what the stores have')
     .description(
       'Compare the map of ranges with what all stores have: that the store of each range serves it, ' +
-        'and no other, and that nothing is where nobody reads it. Changes nothing. Exit code 0: all ' +
-        'agrees; 1: it does not, and the lines say where.',
+        'and no other, that nothing is where nobody reads it, that no version is ahead of its store, ' +
+        'and that entities and messages have their table or queue. Changes nothing without ' +
+        '--repair. Exit code 0: all agrees, or was repaired; 1: it does not, and the lines say where.',
+    )
+    .addArgument(optionalRangeArgument('range', 'only this range, by its number'))
+    .option(
+      '--repair',
+      'delete what a store has of ranges that another one serves: nobody reads it',
+    )
+    .addOption(
+      new Option('--rate <keys>', 'keys a second, at most. Default: 100000').argParser(
+        wholeNumber(1, rateMax),
+      ),
     );
   return withAccess(command)
-    .addHelpText('after', '\nExamples:\n  tabularium partition verify --control-port 10009')
-    .action((flags: AccessFlags) =>
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tabularium partition verify --control-port 10009
+  tabularium partition verify 5 --rate 10000 --repair --control-port 10009`,
+    )
+    .action((range: number | undefined, flags: VerifyFlags) =>
       withPartitions(flags, async (control) => {
-        const { job } = await control.verify();
+        const choice: VerifyChoice = {
+          ...(range !== undefined && { range }),
+          ...(flags.repair === true && { repair: true }),
+          ...(flags.rate !== undefined && { keysPerSecond: flags.rate }),
+        };
+        const { job } = await control.verify(choice);
         // The result of this job is of this form.
         const result = (await jobResult(control, job)) as VerifyResult;
-        const { findings } = result;
-        if (flags.json === true) process.stdout.write(`${JSON.stringify(result)}\n`);
-        else for (const finding of findings) process.stdout.write(`${printable(finding)}\n`);
-        if (findings.length > 0) {
-          throw new CommandFailure(
-            `Map and stores differ in ${counted(findings.length, 'place')}.`,
-          );
-        }
-        if (flags.json !== true) process.stdout.write('Map and stores agree.\n');
+        show(result, flags.json === true);
       }),
     );
+}
+
+function show(result: VerifyResult, json: boolean): void {
+  const { findings, repaired } = result;
+  if (json) process.stdout.write(`${JSON.stringify(result)}\n`);
+  else {
+    for (const finding of repaired) process.stdout.write(`Repaired: ${printable(finding)}\n`);
+    for (const finding of findings) process.stdout.write(`${printable(finding)}\n`);
+  }
+  if (findings.length > 0) {
+    throw new CommandFailure(`Map and stores differ in ${counted(findings.length, 'place')}.`);
+  }
+  if (!json) process.stdout.write('Map and stores agree.\n');
 }

@@ -20,6 +20,11 @@ export interface PartitionInfo {
   /** Calls a second of late, of all servers. */
   readonly readsPerSecond?: number;
   readonly writesPerSecond?: number;
+  /** Bytes of keys and values that those calls have read and written. */
+  readonly bytesReadPerSecond?: number;
+  readonly bytesWrittenPerSecond?: number;
+  /** How long a call took at its store, on the mean, in milliseconds. */
+  readonly callMs?: number;
 }
 
 export interface StoreInfo {
@@ -86,9 +91,21 @@ export interface JobInfo {
   readonly result?: unknown;
 }
 
-/** What does not hold, in words, and whether it can do harm. */
+export interface VerifyChoice {
+  /** Only this range. Default: all, and what tables and queues refer to. */
+  readonly range?: number;
+  /** Deletes what nobody reads. Default: changes nothing. */
+  readonly repair?: boolean;
+  /** Keys that are looked at in a second, at most; above 0. Default: 100,000. */
+  readonly keysPerSecond?: number;
+}
+
+/** What does not hold, in words. */
 export interface VerifyResult {
+  /** What was found and is still so. */
   readonly findings: readonly string[];
+  /** What was found and was repaired. */
+  readonly repaired: readonly string[];
 }
 
 export interface StartedJob {
@@ -126,11 +143,14 @@ export interface PartitionControl {
   drainStore(name: string): Promise<void>;
   /** Takes an empty store out. */
   removeStore(name: string): Promise<void>;
-  verify(): Promise<StartedJob>;
+  verify(choice?: VerifyChoice): Promise<StartedJob>;
   /** `directory`: absolute; made when it does not exist, and else empty. */
   backUp(range: number, directory: string): Promise<StartedJob>;
-  /** `range`: an empty one, in which all partitions of the backup are. */
-  restore(range: number, directory: string): Promise<StartedJob>;
+  /**
+   * `range`: an empty one, in which all partitions of the backup are. `as`: the table or queue, such
+   * as table/account/table, that gets the entries instead of the one that they were of.
+   */
+  restore(range: number, directory: string, as?: string): Promise<StartedJob>;
   /** Undefined: there is no such job. */
   job(job: number): Promise<JobInfo | undefined>;
 }
@@ -223,12 +243,25 @@ export const partitionRoutes: readonly ControlRoute<PartitionTarget>[] = [
     await control.removeStore(segmentAt(request, 1));
     return ok({ removed: segmentAt(request, 1) });
   }),
-  route('POST', 'partition-verification', async (control) => begun(await control.verify())),
+  route('POST', 'partition-verification', async (control, request) => {
+    const { range, repair, keysPerSecond } = membersOf(request, verifyMembers);
+    if (range !== undefined && !isWhole(range)) throw wrong('range', 'the number of a range');
+    if (repair !== undefined && typeof repair !== 'boolean') throw wrong('repair', 'true or false');
+    if (keysPerSecond !== undefined && !(isWhole(keysPerSecond) && keysPerSecond > 0)) {
+      throw wrong('keysPerSecond', 'a whole number above 0');
+    }
+    const choice: VerifyChoice = {
+      ...(range !== undefined && { range }),
+      ...(repair !== undefined && { repair }),
+      ...(keysPerSecond !== undefined && { keysPerSecond }),
+    };
+    return begun(await control.verify(choice));
+  }),
   route('POST', 'partitions/*/backup', async (control, request) =>
     begun(await control.backUp(numberAt(request, 1), directoryOf(request))),
   ),
   route('POST', 'partitions/*/restore', async (control, request) =>
-    begun(await control.restore(numberAt(request, 1), directoryOf(request))),
+    begun(await control.restore(numberAt(request, 1), ...restoreOf(request))),
   ),
   route('GET', 'partition-jobs/*', async (control, request) => {
     const job = numberAt(request, 1);
@@ -237,6 +270,8 @@ export const partitionRoutes: readonly ControlRoute<PartitionTarget>[] = [
     return ok(found);
   }),
 ];
+
+const verifyMembers = ['range', 'repair', 'keysPerSecond'] as const;
 
 export function noOperation(operation: number): string {
   return (
@@ -274,7 +309,17 @@ function membersOf<Name extends string>(
 }
 
 function directoryOf(request: ControlRequest): string {
-  const { directory } = membersOf(request, ['directory']);
+  return absolute(membersOf(request, ['directory']).directory);
+}
+
+function restoreOf(request: ControlRequest): [directory: string, as?: string] {
+  const { directory, as } = membersOf(request, ['directory', 'as']);
+  if (as === undefined) return [absolute(directory)];
+  if (typeof as !== 'string') throw wrong('as', 'a place, such as table/account/table');
+  return [absolute(directory), as];
+}
+
+function absolute(directory: unknown): string {
   if (typeof directory === 'string' && isAbsolute(directory)) return directory;
   throw wrong('directory', 'the absolute path of a directory');
 }

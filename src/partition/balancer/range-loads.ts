@@ -72,6 +72,9 @@ function sum(left: MeasuredRange | undefined, right: MeasuredRange): MeasuredRan
     readsPerSecond: left.readsPerSecond + right.readsPerSecond,
     writesPerSecond: left.writesPerSecond + right.writesPerSecond,
     longCallsPerSecond: left.longCallsPerSecond + right.longCallsPerSecond,
+    bytesReadPerSecond: left.bytesReadPerSecond + right.bytesReadPerSecond,
+    bytesWrittenPerSecond: left.bytesWrittenPerSecond + right.bytesWrittenPerSecond,
+    callMsPerSecond: left.callMsPerSecond + right.callMsPerSecond,
     accessed: inOrder(left.accessed, right.accessed),
   };
 }

@@ -10,8 +10,26 @@ export interface MeasuredRange {
   readonly writesPerSecond: number;
   /** Calls a second, over a quarter of an hour. */
   readonly longCallsPerSecond: number;
+  /** Keys and values that calls have read, and that they have written. */
+  readonly bytesReadPerSecond: number;
+  readonly bytesWrittenPerSecond: number;
+  /**
+   * Milliseconds that calls took, by a second: divided by the calls a second, the mean time of a
+   * call at its store.
+   */
+  readonly callMsPerSecond: number;
   /** Partition prefixes of calls that were drawn by chance, in the order of the calls. */
   readonly accessed: readonly Bytes[];
+}
+
+export function callsPerSecond({ readsPerSecond, writesPerSecond }: MeasuredRange): number {
+  return readsPerSecond + writesPerSecond;
+}
+
+/** How long a call took at its store, on the mean, in milliseconds. */
+export function meanCallMs(load: MeasuredRange): number {
+  const calls = callsPerSecond(load);
+  return calls === 0 ? 0 : load.callMsPerSecond / calls;
 }
 
 /** Calls of all ranges since the process began. */
@@ -26,9 +44,25 @@ const drawnCalls = 32;
 /** Ranges that are called less often are forgotten, in calls a second. */
 const forgottenBelow = 0.001;
 
+/** A call that a store has answered. */
+export interface MeteredCall {
+  readonly kind: 'read' | 'write';
+  /** Any key of its partition, or the beginning of its interval. */
+  readonly key: Bytes;
+  /** Of keys and values, read or written. */
+  readonly bytes: number;
+  readonly tookMs: number;
+}
+
 interface Meter {
   reads: number;
   writes: number;
+  bytesRead: number;
+  bytesWritten: number;
+  tookMs: number;
+  readonly bytesReadRate: Rate;
+  readonly bytesWrittenRate: Rate;
+  readonly timeRate: Rate;
   readonly readRate: Rate;
   readonly writeRate: Rate;
   readonly longRate: Rate;
@@ -36,6 +70,9 @@ interface Meter {
   seen: number;
   drawn: { readonly order: number; readonly key: Bytes }[];
 }
+
+/** Since the last look. */
+const noCalls = { reads: 0, writes: 0, seen: 0, bytesRead: 0, bytesWritten: 0, tookMs: 0 };
 
 /** Counts calls by range, where they are sent to stores. */
 export class RangeMeter {
@@ -49,17 +86,20 @@ export class RangeMeter {
     this.#state = (first << 16) | (second << 8) | third | 1;
   }
 
-  /** A call was sent to a range. `key` is any key of its partition, or begins an interval. */
-  note(range: { id: number; store: string }, kind: 'read' | 'write', key: Bytes): void {
+  /** A range has answered a call. */
+  note(range: { id: number; store: string }, { kind, key, bytes, tookMs }: MeteredCall): void {
     const meter = this.#meterOf(range.id);
     const ofStore = this.#storeOf(range.store);
     if (kind === 'read') {
       meter.reads += 1;
+      meter.bytesRead += bytes;
       ofStore.reads += 1;
     } else {
       meter.writes += 1;
+      meter.bytesWritten += bytes;
       ofStore.writes += 1;
     }
+    meter.tookMs += tookMs;
     meter.seen += 1;
     // Every call has the same chance to be among those that are left in the end.
     if (meter.drawn.length < drawnCalls) {
@@ -82,12 +122,13 @@ export class RangeMeter {
       meter.readRate.add(meter.reads, elapsedMs);
       meter.writeRate.add(meter.writes, elapsedMs);
       meter.longRate.add(meter.reads + meter.writes, elapsedMs);
+      meter.bytesReadRate.add(meter.bytesRead, elapsedMs);
+      meter.bytesWrittenRate.add(meter.bytesWritten, elapsedMs);
+      meter.timeRate.add(meter.tookMs, elapsedMs);
       const longCallsPerSecond = meter.longRate.perSecond;
       const drawn = meter.drawn.toSorted((left, right) => left.order - right.order);
       meter.drawn = [];
-      meter.reads = 0;
-      meter.writes = 0;
-      meter.seen = 0;
+      Object.assign(meter, noCalls);
       if (longCallsPerSecond < forgottenBelow) {
         this.#meters.delete(id);
         continue;
@@ -97,6 +138,9 @@ export class RangeMeter {
         readsPerSecond: meter.readRate.perSecond,
         writesPerSecond: meter.writeRate.perSecond,
         longCallsPerSecond,
+        bytesReadPerSecond: meter.bytesReadRate.perSecond,
+        bytesWrittenPerSecond: meter.bytesWrittenRate.perSecond,
+        callMsPerSecond: meter.timeRate.perSecond,
         accessed: drawn.flatMap(({ key }) => prefixOf(key) ?? []),
       });
     }
@@ -107,12 +151,13 @@ export class RangeMeter {
     const found = this.#meters.get(id);
     if (found !== undefined) return found;
     const meter: Meter = {
-      reads: 0,
-      writes: 0,
+      ...noCalls,
+      bytesReadRate: new Rate(shortMs),
+      bytesWrittenRate: new Rate(shortMs),
+      timeRate: new Rate(shortMs),
       readRate: new Rate(shortMs),
       writeRate: new Rate(shortMs),
       longRate: new Rate(longMs),
-      seen: 0,
       drawn: [],
     };
     this.#meters.set(id, meter);

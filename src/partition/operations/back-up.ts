@@ -12,7 +12,7 @@ import {
 } from './held-operation.js';
 import type { MoveEnd } from './move.js';
 import type { OperationTools } from './tools.js';
-import { catchUp, copyPage, emptyOut, type Place } from './transfer.js';
+import { catchUp, copyPages, emptyOut, type Place } from './transfer.js';
 
 type Held = HeldOperation<BackupRow>;
 
@@ -61,13 +61,14 @@ async function copy(
   };
   let guard = await change(await ownGuard(source, range.id, held, ['serving']), 'logging');
   const part = { range: range.id, data: dataOf(range), entriesMax };
-  for (let isMore = true; isMore;) {
-    const page = await held.guarded(copyPage(placeOf(guard), { store: target }, part));
-    tools.onCopied?.(page.bytes);
-    isMore = page.more;
-    await held.renew();
-  }
   const bring = () => held.guarded(catchUp(placeOf(guard), { store: target }, part));
+  const onPage = async (bytes: number): Promise<void> => {
+    tools.onCopied?.(bytes);
+    await held.renew();
+    await tools.giveWay?.();
+  };
+  const copied = { ...part, pagesMax: Infinity, onPage };
+  await held.guarded(copyPages(placeOf(guard), { store: target }, copied));
   for (let isOver = false; !isOver;) {
     while ((await bring()) >= Math.min(smallRound, entriesMax)) await held.renew();
     const beganMs = tools.clock.monotonicMs();

@@ -1,6 +1,6 @@
 import type { Bytes } from '../../base/bytes.js';
 import { invariant, unreachable } from '../../base/invariant.js';
-import type { Check, Put } from '../../kv/store.js';
+import type { Check, KeyRange, Put } from '../../kv/store.js';
 import { dirtyRows, guardKey, mapKey, progressKey, rangeKey } from '../keys.js';
 import { dataOf } from '../range-map.js';
 import {
@@ -24,10 +24,16 @@ import {
   writeGuard,
   type HeldOperation,
 } from './held-operation.js';
-import { MoveMismatchError, type OperationTools } from './tools.js';
+import { dirtyRowsMax } from '../limits.js';
+import {
+  MoveMismatchError,
+  MoveTooSlowError,
+  ServedTwiceError,
+  type OperationTools,
+} from './tools.js';
 import {
   catchUp,
-  copyPage,
+  copyPages,
   differingKeys,
   emptyOut,
   stillDiffering,
@@ -36,8 +42,12 @@ import {
 
 /** Notes that are left when writes may pause: few, so that the pause is short. */
 const smallRound = 100;
+/** Notes are counted when so many full rounds in a row have not brought them to their end. */
+const roundsEach = 100;
 /** Rounds in which the target may fail to catch up, before the move is cancelled. */
 const roundsMax = 10_000;
+/** Pages that are copied before notes are brought, so that these stay few. */
+const pagesEach = 64;
 
 /** How a move ended. */
 export type MoveEnd = 'done' | 'cancelled';
@@ -53,7 +63,8 @@ export class Mover {
   readonly #range: RangeRow;
   /** Keys that differed when this process compared the stores, while commits went on. */
   #suspects: readonly Bytes[] | undefined;
-  #mismatches = 0;
+  /** Why this process has cancelled the move. */
+  #giveUp: Error | undefined;
   /** When this process has made them wait, if it has. */
   #writesPausedMs: number | undefined;
   #readsPausedMs: number | undefined;
@@ -70,9 +81,7 @@ export class Mover {
       this.#tools.onStep?.(step);
       this.#notePauses(step);
       const next = await this.#held.guarded(this.#carryOut(step));
-      if (this.#mismatches > 0 && next === undefined) {
-        throw new MoveMismatchError(this.#held.row.id, this.#mismatches);
-      }
+      if (this.#giveUp !== undefined && next === undefined) throw this.#giveUp;
       if (next === undefined) return step === 'cancel' ? 'cancelled' : 'done';
       // The switch has written its row itself.
       if (this.#held.row.step === step) await this.#held.advance({ ...this.#held.row, step: next });
@@ -124,6 +133,8 @@ export class Mover {
         return this.#clean();
       case 'cancel':
         return this.#cancel();
+      case 'discard':
+        return this.#discard();
       default:
         return unreachable(step);
     }
@@ -147,7 +158,7 @@ export class Mover {
       floor: 0,
       guard: place.guard,
     });
-    await emptyOut(place, dataOf(this.#range));
+    await this.#emptyOut(place, dataOf(this.#range));
     return 'log';
   }
 
@@ -160,25 +171,47 @@ export class Mover {
     const [source, target] = [await this.#source(), await this.#target()];
     const data = dataOf(this.#range);
     const part = { range: this.#range.id, data, entriesMax: this.#tools.pageEntriesMax };
+    const onPage = async (bytes: number): Promise<void> => {
+      this.#tools.onCopied?.(bytes);
+      await this.#held.renew();
+      await this.#tools.giveWay?.();
+    };
     for (let isMore = true; isMore;) {
-      const copied = await copyPage(source, target, part);
-      this.#tools.onCopied?.(copied.bytes);
-      isMore = copied.more;
-      if (isMore) await this.#held.renew();
+      isMore = (await copyPages(source, target, { ...part, pagesMax: pagesEach, onPage })).more;
+      if (isMore && !(await this.#bringNotes(source, target))) return 'cancel';
     }
     return 'catch up';
+  }
+
+  /** Brings notes until a round is small. False: they come faster than they are brought. */
+  async #bringNotes(source: Place, target: Place): Promise<boolean> {
+    const { pageEntriesMax: entriesMax, limits } = this.#tools;
+    const small = Math.min(smallRound, entriesMax);
+    const notesMax = limits?.dirtyRowsMax ?? dirtyRowsMax;
+    for (let rounds = 1; rounds <= roundsMax; rounds += 1) {
+      await this.#held.renew();
+      if ((await catchUp(source, target, { range: this.#range.id, entriesMax })) < small)
+        return true;
+      await this.#tools.giveWay?.();
+      if (rounds % roundsEach > 0) continue;
+      const { store, guard } = source;
+      if ((await store.sample(dirtyRows(this.#range.id), 0, { guard })).keys > notesMax) break;
+    }
+    this.#giveUp = new MoveTooSlowError(this.#held.row.id, notesMax);
+    return false;
   }
 
   async #catchUp(): Promise<MoveStep> {
     const [source, target] = [await this.#source(), await this.#target()];
     const part = { range: this.#range.id, entriesMax: this.#tools.pageEntriesMax };
-    const small = Math.min(smallRound, part.entriesMax);
-    for (let rounds = 0; ; rounds += 1) {
-      if (rounds === roundsMax) return 'cancel';
-      await this.#held.renew();
-      if ((await catchUp(source, target, part)) >= small) continue;
+    for (;;) {
+      if (!(await this.#bringNotes(source, target))) return 'cancel';
       if (this.#suspects !== undefined) return 'fence';
-      const compared = { data: dataOf(this.#range), onPage: () => this.#held.renew() };
+      const onPage = async (): Promise<void> => {
+        await this.#held.renew();
+        await this.#tools.giveWay?.();
+      };
+      const compared = { data: dataOf(this.#range), onPage };
       this.#suspects = await differingKeys(source, target, { ...part, ...compared });
     }
   }
@@ -201,8 +234,10 @@ export class Mover {
       await this.#change(await this.#sourceGuard(['fenced']), 'logging');
       return 'catch up';
     }
-    this.#mismatches = (await stillDiffering(source, target, suspects)).length;
-    return this.#mismatches > 0 ? 'cancel' : 'close';
+    const { length } = await stillDiffering(source, target, suspects);
+    if (length === 0) return 'close';
+    this.#giveUp = new MoveMismatchError(this.#held.row.id, length);
+    return 'cancel';
   }
 
   /** Reads pause from here on. The version of the guard is above those of all commits. */
@@ -258,7 +293,7 @@ export class Mover {
     if ((await readGuard(store, this.#range.id)) !== undefined) {
       const place = await this.#source();
       await this.#sourceGuard(['moved']);
-      await emptyOut(place, dataOf(this.#range));
+      await this.#emptyOut(place, dataOf(this.#range));
       await emptyOut(place, dirtyRows(this.#range.id));
       await this.#removeGuard(place);
     }
@@ -278,11 +313,38 @@ export class Mover {
     if (incoming !== undefined) {
       assertOwn(incoming, this.#held);
       const place = this.#place(to, incoming);
-      await emptyOut(place, dataOf(this.#range));
+      await this.#emptyOut(place, dataOf(this.#range));
       await this.#removeGuard(place, [progressKey(this.#range.id)]);
     }
     await this.#finish();
     return undefined;
+  }
+
+  /** The target has a part of a range that the source serves. That part goes. */
+  async #discard(): Promise<undefined> {
+    const { target } = this.#held.row;
+    await this.#sourceGuard(['serving']);
+    const store = this.#tools.members.named(target);
+    const left = await readGuard(store, this.#range.id);
+    if (left !== undefined && left.row.state !== 'incoming') {
+      assertOwn(left, this.#held);
+      if (left.row.state !== 'moved') {
+        this.#giveUp = new ServedTwiceError(this.#range.id, target);
+        await this.#finish();
+        return undefined;
+      }
+      await changeGuard(store, this.#range, this.#held, { before: left, state: 'incoming' });
+    }
+    await this.#prepare();
+    await emptyOut(await this.#target(), dirtyRows(this.#range.id));
+    return this.#cancel();
+  }
+
+  #emptyOut(place: Place, keys: KeyRange): Promise<void> {
+    return emptyOut(place, keys, async () => {
+      await this.#held.renew();
+      await this.#tools.giveWay?.();
+    });
   }
 
   #finish(): Promise<void> {

@@ -4,6 +4,7 @@ import type { MemberStore } from '../../kv/member-store.js';
 import type { Check, Put } from '../../kv/store.js';
 import { elementEnd } from '../../kv/tuple.js';
 import { mapKey, operationKey, rangeKey, storeRowKey } from '../keys.js';
+import { operationsMax, rangesMax } from '../limits.js';
 import { dataOf } from '../range-map.js';
 import {
   encodeMapRow,
@@ -19,7 +20,7 @@ import {
   type Versioned,
 } from '../rows.js';
 import { merge, split } from './divide.js';
-import { HeldOperation, leaseFrom } from './held-operation.js';
+import { HeldOperation, leaseFrom, readGuard } from './held-operation.js';
 import { Mover, type MoveEnd } from './move.js';
 import { backUp, undoBackup } from './back-up.js';
 import { restore, undoRestore, type RestoreSource } from './restore.js';
@@ -37,6 +38,10 @@ export type Refusal =
   | 'stays in the home store'
   | 'the store is draining'
   | 'the range has entries'
+  | 'the store has the range'
+  | 'nobody serves the range'
+  | 'too many ranges'
+  | 'too many operations'
   | 'on different stores';
 
 export type Begun =
@@ -87,6 +92,26 @@ export class Operations {
     });
   }
 
+  /**
+   * Notes that what a store has of a range of another one is to be deleted; `carryOut` deletes it.
+   */
+  async beginDiscard(range: number, store: string): Promise<Begun> {
+    const { catalogue, members } = this.#tools;
+    const found = await catalogue.range(range);
+    if (found === undefined) return refused('no such range');
+    if (!members.has(store)) return refused('no such store');
+    const source = found.row.store;
+    if (source === store) return refused('the store has the range');
+    const guard = await readGuard(members.named(source), range);
+    if (found.row.operation === 0 && guard?.row.state !== 'serving') {
+      return refused('nobody serves the range');
+    }
+    return this.#begin([found], ([id], leaseUntil): MoveRow => {
+      const head = { kind: 'move', id, token: 1, leaseUntil, step: 'discard' } as const;
+      return { ...head, range, source, target: store, floor: 0 };
+    });
+  }
+
   /** `at`: the first key of the right half: a partition prefix, or the beginning of one. */
   async beginSplit(range: number, at: Bytes): Promise<Begun> {
     const found = await this.#tools.catalogue.range(range);
@@ -96,6 +121,9 @@ export class Operations {
     const isInside =
       compareBytes(at, start) > 0 && (end === undefined || compareBytes(at, end) < 0);
     if (!isInside) return refused('outside of the range');
+    const { catalogue, limits } = this.#tools;
+    const { ranges } = await catalogue.map();
+    if (ranges.length >= (limits?.rangesMax ?? rangesMax)) return refused('too many ranges');
     return this.#begin([found], ([id, left, right], leaseUntil): SplitRow => {
       return { kind: 'split', id, token: 1, leaseUntil, range, at, left, right };
     });
@@ -186,10 +214,14 @@ export class Operations {
     create: NewOperation,
     ofTarget?: Check,
   ): Promise<Begun> {
-    const { catalogue } = this.#tools;
+    const { catalogue, limits } = this.#tools;
     for (;;) {
       if (ranges.some(({ row }) => row.operation !== 0)) return refused('the range is busy');
       const map = await catalogue.mapRow();
+      // Whoever begins one meanwhile changes the row of the map.
+      const running = (await catalogue.operations()).length;
+      if (running >= (limits?.operationsMax ?? operationsMax))
+        return refused('too many operations');
       const { nextId } = map.row;
       const row = create([nextId, nextId + 1, nextId + 2], leaseFrom(this.#tools));
       const held = ranges.map(({ row: range }): Put => {

@@ -1,4 +1,5 @@
 import type { Timer, Timers } from '../../base/async/timers.js';
+import { nextTurn } from '../../base/async/turns.js';
 import type { Clock } from '../../base/clock.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
 import type { Catalogue } from '../catalogue.js';
@@ -254,6 +255,7 @@ export class Steward {
   #toolsFor(pauseMillisMax: number) {
     const { catalogue, members, clock, timers, counters } = this.#options;
     const counted = counters && { counters };
-    return { catalogue, members, clock, timers, ...counted, pauseMillisMax, pageEntriesMax };
+    const work = { pauseMillisMax, pageEntriesMax, giveWay: nextTurn };
+    return { catalogue, members, clock, timers, ...counted, ...work };
   }
 }

@@ -15,12 +15,23 @@ export interface OperationTools {
   readonly pauseMillisMax: number;
   /** Entries in a page of a copy, at most. */
   readonly pageEntriesMax: number;
+  /** Other limits than those of `limits.ts`. */
+  readonly limits?: Partial<OperationLimits>;
+  /** Lets other work of the process go on, between two pages. Default: does not wait. */
+  readonly giveWay?: () => Promise<void>;
   /** Counts ends of operations, and pauses. */
   readonly counters?: PartitionCounters;
   /** Called when a move has reached a step. */
   readonly onStep?: (step: MoveStep) => void;
   /** Called with the bytes of keys and values that a copy has brought to its target. */
   readonly onCopied?: (bytes: number) => void;
+}
+
+/** What one key space may have; see `limits.ts`. */
+export interface OperationLimits {
+  readonly rangesMax: number;
+  readonly operationsMax: number;
+  readonly dirtyRowsMax: number;
 }
 
 /** Another process has taken over the operation, or has cancelled it. This one wrote nothing. */
@@ -38,6 +49,30 @@ export class RangeNotEmptyError extends Error {
 
   constructor(range: number) {
     super(`Range ${range} has entries: a backup is restored into an empty range.`);
+  }
+}
+
+/** Writes come faster than a move brings them to its target. The move is cancelled. */
+export class MoveTooSlowError extends Error {
+  override readonly name = 'MoveTooSlowError';
+
+  constructor(operation: number, notes: number) {
+    super(
+      `Move ${operation} is cancelled: more than ${notes} writes came while it copied, faster than ` +
+        'it could follow. Split the range and move its parts, or move it when less is written.',
+    );
+  }
+}
+
+/** Two stores serve one range, so neither is deleted. Nothing was changed. */
+export class ServedTwiceError extends Error {
+  override readonly name = 'ServedTwiceError';
+
+  constructor(range: number, store: string) {
+    super(
+      `The store '${store}' serves range ${range} as well: it may have writes that were ` +
+        'acknowledged, so nothing of it is deleted.',
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { equalBytes, nameOfBytes, type Bytes } from '../../base/bytes.js';
+import { compareBytes, equalBytes, nameOfBytes, type Bytes } from '../../base/bytes.js';
 import type { Guard, Guarded } from '../../kv/guards.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import type { Candidate, Decision, Entry, KeyRange } from '../../kv/store.js';
@@ -27,30 +27,46 @@ export interface Target {
 const progressVersion = 1;
 
 /**
- * Copies one page of a range behind what was copied before. How far it is stands at the target, in
- * the same write as the entries.
+ * Copies pages of a range behind what was copied before, `pagesMax` at most. While one is written,
+ * the next one is read. How far it is stands at the target, in the same write as the entries.
+ * `onPage` is told of the bytes of each.
  */
-export async function copyPage(
+export async function copyPages(
   source: Place,
   target: Target,
-  { range, data, entriesMax }: { range: number; data: KeyRange; entriesMax: number },
-): Promise<{ readonly bytes: number; readonly more: boolean }> {
-  const progress = await target.store.get(progressKey(range), guardOf(target));
-  const page = await source.store.range(
-    { ...data, start: progress?.value ?? data.start },
-    { limit: entriesMax, bytesMax: pageBytesMax, guard: source.guard },
-  );
-  const last = page.entries.at(-1);
-  if (last === undefined) return { bytes: 0, more: false };
+  part: {
+    readonly range: number;
+    readonly data: KeyRange;
+    readonly entriesMax: number;
+    readonly pagesMax: number;
+    readonly onPage: (bytes: number) => Promise<void>;
+  },
+): Promise<{ readonly more: boolean }> {
+  const { range, data, entriesMax, pagesMax, onPage } = part;
   const key = progressKey(range);
-  await target.store.ingest({
-    entries: [...page.entries, { key, value: keyAfter(last.key), version: progressVersion }],
-    deletes: [],
-    floor: 0,
-    ...guardOf(target),
-  });
-  const bytes = page.entries.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
-  return { bytes, more: page.more };
+  const progress = await target.store.get(key, guardOf(target));
+  const read = (start: Bytes) =>
+    source.store.range(
+      { ...data, start },
+      { limit: entriesMax, bytesMax: pageBytesMax, guard: source.guard },
+    );
+  let page = await read(progress?.value ?? data.start);
+  for (let pages = 1; ; pages += 1) {
+    const last = page.entries.at(-1);
+    if (last === undefined) return { more: false };
+    const value = keyAfter(last.key);
+    const written = target.store.ingest({
+      entries: [...page.entries, { key, value, version: progressVersion }],
+      deletes: [],
+      floor: 0,
+      ...guardOf(target),
+    });
+    const isLast = !page.more || pages === pagesMax;
+    const [, next] = await Promise.all([written, isLast ? undefined : read(value)]);
+    await onPage(page.entries.reduce((sum, each) => sum + each.key.length + each.value.length, 0));
+    if (next === undefined) return { more: page.more };
+    page = next;
+  }
 }
 
 /**
@@ -94,8 +110,13 @@ async function bring(source: Place, target: Target, keys: readonly Bytes[]): Pro
   });
 }
 
-/** Deletes all keys of an interval, in guarded steps. */
-export async function emptyOut({ store, guard }: Place, keys: KeyRange): Promise<void> {
+/** Deletes all keys of an interval, in guarded steps. `onStep` is called after each but the last. */
+export async function emptyOut(
+  { store, guard }: Place,
+  keys: KeyRange,
+  onStep: () => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
+  let rest = keys;
   for (;;) {
     const found: Bytes[] = [];
     const filter = (candidate: Candidate): Decision => {
@@ -103,9 +124,13 @@ export async function emptyOut({ store, guard }: Place, keys: KeyRange): Promise
       found.push(Buffer.from(candidate.key));
       return 'skip';
     };
-    const page = await store.range(keys, { limit: 1, bytesMax: 0, filter, guard });
-    if (found.length > 0) await deleteKeys({ store, guard }, found);
-    if (!page.more) return;
+    const page = await store.range(rest, { limit: 1, bytesMax: 0, filter, guard });
+    const last = found.at(-1);
+    if (last !== undefined) await deleteKeys({ store, guard }, found);
+    if (!page.more || last === undefined) return;
+    // What is deleted need not be passed over again.
+    rest = { ...keys, start: keyAfter(last) };
+    await onStep();
   }
 }
 
@@ -147,23 +172,29 @@ export async function stillDiffering(
   return keys.filter((_, index) => !isSame(left[index], right[index]));
 }
 
+/** Both stores have their keys in order. */
 async function differencesIn(
   part: KeyRange,
   entries: readonly Entry[],
   { store, guard }: Place,
 ): Promise<readonly Bytes[]> {
-  const expected = new Map(entries.map((entry) => [nameOfBytes(entry.key), entry]));
   const differing: Bytes[] = [];
+  let at = 0;
   const use = (found: Candidate): void => {
-    const name = nameOfBytes(found.key);
-    const value = found.value.subarray(0, found.valueLength);
-    if (!isSame(expected.get(name), { key: found.key, value, version: found.version })) {
-      differing.push(Buffer.from(found.key));
+    let expected = entries[at];
+    while (expected !== undefined && compareBytes(expected.key, found.key) < 0) {
+      differing.push(expected.key);
+      at += 1;
+      expected = entries[at];
     }
-    expected.delete(name);
+    const isThere = expected !== undefined && equalBytes(expected.key, found.key);
+    if (isThere) at += 1;
+    const value = found.value.subarray(0, found.valueLength);
+    const entry = { key: found.key, value, version: found.version };
+    if (!isSame(isThere ? expected : undefined, entry)) differing.push(Buffer.from(found.key));
   };
   await store.range(part, { limit: 1, bytesMax: 0, filter: () => 'use', use, guard });
-  return [...differing, ...[...expected.values()].map(({ key }) => key)];
+  return [...differing, ...entries.slice(at).map(({ key }) => key)];
 }
 
 function isSame(left: Entry | undefined, right: Entry | undefined): boolean {

@@ -155,7 +155,8 @@ function measured(world: SizedWorld, map: RangeMap, weights: readonly number[]):
   return map.ranges.map(({ id }) => {
     const calls = loads.get(id) ?? 0;
     const rates = { readsPerSecond: calls, writesPerSecond: 0, longCallsPerSecond: calls };
-    return { id, ...rates, accessed: [] };
+    const rest = { bytesReadPerSecond: 0, bytesWrittenPerSecond: 0, callMsPerSecond: 0 };
+    return { id, ...rates, ...rest, accessed: [] };
   });
 }
 

@@ -1,0 +1,86 @@
+import type { MemberStore } from '../../kv/member-store.js';
+import { guardKey, progressKey } from '../keys.js';
+import { readGuard } from './held-operation.js';
+import type { Refusal, Operations } from './operations.js';
+import { ServedTwiceError } from './tools.js';
+import type { Members } from '../members.js';
+import type { Finding } from '../verify.js';
+
+/** What was done about a finding. */
+export type Repair = { readonly kind: 'repaired'; readonly finding: Finding } | LeftFinding;
+
+/** It is as it was. */
+export interface LeftFinding {
+  readonly kind: 'left';
+  readonly finding: Finding;
+  readonly why: LeftWhy;
+}
+
+/** `no repair`: nobody but people can tell what is right. */
+export type LeftWhy = Refusal | 'no repair' | 'served twice';
+
+/**
+ * Deletes what `verify` has found where nobody reads it: data of a range in a store that does not
+ * have it, while another store serves them, and guards that serve nobody. Nothing else is changed.
+ */
+export async function repair(
+  { members, operations }: { readonly members: Members; readonly operations: Operations },
+  findings: readonly Finding[],
+): Promise<readonly Repair[]> {
+  const repairs: Repair[] = [];
+  /** A store may have data and a guard of the same range. */
+  const ends = new Map<string, LeftWhy | undefined>();
+  for (const finding of findings) {
+    if (finding.kind !== 'stray data' && finding.kind !== 'stray guard') {
+      repairs.push({ kind: 'left', finding, why: 'no repair' });
+      continue;
+    }
+    const { range, store } = finding;
+    const place = `${range} ${store}`;
+    const why = ends.has(place) ? ends.get(place) : await discard(members, operations, finding);
+    ends.set(place, why);
+    repairs.push(
+      why === undefined ? { kind: 'repaired', finding } : { kind: 'left', finding, why },
+    );
+  }
+  return repairs;
+}
+
+/** Undefined: it is gone. */
+async function discard(
+  members: Members,
+  operations: Operations,
+  finding: Finding & { readonly kind: 'stray data' | 'stray guard' },
+): Promise<LeftWhy | undefined> {
+  const { range, store } = finding;
+  if (finding.kind === 'stray guard' && finding.serves) return 'served twice';
+  const begun = await operations.beginDiscard(range, store);
+  if (begun.ok) {
+    return carriedOut(operations, begun.operation);
+  }
+  if (begun.refusal !== 'no such range') return begun.refusal;
+  await removeGuard(members.named(store), range);
+  return undefined;
+}
+
+async function carriedOut(operations: Operations, operation: number): Promise<LeftWhy | undefined> {
+  try {
+    await operations.carryOut(operation);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ServedTwiceError) return 'served twice';
+    throw error;
+  }
+}
+
+/** Of a range that is no more: its number is never used again. */
+async function removeGuard(store: MemberStore, range: number): Promise<void> {
+  const guard = await readGuard(store, range);
+  if (guard === undefined) return;
+  const key = guardKey(range);
+  await store.fence({
+    checks: [{ key, version: guard.version }],
+    puts: [],
+    deletes: [key, progressKey(range)],
+  });
+}
