@@ -7,18 +7,26 @@ import {
   entitiesOf,
   Instant,
   instant,
+  int32,
   key,
   openAccountTables,
   openTable,
   string,
 } from 'tabularium/modeling';
-import { deleteWhere, timeBucketsOf } from 'tabularium/modeling/high-volume-delete';
+import { archiveDue, deleteWhere, timeBucketsOf } from 'tabularium/modeling/high-volume-delete';
 
 const LoginAttempt = defineEntity({
   type: 'LoginAttempt',
   properties: { user: string(), at: instant(), succeeded: boolean() },
   partitionKey: (p) => key`${p.user}`,
   rowKey: (p) => key`${p.at.descending()}`,
+});
+
+const Payment = defineEntity({
+  type: 'Payment',
+  properties: { shop: string(), id: int32(), at: instant() },
+  partitionKey: (p) => key`${p.shop}`,
+  rowKey: (p) => key`${p.id.padded(6)}`,
 });
 
 const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
@@ -88,6 +96,27 @@ try {
     where: (p) => p.succeeded.eq(true),
   });
   console.log(`deleted ${deleted}`);
+
+  // What must be kept for longer goes to an archive, by whole months.
+  for (const name of ['payments', 'oldpayments']) await tables.create(name);
+  const payments = entitiesOf(Payment, open('payments'));
+  for (const [id, at] of ['2014-05-30', '2014-06-30', '2014-07-30'].entries()) {
+    await payments.insert({ shop: 'berlin', id, at: Instant.parse(at) });
+  }
+  const { archived, through, next } = await archiveDue({
+    name: 'payments',
+    control: open('payments'),
+    from: payments,
+    to: entitiesOf(Payment, open('oldpayments')),
+    convert: ({ shop, id, at }) => ({ shop, id, at }),
+    period: 'month',
+    keep: { months: 1 },
+    queryBefore: (moment) => ({ where: (p) => p.at.lt(Instant.ofDate(moment)) }),
+    clock,
+  });
+  console.log(`archived ${archived} from before ${through.toISOString()}`);
+  console.log(`again at ${next.toISOString()}`);
 } finally {
   for (const { name } of await logins.list()) await tables.drop(name);
+  for (const name of ['payments', 'oldpayments']) await tables.drop(name);
 }

@@ -43,7 +43,8 @@ export function dueBackups(
     const share = (nowMs - sinceMs) / length;
     return sinceMs <= nowMs ? [{ shard: name, criticality, sinceMs, share }] : [];
   });
-  return due
+  const sorted = due
     .toSorted((left, right) => (left.share === right.share ? 0 : right.share - left.share))
     .map(({ shard, criticality, sinceMs }) => Object.freeze({ shard, criticality, sinceMs }));
+  return Object.freeze(sorted);
 }

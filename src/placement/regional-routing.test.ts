@@ -23,6 +23,7 @@ describe('a routing by regions', () => {
     assert.ok(refused.kind === 'refused');
     assert.match(refused.message, /'northwind' is of us, where no shard is/);
     const far = farTexts(hashRouting(['cape'], 1), shards, texts);
+    assert.ok(Object.isFrozen(far));
     assert.deepEqual(
       far.map(({ text, shardRegion }) => [text, shardRegion]),
       ['contoso', 'tailspin', 'wingtip', 'adatum'].map((text) => [text, 'za']),
@@ -59,6 +60,8 @@ describe('backups that are due', () => {
   it('are none right after they were made', () => {
     const now = [{ name: 'a', holds: ['ledger'], lastMs: 1000 }];
     assert.deepEqual(dueBackups(intervals, now, 1099), []);
-    assert.equal(dueBackups(intervals, now, 1100).length, 1);
+    const due = dueBackups(intervals, now, 1100);
+    assert.equal(due.length, 1);
+    assert.ok(Object.isFrozen(due));
   });
 });

@@ -42,11 +42,16 @@ export interface FarText {
 }
 
 /** Texts that a routing sends to another region than theirs, in their order. */
-export function farTexts(routing: ShardRouting, shards: Regions, texts: Regions): FarText[] {
-  return Object.entries(texts).flatMap(([text, region]) => {
+export function farTexts(
+  routing: ShardRouting,
+  shards: Regions,
+  texts: Regions,
+): readonly FarText[] {
+  const far = Object.entries(texts).flatMap(([text, region]) => {
     const shard = shardOfText(routing, text);
     if (shard === undefined) return [];
     const shardRegion = Object.hasOwn(shards, shard) ? shards[shard] : undefined;
     return shardRegion === region ? [] : [Object.freeze({ text, region, shard, shardRegion })];
   });
+  return Object.freeze(far);
 }

@@ -8,6 +8,7 @@ import {
   moveShard,
   rangeRouting,
   StaleMapError,
+  UnknownShardError,
   type ShardRouting,
 } from '../../src/modeling/patterns/shard-map/index.js';
 import { sampled } from '../support/run-length.js';
@@ -142,6 +143,59 @@ describe('recovery of a shard map', () => {
       }
     });
   }
+
+  it('ends one difference after the other, each as it is told', async () => {
+    const texts = { contoso: 'a', fabrikam: 'a', tailspin: 'a' };
+    const { tables, map, orders } = await world(listRouting(texts), Object.keys(texts));
+    const before = await copyOf(tables.control);
+    await map.apply(moveShard('a', 'c'));
+    await map.cleanUp();
+    await restore(tables.control, before);
+    const { differences } = await map.recovery.plan('map');
+    const [contoso, fabrikam, tailspin] = differences;
+    assert.ok(contoso && fabrikam && tailspin);
+    assert.equal((await map.recovery.resolve(contoso, 'shards')).rows, 0);
+    assert.equal((await map.recovery.resolve(fabrikam, 'map')).rows, 1);
+    await assert.rejects(map.recovery.resolve(contoso, 'map'), StaleMapError);
+    const left = (await map.recovery.plan('map')).differences;
+    assert.deepEqual(
+      left.map(({ partitionKey }) => partitionKey),
+      ['tailspin'],
+    );
+    assert.deepEqual([await map.shardOf('contoso'), await map.shardOf('fabrikam')], ['c', 'a']);
+    const owners = await ownersIn(tables);
+    assert.deepEqual([owners.get('contoso'), owners.get('fabrikam')], [['c'], ['a']]);
+    await map.recovery.resolve(tailspin, 'map');
+    assert.equal((await amountsIn(orders.queryAll())).length, 3);
+  });
+
+  it('makes the rows of a map again on a shard that was restored without them', async () => {
+    const { tables, map, orders } = await world(listRouting({ contoso: 'a', fabrikam: 'a' }, 'b'));
+    const content = (await copyOf(tables.a)).filter(({ rowKey }) => !rowKey.startsWith('!'));
+    await restore(
+      tables.a,
+      content.filter(({ partitionKey }) => !partitionKey.startsWith('!')),
+    );
+    // Another shard has heard of this one since: that is a difference, for people.
+    const other = { partitionKey: 'fabrikam', rowKey: '!shard:epoch' };
+    const properties = {
+      EntityType: { type: 'String', value: 'ShardFence' },
+      Epoch: { type: 'Int32', value: 7 },
+    } as const;
+    await tables.c.write({ kind: 'insert', row: { ...other, properties } });
+    const expected = { shard: 'a', opened: 1, differing: 1 };
+    assert.deepEqual(await map.recovery.rebuildLocal('a'), expected);
+    assert.deepEqual(await ownersIn(tables), new Map());
+    assert.deepEqual(await map.recovery.rebuildLocal('a', { write: true }), expected);
+    assert.deepEqual(await ownersIn(tables), new Map([['contoso', ['a']]]));
+    assert.deepEqual(await map.recovery.rebuildLocal('a'), { ...expected, opened: 0 });
+    assert.equal((await orders.get({ tenant: 'contoso', id: 1 }))?.amount, 1);
+    assert.deepEqual(
+      (await map.recovery.plan('map')).differences.map(({ kind }) => kind),
+      ['outdated'],
+    );
+    await assert.rejects(map.recovery.rebuildLocal('x'), UnknownShardError);
+  });
 
   it('makes a lost map again from what shards own', async () => {
     for (const routing of sampled(routings, 1)) {

@@ -1,3 +1,4 @@
+import { asBuffer } from '../../base/bytes.js';
 import { DefinitionError, ValueError } from '../rows/model-error.js';
 import { Instant } from '../rows/instant.js';
 import { ticksMax } from '../rows/ticks.js';
@@ -213,6 +214,17 @@ const guidFormat: KeyFormat = {
   parse: (text) => (guidPattern.test(text) ? text : undefined),
 };
 
+/** Hexadecimal digits, whose order is that of the bytes. */
+const bytesFormat: KeyFormat = {
+  width: undefined,
+  format: (value) => {
+    if (value instanceof Uint8Array) return asBuffer(value).toString('hex');
+    throw new ValueError(`${String(value)} is no Uint8Array`);
+  },
+  parse: (text) =>
+    /^(?:[0-9a-f]{2})*$/.test(text) ? new Uint8Array(Buffer.from(text, 'hex')) : undefined,
+};
+
 function oneOf(values: readonly string[]): KeyFormat {
   const known = new Set(values);
   return {
@@ -226,7 +238,7 @@ function oneOf(values: readonly string[]): KeyFormat {
 }
 
 /** Kinds that a key template uses directly, because they have one format. */
-type TextKind = 'string' | 'boolean' | 'guid' | 'enumeration';
+type TextKind = 'string' | 'boolean' | 'guid' | 'enumeration' | 'binary';
 
 /** Kinds that can be in a key: each value has exactly one text. */
 export type KeyableKind = TextKind | 'int32' | 'int64' | 'instant' | 'dateTime';
@@ -266,8 +278,9 @@ export function keyFieldOf(property: string, { model }: AnyProperty): unknown {
       return momentField(property, instantKind);
     case 'dateTime':
       return momentField(property, dateKind);
-    case 'double':
     case 'binary':
+      return part(property, bytesFormat);
+    case 'double':
     case 'json':
     case 'embedded':
     case 'list':

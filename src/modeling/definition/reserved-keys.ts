@@ -26,6 +26,7 @@ export const reservedRowKeys = {
 
 /** PartitionKeys of rows that belong to no entity. */
 export const reservedPartitionKeys = {
+  archiveSchedule: '!archive-schedule',
   outboxRegistry: '!outbox-',
   reKeying: '!re-keying',
   shardBinding: '!shard-binding',

@@ -107,10 +107,26 @@ export function before(retention: Retention, ticks: bigint): bigint {
   return past < 0n ? 0n : past;
 }
 
+/** The first instant at which nothing before `ticks` is kept any more: `before` has come to it. */
+export function keptUntil(retention: Retention, ticks: bigint): bigint {
+  if ('months' in retention) return monthsAfter(retention.months, ticks);
+  const unit = 'hours' in retention ? ticksPerHour : ticksPerDay;
+  return ticks + BigInt(countOf(retention)) * unit;
+}
+
 function instantBefore(retention: Retention, ticks: bigint): bigint {
   if ('months' in retention) return monthsBefore(retention.months, ticks);
   const unit = 'hours' in retention ? ticksPerHour : ticksPerDay;
   return ticks - BigInt(countOf(retention)) * unit;
+}
+
+/** The same day of a later month, or the first of the one behind it when it is shorter. */
+function monthsAfter(months: number, ticks: bigint): bigint {
+  const date = dateOfTicks(ticks);
+  const target = startOfMonth(date.getUTCFullYear(), date.getUTCMonth() + months);
+  const behind = nextPeriod('month', target);
+  const same = target + BigInt(date.getUTCDate() - 1) * ticksPerDay + (ticks % ticksPerDay);
+  return same < behind ? same : behind;
 }
 
 /** The same day of an earlier month, or its last day when it is shorter. */

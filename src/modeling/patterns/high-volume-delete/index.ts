@@ -22,3 +22,4 @@ export {
   type TimeBucketsOptions,
 } from './time-buckets.js';
 export { archiveEntities, type ArchiveOptions, type ArchiveReport } from './archive.js';
+export { archiveDue, type ArchiveSchedule, type ScheduledArchive } from './archive-schedule.js';

@@ -2,10 +2,12 @@ import { escapeKeyText, unescapeKeyText } from '../../definition/key-escape.js';
 import { rangeWithPrefix } from '../../definition/key-template.js';
 import { reservedPartitionKeys } from '../../definition/reserved-keys.js';
 import { storedText, textIn } from '../../rows/row-parts.js';
+import { sameContent } from '../../rows/same-value.js';
 import type { Row, RowKey, StoredRow } from '../../rows/row.js';
 import { allRows } from '../../table/all-rows.js';
 import { putOver, writeIf, writeIfPresent } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
+import { copyControlRow, forEachCopy, readReachable } from '../shard-map/control-copies.js';
 
 /** What a manager keeps rows of. */
 export type ManagerKind = 'map' | 'operation' | 'reference' | 'shard';
@@ -29,26 +31,41 @@ function keyOfRow(kind: ManagerKind, name: string): RowKey {
 /** The rows of a manager: (`!shard-manager`, kind and name) of its control table. */
 export class ManagerRows {
   readonly #control: TableGateway;
+  readonly #copies: readonly TableGateway[];
 
-  constructor(control: TableGateway) {
+  /** `copies` of the control table are read while that cannot be reached, where it is said. */
+  constructor(control: TableGateway, copies: readonly TableGateway[] = []) {
     this.#control = control;
+    this.#copies = copies;
   }
 
   /** One point read. */
-  async find(kind: ManagerKind, name: string): Promise<ManagerRow | undefined> {
-    const row = await this.#control.get(keyOfRow(kind, name));
-    return row === undefined ? undefined : rowIn(kind, row);
+  find(kind: ManagerKind, name: string): Promise<ManagerRow | undefined> {
+    return findIn(this.#control, kind, name);
+  }
+
+  /** As `find`, or as a copy has it: for what decides about no write. */
+  findReachable(kind: ManagerKind, name: string): Promise<ManagerRow | undefined> {
+    return readReachable([this.#control, ...this.#copies], (table) => findIn(table, kind, name));
   }
 
   /** In the order of their names. A range read for each 1,000. */
-  async list(kind: ManagerKind): Promise<readonly ManagerRow[]> {
-    const found: ManagerRow[] = [];
-    const rowKey = rangeWithPrefix(`${kind}_`);
-    for await (const row of allRows(this.#control, { partitionKey, rowKey })) {
-      const read = rowIn(kind, row);
-      if (read !== undefined) found.push(read);
-    }
-    return found;
+  list(kind: ManagerKind): Promise<readonly ManagerRow[]> {
+    return listIn(this.#control, kind);
+  }
+
+  /** As `list`, or as a copy has them: for what decides about no write. */
+  listReachable(kind: ManagerKind): Promise<readonly ManagerRow[]> {
+    return readReachable([this.#control, ...this.#copies], (table) => listIn(table, kind));
+  }
+
+  /**
+   * Brings the copies up to date, with the maps themselves. Range reads of both sides, and three
+   * requests for each row that differs. Throws `MapCopyError` for copies that cannot be reached,
+   * after the others.
+   */
+  copy(): Promise<void> {
+    return forEachCopy(this.#copies, (copy) => copyControlRows(this.#control, copy));
   }
 
   /** One write. False, and nothing was written, when the row is not as it was read any more. */
@@ -65,6 +82,41 @@ export class ManagerRows {
   async remove(kind: ManagerKind, name: string): Promise<void> {
     const key = keyOfRow(kind, name);
     await writeIfPresent(() => this.#control.write({ kind: 'delete', key, etag: '*' }));
+  }
+}
+
+async function findIn(
+  table: TableGateway,
+  kind: ManagerKind,
+  name: string,
+): Promise<ManagerRow | undefined> {
+  const row = await table.get(keyOfRow(kind, name));
+  return row === undefined ? undefined : rowIn(kind, row);
+}
+
+async function listIn(table: TableGateway, kind: ManagerKind): Promise<readonly ManagerRow[]> {
+  const found: ManagerRow[] = [];
+  const rowKey = rangeWithPrefix(`${kind}_`);
+  for await (const row of allRows(table, { partitionKey, rowKey })) {
+    const read = rowIn(kind, row);
+    if (read !== undefined) found.push(read);
+  }
+  return found;
+}
+
+async function copyControlRows(control: TableGateway, copy: TableGateway): Promise<void> {
+  for (const partition of [partitionKey, reservedPartitionKeys.shardMap]) {
+    const there = new Map<string, StoredRow>();
+    for await (const row of allRows(copy, { partitionKey: partition })) there.set(row.rowKey, row);
+    const other: string[] = [];
+    for await (const row of allRows(control, { partitionKey: partition })) {
+      const copied = there.get(row.rowKey);
+      there.delete(row.rowKey);
+      if (copied === undefined || !sameContent(row, copied)) other.push(row.rowKey);
+    }
+    for (const rowKey of [...other, ...there.keys()]) {
+      await copyControlRow(control, copy, { partitionKey: partition, rowKey });
+    }
   }
 }
 

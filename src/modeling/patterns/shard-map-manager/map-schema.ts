@@ -43,7 +43,12 @@ type KeyTypeOfValue<V> = V extends string
       ? 'int'
       : V extends Date
         ? 'dateTime'
-        : never;
+        : V extends Uint8Array
+          ? 'binary'
+          : never;
+
+/** What else values of a property can be, when it is said. */
+type OtherKeyType<V> = V extends bigint ? 'timeSpan' : V extends Date ? 'dateTimeOffset' : never;
 
 const keyTypes: Partial<Record<PropertyKind, ShardKeyType>> = {
   string: 'text',
@@ -52,17 +57,34 @@ const keyTypes: Partial<Record<PropertyKind, ShardKeyType>> = {
   int64: 'bigint',
   guid: 'guid',
   dateTime: 'dateTime',
+  binary: 'binary',
+};
+
+const otherKeyTypes: Partial<Record<PropertyKind, ShardKeyType>> = {
+  int64: 'timeSpan',
+  dateTime: 'dateTimeOffset',
 };
 
 /**
  * A type of entity, dealt by one property of its PartitionKey, whose kind is the type of the key: a
  * string or an enumeration is `text`, an int32 `int`, an int64 `bigint`, a guid `guid`, a dateTime
- * `dateTime`. Throws `DefinitionError` for another property.
+ * `dateTime`, a binary `binary`. `as` makes an int64 a `timeSpan` in units of 100 ns, a dateTime a
+ * `dateTimeOffset`. Throws `DefinitionError` for another property.
  */
 export function sharded<D extends AnyDefinition, N extends keyof PartitionOf<D> & string>(
   definition: D,
   property: N,
-): ShardedType<KeyTypeOfValue<PartitionOf<D>[N]>> {
+): ShardedType<KeyTypeOfValue<PartitionOf<D>[N]>>;
+export function sharded<
+  D extends AnyDefinition,
+  N extends keyof PartitionOf<D> & string,
+  K extends OtherKeyType<PartitionOf<D>[N]>,
+>(definition: D, property: N, options: { readonly as: K }): ShardedType<K>;
+export function sharded(
+  definition: AnyDefinition,
+  property: string,
+  { as }: { readonly as?: ShardKeyType } = {},
+): ShardedType {
   const { type, partitionKey, properties } = definition;
   if (!partitionKey.parts.some((part) => part.property === property)) {
     throw new DefinitionError(`${type}.${property} is not in the PartitionKey`);
@@ -73,11 +95,14 @@ export function sharded<D extends AnyDefinition, N extends keyof PartitionOf<D> 
     const known = Object.keys(keyTypes).join(', ');
     throw new DefinitionError(`${type}.${property} is of the kind ${kind}; keys are ${known}`);
   }
+  if (as !== undefined && (kind === undefined || otherKeyTypes[kind] !== as)) {
+    throw new DefinitionError(`${type}.${property} is of the kind ${kind}, which is no ${as}`);
+  }
   return Object.freeze({
     kind: 'sharded',
     definition,
     property,
-    keyType: keyType as KeyTypeOfValue<PartitionOf<D>[N]>,
+    keyType: as ?? keyType,
   });
 }
 

@@ -8,26 +8,22 @@ import {
   type ShardKeyValues,
 } from '../../../placement/typed-routing.js';
 import { DefinitionError } from '../../rows/model-error.js';
-import { allRows } from '../../table/all-rows.js';
 import { writeIfPresent } from '../../table/conditional-write.js';
-import { TableNotFoundError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { ownTypeProperty } from '../shard-map/fence.js';
 import { mapKey, mapStateOf } from '../shard-map/map-row.js';
 import { shardsOfState, type MapState } from '../shard-map/map-state.js';
 import type { MapRecovery } from '../shard-map/map-recovery.js';
 import type { KeptSide, RecoveryPlan } from '../shard-map/recovery.js';
-import { unbindShard } from '../shard-map/shard-binding.js';
 import type { ShardMapOptions } from '../shard-map/shard-map-options.js';
 import { shardMapOf } from '../shard-map/shard-map.js';
-import { isContent } from '../shard-map/shown-rows.js';
 import { ManagedMap } from './managed-map.js';
 import { ManagerError, MapSchemaError } from './manager-errors.js';
 import { ManagerRows, type ManagerRow, type Texts } from './manager-rows.js';
 import { MapOperations } from './map-operations.js';
 import { printOfSchema, routedByKeys, type MapSchema } from './map-schema.js';
 import { operationOf, type Operation } from './operation-record.js';
-import type { ShardPlace } from './shard-place.js';
+import { createTableOf, type ShardPlace } from './shard-place.js';
+import { releaseShard, requireUnused } from './shard-release.js';
 import {
   guardedTable,
   shardInfo,
@@ -43,6 +39,11 @@ export interface ShardMapManagerOptions extends Pick<
 > {
   /** Where maps, shards and operations are kept: a table that is no shard. */
   readonly control: TableGateway;
+  /**
+   * Copies of that table, such as in other regions, which programs read while it cannot be reached.
+   * See `ShardMapManager.publish`.
+   */
+  readonly controlCopies?: readonly TableGateway[];
   /** Where reference data are written, which every shard has a copy of; absent: there are none. */
   readonly home?: ShardPlace;
   /** Where each shard is. Those that are not registered are not used. */
@@ -93,10 +94,10 @@ export class ShardMapManager {
 
   /** Sends nothing. */
   constructor(options: ShardMapManagerOptions) {
-    const { control, clock = systemClock, refreshMs = refreshDefault } = options;
+    const { control, controlCopies, clock = systemClock, refreshMs = refreshDefault } = options;
     this.#options = options;
     this.#clock = clock;
-    this.#rows = new ManagerRows(control);
+    this.#rows = new ManagerRows(control, controlCopies);
     this.#statuses = new ShardStatuses(this.#rows, clock, refreshMs);
   }
 
@@ -106,10 +107,10 @@ export class ShardMapManager {
    * the next `distribute`. Throws `DefinitionError` for a shard that this program has no place of.
    */
   async addShard(name: string, { region = '' }: { readonly region?: string } = {}): Promise<void> {
-    const { account } = this.#place(name);
+    const place = this.#place(name);
     if ((await this.#rows.find('shard', name)) !== undefined) return;
     for (const { texts } of await this.#rows.list('map')) {
-      for (const table of tablesIn(texts)) await account?.create(table);
+      for (const table of tablesIn(texts)) await createTableOf(place, table);
     }
     await this.#rows.put('shard', name, { Status: 'online', Region: region }, undefined);
     this.#statuses.forget();
@@ -150,7 +151,7 @@ export class ShardMapManager {
       if (map.state === undefined || !shardsOfState(map.state).includes(name)) continue;
       throw new ManagerError(`the map '${map.name}' leads to the shard '${name}'; move that first`);
     }
-    for (const { table } of maps) await this.#release(name, table, options);
+    for (const { table } of maps) await releaseShard(this.#place(name).table(table), name, options);
     await this.#rows.remove('shard', name);
     this.#statuses.forget();
   }
@@ -189,9 +190,9 @@ export class ShardMapManager {
     await this.#rows.put('map', name, texts, undefined);
     const managed = await this.open(name, schema);
     for (const { name: shard } of online) {
-      for (const each of tablesIn(texts)) await this.#place(shard).account?.create(each);
+      for (const each of tablesIn(texts)) await createTableOf(this.#place(shard), each);
     }
-    for (const each of print.references) await this.#home(name).account?.create(each);
+    for (const each of print.references) await createTableOf(this.#home(name), each);
     await managed.unguarded.create(built.routing);
     return managed;
   }
@@ -202,7 +203,9 @@ export class ShardMapManager {
    */
   async open<T extends ShardKeyType>(name: string, schema: MapSchema<T>): Promise<ManagedMap<T>> {
     const print = printOfSchema(name, schema);
-    const { texts } = await this.#mapRow(name);
+    const found = await this.#rows.findReachable('map', name);
+    if (found === undefined) throw noMap(name);
+    const { texts } = found;
     const { KeyType: keyType, SchemaVersion: version, Schema: text } = texts;
     if (keyType !== print.keyType) {
       throw new MapSchemaError(
@@ -244,9 +247,9 @@ export class ShardMapManager {
         References: JSON.stringify(print.references),
       };
       // Tables first: programs with the new schema find them.
-      for (const each of print.references) await this.#home(name).account?.create(each);
+      for (const each of print.references) await createTableOf(this.#home(name), each);
       for (const { name: shard } of await this.shards()) {
-        for (const each of print.references) await this.#place(shard).account?.create(each);
+        for (const each of print.references) await createTableOf(this.#place(shard), each);
       }
       if (await this.#rows.put('map', name, texts, row.etag)) return this.open(name, schema);
     }
@@ -280,11 +283,25 @@ export class ShardMapManager {
     }
     const { control } = this.#options;
     const shards = (await this.shards()).map((info) => info.name);
-    for (const shard of shards) await this.#requireUnused(shard, map.table, options);
+    for (const shard of shards) {
+      await requireUnused(this.#place(shard).table(map.table), shard, options);
+    }
     const key = mapKey(name);
     await writeIfPresent(() => control.write({ kind: 'delete', key, etag: '*' }));
-    for (const shard of shards) await this.#release(shard, map.table, { rows: 'kept' });
+    for (const shard of shards) {
+      await releaseShard(this.#place(shard).table(map.table), shard, { rows: 'kept' });
+    }
     await this.#rows.remove('map', name);
+  }
+
+  /**
+   * Brings the copies of the control table up to date. Call it after changes of shards and schemas,
+   * and from time to time; the maps themselves are copied with every change. Range reads of all
+   * copies, and three requests for each row that differs. Throws `MapCopyError` for copies that
+   * cannot be reached, after the others.
+   */
+  publish(): Promise<void> {
+    return this.#rows.copy();
   }
 
   /** Of all maps, the latest first. A range read for each 1,000. */
@@ -335,7 +352,8 @@ export class ShardMapManager {
     table: string,
     schema: MapSchema<T>,
   ): ManagedMap<T> {
-    const { control, shards: places, randomness = systemRandomness } = this.#options;
+    const { control, controlCopies, shards: places } = this.#options;
+    const { randomness = systemRandomness } = this.#options;
     const { keyType } = printOfSchema(name, schema);
     const entries = Object.entries(places).map(([shard, place]) => [
       shard,
@@ -350,6 +368,7 @@ export class ShardMapManager {
     );
     const { reads, refreshMs, settleMs, takeOverMs, patienceMs, timers } = this.#options;
     const settings = {
+      ...(controlCopies === undefined ? {} : { controlCopies }),
       ...(reads === undefined ? {} : { reads }),
       ...(refreshMs === undefined ? {} : { refreshMs }),
       ...(settleMs === undefined ? {} : { settleMs }),
@@ -415,26 +434,12 @@ export class ShardMapManager {
   async #mapRow(name: string): Promise<ManagerRow> {
     const row = await this.#rows.find('map', name);
     if (row !== undefined) return row;
-    throw new ManagerError(`there is no map '${name}'; create it`);
+    throw noMap(name);
   }
+}
 
-  async #requireUnused(
-    shard: string,
-    table: string,
-    { rows }: { readonly rows?: 'kept' },
-  ): Promise<void> {
-    const found = rows === 'kept' ? undefined : await firstContent(this.#place(shard).table(table));
-    if (found === undefined) return;
-    throw new ManagerError(
-      `the shard '${shard}' has rows in '${table}', such as of '${found}', which nothing would ` +
-        `find again; delete them, or say that they are kept (rows: 'kept')`,
-    );
-  }
-
-  async #release(shard: string, table: string, options: { readonly rows?: 'kept' }): Promise<void> {
-    await this.#requireUnused(shard, table, options);
-    await ifThere(() => unbindShard(this.#place(shard).table(table)));
-  }
+function noMap(name: string): ManagerError {
+  return new ManagerError(`there is no map '${name}'; create it`);
 }
 
 /** The tables that a map has on each shard. */
@@ -448,26 +453,6 @@ function tablesIn({ Table: table = '', References: references = '[]' }: Texts): 
 async function recoverAll(recovery: MapRecovery, plan: RecoveryPlan): Promise<void> {
   for (let left = plan; left.differences.length > 0; left = await recovery.plan(plan.keep)) {
     await recovery.recover(left);
-  }
-}
-
-/** A partition with rows of programs; undefined: there is none. */
-function firstContent(table: TableGateway): Promise<string | undefined> {
-  return ifThere(async () => {
-    for await (const row of allRows(table, { select: [ownTypeProperty] })) {
-      if (isContent(row)) return row.partitionKey;
-    }
-    return undefined;
-  });
-}
-
-/** A shard that no map has used may be without its table. */
-async function ifThere<R>(send: () => Promise<R>): Promise<R | undefined> {
-  try {
-    return await send();
-  } catch (error) {
-    if (error instanceof TableNotFoundError) return undefined;
-    throw error;
   }
 }
 

@@ -66,7 +66,7 @@ export class ShardStatuses {
     const atMs = this.#clock.monotonicMs();
     const known = this.#known;
     if (known !== undefined && atMs - known.atMs < this.#refreshMs) return known.shards;
-    const infos = (await this.#rows.list('shard')).map(shardInfo);
+    const infos = (await this.#rows.listReachable('shard')).map(shardInfo);
     const shards = new Map(infos.map(({ name, status }) => [name, status]));
     this.#known = { shards, atMs };
     return shards;

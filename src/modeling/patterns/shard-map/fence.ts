@@ -108,6 +108,12 @@ export interface PartitionFence {
   readonly epoch: number;
 }
 
+/** What a shard keeps of one partition. Two point reads. */
+export async function fenceOf(table: TableGateway, partitionKey: string): Promise<PartitionFence> {
+  const [isOwner, epoch] = [await isOwned(table, partitionKey), await epochOf(table, partitionKey)];
+  return { partitionKey, isOwner, epoch };
+}
+
 /** What a shard keeps of its partitions, in order. A range read for each 1,000 of these rows. */
 export async function* fencesOf(
   table: TableGateway,

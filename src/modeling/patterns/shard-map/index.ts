@@ -24,7 +24,7 @@ export {
 } from './routing-changes.js';
 export type { ChangeOutcome, ClosedAccess, MapPhase, MapState } from './map-state.js';
 export type { ShardReport } from './partition-walk.js';
-export type { MapRecovery } from './map-recovery.js';
+export type { LocalRebuild, LocalRebuildOptions, MapRecovery } from './map-recovery.js';
 export type { KeptSide, RecoveryPlan, ShardDifference } from './recovery.js';
 export type { PlannedMove, ShardPlan } from './shard-plan.js';
 export { type ShardMap, shardMapOf } from './shard-map.js';
@@ -37,6 +37,7 @@ export {
 export type { KeptPartition, ShardMapOptions, ShardStepOptions } from './shard-map-options.js';
 export { DeadlinePassedError } from './query-deadline.js';
 export {
+  MapCopyError,
   PartitionClosedError,
   ShardQueryError,
   ShardTakenError,

@@ -1,3 +1,4 @@
+import { concurrently } from '../../../base/async/concurrently.js';
 import { rebuiltRouting, type RoutingKind } from '../../../placement/rebuilt-routing.js';
 import { shardOfText, shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
 import { ModelError } from '../../rows/model-error.js';
@@ -5,8 +6,14 @@ import type { TableGateway } from '../../table/gateway.js';
 import { epochOf, isOwned, raiseEpoch } from './fence.js';
 import { sameRouting } from './map-row.js';
 import type { MapState } from './map-state.js';
-import type { ShardReport, WalkedShard } from './partition-walk.js';
 import {
+  concurrencyDefault,
+  type ShardReport,
+  type WalkedShard,
+  type WalkOptions,
+} from './partition-walk.js';
+import {
+  findDifference,
   findDifferences,
   ownedTexts,
   recoveringRoutings,
@@ -14,8 +21,9 @@ import {
   type RecoveryPlan,
   type ShardDifference,
 } from './recovery.js';
-import { StaleMapError } from './shard-errors.js';
+import { StaleMapError, UnknownShardError } from './shard-errors.js';
 import type { ShardStepOptions } from './shard-map-options.js';
+import { contentPartitions } from './shown-rows.js';
 import type { StoredMap } from './stored-map.js';
 
 /** What recovery takes of a shard map. */
@@ -33,9 +41,25 @@ export interface RecoverySteps {
     work: (shard: WalkedShard, partitionKey: string) => Promise<number | undefined>,
   ) => Promise<ShardReport>;
   readonly persistently: <T>(what: string, attempt: () => Promise<T>) => Promise<T>;
+  /** Makes the table of a shard one of the map. */
+  readonly bind: (shard: string) => Promise<void>;
   readonly checked: (routing: ShardRouting) => ShardRouting;
   readonly cutOver: (options: ShardStepOptions) => Promise<ShardReport>;
   readonly finish: () => Promise<MapState>;
+}
+
+export interface LocalRebuildOptions extends WalkOptions {
+  /** Whether partitions are opened; false when absent: they are only counted. */
+  readonly write?: boolean;
+}
+
+/** What was, or would be, made again on a shard. */
+export interface LocalRebuild {
+  readonly shard: string;
+  /** Partitions that lacked the rows of the map and are opened, or would be. */
+  readonly opened: number;
+  /** Partitions that lacked them and of which another shard knows: `plan` tells how. */
+  readonly differing: number;
 }
 
 /**
@@ -55,11 +79,8 @@ export class MapRecovery {
    * both shards for each difference. Throws `StaleMapError` while the map changes.
    */
   async plan(keep: KeptSide): Promise<RecoveryPlan> {
-    const { map, shards, textOf } = this.#steps;
-    const { version, routing, phase } = await map.fresh();
-    if (phase !== 'settled') {
-      throw new StaleMapError(`the map '${map.name}' is ${phase}; finish that or roll it back`);
-    }
+    const { shards, textOf } = this.#steps;
+    const { version, routing } = await this.#settled();
     const found = await findDifferences({ shards: shards(), textOf, routing });
     return Object.freeze({ version, keep, ...found });
   }
@@ -94,6 +115,66 @@ export class MapRecovery {
   }
 
   /**
+   * Ends one difference of a plan, keeping the side that is said, as `recover` does. Two point reads
+   * of each shard besides. Throws `StaleMapError`, before anything is written, when the partition
+   * does not differ in that way any more, or while the map changes.
+   */
+  async resolve(
+    difference: ShardDifference,
+    keep: KeptSide,
+    options: ShardStepOptions = {},
+  ): Promise<ShardReport> {
+    const { shards, textOf } = this.#steps;
+    const { version, routing } = await this.#settled();
+    const { partitionKey, kind, home, shard } = difference;
+    const found = await findDifference({ shards: shards(), textOf, routing }, partitionKey);
+    if (found?.kind !== kind || found.home !== home || found.shard !== shard) {
+      throw new StaleMapError(
+        `'${partitionKey}' is not ${kind} on '${shard}' any more; plan again`,
+      );
+    }
+    return this.recover({ version, keep, differences: [found], isWhole: true }, options);
+  }
+
+  /**
+   * In `settled`: makes the rows again that a map keeps in the partitions of a shard, such as after
+   * their entities were restored without them. Partitions of which other shards know are left as
+   * they are, for `plan`. Writes nothing unless `write` is set. Range reads of the shard; for each
+   * partition two point reads of each shard, and for one that is opened six requests. Throws
+   * `ShardTakenError` for a shard of another map, `UnknownShardError` for one that is not known.
+   */
+  async rebuildLocal(
+    shard: string,
+    { write = false, ...options }: LocalRebuildOptions = {},
+  ): Promise<LocalRebuild> {
+    const { shards, textOf, open, bind } = this.#steps;
+    const { routing } = await this.#settled();
+    const all = shards();
+    const table = all.find(({ name }) => name === shard)?.table;
+    if (table === undefined) {
+      throw new UnknownShardError(`this program has no table for the shard '${shard}'`, shard);
+    }
+    if (write) await bind(shard);
+    let [opened, differing] = [0, 0];
+    for await (const keys of contentPartitions(table)) {
+      options.signal?.throwIfAborted();
+      await concurrently(keys, options.concurrency ?? concurrencyDefault, async (partitionKey) => {
+        if (shardOfText(routing, textOf(partitionKey)) !== shard) return;
+        if (await isOwned(table, partitionKey)) return;
+        const found = await findDifference({ shards: all, textOf, routing }, partitionKey);
+        if (found !== undefined) {
+          differing += 1;
+          return;
+        }
+        opened += 1;
+        if (write) await open(partitionKey);
+      });
+      options.onProgress?.({ partitions: opened, rows: 0 });
+    }
+    return Object.freeze({ shard, opened, differing });
+  }
+
+  /**
    * A routing by which every partition is where a shard accepts its writes, for `create` when the
    * map is lost. Needs no map and writes nothing. A range read of each shard for 1,000 of the rows
    * that a map keeps in partitions. Throws `ModelError` when two shards have one text, or texts of
@@ -104,6 +185,13 @@ export class MapRecovery {
     const routing = rebuiltRouting(await ownedTexts({ shards: shards(), textOf }), wanted);
     if (typeof routing !== 'string') return checked(routing);
     throw new ModelError(`the map '${map.name}' cannot be rebuilt: ${routing}`);
+  }
+
+  async #settled(): Promise<MapState> {
+    const { map } = this.#steps;
+    const state = await map.fresh();
+    if (state.phase === 'settled') return state;
+    throw new StaleMapError(`the map '${map.name}' is ${state.phase}; finish that or roll it back`);
   }
 
   #refuseStale({ version, phase }: MapState, plan: RecoveryPlan): void {

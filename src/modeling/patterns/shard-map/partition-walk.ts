@@ -44,7 +44,7 @@ interface Progress extends ShardReport {
   readonly after: string;
 }
 
-const concurrencyDefault = 8;
+export const concurrencyDefault = 8;
 
 /**
  * Processes every partition of every shard, in order, resuming an earlier run of the same walk.

@@ -139,7 +139,8 @@ export class Partitions implements RoutedPartitions {
   /** The given shard if it owns the partition, otherwise the shard of the current map. */
   async confirmed(shard: TableGateway, partitionKey: string): Promise<TableGateway> {
     if (await isOwned(shard, partitionKey)) return shard;
-    return this.readableBy(await this.#options.map.fresh(), partitionKey);
+    const { map, readsOwned } = this.#options;
+    return this.readableBy(readsOwned ? await map.fresh() : await map.current(), partitionKey);
   }
 
   /** Sends two point reads while partitions are handed over. */

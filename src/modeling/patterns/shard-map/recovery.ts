@@ -2,7 +2,7 @@ import { withTextAt, type FoundText } from '../../../placement/rebuilt-routing.j
 import { shardOfText, type ShardRouting } from '../../../placement/shard-routing.js';
 import { ModelError } from '../../rows/model-error.js';
 import { compareTexts } from '../../rows/text-order.js';
-import { fencesOf, type PartitionFence } from './fence.js';
+import { fenceOf, fencesOf, type PartitionFence } from './fence.js';
 import { differencesOf } from './partition-copy.js';
 import type { WalkedShard } from './partition-walk.js';
 
@@ -81,21 +81,52 @@ interface Compared {
 export async function findDifferences(
   compared: Compared,
 ): Promise<{ readonly differences: readonly ShardDifference[]; readonly isWhole: boolean }> {
-  const { routing, shards, textOf } = compared;
+  const { shards } = compared;
   const differences: ShardDifference[] = [];
   for await (const fenced of fencedPartitions(shards)) {
     const partitionKey = fenced[0]?.fence.partitionKey ?? '';
-    const home = shardOfText(routing, textOf(partitionKey));
-    const found = differenceOf(fenced, home);
-    if (found === undefined) continue;
+    if (differenceOf(fenced, homeOf(compared, partitionKey)) === undefined) continue;
     if (differences.length >= differencesMax) return { differences, isWhole: false };
-    const { kind, other } = found;
-    const own = shards.find(({ name }) => name === home);
-    const rows =
-      own === undefined ? 0 : await differencesOf(own.table, other.shard.table, partitionKey);
-    differences.push(Object.freeze({ kind, partitionKey, home, shard: other.shard.name, rows }));
+    const found = await countedDifference(compared, partitionKey, fenced);
+    if (found !== undefined) differences.push(found);
   }
   return { differences, isWhole: true };
+}
+
+/**
+ * The difference of one partition; undefined: there is none. Two point reads of each shard, and
+ * range reads of both when there is one.
+ */
+export async function findDifference(
+  compared: Compared,
+  partitionKey: string,
+): Promise<ShardDifference | undefined> {
+  const fenced = await Promise.all(
+    compared.shards.map(async (shard) => ({
+      shard,
+      fence: await fenceOf(shard.table, partitionKey),
+    })),
+  );
+  return countedDifference(compared, partitionKey, fenced);
+}
+
+function homeOf({ routing, textOf }: Compared, partitionKey: string): string | undefined {
+  return shardOfText(routing, textOf(partitionKey));
+}
+
+async function countedDifference(
+  compared: Compared,
+  partitionKey: string,
+  fenced: readonly Fenced[],
+): Promise<ShardDifference | undefined> {
+  const home = homeOf(compared, partitionKey);
+  const found = differenceOf(fenced, home);
+  if (found === undefined) return undefined;
+  const { kind, other } = found;
+  const own = compared.shards.find(({ name }) => name === home);
+  const rows =
+    own === undefined ? 0 : await differencesOf(own.table, other.shard.table, partitionKey);
+  return Object.freeze({ kind, partitionKey, home, shard: other.shard.name, rows });
 }
 
 function differenceOf(

@@ -40,3 +40,8 @@ export class PartitionClosedError extends ModelError {
 export class ShardTakenError extends ModelError {
   override readonly name = 'ShardTakenError';
 }
+
+/** A copy of the control table could not be brought up to date. `cause` says why. */
+export class MapCopyError extends ModelError {
+  override readonly name = 'MapCopyError';
+}

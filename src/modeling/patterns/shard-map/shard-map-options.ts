@@ -9,6 +9,11 @@ export interface ShardMapOptions {
   readonly name: string;
   /** Where the map is stored: a table of its own, or one of the shards. */
   readonly control: TableGateway;
+  /**
+   * Copies of that table, such as in other regions: the map is read there while `control` cannot be
+   * reached. See `ShardMap.publish`.
+   */
+  readonly controlCopies?: readonly TableGateway[];
   /** The table of each shard, of any account. Tables that the map does not use are ignored. */
   readonly shards: Readonly<Record<string, TableGateway>>;
   /**

@@ -8,20 +8,12 @@ import {
   type ShardRouting,
 } from '../../../placement/shard-routing.js';
 import { DefinitionError, ModelError } from '../../rows/model-error.js';
-import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { claimPartition, closePartition, epochOf } from './fence.js';
 import { mapRow, sameRouting } from './map-row.js';
 import { MapRecovery } from './map-recovery.js';
-import {
-  isOneOf,
-  routeOf,
-  shardsOfState,
-  type ChangeOutcome,
-  type ClosedAccess,
-  type MapPhase,
-  type MapState,
-} from './map-state.js';
+import { MapPhases, type Moving } from './map-phases.js';
+import { routeOf, shardsOfState, type ClosedAccess, type MapState } from './map-state.js';
 import { copyPartition, differencesOf, emptyPartition } from './partition-copy.js';
 import {
   forgetProgress,
@@ -57,6 +49,7 @@ export class ShardMap {
   readonly recovery: MapRecovery;
   readonly #options: ShardMapOptions & typeof defaults;
   readonly #map: StoredMap;
+  readonly #phases: MapPhases;
   readonly #partitions: Partitions;
   readonly #timers: Timers;
 
@@ -71,8 +64,10 @@ export class ShardMap {
     }
     this.#options = { ...defaults, ...options };
     this.#timers = timers;
-    const { control, refreshMs, settleMs, takeOverMs, patienceMs, reads } = this.#options;
-    this.#map = new StoredMap(name, control, { clock, timers, refreshMs, settleMs });
+    const { control, controlCopies: copies = [] } = this.#options;
+    const { refreshMs, settleMs, takeOverMs, patienceMs, reads } = this.#options;
+    this.#map = new StoredMap(name, { control, copies, clock, timers, refreshMs, settleMs });
+    this.#phases = new MapPhases(this.#map, timers);
     this.#partitions = new Partitions({
       map: this.#map,
       shards: new Map(Object.entries(shards)),
@@ -91,7 +86,8 @@ export class ShardMap {
       textOf: routeBy,
       open: async (partitionKey) => (await this.#partitions.settle(partitionKey)).copied,
       walk: (state, names, step, work) => this.#walkAgain('recovery', state, names, step, work),
-      persistently: (what, attempt) => this.#persistently(what, attempt),
+      persistently: (what, attempt) => this.#phases.persistently(what, attempt),
+      bind: (shard) => this.#bindShards([shard]),
       checked: (routing) => this.#checked(routing),
       cutOver: (step) => this.cutOver(step),
       finish: () => this.finish(),
@@ -106,7 +102,7 @@ export class ShardMap {
    */
   async create(routing: ShardRouting): Promise<MapState> {
     this.#checked(routing);
-    return this.#persistently('creating', async () => {
+    return this.#phases.persistently('creating', async () => {
       const found = await this.#map.find();
       if (found !== undefined) return found.state;
       const state: MapState = { version: 1, phase: 'settled', routing };
@@ -149,7 +145,7 @@ export class ShardMap {
    */
   async plan(change: ShardRouting | RoutingChange): Promise<ShardPlan> {
     const state = await this.#map.fresh();
-    if (state.phase !== 'settled') throw this.#phaseError(state, ['settled']);
+    if (state.phase !== 'settled') throw this.#phases.error(state, ['settled']);
     const target = this.#checked(targetOf(state, change));
     return planRouting(state, target, {
       tableOf: (shard) => this.#partitions.shard(shard),
@@ -168,7 +164,7 @@ export class ShardMap {
     { operation }: { readonly operation?: string } = {},
   ): Promise<MapState> {
     const planned = 'target' in change ? change : undefined;
-    return this.#persistently('starting', async () => {
+    return this.#phases.persistently('starting', async () => {
       const { state, etag } = await this.#map.read();
       const target = this.#checked(targetOf(state, planned?.target ?? change));
       const isSame = sameRouting(state.phase === 'settled' ? state.routing : state.target, target);
@@ -204,9 +200,9 @@ export class ShardMap {
       if ((await epochOf(table, partitionKey)) > 0) return 0;
       return (await this.#partitions.settle(partitionKey)).copied;
     });
-    const closed = await this.#persistently('closing', async () => {
+    const closed = await this.#phases.persistently('closing', async () => {
       const { state, etag } = await this.#map.read();
-      if (state.phase !== 'copying') throw this.#phaseError(state, ['copying']);
+      if (state.phase !== 'copying') throw this.#phases.error(state, ['copying']);
       if (state.access === access) return state;
       return this.#map.write({ ...state, version: state.version + 1, access }, etag);
     });
@@ -258,7 +254,7 @@ export class ShardMap {
    * for up to 99 rows that differ.
    */
   async cutOver(options: ShardStepOptions = {}): Promise<ShardReport> {
-    const state = await this.#advance(['copying'], 'handing-over', 'handed-over');
+    const state = await this.#phases.advance(['copying'], 'handing-over', 'handed-over');
     return this.#cutOver(state, options);
   }
 
@@ -271,13 +267,13 @@ export class ShardMap {
     const before = await this.#map.fresh();
     if (before.phase === 'settled') return nothing;
     if (before.phase === 'copying') {
-      await this.#settle([before], 'rolled-back');
+      await this.#phases.settle([before], 'rolled-back');
       return nothing;
     }
-    const state = await this.#advance(['handing-over', 'handed-over'], 'handing-back');
+    const state = await this.#phases.advance(['handing-over', 'handed-over'], 'handing-back');
     if (state.phase === 'settled') return nothing;
     const report = await this.#handOver(state, 'handing-back', options);
-    await this.#settle([state], 'rolled-back');
+    await this.#phases.settle([state], 'rolled-back');
     return report;
   }
 
@@ -285,17 +281,28 @@ export class ShardMap {
   async finish(): Promise<MapState> {
     const state = await this.#map.fresh();
     if (state.phase === 'settled') return state;
-    return this.#settle(['handed-over'], 'finished');
+    return this.#phases.settle(['handed-over'], 'finished');
   }
 
   /**
-   * In `settled`: waits `settleMs`, then deletes partitions from shards that no longer own them.
-   * Keeps and reports partitions that no other shard took over. Walks over the keys of all shards;
-   * sends seven requests for each partition, range reads, and a transaction per 99 rows.
+   * Brings the copies of the map up to date, which every change of the map tries as well: for a
+   * copy that is new, or was away. Two point reads of each, and a write. Throws `MapCopyError` for those
+   * that cannot be reached, after the others.
+   */
+  publish(): Promise<void> {
+    return this.#map.copy();
+  }
+
+  /**
+   * In `settled`: waits until all copies of the map are current, and `settleMs` more, then deletes
+   * partitions from shards that no longer own them. Keeps and reports partitions that no other
+   * shard took over. Throws `MapCopyError`, before anything is deleted, when a copy cannot be reached.
+   * Walks over the keys of all shards; sends seven requests for each partition, range reads, and a
+   * transaction per 99 rows.
    */
   async cleanUp(options: ShardStepOptions = {}): Promise<ShardReport> {
     const state = await this.#map.fresh();
-    if (state.phase !== 'settled') throw this.#phaseError(state, ['settled']);
+    if (state.phase !== 'settled') throw this.#phases.error(state, ['settled']);
     await this.#map.settle(state);
     const shards = Object.keys(this.#options.shards).sort();
     const keep = (shard: string, partitionKey: string, reason: string): number => {
@@ -339,7 +346,7 @@ export class ShardMap {
     let state = await this.start(change);
     if (state.phase === 'copying') {
       await this.backfill(options);
-      state = await this.#advance([state], 'handing-over', 'handed-over');
+      state = await this.#phases.advance([state], 'handing-over', 'handed-over');
     }
     if (state.phase === 'settled') return state;
     await this.#cutOver(state, options);
@@ -348,7 +355,7 @@ export class ShardMap {
 
   async #cutOver(state: MapState, options: ShardStepOptions): Promise<ShardReport> {
     const report = await this.#handOver(state, 'handing-over', options);
-    if (state.phase === 'handing-over') await this.#advance([state], 'handed-over');
+    if (state.phase === 'handing-over') await this.#phases.advance([state], 'handed-over');
     return report;
   }
 
@@ -359,7 +366,7 @@ export class ShardMap {
   ): Promise<ShardReport> {
     const state = await this.#map.fresh();
     if (state.phase === 'handing-over' || state.phase === 'handed-over') return nothing;
-    if (state.phase !== 'copying') throw this.#phaseError(state, ['copying']);
+    if (state.phase !== 'copying') throw this.#phases.error(state, ['copying']);
     const shards = shardsOf(state.routing);
     return this.#walkAgain(step, state, shards, options, async (shard, partitionKey) => {
       const text = this.#text(partitionKey);
@@ -409,53 +416,17 @@ export class ShardMap {
     return this.#partitions.textOf(partitionKey);
   }
 
-  /**
-   * Changes the phase; does nothing when it is that phase already, or one of those that follow. The
-   * work of a phase only justifies leaving that phase, so `from` may be a map as it was read.
-   */
-  #advance(
-    from: readonly (MapPhase | MapState)[],
-    to: Moving['phase'],
-    ...beyond: readonly MapPhase[]
-  ): Promise<MapState> {
-    return this.#persistently(`the phase '${to}'`, async () => {
-      const { state, etag } = await this.#map.read();
-      if (this.#isOther(state, from[0])) throw this.#phaseError(state, [state]);
-      if (state.phase === to || beyond.includes(state.phase)) return state;
-      if (state.phase === 'settled' || !isOneOf(state, from)) throw this.#phaseError(state, from);
-      const { version, access: _, ...change } = state;
-      return this.#map.write({ ...change, version: version + 1, phase: to }, etag);
-    });
-  }
-
-  #settle(from: readonly (MapPhase | MapState)[], outcome: ChangeOutcome): Promise<MapState> {
-    return this.#persistently(`the phase 'settled'`, async () => {
-      const { state, etag } = await this.#map.read();
-      if (state.phase === 'settled') return state;
-      if (!isOneOf(state, from)) throw this.#phaseError(state, from);
-      const { version, operation, target, routing } = state;
-      const next: MapState = {
-        version: version + 1,
-        phase: 'settled',
-        routing: outcome === 'finished' ? target : routing,
-        ...(operation === undefined ? {} : { last: { operation, outcome } }),
-      };
-      return this.#map.write(next, etag);
-    });
-  }
-
   /** Makes the tables of a map that will be written shards of it, unless it is too large. */
-  async #bind(state: MapState): Promise<void> {
+  #bind(state: MapState): Promise<void> {
     mapRow(this.#map.name, state);
+    return this.#bindShards(shardsOfState(state));
+  }
+
+  async #bindShards(shards: readonly string[]): Promise<void> {
     const owner = { map: this.#map.name, control: this.#options.control.table };
-    for (const shard of shardsOfState(state)) {
+    for (const shard of shards) {
       await bindShard(this.#partitions.shard(shard), owner);
     }
-  }
-
-  #persistently<T>(what: string, attempt: () => Promise<T>): Promise<T> {
-    const name = `${what} of the map '${this.#map.name}'`;
-    return retryConflicts(name, { timers: this.#timers }, attempt, isConflictOrLost);
   }
 
   #checked(routing: ShardRouting): ShardRouting {
@@ -463,22 +434,6 @@ export class ShardMap {
     if (fault !== undefined) throw new DefinitionError(`the map '${this.#map.name}': ${fault}`);
     for (const shard of shardsOf(routing)) this.#partitions.shard(shard);
     return routing;
-  }
-
-  /** Whether a change other than the begun one is under way. */
-  #isOther(state: MapState, begun: MapPhase | MapState | undefined): boolean {
-    if (typeof begun !== 'object' || begun.phase === 'settled') return false;
-    return state.phase !== 'settled' && !sameRouting(state.target, begun.target);
-  }
-
-  #phaseError({ phase }: MapState, from: readonly (MapPhase | MapState)[]): StaleMapError {
-    const wanted = from.map((each) => (typeof each === 'string' ? each : each.phase));
-    const text = `the map '${this.#map.name}' is in the phase '${phase}'`;
-    return new StaleMapError(
-      wanted.includes(phase)
-        ? `${text} of another change; the step was overtaken`
-        : `${text}; this step begins in ${wanted.join(' or ')}`,
-    );
   }
 }
 
@@ -489,7 +444,6 @@ type WalkParameters = [
   options: ShardStepOptions,
   work: (shard: WalkedShard, partitionKey: string) => Promise<number | undefined>,
 ];
-type Moving = Exclude<MapState, { readonly phase: 'settled' }>;
 
 const nothing: ShardReport = { partitions: 0, rows: 0 };
 

@@ -1,4 +1,6 @@
 import type { StoredRow } from '../../rows/row.js';
+import { allPages } from '../../table/all-rows.js';
+import type { TableGateway } from '../../table/gateway.js';
 import { isFenceRow, ownTypeProperty } from './fence.js';
 import { isMapRow } from './map-row.js';
 
@@ -12,6 +14,19 @@ export function selectedWithType(
 /** Whether a row was written by a program and not by a shard map. `EntityType` must be read. */
 export function isContent(row: StoredRow): boolean {
   return !isFenceRow(row) && !isMapRow(row);
+}
+
+/** The partitions with rows of programs, a page of the table at a time. Reads only keys. */
+export async function* contentPartitions(
+  table: TableGateway,
+): AsyncGenerator<readonly string[], void, undefined> {
+  let last: string | undefined;
+  for await (const { rows } of allPages(table, { select: [ownTypeProperty] })) {
+    const keys = new Set(rows.filter(isContent).map(({ partitionKey }) => partitionKey));
+    if (last !== undefined) keys.delete(last);
+    last = [...keys].at(-1) ?? last;
+    if (keys.size > 0) yield [...keys];
+  }
 }
 
 /** Takes out of a row what was read only to tell the rows of the shard map. */
