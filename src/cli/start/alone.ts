@@ -5,21 +5,18 @@ import { settingsChanger } from './changes.js';
 import { startFailure } from './failure.js';
 import { openStartLog, type StartLog } from './log.js';
 import type { StartPlan } from './plan.js';
-import { guardProcess } from './process-guard.js';
+import { fatalAfterStart, guardProcess, startPatienceMs } from './process-guard.js';
 import type { Reloading } from './reloading.js';
 import { withSeed } from './seeding.js';
 import { warnOfExposure } from './reach.js';
-
-/** How long a stop waits for a start in progress, to close what that opens. */
-export const startPatienceMs = 2_000;
 
 /** Runs a single-process server until a signal stops it. Throws when it cannot start. */
 export async function runAlone(plan: StartPlan): Promise<never> {
   const { settings } = plan;
   const log = openStartLog(settings.process);
   const guard = guardProcess({ log });
-  const { onFatal } = guard;
-  const starting = withSeed(settings.process.init, (init) =>
+  const onFatal = fatalAfterStart(guard.onFatal, () => starting);
+  const starting: Promise<TabulariumServer> = withSeed(settings.process.init, (init) =>
     createServer({ ...settings.options, ...log.options, onFatal, ...init }).catch(
       (error: unknown) => {
         throw startFailure(error);

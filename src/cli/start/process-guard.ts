@@ -4,6 +4,9 @@ import type { StartLog } from './log.js';
 import { endProcess, exitCodes } from './process-end.js';
 import { firstStopSignal, signalExitCode, type StopSignal } from './stop-signals.js';
 
+/** How long an end waits for a start in progress: to close what that opens, or for its error. */
+export const startPatienceMs = 2_000;
+
 /** The time limit of an orderly stop. Requests in flight are cut off well before. */
 const stopMaxMs = 30_000;
 
@@ -41,6 +44,34 @@ export function endWhenBroken(
   });
   // The server has logged the reason.
   return { onFatal: () => end(exitCodes.storeFailed) };
+}
+
+/**
+ * `onFatal` for a server that starts. What `starting` rejects with says more than an end without a
+ * word, and ends the process too, so a store that fails meanwhile leaves it the last word, unless
+ * that takes longer than `patience`.
+ */
+export function fatalAfterStart(
+  onFatal: (error: Error) => void,
+  starting: () => Promise<unknown>,
+  patience: () => Promise<unknown> = () => pause(startPatienceMs),
+): (error: Error) => void {
+  const isDone = async (): Promise<boolean> => {
+    try {
+      await starting();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const isOverdue = async (): Promise<true> => {
+    await patience();
+    return true;
+  };
+  const end = async (error: Error): Promise<void> => {
+    if (await Promise.race([isDone(), isOverdue()])) onFatal(error);
+  };
+  return (error) => void end(error);
 }
 
 /**

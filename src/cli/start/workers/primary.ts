@@ -1,12 +1,11 @@
 import { byService } from '../../../model/services/services.js';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openDirectoryOwner, type DirectoryOwner } from '../../../app/directory-owner.js';
-import { startPatienceMs } from '../alone.js';
 import { bannerText, listeningFields } from '../banner.js';
 import { startFailure } from '../failure.js';
 import { openStartLog } from '../log.js';
 import type { StartPlan } from '../plan.js';
-import { guardProcess } from '../process-guard.js';
+import { fatalAfterStart, guardProcess, startPatienceMs } from '../process-guard.js';
 import type { Reloading } from '../reloading.js';
 import { withSeed } from '../seeding.js';
 import { WorkerPool } from './pool.js';
@@ -28,8 +27,8 @@ export async function runPrimary(plan: StartPlan): Promise<never> {
     release: () => pool.kill(),
     hangup: () => pool.reopenLogs(),
   });
-  const { onFatal } = guard;
-  const opening = withSeed(own.init, (init) =>
+  const onFatal = fatalAfterStart(guard.onFatal, () => opening);
+  const opening: Promise<DirectoryOwner> = withSeed(own.init, (init) =>
     openDirectoryOwner({ ...options, ...startLog.options, onFatal, ...init }).catch(
       (error: unknown) => {
         throw startFailure(error);
