@@ -138,7 +138,8 @@ class OpenFileContent implements FileContent {
     this.#reserve = new DiskReserve(files);
     this.#leaves = new LeafFolders(files, this.#syncs);
     this.#removal = new ExtentRemoval(files, this.#syncs, (leaf) => leaf === this.#leaf);
-    this.#suspects = new Suspects({ files, sessions, retentions, areAllSuspect });
+    const syncs = this.#syncs;
+    this.#suspects = new Suspects({ files, syncs, sessions, retentions, areAllSuspect });
     const suspects = this.#suspects;
     this.#sweep = new Sweep({ files, suspects, retentions, removal: this.#removal });
   }

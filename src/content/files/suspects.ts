@@ -2,6 +2,7 @@ import { codeOf } from '../../base/thrown.js';
 import { sweepSliceExtents, type ExtentId } from '../content-store.js';
 import type { Retentions } from '../retentions.js';
 import type { ContentFiles } from './content-files.js';
+import type { DiskSyncs } from './disk-syncs.js';
 import { placesOf } from './extent-removal.js';
 import { extentsIn } from './leaf-extents.js';
 import { extentsFolder, isSession, sessionFolder, type ExtentPlace } from './extent-place.js';
@@ -12,6 +13,7 @@ export const suspectAllFile = 'suspect-all';
 
 export interface SuspectsOptions {
   readonly files: ContentFiles;
+  readonly syncs: DiskSyncs;
   readonly sessions: Sessions;
   readonly retentions: Retentions;
   /** Whether the file was there when this session began. */
@@ -28,6 +30,7 @@ export interface SuspectSlice {
 /** The extents that may not be referenced from the key space, found a few at a time. */
 export class Suspects {
   readonly #files: ContentFiles;
+  readonly #syncs: DiskSyncs;
   readonly #sessions: Sessions;
   readonly #retentions: Retentions;
   /** The file `suspectAllFile` is there: not only dead sessions have suspects. */
@@ -38,8 +41,9 @@ export class Suspects {
   #isLeftToLater = false;
   #turn: Promise<void> = Promise.resolve();
 
-  constructor({ files, sessions, retentions, areAllSuspect }: SuspectsOptions) {
+  constructor({ files, syncs, sessions, retentions, areAllSuspect }: SuspectsOptions) {
     this.#files = files;
+    this.#syncs = syncs;
     this.#sessions = sessions;
     this.#retentions = retentions;
     this.#isNoted = areAllSuspect;
@@ -104,17 +108,19 @@ export class Suspects {
   }
 
   async *#ofSession(session: string, below = Infinity): AsyncGenerator<SuspectSlice, void, void> {
+    const isOwn = session === this.#sessions.own;
     for (const leaf of await this.#files.list(sessionFolder(session))) {
+      const path = `${sessionFolder(session)}/${leaf}`;
       const found = await extentsIn(this.#files, session, leaf);
+      // A process that died may have deleted files of a dead session without making it durable.
+      if (!isOwn) await this.#syncs.folder(path);
       const places = found.filter(({ number }) => number < below);
       for (let at = 0; at < places.length; at += sweepSliceExtents) {
         yield { places: places.slice(at, at + sweepSliceExtents), settle: () => undefined };
       }
-      if (session !== this.#sessions.own && places.length === 0) {
-        await this.#files.removeFolder(`${sessionFolder(session)}/${leaf}`);
-      }
+      if (!isOwn && places.length === 0) await this.#files.removeFolder(path);
     }
-    if (session !== this.#sessions.own) await this.#files.removeFolder(sessionFolder(session));
+    if (!isOwn) await this.#files.removeFolder(sessionFolder(session));
   }
 
   async #note(): Promise<void> {
