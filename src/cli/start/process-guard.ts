@@ -68,10 +68,10 @@ export function fatalAfterStart(
     await patience();
     return true;
   };
-  const end = async (error: Error): Promise<void> => {
-    if (await Promise.race([isDone(), isOverdue()])) onFatal(error);
+  const end = async (failure: Error): Promise<void> => {
+    if (await Promise.race([isDone(), isOverdue()])) onFatal(failure);
   };
-  return (error) => void end(error);
+  return (failure) => void end(failure);
 }
 
 /**
