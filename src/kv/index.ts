@@ -22,6 +22,7 @@ export type {
 export { keyBytesMax } from './store.js';
 export type { SnapshotStore, StoreSnapshot } from './snapshots.js';
 export { canSnapshot } from './snapshots.js';
+export { assertBatch, assertKey, assertRangeOptions } from './limits.js';
 export { decodeCounter, encodeCounter } from './counter.js';
 export {
   CommitUnknownError,

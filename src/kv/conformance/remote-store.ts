@@ -4,10 +4,11 @@ import { invariant } from '../../base/invariant.js';
 import { GuardError } from '../errors.js';
 import type { MemberStore } from '../member-store.js';
 import type { RangeSample } from '../sample.js';
-import type { CommitResult, Entry, RangePage } from '../store.js';
+import type { CommitResult, Entry, RangePage, Store } from '../store.js';
 import type { SpawnedStore } from './suite.js';
 
 type Method = keyof MemberStore;
+type Call = (...parameters: readonly unknown[]) => Promise<unknown>;
 
 interface Request {
   readonly id: number;
@@ -25,9 +26,11 @@ interface Refusal {
 type Response = { readonly id: number; readonly result: unknown } | Refusal;
 
 /** In the child: answers calls for the store until the parent closes it. Then the process ends. */
-export function serveStore(store: MemberStore): void {
+export function serveStore(store: Store): void {
+  const calls: Partial<MemberStore> = store;
   const answer = async ({ id, method, parameters }: Request): Promise<void> => {
-    const call = store[method].bind(store) as (...values: readonly unknown[]) => Promise<unknown>;
+    const call = calls[method]?.bind(store) as Call | undefined;
+    invariant(call !== undefined, `the store has a method ${method}`);
     const response: Response = await call(...parameters).then(
       (result) => ({ id, result }),
       (error: unknown) => ({
