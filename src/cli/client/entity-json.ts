@@ -32,7 +32,7 @@ export function parseEntityJson(text: string, options: EntityJsonOptions = {}): 
   return columns;
 }
 
-/** The same, from a lexer that is positioned before the object. */
+/** As `parseEntityJson`, from a lexer that is positioned before the object. */
 export function readEntityJson(lexer: JsonLexer, options: EntityJsonOptions): Property[] {
   const members = new Map<string, Member>();
   const annotations = new Map<string, EdmType>();

@@ -19,7 +19,7 @@ export interface TermFlags {
   readonly sv: string;
 }
 
-/** The same as fields of a signature. */
+/** The options as fields of a signature. */
 export interface Terms {
   readonly version: string;
   readonly start: string | undefined;

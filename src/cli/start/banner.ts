@@ -60,7 +60,7 @@ export function bannerText(
   return lines.join('\n');
 }
 
-/** The same for the log, without any key. */
+/** What the banner shows, for the log, without any key. */
 export function listeningFields(
   server: ServerEndpoints,
   { process: { workers }, options, storage }: ShownSettings,

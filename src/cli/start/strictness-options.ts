@@ -26,7 +26,7 @@ export function strictnessLines(options: StrictnessOptions): string[] {
   );
 }
 
-/** The same for the log; empty without deviations. */
+/** The deviations from the cloud service, for the log; empty without deviations. */
 export function strictnessFields(options: StrictnessOptions): Record<string, string> {
   const { tableDeleteDelayMs = 0, pagingTestMode = false } = options;
   const { items } = requestRulesOf(options.lenient ?? false);

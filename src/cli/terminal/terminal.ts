@@ -9,7 +9,7 @@ export function printable(text: string): string {
   return safe;
 }
 
-/** The same for a text of several lines. */
+/** As `printable`, for a text of several lines. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }

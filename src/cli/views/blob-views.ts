@@ -22,7 +22,7 @@ export const blobView: RowView<BlobListing | BlobGroup> = {
   hint: 'Use --format.',
 };
 
-/** The same with versions. The table marks what blobs are now by a star. */
+/** Blobs with their versions. The table marks current versions by a star. */
 export const versionView: RowView<BlobListing | BlobGroup> = {
   ...blobView,
   json: (item) => {

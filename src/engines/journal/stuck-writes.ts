@@ -4,7 +4,7 @@ import { StoreFailedError } from '../../kv/errors.js';
 
 /** A write to the journal that takes longer than this is stuck. */
 const stuckMs = 60_000;
-/** The same when the store is closed. */
+/** A write that takes longer than this while the store closes is stuck. */
 export const closeMs = 10_000;
 
 /**

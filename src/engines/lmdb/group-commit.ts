@@ -21,7 +21,7 @@ import { writeTransaction } from './write-transaction.js';
 const groupBytesMax = 8 * 1024 * 1024;
 /** A group that takes longer than this has a stuck writer. */
 export const stallMs = 60_000;
-/** The same for a change of the whole content. */
+/** A change of the whole content that takes longer than this has a stuck writer. */
 const rewriteStallMs = 10 * stallMs;
 
 type Result = CommitResult | GuardError;

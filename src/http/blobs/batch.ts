@@ -119,7 +119,7 @@ async function answer(request: BlobSubrequest, outer: BlobRequest): Promise<Outc
   }
 }
 
-/** The same stages that a request by itself goes through. */
+/** Runs the stages that a request by itself goes through. */
 async function replyTo(subrequest: BlobSubrequest, outer: BlobRequest): Promise<Reply> {
   const exchange = await authenticatedPart(outer.exchange, subrequest);
   const request = new BlobRequest(outer.backend, exchange);

@@ -48,7 +48,7 @@ export function snapshotOf(request: BlobRequest): SnapshotAddress {
   return { ...baseOf(request), snapshotMicros };
 }
 
-/** The same for what can be written of a version, and not of a snapshot. */
+/** The version that a request addresses, for an operation that writes versions and no snapshots. */
 export function versionOf(request: BlobRequest): SnapshotAddress {
   const snapshot = request.query.get('snapshot');
   if (snapshot !== undefined) {
@@ -62,7 +62,7 @@ export function blobAccessOf({ header, version }: BlobRequest, use: 'read' | 'wr
   return accessWith(leaseIdOf(header), readConditions(header, use, version));
 }
 
-/** The same for an operation that takes no condition but that on tags (blob-service §9.5). */
+/** The lease id and the condition on tags, for an operation without others (blob-service §9.5). */
 export function taggedAccessOf({ header, version }: BlobRequest, use: 'read' | 'write'): Access {
   const onTags = (name: string) => (name === 'x-ms-if-tags' ? header(name) : undefined);
   return accessWith(leaseIdOf(header), readConditions(onTags, use, version));

@@ -17,7 +17,10 @@ export function accountOnly(...permissions: readonly Permission[]): GrantedAcces
   return { ...containerAccess(...permissions), byAccountOnly: true };
 }
 
-/** The same for reading, which needs no credential in a container of this level. */
+/**
+ * The access of a read that no signature for one container grants, and that needs no credential in
+ * a container of this public level.
+ */
 export function publicRead(publicAt: PublicLevel): GrantedAccess {
   return { ...accountOnly('read'), publicAt };
 }

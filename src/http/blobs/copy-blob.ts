@@ -111,7 +111,7 @@ export const copyBlob: BlobOperation<Input, CopiedBlob> = {
   },
 };
 
-/** The same with `x-ms-requires-sync: true` (blob-service §17.3). */
+/** Copy Blob from URL: with `x-ms-requires-sync: true` (blob-service §17.3). */
 export const copyBlobFromUrl: BlobOperation<Input, CopiedBlob> = {
   access: createBlobAccess,
   bodyBytesMax: 0,

@@ -226,7 +226,7 @@ export async function* otherBodyOf(
   }
 }
 
-/** The same bytes. Throws `Md5Mismatch` or `Crc64Mismatch` at the end. */
+/** Passes the bytes on. Throws `Md5Mismatch` or `Crc64Mismatch` at the end. */
 export async function* checked(
   body: Body,
   claimed: ClaimedChecksum | undefined,

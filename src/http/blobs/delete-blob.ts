@@ -69,13 +69,13 @@ export function namesVersion({ query }: RoutedBlobRequest): boolean {
   return query.get('versionid') !== undefined;
 }
 
-/** The same of a version, which needs a permission of its own. */
+/** Deletes a version, which needs a permission of its own. */
 export const deleteBlobVersion: BlobOperation<Input, Deletion> = {
   ...deleteBlob,
   access: objectAccess('delete-version'),
 };
 
-/** The same with `deletetype=permanent`, which needs a permission of its own. */
+/** Deletes with `deletetype=permanent`, which needs a permission of its own. */
 export const deleteBlobPermanently: BlobOperation<Input, Deletion> = {
   ...deleteBlob,
   access: objectAccess('permanent-delete'),

@@ -43,7 +43,7 @@ export function checkBodyLength(request: BlobRequest, limits: BodyLimits): numbe
   return bytes;
 }
 
-/** The same of a body that must have some bytes. Throws `InvalidHeaderValue` for an empty one. */
+/** As `checkBodyLength`, for a body that must not be empty: throws `InvalidHeaderValue` for one. */
 export function checkSomeBody(request: BlobRequest, limits: BodyLimits): number {
   const bytes = checkBodyLength(request, limits);
   if (bytes > 0) return bytes;

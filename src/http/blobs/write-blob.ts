@@ -26,7 +26,10 @@ export function describedBy(
   return { metadata: metadataOf(request.exchange), tags: tagsOf(request) };
 }
 
-/** The same, and the tier that it gives a block blob. Throws `InvalidHeaderValue` as well. */
+/**
+ * The metadata, tags and tier that a request gives a block blob. Throws as `tagsOf`, and
+ * `InvalidHeaderValue`.
+ */
 export function blockBlobDescribedBy(
   request: Pick<BlobRequest, 'header' | 'exchange' | 'version'>,
 ): Omit<NewProperties, 'headers'> {

@@ -155,7 +155,7 @@ export interface PartitionControl {
   job(job: number): Promise<JobInfo | undefined>;
 }
 
-/** The same of the process that answers. */
+/** The control of partitions that the answering process has. */
 export interface ServedPartitionControl extends PartitionControl {
   /** Ranges, calls and operations in the text format of Prometheus. */
   metrics(): Promise<string>;

@@ -203,7 +203,7 @@ export class Exchange {
     return this.#queryOptions;
   }
 
-  /** The same under lower-case names, for services that match names in any case. */
+  /** The query string under lower-case names, for services that match names in any case. */
   get queryOptionsByLowerName(): QueryOptions {
     this.#queryOptionsByLowerName ??= byLowerName(this.queryOptions);
     return this.#queryOptionsByLowerName;

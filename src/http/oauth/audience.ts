@@ -3,7 +3,7 @@ import type { BearerTarget } from './bearer-verifier.js';
 /** The storage service as a whole: the audience that client libraries request tokens for. */
 export const storageAudience = 'https://storage.azure.com';
 
-/** The same as an application id. */
+/** The storage service as a whole, by its application id. */
 const storageApplication = 'e406a681-f3d4-42a8-90b6-c2b029497af1';
 
 /** The domains of cloud endpoints. */

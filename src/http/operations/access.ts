@@ -6,12 +6,12 @@ export const publicAccess: Access = { kind: 'public' };
 /** Shared access signatures cannot grant this. */
 export const ownerAccess: Access = { kind: 'owner' };
 
-/** The same, or a token whose roles grant the given access. */
+/** The key of the account, or a token whose roles grant the given access. */
 export function ownerAccessOr(byRole: GrantedAccess | undefined): Access {
   return byRole === undefined ? ownerAccess : { kind: 'owner', byRole };
 }
 
-/** The same for an operation that signatures and tokens are told they cannot use. */
+/** The key alone: callers with a signature or token are told that they cannot use the operation. */
 export const keyAccess: Access = { kind: 'owner', tellsTokens: true };
 
 export function serviceAccess(...permissions: readonly Permission[]): GrantedAccess {

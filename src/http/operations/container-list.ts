@@ -15,7 +15,7 @@ export function containerListOf(query: QueryOptions, account: string): Container
   return { ...input, from: parseMarker(input.marker, account) };
 }
 
-/** The same as services take it. */
+/** The parameters of a list as services take them. */
 export function pageQuery(input: ContainerListInput): {
   readonly prefix?: string;
   readonly from?: string;
@@ -29,7 +29,7 @@ export function pageQuery(input: ContainerListInput): {
   };
 }
 
-/** The same as documents repeat it. `next`: the first name of the next page. */
+/** The parameters of a list as documents repeat them. `next`: the first name of the next page. */
 export function containerPage(
   input: ContainerListInput,
   account: string,

@@ -40,7 +40,7 @@ export function resolveAddress(path: string, host: string, accounts: AccountDire
   return { ...inHost, accountPath: '', resourcePath: path };
 }
 
-/** The same; undefined where no account is addressed. */
+/** What a path and host address; undefined when they address no account. */
 export function addressIn(
   path: string,
   host: string,

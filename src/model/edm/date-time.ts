@@ -125,7 +125,7 @@ function isCanonical(text: string, timeEnd: number): boolean {
   );
 }
 
-/** The same as ticks. */
+/** The ticks that a text means; undefined when it is no date and time. */
 export function parseDateTime(text: string): bigint | undefined {
   const instant = parseInstant(text);
   if (instant === undefined) return undefined;
@@ -381,7 +381,7 @@ export function formatDateTime(ticks: bigint): string {
   return scratch.toString('latin1', 0, writeInstant(scratch, 0, seconds, fraction, false));
 }
 
-/** The same with exactly seven fraction digits, for error bodies and access policies. */
+/** Ticks as text with exactly seven fraction digits, for error bodies and access policies. */
 export function formatFullDateTime(ticks: bigint): string {
   const text = formatDateTime(ticks);
   return `${text.slice(0, secondsEnd)}.${text.slice(secondsEnd + 1, -1).padEnd(7, '0')}Z`;

@@ -10,12 +10,12 @@ export const fixedSizes: Readonly<Record<Exclude<EdmType, 'Edm.String' | 'Edm.Bi
   'Edm.Boolean': 1,
 };
 
-/** The same for a string of so many UTF-16 code units. */
+/** The bytes that a string of `units` UTF-16 code units counts towards the limit of an entity. */
 export function stringSize(units: number): number {
   return 2 * units + 4;
 }
 
-/** The same for so many bytes. */
+/** The bytes that a binary value of `bytes` bytes counts towards the limit of an entity. */
 export function binarySize(bytes: number): number {
   return bytes + 4;
 }

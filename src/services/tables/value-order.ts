@@ -133,7 +133,7 @@ export function valueBytes(value: EdmValue): Bytes {
   return bag.subarray(valueStart(bag, firstProperty), fragmentEnd(bag, firstProperty));
 }
 
-/** The same without the quotes. */
+/** The bytes that a property with this value has in a bag, without the quotes. */
 function quotedBytes(value: EdmValue): Bytes {
   return valueBytes(value).subarray(1, -1);
 }

@@ -116,7 +116,7 @@ export class LineBytes {
     return start + text.length;
   }
 
-  /** The same in quotes, with references for quotes: those of each ETag. */
+  /** Copies a text in quotes, with character references for the quotes of ETags. */
   #copyQuoting(text: string): number {
     const bytes = this.#bytes;
     let at = this.#at;

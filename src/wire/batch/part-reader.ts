@@ -52,7 +52,7 @@ export class BatchOperation implements OperationHead {
     return end > start ? bytes.toString(this.#form.encoding, start, end) : '';
   }
 
-  /** The same as UTF-8; undefined when the batch is not UTF-8. */
+  /** The body as UTF-8; undefined when the batch is not UTF-8. */
   bytes(): ByteRange | undefined {
     return this.#form.isUtf8 ? this.#range : undefined;
   }

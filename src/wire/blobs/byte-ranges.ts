@@ -8,7 +8,7 @@ export interface RequestedRange {
   readonly last: number | undefined;
 }
 
-/** The same with an end. */
+/** Bytes that a request asks for or writes, both ends included. */
 export interface ClosedRange extends RequestedRange {
   readonly last: number;
 }

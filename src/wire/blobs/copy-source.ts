@@ -39,7 +39,7 @@ export function readCopySource(header: HeaderLookup): CopySource {
   return parseCopySource(url);
 }
 
-/** The same of a text. */
+/** The source that a URL names. Throws `InvalidHeaderValue` as `readCopySource`. */
 export function parseCopySource(url: string): CopySource {
   const [, scheme = '', host = '', rawPath = '', rawQuery = ''] = form.exec(url) ?? [];
   if (url.length > copySourceLengthMax || host === '' || !URL.canParse(url))

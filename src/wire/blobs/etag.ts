@@ -8,7 +8,7 @@ export function etagText(modifiedMicros: number): string {
   return `0x${ticksOfVersion(modifiedMicros).toString(16).toUpperCase()}`;
 }
 
-/** The same as in the `ETag` header, with quotes. */
+/** The etag of this time as the `ETag` header has it, with quotes. */
 export function etagHeader(modifiedMicros: number): string {
   return `"${etagText(modifiedMicros)}"`;
 }

@@ -15,14 +15,14 @@ const blobIncludes = {
   permissions: '2020-06-12',
 } as const;
 
-/** The same of List Containers (blob-service §6.1). */
+/** What List Containers can include, with the first version that has it (blob-service §6.1). */
 const containerIncludes = {
   metadata: '2009-09-19',
   deleted: '2020-02-10',
   system: '2009-09-19',
 } as const;
 
-/** The same of Find Blobs by Tags (blob-service §6.6). */
+/** What Find Blobs by Tags can include, with its first version (blob-service §6.6). */
 const findIncludes = { none: '2019-12-12', versions: '2019-12-12' } as const;
 
 export type BlobInclude = keyof typeof blobIncludes;
@@ -47,7 +47,7 @@ export function parseBlobInclude(
   return includes;
 }
 
-/** The same of List Containers. @throws {StorageError} `InvalidQueryParameterValue` */
+/** The `include` of List Containers. @throws {StorageError} `InvalidQueryParameterValue` */
 export function parseContainerInclude(
   text: string | undefined,
   version: string,
@@ -55,7 +55,7 @@ export function parseContainerInclude(
   return parseInclude(text, version, containerIncludes);
 }
 
-/** The same of Find Blobs by Tags. @throws {StorageError} `InvalidQueryParameterValue` */
+/** The `include` of Find Blobs by Tags. @throws {StorageError} `InvalidQueryParameterValue` */
 export function parseFindInclude(
   text: string | undefined,
   version: string,

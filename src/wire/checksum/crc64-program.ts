@@ -33,7 +33,7 @@ function integer(value: number): Code {
   }
 }
 
-/** The same of a length, which has no sign. */
+/** A length as the format has it: as a number, without a sign. */
 function length(value: number): Code {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...length(value >>> 7)];
 }

@@ -60,7 +60,7 @@ export class EntityPageBody {
     return this.#end();
   }
 
-  /** The same in pieces of one entity, so that others can run between pieces. */
+  /** The whole body, in pieces of one entity, so that other work can run between them. */
   *endInPieces(rest: readonly StoredEntity[]): Pieces<Buffer> {
     this.#started().expect(this.bytesWith(rest) - this.#bytes);
     for (const entity of rest) {

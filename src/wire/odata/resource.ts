@@ -35,7 +35,7 @@ export function parseResourcePath(rawPathAfterAccount: string): Resource {
   return resourceOfSegments(pathSegments(rawPathAfterAccount));
 }
 
-/** The same for a path that was split. */
+/** As `parseResourcePath`, for a path that was split. */
 export function resourceOfSegments(segments: readonly string[]): Resource {
   if (segments.length > 1) throw querySyntaxError();
   return resourceOfSegment(segments[0] ?? '');

@@ -42,7 +42,7 @@ export function parseBlockList(body: Buffer): readonly BlockReference[] {
   return inOnePiece(blockListFromPieces(body));
 }
 
-/** The same, some blocks at a time. */
+/** As `parseBlockList`, some blocks at a time. */
 export function* blockListFromPieces(body: Buffer): Pieces<readonly BlockReference[]> {
   return (yield* usualBlockList(body)) ?? unusualBlockList(body);
 }
@@ -105,7 +105,7 @@ export function renderBlockList(list: BlockList): Buffer {
   return inOnePiece(blockListInPieces(list));
 }
 
-/** The same, a block at a time. */
+/** The body of Get Block List, a block at a time. */
 export function* blockListInPieces({ committed, uncommitted }: BlockList): Pieces<Buffer> {
   const document = new LongDocument();
   document.add('<BlockList>');

@@ -46,7 +46,7 @@ export function renderContainerList(list: RenderedContainerList): Buffer {
   return inOnePiece(containerListInPieces(list));
 }
 
-/** The same, a container at a time. */
+/** The body of List Containers, a container at a time. */
 export function* containerListInPieces(list: RenderedContainerList): Pieces<Buffer> {
   const { endpoint, version, containers } = list;
   const attribute = version < corsVersion ? 'AccountName' : 'ServiceEndpoint';

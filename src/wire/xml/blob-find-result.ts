@@ -33,7 +33,7 @@ export function renderFindResult(result: RenderedFindResult): Buffer {
   return inOnePiece(findResultInPieces(result));
 }
 
-/** The same, a blob at a time. */
+/** The body of Find Blobs by Tags, a blob at a time. */
 export function* findResultInPieces(result: RenderedFindResult): Pieces<Buffer> {
   const { endpoint, where, blobs, nextMarker } = result;
   const document = new LongDocument();

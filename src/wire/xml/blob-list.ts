@@ -65,7 +65,7 @@ export function renderBlobList(list: RenderedBlobList): Buffer {
   return inOnePiece(blobListInPieces(list));
 }
 
-/** The same, an item at a time. */
+/** The body of List Blobs, an item at a time. */
 export function* blobListInPieces(list: RenderedBlobList): Pieces<Buffer> {
   const { delimiter, items } = list;
   const document = new LongDocument();

@@ -21,7 +21,7 @@ export function renderPageList(list: RenderedPageList): Buffer {
   return inOnePiece(pageListInPieces(list));
 }
 
-/** The same, a range at a time. */
+/** The body of Get Page Ranges, a range at a time. */
 export function* pageListInPieces({ ranges, nextMarker }: RenderedPageList): Pieces<Buffer> {
   if (ranges.length === 0 && nextMarker === undefined) return xmlDocument(element('PageList', ''));
   const document = new LongDocument();

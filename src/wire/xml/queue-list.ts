@@ -28,7 +28,7 @@ export function renderQueueList(list: RenderedQueueList): Buffer {
   return inOnePiece(queueListInPieces(list));
 }
 
-/** The same, a queue at a time. */
+/** The body of List Queues, a queue at a time. */
 export function* queueListInPieces(list: RenderedQueueList): Pieces<Buffer> {
   const { endpoint, version, queues } = list;
   const attribute = version < corsVersion ? 'AccountName' : 'ServiceEndpoint';

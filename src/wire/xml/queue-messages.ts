@@ -83,7 +83,7 @@ export function renderMessages(messages: readonly RenderedMessage[]): Buffer {
   return inOnePiece(messagesInPieces(messages));
 }
 
-/** The same, a message at a time. */
+/** A list of messages, a message at a time. */
 export function* messagesInPieces(messages: readonly RenderedMessage[]): Pieces<Buffer> {
   if (messages.length === 0) return xmlDocument(element('QueueMessagesList', ''));
   const document = new LongDocument();

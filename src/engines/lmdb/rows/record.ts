@@ -53,7 +53,7 @@ export function isIntact(key: Bytes, version: number, stored: Bytes): boolean {
   return isIntactRecord({ key, keyLength: key.length, version, value: stored, valueLength });
 }
 
-/** The same for a record. */
+/** True when the checksum of the record matches its key, version and value. */
 export function isIntactRecord(record: StoredRecord): boolean {
   return record.valueLength >= 0 && checksumOf(record) === storedChecksum(record);
 }

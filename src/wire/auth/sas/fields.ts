@@ -103,7 +103,7 @@ export interface BlobSas extends ServiceSasFields, BlobSasFields {
   readonly kind: 'blob-sas';
 }
 
-/** The same by a user delegation key (blob-service §4.5). */
+/** A signature by a user delegation key, for what the URL names (blob-service §4.5). */
 export interface UserDelegationBlobSas extends BlobSasFields {
   readonly kind: 'user-delegation-blob-sas';
   readonly delegationKey: UserDelegationKeyFields;
