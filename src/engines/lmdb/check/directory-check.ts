@@ -1,7 +1,9 @@
 import { readdir, stat } from 'node:fs/promises';
 import { endianness } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
+import { sleep } from '../../../base/async/sleep.js';
+import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import { codeOf } from '../../../base/thrown.js';
 import { DataDirectoryError, inUse } from '../directory/data-directory-error.js';
 import { isListening } from '../../../base/lock-socket.js';
@@ -42,11 +44,16 @@ export type ProgressListener = (progress: CheckProgress) => void;
  */
 export async function assertIntact(
   directory: string,
-  options: { readonly isNew: boolean; readonly progress: ProgressListener },
+  options: {
+    readonly isNew: boolean;
+    readonly progress: ProgressListener;
+    /** Between looks for the record of an owner. Nothing else may keep the process alive then. */
+    readonly timers?: Timers;
+  },
 ): Promise<IntactDirectory> {
-  await assertNoLivingOwner(directory);
+  const { isNew, timers = holdingTimers } = options;
+  await assertNoLivingOwner(directory, timers);
   if (endianness() === 'BE') return { wasLeft: false, wasRead: false };
-  const { isNew } = options;
   const path = join(directory, dataFile);
   const bytes = await sizeOf(path);
   if (bytes === 0 && isNew) return { wasLeft: false, wasRead: true };
@@ -126,11 +133,11 @@ export async function livingOwner(directory: string): Promise<string | undefined
 }
 
 /** A process that starts or ends listens for a moment without a record. */
-async function assertNoLivingOwner(directory: string): Promise<void> {
+async function assertNoLivingOwner(directory: string, timers: Timers): Promise<void> {
   for (let look = 1; (await livingOwner(directory)) !== undefined; look += 1) {
     const owner = await recordedOwner(directory);
     if (owner !== undefined || look === looksMax) throw inUse(directory, owner);
-    await sleep(betweenLooksMs);
+    await sleep(timers, betweenLooksMs);
   }
 }
 
