@@ -6,7 +6,7 @@ import { putOver } from '../../table/conditional-write.js';
 import { isConflict, retryConflicts } from '../../table/contention.js';
 import { TooLargeError, ValueError } from '../../rows/model-error.js';
 import { TransactionFailedError } from '../../table/errors.js';
-import { reasonOf } from '../../table/failure-of-one.js';
+import { writeInTransaction } from '../../table/failure-of-one.js';
 import {
   keyOfWrite,
   transactionWritesMax,
@@ -123,20 +123,14 @@ export function stampedTable(table: TableGateway): TableGateway {
     } catch (error) {
       if (!(error instanceof TransactionFailedError) || error.index === undefined) throw error;
       const { message, index, reason } = error;
-      throw new TransactionFailedError(message, Math.max(0, index - 1), reason);
+      // The stamp is no write of the caller.
+      throw new TransactionFailedError(message, index === 0 ? undefined : index - 1, reason);
     }
   };
   return {
     ...withoutStamps(table),
     transact,
-    write: async (write) => {
-      try {
-        const [result] = await transact([write]);
-        return result ?? { etag: undefined };
-      } catch (error) {
-        throw reasonOf(error);
-      }
-    },
+    write: (write) => writeInTransaction({ transact }, write),
   };
 }
 
