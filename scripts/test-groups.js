@@ -6,13 +6,17 @@ import { join } from 'node:path';
 /** Enough files that loading is paid a few times only, and enough groups for all processors. */
 const filesInGroup = 30;
 
-/** The folder whose files test what a process may have twice. */
-const sharedFolder = /^(src|test\/(compatibility|modeling|wire))\//;
+/** Where files test what a process may have twice, and do not load all of it by themselves. */
+const sharedFolders = [
+  /^(bench|src)\//,
+  /^test\/[^/]+$/,
+  /^test\/(compatibility|modeling|mutation|partition|power-loss|sim|wire)\//,
+];
 
 /** What changes or measures a process, starts others, or is a hook of all tests of a process. */
 const needsOwnProcess = new RegExp(
   [
-    String.raw`\bprocess\.`,
+    String.raw`\bprocess\.(argv|chdir|cpuUsage|cwd|emit|env|exec|exit|kill|memoryUsage|off|on|pid|std|umask)`,
     'node:(child_process|v8|vm|worker_threads)',
     String.raw`/(cli-process|cli-server|crash-server)\.js'`,
     String.raw`^(void )?(before|beforeEach|afterEach)\(`,
@@ -41,7 +45,8 @@ export function grouped(root, files) {
 }
 
 function mayShare(root, file) {
-  return sharedFolder.test(file) && !needsOwnProcess.test(readFileSync(join(root, file), 'utf8'));
+  const isShared = sharedFolders.some((folder) => folder.test(file));
+  return isShared && !needsOwnProcess.test(readFileSync(join(root, file), 'utf8'));
 }
 
 /**

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { manualClock, type ManualClock } from '../../base/clock.js';
 import { collectGarbage } from '../../base/collect-garbage.js';
@@ -17,14 +17,9 @@ import { testIssuer, type TestIssuer } from '../../../test/support/oauth-issuer.
 import { openIssuerKeys, type OpenIssuerKeys } from './issuer-keys.js';
 import { ServerOptionsError } from '../options/server-options-error.js';
 
-let first: TestIssuer;
-let second: TestIssuer;
-let folder: string;
-before(async () => {
-  first = await testIssuer({ keyId: 'first', algorithm: 'ES256' });
-  second = await testIssuer({ keyId: 'second', algorithm: 'ES256' });
-  folder = await mkdtemp(join(tmpdir(), 'tabularium-oauth-'));
-});
+const first = await testIssuer({ keyId: 'first', algorithm: 'ES256' });
+const second = await testIssuer({ keyId: 'second', algorithm: 'ES256' });
+const folder = await mkdtemp(join(tmpdir(), 'tabularium-oauth-'));
 after(() => rm(folder, { recursive: true, force: true }));
 
 const jwksOf = (...issuers: readonly TestIssuer[]): string =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Document, parse } from 'yaml';
 import { UsageError } from '../terminal/failure.js';
@@ -13,10 +13,7 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const example = join(root, 'examples/configuration/tabularium.yaml');
 const key = Buffer.from('secret of an account').toString('base64');
 
-let folder = '';
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tabularium-config-'));
-});
+const folder = await mkdtemp(join(tmpdir(), 'tabularium-config-'));
 after(() => rm(folder, { recursive: true, force: true }));
 
 async function fileOf(text: string, name = 'config.yaml'): Promise<string> {

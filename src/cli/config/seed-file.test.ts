@@ -13,10 +13,6 @@ const example = fileURLToPath(
 );
 
 let folder = '';
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tabularium-seed-'));
-});
-after(() => rm(folder, { recursive: true, force: true }));
 
 async function write(name: string, text: string): Promise<string> {
   const file = join(folder, name);
@@ -46,6 +42,11 @@ async function entitiesOf(text: string): Promise<readonly SeedEntity[]> {
 }
 
 describe('a seed file', () => {
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tabularium-seed-'));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
   it('is the example of the documentation, as it stands', async () => {
     const { data, bytesTotal, bytesRead } = await loadSeed(example);
     const accounts = ['orders', 'devstoreaccount1'].map((name) => ({ name, key: 'c2VjcmV0' }));

@@ -13,10 +13,6 @@ const target = { service: 'table', account: 'devstoreaccount1' } as const;
 
 let issuer: TestIssuer;
 let other: TestIssuer;
-before(async () => {
-  issuer = await testIssuer({ nowSeconds });
-  other = await testIssuer({ nowSeconds, keyId: 'key-2' });
-});
 
 function keySetOf(...issuers: readonly TestIssuer[]): KeySet {
   return { find: createLocalJWKSet({ keys: issuers.map(({ publicJwk }) => publicJwk) }) };
@@ -79,6 +75,11 @@ async function accepts(token: string, rules: Partial<TokenRules> = {}): Promise<
 }
 
 describe('a verifier of tokens', () => {
+  before(async () => {
+    issuer = await testIssuer({ nowSeconds });
+    other = await testIssuer({ nowSeconds, keyId: 'key-2' });
+  });
+
   it('accepts a good token, and grants what its roles allow on the service asked', async () => {
     const token = await issuer.token({ roles: ['Storage Table Data Reader'] });
     const { verifier } = verifierWith();

@@ -9,17 +9,14 @@ import { TableClient, TableServiceClient } from '@azure/data-tables';
 import { newPipeline, QueueServiceClient } from '@azure/storage-queue';
 import { createServer as createStorage, ServerOptionsError } from '../../../src/app/index.js';
 import type { LogFields, OAuthOptions, ServerOptions } from '../../../src/app/index.js';
-import { assembled, testIssuer, testTenant, type TestIssuer } from '../../support/oauth-issuer.js';
+import { assembled, testIssuer, testTenant } from '../../support/oauth-issuer.js';
 import { startServer, type StartedServer } from '../../support/start-server.js';
 import { assertFrontDoorError } from '../kit/errors.js';
 import { WireClient } from '../kit/client.js';
 import { QueueWireClient } from '../kit/queue-client.js';
 import type { WireResponse } from '../kit/response.js';
 
-let issuer: TestIssuer;
-before(async () => {
-  issuer = await testIssuer();
-});
+const issuer = await testIssuer();
 
 const contributor = { roles: ['Storage Table Data Contributor', 'Storage Queue Data Contributor'] };
 const challenge =

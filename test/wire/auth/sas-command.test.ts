@@ -33,21 +33,20 @@ async function partitions(client: TableClient): Promise<readonly unknown[]> {
   return found;
 }
 
-before(async () => {
-  started = await startServer();
-  const text = started.server.connectionString();
-  endpoint = /TableEndpoint=([^;]+)/.exec(text)?.[1] ?? '';
-  await TableServiceClient.fromConnectionString(text, http).createTable('people');
-  const people = TableClient.fromConnectionString(text, 'people', http);
-  for (const partitionKey of ['a', 'b', 'c']) {
-    await people.createEntity({ partitionKey, rowKey: '1' });
-  }
-  await QueueServiceClient.fromConnectionString(text).createQueue('work');
-});
-
-after(() => started[Symbol.asyncDispose]());
-
 describe('a token of the command line', () => {
+  before(async () => {
+    started = await startServer();
+    const text = started.server.connectionString();
+    endpoint = /TableEndpoint=([^;]+)/.exec(text)?.[1] ?? '';
+    await TableServiceClient.fromConnectionString(text, http).createTable('people');
+    const people = TableClient.fromConnectionString(text, 'people', http);
+    for (const partitionKey of ['a', 'b', 'c']) {
+      await people.createEntity({ partitionKey, rowKey: '1' });
+    }
+    await QueueServiceClient.fromConnectionString(text).createQueue('work');
+  });
+  after(() => started[Symbol.asyncDispose]());
+
   it('opens a range of the keys of a table, and what its letters say', async () => {
     const range = ['--start-pk', 'a', '--end-pk', 'b'];
     const { token, url } = await made('table', '-t', 'People', '-p', 'ra', ...range);

@@ -27,21 +27,6 @@ const owner = {
 let issuer: TestIssuer;
 let started: StartedServer;
 
-before(async () => {
-  issuer = await testIssuer({ nowSeconds: nowMs / 1000 });
-  started = await startServer({
-    oauth: { issuer: issuer.issuer, jwks: issuer.jwks },
-    tls: 'self-signed',
-    clock,
-    checkClockSkew: false,
-  });
-});
-
-after(async () => {
-  await started[Symbol.asyncDispose]();
-  assert.deepEqual(started.errors, []);
-});
-
 const tls = () => ({
   tlsOptions: { ca: started.server.certificate ?? '' },
   retryOptions: { maxTries: 1 },
@@ -81,6 +66,20 @@ async function signedClient(
 }
 
 describe('user delegation keys of queues', () => {
+  before(async () => {
+    issuer = await testIssuer({ nowSeconds: nowMs / 1000 });
+    started = await startServer({
+      oauth: { issuer: issuer.issuer, jwks: issuer.jwks },
+      tls: 'self-signed',
+      clock,
+      checkClockSkew: false,
+    });
+  });
+  after(async () => {
+    await started[Symbol.asyncDispose]();
+    assert.deepEqual(started.errors, []);
+  });
+
   it('sign for what the signature says, and nothing else, until the key ends', async () => {
     const service = await serviceOf(owner);
     await service.createQueue('delegated');

@@ -39,18 +39,17 @@ async function told(path: string): Promise<[number | undefined, string]> {
   return [status, text];
 }
 
-before(async () => {
-  started = await startServer();
-  service = BlobServiceClient.fromConnectionString(started.server.connectionString());
-  web = service.getContainerClient('$web');
-});
-
-after(async () => {
-  await started[Symbol.asyncDispose]();
-  assert.deepEqual(started.errors, [], 'the server logged errors');
-});
-
 describe('a static website', () => {
+  before(async () => {
+    started = await startServer();
+    service = BlobServiceClient.fromConnectionString(started.server.connectionString());
+    web = service.getContainerClient('$web');
+  });
+  after(async () => {
+    await started[Symbol.asyncDispose]();
+    assert.deepEqual(started.errors, [], 'the server logged errors');
+  });
+
   it('is not there until it is switched on, which makes its container', async () => {
     assert.equal((await page('/')).status, 404);
     await service.setProperties({

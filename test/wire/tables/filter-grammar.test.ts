@@ -9,22 +9,19 @@ import { startFixture } from '../kit/server.js';
 
 const { client } = await startFixture();
 
-let table = '';
-before(async () => {
-  table = await client.newTable('grammar');
-  const guid = 'c9da6455-213d-42c9-9a79-3e9149a57833';
-  await client.put(
-    table,
-    '{"PartitionKey":"p","RowKey":"1","a":1,"b":1,"flag":true,"s":"b"}',
-    '{"PartitionKey":"p","RowKey":"2","a":1,"b":2,"flag":false,"s":"bB"}',
-    '{"PartitionKey":"p","RowKey":"3","a":2,"b":1,"flag":"true","s":"B"}',
-    '{"PartitionKey":"p","RowKey":"4","a":2,"b":2,"s":"it\'s `a` %41 100%"}',
-    `{"PartitionKey":"q","RowKey":"5","_u_1":7,"g@odata.type":"Edm.Guid","g":"${guid}"}`,
-    '{"PartitionKey":"q","RowKey":"6","d":1.5,"n@odata.type":"Edm.Double","n":"NaN"}',
-    '{"PartitionKey":"q","RowKey":"7","s":"\uE000"}',
-    '{"PartitionKey":"q","RowKey":"8","s":"😀"}',
-  );
-});
+const table = await client.newTable('grammar');
+const guid = 'c9da6455-213d-42c9-9a79-3e9149a57833';
+await client.put(
+  table,
+  '{"PartitionKey":"p","RowKey":"1","a":1,"b":1,"flag":true,"s":"b"}',
+  '{"PartitionKey":"p","RowKey":"2","a":1,"b":2,"flag":false,"s":"bB"}',
+  '{"PartitionKey":"p","RowKey":"3","a":2,"b":1,"flag":"true","s":"B"}',
+  '{"PartitionKey":"p","RowKey":"4","a":2,"b":2,"s":"it\'s `a` %41 100%"}',
+  `{"PartitionKey":"q","RowKey":"5","_u_1":7,"g@odata.type":"Edm.Guid","g":"${guid}"}`,
+  '{"PartitionKey":"q","RowKey":"6","d":1.5,"n@odata.type":"Edm.Double","n":"NaN"}',
+  '{"PartitionKey":"q","RowKey":"7","s":"\uE000"}',
+  '{"PartitionKey":"q","RowKey":"8","s":"😀"}',
+);
 
 const all = ['1', '2', '3', '4', '5', '6', '7', '8'];
 

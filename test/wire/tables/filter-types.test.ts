@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { startFixture } from '../kit/server.js';
 
 // table-service §14 no. 7: the two tables of table-service §5.4 for every type of property ×
@@ -118,23 +118,17 @@ const mirrored: Readonly<Record<Operator, Operator>> = {
   ge: 'le',
 };
 
-let table = '';
+const table = await client.newTable('filters');
 const rows = types.flatMap((type) => samples[type].json.map((_, index) => `${type}${index}`));
 const allRows = [...rows, 'missing'].sort();
 
-before(async () => {
-  table = await client.newTable('filters');
-  for (const type of types) {
-    for (const [index, json] of samples[type].json.entries()) {
-      const annotation = `"v@odata.type":"Edm.${type}","v":${json}`;
-      await client.put(
-        table,
-        `{"PartitionKey":"${type}","RowKey":"${type}${index}",${annotation}}`,
-      );
-    }
+for (const type of types) {
+  for (const [index, json] of samples[type].json.entries()) {
+    const annotation = `"v@odata.type":"Edm.${type}","v":${json}`;
+    await client.put(table, `{"PartitionKey":"${type}","RowKey":"${type}${index}",${annotation}}`);
   }
-  await client.put(table, '{"PartitionKey":"none","RowKey":"missing","other":1}');
-});
+}
+await client.put(table, '{"PartitionKey":"none","RowKey":"missing","other":1}');
 
 const found = (filter: string) =>
   client.rowKeys(table, filter).then((keys) => keys.map(String).sort());
