@@ -71,7 +71,7 @@ describe('the load generator', () => {
       marker: 'row',
       occurrences: 3,
     });
-    const options = { connections: 1, warmupMs: 0, durationMs: 50 };
+    const options = { connections: 1, warmupMs: 0, durationMs: 250 };
     const beside = { workload: endless('/beside'), connections: 2 };
     const target = { host, port, account };
     const pair = await runLoads(target, { measured: endless('/'), beside }, options);

@@ -3,9 +3,6 @@ import { sendBytes } from '../wire/kit/connection.js';
 import { malformedHttp, statusesOf } from '../wire/kit/malformed-http.js';
 import { mutate } from '../wire/kit/mutation.js';
 
-/** Without new bytes for this long, the server is taken to hang. */
-const quietMs = 20_000;
-
 /** Bytes that are no request or several, made from valid ones: cut, changed, joined, or empty. */
 export function spoiltBytes(random: SimRandom, requests: readonly Buffer[]): Buffer {
   const [request = Buffer.alloc(0)] = requests;
@@ -49,7 +46,7 @@ export async function rawFault(
   port: number,
   bytes: Buffer,
 ): Promise<{ readonly fault: string | undefined; readonly received: string }> {
-  const { received, closed } = await sendBytes(port, bytes, { endAfter: true, quietMs });
+  const { received, closed } = await sendBytes(port, bytes, { endAfter: true });
   const text = received.toString('latin1');
   return { fault: closed ? faultIn(received) : 'neither answered nor closed', received: text };
 }

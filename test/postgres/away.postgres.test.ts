@@ -45,14 +45,10 @@ void it(
       await database.stop('SIGINT');
       const away = [503, '1', '{"status":"unavailable","reason":"away"}'];
       assert.deepEqual(await health(), away);
-      for (const asked of [insert('meanwhile'), client.get('data', 'p', 'before')]) {
-        const { status, text, header } = await asked.then((answer) => ({
-          status: answer.status,
-          text: answer.text,
-          header: answer.header('Retry-After'),
-        }));
-        assert.deepEqual([status, header], [503, '1'], text);
-        assert.match(text, /ServerBusy/);
+      for (const ask of [() => insert('meanwhile'), () => client.get('data', 'p', 'before')]) {
+        const answer = await ask();
+        assert.deepEqual([answer.status, answer.header('Retry-After')], [503, '1'], answer.text);
+        assert.match(answer.text, /ServerBusy/);
       }
       assert.deepEqual(await health(), away);
       await database.start();

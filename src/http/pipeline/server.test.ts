@@ -312,7 +312,7 @@ describe('the server', () => {
   });
 
   it('refuses a request line that waits too long for its header', async () => {
-    const limits = { headersTimeoutMs: 50, requestTimeoutMs: 50 };
+    const limits = { headersTimeoutMs: 600, requestTimeoutMs: 600 };
     await using harness = await start(() => Promise.resolve('fine'), { limits });
     using connection = new RawConnection(harness.port);
     connection.write('GET / HTTP/1.1\r\nHost: x\r\n');

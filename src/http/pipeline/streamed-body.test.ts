@@ -329,7 +329,7 @@ describe('the time for a body that is taken in pieces', () => {
   });
 
   it('is not the one that whole requests have', async () => {
-    await using harness = await start({}, { requestTimeoutMs: 200, headersTimeoutMs: 200 });
+    await using harness = await start({}, { requestTimeoutMs: 600, headersTimeoutMs: 600 });
     using connection = new RawConnection(harness.port);
     connection.write(head(lengthOf(4)));
     connection.write('te');

@@ -138,7 +138,7 @@ export class Faults implements AsyncDisposable {
   }
 
   /** Resolves when the rule at `index` has made this many faults; rejects on timeout. */
-  async hit(times = 1, index = 0, timeoutMs = 30_000): Promise<void> {
+  async hit(times = 1, index = 0, timeoutMs = 180_000): Promise<void> {
     const end = performance.now() + timeoutMs;
     while ((this.counts()[index]?.hit ?? 0) < times) {
       if (performance.now() > end) {

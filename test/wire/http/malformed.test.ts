@@ -74,7 +74,7 @@ for (const { name, port, length, bytes } of services) {
 
     it('bytes behind one are not part of it', async () => {
       const sent = bytes({ 'Content-Length': String(length - 1) });
-      const { received } = await sendBytes(port, sent, { quietMs: 300 });
+      const { received } = await sendBytes(port, sent, { endAfter: true });
       const statuses = statusesOf(received);
       assert.equal(statuses[0], 400);
       assert.ok(statuses.every(isRefusal), statuses.join(', '));

@@ -1,8 +1,11 @@
 import { connect, type Socket } from 'node:net';
 import { readResponse, type WireResponse } from './response.js';
 
-/** Without a response for this long, the server is taken to hang. */
-const answerTimeoutMs = 20_000;
+/**
+ * Without a response for this long, the server is taken to hang. Generous, so that only a hang
+ * exceeds it on a busy machine.
+ */
+const answerTimeoutMs = 180_000;
 
 interface Waiting {
   readonly toHead: boolean;
@@ -107,9 +110,12 @@ export class WireConnection {
   }
 }
 
+/** As long for a connection that the server is to close. */
+const closeTimeoutMs = 60_000;
+
 /**
  * Sends bytes on a new connection and collects the response until the server closes, or until no
- * bytes have arrived for `quietMs`.
+ * bytes have arrived for `quietMs`, which whoever expects no close has to give.
  */
 export function sendBytes(
   port: number,
@@ -123,7 +129,7 @@ export function sendBytes(
       socket.destroy();
       resolve({ received: Buffer.concat(chunks), closed });
     };
-    socket.setTimeout(options.quietMs ?? 1000, () => finish(false));
+    socket.setTimeout(options.quietMs ?? closeTimeoutMs, () => finish(false));
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('error', () => {});
     socket.on('close', () => finish(true));

@@ -66,7 +66,7 @@ export const isRefusal = (status: number) => status >= 400 && status < 500;
 /** Checks that the text is refused, or the connection closed without a response. */
 export async function assertRefused(port: number, text: string): Promise<void> {
   const bytes = Buffer.from(text, 'latin1');
-  const { received, closed } = await sendBytes(port, bytes, { endAfter: true, quietMs: 3000 });
+  const { received, closed } = await sendBytes(port, bytes, { endAfter: true });
   const statuses = statusesOf(received);
   assert.ok(statuses.length > 0 || closed, 'neither answered nor closed');
   assert.ok(statuses.every(isRefusal), statuses.join(', '));

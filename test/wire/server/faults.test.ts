@@ -9,7 +9,8 @@ import {
 import { QueueServiceClient } from '@azure/storage-queue';
 import { withoutExtras } from '../../support/extras.js';
 import { loadLegacyClient, type LegacyError } from '../../support/legacy-client.js';
-import type { FaultRule } from '../../../src/app/index.js';
+import type { FaultRule, Timers } from '../../../src/app/index.js';
+import { systemTimers } from '../../../src/base/async/timers.js';
 import { sendUntilClosed } from '../../support/closing-connection.js';
 import { startServer } from '../../support/start-server.js';
 import { WireClient } from '../kit/client.js';
@@ -446,16 +447,28 @@ describe('requests that are delayed', () => {
   });
 
   it('do not keep a server from closing, and are not executed afterwards', async () => {
+    const latencyMs = 59_000;
+    let pass = (): void => undefined;
+    const timers: Timers = {
+      start(delayMs, callback, argument) {
+        if (delayMs !== latencyMs) return systemTimers.start(delayMs, callback, argument);
+        pass = () => callback(argument);
+        return { close: () => undefined };
+      },
+    };
     const other = await startServer({
-      faults: [{ operation: 'CreateTable', effect: { kind: 'latency', ms: 300 } }],
+      faults: [{ operation: 'CreateTable', effect: { kind: 'latency', ms: latencyMs } }],
       limits: { closeTimeoutMs: 20 },
+      timers,
     });
     const client = WireClient.of(other.server);
     const waiting = client.newTable().catch(() => 'broken');
     await settled(() => other.server.faults.list()[0]?.fired === 1);
     await other.server.close();
     assert.equal(await waiting, 'broken');
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await other.recorded(1);
+    pass();
+    await new Promise((resolve) => setTimeout(resolve, 20));
     assert.deepEqual(other.errors, []);
     assert.deepEqual(
       other.records.map(({ aborted, fault }) => [aborted, fault]),
