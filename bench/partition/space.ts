@@ -14,6 +14,7 @@ import { appendString } from '../../src/kv/tuple.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { Members } from '../../src/partition/members.js';
 import { Operations } from '../../src/partition/operations/operations.js';
+import { pageEntriesStandard } from '../../src/partition/operations/steward.js';
 import type { MoveStep } from '../../src/partition/rows.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 
@@ -38,7 +39,7 @@ export async function spaceOver(
     ...common,
     catalogue,
     pauseMillisMax: 2_000,
-    pageEntriesMax: 1_000,
+    pageEntriesMax: pageEntriesStandard,
     giveWay: nextTurn,
     onStep,
   });

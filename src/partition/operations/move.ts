@@ -32,10 +32,12 @@ import {
   type OperationTools,
 } from './tools.js';
 import {
+  bringLastNotes,
   catchUp,
   copyPages,
   differingKeys,
   emptyOut,
+  raiseFloor,
   stillDiffering,
   type Place,
 } from './transfer.js';
@@ -63,6 +65,8 @@ export class Mover {
   readonly #range: RangeRow;
   /** Keys that differed when this process compared the stores, while commits went on. */
   #suspects: readonly Bytes[] | undefined;
+  /** This process has told the target how high its versions have to be. */
+  #hasFloor = false;
   /** Why this process has cancelled the move. */
   #giveUp: Error | undefined;
   /** When this process has made them wait, if it has. */
@@ -76,15 +80,17 @@ export class Mover {
   }
 
   async run(): Promise<MoveEnd> {
-    for (;;) {
-      const { step } = this.#held.row;
+    for (let { step } = this.#held.row; ;) {
       this.#tools.onStep?.(step);
       this.#notePauses(step);
       const next = await this.#held.guarded(this.#carryOut(step));
       if (this.#giveUp !== undefined && next === undefined) throw this.#giveUp;
       if (next === undefined) return step === 'cancel' ? 'cancelled' : 'done';
-      // The switch has written its row itself.
-      if (this.#held.row.step === step) await this.#held.advance({ ...this.#held.row, step: next });
+      // Writes wait, so `close` is not noted: whoever takes over goes back from there. The switch has
+      // written its row itself.
+      const isNoted = next === 'close' || next === this.#held.row.step;
+      if (!isNoted) await this.#held.advance({ ...this.#held.row, step: next });
+      step = next;
     }
   }
 
@@ -219,18 +225,19 @@ export class Mover {
   /** Writes pause from here on. */
   async #fence(): Promise<MoveStep> {
     const beganMs = this.#tools.clock.monotonicMs();
-    const before = await this.#sourceGuard(['logging', 'fenced']);
+    const before = await this.#sourceGuard(['logging', 'fenced', 'moved']);
     const suspects = this.#suspects;
     if (suspects === undefined) {
       // Another process has compared the stores, and is gone with what it knew.
-      if (before.row.state === 'fenced') await this.#change(before, 'logging');
+      if (before.row.state !== 'logging') await this.#change(before, 'logging');
       return 'catch up';
     }
     if (before.row.state === 'logging') await this.#change(before, 'fenced');
     const [source, target] = [await this.#source(), await this.#target()];
-    const part = { range: this.#range.id, entriesMax: this.#tools.pageEntriesMax };
-    while ((await catchUp(source, target, part)) > 0) {
-      if (this.#tools.clock.monotonicMs() - beganMs <= this.#tools.pauseMillisMax) continue;
+    const { clock, pauseMillisMax, pageEntriesMax: entriesMax } = this.#tools;
+    const isTooLong = () => clock.monotonicMs() - beganMs > pauseMillisMax;
+    const part = { range: this.#range.id, entriesMax, isTooLong };
+    if (!(await bringLastNotes(source, target, part))) {
       await this.#change(await this.#sourceGuard(['fenced']), 'logging');
       return 'catch up';
     }
@@ -244,7 +251,10 @@ export class Mover {
   async #close(): Promise<MoveStep> {
     const before = await this.#sourceGuard(['fenced', 'moved']);
     const guard = before.row.state === 'moved' ? before : await this.#change(before, 'moved');
-    await this.#switch(guard.version);
+    const target = await this.#target();
+    // Whoever takes over after the switch does not know whether the target has the floor.
+    await Promise.all([this.#switch(guard.version), raiseFloor(target, guard.version)]);
+    this.#hasFloor = true;
     return 'activate';
   }
 
@@ -276,8 +286,7 @@ export class Mover {
     if (before === undefined) throw this.#held.takenOver();
     if (before.row.state !== 'incoming') return 'clean';
     assertOwn(before, this.#held);
-    const guard = { key: guardKey(this.#range.id), version: before.version };
-    await store.ingest({ entries: [], deletes: [], floor, guard });
+    if (!this.#hasFloor) await raiseFloor(this.#place(store, before), floor);
     const { epoch } = (await this.#rangeRow()).row;
     const row = { ...this.#guardRow('serving'), epoch };
     const change = { before: before.version, row, deletes: [progressKey(this.#range.id)] };

@@ -17,8 +17,8 @@ const lookMs = 5_000;
 const drainLookMs = 250;
 /** Ends of operations that are remembered. */
 const endsMax = 1_000;
-/** Entries of a page of a copy, at most. */
-const pageEntriesMax = 1_000;
+/** Entries of a page of a copy, at most. A page holds other work up for a few milliseconds. */
+export const pageEntriesStandard = 500;
 /** Writes wait so long for the end of a move, about, unless it was begun with another time. */
 export const pauseMillisStandard = 2_000;
 
@@ -255,7 +255,7 @@ export class Steward {
   #toolsFor(pauseMillisMax: number) {
     const { catalogue, members, clock, timers, counters } = this.#options;
     const counted = counters && { counters };
-    const work = { pauseMillisMax, pageEntriesMax, giveWay: nextTurn };
+    const work = { pauseMillisMax, pageEntriesMax: pageEntriesStandard, giveWay: nextTurn };
     return { catalogue, members, clock, timers, ...counted, ...work };
   }
 }

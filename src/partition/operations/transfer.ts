@@ -84,19 +84,56 @@ export async function catchUp(
     guard: source.guard,
   });
   if (notes.entries.length === 0) return 0;
+  await bringNoted(source, target, notes.entries, entriesMax);
+  await deleteKeys(
+    source,
+    notes.entries.map(({ key }) => key),
+  );
+  return notes.entries.length;
+}
+
+/**
+ * As `catchUp` where commits leave no notes any more: brings all of them, and leaves the notes. False
+ * when that takes too long: then some are left.
+ */
+export async function bringLastNotes(
+  source: Place,
+  target: Target,
+  part: { readonly range: number; readonly entriesMax: number; readonly isTooLong: () => boolean },
+): Promise<boolean> {
+  const { range, entriesMax, isTooLong } = part;
+  const all = dirtyRows(range);
+  for (let rest = all; ;) {
+    const options = { limit: entriesMax, bytesMax: pageBytesMax, guard: source.guard };
+    const { entries, more } = await source.store.range(rest, options);
+    await bringNoted(source, target, entries, entriesMax);
+    const last = entries.at(-1);
+    if (!more || last === undefined) return true;
+    if (isTooLong()) return false;
+    rest = { ...all, start: keyAfter(last.key) };
+  }
+}
+
+/** Later versions of a store exceed the floor. */
+export async function raiseFloor({ store, guard }: Place, floor: number): Promise<void> {
+  await store.ingest({ entries: [], deletes: [], floor, guard });
+}
+
+/** The target gets the keys that notes tell. */
+async function bringNoted(
+  source: Place,
+  target: Target,
+  notes: readonly Entry[],
+  entriesMax: number,
+): Promise<void> {
   const keys = new Map<string, Bytes>();
-  for (const { value } of notes.entries) {
+  for (const { value } of notes) {
     for (const key of decodeKeys(value)) keys.set(nameOfBytes(key), key);
   }
   const all = [...keys.values()];
   for (let at = 0; at < all.length; at += entriesMax) {
     await bring(source, target, all.slice(at, at + entriesMax));
   }
-  await deleteKeys(
-    source,
-    notes.entries.map(({ key }) => key),
-  );
-  return notes.entries.length;
 }
 
 /** The target gets keys as the source has them by now. */

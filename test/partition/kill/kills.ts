@@ -76,7 +76,8 @@ class Kills {
   }
 
   /** Begins what the point is about, on ranges that are as it needs them. */
-  async #begin({ kind }: Point): Promise<number> {
+  async #begin(point: Point): Promise<number> {
+    const { kind } = point;
     const cut = prefixOf(partitionCount / 2);
     const map = await this.#catalogue.map();
     const [left, right] = map.ranges;
@@ -87,10 +88,12 @@ class Kills {
     }
     if (kind === 'merge') return begunOf(await this.#merge());
     const { id, store } = (await this.#catalogue.map()).at(cut);
+    if (kind === 'split') return begunOf(await this.#operations.beginSplit(id, cut));
+    const other = store === 's0' ? 's1' : 's0';
     const begun =
-      kind === 'split'
-        ? await this.#operations.beginSplit(id, cut)
-        : await this.#operations.beginMove(id, store === 's0' ? 's1' : 's0');
+      point.kind === 'move' && point.step === 'discard'
+        ? await this.#operations.beginDiscard(id, other)
+        : await this.#operations.beginMove(id, other);
     return begunOf(begun);
   }
 
