@@ -233,6 +233,7 @@ const unnoticed = new Set(
     momentMax
     nameCharactersMax
     namesShownMax
+    notesMax
     numberBytesMax
     openQueuesMax
     ownerBytesMax
@@ -249,7 +250,9 @@ const unnoticed = new Set(
     passOverMax
     passedMax
     pathCharactersMax
+    pauseMillisMax
     pauseMsMax
+    pausesMax
     payloadBytesMax
     pendingRowsMax
     pipeWriteBytesMax
@@ -266,6 +269,7 @@ const unnoticed = new Set(
     recordBytesMax
     recordSegmentsMax
     refusalMillisMax
+    rememberedMax
     resumeMsMax
     roundsMax
     rowsMax
@@ -307,6 +311,7 @@ const unnoticed = new Set(
     verifiedTokensMax
     versionsAskedMax
     visitsMax
+    waitMillisMax
     waitingMax
     walksMax
     wordSumBytesMax

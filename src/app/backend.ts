@@ -1,5 +1,6 @@
 import type { ContentStore } from '../content/content-store.js';
 import type { ServedStore } from '../kv/served-store.js';
+import { canSnapshot } from '../kv/snapshots.js';
 import type { Store } from '../kv/store.js';
 import { ReadWriteLock } from '../base/async/read-write-lock.js';
 import { BlobService, type BlobServiceOptions } from '../services/blobs/blob-service.js';
@@ -15,7 +16,9 @@ import { ShapedTableService } from '../services/paging/shaped-table-service.js';
 import { QueueService } from '../services/queues/queue-service.js';
 import { TableService } from '../services/tables/table-service.js';
 import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
-import { copyStateOf } from './copy-state.js';
+import { copyStateOf } from './moves/copy-state.js';
+import { moveNoteOf, moveNoteText } from './moves/move-note.js';
+import { WatchedStore } from './moves/watched-store.js';
 import type { OpenData } from './open-data.js';
 import { openEngine, type Sharing } from './open-engine.js';
 import { assertAlone, openPartitions } from './open-partitions.js';
@@ -45,11 +48,25 @@ async function openStores(settings: ServerSettings, sharing: Sharing): Promise<S
     await store.close();
     throw error;
   });
-  return store;
+  return canMoveOnline(settings, sharing) && canSnapshot(store)
+    ? new WatchedStore(store, settings.timers)
+    : store;
+}
+
+/**
+ * The data may move to another place while they are served: somebody can ask for it, and no other
+ * process writes to them.
+ */
+function canMoveOnline(
+  { controlPort, storage, journal }: ServerSettings,
+  sharing: Sharing,
+): boolean {
+  const isAlone = sharing === 'exclusive' && journal === 'on';
+  return controlPort !== undefined && isAlone && storage.kind === 'directory';
 }
 
 async function noteTime(settings: ServerSettings, store: ServedStore): Promise<ServedStore> {
-  await assertWhole(store).catch(async (error: unknown) => {
+  await assertCurrent(store).catch(async (error: unknown) => {
     await store.close();
     throw error;
   });
@@ -58,14 +75,20 @@ async function noteTime(settings: ServerSettings, store: ServedStore): Promise<S
   return store;
 }
 
-/** A copy is no data to serve before it was compared with its source. */
-async function assertWhole(store: ServedStore): Promise<void> {
+/**
+ * A copy is no data to serve before it was compared with its source, and neither are data that have
+ * moved.
+ */
+async function assertCurrent(store: ServedStore): Promise<void> {
   const copy = await copyStateOf(store);
-  if (copy === undefined) return;
-  throw new DataDirectoryError(
-    'unfinished',
-    `The data are an unfinished copy of ${copy.source}. Finish it: tabularium migrate`,
-  );
+  if (copy !== undefined) {
+    throw new DataDirectoryError(
+      'unfinished',
+      `The data are an unfinished copy of ${copy.source}. Finish it: tabularium migrate`,
+    );
+  }
+  const moved = await moveNoteOf(store);
+  if (moved !== undefined) throw new DataDirectoryError('moved', moveNoteText(moved));
 }
 
 /** Entries that one step of housekeeping deletes: a few milliseconds of work for the engine. */

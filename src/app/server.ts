@@ -27,6 +27,8 @@ import { checkChanges } from './options/check.js';
 import type { ServerChanges, ServerOptions } from './options/table.js';
 import { openSecondary, withSecondary, type SecondaryStore } from './secondary.js';
 import { ListenError } from './listen-error.js';
+import { Migrations } from './migration/online/migrations.js';
+import { MovedError } from './moves/moved-error.js';
 import { openData, type OpenData } from './open-data.js';
 import type { Sharing } from './open-engine.js';
 import { Partitions } from './partition-control.js';
@@ -189,6 +191,7 @@ class RunningServer implements TabulariumServer {
   readonly #analytics: Analytics;
   readonly #room: RoomGuard | undefined;
   readonly #snapshots: Snapshots;
+  #migrations: Migrations | undefined;
   #partitions: Partitions | undefined;
   readonly #http: Readonly<Record<ServiceName, HttpServer>>;
   #endpoints: ServerEndpoints | undefined;
@@ -381,6 +384,16 @@ class RunningServer implements TabulariumServer {
     return this.#partitions;
   }
 
+  /** For the control API. */
+  get migration(): Migrations {
+    const { store, content } = this.#data;
+    const { storage, clock, timers, logger } = this.#settings;
+    const location = storage.kind === 'directory' ? storage.directory : undefined;
+    const onMoved = (): void => void this.#endHousekeeping();
+    const options = { store, content, location, clock, timers, logger, onMoved };
+    return (this.#migrations ??= new Migrations(options));
+  }
+
   get snapshots(): readonly SnapshotInfo[] {
     return this.#snapshots.snapshots;
   }
@@ -435,15 +448,22 @@ class RunningServer implements TabulariumServer {
     this.#room?.close();
     this.#bearer?.close();
     await this.#control?.server.close();
+    await this.#migrations?.close();
     await Promise.all(serviceNames.map((service) => this.#http[service].close()));
     await this.#backend.close();
     await this.#standby?.blobs.close();
     await this.#secondary?.close();
     await this.#certificates?.close();
-    await this.#reclaimer?.stop();
-    await this.#analytics.stop();
+    await this.#endHousekeeping();
     this.#snapshots.close();
     await this.#data.close();
+  }
+
+  async #endHousekeeping(): Promise<void> {
+    await this.#reclaimer?.stop();
+    // Nothing can be written where the data are no more.
+    if (this.#data.trouble() instanceof MovedError) this.#analytics.discard();
+    await this.#analytics.stop();
   }
 
   /** Reads the store, once at a time. */
@@ -460,6 +480,7 @@ class RunningServer implements TabulariumServer {
     // The trouble of the store was logged when it began. One that is away notices by a read that it
     // is back.
     const trouble = this.#data.trouble();
+    if (trouble instanceof MovedError) return 'moved';
     if (trouble !== undefined && !(trouble instanceof StoreUnavailableError)) return 'failed';
     const late = () => new StoreUnavailableError('The store does not answer in time.');
     const limitMs = trouble === undefined ? probeLimitMs : returnLimitMs;

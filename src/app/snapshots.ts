@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.js';
 import { canSnapshot, type SnapshotStore, type StoreSnapshot } from '../kv/snapshots.js';
 import type { Store } from '../kv/store.js';
 import type { ReadWriteLock } from '../base/async/read-write-lock.js';
+import { movingText, WatchedStore } from './moves/watched-store.js';
 import type { Sharing } from './open-engine.js';
 
 /** A snapshot cannot be taken or restored; the message says why. */
@@ -162,6 +163,7 @@ export class Snapshots implements SnapshotControl {
 
   #store(): SnapshotStore {
     const { store } = this.#options;
+    if (store instanceof WatchedStore && store.isMoving) throw new SnapshotError(movingText);
     if (canSnapshot(store)) return store;
     throw new SnapshotError(
       'This kind of store cannot be set back. Use one in memory or in a data directory.',

@@ -8,6 +8,11 @@ import {
   TransactionConflictError,
 } from '../kv/errors.js';
 import { StorageError } from '../model/errors/storage-error.js';
+import { MovedError } from './moves/moved-error.js';
+
+/** Of a server whose data are elsewhere. Where, its log says: clients need not know databases. */
+const movedText =
+  'The data of this server are in another place by now. Connect to the servers that have them.';
 
 /** When a full commit queue has probably moved on. */
 const retryAfterSeconds = 1;
@@ -26,6 +31,9 @@ export function storeFailure(error: unknown): StorageError | undefined {
     error instanceof TransactionConflictError
   ) {
     return new StorageError('ServerBusy', { retryAfterSeconds, cause: error });
+  }
+  if (error instanceof MovedError) {
+    return new StorageError('ServerBusy', { message: movedText, retryAfterSeconds, cause: error });
   }
   if (error instanceof CommitUnknownError) {
     return new StorageError('OperationTimedOut', { cause: error });

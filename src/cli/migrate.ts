@@ -1,8 +1,11 @@
+import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import type { Migration, MigrationListener, MigrationPhase } from '../app/migration/migrate.js';
 import type { MigrationPlace } from '../app/migration/places.js';
 import { optionTable } from '../app/options/table.js';
 import { byteText } from '../base/byte-text.js';
+import { wholeNumber } from './arguments/option-parsers.js';
+import { cancelOnline, migrateOnline } from './migrate-online.js';
 import { CommandFailure, messageOf, UsageError } from './terminal/failure.js';
 import { notice } from './terminal/notice.js';
 import { rateOf, showProgress, type ProgressReport } from './terminal/progress.js';
@@ -10,17 +13,21 @@ import { counted, grouped } from './terminal/terminal.js';
 import { timeLeft } from './terminal/time-left.js';
 
 interface MigrateFlags {
-  readonly from: string;
-  readonly to: string;
+  readonly from?: string;
+  readonly to?: string;
   readonly fromLocation?: string;
   readonly toLocation?: string;
   readonly fromSchema?: string;
   readonly toSchema?: string;
+  readonly online?: boolean;
+  readonly controlPort?: number;
+  readonly cancel?: boolean;
 }
 
 /** Stands for the database of the environment, whose URL may have a password. */
 const databaseWord = 'postgres';
 const urlForm = /^postgres(?:ql)?:\/\//;
+const portMax = 65_535;
 const urlVariable = 'TABULARIUM_POSTGRES_URL';
 /** Shorter phases show nothing. */
 const quietMs = 1_000;
@@ -34,21 +41,38 @@ export function migrateCommand(): Command {
     .description(
       'Copy all data that no server uses into an empty place, versions included, and compare what ' +
         'is there then. A copy that was cut off goes on when it is run again. The source keeps its ' +
-        'data. Exit code 0: source and target are the same; 1: they are not, and the message says why.',
+        'data. With --online the server that runs moves its own data, goes on serving meanwhile, and ' +
+        'hands over in the end. Exit code 0: source and target are the same; 1: they are not, and the ' +
+        'message says why.',
     )
-    .requiredOption('--from <place>', `the source: ${places}`)
-    .requiredOption('--to <place>', 'the target, which is empty or absent: as --from')
+    .option('--from <place>', `the source: ${places}`)
+    .option('--to <place>', 'the target, which is empty or absent: as --from')
     .addOption(directoryOption('from', 'where the servers of a source database keep large blobs'))
     .addOption(directoryOption('to', 'where the servers of a target database will keep them'))
     .option('--from-schema <name>', 'the schema of the source in its database')
     .option('--to-schema <name>', 'the schema of the target in its database')
+    .option(
+      '--online',
+      'move the data of a server while it serves; --control-port instead of --from',
+    )
+    .addOption(
+      new Option('--control-port <port>', 'the control API of the server whose data move')
+        .env('TABULARIUM_CONTROL_PORT')
+        .argParser(wholeNumber(1, portMax)),
+    )
+    .option(
+      '--cancel',
+      'call off what runs (with --online), or give the source back its data after a server that ' +
+        'ended at the end of a move',
+    )
     .addHelpText(
       'after',
       `
 Examples:
   tabularium migrate --from ./data --to postgres --to-location /var/lib/tabularium
   tabularium migrate --from postgres --from-location /var/lib/tabularium --to ./data
-  tabularium migrate --from ./data --to /mnt/larger/data`,
+  tabularium migrate --from ./data --to /mnt/larger/data
+  tabularium migrate --online --to postgres --to-location /var/lib/tabularium --control-port 10009`,
     )
     .action(run);
 }
@@ -58,8 +82,10 @@ function directoryOption(side: 'from' | 'to', what: string): Option {
 }
 
 async function run(flags: MigrateFlags): Promise<void> {
+  if (flags.online === true) return runOnline(flags);
   const from = placeOf('from', flags.from, flags.fromLocation, flags.fromSchema);
   const to = placeOf('to', flags.to, flags.toLocation, flags.toSchema);
+  if (flags.cancel === true) return runTakeBack(from, to);
   // Loaded on demand: engines take most of the start-up time of other commands.
   const { migrate } = await import('../app/migration/migrate.js');
   const progress = new PhaseProgress();
@@ -74,12 +100,41 @@ async function run(flags: MigrateFlags): Promise<void> {
   }
 }
 
+async function runOnline(flags: MigrateFlags): Promise<void> {
+  const { controlPort, cancel = false } = flags;
+  if (
+    flags.from !== undefined ||
+    flags.fromLocation !== undefined ||
+    flags.fromSchema !== undefined
+  )
+    throw new UsageError('--online moves the data of a server: leave --from out.');
+  if (controlPort === undefined) {
+    throw new UsageError('Say which server has the data: --control-port PORT.');
+  }
+  if (cancel) return cancelOnline(controlPort);
+  const { location = '', ...to } = placeOf('to', flags.to, flags.toLocation, flags.toSchema);
+  await migrateOnline(controlPort, { ...to, location: resolve(location) });
+}
+
+async function runTakeBack(from: MigrationPlace, to: MigrationPlace): Promise<void> {
+  const { takeBack } = await import('../app/migration/interrupted-move.js');
+  try {
+    await takeBack(from, to);
+  } catch (error) {
+    throw new CommandFailure(messageOf(error), { cause: error });
+  }
+  process.stdout.write('The source has its data again: servers may use it.\n');
+}
+
 function placeOf(
   side: 'from' | 'to',
-  text: string,
+  text: string | undefined,
   directory: string | undefined,
   schema: string | undefined,
 ): MigrationPlace {
+  if (text === undefined) {
+    throw new UsageError(`--${side} is missing: give a directory or a database.`);
+  }
   if (text === '') throw new UsageError(`--${side} is empty: give a directory or a database.`);
   const url = text === databaseWord ? process.env[urlVariable] : text;
   if (url === undefined || url === '') {

@@ -49,15 +49,21 @@ export class ServerProcess {
   readonly queuePort: number;
   readonly blobPort: number;
   readonly #process: ChildProcess;
+  readonly #output: () => string;
   /** Resolves with the output when it has ended. */
   readonly exit: Promise<ServerExit>;
 
-  private constructor(child: ChildProcess, ports: Ports, exit: Promise<ServerExit>) {
+  private constructor(
+    child: ChildProcess,
+    ports: Ports,
+    { exit, output }: { readonly exit: Promise<ServerExit>; readonly output: () => string },
+  ) {
     this.#process = child;
     this.port = ports.table;
     this.queuePort = ports.queue;
     this.blobPort = ports.blob;
     this.exit = exit;
+    this.#output = output;
   }
 
   /**
@@ -103,7 +109,12 @@ export class ServerProcess {
       };
       void exit.then(fail);
     });
-    return new ServerProcess(child, ports, exit);
+    return new ServerProcess(child, ports, { exit, output: () => output });
+  }
+
+  /** That of the control API; 0 without one. */
+  get controlPort(): number {
+    return Number(/Control +http:\/\/127\.0\.0\.1:(\d+)/.exec(this.#output())?.[1] ?? 0);
   }
 
   get pid(): number {

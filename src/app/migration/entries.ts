@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Entry, KeyRange, RangePage, Store } from '../../kv/store.js';
 import { keyAfter } from '../../kv/tuple.js';
 import type { MemberStore } from '../../kv/member-store.js';
-import { copyStateEntry, isCopied, type CopyState } from '../copy-state.js';
+import { copyStateEntry, isCopied, type CopyState } from '../moves/copy-state.js';
 
 const pageEntries = 1_000;
 const pageBytes = 4 * 1024 * 1024;
@@ -99,6 +99,7 @@ function readPage(store: Store, range: KeyRange): Promise<RangePage> {
   return store.range(range, { limit: pageEntries, bytesMax: pageBytes });
 }
 
-function bytesOf(entries: readonly Entry[]): number {
+/** Those of keys and values. */
+export function bytesOf(entries: readonly Entry[]): number {
   return entries.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
 }

@@ -8,10 +8,22 @@ import {
   rangeOfBlobs,
   type BlobExtent,
 } from '../../services/blobs/stored-blobs.js';
-import { copyStateEntry, copyStateKey, copyStateOf, type CopyState } from '../copy-state.js';
-import { copyEntries, hasEntries, pagesOf, summaryOf, type Summary } from './entries.js';
-import { MigrationError } from './migration-error.js';
+import { copyStateKey } from '../moves/copy-state.js';
+import { beginCopy } from './copy-begin.js';
 import {
+  bytesOf,
+  copyEntries,
+  hasEntries,
+  pagesOf,
+  summaryOf,
+  type OnBytes,
+  type Summary,
+} from './entries.js';
+import { MigrationError } from './migration-error.js';
+import { assertMayMove, noteMoved } from './interrupted-move.js';
+import { comparedParts } from '../moves/differences.js';
+import {
+  assertApart,
   contentDirectoryOf,
   openSource,
   openTarget,
@@ -70,25 +82,16 @@ export async function migrate(
     }
     const target = await openTarget(to);
     try {
-      return await new Run({ from, to, source, target, listener }).all();
+      const note = await assertMayMove({ source, target, from, to });
+      const done = await new Run({ from, to, source, target, listener }).all();
+      if (note !== undefined) await noteMoved(source, to);
+      return done;
     } finally {
       await target.close();
     }
   } finally {
     await source.close();
   }
-}
-
-function assertApart(from: MigrationPlace, to: MigrationPlace): void {
-  if (shownPlace(from) === shownPlace(to)) {
-    throw new MigrationError(`Source and target are the same: ${shownPlace(from)}.`);
-  }
-  const directory = contentDirectoryOf(to);
-  if (directory !== contentDirectoryOf(from)) return;
-  throw new MigrationError(
-    `The content of blobs would stay in ${directory}, which the source uses. Give another ` +
-      'directory for that of the target.',
-  );
 }
 
 interface RunParts {
@@ -110,7 +113,8 @@ class Run {
     const { source, target, listener } = this.#parts;
     const onBytes = (bytes: number) => listener.progress(bytes);
     const lastVersion = await source.lastVersion();
-    const state = await this.#begin(lastVersion);
+    const { from, to } = this.#parts;
+    const state = await beginCopy(target, { from, to, lastVersion, isOnline: false });
 
     listener.begin('reading the source', undefined);
     const summary = await summaryOf(source, onBytes);
@@ -118,7 +122,8 @@ class Run {
 
     listener.begin('copying entries', summary.bytes);
     listener.progress(state.bytes);
-    await copyEntries(source, target, { state, onBytes });
+    if (state.isOnline === true) await equalise(source, target, onBytes);
+    else await copyEntries(source, target, { state, onBytes });
     listener.begin('copying content', content.bytes);
     await this.#copyContent();
 
@@ -131,38 +136,6 @@ class Run {
     // From now on servers take the target.
     await target.ingest({ entries: [], deletes: [copyStateKey], floor: lastVersion });
     return { summary, content, entriesBefore: state.entries };
-  }
-
-  /** How far an earlier attempt has come. Throws `MigrationError` for a target with other data. */
-  async #begin(lastVersion: number): Promise<CopyState> {
-    const { from, to, target } = this.#parts;
-    const source = shownPlace(from);
-    const found = await copyStateOf(target);
-    if (found === undefined) {
-      const files = await new StoredExtents(contentDirectoryOf(to)).count();
-      if (files > 0 || (await hasEntries(target))) {
-        throw new MigrationError(
-          `${shownPlace(to)} is not empty. Nothing was changed. Choose an empty target` +
-            (files > 0 ? `: ${contentDirectoryOf(to)} has the content of blobs.` : '.'),
-        );
-      }
-      const begun = { source, lastVersion, after: undefined, entries: 0, bytes: 0 };
-      await target.ingest({ entries: [copyStateEntry(begun)], deletes: [], floor: lastVersion });
-      return begun;
-    }
-    if (found.source !== source) {
-      throw new MigrationError(
-        `${shownPlace(to)} has an unfinished copy of ${found.source}. Finish that, or choose an ` +
-          'empty target.',
-      );
-    }
-    if (found.lastVersion !== lastVersion) {
-      throw new MigrationError(
-        `${source} was written to since the copy in ${shownPlace(to)} was begun. Remove that copy, ` +
-          'and begin again with an empty target.',
-      );
-    }
-    return found;
   }
 
   async #contentSize(): Promise<ContentSize> {
@@ -228,6 +201,16 @@ class Run {
       `${shownPlace(from)} was written to while it was copied. Stop its servers, and begin again ` +
         'with an empty target.',
     );
+  }
+}
+
+/** Gives the target what it lacks, and takes from it what the source has no more. */
+async function equalise(source: Store, target: MigrationStore, onBytes: OnBytes): Promise<void> {
+  for await (const { entries, puts, deletes } of comparedParts(source, target)) {
+    if (puts.length + deletes.length > 0) {
+      await target.ingest({ entries: puts, deletes, floor: 0 });
+    }
+    onBytes(bytesOf(entries));
   }
 }
 

@@ -26,6 +26,19 @@ export function contentDirectoryOf({ location = '' }: MigrationPlace): string {
   return realPath(location);
 }
 
+/** Throws `MigrationError` for places that are the same, or keep content in the same files. */
+export function assertApart(from: MigrationPlace, to: MigrationPlace): void {
+  if (shownPlace(from) === shownPlace(to)) {
+    throw new MigrationError(`Source and target are the same: ${shownPlace(from)}.`);
+  }
+  const directory = contentDirectoryOf(to);
+  if (directory !== contentDirectoryOf(from)) return;
+  throw new MigrationError(
+    `The content of blobs would stay in ${directory}, which the source uses. Give another ` +
+      'directory for that of the target.',
+  );
+}
+
 export type MigrationStore = MemberStore & ServedStore;
 
 /**

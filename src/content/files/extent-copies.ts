@@ -14,14 +14,15 @@ import {
   placeOf,
   sessionFolder,
 } from './extent-place.js';
+import { suspectAllFile } from './suspects.js';
 
 /** A file that is not whole yet: no extent has such a name. */
 const unfinishedEnding = '.new';
 
 /**
- * Copies extents, which keep their ids, from a data directory that no process uses into another one
- * that no process uses. Extents that are there already are left as they are, so a copy that was cut
- * off goes on when it is made again.
+ * Copies extents, which keep their ids, from a data directory into another one that no process
+ * uses. A process that uses the first one must free no extents meanwhile. Extents that are there
+ * already are left as they are, so a copy that was cut off goes on when it is made again.
  */
 export class ExtentCopies {
   readonly #from: string;
@@ -30,6 +31,8 @@ export class ExtentCopies {
   /** The first copy of each file that has several names. */
   readonly #copies = new Map<string, string>();
   readonly #folders = new Set<string>();
+  /** Folders that have got something. */
+  readonly #unsynced = new Set<string>(['']);
 
   private constructor(from: string, to: string) {
     this.#from = join(from, contentFolder);
@@ -48,6 +51,7 @@ export class ExtentCopies {
     const place = placeOf(id);
     if (place === undefined) throw new ExtentMissingError(id);
     for (const folder of [extentsFolder, sessionFolder(place.session), leafFolder(place)]) {
+      this.#unsynced.add(folder);
       if (this.#folders.has(folder)) continue;
       await this.#files.makeFolder(folder);
       this.#folders.add(folder);
@@ -62,9 +66,22 @@ export class ExtentCopies {
     }
   }
 
-  /** Makes durable which files there are. */
+  /** Makes durable which files there are by now. */
   async end(): Promise<void> {
-    for (const folder of ['', ...this.#folders]) await this.#files.syncFolder(folder);
+    const folders = [...this.#unsynced];
+    this.#unsynced.clear();
+    for (const folder of folders) await this.#files.syncFolder(folder);
+  }
+
+  /**
+   * Who opens the target next looks for extents that nothing names, and deletes them. For copies of
+   * data that changed meanwhile. Durable when it resolves.
+   */
+  async suspectAll(): Promise<void> {
+    if (!this.#files.isThere(suspectAllFile)) {
+      await (await this.#files.create(suspectAllFile)).close();
+    }
+    await this.#files.syncFolder('');
   }
 
   async #copyFile(path: string): Promise<void> {

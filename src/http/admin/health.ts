@@ -4,9 +4,10 @@ import type { Reply } from '../exchange/service.js';
 /**
  * Whether a server can serve. `closing`: it ends. `away`: what it stands on, such as a database on
  * another machine, does not answer; it serves again as soon as that does, so a restart is of no
- * use. `failed`: the server is ill, and its log says why.
+ * use. `moved`: its data are in another place by now. `failed`: the server is ill, and its log says
+ * why.
  */
-export type Health = 'ok' | 'closing' | 'away' | 'failed';
+export type Health = 'ok' | 'closing' | 'away' | 'moved' | 'failed';
 
 /** When a server whose database was away may be asked again. */
 const retryAfterSeconds = '1';

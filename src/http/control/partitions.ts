@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { ControlError, type ControlReply } from './reply.js';
-import { ok, segmentAt, type ControlRequest, type ControlRoute } from './route.js';
+import { membersOf, ok, segmentAt, type ControlRequest, type ControlRoute } from './route.js';
 
 /** A range of partitions, as people see it. */
 export interface PartitionInfo {
@@ -293,19 +293,6 @@ function numberAt(request: ControlRequest, at: number): number {
 
 function isWhole(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-}
-
-function membersOf<Name extends string>(
-  { body = {} }: ControlRequest,
-  known: readonly Name[],
-): Readonly<Partial<Record<Name, unknown>>> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new ControlError(400, 'The body must be an object.');
-  }
-  const unknown = Object.keys(body).find((name) => !known.some((each) => each === name));
-  if (unknown === undefined) return body as Readonly<Partial<Record<Name, unknown>>>;
-  const there = known.join(', ');
-  throw new ControlError(400, `The body has '${unknown.slice(0, 40)}'; it may have: ${there}.`);
 }
 
 function directoryOf(request: ControlRequest): string {

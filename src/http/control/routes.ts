@@ -2,6 +2,7 @@ import { Router } from '../exchange/router.js';
 import type { FaultRule } from '../faults/rule.js';
 import type { Faults } from '../faults/injector.js';
 import type { ThrottleSetting } from '../throttle/limits.js';
+import { migrationRoutes, type MigrationTarget } from './migration.js';
 import { partitionRoutes, type PartitionTarget } from './partitions.js';
 import { ControlError, type ControlReply } from './reply.js';
 import { ok, segmentAt, type ControlRequest, type ControlRoute } from './route.js';
@@ -9,7 +10,7 @@ import { ok, segmentAt, type ControlRequest, type ControlRoute } from './route.j
 /**
  * The server as the control API sees it. It validates rules and limits, whatever their static type.
  */
-export interface ControlTarget extends PartitionTarget {
+export interface ControlTarget extends PartitionTarget, MigrationTarget {
   readonly faults: Faults;
   readonly throttle: {
     readonly setting: ThrottleSetting;
@@ -142,6 +143,7 @@ const routes: readonly ControlRoute<ControlTarget>[] = [
     },
   },
   ...partitionRoutes,
+  ...migrationRoutes,
 ];
 
 const router = new Router<ControlRequest, ControlRoute<ControlTarget>>(routes, isAtPath);

@@ -5,7 +5,7 @@
  * `damaged`: its files cannot be read. `disk`: the disk failed or is full. `place`: a directory
  * cannot exist there, or this user may not use it. `unfinished`: it is a copy that has not ended.
  * `partitioned`: it is one of several stores that have the data together, and the others were not
- * named, or wrongly.
+ * named, or wrongly. `moved`: its data are in another place by now.
  */
 export type DataDirectoryProblem =
   | 'in-use'
@@ -17,7 +17,8 @@ export type DataDirectoryProblem =
   | 'disk'
   | 'place'
   | 'unfinished'
-  | 'partitioned';
+  | 'partitioned'
+  | 'moved';
 
 /** The message is for people: it names the directory and what to do. */
 export class DataDirectoryError extends Error {

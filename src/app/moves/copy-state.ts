@@ -1,7 +1,7 @@
-import type { Bytes } from '../base/bytes.js';
-import { isStoreKey, storeKey } from '../kv/partition-prefix.js';
-import type { Entry, Store } from '../kv/store.js';
-import { decodeTuple } from '../kv/tuple.js';
+import type { Bytes } from '../../base/bytes.js';
+import { isStoreKey, storeKey } from '../../kv/partition-prefix.js';
+import type { Entry, Store } from '../../kv/store.js';
+import { decodeTuple } from '../../kv/tuple.js';
 
 /** What the target of a copy that has not ended says of it. */
 export interface CopyState {
@@ -13,6 +13,8 @@ export interface CopyState {
   readonly after: Bytes | undefined;
   readonly entries: number;
   readonly bytes: number;
+  /** The source was served while it was copied: the target may differ from it anywhere. */
+  readonly isOnline?: boolean;
 }
 
 const stateName = 'copy';
@@ -20,7 +22,7 @@ const stateKey = storeKey(stateName);
 
 /**
  * What each key space notes of itself: of its journal, of where its content is and who uses that,
- * of a copy, and of the stores that have the data together.
+ * of a copy, of a move to another place, and of the stores that have the data together.
  */
 const ownNames: ReadonlySet<unknown> = new Set([
   'journal',
@@ -28,6 +30,7 @@ const ownNames: ReadonlySet<unknown> = new Set([
   'content-lease',
   'content-session',
   'partition',
+  'moved',
   stateName,
 ]);
 const nameAt = 1;

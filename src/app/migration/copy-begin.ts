@@ -1,0 +1,57 @@
+import { StoredExtents } from '../../content/files/stored-extents.js';
+import { copyStateEntry, copyStateOf, type CopyState } from '../moves/copy-state.js';
+import { hasEntries } from './entries.js';
+import { MigrationError } from './migration-error.js';
+import {
+  contentDirectoryOf,
+  shownPlace,
+  type MigrationPlace,
+  type MigrationStore,
+} from './places.js';
+
+/**
+ * Notes in a target that it is a copy which has not ended, or finds how far an earlier attempt has
+ * come. Throws `MigrationError` for a target with other data.
+ */
+export async function beginCopy(
+  target: MigrationStore,
+  of: {
+    readonly from: MigrationPlace;
+    readonly to: MigrationPlace;
+    /** Of the source. */
+    readonly lastVersion: number;
+    /** The source is served meanwhile. */
+    readonly isOnline: boolean;
+  },
+): Promise<CopyState> {
+  const { from, to, lastVersion, isOnline } = of;
+  const source = shownPlace(from);
+  const found = await copyStateOf(target);
+  if (found === undefined) {
+    const files = await new StoredExtents(contentDirectoryOf(to)).count();
+    if (files > 0 || (await hasEntries(target))) {
+      throw new MigrationError(
+        `${shownPlace(to)} is not empty. Nothing was changed. Choose an empty target` +
+          (files > 0 ? `: ${contentDirectoryOf(to)} has the content of blobs.` : '.'),
+      );
+    }
+    const nothing = { source, lastVersion, after: undefined, entries: 0, bytes: 0 };
+    const begun: CopyState = isOnline ? { ...nothing, isOnline } : nothing;
+    await target.ingest({ entries: [copyStateEntry(begun)], deletes: [], floor: lastVersion });
+    return begun;
+  }
+  if (found.source !== source) {
+    throw new MigrationError(
+      `${shownPlace(to)} has an unfinished copy of ${found.source}. Finish that, or choose an ` +
+        'empty target.',
+    );
+  }
+  const mayDiffer = isOnline || found.isOnline === true;
+  if (!mayDiffer && found.lastVersion !== lastVersion) {
+    throw new MigrationError(
+      `${source} was written to since the copy in ${shownPlace(to)} was begun. Remove that copy, ` +
+        'and begin again with an empty target.',
+    );
+  }
+  return found;
+}

@@ -1,0 +1,90 @@
+import type { Store } from '../../kv/store.js';
+import { copyStateOf } from '../moves/copy-state.js';
+import { hasEntries } from './entries.js';
+import { MigrationError } from './migration-error.js';
+import {
+  moveNoteKey,
+  moveNoteOf,
+  moveNotePut,
+  moveNoteText,
+  type MoveNote,
+} from '../moves/move-note.js';
+import { openSource, openTarget, shownPlace, type MigrationPlace } from './places.js';
+
+// What is to be done about a source whose server ended at the end of a move.
+
+interface Move {
+  readonly source: Store;
+  readonly target: Store;
+  readonly from: MigrationPlace;
+  readonly to: MigrationPlace;
+}
+
+/**
+ * The note that a move has left in the source; undefined: none. Throws `MigrationError` when the
+ * data are elsewhere by now.
+ */
+export async function assertMayMove({
+  source,
+  target,
+  from,
+  to,
+}: Move): Promise<MoveNote | undefined> {
+  const note = await moveNoteOf(source);
+  if (note === undefined) return undefined;
+  const place = shownPlace(to);
+  if (note.to !== place) {
+    throw new MigrationError(`${shownPlace(from)}: ${moveNoteText(note)} Nothing was changed.`);
+  }
+  if (note.isOver || (await hasTakenOver(target))) {
+    await noteMoved(source, to);
+    throw new MigrationError(
+      `${place} has taken over already: servers may use it. Nothing was left to do.`,
+    );
+  }
+  return note;
+}
+
+/** The source says from now on that its data are in the target. */
+export async function noteMoved(source: Store, to: MigrationPlace): Promise<void> {
+  const note = moveNotePut({ to: shownPlace(to), isOver: true });
+  await source.commit({ checks: [], puts: [note], deletes: [] });
+}
+
+/**
+ * Lets servers use a source again whose data were to move, when the target has not taken over.
+ * Throws `MigrationError`, and what the opening of a place throws.
+ */
+export async function takeBack(from: MigrationPlace, to: MigrationPlace): Promise<void> {
+  const source = await openSource(from);
+  try {
+    const note = await moveNoteOf(source);
+    if (note === undefined) {
+      throw new MigrationError(`${shownPlace(from)} has its data: there is nothing to take back.`);
+    }
+    if (note.to !== shownPlace(to)) {
+      throw new MigrationError(
+        `The data of ${shownPlace(from)} were to move to ${note.to}, not to ${shownPlace(to)}.`,
+      );
+    }
+    const target = await openTarget(to);
+    try {
+      if (await hasTakenOver(target)) {
+        throw new MigrationError(
+          `${shownPlace(to)} has taken over: what ${shownPlace(from)} has is old. The way back is a ` +
+            'migration from there to an empty place.',
+        );
+      }
+    } finally {
+      await target.close();
+    }
+    await source.commit({ checks: [], puts: [], deletes: [moveNoteKey] });
+  } finally {
+    await source.close();
+  }
+}
+
+/** It has data, and is no unfinished copy. */
+async function hasTakenOver(target: Store): Promise<boolean> {
+  return (await copyStateOf(target)) === undefined && (await hasEntries(target));
+}

@@ -1,0 +1,87 @@
+import { concurrently } from '../../../base/async/concurrently.js';
+import { ExtentMissingError } from '../../../content/errors.js';
+import { ExtentCopies } from '../../../content/files/extent-copies.js';
+import { StoredExtents } from '../../../content/files/stored-extents.js';
+import type { Entry } from '../../../kv/store.js';
+import { namedPieces } from '../../../services/blobs/named-extents.js';
+import { isOfBlobs } from '../../../services/blobs/stored-blobs.js';
+import { MigrationError } from '../migration-error.js';
+
+/** Files that are copied and read at the same time. */
+const filesAtOnce = 4;
+/** Extents that are remembered as brought; others are looked at again. */
+const rememberedMax = 100_000;
+
+/** Brings the extents that entries name to another directory, and verifies what is there then. */
+export class BroughtContent {
+  readonly #from: string;
+  readonly #copies: ExtentCopies;
+  readonly #stored: StoredExtents;
+  readonly #onBytes: (bytes: number) => void;
+  #brought = new Set<string>();
+
+  private constructor(
+    copies: ExtentCopies,
+    { from, to, onBytes }: { from: string; to: string; onBytes: (bytes: number) => void },
+  ) {
+    this.#from = from;
+    this.#copies = copies;
+    this.#stored = new StoredExtents(to);
+    this.#onBytes = onBytes;
+  }
+
+  /** `onBytes` is told of those that were brought. Throws `ContentPlaceError`. */
+  static async open(
+    places: { readonly from: string; readonly to: string },
+    onBytes: (bytes: number) => void,
+  ): Promise<BroughtContent> {
+    const copies = await ExtentCopies.open(places.from, places.to);
+    return new BroughtContent(copies, { ...places, onBytes });
+  }
+
+  /** One call at a time. Durable when `end` has resolved. Throws `MigrationError`. */
+  async bring(entries: readonly Entry[]): Promise<void> {
+    const named = new Map<string, number>();
+    for (const entry of entries) {
+      if (!isOfBlobs(entry.key)) continue;
+      for (const { piece, bytes } of namedPieces(entry)) {
+        if (piece.kind !== 'extent' || this.#brought.has(piece.id)) continue;
+        named.set(piece.id, Math.max(bytes, named.get(piece.id) ?? 0));
+      }
+    }
+    await concurrently(named, filesAtOnce, ([id, bytes]) => this.#bringOne(id, bytes));
+  }
+
+  /** What was brought so far is durable. */
+  end(): Promise<void> {
+    return this.#copies.end();
+  }
+
+  /** Whoever opens the target next deletes what no entry names any more. */
+  suspectAll(): Promise<void> {
+    return this.#copies.suspectAll();
+  }
+
+  async #bringOne(id: string, bytes: number): Promise<void> {
+    await this.#copies.copy(id).catch((error: unknown) => {
+      if (!(error instanceof ExtentMissingError)) throw error;
+      throw new MigrationError(`The bytes of a blob are missing: ${this.#advice(id)}`, {
+        cause: error,
+      });
+    });
+    const fault = await this.#stored.verify(id, bytes, () => undefined);
+    if (fault !== undefined) {
+      throw new MigrationError(`The bytes of a blob are ${fault.problem}: ${this.#advice(id)}`);
+    }
+    if (this.#brought.size >= rememberedMax) this.#brought = new Set();
+    this.#brought.add(id);
+    this.#onBytes(bytes);
+  }
+
+  #advice(id: string): string {
+    return (
+      `extent ${id} of ${this.#from}. Nothing has moved. Stop the server and look at its data: ` +
+      `tabularium check --location ${this.#from}`
+    );
+  }
+}

@@ -1,0 +1,329 @@
+import { within } from '../../../base/async/deadline.js';
+import { sleep } from '../../../base/async/sleep.js';
+import type { Timers } from '../../../base/async/timers.js';
+import type { Bytes } from '../../../base/bytes.js';
+import type { Clock } from '../../../base/clock.js';
+import { messageOf } from '../../../base/thrown.js';
+import type { ContentStore } from '../../../content/content-store.js';
+import { CommitUnknownError, StoreUnavailableError } from '../../../kv/errors.js';
+import type { Entry, Store } from '../../../kv/store.js';
+import { extentsOfBlobs, rangeOfBlobs } from '../../../services/blobs/stored-blobs.js';
+import { copyStateEntry, copyStateKey, isCopied } from '../../moves/copy-state.js';
+import { bytesOf, pagesOf } from '../entries.js';
+import { beginCopy } from '../copy-begin.js';
+import { MigrationError } from '../migration-error.js';
+import { moveNoteKey, moveNotePut } from '../../moves/move-note.js';
+import { MovedError } from '../../moves/moved-error.js';
+import {
+  contentDirectoryOf,
+  shownPlace,
+  type MigrationPlace,
+  type MigrationStore,
+} from '../places.js';
+import { BroughtContent } from './brought-content.js';
+import { comparedParts, stillDiffering } from '../../moves/differences.js';
+import type { WatchedStore } from '../../moves/watched-store.js';
+
+/** What a migration of data that are served does, in order. */
+export type OnlinePhase =
+  | 'reading the source'
+  | 'copying'
+  | 'catching up'
+  | 'comparing'
+  | 'switching'
+  | 'asking the target again';
+
+/** How long requests waited in the end, and what was copied. */
+export interface OnlineMigrated {
+  readonly pauseMs: number;
+}
+
+/** Somebody has called it off. The source serves as before. */
+export class MigrationCancelledError extends Error {
+  override readonly name = 'MigrationCancelledError';
+}
+
+export interface OnlineMigrationParts {
+  readonly source: WatchedStore;
+  readonly content: Pick<ContentStore, 'retain'>;
+  readonly from: MigrationPlace;
+  readonly to: MigrationPlace;
+  readonly target: MigrationStore;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly listener: OnlineListener;
+  /** Aborted: the migration is called off, if it has not gone too far. */
+  readonly signal: AbortSignal;
+}
+
+export interface OnlineListener {
+  /** A phase begins in which so many bytes are gone through; undefined: nobody knows. */
+  begin(phase: OnlinePhase, bytes?: number): void;
+  progress(bytes: number): void;
+  /** Something did not work and is tried again, or is left. */
+  trouble(error: unknown): void;
+}
+
+/** Noted keys at which the copy stops and catches up. */
+const notesMax = 5_000;
+/** Noted keys that are left when writes may pause: few, so that the pause is short. */
+const notesFew = 100;
+/** Keys that are brought at once. */
+const broughtKeys = 200;
+/** Rounds in which the target may fail to come close. */
+const roundsMax = 1_000;
+/** Pauses that may fail. */
+const pausesMax = 20;
+/** Writes wait so long for the end, about, in milliseconds. */
+const pauseMillisMax = 5_000;
+/** Between two questions to a target that does not answer, in milliseconds. */
+const askAgainMs = 250;
+
+/**
+ * Moves all data of a store to another place while they are served. Keys that commits write
+ * meanwhile are noted and brought again; in the end writes pause until nothing is noted, and then
+ * the target has the data. Until then the source is whole and the target is no data to serve. From
+ * the note that the source gets in the end until the target has answered, neither is served, so no
+ * acknowledged write is missing and nothing old is read.
+ */
+export class OnlineMigration {
+  readonly #parts: OnlineMigrationParts;
+  readonly #shown: string;
+  /** The store without its doors. */
+  readonly #source: Store & Pick<WatchedStore['inner'], 'lastVersion'>;
+
+  constructor(parts: OnlineMigrationParts) {
+    this.#parts = parts;
+    this.#shown = shownPlace(parts.to);
+    this.#source = parts.source.inner;
+  }
+
+  /**
+   * Throws `MigrationError`, `MigrationCancelledError`, and what stores throw; the source serves
+   * then, unless nobody knows whether the target has the data.
+   */
+  async run(): Promise<OnlineMigrated> {
+    const { source, content, from, to, listener } = this.#parts;
+    if (source.isRestoring) {
+      throw new MigrationError('The data are just being set back: try again in a moment.');
+    }
+    // Extents that are named by what is copied stay until they are copied.
+    const release = content.retain();
+    source.note();
+    try {
+      await this.#begin();
+      const places = { from: contentDirectoryOf(from), to: contentDirectoryOf(to) };
+      const brought = await BroughtContent.open(places, (bytes) => listener.progress(bytes));
+      await this.#copy(brought);
+      await this.#catchUp(brought);
+      return await this.#end(brought, await this.#compare(brought));
+    } finally {
+      source.endNotes();
+      release();
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const { from, to, target } = this.#parts;
+    const lastVersion = await this.#source.lastVersion();
+    const state = await beginCopy(target, { from, to, lastVersion, isOnline: true });
+    if (state.isOnline === true) return;
+    // Of an attempt while nobody wrote to the source: only a comparison tells what is missing.
+    const entry = copyStateEntry({ ...state, lastVersion, isOnline: true });
+    await target.ingest({ entries: [entry], deletes: [], floor: lastVersion });
+  }
+
+  async #copy(brought: BroughtContent): Promise<void> {
+    const { target, listener } = this.#parts;
+    listener.begin('reading the source');
+    const total = await this.#size();
+    listener.begin('copying', total);
+    for await (const { entries, puts, deletes } of comparedParts(this.#source, target)) {
+      // First, so that no entry of the target names what is not there.
+      await brought.bring(entries);
+      if (puts.length + deletes.length > 0) {
+        await target.ingest({ entries: puts, deletes, floor: 0 });
+      }
+      listener.progress(bytesOf(entries));
+      await this.#keepUp(brought);
+    }
+  }
+
+  /** Bytes of entries and of content, about. */
+  async #size(): Promise<number> {
+    const { listener } = this.#parts;
+    let bytes = 0;
+    const note = (more: number): void => {
+      bytes += more;
+      listener.progress(more);
+    };
+    for await (const page of pagesOf(this.#source, { start: Buffer.alloc(0) })) {
+      this.#assertWanted();
+      note(bytesOf(page));
+    }
+    for await (const extent of extentsOfBlobs(entriesOfBlobs(this.#source))) {
+      this.#assertWanted();
+      note(extent.bytes);
+    }
+    return bytes;
+  }
+
+  /** Between the steps of a long phase. */
+  async #keepUp(brought: BroughtContent): Promise<void> {
+    this.#assertWanted();
+    if (this.#parts.source.notedKeys >= notesMax) await this.#bring(brought);
+  }
+
+  /** Brings what was noted so far. Returns how many keys. */
+  async #bring(brought: BroughtContent): Promise<number> {
+    const { source, target } = this.#parts;
+    const keys = source.takeNotes().filter((key) => isCopied({ key }));
+    for (let at = 0; at < keys.length; at += broughtKeys) {
+      const some = keys.slice(at, at + broughtKeys);
+      const found = await this.#source.getMany(some);
+      const entries = found.filter((entry): entry is Entry => entry !== undefined);
+      await brought.bring(entries);
+      const deletes = some.filter((_, place) => found[place] === undefined);
+      await target.ingest({ entries, deletes, floor: 0 });
+    }
+    return keys.length;
+  }
+
+  async #catchUp(brought: BroughtContent): Promise<void> {
+    this.#parts.listener.begin('catching up');
+    for (let rounds = 0; ; rounds += 1) {
+      this.#assertWanted();
+      if ((await this.#bring(brought)) < notesFew) break;
+      if (rounds === roundsMax) throw tooFast(this.#shown);
+    }
+    // Now, because it takes time.
+    await brought.end();
+  }
+
+  /** The keys in which source and target differ although nothing was written to them. */
+  async #compare(brought: BroughtContent): Promise<readonly Bytes[]> {
+    const { target, listener } = this.#parts;
+    listener.begin('comparing');
+    const differing: Bytes[] = [];
+    for await (const { entries, puts, deletes } of comparedParts(this.#source, target)) {
+      differing.push(...puts.map(({ key }) => key), ...deletes);
+      listener.progress(bytesOf(entries));
+      await this.#keepUp(brought);
+    }
+    await this.#catchUp(brought);
+    // Extents may have been brought of blobs that are no more.
+    await brought.suspectAll();
+    return stillDiffering(this.#source, target, differing);
+  }
+
+  /** `suspects`: keys that must not differ when nobody writes any more. */
+  async #end(brought: BroughtContent, suspects: readonly Bytes[]): Promise<OnlineMigrated> {
+    const { source, listener, clock } = this.#parts;
+    for (let pauses = 0; pauses < pausesMax; pauses += 1) {
+      this.#assertWanted();
+      listener.begin('switching');
+      const beganMs = clock.monotonicMs();
+      try {
+        if (await this.#isCaughtUp(brought, beganMs)) {
+          await this.#switch(brought, suspects);
+          return { pauseMs: clock.monotonicMs() - beganMs };
+        }
+      } finally {
+        if (!source.isShut) source.open();
+      }
+      await this.#catchUp(brought);
+    }
+    throw tooFast(this.#shown);
+  }
+
+  /** Lets nobody write, and brings what is noted. False: that takes too long. */
+  async #isCaughtUp(brought: BroughtContent, beganMs: number): Promise<boolean> {
+    const { source, timers, clock } = this.#parts;
+    const late = () => new StoreUnavailableError('A commit of the source does not end.');
+    await within(source.fence(), { limitMs: pauseMillisMax, timers, late });
+    while ((await this.#bring(brought)) > 0) {
+      if (clock.monotonicMs() - beganMs > pauseMillisMax) return false;
+    }
+    return true;
+  }
+
+  async #switch(brought: BroughtContent, suspects: readonly Bytes[]): Promise<void> {
+    const { source, target, from, listener } = this.#parts;
+    const differing = await stillDiffering(this.#source, target, suspects);
+    if (differing.length > 0) {
+      throw new MigrationError(
+        `${this.#shown} is not what ${shownPlace(from)} is: ${differing.length} keys differ that ` +
+          'must not. Nothing has moved. Did somebody else write to the target? Begin again with an ' +
+          'empty one.',
+      );
+    }
+    await brought.end();
+    this.#assertWanted();
+    // From here on no start serves the source, whoever ends in whatever moment.
+    const note = moveNotePut({ to: this.#shown, isOver: false });
+    const noted = await this.#source.commit({ checks: [], puts: [note], deletes: [] });
+    source.shut();
+    await this.#activate(noted.ok ? noted.version : await this.#source.lastVersion());
+    const over = moveNotePut({ to: this.#shown, isOver: true });
+    await this.#source
+      .commit({ checks: [], puts: [over], deletes: [] })
+      .catch((error: unknown) => listener.trouble(error));
+    source.leave(new MovedError(this.#shown));
+  }
+
+  /**
+   * The commit that decides. When it was not applied and never will be, the source is opened again;
+   * when nobody knows, it stays shut.
+   */
+  async #activate(floor: number): Promise<void> {
+    const { source, target, timers, listener, signal } = this.#parts;
+    for (let isUnknown = false; ;) {
+      try {
+        await target.ingest({ entries: [], deletes: [copyStateKey], floor });
+        return;
+      } catch (error) {
+        isUnknown ||= error instanceof CommitUnknownError;
+        if (!isUnknown) {
+          // Where the note stays, the data do as well: only the next start asks what to do.
+          await this.#source
+            .commit({ checks: [], puts: [], deletes: [moveNoteKey] })
+            .catch((failure: unknown) => listener.trouble(failure));
+          source.open();
+          throw error;
+        }
+        // It may be applied, or may be yet, and a second time does no harm.
+        listener.begin('asking the target again');
+        listener.trouble(error);
+        if (signal.aborted) throw unknownEnd(this.#shown, error);
+        await sleep(timers, askAgainMs, signal);
+      }
+    }
+  }
+
+  #assertWanted(): void {
+    if (!this.#parts.signal.aborted) return;
+    throw new MigrationCancelledError(
+      `The migration was called off: the server has its data as before. The unfinished copy in ` +
+        `${this.#shown} goes on when it is begun again; remove it when it is not wanted.`,
+    );
+  }
+}
+
+function tooFast(target: string): MigrationError {
+  return new MigrationError(
+    `${target} takes writes more slowly than clients make them, so the copy does not come to an ` +
+      'end. Nothing has moved. Try again when there is less to do; what was copied stays.',
+  );
+}
+
+function unknownEnd(target: string, cause: unknown): MigrationError {
+  return new MigrationError(
+    `Nobody knows whether ${target} has taken over (${messageOf(cause)}). No server serves the data ` +
+      'before that is known: tabularium migrate --from this directory --to that place.',
+    { cause },
+  );
+}
+
+async function* entriesOfBlobs(store: Store): AsyncGenerator<Entry, void, void> {
+  for await (const page of pagesOf(store, rangeOfBlobs)) yield* page;
+}
