@@ -65,7 +65,8 @@ function canMoveOnline(
   return controlPort !== undefined && isAlone && storage.kind === 'directory';
 }
 
-async function noteTime(settings: ServerSettings, store: ServedStore): Promise<ServedStore> {
+/** What is done with every store before it is served. Closes it when it rejects. */
+export async function noteTime(settings: ServerSettings, store: ServedStore): Promise<ServedStore> {
   await assertCurrent(store).catch(async (error: unknown) => {
     await store.close();
     throw error;

@@ -8,6 +8,7 @@
  *     const queues = QueueServiceClient.fromConnectionString(server.connectionString());
  */
 export { createServer, type TabulariumServer } from './server.js';
+export { createServerOver } from './server-over.js';
 export {
   DataDirectoryError,
   type DataDirectoryProblem,

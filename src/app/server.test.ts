@@ -4,7 +4,10 @@ import { TableClient, TableServiceClient } from '@azure/data-tables';
 import { QueueServiceClient } from '@azure/storage-queue';
 import { startDurableServer, startServer } from '../../test/support/start-server.js';
 import { plainRequest, RawConnection, send, sendBytes } from '../../test/support/raw-http.js';
-import { createServer, ListenError } from './index.js';
+import { systemClock } from '../base/clock.js';
+import { openMemoryStore } from '../engines/memory/store.js';
+import { StoreClosedError } from '../kv/errors.js';
+import { createServer, createServerOver, ListenError, ServerOptionsError } from './index.js';
 
 const insecure = { allowInsecureConnection: true };
 
@@ -36,6 +39,30 @@ describe('createServer', () => {
     await server.close();
     await using second = await createServer({ location: location ?? '' });
     assert.deepEqual(await tableNames(second.connectionString()), ['kept']);
+  });
+
+  it('serves a store that the program gives, and closes it', async () => {
+    const store = await openMemoryStore({ clock: systemClock });
+    const version = await store.lastVersion();
+    await using server = await createServerOver(store, { inMemory: true });
+    const connection = server.connectionString();
+    await TableClient.fromConnectionString(connection, 'given', insecure).createTable();
+    assert.deepEqual(await tableNames(connection), ['given']);
+    assert.ok((await store.lastVersion()) > version);
+    await server.close();
+    await assert.rejects(store.lastVersion(), StoreClosedError);
+  });
+
+  it('refuses options that name another store than the given one, which it closes', async () => {
+    for (const options of [{ stores: {} }, { stores: { more: { inMemory: true } } }]) {
+      const store = await openMemoryStore({ clock: systemClock });
+      await assert.rejects(
+        createServerOver(store, { inMemory: true, ...options }),
+        (error) =>
+          error instanceof ServerOptionsError && /stores .*leave it out/.test(String(error)),
+      );
+      await assert.rejects(store.lastVersion(), StoreClosedError);
+    }
   });
 
   it('keeps accounts apart and knows each by its own key', async () => {
