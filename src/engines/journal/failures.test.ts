@@ -69,6 +69,25 @@ function refusing() {
   return { state, base };
 }
 
+/** A base that is told something and does not answer. */
+function holding() {
+  const hold = { isOn: false, release: (): void => undefined };
+  const base = (memory: JournalBase): JournalBase =>
+    new Proxy(memory, {
+      get(target, name) {
+        const found: unknown = Reflect.get(target, name, target);
+        if (typeof found !== 'function') return found;
+        if (name !== 'ingest') return found.bind(target);
+        return async (ingestion: Ingestion) => {
+          if (hold.isOn) await new Promise<void>((resolve) => (hold.release = resolve));
+          hold.isOn = false;
+          await target.ingest(ingestion);
+        };
+      },
+    });
+  return { hold, base };
+}
+
 /** Files of which none can be made that is larger than what is free. */
 function full() {
   const state = { freeBytes: Infinity };
@@ -198,6 +217,26 @@ describe('failures of a journal', () => {
     answer();
     const next = await open();
     assert.equal(await has(next, 'before'), true);
+  });
+
+  it('says that the data file is slow when commits wait for it at a close', async () => {
+    await using made = await journalDirectory();
+    const timers = manualTimers();
+    const { hold, base } = holding();
+    const store = await made.open({ base, timers, limits: { tableRowsMax: 1 } });
+    hold.isOn = true;
+    for (const name of ['a', 'b']) await put(store, name);
+    const waiting = assert.rejects(put(store, 'c'), /the data file did not take enough/);
+    const closed = store.close();
+    for (let turn = 0; turn < 1_000 && store.trouble() === undefined; turn += 1) {
+      await pause(0);
+      timers.fire(5_000);
+    }
+    assert.match(store.trouble()?.message ?? '', /for the commits that wait within 10 s/);
+    hold.release();
+    await Promise.all([waiting, closed]);
+    const next = await made.open();
+    assert.deepEqual(await Promise.all(['a', 'b'].map((name) => has(next, name))), [true, true]);
   });
 
   it('refuses commits while there is no room for another file', async () => {

@@ -42,7 +42,7 @@ import { ReadEpochs } from './read-epochs.js';
 import { recover, type Trust } from './recovery.js';
 import { assertGuard, refusalOf } from './refusals.js';
 import { innerOf, JournaledSnapshot } from './snapshot.js';
-import { closeMs, StuckWrites } from './stuck-writes.js';
+import { StuckWrites } from './stuck-writes.js';
 
 /** A store that a journal can be put in front of. */
 export type JournalBase = MemberStore & ServedStore & { space(): StoreSpace };
@@ -339,7 +339,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
 
   async #close(): Promise<void> {
     try {
-      await this.#stuck.limit(this.#commits.drained(), closeMs);
+      await this.#stuck.limitCommits(this.#commits.drained());
     } catch (error) {
       if (!(error instanceof StoreFailedError)) throw error;
       this.#fail(error);
@@ -352,7 +352,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     }
     try {
       // A file cannot be closed while it is written.
-      if (!this.#stuck.isStuck) await this.#parts.journal.close();
+      if (!this.#stuck.isWriting) await this.#parts.journal.close();
     } finally {
       await this.#base.close();
     }
@@ -432,7 +432,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   async #append(content: FrameContent, show: ShowChanges = () => undefined): Promise<void> {
     const { journal } = this.#parts;
     try {
-      await this.#stuck.limit(journal.append(content, show));
+      await this.#stuck.limitWrite(journal.append(content, show));
     } catch (error) {
       if (error instanceof StoreFailedError) {
         this.#fail(error);

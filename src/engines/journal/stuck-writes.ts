@@ -4,8 +4,8 @@ import { StoreFailedError } from '../../kv/errors.js';
 
 /** A write to the journal that takes longer than this is stuck. */
 const stuckMs = 60_000;
-/** A write that takes longer than this while the store closes is stuck. */
-export const closeMs = 10_000;
+/** How long a close waits for commits. */
+const closeMs = 10_000;
 
 /**
  * Ends the wait for a disk that does not answer. Whether the write becomes durable later is not
@@ -14,7 +14,7 @@ export const closeMs = 10_000;
 export class StuckWrites {
   readonly #journal: string;
   readonly #timers: Timers;
-  #isStuck = false;
+  #isWriting = false;
 
   /** `journal`: where it is, for the message. */
   constructor(journal: string, timers: Timers) {
@@ -22,19 +22,35 @@ export class StuckWrites {
     this.#timers = timers;
   }
 
-  /** True when a write did not end in time. */
-  get isStuck(): boolean {
-    return this.#isStuck;
+  /** True while a write is under way, also one that did not end in time. */
+  get isWriting(): boolean {
+    return this.#isWriting;
   }
 
-  /** Settles as the work does, or rejects with `StoreFailedError` after `limitMs`. */
-  limit(work: Promise<void>, limitMs = stuckMs): Promise<void> {
+  /**
+   * Settles as a write to the journal does, or rejects with `StoreFailedError` after a minute. One
+   * at a time.
+   */
+  limitWrite(write: Promise<void>): Promise<void> {
+    this.#isWriting = true;
+    const ended = (): boolean => (this.#isWriting = false);
+    void write.then(ended, ended);
+    return this.#limit(write, stuckMs);
+  }
+
+  /** The same for all commits under way, at a close: they may wait for the base as well. */
+  limitCommits(drained: Promise<void>): Promise<void> {
+    return this.#limit(drained, closeMs);
+  }
+
+  #limit(work: Promise<void>, limitMs: number): Promise<void> {
     const late = (): StoreFailedError => {
-      this.#isStuck = true;
+      const what = this.#isWriting
+        ? `a write to the journal ${this.#journal} did not end`
+        : 'the data file did not take enough of the journal for the commits that wait';
       return new StoreFailedError(
-        `The storage engine cannot go on: a write to the journal ${this.#journal} did not end ` +
-          `within ${limitMs / 1000} s. What was acknowledged is kept. End the process and start ` +
-          'it again.',
+        `The storage engine cannot go on: ${what} within ${limitMs / 1000} s. What was ` +
+          'acknowledged is kept. End the process and start it again.',
       );
     };
     return within(work, { limitMs, timers: this.#timers, late });
