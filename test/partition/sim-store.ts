@@ -104,13 +104,14 @@ export class SimStore implements MemberStore {
     return result;
   }
 
-  async ingest({ guard: given, ...ingestion }: Ingestion): Promise<void> {
+  async ingest({ guard, ...ingestion }: Ingestion): Promise<void> {
     const { without } = this.#options;
-    const guard = without === 'token' ? undefined : given;
     await this.#arrive();
-    await this.#admit(guard);
+    // Without it, the write is applied as late as others, and no fence waits for it.
+    if (without !== 'token') await this.#admit(guard);
     const floor = without === 'floor' ? 0 : ingestion.floor;
-    await this.#apply(guard, () => this.#memory.ingest({ ...ingestion, floor }));
+    const apply = () => this.#memory.ingest({ ...ingestion, floor });
+    await this.#apply(guard, apply, { isAdmitted: without !== 'token' });
     await this.#turn();
   }
 
@@ -153,7 +154,11 @@ export class SimStore implements MemberStore {
     this.#options.shared.admitted += 1;
   }
 
-  async #apply<Result>(guard: Guard | undefined, apply: () => Promise<Result>): Promise<Result> {
+  async #apply<Result>(
+    guard: Guard | undefined,
+    apply: () => Promise<Result>,
+    { isAdmitted } = { isAdmitted: true },
+  ): Promise<Result> {
     const { shared, scheduler, process } = this.#options;
     if (guard === undefined) return apply();
     const { random } = scheduler;
@@ -164,7 +169,7 @@ export class SimStore implements MemberStore {
     try {
       if (!isLost) return await apply();
     } finally {
-      shared.admitted -= 1;
+      if (isAdmitted) shared.admitted -= 1;
     }
     return new Promise(() => undefined);
   }
