@@ -150,6 +150,7 @@ const unnoticed = new Set(
     addressesMax
     arrivalTurnsMax
     base64LengthMax
+    batchHeadBytesMax
     batchLeavesMax
     batchMax
     begunInTurnMax

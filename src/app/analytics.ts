@@ -15,7 +15,7 @@ import type { Backend } from './backend.js';
 export interface AnalyticsOptions {
   readonly store: Store;
   /** The current services: they are asked for at each use. */
-  readonly services: Backend;
+  readonly services: Pick<Backend, 'tables' | 'properties' | 'logs'>;
   /** The data must not be replaced while something is written. */
   readonly lock: ReadWriteLock;
   readonly clock: Clock;
@@ -23,8 +23,13 @@ export interface AnalyticsOptions {
   readonly logger: Logger;
 }
 
-/** Bytes of lines of logs that are written before the minute ends. */
-const logBytesAtOnce = 256 * 1024;
+/**
+ * Bytes of lines of logs that are written before the minute ends. A write takes some milliseconds,
+ * whatever it has: for each of few lines that is more than the line.
+ */
+const logBytesSoon = 2 * 1024 * 1024;
+/** Bytes that are written without a pause after the last write: more would soon be dropped. */
+const logBytesAtOnce = 4 * 1024 * 1024;
 
 /** The time between two writes: to the end of the minute, but never less than this. */
 const waitMsMin = 1_000;
@@ -46,7 +51,9 @@ export class Analytics {
   #accounts: () => readonly string[] = () => [];
   #hourMicros: number;
   #timer: Timer | undefined;
-  #writesLogs = false;
+  /** From so many bytes on, lines do not wait for the minute to end. */
+  #logBytesFrom = logBytesSoon;
+  #pause: Timer | undefined;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(options: AnalyticsOptions) {
@@ -59,7 +66,7 @@ export class Analytics {
     this.#observer = observer;
     this.observe = (record) => {
       observer.observe(record);
-      if (this.#logs.bytes >= logBytesAtOnce) this.#writeSoon();
+      if (this.#logs.bytes >= this.#logBytesFrom) this.#writeSoon();
     };
     this.#hourMicros = this.#hour();
   }
@@ -98,6 +105,7 @@ export class Analytics {
   async stop(): Promise<void> {
     this.#timer?.close();
     await this.#write();
+    this.#pause?.close();
   }
 
   readonly #tick = (): void => {
@@ -123,29 +131,36 @@ export class Analytics {
     await this.#writeLogs();
   }
 
-  async #writeLogs(): Promise<void> {
+  /** False when some lines could not be written. */
+  async #writeLogs(): Promise<boolean> {
     const logs = this.#logs;
     const { lock, logger } = this.#options;
     this.#observer.flush();
+    let isWritten = true;
     try {
       await lock.read(() => logs.write());
     } catch (error) {
+      isWritten = false;
       logger.warn('logs of requests could not be written', { error });
     }
     const dropped = logs.takeDropped();
     if (dropped > 0) logger.warn('lines of logs of requests were dropped', { dropped });
+    return isWritten;
   }
 
-  /** Writes the logs, unless that is under way or has just failed. */
+  /** Writes the logs; the next lines wait for a while, unless they are many. */
   #writeSoon(): void {
-    if (this.#writesLogs) return;
-    this.#writesLogs = true;
-    const again = () => {
-      this.#writesLogs = false;
+    this.#logBytesFrom = Infinity;
+    this.#pause?.close();
+    this.#writing = this.#writing.then(() => this.#writeMany());
+  }
+
+  async #writeMany(): Promise<void> {
+    if (await this.#writeLogs()) this.#logBytesFrom = logBytesAtOnce;
+    const waitOn = () => {
+      this.#logBytesFrom = logBytesSoon;
     };
-    this.#writing = this.#writing
-      .then(() => this.#writeLogs())
-      .finally(() => this.#options.timers.start(waitMsMin, again, undefined));
+    this.#pause = this.#options.timers.start(waitMsMin, waitOn, undefined);
   }
 
   /** The hour that ended while this process ran. */

@@ -1,18 +1,15 @@
 import type { Clock } from '../../base/clock.js';
-import {
-  analyticsName,
-  operationClass,
-  type OperationClass,
-} from '../../model/analytics/operation-name.js';
+import { intervalStart } from '../../model/analytics/metrics-table.js';
+import { operationClasses, type OperationClass } from '../../model/analytics/operation-name.js';
 import type { LoggingProperties } from '../../model/resources/service-properties.js';
 import type { ServicePropertiesService } from '../../services/accounts/service-properties.js';
 import type { LogWriter } from '../../services/analytics/log-writer.js';
 import { hasMetrics } from '../../services/analytics/metrics-settings.js';
 import type { RequestMetrics } from '../../services/analytics/request-metrics.js';
-import { logLine, type LogVersion } from '../../wire/analytics/log-line.js';
+import { LogText, type LogRecord } from '../../wire/analytics/log-line.js';
 import type { RequestObserver } from '../exchange/record.js';
-import { isLogged, logRecordsOf, type EndedRequest, type LoggedRequest } from './log-records.js';
-import { callerKindOf, endMicrosOf, outcomeOfRecord } from './request-outcome.js';
+import { endedRequest, type EndedRequest } from './ended-request.js';
+import { isLogged, logRecordsOf } from './log-records.js';
 
 export interface AnalyticsObserverOptions {
   readonly metrics: RequestMetrics;
@@ -23,24 +20,27 @@ export interface AnalyticsObserverOptions {
 }
 
 /**
- * Requests whose lines are made together. More would save little, and what each keeps alive until
- * then is moved by the collections of garbage in between.
+ * Records whose lines are made together: between requests each line would take twice as long. They
+ * keep nothing of their requests alive but texts.
  */
-const batchMax = 16;
-/** A request with a longer body is not kept until then, for its body may be in memory. */
-const keptBytesMax = 16 * 1024;
+const batchMax = 64;
+/** The same of records with so long heads, which most of a line is of. */
+const batchHeadBytesMax = 64 * 1024;
 
-/** A request that has no line yet. */
-interface Unwritten extends LoggedRequest {
+/** A record that has no line yet. */
+interface Unwritten {
+  readonly record: LogRecord;
   readonly type: OperationClass;
-  readonly version: LogVersion;
+  /** The hour in which the request ended. */
+  readonly hourMicros: number;
 }
 
 /** Counts and logs the requests of services whose properties say so (blob-service §21, §22). */
 export class AnalyticsObserver {
   readonly #options: AnalyticsObserverOptions;
-  /** Lines are made of many requests at once: between requests each would take twice as long. */
+  readonly #text = new LogText();
   #unwritten: Unwritten[] = [];
+  #headBytes = 0;
 
   constructor(options: AnalyticsObserverOptions) {
     this.#options = options;
@@ -52,50 +52,82 @@ export class AnalyticsObserver {
     // Without an account, nobody has said what to do; without a detail, there was no request.
     if (account === undefined || detail === undefined) return;
     const properties = services.properties.recent(service, account, clock.monotonicMs());
-    const request = { record, account, detail };
-    if (hasMetrics(properties)) count(request, metrics);
     const { logging } = properties;
-    if (logging.read || logging.write || logging.delete) this.#log(request, logging);
+    const isCounted = hasMetrics(properties);
+    if (!isCounted && !logging.read && !logging.write && !logging.delete) return;
+    const request = endedRequest(record, account, detail);
+    if (isCounted) count(request, metrics);
+    if (logging[request.type] && isLogged(request)) this.#log(request, logging);
   };
 
   /** Hands over the lines of all requests so far. */
   flush(): void {
-    const { logs } = this.#options;
-    const requests = this.#unwritten;
-    if (requests.length === 0) return;
+    const unwritten = this.#unwritten;
     this.#unwritten = [];
-    for (const request of requests) {
-      const { record, account, type, version } = request;
-      const { service, timeMicros: startMicros } = record;
-      const endMicros = endMicrosOf(record);
-      for (const each of logRecordsOf(request, version)) {
-        logs.add({ account, service, type, startMicros, endMicros, version, line: logLine(each) });
+    this.#headBytes = 0;
+    let run: Unwritten[] = [];
+    for (const each of unwritten) {
+      const [first] = run;
+      if (first !== undefined && !isOfSameLog(first, each)) {
+        this.#handOver(first, run);
+        run = [];
       }
+      run.push(each);
     }
+    const [first] = run;
+    if (first !== undefined) this.#handOver(first, run);
   }
 
-  #log(request: EndedRequest, logging: LoggingProperties): void {
-    const { record, account, detail } = request;
-    const type = operationClass(analyticsName(record.operation), record.method);
-    if (!logging[type] || !isLogged(request)) return;
+  #log(request: EndedRequest, { version: asked }: LoggingProperties): void {
     // Logs of tables have no other version (blob-service §21.1).
-    const version = logging.version === '2.0' && record.service !== 'table' ? '2.0' : '1.0';
-    const { clientAddress } = detail;
-    this.#unwritten.push({ record, account, detail, clientAddress, type, version });
-    const isLong = record.bytesReceived > keptBytesMax;
-    if (isLong || this.#unwritten.length >= batchMax) this.flush();
+    const version = asked === '2.0' && request.record.service !== 'table' ? '2.0' : '1.0';
+    const { type, endMicros } = request;
+    const hourMicros = intervalStart('Hour', endMicros);
+    for (const record of logRecordsOf(request, version)) {
+      this.#unwritten.push({ record, type, hourMicros });
+      this.#headBytes += record.requestHeadBytes;
+    }
+    const isMany = this.#unwritten.length >= batchMax;
+    if (isMany || this.#headBytes >= batchHeadBytesMax) this.flush();
+  }
+
+  #handOver({ record, hourMicros }: Unwritten, run: readonly Unwritten[]): void {
+    const { ownerAccount: account, service, version } = record;
+    const types = new Set<OperationClass>();
+    let [startMicros, endMicros] = [Infinity, -Infinity];
+    for (const { record: each, type } of run) {
+      this.#text.add(each);
+      types.add(type);
+      startMicros = Math.min(startMicros, each.startMicros);
+      endMicros = Math.max(endMicros, each.startMicros);
+    }
+    const inOrder = operationClasses.filter((type) => types.has(type));
+    const metadata = { types: inOrder, startMicros, endMicros, version };
+    const lines = this.#text.take();
+    const { length: count } = run;
+    this.#options.logs.add({ account, service, hourMicros, metadata, count, lines });
   }
 }
 
-function count({ record, account, detail }: EndedRequest, metrics: RequestMetrics): void {
+function isOfSameLog(a: Unwritten, b: Unwritten): boolean {
+  return (
+    a.hourMicros === b.hourMicros &&
+    a.record.service === b.record.service &&
+    a.record.ownerAccount === b.record.ownerAccount &&
+    a.record.version === b.record.version
+  );
+}
+
+function count(request: EndedRequest, metrics: RequestMetrics): void {
+  const { record, detail, account, operation, outcome, caller, endMicros } = request;
   metrics.count({
-    endMicros: endMicrosOf(record),
+    endMicros,
     account,
     service: record.service,
     location: detail.isSecondary ? 'Secondary' : 'Primary',
-    operation: analyticsName(record.operation),
-    outcome: outcomeOfRecord(record, detail),
-    caller: callerKindOf(detail),
+    operation,
+    outcome,
+    caller,
     ingressBytes: detail.requestHeadBytes + record.bytesReceived,
     egressBytes: detail.responseHeadBytes + record.bytesSent,
     endToEndMs: record.serverTimeMs,

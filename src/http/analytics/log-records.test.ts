@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Permission } from '../../model/services/permission.js';
-import { logLine } from '../../wire/analytics/log-line.js';
+import { LogText } from '../../wire/analytics/log-line.js';
 import { parseLog } from '../../../test/support/log-lines.js';
 import type { CredentialKind, RequestDetail, RequestRecord } from '../exchange/record.js';
-import { isLogged, logRecordsOf, type LoggedRequest } from './log-records.js';
+import { endedRequest, type EndedRequest } from './ended-request.js';
+import { isLogged, logRecordsOf } from './log-records.js';
 
 interface Sample {
   readonly record?: Partial<RequestRecord>;
@@ -18,26 +19,9 @@ function request({
   detail = {},
   requestHeaders = {},
   responseHeaders = {},
-}: Sample): LoggedRequest {
-  return {
-    account: 'acct',
-    clientAddress: '10.0.0.1:5',
-    detail: {
-      url: 'https://acct.blob.example/mine/a%20b',
-      version: '2019-02-02',
-      isSecondary: false,
-      credential: 'key',
-      bearer: undefined,
-      hasOwnTimeout: false,
-      requestHeadBytes: 100,
-      responseHeadBytes: 50,
-      serverMs: 1.2,
-      clientAddress: '10.0.0.1:5',
-      requestHeader: (name) => requestHeaders[name],
-      responseHeader: (name) => responseHeaders[name],
-      ...detail,
-    },
-    record: {
+}: Sample): EndedRequest {
+  return endedRequest(
+    {
       requestId: 'id',
       clientRequestId: undefined,
       timeMicros: 1_700_000_000_000_000,
@@ -61,7 +45,24 @@ function request({
       aborted: false,
       ...record,
     },
-  };
+    'acct',
+    {
+      url: 'https://acct.blob.example/mine/a%20b',
+      urlParts: ['https', '://', 'acct.blob.example', '/mine/a%20b'],
+      version: '2019-02-02',
+      isSecondary: false,
+      credential: 'key',
+      bearer: undefined,
+      hasOwnTimeout: false,
+      requestHeadBytes: 100,
+      responseHeadBytes: 50,
+      serverMs: 1.2,
+      clientAddress: '10.0.0.1:5',
+      requestHeader: (name) => requestHeaders[name],
+      responseHeader: (name) => responseHeaders[name],
+      ...detail,
+    },
+  );
 }
 
 const none: ReadonlySet<Permission> = new Set();
@@ -91,12 +92,11 @@ describe('which requests are logged (blob-service §21.1)', () => {
 });
 
 describe('the records of a request (blob-service §21.3 to §21.6)', () => {
-  const fieldsOf = (sample: Sample, version: '1.0' | '2.0' = '1.0') =>
-    parseLog(
-      logRecordsOf(request(sample), version)
-        .map((record) => logLine(record).toString())
-        .join(''),
-    );
+  const fieldsOf = (sample: Sample, version: '1.0' | '2.0' = '1.0') => {
+    const text = new LogText();
+    for (const record of logRecordsOf(request(sample), version)) text.add(record);
+    return parseLog(text.take().toString());
+  };
 
   it('of a copy are three, the second about the source without its signature', () => {
     const copied = fieldsOf({

@@ -1,37 +1,19 @@
-import { analyticsName } from '../../model/analytics/operation-name.js';
-import {
-  callerPrefixes,
-  type CallerKind,
-  type RequestOutcome,
-} from '../../model/analytics/request-status.js';
+import { callerPrefixes, type CallerKind } from '../../model/analytics/request-status.js';
 import { logDate, type LogRecord, type LogVersion } from '../../wire/analytics/log-line.js';
 import { parseHttpDate } from '../../wire/http/http-date.js';
-import type { RequestDetail, RequestRecord } from '../exchange/record.js';
-import { callerKindOf, outcomeOfRecord } from './request-outcome.js';
+import type { RequestDetail } from '../exchange/record.js';
+import type { EndedRequest } from './ended-request.js';
 
 /** From this version on, the log has the error code of a request (blob-service §21.5). */
 const errorCodesSince = '2017-04-17';
-
-/** A request of a known account that has ended. */
-export interface EndedRequest {
-  readonly record: RequestRecord;
-  readonly account: string;
-  readonly detail: RequestDetail;
-}
-
-/** The facts that a log needs. */
-export interface LoggedRequest extends EndedRequest {
-  /** As `RequestDetail` has it when the request ends: later the connection may be gone. */
-  readonly clientAddress: string | undefined;
-}
 
 /**
  * Whether requests like this one are logged: failed ones of nobody are not, except for failures of
  * the server, and GET answered with 304 (blob-service §21.1).
  */
-export function isLogged({ record, detail }: EndedRequest): boolean {
-  if (callerKindOf(detail) !== 'anonymous') return true;
-  switch (outcomeOfRecord(record, detail)) {
+export function isLogged({ record, caller, outcome }: EndedRequest): boolean {
+  if (caller !== 'anonymous') return true;
+  switch (outcome) {
     case 'Success':
     case 'ServerOtherError':
     case 'ServerTimeoutError':
@@ -43,7 +25,7 @@ export function isLogged({ record, detail }: EndedRequest): boolean {
 }
 
 /** The records of a request, in order: one, but three of a copy (blob-service §21.6). */
-export function logRecordsOf(request: LoggedRequest, version: LogVersion): readonly LogRecord[] {
+export function logRecordsOf(request: EndedRequest, version: LogVersion): readonly LogRecord[] {
   const first = logRecordOf(request, version);
   if (first.operation !== 'CopyBlob') return [first];
   const further = { ...first, etag: undefined, lastModifiedMicros: undefined };
@@ -53,24 +35,22 @@ export function logRecordsOf(request: LoggedRequest, version: LogVersion): reado
     {
       ...further,
       operation: 'CopyBlobSource',
-      objectKey: withoutQuery(source),
+      objectKey: [withoutQuery(source)],
       operationIndex: 1,
     },
     { ...further, operation: 'CopyBlobDestination', operationIndex: 2 },
   ];
 }
 
-function logRecordOf(request: LoggedRequest, version: LogVersion): LogRecord {
-  const { record, account, detail } = request;
-  const outcome = outcomeOfRecord(record, detail);
-  const caller = callerKindOf(detail);
+function logRecordOf(request: EndedRequest, version: LogVersion): LogRecord {
+  const { record, account, detail, outcome, caller } = request;
   const isByToken = detail.credential === 'bearer';
   const lastModified = parseHttpDate(detail.responseHeader('last-modified') ?? '');
   return {
     version,
     startMicros: record.timeMicros,
-    operation: analyticsName(record.operation),
-    requestStatus: requestStatus(request, outcome, version),
+    operation: request.operation,
+    requestStatus: requestStatus(request, version),
     httpStatus: outcome === 'NetworkError' ? undefined : record.status,
     endToEndMs: Math.round(record.serverTimeMs),
     serverMs: Math.round(detail.serverMs),
@@ -78,11 +58,11 @@ function logRecordOf(request: LoggedRequest, version: LogVersion): LogRecord {
     requesterAccount: caller === 'owner' ? account : undefined,
     ownerAccount: account,
     service: record.service,
-    url: detail.url,
+    url: detail.urlParts,
     objectKey: objectKeyOf(request),
     requestId: record.requestId,
     operationIndex: 0,
-    clientAddress: request.clientAddress,
+    clientAddress: detail.clientAddress,
     protocolVersion: detail.version,
     requestHeadBytes: detail.requestHeadBytes,
     requestBodyBytes: record.bytesReceived,
@@ -104,14 +84,13 @@ function logRecordOf(request: LoggedRequest, version: LogVersion): LogRecord {
 
 /** The error code of what the client did wrong, or the outcome with the prefix of the caller. */
 function requestStatus(
-  { record, detail }: LoggedRequest,
-  outcome: RequestOutcome,
+  { record, detail, outcome, caller }: EndedRequest,
   version: LogVersion,
 ): string {
   const hasCode = outcome === 'ClientOtherError' && detail.version >= errorCodesSince;
   if (hasCode && record.errorCode !== undefined) return record.errorCode;
   if (version === '2.0' && detail.credential === 'bearer') return `OAuth${outcome}`;
-  return `${callerPrefixes[callerKindOf(detail)]}${outcome}`;
+  return `${callerPrefixes[caller]}${outcome}`;
 }
 
 function authenticationOf(caller: CallerKind, isBearer: boolean): LogRecord['authentication'] {
@@ -121,11 +100,11 @@ function authenticationOf(caller: CallerKind, isBearer: boolean): LogRecord['aut
 }
 
 /** `/account/container/blob`, or down to the queue or table (blob-service §21.3). */
-function objectKeyOf({ record, account }: LoggedRequest): string {
+function objectKeyOf({ record, account }: EndedRequest): readonly string[] {
   const { service, resource, partitionKey } = record;
-  const container = resource === undefined ? '' : `/${resource}`;
-  const blob = service !== 'blob' || partitionKey === undefined ? '' : `/${partitionKey}`;
-  return `/${account}${container}${blob}`;
+  if (resource === undefined) return ['/', account];
+  if (service !== 'blob' || partitionKey === undefined) return ['/', account, '/', resource];
+  return ['/', account, '/', resource, '/', partitionKey];
 }
 
 function contentLengthOf(detail: RequestDetail): number | undefined {
@@ -141,15 +120,19 @@ const conditionNames = [
   ['if-unmodified-since', 'If-Unmodified-Since'],
 ] as const;
 
+const noConditions: readonly string[] = [];
+
 function conditionsOf(detail: RequestDetail): readonly string[] {
-  const conditions: string[] = [];
+  let conditions: string[] | undefined;
   for (const [header, name] of conditionNames) {
     const value = detail.requestHeader(header);
     if (value === undefined) continue;
     const date = parseHttpDate(value);
-    conditions.push(`${name}=${date === undefined ? value : logDate(date * 1000)}`);
+    const shown = date === undefined ? value : logDate(date * 1000);
+    conditions ??= [];
+    conditions.push(`${name}=${shown}`);
   }
-  return conditions;
+  return conditions ?? noConditions;
 }
 
 /** The query of a URL may have a signature. */

@@ -57,6 +57,8 @@ export type CredentialKind = 'none' | 'key' | 'sas' | 'bearer';
 export interface RequestDetail {
   /** As the client addressed it, without the value of a signature. */
   readonly url: string;
+  /** The same in parts that follow each other. */
+  readonly urlParts: readonly string[];
   /** The protocol version that the request was served with; empty when none was found. */
   readonly version: string;
   /** The secondary endpoint was asked. */

@@ -37,6 +37,7 @@ function recordOf(
   exchange: Exchange,
   { aborted, endMs }: { readonly aborted: boolean; readonly endMs: number },
 ): RequestRecord {
+  const path = loggable(exchange.path);
   return {
     requestId: exchange.requestId,
     clientRequestId: exchange.clientRequestId,
@@ -44,7 +45,7 @@ function recordOf(
     service: exchange.service,
     operation: exchange.operation,
     method: exchange.method,
-    path: loggable(exchange.path),
+    path,
     account: exchange.account?.name,
     resource: exchange.resource && loggable(exchange.resource),
     partitionKey: exchange.partitionKey,
@@ -59,6 +60,6 @@ function recordOf(
     load: exchange.load,
     serverTimeMs: endMs - exchange.startMs,
     aborted,
-    detail: new ExchangeDetail(exchange, endMs),
+    detail: new ExchangeDetail(exchange, { path, endMs }),
   };
 }

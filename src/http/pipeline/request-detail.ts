@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { BearerCaller } from '../exchange/caller.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { CredentialKind, RequestDetail } from '../exchange/record.js';
@@ -15,17 +16,28 @@ const headEndBytes = 2;
 /** The facts of an exchange, read from it when they are asked for. */
 export class ExchangeDetail implements RequestDetail {
   readonly #exchange: Exchange;
+  readonly #path: string;
   readonly #endMs: number;
+  #responseHeadBytes = -1;
 
-  constructor(exchange: Exchange, endMs: number) {
+  /** `path`: without anything that looks like a signature. */
+  constructor(
+    exchange: Exchange,
+    { path, endMs }: { readonly path: string; readonly endMs: number },
+  ) {
     this.#exchange = exchange;
+    this.#path = path;
     this.#endMs = endMs;
   }
 
   get url(): string {
-    const { protocol, host, path, queryText } = this.#exchange;
-    const query = queryText === '' ? '' : `?${queryText.split('&').map(withoutSecret).join('&')}`;
-    return `${protocol}://${host}${loggable(path)}${query}`;
+    return this.urlParts.join('');
+  }
+
+  get urlParts(): readonly string[] {
+    const { protocol, host, queryText } = this.#exchange;
+    const place = [protocol, '://', host, this.#path];
+    return queryText === '' ? place : [...place, '?', shownQuery(queryText)];
   }
 
   get version(): string {
@@ -70,11 +82,8 @@ export class ExchangeDetail implements RequestDetail {
   }
 
   get responseHeadBytes(): number {
-    const { status, answerHeaders, response } = this.#exchange;
-    if (status === 0) return 0;
-    let bytes = statusLineBytes + (response.statusMessage?.length ?? 0) + headEndBytes;
-    for (const text of answerHeaders) bytes += text.length;
-    return bytes + (answerHeaders.length / 2) * fieldBytes;
+    if (this.#responseHeadBytes < 0) this.#responseHeadBytes = responseHeadBytesOf(this.#exchange);
+    return this.#responseHeadBytes;
   }
 
   get serverMs(): number {
@@ -84,11 +93,12 @@ export class ExchangeDetail implements RequestDetail {
   }
 
   get clientAddress(): string | undefined {
-    const { remoteAddress, remotePort } = this.#exchange.request.socket;
-    if (remoteAddress === undefined || remotePort === undefined) return undefined;
-    if (!remoteAddress.includes(':')) return `${remoteAddress}:${remotePort}`;
-    const plain = remoteAddress.replace(/^::ffff:(?=\d+\.)/, '');
-    return plain.includes(':') ? `[${plain}]:${remotePort}` : `${plain}:${remotePort}`;
+    const { socket } = this.#exchange.request;
+    const known = clientAddresses.get(socket);
+    if (known !== undefined) return known;
+    const address = clientAddressOf(socket);
+    if (address !== undefined) clientAddresses.set(socket, address);
+    return address;
   }
 
   requestHeader(name: string): string | undefined {
@@ -108,8 +118,29 @@ export class ExchangeDetail implements RequestDetail {
   }
 }
 
+function responseHeadBytesOf({ status, answerHeaders, response }: Exchange): number {
+  if (status === 0) return 0;
+  let bytes = statusLineBytes + (response.statusMessage?.length ?? 0) + headEndBytes;
+  for (const text of answerHeaders) bytes += text.length;
+  return bytes + (answerHeaders.length / 2) * fieldBytes;
+}
+
+/** A connection has many requests. */
+const clientAddresses = new WeakMap<Socket, string>();
+
+function clientAddressOf({ remoteAddress, remotePort }: Socket): string | undefined {
+  if (remoteAddress === undefined || remotePort === undefined) return undefined;
+  if (!remoteAddress.includes(':')) return `${remoteAddress}:${remotePort}`;
+  const plain = remoteAddress.replace(/^::ffff:(?=\d+\.)/, '');
+  return plain.includes(':') ? `[${plain}]:${remotePort}` : `${plain}:${remotePort}`;
+}
+
 /** What stands for a signature (blob-service §21.3). */
 const hiddenSignature = `sig=${'X'.repeat(5)}`;
+
+function shownQuery(queryText: string): string {
+  return queryText.split('&').map(withoutSecret).join('&');
+}
 
 /** A part of a query string, without a signature, which may be encoded any number of times. */
 function withoutSecret(option: string): string {

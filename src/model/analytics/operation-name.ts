@@ -1,5 +1,6 @@
-/** The classes of operations that logging is switched on for (blob-service §21.6). */
-export type OperationClass = 'read' | 'write' | 'delete';
+/** The classes of operations that logging is switched on for (blob-service §21.6), in order. */
+export const operationClasses = ['read', 'write', 'delete'] as const;
+export type OperationClass = (typeof operationClasses)[number];
 
 /** Operations that metrics and logs call otherwise than this server does (blob-service §21.6). */
 const analyticsNames: ReadonlyMap<string, string> = new Map([

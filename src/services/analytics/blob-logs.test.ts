@@ -120,10 +120,11 @@ describe('logs in blobs (blob-service §21.2)', () => {
     const writer = new LogWriter({ logs });
     for (let at = 0; at < 30; at += 1) {
       for (const service of ['table', 'queue'] as const) {
-        const micros = begun + at * hour;
-        const times = { startMicros: micros, endMicros: micros };
-        const more = { type: 'read', version: '1.0', line: Buffer.from('a\n') } as const;
-        writer.add({ account: 'acct', service, ...times, ...more });
+        const hourMicros = begun + at * hour;
+        const times = { startMicros: hourMicros, endMicros: hourMicros };
+        const about = { types: ['read'], version: '1.0', ...times } as const;
+        const lines = { count: 1, lines: Buffer.from('a\n') };
+        writer.add({ account: 'acct', service, hourMicros, metadata: about, ...lines });
       }
     }
     await writer.write();

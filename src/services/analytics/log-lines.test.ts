@@ -9,7 +9,7 @@ const line = fc
 
 function filled(texts: readonly string[]): LogLines {
   const lines = new LogLines();
-  for (const text of texts) lines.add(Buffer.from(text));
+  for (const text of texts) lines.add(Buffer.from(text), 1);
   return lines;
 }
 
@@ -22,7 +22,7 @@ describe('lines that wait for their log', () => {
       const lines = filled(first);
       const before = lines.pieces();
       lines.addAll(filled(second));
-      for (const text of third) lines.add(Buffer.from(text));
+      for (const text of third) lines.add(Buffer.from(text), 1);
       const all = [...first, ...second, ...third].join('');
       assert.equal(textOf(lines.pieces()), all);
       assert.equal(textOf(before), first.join(''), 'what was taken before stays');

@@ -18,17 +18,17 @@ export class LogLines {
     return this.#bytes;
   }
 
-  /** Takes a copy of the line. */
-  add(line: Buffer): void {
-    if (this.#last.length - this.#used < line.length) {
+  /** Takes a copy of some lines. */
+  add(lines: Buffer, count: number): void {
+    if (this.#last.length - this.#used < lines.length) {
       this.#end();
       const bytes = this.#full.length === 0 ? firstBytes : furtherBytes;
-      this.#last = Buffer.allocUnsafeSlow(Math.max(bytes, line.length));
+      this.#last = Buffer.allocUnsafeSlow(Math.max(bytes, lines.length));
     }
-    this.#last.set(line, this.#used);
-    this.#used += line.length;
-    this.#bytes += line.length;
-    this.#count += 1;
+    this.#last.set(lines, this.#used);
+    this.#used += lines.length;
+    this.#bytes += lines.length;
+    this.#count += count;
   }
 
   /** Adds the lines of another. */

@@ -1,4 +1,4 @@
-import type { OperationClass } from '../../model/analytics/operation-name.js';
+import { operationClasses, type OperationClass } from '../../model/analytics/operation-name.js';
 import type { Reclaimed } from '../containers/sweep-cursor.js';
 
 /** What a log says of itself (blob-service §21.2). */
@@ -47,7 +47,5 @@ export function mergedMetadata(a: LogMetadata, b: LogMetadata): LogMetadata {
 /** The types of both, in their order. Most lines of a log are of a type that it has. */
 function union(a: LogMetadata['types'], b: LogMetadata['types']): LogMetadata['types'] {
   if (b.every((type) => a.includes(type))) return a;
-  return (['read', 'write', 'delete'] as const).filter(
-    (type) => a.includes(type) || b.includes(type),
-  );
+  return operationClasses.filter((type) => a.includes(type) || b.includes(type));
 }

@@ -1,19 +1,30 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { memoryLogs } from '../../../test/support/memory-logs.js';
+import type { LogMetadata } from './log-sink.js';
 import { logWaitingBytesMax, LogWriter, type LogEntry } from './log-writer.js';
 
-const begun = Date.UTC(2011, 6, 31, 18, 59, 59) * 1000;
+const hourMicros = Date.UTC(2011, 6, 31, 18) * 1000;
+const begun = hourMicros + 3_599_000_000;
 
-function entry(line: string, more: Partial<LogEntry> = {}): LogEntry {
+interface Entry extends Partial<Pick<LogEntry, 'account' | 'service' | 'hourMicros'>> {
+  readonly metadata?: Partial<LogMetadata>;
+}
+
+function entry(lines: string, { metadata, ...more }: Entry = {}): LogEntry {
   return {
     account: 'acct',
     service: 'table',
-    type: 'read',
-    startMicros: begun,
-    endMicros: begun,
-    version: '1.0',
-    line: Buffer.from(line),
+    hourMicros,
+    metadata: {
+      types: ['read'],
+      startMicros: begun,
+      endMicros: begun,
+      version: '1.0',
+      ...metadata,
+    },
+    count: lines.split('\n').length - 1,
+    lines: Buffer.from(lines),
     ...more,
   };
 }
@@ -23,8 +34,8 @@ describe('writing logs (blob-service §21.2)', () => {
     const sink = memoryLogs();
     const writer = new LogWriter({ logs: sink });
     writer.add(entry('a\n'));
-    writer.add(entry('b\n', { type: 'delete', startMicros: begun - 5 }));
-    writer.add(entry('c\n', { endMicros: begun + 1_000_000 }));
+    writer.add(entry('b\n', { metadata: { types: ['delete'], startMicros: begun - 5 } }));
+    writer.add(entry('c\n', { hourMicros: hourMicros + 3_600_000_000 }));
     writer.add(entry('d\n', { service: 'queue' }));
     writer.add(entry('e\n', { account: 'other' }));
     await writer.write();
@@ -45,7 +56,7 @@ describe('writing logs (blob-service §21.2)', () => {
       version: '1.0',
     };
     assert.deepEqual(log?.metadata, metadata);
-    writer.add(entry('f\n', { type: 'write', version: '2.0' }));
+    writer.add(entry('f\n', { metadata: { types: ['write'], version: '2.0' } }));
     await writer.write();
     const grown = sink.logs.get('acct:table/2011/07/31/1800/000000.log');
     assert.equal(grown?.text, 'a\nb\nf\n');
@@ -85,9 +96,10 @@ describe('writing logs (blob-service §21.2)', () => {
     const writer = new LogWriter({ logs: sink });
     sink.failure = new Error('full');
     const line = `${'x'.repeat(1024 * 1024 - 1)}\n`;
-    for (let time = 0; time < 10; time += 1) writer.add(entry(line));
+    for (let time = 0; time < 9; time += 1) writer.add(entry(line));
+    writer.add(entry('a\nb\nc\n'));
     assert.equal(writer.bytes, logWaitingBytesMax);
-    assert.equal(writer.takeDropped(), 2);
+    assert.equal(writer.takeDropped(), 4);
     const failed = writer.write();
     writer.add(entry(line));
     await assert.rejects(failed, sink.failure);

@@ -1,28 +1,23 @@
-import { intervalStart } from '../../model/analytics/metrics-table.js';
-import type { OperationClass } from '../../model/analytics/operation-name.js';
 import type { ServiceName } from '../../model/services/services.js';
 import { LogLines } from './log-lines.js';
 import { logFolder, logName } from './log-name.js';
 import { mergedMetadata, type LogMetadata, type LogSink } from './log-sink.js';
 
-/** A line for the log of one service of one account. */
+/** Lines for the log of one service of one account. */
 export interface LogEntry {
   readonly account: string;
   readonly service: ServiceName;
-  readonly type: OperationClass;
-  /** Microseconds since 1970. The log is that of the hour in which the request ended. */
-  readonly startMicros: number;
-  readonly endMicros: number;
-  readonly version: string;
-  /** In UTF-8, with the line feed that ends it. Copied during the call. */
-  readonly line: Buffer;
+  /** The beginning of the hour in which the requests ended, in microseconds since 1970. */
+  readonly hourMicros: number;
+  readonly metadata: LogMetadata;
+  readonly count: number;
+  /** In UTF-8, each with the line feed that ends it. Copied during the call. */
+  readonly lines: Buffer;
 }
 
 /** Lines of one account, service and hour that no log has yet. */
 interface Waiting {
   readonly account: string;
-  readonly service: ServiceName;
-  readonly hourMicros: number;
   readonly folder: string;
   readonly lines: LogLines;
   metadata: LogMetadata;
@@ -48,8 +43,6 @@ const foldersMax = 1000;
 export class LogWriter {
   readonly #services: { readonly logs: LogSink };
   #waiting = new Map<string, Waiting>();
-  /** What the last line was added to: the next one mostly is as well. */
-  #last: Waiting | undefined;
   #bytes = 0;
   #dropped = 0;
   /** By account and folder: the number of the log that lines go to. */
@@ -65,25 +58,17 @@ export class LogWriter {
     return this.#bytes;
   }
 
-  /** Lets a line wait for the next write. */
+  /** Lets lines wait for the next write. */
   add(entry: LogEntry): void {
-    const { line, startMicros, type, version } = entry;
-    if (this.#bytes + line.length > logWaitingBytesMax) {
-      this.#dropped += 1;
+    const { lines, count, metadata } = entry;
+    if (this.#bytes + lines.length > logWaitingBytesMax) {
+      this.#dropped += count;
       return;
     }
     const part = this.#partOf(entry);
-    part.lines.add(line);
-    this.#bytes += line.length;
-    const { metadata } = part;
-    const isKnown =
-      startMicros >= metadata.startMicros &&
-      startMicros <= metadata.endMicros &&
-      version === metadata.version &&
-      metadata.types.includes(type);
-    if (isKnown) return;
-    const own = { types: [type], startMicros, endMicros: startMicros, version };
-    part.metadata = mergedMetadata(metadata, own);
+    part.lines.add(lines, count);
+    this.#bytes += lines.length;
+    part.metadata = mergedMetadata(part.metadata, metadata);
   }
 
   /** Forgets what waits. */
@@ -134,28 +119,20 @@ export class LogWriter {
   #take(): ReadonlyMap<string, Waiting> {
     const waiting = this.#waiting;
     this.#waiting = new Map();
-    this.#last = undefined;
     this.#bytes = 0;
     return waiting;
   }
 
-  #partOf({ account, service, endMicros, type, startMicros, version }: LogEntry): Waiting {
-    const hourMicros = intervalStart('Hour', endMicros);
-    const last = this.#last;
-    const isOfLast = last?.hourMicros === hourMicros && last.service === service;
-    if (isOfLast && last.account === account) return last;
+  #partOf({ account, service, hourMicros, metadata }: LogEntry): Waiting {
     const folder = logFolder(service, hourMicros);
     const name = `${account}/${folder}`;
     const part = this.#waiting.get(name) ?? {
       account,
-      service,
-      hourMicros,
       folder,
       lines: new LogLines(),
-      metadata: { types: [type], startMicros, endMicros: startMicros, version },
+      metadata,
     };
     this.#waiting.set(name, part);
-    this.#last = part;
     return part;
   }
 

@@ -10,6 +10,7 @@ const semicolon = 0x3b;
 const quote = 0x22;
 const lineFeed = 0x0a;
 const zero = 0x30;
+const dot = 0x2e;
 
 /** 1 for the ASCII characters that stand in a field as they are. */
 function asciiSet(pattern: RegExp): Uint8Array {
@@ -34,25 +35,51 @@ const named: Readonly<Record<string, string>> = {
 };
 
 /**
- * One line of fields at a time, as bytes (blob-service §21.3). A text of so many parts is made
- * twice as fast as bytes at once than as a string that is then encoded.
+ * Lines of fields as bytes (blob-service §21.3). A text of so many parts is made twice as fast as
+ * bytes at once than as a string that is then encoded.
  */
 export class LineBytes {
   #bytes = Buffer.allocUnsafeSlow(firstBytes);
   #at = 0;
 
-  /** The line, whose last field ends with a line feed. Valid until the next field. */
-  end(): Buffer {
+  /** Ends a line: its last field ends with a line feed. */
+  endLine(): void {
     this.#bytes[this.#at - 1] = lineFeed;
-    const line = this.#bytes.subarray(0, this.#at);
-    this.#at = 0;
-    return line;
   }
 
-  /** A field of ASCII that stands in a line as it is. */
-  text(text: string): void {
+  /** The lines since the last call. Valid until the next field. */
+  take(): Buffer {
+    const lines = this.#bytes.subarray(0, this.#at);
+    this.#at = 0;
+    return lines;
+  }
+
+  /** Where the next byte comes, for `repeat`. */
+  get at(): number {
+    return this.#at;
+  }
+
+  /** The bytes from `start` to before `end` once more: of a line since the last `take`. */
+  repeat(start: number, end: number): void {
+    this.#ensure(end - start);
+    const bytes = this.#bytes;
+    let at = this.#at;
+    for (let from = start; from < end; from += 1) {
+      bytes[at] = bytes[from] ?? 0;
+      at += 1;
+    }
+    this.#at = at;
+  }
+
+  /** ASCII that stands in a field as it is: the beginning of the field. */
+  begin(text: string): void {
     this.#ensure(text.length);
     this.#at = this.#copy(text, isAscii, this.#at);
+  }
+
+  /** The same as a whole field. */
+  text(text: string): void {
+    this.begin(text);
     this.#separate();
   }
 
@@ -69,10 +96,11 @@ export class LineBytes {
     }
   }
 
-  /** A time: the text of its second, then the rest in microseconds with seven digits. */
-  time(second: string, micros: number): void {
-    this.#ensure(second.length);
-    this.#at = this.#copy(`${second}.`, isAscii, this.#at);
+  /** The end of a field that is a time: what follows its second, in microseconds, seven digits. */
+  fraction(micros: number): void {
+    this.#ensure(0);
+    this.#bytes[this.#at] = dot;
+    this.#at += 1;
     this.#digits(micros, 6);
     this.#at = this.#copy('0Z', isAscii, this.#at);
     this.#separate();
@@ -94,15 +122,36 @@ export class LineBytes {
   /** A value in quotes; an absent or empty one is an empty field. A semicolon may stand in it. */
   quoted(value: string | undefined): void {
     if (value !== undefined && value !== '') {
-      this.#ensure(value.length);
-      this.#bytes[this.#at] = quote;
-      this.#at += 1;
-      const end = this.#copyQuoting(value);
-      this.#at = end < 0 ? this.#write(encoded(value)) : end;
-      this.#bytes[this.#at] = quote;
-      this.#at += 1;
+      this.#quote(value.length);
+      this.#addQuoted(value);
+      this.#quote(0);
     }
     this.#separate();
+  }
+
+  /** The same of a value in parts: to join them first takes longer. */
+  quotedParts(parts: readonly string[]): void {
+    const start = this.#at;
+    this.#quote(0);
+    for (const part of parts) {
+      this.#ensure(part.length);
+      this.#addQuoted(part);
+    }
+    if (this.#at === start + 1) this.#at = start;
+    else this.#quote(0);
+    this.#separate();
+  }
+
+  /** A quotation mark, and room for what follows. */
+  #quote(units: number): void {
+    this.#ensure(units);
+    this.#bytes[this.#at] = quote;
+    this.#at += 1;
+  }
+
+  #addQuoted(value: string): void {
+    const end = this.#copyQuoting(value);
+    this.#at = end < 0 ? this.#write(encoded(value)) : end;
   }
 
   /** Returns where the text ends, and -1 for one that has others than these characters. */

@@ -31,8 +31,9 @@ export interface LogRecord {
   readonly requesterAccount: string | undefined;
   readonly ownerAccount: string;
   readonly service: ServiceName;
-  readonly url: string;
-  readonly objectKey: string;
+  /** In parts that follow each other: to join them takes longer than to write them. */
+  readonly url: readonly string[];
+  readonly objectKey: readonly string[];
   readonly requestId: string;
   /** The index of this record among those of its request. */
   readonly operationIndex: number;
@@ -57,72 +58,140 @@ export interface LogRecord {
   readonly bearer: LoggedBearer | undefined;
 }
 
-/** A record as a line, with the line feed that ends it. Valid until the next call. */
-export function logLine(record: LogRecord): Buffer {
-  addCommonFields(record);
-  if (record.version !== '1.0') addBearerFields(record);
-  return line.end();
+/** A part of a line: where its bytes are. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
 }
 
-/** One line at a time is made. */
-const line = new LineBytes();
+const nothing: Span = { start: 0, end: 0 };
 
-/** The fields that both versions have, in order. */
-function addCommonFields(record: LogRecord): void {
-  const { httpStatus, lastModifiedMicros, conditions } = record;
-  line.text(record.version);
-  addTime(record.startMicros);
-  line.plain(record.operation);
-  line.plain(record.requestStatus);
-  if (httpStatus === undefined) line.text('Unknown');
-  else line.number(httpStatus);
-  line.number(record.endToEndMs);
-  line.number(record.serverMs);
-  line.text(record.authentication);
-  line.plain(record.requesterAccount);
-  line.plain(record.ownerAccount);
-  line.text(record.service);
-  line.quoted(record.url);
-  line.quoted(record.objectKey);
-  line.plain(record.requestId);
-  line.number(record.operationIndex);
-  line.plain(record.clientAddress);
-  line.plain(record.protocolVersion);
-  line.number(record.requestHeadBytes);
-  line.number(record.requestBodyBytes);
-  line.number(record.responseHeadBytes);
-  line.number(record.responseBodyBytes);
-  line.number(record.contentLength);
-  line.quoted(record.requestMd5);
-  line.quoted(record.serverMd5);
-  line.quoted(record.etag);
-  line.text(lastModifiedMicros === undefined ? '' : logDate(lastModifiedMicros));
-  line.quoted(conditions.length === 0 ? undefined : conditions.join(';'));
-  line.quoted(record.userAgent);
-  line.quoted(record.referrer);
-  line.quoted(record.clientRequestId);
+/**
+ * Records as lines, each with the line feed that ends it. Most lines have parts in common with the
+ * one before, whose bytes are copied.
+ */
+export class LogText {
+  readonly #line = new LineBytes();
+  /** The record of the line before, and where its parts are. */
+  #last: LogRecord | undefined;
+  #second = nothing;
+  #end = nothing;
+  #parties = nothing;
+  #agent = nothing;
+
+  add(record: LogRecord): void {
+    this.#addCommonFields(record);
+    if (record.version !== '1.0') addBearerFields(this.#line, record);
+    this.#line.endLine();
+    this.#last = record;
+  }
+
+  /** The lines since the last call, in UTF-8. Valid until the next one is added. */
+  take(): Buffer {
+    this.#last = undefined;
+    return this.#line.take();
+  }
+
+  /** The fields that both versions have, in order. */
+  #addCommonFields(record: LogRecord): void {
+    const line = this.#line;
+    line.text(record.version);
+    this.#addTime(record.startMicros);
+    this.#addEnd(record);
+    line.number(record.endToEndMs);
+    line.number(record.serverMs);
+    this.#addParties(record);
+    line.quotedParts(record.url);
+    line.quotedParts(record.objectKey);
+    line.plain(record.requestId);
+    line.number(record.operationIndex);
+    line.plain(record.clientAddress);
+    line.plain(record.protocolVersion);
+    line.number(record.requestHeadBytes);
+    line.number(record.requestBodyBytes);
+    line.number(record.responseHeadBytes);
+    line.number(record.responseBodyBytes);
+    line.number(record.contentLength);
+    line.quoted(record.requestMd5);
+    line.quoted(record.serverMd5);
+    line.quoted(record.etag);
+    const { lastModifiedMicros, conditions } = record;
+    line.text(lastModifiedMicros === undefined ? '' : logDate(lastModifiedMicros));
+    line.quoted(conditions.length === 0 ? undefined : conditions.join(';'));
+    this.#addAgent(record);
+    line.quoted(record.referrer);
+    line.quoted(record.clientRequestId);
+  }
+
+  /** `2014-06-19T22:59:23.1967767Z`, always with seven digits. */
+  #addTime(micros: number): void {
+    const line = this.#line;
+    const second = Math.floor(micros / 1_000_000);
+    if (this.#last !== undefined && second === Math.floor(this.#last.startMicros / 1_000_000)) {
+      line.repeat(this.#second.start, this.#second.end);
+    } else {
+      const start = line.at;
+      line.begin(new Date(second * 1000).toISOString().slice(0, 19));
+      this.#second = { start, end: line.at };
+    }
+    line.fraction(micros % 1_000_000);
+  }
+
+  /** How the request ended. */
+  #addEnd(record: LogRecord): void {
+    const line = this.#line;
+    const { operation, requestStatus, httpStatus } = record;
+    const last = this.#last;
+    const isSame = last?.operation === operation && last.requestStatus === requestStatus;
+    if (isSame && last.httpStatus === httpStatus) {
+      line.repeat(this.#end.start, this.#end.end);
+      return;
+    }
+    const start = line.at;
+    line.plain(operation);
+    line.plain(requestStatus);
+    if (httpStatus === undefined) line.text('Unknown');
+    else line.number(httpStatus);
+    this.#end = { start, end: line.at };
+  }
+
+  /** Who asked whom. */
+  #addParties(record: LogRecord): void {
+    const line = this.#line;
+    const { authentication, requesterAccount, ownerAccount, service } = record;
+    const last = this.#last;
+    const isSame = last?.ownerAccount === ownerAccount && last.service === service;
+    const isBySame = last?.requesterAccount === requesterAccount;
+    if (isSame && isBySame && last.authentication === authentication) {
+      line.repeat(this.#parties.start, this.#parties.end);
+      return;
+    }
+    const start = line.at;
+    line.text(authentication);
+    line.plain(requesterAccount);
+    line.plain(ownerAccount);
+    line.text(service);
+    this.#parties = { start, end: line.at };
+  }
+
+  #addAgent({ userAgent }: LogRecord): void {
+    const line = this.#line;
+    if (this.#last !== undefined && this.#last.userAgent === userAgent) {
+      line.repeat(this.#agent.start, this.#agent.end);
+      return;
+    }
+    const start = line.at;
+    line.quoted(userAgent);
+    this.#agent = { start, end: line.at };
+  }
 }
 
 /** The fields that 2.0 adds. The last two are reserved, and for assignments of roles. */
-function addBearerFields({ bearer = {} }: LogRecord): void {
+function addBearerFields(line: LineBytes, { bearer = {} }: LogRecord): void {
   const { objectId, tenantId, applicationId, audience, issuer, userPrincipalName } = bearer;
   const known = [objectId, tenantId, applicationId, audience, issuer, userPrincipalName];
   for (const value of [...known, undefined, undefined]) line.quoted(value);
 }
-
-/** `2014-06-19T22:59:23.1967767Z`, always with seven digits. */
-function addTime(micros: number): void {
-  const second = Math.floor(micros / 1_000_000);
-  if (second !== lastSecond) {
-    lastSecond = second;
-    lastSecondText = new Date(second * 1000).toISOString().slice(0, 19);
-  }
-  line.time(lastSecondText, micros % 1_000_000);
-}
-
-/** Requests of one second follow each other, so its text is cached. */
-let lastSecond = Number.NaN;
-let lastSecondText = '';
 
 const weekdays: Readonly<Record<string, string>> = {
   Mon: 'Monday',
@@ -136,15 +205,18 @@ const weekdays: Readonly<Record<string, string>> = {
 
 /** `Thursday, 19-Jun-14 22:58:10 GMT` (blob-service §21.3). */
 export function logDate(micros: number): string {
-  if (micros === lastDateMicros) return lastDate;
-  lastDateMicros = micros;
-  lastDate = writtenDate(micros);
-  return lastDate;
+  const second = Math.floor(micros / 1_000_000);
+  const slot = Math.abs(second % rememberedDates);
+  const last = lastDates[slot];
+  if (last?.second === second) return last.text;
+  const text = writtenDate(micros);
+  lastDates[slot] = { second, text };
+  return text;
 }
 
-/** What is read again and again has one date. */
-let lastDateMicros = Number.NaN;
-let lastDate = '';
+/** What is read again and again has few dates. */
+const rememberedDates = 61;
+const lastDates: { readonly second: number; readonly text: string }[] = [];
 
 function writtenDate(micros: number): string {
   const [weekday = '', day, month, year = '', time] = httpDate(micros).split(' ');
