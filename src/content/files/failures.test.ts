@@ -90,9 +90,9 @@ function failing(faults: Faults): WrapFiles {
 
 describe('a disk that fails', () => {
   it('leaves what was acknowledged, and nothing of what was refused, at any operation', async () => {
-    // A third of the operations in the short form, from one that is drawn.
-    const step = byLength({ short: 3, long: 1 });
-    const [first = 1] = byLength({ short: sampled([1, 2, 3], 1), long: [1] });
+    // A sixth of the operations in the short form, from one that is drawn.
+    const step = byLength({ short: 6, long: 1 });
+    const [first = 1] = byLength({ short: sampled([1, 2, 3, 4, 5, 6], 1), long: [1] });
     for (const code of byLength({ short: ['EIO'], long: ['EIO', 'ENOSPC'] })) {
       for (let at = first, isOver = false; !isOver; at += step) {
         const faults: Faults = { at: 0, code, done: 0 };

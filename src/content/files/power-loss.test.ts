@@ -15,7 +15,7 @@ import { openContentIn, type FileContent } from './content.js';
 // the key space names is whole, and after a sweep nothing else is left.
 
 const seed = seedSetting('TABULARIUM_CONTENT_SEED');
-const disks = byLength({ short: 60, long: 2000 });
+const disks = byLength({ short: 30, long: 2000 });
 const livesOfDisk = 4;
 const workers = 4;
 

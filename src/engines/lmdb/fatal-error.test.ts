@@ -55,7 +55,7 @@ describe('an error of the disk', () => {
     ['writev', 'ENOSPC'],
     ['fdatasync', 'EIO'],
   ];
-  for (const [call, error] of cases) {
+  for (const [call, error] of sampled(cases)) {
     it(`${error} of any ${call} is refused, and ends the store or not: it never hangs`, async (t) => {
       if (withoutFaults !== false) return t.skip(withoutFaults);
       const ends: string[] = [];

@@ -3,12 +3,13 @@ import { describe, it } from 'node:test';
 import { createSecureContext } from 'node:tls';
 import { startEcho } from '../../../test/support/echo-server.js';
 import { openConnection, signedRequest } from '../../../test/support/raw-http.js';
+import { byLength } from '../../../test/support/run-length.js';
 import { makePair } from '../../../test/support/tls-files.js';
 import { SimRandom } from '../../../test/support/sim-random.js';
 
 const target = '/devstoreaccount1/x';
 const answer = 'x'.repeat(4 << 20);
-const rounds = 100;
+const rounds = byLength({ short: 40, long: 400 });
 
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));

@@ -236,7 +236,7 @@ for (const engine of engineNames) {
       const property = fc.asyncProperty(fc.array(step, { maxLength: 30, size: 'max' }), (steps) =>
         run(engine, steps),
       );
-      await fc.assert(property, { numRuns: engine === 'memory' ? 12 : 5 });
+      await fc.assert(property, { numRuns: engine === 'memory' ? 6 : 3 });
     });
   });
 }
