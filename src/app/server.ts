@@ -162,7 +162,7 @@ function httpServices(
 
 /** A key that is never stored: reading it shows whether the store works. */
 const probeKey = Uint8Array.of(0);
-/** A store that has not answered for so long is away. */
+/** A store that has not answered for this time counts as away. */
 const probeLimitMs = 3_000;
 /** How long is waited for one that was away: whoever asks again is told of its return. */
 const returnLimitMs = 200;

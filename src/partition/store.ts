@@ -28,9 +28,9 @@ import { dataOf, sharedPart } from './range-map.js';
 import { encodeKeys, type RangeRow } from './rows.js';
 import { Routes, type Route } from './routes.js';
 
-/** Between two looks at a range that does not serve, in milliseconds. */
+/** The delays between attempts at a range that does not serve, in milliseconds. */
 const refusalBackOffMs = { first: 5, last: 200 } as const;
-/** A call waits so long for a range that does not serve, in milliseconds. */
+/** The longest time that a call waits for a range that does not serve, in milliseconds. */
 const refusalMillisMax = 10_000;
 
 export interface PartitionedStoreOptions {

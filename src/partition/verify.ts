@@ -9,12 +9,12 @@ import type { Members } from './members.js';
 import { dataOf, type RangeMap } from './range-map.js';
 import { decodeGuardRow, type GuardRow, type OperationRow, type RangeRow } from './rows.js';
 
-/** An operation that nobody has carried on for so long is told, in microseconds. */
+/** An operation counts as abandoned this long after its lease has expired, in microseconds. */
 const abandonedMicros = 60_000_000;
 /** Keys of a store that are looked at in one call. */
 const keysEach = 1_000;
 
-/** What does not hold. Ranges that an operation works on are left out. */
+/** A fault of the key space. Ranges that an operation works on are left out. */
 export type Finding =
   | { readonly kind: 'abandoned operation'; readonly operation: number }
   /** The store that has the range does not serve it. */

@@ -10,7 +10,7 @@ import type { CommitResult, Store } from '../../kv/store.js';
 
 /** How often a session is renewed. */
 export const renewMs = 5_000;
-/** A session that was seen so long without being renewed is dead. */
+/** A session that was not renewed for this time is dead. */
 const silenceMs = 30_000;
 /** What the time between two looks counts at most: nobody can renew while the store is away. */
 const longestLookMs = 6_000;

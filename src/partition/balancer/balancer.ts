@@ -28,11 +28,11 @@ export type { PlannedOperation } from '../../placement/balancer/plan.js';
 /** `advise`: plans are made and shown, and not carried out. `off`: none are made. */
 export type BalancerMode = 'off' | 'advise' | 'on';
 
-/** Between two rows of what this process has measured, in milliseconds. */
+/** How often a process publishes what it has measured, in milliseconds. */
 const publishEveryMs = 5_000;
-/** Between two plans, in milliseconds. */
+/** How often a plan is made, in milliseconds. */
 const planEveryMs = 15_000;
-/** A process that plans for all and has not shown that it lives for so long is replaced. */
+/** How long the planning process may leave its row before it is replaced, in milliseconds. */
 const replacedAfterMs = 45_000;
 
 export interface BalancerOptions {
@@ -46,11 +46,11 @@ export interface BalancerOptions {
   readonly timers: Timers;
   readonly randomness: Randomness;
   readonly policy?: BalancerPolicy;
-  /** Stores that take no ranges, asked before each plan. */
+  /** Whether a store takes no ranges. Asked before each plan. */
   readonly isClosedTo?: (store: string) => boolean;
-  /** A plan of this process that has operations or findings. */
+  /** Called with each plan of this process that has operations or findings. */
   readonly onPlan?: (plan: BalancePlan) => void;
-  /** An operation did not come to its end, or a store could not be asked. */
+  /** Called when an operation failed, or a store could not be asked. */
   readonly onTrouble?: (error: unknown) => void;
 }
 
@@ -96,7 +96,7 @@ export class Balancer {
     return this.#last;
   }
 
-  /** Once. */
+  /** Starts the background work. To be called once. */
   start(): void {
     const { signal } = this.#over;
     this.#loops = [
@@ -111,7 +111,7 @@ export class Balancer {
     await Promise.all(this.#loops);
   }
 
-  /** Tells other processes what this one has measured since the last time. */
+  /** Publishes what this process has measured since the last call. */
   async publish(): Promise<void> {
     const { members, meter, clock } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -121,7 +121,7 @@ export class Balancer {
     await members.home.commit({ checks: [], puts: [put], deletes: [] });
   }
 
-  /** What is due now: operations that were left, and a plan where this process plans. */
+  /** Takes over abandoned operations and, in the planning process, makes and begins a plan. */
   async round(): Promise<void> {
     await this.#takeOver();
     if (this.#options.mode === 'off' || !(await this.#leads())) return;
@@ -133,7 +133,7 @@ export class Balancer {
     for (const operation of operations) this.#begin(operation);
   }
 
-  /** What there is to do by now. Changes nothing. */
+  /** A plan for the ranges and loads as they are now. Changes nothing. */
   async advice(): Promise<Advice> {
     const { catalogue, members, clock, isClosedTo = () => false } = this.#options;
     const map = await catalogue.map();
@@ -247,13 +247,13 @@ export class Balancer {
       await work();
     } catch (error) {
       if (error instanceof StoreClosedError) return;
-      // The next time may be better.
+      // It is tried again after the next interval.
       if (!(error instanceof StoreUnavailableError)) this.#options.onTrouble?.(error);
     }
   }
 }
 
-/** Begins what was planned. */
+/** Begins a planned operation. */
 export function beginning(operations: RangeOperations, planned: PlannedOperation): Promise<Begun> {
   switch (planned.kind) {
     case 'split':

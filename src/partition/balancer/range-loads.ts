@@ -6,9 +6,9 @@ import { decodeLoadRow } from '../load/load-rows.js';
 import type { MeasuredRange } from '../load/range-meter.js';
 
 const pageOptions = { limit: 256, bytesMax: 8 << 20 } as const;
-/** A process that has published nothing for so long counts no more. */
+/** Rows that no process has renewed for this time do not count, in milliseconds. */
 const countsForMs = 20_000;
-/** After so long, its row is removed. */
+/** Rows that no process has renewed for this time are removed, in milliseconds. */
 const removedAfterMs = 120_000;
 
 interface Publisher {
@@ -79,7 +79,7 @@ function sum(left: MeasuredRange | undefined, right: MeasuredRange): MeasuredRan
   };
 }
 
-/** Both lists have the order of their calls, and cover the same time. */
+/** Merges two lists of the same time, each in the order of its calls. */
 function inOrder(left: readonly Bytes[], right: readonly Bytes[]): readonly Bytes[] {
   const placed = [left, right].flatMap((keys) =>
     keys.map((key, index) => ({ key, place: (index + 0.5) / keys.length })),

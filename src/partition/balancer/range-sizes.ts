@@ -11,11 +11,11 @@ export interface RangeSize {
   readonly cut: Bytes | undefined;
 }
 
-/** An odd number: one is in the middle. */
+/** Cuts that are asked for: an odd number, so that one is in the middle. */
 const cuts = 7;
-/** A size counts for so long at least, in milliseconds: to take it reads the range. */
+/** A size is not taken again before this time, in milliseconds: taking it reads the range. */
 const freshMs = 900_000;
-/** A range that has had fewer writes since then has its size still. */
+/** A size counts as unchanged until the range has had this many writes. */
 const writesMin = 10_000;
 
 interface Taken extends RangeSize {
@@ -23,7 +23,7 @@ interface Taken extends RangeSize {
   writes: number;
 }
 
-/** The sizes of ranges, of which each look takes one anew. */
+/** The sizes of ranges. Each look takes the size of one range again. */
 export class RangeSizes {
   readonly #sizes = new Map<number, Taken>();
 

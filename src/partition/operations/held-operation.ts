@@ -17,7 +17,7 @@ import {
 } from '../rows.js';
 import { TakenOverError, type OperationTools } from './tools.js';
 
-/** Others may take over an operation whose process has written nothing for so long. */
+/** Others may take over an operation after this time without a renewal of its lease. */
 const leaseMicros = 10_000_000;
 
 /** The lease is renewed when less is left. */
@@ -198,7 +198,7 @@ export async function changeGuard(
   return written;
 }
 
-/** The row of a range that the operation has. */
+/** The row of a range that the operation works on. */
 export async function heldRange(
   { catalogue }: OperationTools,
   held: HeldOperation<OperationRow>,

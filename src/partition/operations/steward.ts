@@ -11,9 +11,9 @@ import { TakenOverError } from './tools.js';
 import { dataOf } from '../range-map.js';
 import type { MoveStep, OperationRow, RangeRow } from '../rows.js';
 
-/** Between two looks for operations whose process is gone. */
+/** How often operations are looked for whose process is gone, in milliseconds. */
 const lookMs = 5_000;
-/** The same while a store is emptied. */
+/** How often they are looked for while a store is emptied, in milliseconds. */
 const drainLookMs = 250;
 /** Ends of operations that are remembered. */
 const endsMax = 1_000;
@@ -218,7 +218,7 @@ export class Steward {
         if (this.#options.counters !== undefined) this.#options.counters.movedBytes += bytes;
       },
     };
-    // Only for people: the operation does not depend on it.
+    // People see it; the operation does not depend on it.
     this.#size(operation, running).catch(() => undefined);
     try {
       const end = await new Operations(tools).carryOut(operation);

@@ -19,11 +19,11 @@ export interface BalancerPolicy {
   readonly rangesMax: number;
   /** Operations under way at once, at most. */
   readonly operationsMax: number;
-  /** What was done to a range is not undone for so long, in milliseconds. */
+  /** How long an operation on a range is not undone, in milliseconds. */
   readonly restMs: number;
-  /** A range is measured for so long before anything is done to it, in milliseconds. */
+  /** How long a range is measured before an operation on it is planned, in milliseconds. */
   readonly settleMs: number;
-  /** Loads are known for so long before ranges count as quiet, in milliseconds. */
+  /** How long loads must be known before a range counts as quiet, in milliseconds. */
   readonly quietMs: number;
 }
 
