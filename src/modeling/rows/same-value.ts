@@ -23,3 +23,16 @@ export function sameProperties(part: Row, whole: Row): boolean {
     return found !== undefined && sameValue(wire, found);
   });
 }
+
+/** How a copy of a row differs from it: there is none, there is no row, or their properties differ. */
+export type CopyDifference = 'missing' | 'surplus' | 'different';
+
+/** Undefined when the copy is right: equal to its row, or as absent as it. */
+export function copyDifference(
+  row: Row | undefined,
+  copy: Row | undefined,
+): CopyDifference | undefined {
+  if (row === undefined) return copy === undefined ? undefined : 'surplus';
+  if (copy === undefined) return 'missing';
+  return sameContent(row, copy) ? undefined : 'different';
+}

@@ -29,7 +29,9 @@ export interface ObservedTables extends AsyncDisposable {
 
 /** A new server, and tables in it whose clients do not retry. */
 export async function startTables(settings: ServerOptions = {}): Promise<ObservedTables> {
-  const started = await startServer(settings);
+  // Clients that do not retry would fail when a busy machine leaves a connection idle for a minute.
+  const limits = { keepAliveTimeoutMs: 3_600_000, ...settings.limits };
+  const started = await startServer({ ...settings, limits });
   const connection = started.server.connectionString();
   const options = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
   const clientOf = (name: string) => TableClient.fromConnectionString(connection, name, options);

@@ -1,6 +1,6 @@
 import { DecodeError, ModelError } from '../../rows/model-error.js';
 import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
-import { ConditionFailedError } from '../../table/errors.js';
+import { changedEntityError } from '../../table/errors.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import { allRows } from '../../table/all-rows.js';
 import {
@@ -305,9 +305,5 @@ function deletionOf(row: StoredRow): RowWrite {
 async function refuseStaleHead(table: TableGateway, head: StoredRow): Promise<void> {
   const again = await table.get(head, []);
   if (again?.etag === head.etag) return;
-  const { partitionKey, rowKey } = head;
-  throw new ConditionFailedError(`the index entity ('${partitionKey}', '${rowKey}') has changed`, {
-    status: 412,
-    code: 'UpdateConditionNotSatisfied',
-  });
+  throw changedEntityError('the index entity', head);
 }

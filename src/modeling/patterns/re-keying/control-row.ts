@@ -1,97 +1,73 @@
 import { escapeKeyText } from '../../definition/key-escape.js';
 import { reservedPartitionKeys } from '../../definition/reserved-keys.js';
 import { DecodeError } from '../../rows/model-error.js';
-import type { Row, RowKey, RowProperties } from '../../rows/row.js';
-import { putOver } from '../../table/conditional-write.js';
-import { FollowedState, type FollowOptions } from '../../table/followed-state.js';
-import type { TableGateway } from '../../table/gateway.js';
 import { countIn, storedText, textIn } from '../../rows/row-parts.js';
+import type { RowKey, RowProperties } from '../../rows/row.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { FollowedState, type FollowOptions, type StateRow } from '../moves/followed-state.js';
+import { walkBeginning, type WalkPlace } from '../moves/walk.js';
 import { isPhase, type Phase } from './phase.js';
 
 /** The partition of control rows. */
 const { reKeying: partition } = reservedPartitionKeys;
 
-/** The progress of a walk over the rows. */
-export interface Progress {
-  /** The index of the walk in its phase. */
-  readonly walk: number;
-  /** Where it resumes; undefined: at its beginning. */
-  readonly cursor: string | undefined;
-  readonly checked: number;
-  readonly written: number;
-}
-
+/** How far a move has come. */
 export interface Control {
   readonly phase: Phase;
   /** The number of changes of the phase. */
   readonly version: number;
-  readonly progress: Progress;
-  /** Undefined: the row does not exist. */
-  readonly etag: string | undefined;
-}
-
-export const noProgress: Progress = { walk: 0, cursor: undefined, checked: 0, written: 0 };
-
-function controlKey(move: string): RowKey {
-  return { partitionKey: partition, rowKey: escapeKeyText(move, '') };
+  /** Of the walks of the phase. */
+  readonly place: WalkPlace;
 }
 
 /** The stored phase and progress of a move. */
-export class StoredControl extends FollowedState<Control> {
-  readonly #table: TableGateway;
-  readonly #move: string;
+export type StoredControl = FollowedState<Control>;
 
-  constructor(table: TableGateway, move: string, options: FollowOptions) {
-    super(options);
-    this.#table = table;
-    this.#move = move;
-  }
-
-  /** One insert or update, under the ETag that was read. */
-  write(control: Control): Promise<Control> {
-    return this.noting(async () => {
-      const row = controlRow(this.#move, control);
-      const { etag } = await this.#table.write(putOver(row, control.etag));
-      return { ...control, etag };
-    });
-  }
-
-  /** One point read. */
-  protected override async load(): Promise<Control> {
-    const row = await this.#table.get(controlKey(this.#move));
-    if (row === undefined) {
-      return { phase: 'old', version: 0, progress: noProgress, etag: undefined };
-    }
-    const phase = textIn(row.properties, 'Phase') ?? '';
-    if (!isPhase(phase)) {
-      throw new DecodeError(
-        `the move '${this.#move}' is in the phase '${phase}', which is not known here`,
-      );
-    }
-    return {
-      phase,
-      version: Number(countIn(row.properties, 'Version')),
-      etag: row.etag,
-      progress: {
-        walk: Number(countIn(row.properties, 'Walk')),
-        cursor: textIn(row.properties, 'Cursor'),
-        checked: Number(countIn(row.properties, 'Checked')),
-        written: Number(countIn(row.properties, 'Written')),
-      },
-    };
-  }
+/** Sends nothing. */
+export function storedControl(
+  table: TableGateway,
+  move: string,
+  options: FollowOptions,
+): StoredControl {
+  const key: RowKey = { partitionKey: partition, rowKey: escapeKeyText(move, '') };
+  const row: StateRow<Control> = {
+    table,
+    key,
+    kind: 'move',
+    name: move,
+    rowOf: (control) => ({ ...key, properties: propertiesOf(control) }),
+    stateOf: ({ properties }) => controlIn(properties, move),
+    initial: () => ({ phase: 'old', version: 0, place: walkBeginning }),
+  };
+  return new FollowedState(row, options);
 }
 
-function controlRow(move: string, { phase, version, progress }: Control): Row {
-  const { walk, cursor, checked, written } = progress;
-  const properties: RowProperties = {
+function propertiesOf({ phase, version, place }: Control): RowProperties {
+  const { stretch, at, items, changes } = place;
+  return {
     EntityType: storedText('ReKeying'),
     Phase: storedText(phase),
     Version: { type: 'Int32', value: version },
-    Walk: { type: 'Int32', value: walk },
-    Checked: { type: 'Int64', value: BigInt(checked) },
-    Written: { type: 'Int64', value: BigInt(written) },
-    ...(cursor === undefined ? {} : { Cursor: storedText(cursor) }),
+    Walk: { type: 'Int32', value: stretch },
+    Checked: { type: 'Int64', value: BigInt(items) },
+    Written: { type: 'Int64', value: BigInt(changes) },
+    ...(at === undefined ? {} : { Cursor: storedText(at) }),
   };
-  return { ...controlKey(move), properties };
+}
+
+function controlIn(properties: RowProperties, move: string): Control {
+  const phase = textIn(properties, 'Phase') ?? '';
+  if (!isPhase(phase)) {
+    throw new DecodeError(`the move '${move}' is in the phase '${phase}', which is not known here`);
+  }
+  return {
+    phase,
+    version: Number(countIn(properties, 'Version')),
+    place: {
+      stretch: Number(countIn(properties, 'Walk')),
+      at: textIn(properties, 'Cursor'),
+      items: Number(countIn(properties, 'Checked')),
+      changes: Number(countIn(properties, 'Written')),
+    },
+  };
 }

@@ -3,13 +3,9 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { codecOf, type EntityCodec } from '../../definition/codec.js';
 import type { CreateOf, KeyOf, MergeOf, ReadOf } from '../../definition/shapes.js';
 import { storedAs, storedAsOf, type Stored } from '../../definition/stored-entity.js';
-import { ValueError, type RequestSummary } from '../../rows/model-error.js';
+import { ValueError, type ModelError } from '../../rows/model-error.js';
 import type { Row, RowKey } from '../../rows/row.js';
-import {
-  ConditionFailedError,
-  EntityExistsError,
-  EntityNotFoundError,
-} from '../../table/errors.js';
+import { absentEntityError, changedEntityError, existingEntityError } from '../../table/errors.js';
 import type { WriteCondition } from '../../table/row-writes.js';
 import { writeIfPresent } from '../../table/conditional-write.js';
 import type { StoredControl } from './control-row.js';
@@ -59,7 +55,7 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
     const entityRow = this.#codec.toRow(entity);
     const keys = this.#keysOf(entityRow);
     return this.#put(keys, (current) => {
-      if (current.entityRow !== undefined) throw exists(this.#summary('insert', keys));
+      if (current.entityRow !== undefined) throw this.#refusal(existingEntityError, 'insert', keys);
       return Promise.resolve(entityRow);
     });
   }
@@ -158,7 +154,7 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
   async #put(keys: MoveKeys, decide: Decision): Promise<Stored<ReadOf<N>>> {
     const content = await this.#change(keys, decide);
     if (content.entityRow !== undefined) return this.#entity(content.entityRow, content);
-    throw absent(this.#summary('write', keys));
+    throw this.#refusal(absentEntityError, 'write', keys);
   }
 
   #change(keys: MoveKeys, decide: Decision): Promise<Content> {
@@ -174,9 +170,9 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
   }
 
   #required(operation: string, keys: MoveKeys, { entityRow, tag }: Content, ifMatch: string): Row {
-    if (entityRow === undefined) throw absent(this.#summary(operation, keys));
+    if (entityRow === undefined) throw this.#refusal(absentEntityError, operation, keys);
     if (ifMatch === 'any' || ifMatch === tag) return entityRow;
-    throw failed(this.#summary(operation, keys));
+    throw this.#refusal(changedEntityError, operation, keys);
   }
 
   #entity(entityRow: Row, { tag, timestamp }: Content): Stored<ReadOf<N>> {
@@ -200,8 +196,14 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
     );
   }
 
-  #summary(operation: string, keys: MoveKeys): RequestSummary {
-    return { table: this.#parts.sides.new.table.table, operation, ...keys.new };
+  #refusal(
+    make: typeof absentEntityError | typeof changedEntityError | typeof existingEntityError,
+    operation: string,
+    keys: MoveKeys,
+  ): ModelError {
+    const { definition, sides } = this.#parts;
+    const request = { table: sides.new.table.table, operation, ...keys.new };
+    return make(definition.type, keys.new, request);
   }
 }
 
@@ -209,23 +211,4 @@ function conditionOf(entity: object, { ifMatch }: WriteCondition = {}): string {
   const tag = ifMatch ?? storedAsOf(entity)?.etag;
   if (tag !== undefined && tag !== '') return tag;
   throw new ValueError("the entity carries no ETag; give ifMatch an ETag, or 'any'");
-}
-
-function place({ partitionKey = '', rowKey = '' }: RequestSummary): string {
-  return `('${partitionKey}', '${rowKey}')`;
-}
-
-function exists(request: RequestSummary): EntityExistsError {
-  const failure = { status: 409, code: 'EntityAlreadyExists', request };
-  return new EntityExistsError(`there is an entity ${place(request)}`, failure);
-}
-
-function absent(request: RequestSummary): EntityNotFoundError {
-  const failure = { status: 404, code: 'ResourceNotFound', request };
-  return new EntityNotFoundError(`there is no entity ${place(request)}`, failure);
-}
-
-function failed(request: RequestSummary): ConditionFailedError {
-  const failure = { status: 412, code: 'UpdateConditionNotSatisfied', request };
-  return new ConditionFailedError(`somebody else has changed ${place(request)}`, failure);
 }

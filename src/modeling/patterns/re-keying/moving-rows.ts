@@ -1,7 +1,7 @@
 import { systemRandomness } from '../../../base/randomness.js';
 import { ModelError } from '../../rows/model-error.js';
 import type { Row } from '../../rows/row.js';
-import { sameContent } from '../../rows/same-value.js';
+import { copyDifference, type CopyDifference } from '../../rows/same-value.js';
 import {
   isConflictOrLost,
   retryConflicts,
@@ -33,9 +33,6 @@ interface Pair {
 }
 
 type Both = Readonly<Record<Side, SideState>>;
-
-/** A difference that a comparison found and repaired. */
-export type Difference = 'missing' | 'surplus' | 'different';
 
 export interface MovingRowsOptions extends ContentionOptions {
   /** Called for a copy that could not be written, although the write itself was applied. */
@@ -147,7 +144,7 @@ export class MovingRows {
    * after a conflict. Returns the difference. Throws `ModelError` for a row of the new side that is
    * no copy.
    */
-  compare(keys: MoveKeys): Promise<Difference | undefined> {
+  compare(keys: MoveKeys): Promise<CopyDifference | undefined> {
     return this.#contended(keys, async () => {
       const firstNew = await this.#sides.new.read(keys);
       const old = await this.#sides.old.read(keys);
@@ -164,21 +161,15 @@ export class MovingRows {
     });
   }
 
-  async #mend(keys: MoveKeys, from: SideState, to: SideState): Promise<Difference | undefined> {
-    const difference = this.#differenceOf(from, to);
+  async #mend(keys: MoveKeys, from: SideState, to: SideState): Promise<CopyDifference | undefined> {
+    const wanted = from.content.entityRow;
+    const normal = wanted && this.#sides[to.side].normal(wanted);
+    const difference = copyDifference(normal, to.content.entityRow);
     const isSame = to.epoch === from.epoch && to.content.tag === from.content.tag;
     if (difference === undefined && isSame) return undefined;
     const { content, epoch } = from;
     await this.#sides[to.side].write({ keys, before: to, content, epoch, copied: content });
     return difference;
-  }
-
-  #differenceOf(from: SideState, to: SideState): Difference | undefined {
-    const [wanted, found] = [from.content.entityRow, to.content.entityRow];
-    if (wanted === undefined) return found === undefined ? undefined : 'surplus';
-    if (found === undefined) return 'missing';
-    const normal = this.#sides[to.side].normal(wanted);
-    return sameContent(normal, found) ? undefined : 'different';
   }
 
   /** The rows of a key, after making the wanted side the owner. */

@@ -4,18 +4,21 @@ import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, KeyOf, ReadOf } from '../../definition/shapes.js';
-import type { RowKey } from '../../rows/row.js';
-import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
+import type { RowKey, StoredRow } from '../../rows/row.js';
+import { isConflictOrLost } from '../../table/contention.js';
 import { DefinitionError, ModelError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { writeIf } from '../../table/conditional-write.js';
-import { noProgress, StoredControl, type Control } from './control-row.js';
+import type { ReadState } from '../moves/followed-state.js';
+import { stepIn, wrongPhase, type PhaseStep } from '../moves/phase-step.js';
+import { walk, walkBeginning, type Stretch, type WalkPace, type WalkPlace } from '../moves/walk.js';
+import { storedControl, type Control, type StoredControl } from './control-row.js';
 import { isOpen } from './move-mark.js';
 import { MoveSide, newTranslation, oldTranslation, type MoveKeys } from './move-side.js';
 import { MovingEntities } from './moving-entities.js';
 import { MovingRows } from './moving-rows.js';
 import type { Phase, Side } from './phase.js';
-import { walkPage, type MoveDrift, type RowWork } from './walk.js';
+import { rowsOfSide, type MoveDrift, type RowWork } from './walk.js';
 
 /** The options of a move. */
 export interface ReKeyingOptions<O extends AnyDefinition, N extends AnyDefinition, A> {
@@ -120,7 +123,6 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
   /** The entities, on whichever side they are. */
   readonly entities: MovingEntities<O, N, A>;
   readonly #options: ReKeyingOptions<O, N, A>;
-  readonly #timers: Timers;
   readonly #sides: Readonly<Record<Side, MoveSide>>;
   readonly #rows: MovingRows;
   readonly #state: StoredControl;
@@ -130,8 +132,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     const { name, from, to, clock = systemClock, timers = holdingTimers } = options;
     check(options);
     this.#options = options;
-    this.#timers = timers;
-    this.#state = new StoredControl(options.control ?? from.table, name, {
+    this.#state = storedControl(options.control ?? from.table, name, {
       clock,
       timers,
       refreshMs: options.refreshMs ?? refreshMsDefault,
@@ -167,8 +168,8 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
 
   /** One point read. */
   async state(): Promise<MoveState> {
-    const { phase, version, progress } = await this.#state.fresh();
-    return { phase, version, checked: progress.checked, written: progress.written };
+    const { phase, version, place } = await this.#state.fresh();
+    return { phase, version, ...reportOf(place) };
   }
 
   /** `old` → `dual-writing`. A point read and a write. */
@@ -203,7 +204,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     const done = await this.#beyond('verifying');
     if (done !== undefined) return done;
     const state = await this.#advance(['backfilling'], 'verifying');
-    if (state.progress.walk >= 2) await this.#restart(state);
+    if (state.place.stretch >= 2) await this.#reached(await this.#state.read(), walkBeginning);
     const compare: RowWork = ({ keys }) => this.#rows.compare(keys);
     const walks: readonly Walk[] = [
       { side: 'old', work: compare },
@@ -250,36 +251,28 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     const { phase } = await this.#settle(['old', 'done']);
     const [given, kept]: readonly Side[] = phase === 'done' ? ['old', 'new'] : ['new', 'old'];
     if (given === undefined || kept === undefined) throw new ModelError('there are two sides');
-    const report = { checked: 0, written: 0 };
     const remove: RowWork = async ({ row, state }) => {
       if (isOpen(state.side, state.epoch)) throw new ModelError('the row is no copy of an entity');
       return this.#delete(state.side, row, state.etag);
     };
     const removeGone: RowWork = async ({ row, state }) =>
       state.content.entityRow === undefined && this.#delete(state.side, row, state.etag);
-    for (const { side, work } of [
+    const walks: readonly Walk[] = [
       { side: given, work: remove },
       { side: kept, work: removeGone },
-    ]) {
-      let cursor: string | undefined;
-      do {
-        options.signal?.throwIfAborted();
-        const page = await this.#page({ side, work }, cursor, options);
-        report.checked += page.checked;
-        report.written += page.written;
-        options.onProgress?.({ ...report });
-        ({ cursor } = page);
-      } while (cursor !== undefined);
-    }
-    return report;
+    ];
+    const told = (place: WalkPlace): Promise<WalkPlace> => {
+      options.onProgress?.(reportOf(place));
+      return Promise.resolve(place);
+    };
+    const stretches = this.#stretches(walks, options);
+    return reportOf(await walk(stretches, walkBeginning, told, paceOf(options)));
   }
 
   /** The report of a step whose phase is over. */
   async #beyond(phase: Phase): Promise<MoveReport | undefined> {
     const found = await this.#state.fresh();
-    if (!beyond(phase).includes(found.phase)) return undefined;
-    const { checked, written } = found.progress;
-    return { checked, written };
+    return beyond(phase).includes(found.phase) ? reportOf(found.place) : undefined;
   }
 
   #keys(address: A): MoveKeys {
@@ -297,8 +290,8 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
     then: Phase,
     options: MoveStepOptions,
   ): Promise<MoveReport> {
-    const { phase, progress } = await this.#state.fresh();
-    if (phase !== during) return { checked: progress.checked, written: progress.written };
+    const { phase, place } = await this.#state.fresh();
+    if (phase !== during) return reportOf(place);
     await this.#settle([during]);
     const pass: RowWork = async ({ keys, state }) => {
       const isThere = state.side === to && isOpen(state.side, state.epoch);
@@ -315,98 +308,78 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
 
   /** Processes all rows of each walk, resuming an earlier run. */
   async #walk(phase: Phase, walks: readonly Walk[], options: MoveStepOptions): Promise<MoveReport> {
-    let control = await this.#state.fresh();
-    for (;;) {
-      const { progress } = control;
-      const { checked, written } = progress;
-      if (control.phase !== phase) {
-        // Another program has completed this step.
-        if (beyond(phase).includes(control.phase)) return { checked, written };
-        throw phaseError(this.#options.name, control.phase, [phase]);
-      }
-      const walk = walks[progress.walk];
-      if (walk === undefined) return { checked, written };
-      options.signal?.throwIfAborted();
-      const page = await this.#page(walk, progress.cursor, options);
-      const next = {
-        walk: page.cursor === undefined ? progress.walk + 1 : progress.walk,
-        cursor: page.cursor,
-        checked: checked + page.checked,
-        written: written + page.written,
-      };
-      control = await this.#store(control, next);
-      options.onProgress?.({ checked: next.checked, written: next.written });
-    }
+    let control = await this.#state.read();
+    if (this.#isOver(phase, control)) return reportOf(control.state.place);
+    const reached = async (place: WalkPlace): Promise<WalkPlace | undefined> => {
+      control = await this.#reached(control, place);
+      options.onProgress?.(reportOf(place));
+      return this.#isOver(phase, control) ? undefined : control.state.place;
+    };
+    const stretches = this.#stretches(walks, options);
+    await walk(stretches, control.state.place, reached, paceOf(options));
+    return reportOf(control.state.place);
   }
 
-  async #page(
-    { side, work }: Walk,
-    cursor: string | undefined,
-    { pageRows = pageRowsDefault, concurrency = concurrencyDefault, onDrift }: MoveStepOptions,
-  ): Promise<MoveReport & { readonly cursor: string | undefined }> {
+  /** Whether another program has completed the steps of a phase. */
+  #isOver(phase: Phase, { state }: ReadState<Control>): boolean {
+    if (state.phase === phase) return false;
+    if (beyond(phase).includes(state.phase)) return true;
+    throw phaseError(this.#state.title, state.phase, [phase]);
+  }
+
+  #stretches(
+    walks: readonly Walk[],
+    { pageRows = pageRowsDefault, onDrift }: MoveStepOptions,
+  ): readonly Stretch<StoredRow>[] {
     const { name, to, only } = this.#options;
-    const page = await this.#sides[side].table.page({ limit: pageRows, cursor });
-    const counts = await walkPage(page.rows, {
-      side: this.#sides[side],
-      oldSide: this.#sides.old,
-      move: name,
-      concurrency,
-      work,
-      isMoved: ({ content: { entityRow } }) =>
-        only === undefined ||
-        entityRow === undefined ||
-        only(codecOf(to.definition).fromRow({ ...entityRow, etag: '', timestamp: 0n })),
-      onDrift: (drift) => onDrift?.(drift),
-    });
-    return { ...counts, cursor: page.cursor };
+    return walks.map(({ side, work }) =>
+      rowsOfSide({
+        side: this.#sides[side],
+        oldSide: this.#sides.old,
+        move: name,
+        pageRows,
+        work,
+        isMoved: ({ content: { entityRow } }) =>
+          only === undefined ||
+          entityRow === undefined ||
+          only(codecOf(to.definition).fromRow({ ...entityRow, etag: '', timestamp: 0n })),
+        onDrift: (drift) => onDrift?.(drift),
+      }),
+    );
   }
 
-  /** Stores progress. Another program may have stored its own; either is valid for resuming. */
-  async #store(control: Control, progress: Control['progress']): Promise<Control> {
+  /** Stores a place. Another program may have stored its own; either is valid for resuming. */
+  async #reached(control: ReadState<Control>, place: WalkPlace): Promise<ReadState<Control>> {
     try {
-      return await this.#state.write({ ...control, progress });
+      return await this.#state.write({ ...control.state, place }, control.etag);
     } catch (error) {
       if (!isConflictOrLost(error)) throw error;
-      return this.#state.fresh();
+      return this.#state.read();
     }
-  }
-
-  async #restart(control: Control): Promise<void> {
-    await this.#store(control, noProgress);
   }
 
   /** Changes the phase; does nothing when it is that phase already, or one of those that follow. */
   #advance(from: readonly Phase[], to: Phase, ...beyond: readonly Phase[]): Promise<Control> {
-    const { name } = this.#options;
-    return retryConflicts(
-      `the phase of '${name}'`,
-      { timers: this.#timers },
-      async () => {
-        const control = await this.#state.fresh();
-        const { phase, version } = control;
-        if (phase === to || beyond.includes(phase)) return control;
-        if (!from.includes(phase)) throw phaseError(name, phase, from);
-        if (to !== 'old' && control.progress.walk < (walksNeeded[phase] ?? 0)) {
-          throw new ModelError(
-            `the move '${name}' has not ended its ${phase}; call that step again`,
-          );
-        }
-        return this.#state.write({
-          ...control,
-          phase: to,
-          version: version + 1,
-          progress: noProgress,
-        });
-      },
-      isConflictOrLost,
-    );
+    const step: PhaseStep<Phase> = { from, to, beyond };
+    return this.#state.change(`the phase '${to}'`, (control) => {
+      const { phase, version, place } = control;
+      const found = stepIn(phase, step);
+      if (found === 'taken') return control;
+      if (found === 'impossible') throw phaseError(this.#state.title, phase, from);
+      if (to !== 'old' && place.stretch < (walksNeeded[phase] ?? 0)) {
+        throw new ModelError(
+          `${this.#state.title} has not ended its ${phase}; call that step again`,
+        );
+      }
+      return { phase: to, version: version + 1, place: walkBeginning };
+    });
   }
 
   /** Waits until no operation of an earlier phase can be running. */
   async #settle(phases: readonly Phase[]): Promise<Control> {
     const control = await this.#state.fresh();
     if (!phases.includes(control.phase)) {
-      throw phaseError(this.#options.name, control.phase, phases);
+      throw phaseError(this.#state.title, control.phase, phases);
     }
     await this.#state.settle(control);
     return control;
@@ -423,10 +396,16 @@ function beyond(phase: Phase): readonly Phase[] {
   return forward.slice(forward.indexOf(phase) + 1);
 }
 
-function phaseError(name: string, found: Phase, wanted: readonly Phase[]): ModelError {
-  return new ModelError(
-    `the move '${name}' is in the phase '${found}'; this step begins in ${wanted.join(' or ')}`,
-  );
+function phaseError(title: string, found: Phase, wanted: readonly Phase[]): ModelError {
+  return new ModelError(wrongPhase(title, found, wanted));
+}
+
+function reportOf({ items, changes }: WalkPlace): MoveReport {
+  return { checked: items, written: changes };
+}
+
+function paceOf({ concurrency = concurrencyDefault, signal }: MoveStepOptions): WalkPace {
+  return { concurrency, signal };
 }
 
 function check<O extends AnyDefinition, N extends AnyDefinition, A>({

@@ -1,9 +1,9 @@
-import { concurrently } from '../../../base/async/concurrently.js';
 import type { StoredRow } from '../../rows/row.js';
+import type { CopyDifference } from '../../rows/same-value.js';
 import { DecodeError, ModelError } from '../../table/errors.js';
+import type { Stretch } from '../moves/walk.js';
 import type { MoveKeys, MoveSide, SideState } from './move-side.js';
 import { markOf } from './move-mark.js';
-import type { Difference } from './moving-rows.js';
 
 /** A difference that a walk over the rows of a move found. */
 export interface MoveDrift {
@@ -12,7 +12,7 @@ export interface MoveDrift {
    * from its entity. These were repaired. `refused`: a row that could not be read, or is in the
    * way, and was kept; see `reason`.
    */
-  readonly kind: Difference | 'refused';
+  readonly kind: CopyDifference | 'refused';
   readonly partitionKey: string;
   readonly rowKey: string;
   readonly reason?: string;
@@ -23,52 +23,48 @@ export type RowWork = (visit: {
   readonly row: StoredRow;
   readonly keys: MoveKeys;
   readonly state: SideState;
-}) => Promise<Difference | boolean | undefined>;
+}) => Promise<CopyDifference | boolean | undefined>;
 
-export interface WalkOptions {
+export interface RowWalk {
   readonly side: MoveSide;
   readonly oldSide: MoveSide;
   readonly move: string;
-  readonly concurrency: number;
   readonly work: RowWork;
   /** Whether an entity, as a row of the new side, belongs to the move. */
   readonly isMoved: (state: SideState) => boolean;
+  readonly pageRows: number;
   readonly onDrift: (drift: MoveDrift) => void;
 }
 
-/** The results of a page. */
-export interface PageCounts {
-  readonly checked: number;
-  readonly written: number;
-}
-
-/** Processes every row of a page that belongs to the move, several at a time. */
-export async function walkPage(
-  rows: readonly StoredRow[],
-  options: WalkOptions,
-): Promise<PageCounts> {
-  let checked = 0;
-  let written = 0;
-  await concurrently(rows, options.concurrency, async (row) => {
-    const { partitionKey, rowKey } = row;
-    try {
-      const visit = visitOf(row, options);
-      if (visit === undefined) return;
-      checked += 1;
-      const found = await options.work(visit);
-      if (found !== undefined && found !== false) written += 1;
-      if (typeof found === 'string') options.onDrift({ kind: found, partitionKey, rowKey });
-    } catch (error) {
-      if (!isOfRow(error)) throw error;
-      options.onDrift({ kind: 'refused', partitionKey, rowKey, reason: error.message });
-    }
-  });
-  return { checked, written };
+/** The rows of a side that belong to the move. A change is a row that was written. */
+export function rowsOfSide(rowWalk: RowWalk): Stretch<StoredRow> {
+  const { side, work, pageRows, onDrift } = rowWalk;
+  return {
+    page: async (at) => {
+      const { rows, cursor } = await side.table.page({ limit: pageRows, cursor: at });
+      return { items: rows, next: cursor };
+    },
+    work: async (row) => {
+      const { partitionKey, rowKey } = row;
+      let visit: ReturnType<typeof visitOf>;
+      try {
+        visit = visitOf(row, rowWalk);
+        if (visit === undefined) return undefined;
+        const found = await work(visit);
+        if (typeof found === 'string') onDrift({ kind: found, partitionKey, rowKey });
+        return found === undefined || found === false ? 0 : 1;
+      } catch (error) {
+        if (!isOfRow(error)) throw error;
+        onDrift({ kind: 'refused', partitionKey, rowKey, reason: error.message });
+        return visit === undefined ? undefined : 0;
+      }
+    },
+  };
 }
 
 function visitOf(
   row: StoredRow,
-  { side, oldSide, move, isMoved }: WalkOptions,
+  { side, oldSide, move, isMoved }: RowWalk,
 ): Parameters<RowWork>[0] | undefined {
   if (side.isTombstone(row)) {
     const keys = side.keysOfTombstone(row);

@@ -5,10 +5,16 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, ReadOf } from '../../definition/shapes.js';
 import { etagOf, rowKeyOf, type Stored } from '../../definition/stored-entity.js';
 import { ModelError } from '../../rows/model-error.js';
+import { keyOf } from '../../rows/row-parts.js';
 import type { Row, RowKey } from '../../rows/row.js';
 import { ticksOfMicros } from '../../rows/ticks.js';
 import { isConflict, isConflictBehind, retryConflicts } from '../../table/contention.js';
-import { EntityExistsError, isAmbiguous, TransactionFailedError } from '../../table/errors.js';
+import {
+  EntityExistsError,
+  existingEntityError,
+  isAmbiguous,
+  TransactionFailedError,
+} from '../../table/errors.js';
 import { writeIfPresent } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { allRows } from '../../table/all-rows.js';
@@ -81,12 +87,8 @@ async function refuseImpossible<P extends AnyDefinition, C extends AnyDefinition
     throw notFound(parent.type, table.table, parentKey);
   }
   if ((await table.get(row, [])) === undefined) return;
-  const { partitionKey, rowKey } = row;
-  throw new EntityExistsError(`${child.type}: ('${partitionKey}', '${rowKey}') is taken`, {
-    status: 409,
-    code: 'EntityAlreadyExists',
-    request: { table: table.table, operation: 'move', partitionKey, rowKey },
-  });
+  const request = { table: table.table, operation: 'move', ...keyOf(row) };
+  throw existingEntityError(child.type, row, request);
 }
 
 /** One transaction: the child under its new keys, and the counts of both parents. */

@@ -1,7 +1,6 @@
-import type { Timers } from '../../../base/async/timers.js';
-import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
+import { stepIn, wrongPhase } from '../moves/phase-step.js';
 import { sameRouting } from './map-row.js';
-import { isOneOf, type ChangeOutcome, type MapPhase, type MapState } from './map-state.js';
+import { phasesIn, type ChangeOutcome, type MapPhase, type MapState } from './map-state.js';
 import { StaleMapError } from './shard-errors.js';
 import type { StoredMap } from './stored-map.js';
 
@@ -10,11 +9,9 @@ export type Moving = Exclude<MapState, { readonly phase: 'settled' }>;
 /** The phases of a stored map, as several programs change them at once. */
 export class MapPhases {
   readonly #map: StoredMap;
-  readonly #timers: Timers;
 
-  constructor(map: StoredMap, timers: Timers) {
+  constructor(map: StoredMap) {
     this.#map = map;
-    this.#timers = timers;
   }
 
   /**
@@ -26,46 +23,39 @@ export class MapPhases {
     to: Moving['phase'],
     ...beyond: readonly MapPhase[]
   ): Promise<MapState> {
-    return this.persistently(`the phase '${to}'`, async () => {
-      const { state, etag } = await this.#map.read();
+    return this.#map.change(`the phase '${to}'`, (state) => {
       if (isOther(state, from[0])) throw this.error(state, [state]);
-      if (state.phase === to || beyond.includes(state.phase)) return state;
-      if (state.phase === 'settled' || !isOneOf(state, from)) throw this.error(state, from);
+      const found = stepIn(state.phase, { from: phasesIn(state, from), to, beyond });
+      if (found === 'taken') return state;
+      if (found === 'impossible' || state.phase === 'settled') throw this.error(state, from);
       const { version, access: _, ...change } = state;
-      return this.#map.write({ ...change, version: version + 1, phase: to }, etag);
+      return { ...change, version: version + 1, phase: to };
     });
   }
 
   settle(from: readonly (MapPhase | MapState)[], outcome: ChangeOutcome): Promise<MapState> {
-    return this.persistently(`the phase 'settled'`, async () => {
-      const { state, etag } = await this.#map.read();
+    return this.#map.change(`the phase 'settled'`, (state) => {
       if (state.phase === 'settled') return state;
-      if (!isOneOf(state, from)) throw this.error(state, from);
+      const found = stepIn(state.phase, { from: phasesIn(state, from), to: 'settled' });
+      if (found === 'impossible') throw this.error(state, from);
       const { version, operation, target, routing } = state;
-      const next: MapState = {
+      return {
         version: version + 1,
         phase: 'settled',
         routing: outcome === 'finished' ? target : routing,
         ...(operation === undefined ? {} : { last: { operation, outcome } }),
       };
-      return this.#map.write(next, etag);
     });
-  }
-
-  /** Repeats an attempt that another program has overtaken, or whose answer was lost. */
-  persistently<T>(what: string, attempt: () => Promise<T>): Promise<T> {
-    const name = `${what} of the map '${this.#map.name}'`;
-    return retryConflicts(name, { timers: this.#timers }, attempt, isConflictOrLost);
   }
 
   /** For a step that does not begin in this phase, or was overtaken. */
   error({ phase }: MapState, from: readonly (MapPhase | MapState)[]): StaleMapError {
+    const { title } = this.#map;
     const wanted = from.map((each) => (typeof each === 'string' ? each : each.phase));
-    const text = `the map '${this.#map.name}' is in the phase '${phase}'`;
     return new StaleMapError(
       wanted.includes(phase)
-        ? `${text} of another change; the step was overtaken`
-        : `${text}; this step begins in ${wanted.join(' or ')}`,
+        ? `${title} is in the phase '${phase}' of another change; the step was overtaken`
+        : wrongPhase(title, phase, wanted),
     );
   }
 }

@@ -40,7 +40,6 @@ export interface RecoverySteps {
     options: ShardStepOptions,
     work: (shard: WalkedShard, partitionKey: string) => Promise<number | undefined>,
   ) => Promise<ShardReport>;
-  readonly persistently: <T>(what: string, attempt: () => Promise<T>) => Promise<T>;
   /** Makes the table of a shard one of the map. */
   readonly bind: (shard: string) => Promise<void>;
   readonly checked: (routing: ShardRouting) => ShardRouting;
@@ -93,7 +92,7 @@ export class MapRecovery {
    * the map has changed since the plan. When it was killed, `cutOver` and `finish` end it.
    */
   async recover(plan: RecoveryPlan, options: ShardStepOptions = {}): Promise<ShardReport> {
-    const { map, textOf, persistently, checked, cutOver, finish } = this.#steps;
+    const { map, textOf, checked, cutOver, finish } = this.#steps;
     if (plan.differences.length === 0) return { partitions: 0, rows: 0 };
     const state = await map.fresh();
     this.#refuseStale(state, plan);
@@ -102,12 +101,11 @@ export class MapRecovery {
     checked(change.target);
     await this.#openAll(state, options);
     for (const difference of plan.differences) await this.#preferKept(plan, difference);
-    await persistently('recovering', async () => {
-      const { state: now, etag } = await map.read();
+    await map.change('recovering', (now) => {
       const isBegun = now.phase === 'handing-over' && sameRouting(now.target, change.target);
       if (isBegun) return now;
       this.#refuseStale(now, plan);
-      return map.write({ version: plan.version + 1, phase: 'handing-over', ...change }, etag);
+      return { version: plan.version + 1, phase: 'handing-over', ...change };
     });
     const report = await cutOver(options);
     await finish();
@@ -184,14 +182,14 @@ export class MapRecovery {
     const { map, shards, textOf, checked } = this.#steps;
     const routing = rebuiltRouting(await ownedTexts({ shards: shards(), textOf }), wanted);
     if (typeof routing !== 'string') return checked(routing);
-    throw new ModelError(`the map '${map.name}' cannot be rebuilt: ${routing}`);
+    throw new ModelError(`${map.title} cannot be rebuilt: ${routing}`);
   }
 
   async #settled(): Promise<MapState> {
     const { map } = this.#steps;
     const state = await map.fresh();
     if (state.phase === 'settled') return state;
-    throw new StaleMapError(`the map '${map.name}' is ${state.phase}; finish that or roll it back`);
+    throw new StaleMapError(`${map.title} is ${state.phase}; finish that or roll it back`);
   }
 
   #refuseStale({ version, phase }: MapState, plan: RecoveryPlan): void {

@@ -81,9 +81,13 @@ export function shardsOfState(state: MapState): readonly string[] {
   return [...new Set([...here, ...shardsOf(state.target)])].sort();
 }
 
-/** Whether a map has one of the phases, or is one of the maps as they were read. */
-export function isOneOf(state: MapState, wanted: readonly (MapPhase | MapState)[]): boolean {
-  return wanted.some((each) =>
-    typeof each === 'string' ? each === state.phase : each.version === state.version,
-  );
+/** The phases that a step begins in: those named, and that of the map if it was read as it is. */
+export function phasesIn(
+  state: MapState,
+  named: readonly (MapPhase | MapState)[],
+): readonly MapPhase[] {
+  return named.flatMap((each) => {
+    if (typeof each === 'string') return [each];
+    return each.version === state.version ? [each.phase] : [];
+  });
 }

@@ -1,4 +1,5 @@
-import { sameContent } from '../../rows/same-value.js';
+import { keyOf } from '../../rows/row-parts.js';
+import { copyDifference } from '../../rows/same-value.js';
 import type { StoredRow } from '../../rows/row.js';
 import { transactionWritesMax } from '../../table/gateway.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
@@ -47,14 +48,11 @@ async function* paired(
 
 /** The write that makes the copy equal to the row; undefined when it is. */
 function mending({ row, copy }: Pair): RowWrite | undefined {
-  if (row === undefined) {
-    if (copy === undefined) return undefined;
-    const { partitionKey, rowKey } = copy;
-    return { kind: 'delete', key: { partitionKey, rowKey }, etag: '*' };
+  if (copyDifference(row, copy) === undefined) return undefined;
+  if (row !== undefined) {
+    return { kind: 'upsert-replace', row: { ...keyOf(row), properties: row.properties } };
   }
-  if (copy !== undefined && sameContent(row, copy)) return undefined;
-  const { partitionKey, rowKey, properties } = row;
-  return { kind: 'upsert-replace', row: { partitionKey, rowKey, properties } };
+  return copy && { kind: 'delete', key: keyOf(copy), etag: '*' };
 }
 
 /** A partition that one program alone writes, as long as its writes succeed. */

@@ -2,7 +2,7 @@ import { allPages } from '../../table/all-rows.js';
 import type { RowKey, RowProperties } from '../../rows/row.js';
 import { EntityNotFoundError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { concurrently } from '../../../base/async/concurrently.js';
+import { walk, walkBeginning, type WalkPlace } from '../moves/walk.js';
 import { ownTypeProperty } from './fence.js';
 import { isMapRow, progressKey, progressType } from './map-row.js';
 import { countIn, storedText, textIn } from '../../rows/row-parts.js';
@@ -29,7 +29,7 @@ export interface WalkedShard {
   readonly table: TableGateway;
 }
 
-export interface Walk {
+export interface PartitionWalk {
   /** Distinguishes this walk from those of other steps and other versions of the map. */
   readonly id: string;
   readonly map: string;
@@ -39,11 +39,6 @@ export interface Walk {
   readonly work: (shard: WalkedShard, partitionKey: string) => Promise<number | undefined>;
 }
 
-interface Progress extends ShardReport {
-  readonly shard: string;
-  readonly after: string;
-}
-
 export const concurrencyDefault = 8;
 
 /**
@@ -51,71 +46,77 @@ export const concurrencyDefault = 8;
  * Sends a range read and a write for each page of up to 1,000 rows, of which it reads only the
  * keys, and skips the rest of the last partition.
  */
-export async function walkPartitions(walk: Walk, options: WalkOptions = {}): Promise<ShardReport> {
-  const { concurrency = concurrencyDefault, signal, onProgress } = options;
-  const { shards, work } = walk;
-  let progress = (await readProgress(walk)) ?? { shard: '', after: '', partitions: 0, rows: 0 };
-  for (const shard of shards) {
-    if (shard.name < progress.shard) continue;
-    let after = shard.name === progress.shard ? progress.after : '';
-    for (;;) {
-      signal?.throwIfAborted();
-      const page = await partitionsAfter(shard.table, after);
-      let { partitions, rows } = progress;
-      await concurrently(page.partitionKeys, concurrency, async (partitionKey) => {
-        const done = await work(shard, partitionKey);
-        if (done === undefined) return;
-        partitions += 1;
-        rows += done;
-      });
-      if (page.last === undefined) break;
-      after = page.last;
-      progress = { shard: shard.name, after, partitions, rows };
-      await writeProgress(walk, progress);
-      onProgress?.({ partitions, rows });
-    }
-  }
-  return { partitions: progress.partitions, rows: progress.rows };
+export async function walkPartitions(
+  partitions: PartitionWalk,
+  { concurrency = concurrencyDefault, signal, onProgress }: WalkOptions = {},
+): Promise<ShardReport> {
+  const { shards, work } = partitions;
+  const stretches = shards.map((shard) => ({
+    page: (at: string | undefined) => partitionsAfter(shard.table, at),
+    work: (partitionKey: string) => work(shard, partitionKey),
+  }));
+  const reached = async (place: WalkPlace): Promise<WalkPlace> => {
+    // The end of a shard is found by reading behind its last partition, by each run.
+    if (place.at === undefined) return place;
+    await writeProgress(partitions, place);
+    onProgress?.(reportOf(place));
+    return place;
+  };
+  const from = (await readProgress(partitions)) ?? walkBeginning;
+  return reportOf(await walk(stretches, from, reached, { concurrency, signal }));
 }
 
-/** The partitions after one, as many as are in a page. `last` undefined: there are no more. */
+function reportOf({ items, changes }: WalkPlace): ShardReport {
+  return { partitions: items, rows: changes };
+}
+
+/** The partitions after one, as many as are in a page. */
 async function partitionsAfter(
   table: TableGateway,
-  after: string,
-): Promise<{ readonly partitionKeys: readonly string[]; readonly last: string | undefined }> {
-  const partitionKey = after === '' ? {} : { after };
+  after: string | undefined,
+): Promise<{ readonly items: readonly string[]; readonly next: string | undefined }> {
+  const partitionKey = after === undefined ? {} : { after };
   for await (const { rows } of allPages(table, { partitionKey, select: [ownTypeProperty] })) {
     const last = rows.at(-1)?.partitionKey;
     if (last === undefined) continue;
     const found = rows.filter((row) => !isMapRow(row));
-    return { partitionKeys: [...new Set(found.map((row) => row.partitionKey))], last };
+    return { items: [...new Set(found.map((row) => row.partitionKey))], next: last };
   }
-  return { partitionKeys: [], last: undefined };
+  return { items: [], next: undefined };
 }
 
-async function readProgress({ control, map, id }: Walk): Promise<Progress | undefined> {
+async function readProgress({
+  control,
+  map,
+  id,
+  shards,
+}: PartitionWalk): Promise<WalkPlace | undefined> {
   const row = await control.get(progressKey(map));
   if (row === undefined || textIn(row.properties, 'Walk') !== id) return undefined;
   const { properties } = row;
+  const name = textIn(properties, 'Shard') ?? '';
+  const stretch = shards.findIndex((shard) => shard.name >= name);
   return {
-    shard: textIn(properties, 'Shard') ?? '',
-    after: textIn(properties, 'After') ?? '',
-    partitions: Number(countIn(properties, 'Partitions')),
-    rows: Number(countIn(properties, 'Rows')),
+    stretch: stretch === -1 ? shards.length : stretch,
+    at: shards[stretch]?.name === name ? textIn(properties, 'After') : undefined,
+    items: Number(countIn(properties, 'Partitions')),
+    changes: Number(countIn(properties, 'Rows')),
   };
 }
 
 /** Overwrites what another program has stored: either is valid for resuming. */
-async function writeProgress({ control, map, id }: Walk, progress: Progress): Promise<void> {
+async function writeProgress(
+  { control, map, id, shards }: PartitionWalk,
+  { stretch, at = '', items, changes }: WalkPlace,
+): Promise<void> {
   const key: RowKey = progressKey(map);
-  const { shard, after, partitions, rows } = progress;
   const properties: RowProperties = {
     EntityType: storedText(progressType),
     Walk: storedText(id),
-    Shard: storedText(shard),
-    After: storedText(after),
-    Partitions: { type: 'Int64', value: BigInt(partitions) },
-    Rows: { type: 'Int64', value: BigInt(rows) },
+    Shard: storedText(shards[stretch]?.name ?? ''),
+    After: storedText(at),
+    Partitions: { type: 'Int64', value: BigInt(items) },
+    Rows: { type: 'Int64', value: BigInt(changes) },
   };
   await control.write({ kind: 'upsert-replace', row: { ...key, properties } });
 }
@@ -128,7 +129,7 @@ async function writeProgress({ control, map, id }: Walk, progress: Progress): Pr
 export async function forgetProgress({
   control,
   map,
-}: Pick<Walk, 'control' | 'map'>): Promise<void> {
+}: Pick<PartitionWalk, 'control' | 'map'>): Promise<void> {
   const key = progressKey(map);
   if ((await control.get(key)) === undefined) return;
   try {

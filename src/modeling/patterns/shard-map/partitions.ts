@@ -76,9 +76,9 @@ export class Partitions implements RoutedPartitions {
     if (table !== undefined) return table;
     const { map } = this.#options;
     throw name === undefined
-      ? new UnknownShardError(`the map '${map.name}' has no shard for '${partitionKey}'`, name)
+      ? new UnknownShardError(`${map.title} has no shard for '${partitionKey}'`, name)
       : new UnknownShardError(
-          `the map '${map.name}' has a shard '${name}' that this program has no table for`,
+          `${map.title} has a shard '${name}' that this program has no table for`,
           name,
         );
   }
@@ -192,7 +192,7 @@ export class Partitions implements RoutedPartitions {
       const route = this.route(state, partitionKey);
       if (!isSameRoute(guess, route)) {
         await claim?.release();
-        throw new RouteChangedError(`the map '${map.name}' has changed`);
+        throw new RouteChangedError(`${map.title} has changed`);
       }
       if (route.before === undefined) {
         if (claim === undefined) return { isOpened: false, copied: 0 };
@@ -232,7 +232,7 @@ export class Partitions implements RoutedPartitions {
     const access = accessOf(state, this.textOf(partitionKey));
     if (access === undefined || !refused.includes(access)) return;
     throw new PartitionClosedError(
-      `'${partitionKey}' is ${access} while the map '${this.#options.map.name}' moves it; try ` +
+      `'${partitionKey}' is ${access} while ${this.#options.map.title} moves it; try ` +
         'again when it is done',
     );
   }

@@ -8,6 +8,7 @@ import {
   type ShardRouting,
 } from '../../../placement/shard-routing.js';
 import { DefinitionError, ModelError } from '../../rows/model-error.js';
+import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { claimPartition, closePartition, epochOf } from './fence.js';
 import { mapRow, sameRouting } from './map-row.js';
@@ -67,7 +68,7 @@ export class ShardMap {
     const { control, controlCopies: copies = [] } = this.#options;
     const { refreshMs, settleMs, takeOverMs, patienceMs, reads } = this.#options;
     this.#map = new StoredMap(name, { control, copies, clock, timers, refreshMs, settleMs });
-    this.#phases = new MapPhases(this.#map, timers);
+    this.#phases = new MapPhases(this.#map);
     this.#partitions = new Partitions({
       map: this.#map,
       shards: new Map(Object.entries(shards)),
@@ -86,7 +87,6 @@ export class ShardMap {
       textOf: routeBy,
       open: async (partitionKey) => (await this.#partitions.settle(partitionKey)).copied,
       walk: (state, names, step, work) => this.#walkAgain('recovery', state, names, step, work),
-      persistently: (what, attempt) => this.#phases.persistently(what, attempt),
       bind: (shard) => this.#bindShards([shard]),
       checked: (routing) => this.#checked(routing),
       cutOver: (step) => this.cutOver(step),
@@ -102,13 +102,15 @@ export class ShardMap {
    */
   async create(routing: ShardRouting): Promise<MapState> {
     this.#checked(routing);
-    return this.#phases.persistently('creating', async () => {
+    const first: MapState = { version: 1, phase: 'settled', routing };
+    const attempt = async (): Promise<MapState> => {
       const found = await this.#map.find();
       if (found !== undefined) return found.state;
-      const state: MapState = { version: 1, phase: 'settled', routing };
-      await this.#bind(state);
-      return this.#map.write(state, undefined);
-    });
+      await this.#bind(first);
+      return (await this.#map.write(first, undefined)).state;
+    };
+    const what = `creating ${this.#map.title}`;
+    return retryConflicts(what, { timers: this.#timers }, attempt, isConflictOrLost);
   }
 
   /** One point read. */
@@ -164,15 +166,12 @@ export class ShardMap {
     { operation }: { readonly operation?: string } = {},
   ): Promise<MapState> {
     const planned = 'target' in change ? change : undefined;
-    return this.#phases.persistently('starting', async () => {
-      const { state, etag } = await this.#map.read();
+    return this.#map.change('starting', async (state) => {
       const target = this.#checked(targetOf(state, planned?.target ?? change));
       const isSame = sameRouting(state.phase === 'settled' ? state.routing : state.target, target);
       if (isSame && state.phase !== 'handing-back') return state;
       if (state.phase !== 'settled') {
-        throw new StaleMapError(
-          `the map '${this.#map.name}' is changed to another routing already`,
-        );
+        throw new StaleMapError(`${this.#map.title} is changed to another routing already`);
       }
       if (planned !== undefined && planned.version !== state.version) {
         throw new StaleMapError(
@@ -183,7 +182,7 @@ export class ShardMap {
       const named = operation === undefined ? {} : { operation };
       const next: MapState = { version: version + 1, phase: 'copying', routing, target, ...named };
       await this.#bind(next);
-      return this.#map.write(next, etag);
+      return next;
     });
   }
 
@@ -200,11 +199,10 @@ export class ShardMap {
       if ((await epochOf(table, partitionKey)) > 0) return 0;
       return (await this.#partitions.settle(partitionKey)).copied;
     });
-    const closed = await this.#phases.persistently('closing', async () => {
-      const { state, etag } = await this.#map.read();
+    const closed = await this.#map.change('closing', (state) => {
       if (state.phase !== 'copying') throw this.#phases.error(state, ['copying']);
       if (state.access === access) return state;
-      return this.#map.write({ ...state, version: state.version + 1, access }, etag);
+      return { ...state, version: state.version + 1, access };
     });
     await this.#overMoving('closing', options, async (_state, { table }, partitionKey) => {
       await closePartition(table, partitionKey, { timers: this.#timers });
@@ -431,7 +429,7 @@ export class ShardMap {
 
   #checked(routing: ShardRouting): ShardRouting {
     const fault = routingFault(routing);
-    if (fault !== undefined) throw new DefinitionError(`the map '${this.#map.name}': ${fault}`);
+    if (fault !== undefined) throw new DefinitionError(`${this.#map.title}: ${fault}`);
     for (const shard of shardsOf(routing)) this.#partitions.shard(shard);
     return routing;
   }

@@ -1,19 +1,12 @@
 import { sleep } from '../../../base/async/sleep.js';
 import { ModelError } from '../../rows/model-error.js';
-import { putOver } from '../../table/conditional-write.js';
-import { FollowedState, type FollowOptions } from '../../table/followed-state.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { isTransient } from '../../table/transient.js';
+import { FollowedState, type FollowOptions, type ReadState } from '../moves/followed-state.js';
 import { copyControlRow, forEachCopy, readReachable } from './control-copies.js';
 import { mapKey, mapRow, mapStateOf } from './map-row.js';
 import type { MapState } from './map-state.js';
 import { MapCopyError } from './shard-errors.js';
-
-/** A map and the ETag of its row. */
-export interface ReadMap {
-  readonly state: MapState;
-  readonly etag: string;
-}
 
 export interface StoredMapOptions extends FollowOptions {
   readonly control: TableGateway;
@@ -23,7 +16,6 @@ export interface StoredMapOptions extends FollowOptions {
 
 /** The stored map. */
 export class StoredMap extends FollowedState<MapState> {
-  readonly name: string;
   readonly #options: StoredMapOptions;
   /** The latest map that was read or written. */
   #latest: MapState | undefined;
@@ -33,47 +25,43 @@ export class StoredMap extends FollowedState<MapState> {
   /** When this program first knew that all copies have a version. */
   readonly #copiedAtMs = new Map<number, number>();
 
+  /** Reads throw `ModelError` when there is no map. */
   constructor(name: string, options: StoredMapOptions) {
-    super(options);
-    this.name = name;
+    const { control: table } = options;
+    super(
+      {
+        table,
+        key: mapKey(name),
+        kind: 'map',
+        name,
+        rowOf: (state) => mapRow(name, state),
+        stateOf: (row) => mapStateOf(name, row),
+        initial: () => {
+          throw new ModelError(`there is no shard map '${name}' in ${table.table}; create it`);
+        },
+      },
+      options,
+    );
     this.#options = options;
   }
 
-  /** One point read. Throws `ModelError` when there is no map. */
-  async read(): Promise<ReadMap> {
-    const found = await this.find();
-    if (found !== undefined) return found;
-    const { table } = this.#options.control;
-    throw new ModelError(`there is no shard map '${this.name}' in ${table}; create it`);
-  }
-
-  /** One point read. */
-  async find(): Promise<ReadMap | undefined> {
-    let etag = '';
-    const state = await this.noting(async () => {
-      const row = await this.#options.control.get(mapKey(this.name));
-      if (row === undefined) return undefined;
-      ({ etag } = row);
-      return mapStateOf(this.name, row);
-    });
-    if (state !== undefined) this.#note(state);
-    return state && { state, etag };
+  override async find(): Promise<ReadState<MapState> | undefined> {
+    const found = await super.find();
+    if (found !== undefined) this.#note(found.state);
+    return found;
   }
 
   /**
    * One insert, or one update under the ETag that was read, and the requests of `copy`. A copy that
    * cannot be reached stops no change: `settle` waits for it.
    */
-  async write(state: MapState, etag: string | undefined): Promise<MapState> {
-    await this.noting(async () => {
-      await this.#options.control.write(putOver(mapRow(this.name, state), etag));
-      return state;
-    });
+  override async write(state: MapState, before: string | undefined): Promise<ReadState<MapState>> {
+    const written = await super.write(state, before);
     this.#note(state);
     await this.copy().catch((error: unknown) => {
       if (!(error instanceof MapCopyError)) throw error;
     });
-    return state;
+    return written;
   }
 
   /**
@@ -112,11 +100,6 @@ export class StoredMap extends FollowedState<MapState> {
     const nowMs = this.#nowMs();
     const leftMs = (this.#copiedAtMs.get(state.version) ?? nowMs) + settleMs - nowMs;
     if (leftMs > 0) await sleep(timers, leftMs);
-  }
-
-  protected override async load(): Promise<MapState> {
-    const { state } = await this.read();
-    return state;
   }
 
   async #orByCopies(read: () => Promise<MapState>): Promise<MapState> {

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { walk, walkBeginning, type Stretch, type WalkPlace } from './walk.js';
+
+/** Two items a page; `seen` gets what was worked on. Items that begin with `-` are left out. */
+function stretch(items: readonly string[], seen: string[]): Stretch<string> {
+  return {
+    page: (at) => {
+      const from = at === undefined ? 0 : Number(at);
+      const next = from + 2 < items.length ? String(from + 2) : undefined;
+      return Promise.resolve({ items: items.slice(from, from + 2), next });
+    },
+    work: (item) => {
+      if (item.startsWith('-')) return Promise.resolve(undefined);
+      seen.push(item);
+      return Promise.resolve(item.length);
+    },
+  };
+}
+
+const pace = { concurrency: 1 };
+const same = (place: WalkPlace) => Promise.resolve(place);
+
+describe('a walk', () => {
+  it('works on every item of every stretch, in order, and counts what is its own', async () => {
+    const seen: string[] = [];
+    const stretches = [['a', '-', 'ccc'], [], ['dd']].map((items) => stretch(items, seen));
+    const end = await walk(stretches, walkBeginning, same, pace);
+    assert.deepEqual(seen, ['a', 'ccc', 'dd']);
+    assert.deepEqual(end, { stretch: 3, at: undefined, items: 3, changes: 6 });
+  });
+
+  it('goes on behind the place that an ended run has stored', async () => {
+    const items = ['a', 'b', 'c', 'd', 'e'];
+    for (const pages of [1, 2, 3, 4]) {
+      const [seen, again]: [string[], string[]] = [[], []];
+      let stored = walkBeginning;
+      let left = pages;
+      const until = (place: WalkPlace) => {
+        stored = place;
+        left -= 1;
+        return Promise.resolve(left === 0 ? undefined : place);
+      };
+      await walk([stretch(items, seen), stretch(['f'], seen)], walkBeginning, until, pace);
+      const rest = [stretch(items, again), stretch(['f'], again)];
+      const end = await walk(rest, stored, same, pace);
+      assert.deepEqual([...seen, ...again], [...items, 'f']);
+      assert.equal(end.items, 6);
+    }
+  });
+
+  it('goes on where another run is further', async () => {
+    const seen: string[] = [];
+    const further: WalkPlace = { stretch: 0, at: '4', items: 4, changes: 4 };
+    const reached = (place: WalkPlace) => Promise.resolve(place.items < 4 ? further : place);
+    const items = ['a', 'b', 'c', 'd', 'e'];
+    const end = await walk([stretch(items, seen)], walkBeginning, reached, pace);
+    assert.deepEqual(seen, ['a', 'b', 'e']);
+    assert.equal(end.items, 5);
+  });
+
+  it('stores no place of a page in which something failed', async () => {
+    const places: WalkPlace[] = [];
+    const failing: Stretch<string> = {
+      ...stretch(['a', 'b', 'c'], []),
+      work: (item) => (item === 'c' ? Promise.reject(new Error('no')) : Promise.resolve(1)),
+    };
+    const reached = (place: WalkPlace) => {
+      places.push(place);
+      return Promise.resolve(place);
+    };
+    await assert.rejects(walk([failing], walkBeginning, reached, pace), /no/);
+    assert.deepEqual(places, [{ stretch: 0, at: '2', items: 2, changes: 2 }]);
+  });
+
+  it('begins no page after its signal', async () => {
+    const seen: string[] = [];
+    const abort = new AbortController();
+    const reached = (place: WalkPlace) => {
+      abort.abort();
+      return Promise.resolve(place);
+    };
+    const { signal } = abort;
+    const ended = walk([stretch(['a', 'b', 'c'], seen)], walkBeginning, reached, {
+      ...pace,
+      signal,
+    });
+    await assert.rejects(ended, { name: 'AbortError' });
+    assert.deepEqual(seen, ['a', 'b']);
+  });
+});

@@ -1,0 +1,65 @@
+import { concurrently } from '../../../base/async/concurrently.js';
+
+/** How far a walk has come. */
+export interface WalkPlace {
+  /** The index of the stretch; their number at the end. */
+  readonly stretch: number;
+  /** Where the stretch goes on; undefined: at its beginning. */
+  readonly at: string | undefined;
+  /** Items that were worked on. */
+  readonly items: number;
+  /** The sum of what the work on them returned. */
+  readonly changes: number;
+}
+
+export const walkBeginning: WalkPlace = { stretch: 0, at: undefined, items: 0, changes: 0 };
+
+/** A part of a walk, such as one side of a move or one of several tables. */
+export interface Stretch<Item> {
+  /** The items from a place on. `next` undefined: there are no more. */
+  readonly page: (
+    at: string | undefined,
+  ) => Promise<{ readonly items: readonly Item[]; readonly next: string | undefined }>;
+  /** Undefined: the item is none of the walk's. */
+  readonly work: (item: Item) => Promise<number | undefined>;
+}
+
+export interface WalkPace {
+  /** Items worked on at the same time. */
+  readonly concurrency: number;
+  /** Stops the walk before a page. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Works on the items of all stretches, in order, page by page. Behind each page `reached` is told,
+ * which may store the place for another run, and returns where to go on: further on when another
+ * program was faster; undefined ends the walk. A page whose place was not stored is worked on
+ * again, so the work must be idempotent.
+ */
+export async function walk<Item>(
+  stretches: readonly Stretch<Item>[],
+  from: WalkPlace,
+  reached: (place: WalkPlace) => Promise<WalkPlace | undefined>,
+  { concurrency, signal }: WalkPace,
+): Promise<WalkPlace> {
+  let place = from;
+  for (;;) {
+    const stretch = stretches[place.stretch];
+    if (stretch === undefined) return place;
+    signal?.throwIfAborted();
+    const page = await stretch.page(place.at);
+    let { items, changes } = place;
+    await concurrently(page.items, concurrency, async (item) => {
+      const found = await stretch.work(item);
+      if (found === undefined) return;
+      items += 1;
+      changes += found;
+    });
+    const isEnd = page.next === undefined;
+    const next = { stretch: place.stretch + (isEnd ? 1 : 0), at: page.next, items, changes };
+    const onward = await reached(next);
+    if (onward === undefined) return next;
+    place = onward;
+  }
+}
