@@ -11,6 +11,7 @@ import {
   openTable,
   string,
   updateProperties,
+  upgradeRows,
 } from 'tabularium/modeling';
 
 // What employees of all kinds share.
@@ -28,6 +29,24 @@ const Contractor = defineEntity({
   properties: { ...person, agency: string() },
   partitionKey: (p) => key`${p.department}`,
   rowKey: (p) => key`EMPLOYEE_${p.id.padded(6)}`,
+});
+
+// A later program knows first and last names; rows of the version before are read as it has them.
+const EmployeeWithNames = defineEntity({
+  type: 'Employee',
+  version: 2,
+  properties: {
+    department: string(),
+    id: int32(),
+    firstName: string(),
+    lastName: string(),
+    salary: double(),
+  },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`EMPLOYEE_${p.id.padded(6)}`,
+}).upgrading(Employee, ({ name, ...rest }) => {
+  const [firstName = '', lastName = ''] = name.split(' ');
+  return { ...rest, firstName, lastName };
 });
 
 // Told apart by the prefix of its RowKey alone.
@@ -94,6 +113,12 @@ try {
     pages?.type === 'Int32' ? { pages: { ...pages, value: pages.value + 1 } } : undefined,
   );
   console.log(`pages: ${String(changed['pages']?.value)}`);
+
+  // Rows of an older version: read as they should be, and stored so when they are written.
+  const named = entitiesOf(EmployeeWithNames, table);
+  console.log(`first name: ${(await named.get({ department, id: 123 }))?.firstName}`);
+  const { upgraded } = await upgradeRows(named);
+  console.log(`upgraded: ${upgraded}`);
 } finally {
   await client.deleteTable();
 }

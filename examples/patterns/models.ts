@@ -2,7 +2,16 @@
 // their department, with the name of the lead copied there. Whatever writes keeps all of it.
 // Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
 import { TableClient } from '@azure/data-tables';
-import { bulk, defineEntity, int32, key, openTable, string, writesOf } from 'tabularium/modeling';
+import {
+  bulk,
+  dataSeriesOf,
+  defineEntity,
+  int32,
+  key,
+  openTable,
+  string,
+  writesOf,
+} from 'tabularium/modeling';
 import { otherPartition, samePartition, withIndexes } from 'tabularium/modeling/indexes';
 import { copies, counter, openModel } from 'tabularium/modeling/model';
 
@@ -24,6 +33,13 @@ const Department = defineEntity({
   },
   partitionKey: (p) => key`${p.department}`,
   rowKey: () => key`department`,
+});
+
+const Hires = defineEntity({
+  type: 'Hires',
+  properties: { department: string(), year: string() },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`hires_${p.year}`,
 });
 
 const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
@@ -95,6 +111,16 @@ try {
   }));
   const then = await departments.get({ department: 'Sales' });
   console.log(`count ${then?.count}, lead ${then?.leadName}`);
+
+  // What a pattern changes joins a transaction.
+  const hires = dataSeriesOf(Hires, model.table, { slots: 12, value: int32() });
+  await model
+    .transaction()
+    .insert(Employee, { department: 'Sales', id: 5, lastName: 'Kwok', email: 'kwok@contoso.com' })
+    .join(hires.adding({ department: 'Sales', year: '2024' }, 6, 1))
+    .run();
+  const { values } = await hires.read({ department: 'Sales', year: '2024' });
+  console.log(`hired in July: ${values[6]}`);
 
   // What is in other partitions follows. `model.run()` does it until the model is closed.
   await model.drain();

@@ -39,7 +39,7 @@ export type {
   PropertyFlag,
   PropertyKind,
 } from './definition/property.js';
-export { key, keyTemplate, type KeyRange, type KeyTemplate } from './definition/key-template.js';
+export { key, type KeyRange, type KeyTemplate } from './definition/key-template.js';
 export type { KeyPart, MomentKeyField, NumberKeyField } from './definition/key-part.js';
 export type {
   CreateOf,
@@ -65,11 +65,28 @@ export {
   type Stored,
   type StoredAs,
 } from './definition/stored-entity.js';
-export { nameOfWire, wireNameOf } from './definition/wire-name.js';
 export { Instant } from './rows/instant.js';
-export { rowBytes, rowBytesMax } from './rows/row-size.js';
+export { rowBytes } from './rows/row-size.js';
 export type { Row, RowKey, RowProperties, StoredRow, WireType, WireValue } from './rows/row.js';
-export * from './table/errors.js';
+export {
+  ConditionFailedError,
+  ContentionError,
+  DecodeError,
+  DefinitionError,
+  EntityExistsError,
+  EntityNotFoundError,
+  isAmbiguous,
+  LeaseLostError,
+  ModelError,
+  RequestError,
+  TableNotFoundError,
+  TooLargeError,
+  TransactionFailedError,
+  ValueError,
+  type ModelErrorOptions,
+  type RequestSummary,
+  type ServiceFailure,
+} from './table/errors.js';
 export {
   type Entities,
   entitiesOf,

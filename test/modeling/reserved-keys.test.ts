@@ -7,12 +7,12 @@ import {
   Instant,
   int32,
   key,
-  keyTemplate,
   oneToManyOf,
   string,
   type RowProperties,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import { keyTemplate } from '../../src/modeling/definition/key-template.js';
 import { changeFeedOf, trimFeed } from '../../src/modeling/patterns/change-feed/index.js';
 import {
   indexedEntitiesOf,

@@ -10,11 +10,8 @@ import { systemRandomness } from '../../base/randomness.js';
 import { DefinitionError, ValueError } from '../rows/model-error.js';
 import type { RowKey, RowProperties, StoredRow } from '../rows/row.js';
 import { retryConflicts, type ContentionOptions } from '../table/contention.js';
-import {
-  absentEntityError,
-  ConditionFailedError,
-  type EntityNotFoundError,
-} from '../table/errors.js';
+import { ConditionFailedError, type EntityNotFoundError } from '../table/errors.js';
+import { absentEntityError } from '../table/refusals.js';
 import { anyOf, whereStored, type Filter, type FilterFields } from '../table/filter.js';
 import { satisfies } from '../table/filter-match.js';
 import type { TableGateway } from '../table/gateway.js';

@@ -24,7 +24,7 @@ export function sameProperties(part: Row, whole: Row): boolean {
   });
 }
 
-/** How a copy of a row differs from it: there is none, there is no row, or their properties differ. */
+/** There is no copy of a row, a copy without a row, or one whose properties differ. */
 export type CopyDifference = 'missing' | 'surplus' | 'different';
 
 /** Undefined when the copy is right: equal to its row, or as absent as it. */

@@ -12,13 +12,13 @@ import { backOff } from '../../base/async/back-off.js';
 import { backOffs } from './back-offs.js';
 import { sleep } from '../../base/async/sleep.js';
 import {
-  absentEntityError,
   ConditionFailedError,
   ContentionError,
   EntityExistsError,
   EntityNotFoundError,
   isAmbiguous,
 } from './errors.js';
+import { absentEntityError } from './refusals.js';
 import { satisfies } from './filter-match.js';
 import { updateAttemptsMax } from './contention.js';
 import type { TableGateway, WriteResult } from './gateway.js';

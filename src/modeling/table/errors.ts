@@ -1,11 +1,4 @@
-import {
-  ModelError,
-  TooLargeError,
-  type ModelErrorOptions,
-  type RequestSummary,
-} from '../rows/model-error.js';
-import { placeOfKey } from '../rows/row-parts.js';
-import type { RowKey } from '../rows/row.js';
+import { ModelError, TooLargeError, type ModelErrorOptions } from '../rows/model-error.js';
 
 export {
   DecodeError,
@@ -65,43 +58,6 @@ export class TableNotFoundError extends RequestError {
 /** 412: the stored entity has another ETag. */
 export class ConditionFailedError extends RequestError {
   override readonly name = 'ConditionFailedError';
-}
-
-// What the service would answer, told by the library where a read has shown it. `what` names the
-// type of a definition, or another kind of row.
-
-/** The error for a required entity that a read did not find. */
-export function absentEntityError(
-  what: string,
-  key: RowKey,
-  request?: RequestSummary,
-): EntityNotFoundError {
-  const text = `${what}: there is no entity ${placeOfKey(key)}`;
-  return new EntityNotFoundError(text, failureOf(404, 'ResourceNotFound', request));
-}
-
-/** The error for an entity that a read found at keys that are to be free. */
-export function existingEntityError(
-  what: string,
-  key: RowKey,
-  request?: RequestSummary,
-): EntityExistsError {
-  const text = `${what}: there is an entity ${placeOfKey(key)} already`;
-  return new EntityExistsError(text, failureOf(409, 'EntityAlreadyExists', request));
-}
-
-/** The error for an entity that a read found with another ETag. */
-export function changedEntityError(
-  what: string,
-  key: RowKey,
-  request?: RequestSummary,
-): ConditionFailedError {
-  const text = `${what}: ${placeOfKey(key)} has changed since it was read`;
-  return new ConditionFailedError(text, failureOf(412, 'UpdateConditionNotSatisfied', request));
-}
-
-function failureOf(status: number, code: string, request?: RequestSummary): ServiceFailure {
-  return { status, code, ...(request === undefined ? {} : { request }) };
 }
 
 /**

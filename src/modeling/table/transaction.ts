@@ -8,7 +8,8 @@ import type { RowKey, StoredRow } from '../rows/row.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import { isConflict, retryConflicts, updateAttemptsMax } from './contention.js';
 import type { Change } from './entities.js';
-import { absentEntityError, isAmbiguous, RequestError, TransactionFailedError } from './errors.js';
+import { isAmbiguous, RequestError, TransactionFailedError } from './errors.js';
+import { absentEntityError } from './refusals.js';
 import {
   keyOfWrite,
   transactionWritesMax,

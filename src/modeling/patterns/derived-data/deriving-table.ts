@@ -5,7 +5,8 @@ import { DefinitionError, ModelError, TooLargeError, ValueError } from '../../ro
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { sameContent } from '../../rows/same-value.js';
 import { isConflict, retryConflicts, updateAttemptsMax } from '../../table/contention.js';
-import { absentEntityError, RequestError, TransactionFailedError } from '../../table/errors.js';
+import { RequestError, TransactionFailedError } from '../../table/errors.js';
+import { absentEntityError } from '../../table/refusals.js';
 import { writeInTransaction } from '../../table/failure-of-one.js';
 import {
   keyOfWrite,

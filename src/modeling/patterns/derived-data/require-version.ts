@@ -1,5 +1,5 @@
 import type { StoredRow } from '../../rows/row.js';
-import { changedEntityError } from '../../table/errors.js';
+import { changedEntityError } from '../../table/refusals.js';
 
 /**
  * Throws `ConditionFailedError`, as the service would, unless the row has the given ETag; '*'

@@ -1,6 +1,6 @@
 import { DecodeError, ModelError } from '../../rows/model-error.js';
 import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
-import { changedEntityError } from '../../table/errors.js';
+import { changedEntityError } from '../../table/refusals.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import { allRows } from '../../table/all-rows.js';
 import {

@@ -5,7 +5,7 @@ import type { JsonValue } from '../../definition/structured-types.js';
 import { ValueError } from '../../rows/model-error.js';
 import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
 import { sameValue } from '../../rows/same-value.js';
-import { absentEntityError } from '../../table/errors.js';
+import { absentEntityError } from '../../table/refusals.js';
 import type { RowWrite } from '../../table/gateway.js';
 import { handle } from '../../worker/handler.js';
 import { defineMessage } from '../../worker/message-type.js';

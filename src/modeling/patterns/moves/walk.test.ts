@@ -52,7 +52,12 @@ describe('a walk', () => {
   it('goes on where another run is further', async () => {
     const seen: string[] = [];
     const further: WalkPlace = { stretch: 0, at: '4', items: 4, changes: 4 };
-    const reached = (place: WalkPlace) => Promise.resolve(place.items < 4 ? further : place);
+    let told = 0;
+    const reached = (place: WalkPlace) => {
+      told += 1;
+      assert.ok(told < 5, 'the walk does not come to an end');
+      return Promise.resolve(place.items < 4 ? further : place);
+    };
     const items = ['a', 'b', 'c', 'd', 'e'];
     const end = await walk([stretch(items, seen)], walkBeginning, reached, pace);
     assert.deepEqual(seen, ['a', 'b', 'e']);

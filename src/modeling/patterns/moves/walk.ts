@@ -35,7 +35,7 @@ export interface WalkPace {
  * Works on the items of all stretches, in order, page by page. Behind each page `reached` is told,
  * which may store the place for another run, and returns where to go on: further on when another
  * program was faster; undefined ends the walk. A page whose place was not stored is worked on
- * again, so the work must be idempotent.
+ * again: the work must be idempotent.
  */
 export async function walk<Item>(
   stretches: readonly Stretch<Item>[],

@@ -5,7 +5,11 @@ import type { CreateOf, KeyOf, MergeOf, ReadOf } from '../../definition/shapes.j
 import { storedAs, storedAsOf, type Stored } from '../../definition/stored-entity.js';
 import { ValueError, type ModelError } from '../../rows/model-error.js';
 import type { Row, RowKey } from '../../rows/row.js';
-import { absentEntityError, changedEntityError, existingEntityError } from '../../table/errors.js';
+import {
+  absentEntityError,
+  changedEntityError,
+  existingEntityError,
+} from '../../table/refusals.js';
 import type { WriteCondition } from '../../table/row-writes.js';
 import { writeIfPresent } from '../../table/conditional-write.js';
 import type { StoredControl } from './control-row.js';

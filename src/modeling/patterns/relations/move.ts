@@ -9,12 +9,8 @@ import { keyOf } from '../../rows/row-parts.js';
 import type { Row, RowKey } from '../../rows/row.js';
 import { ticksOfMicros } from '../../rows/ticks.js';
 import { isConflict, isConflictBehind, retryConflicts } from '../../table/contention.js';
-import {
-  EntityExistsError,
-  existingEntityError,
-  isAmbiguous,
-  TransactionFailedError,
-} from '../../table/errors.js';
+import { EntityExistsError, isAmbiguous, TransactionFailedError } from '../../table/errors.js';
+import { existingEntityError } from '../../table/refusals.js';
 import { writeIfPresent } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { allRows } from '../../table/all-rows.js';

@@ -6,7 +6,8 @@ import { etagOf, type Stored } from '../../definition/stored-entity.js';
 import type { RowKey } from '../../rows/row.js';
 import type { ContentionOptions } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
-import { absentEntityError, type EntityNotFoundError } from '../../table/errors.js';
+import { type EntityNotFoundError } from '../../table/errors.js';
+import { absentEntityError } from '../../table/refusals.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { Transaction } from '../../table/transaction.js';
 

@@ -8,7 +8,8 @@ import { ticksOfMicros } from '../../rows/ticks.js';
 import { DecodeError, DefinitionError, ValueError } from '../../rows/model-error.js';
 import { isConflict } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
-import { absentEntityError, EntityExistsError } from '../../table/errors.js';
+import { EntityExistsError } from '../../table/errors.js';
+import { absentEntityError } from '../../table/refusals.js';
 import { unlessConflict, unlessPresent } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type {

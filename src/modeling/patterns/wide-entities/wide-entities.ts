@@ -8,11 +8,8 @@ import type { StoredRow } from '../../rows/row.js';
 import { sameProperties } from '../../rows/same-value.js';
 import { isConflict, retryConflicts, type ContentionOptions } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
-import {
-  absentEntityError,
-  type EntityNotFoundError,
-  TransactionFailedError,
-} from '../../table/errors.js';
+import { type EntityNotFoundError, TransactionFailedError } from '../../table/errors.js';
+import { absentEntityError } from '../../table/refusals.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { ReadTarget } from '../../table/row-writes.js';
 import { Transaction, type TransactionChange } from '../../table/transaction.js';
