@@ -13,6 +13,9 @@ import {
   string,
 } from '../../src/modeling/index.js';
 import { sharded, type MapSchema } from '../../src/modeling/patterns/shard-map-manager/index.js';
+import { openModel } from '../../src/modeling/model/index.js';
+import { otherPartition, withIndexes } from '../../src/modeling/patterns/indexes/index.js';
+import { listRouting, shardQueryOf } from '../../src/modeling/patterns/shard-map/index.js';
 import { MemoryShards } from './support/memory-shards.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 
@@ -112,6 +115,37 @@ describe('a map by keys of', () => {
     // Programs that mean other values by the same texts are refused.
     const plain: MapSchema<'bigint'> = { version: 1, sharded: [sharded(Shift, 'length')] };
     await assert.rejects(manager.open('map', plain), /keys of the type timeSpan/);
+  });
+
+  it('texts that a list does not have says what to do, of rows of the library too', async () => {
+    const manager = await open();
+    const schema = { version: 1, sharded: [sharded(Account, 'owner')] } as const;
+    const owner = '00000000-0000-0000-0000-000000000001';
+    const keys = [[owner, 'north']] as const;
+    const map = await manager.create({ ...common, schema, routing: { kind: 'list', keys } });
+    const model = openModel({
+      table: map.map.table,
+      entities: {
+        accounts: withIndexes(Account, {
+          id: otherPartition({
+            partitionKey: (p) => key`${p.id.padded(4)}`,
+            rowKey: (p) => key`${p.owner}`,
+          }),
+        }),
+      },
+    });
+    await assert.rejects(
+      model.entities.accounts.insert({ owner, id: 1 }),
+      /no shard for '!outbox-.*; assign its text to one, or give the list .* \(otherwise\)/,
+    );
+    assert.equal(await map.map.shardOf('0001'), undefined);
+    await map.map.apply(listRouting({ [owner]: 'north' }, 'south'));
+    await model.entities.accounts.insert({ owner, id: 1 });
+    await model.drain();
+    assert.equal((await model.entities.accounts.by.id.get({ id: 1, owner }))?.owner, owner);
+    const shards: string[] = [];
+    for await (const { shard } of shardQueryOf(Account, map)) shards.push(shard);
+    assert.deepEqual(shards, ['north']);
   });
 
   it('a property that cannot be one is refused with the kinds that can', () => {

@@ -333,6 +333,27 @@ const steps: Readonly<Record<string, Step>> = {
   },
 };
 
+describe('a shard whose table is being deleted', () => {
+  it('is refused with what to do, and is not registered without its table', async () => {
+    const { shards } = await filledShards();
+    await shards.manager().dropShard('west');
+    let answer: 'exists' | 'being-deleted' = 'being-deleted';
+    const manager = shards.manager((port) => port, {
+      shards: {
+        west: {
+          table: () => shards.table('west'),
+          account: { create: () => Promise.resolve(answer) },
+        },
+      },
+    });
+    await assert.rejects(manager.addShard('west'), /'orders' is being deleted/);
+    assert.equal((await manager.shards()).length, 2);
+    answer = 'exists';
+    await manager.addShard('west');
+    assert.equal((await manager.shards()).length, 3);
+  });
+});
+
 describe('a change of shards or maps that is killed at any of its requests', () => {
   for (const [name, step] of sampled(Object.entries(steps), 3)) {
     it(`is ended by the same call: ${name}`, async () => {

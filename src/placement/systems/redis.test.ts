@@ -81,6 +81,18 @@ describe('Redis', () => {
     assert.equal(serverOf('{7}.a', after), serverOf('b{7}', after));
   });
 
+  it('moves on a ring no more than a share of one server and 5 %, however many there are', () => {
+    const keys = Array.from({ length: 1000 }, (_, at) => `customer:${at}`);
+    let before = schemeOf(redisRing(['cache-0']));
+    for (let count = 2; count <= 12; count += 1) {
+      const servers = Array.from({ length: count }, (_, at) => `cache-${at}`);
+      const after = schemeOf(redisRing(servers));
+      const moved = keys.filter((key) => serverOf(key, before) !== serverOf(key, after));
+      assert.ok(moved.length / keys.length <= 1 / count + 0.05, `${moved.length} of ${count}`);
+      before = after;
+    }
+  });
+
   it('asks the owner of a slot, and any proxy', () => {
     const scheme = schemeOf(redisSlotRanges(['a', 'b']));
     assert.equal(serverOf('bar', scheme), 'a');

@@ -5,6 +5,7 @@ import type { TableGateway } from '../../table/gateway.js';
 import { shardedEntitiesOf, type ShardedEntities } from '../shard-map/sharded-entities.js';
 import type { ShardMap } from '../shard-map/shard-map.js';
 import { isOwned } from '../shard-map/fence.js';
+import type { ShardViews } from '../shard-map/shard-view.js';
 import type { MapOperations } from './map-operations.js';
 import { textOfKey, type MapSchema, type ReferenceType } from './map-schema.js';
 import { ReferenceTable, type ReferenceTableOptions } from './reference-table.js';
@@ -80,6 +81,11 @@ export class ManagedMap<T extends ShardKeyType = ShardKeyType> {
       );
     }
     return { shard, table };
+  }
+
+  /** As those of `map`, so that `shardQueryOf` takes a managed map. */
+  views(): Promise<ShardViews> {
+    return this.map.views();
   }
 
   /** The entities of a sharded type. Throws `DefinitionError` for another. Sends nothing. */

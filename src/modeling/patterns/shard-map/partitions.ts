@@ -76,7 +76,11 @@ export class Partitions implements RoutedPartitions {
     if (table !== undefined) return table;
     const { map } = this.#options;
     throw name === undefined
-      ? new UnknownShardError(`${map.title} has no shard for '${partitionKey}'`, name)
+      ? new UnknownShardError(
+          `${map.title} has no shard for '${partitionKey}'; assign its text to one, or ` +
+            'give the list a shard for all others (otherwise)',
+          name,
+        )
       : new UnknownShardError(
           `${map.title} has a shard '${name}' that this program has no table for`,
           name,
