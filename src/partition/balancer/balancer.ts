@@ -32,7 +32,7 @@ export type BalancerMode = 'off' | 'advise' | 'on';
 const publishEveryMs = 5_000;
 /** How often a plan is made, in milliseconds. */
 const planEveryMs = 15_000;
-/** How long the planning process may leave its row before it is replaced, in milliseconds. */
+/** The planning process is replaced when its row stays unchanged this long, in milliseconds. */
 const replacedAfterMs = 45_000;
 
 export interface BalancerOptions {
