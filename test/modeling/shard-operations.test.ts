@@ -333,6 +333,72 @@ const steps: Readonly<Record<string, Step>> = {
   },
 };
 
+describe('an operation that another program ends while it begins', () => {
+  /** Ends all operations when the map is about to know of the first one. */
+  function endedBefore(
+    shards: MemoryShards,
+    andThen: () => Promise<void>,
+  ): <T extends object>(port: T) => T {
+    let isOver = false;
+    return (port) =>
+      new Proxy(port, {
+        get: (target, name) => {
+          const member: unknown = Reflect.get(target, name, target);
+          if (typeof member !== 'function') return member;
+          return async (...given: readonly unknown[]): Promise<unknown> => {
+            const isStart = JSON.stringify(given, shown).includes('"copying"');
+            if (!isStart || isOver) return Reflect.apply(member, target, given);
+            isOver = true;
+            const map = await open(shards.manager());
+            for (const { id } of await shards.manager().operations()) await map.operations.run(id);
+            const answer: unknown = await Reflect.apply(member, target, given);
+            await andThen();
+            return answer;
+          };
+        },
+      });
+  }
+  const wanted = kindOf('split');
+
+  it('stays cancelled, and leaves nothing under way', async () => {
+    const { shards } = await filledShards();
+    const manager = shards.manager(endedBefore(shards, () => Promise.resolve()));
+    await assert.rejects(operate(manager, wanted, 'online'), /was cancelled before it began/);
+    assert.deepEqual(
+      (await settled(shards)).map(({ status }) => status),
+      ['cancelled'],
+    );
+    await checkPlaces(shards, before);
+  });
+
+  it('is taken back by the next one when its program was killed', async () => {
+    const { shards } = await filledShards();
+    const manager = shards.manager(endedBefore(shards, () => Promise.reject(new Error('killed'))));
+    await assert.rejects(operate(manager, wanted, 'online'), /killed/);
+    assert.equal((await (await open(shards.manager())).map.state()).phase, 'copying');
+    await operate(shards.manager(), kindOf('move'), 'online');
+    assert.deepEqual((await settled(shards)).map(({ status }) => status).toSorted(), [
+      'cancelled',
+      'completed',
+    ]);
+    await checkPlaces(shards, kindOf('move').places);
+  });
+
+  it('is taken back by whoever runs or cancels it then', async () => {
+    for (const call of ['run', 'cancel'] as const) {
+      const { shards } = await filledShards();
+      const manager = shards.manager(
+        endedBefore(shards, () => Promise.reject(new Error('killed'))),
+      );
+      await assert.rejects(operate(manager, wanted, 'online'), /killed/);
+      const [told] = await manager.operations();
+      const map = await open(shards.manager());
+      assert.equal((await map.operations[call](told?.id ?? '')).status, 'cancelled');
+      assert.equal((await map.map.state()).phase, 'settled', call);
+    }
+  });
+});
+
 describe('a shard whose table is being deleted', () => {
   it('is refused with what to do, and is not registered without its table', async () => {
     const { shards } = await filledShards();

@@ -46,7 +46,7 @@ export class ManagerRows {
 
   /** As `find`, or as a copy has it: for what decides about no write. */
   findReachable(kind: ManagerKind, name: string): Promise<ManagerRow | undefined> {
-    return readReachable([this.#control, ...this.#copies], (table) => findIn(table, kind, name));
+    return readReachable(this.#control, this.#copies, (table) => findIn(table, kind, name));
   }
 
   /** In the order of their names. A range read for each 1,000. */
@@ -55,8 +55,12 @@ export class ManagerRows {
   }
 
   /** As `list`, or as a copy has them: for what decides about no write. */
-  listReachable(kind: ManagerKind): Promise<readonly ManagerRow[]> {
-    return readReachable([this.#control, ...this.#copies], (table) => listIn(table, kind));
+  async listReachable(kind: ManagerKind): Promise<readonly ManagerRow[]> {
+    const found = await readReachable(this.#control, this.#copies, async (table) => {
+      const rows = await listIn(table, kind);
+      return rows.length === 0 ? undefined : rows;
+    });
+    return found ?? [];
   }
 
   /**

@@ -74,6 +74,7 @@ export class MapOperations {
   async begin(change: ShardRouting | RoutingChange, options: BeginOptions): Promise<Operation> {
     const { name, rows, map, randomness } = this.#options;
     const { title, mode = 'online', target = 'empty' } = options;
+    await this.#takeBackCancelled();
     const plan = await map.plan(change);
     const state = await map.state();
     await this.#endLast(state);
@@ -97,7 +98,7 @@ export class MapOperations {
     await rows.put('operation', id, textsOfOperation(operation), undefined);
     try {
       const begun = await map.start(plan, { operation: id });
-      if (isUnderWay(begun, id)) return operationOf(await this.#read(id));
+      if (isUnderWay(begun, id)) return await this.#begun(id);
       throw new OperationError(`another operation makes the same change of the map '${name}'`);
     } catch (error) {
       const details = messageOf(error);
@@ -115,6 +116,7 @@ export class MapOperations {
    */
   async run(id: string, options: RunOptions = {}): Promise<Operation> {
     const found = operationOf(await this.#read(id));
+    if (found.status === 'cancelled') await this.#takeBack(id);
     if (isEnded(found)) return found;
     if (found.status === 'stopped') await this.#change(id, { status: 'running', details: '' });
     try {
@@ -136,19 +138,59 @@ export class MapOperations {
   async cancel(id: string): Promise<Operation> {
     const { map } = this.#options;
     const found = operationOf(await this.#read(id));
-    if (found.status === 'cancelled') return found;
+    if (found.status === 'cancelled') {
+      await this.#takeBack(id);
+      return found;
+    }
     if (isFinished(await map.state(), id) || found.status === 'completed') {
       throw new OperationError(
         `the operation ${id} has gone through; begin one that moves things back`,
       );
     }
     await this.#change(id, { status: 'cancelling' });
-    if (isUnderWay(await map.state(), id)) await map.rollBack();
+    await this.#takeBack(id);
     if (isFinished(await map.state(), id)) {
       await this.#change(id, { status: 'running' });
       throw new OperationError(`the operation ${id} went through before it was cancelled`);
     }
     return this.#change(id, { status: 'cancelled', step: 'ended', details: 'taken back' });
+  }
+
+  /**
+   * Another program may have found the row before the map knew of it, and have ended what had not
+   * begun: then it stays cancelled.
+   */
+  async #begun(id: string): Promise<Operation> {
+    const found = operationOf(await this.#read(id));
+    if (found.status !== 'cancelled') return found;
+    await this.#takeBack(id);
+    throw new OperationError(`the operation ${id} was cancelled before it began`);
+  }
+
+  /** A program that was killed in `begin` may have left the change of such an operation. */
+  async #takeBackCancelled(): Promise<void> {
+    const { map, rows } = this.#options;
+    const state = await map.state();
+    if (state.phase === 'settled' || state.operation === undefined) return;
+    const row = await rows.find('operation', state.operation);
+    if (row !== undefined && operationOf(row).status === 'cancelled') {
+      await this.#takeBack(state.operation);
+    }
+  }
+
+  /** Takes the change of this operation back, and of no other, while others run it. */
+  async #takeBack(id: string): Promise<void> {
+    const { map } = this.#options;
+    for (;;) {
+      const state = await map.state();
+      if (!isUnderWay(state, id)) return;
+      try {
+        await map.rollBack({ operation: id });
+      } catch (error) {
+        const isOvertaken = error instanceof StaleMapError;
+        if (!isOvertaken || (await map.state()).version === state.version) throw error;
+      }
+    }
   }
 
   async #runOn(id: string, mode: OperationMode, options: RunOptions): Promise<Operation> {

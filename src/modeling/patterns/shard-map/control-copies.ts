@@ -10,23 +10,37 @@ import { MapCopyError } from './shard-errors.js';
 // reached. Nothing is decided by a copy: whoever opens a partition reads the control table.
 
 /**
- * Reads from the first of these tables that can be reached: the control table, then its copies.
- * Throws what the first one has thrown when none can be, and other errors at once.
+ * What the control table answers, and while it cannot be reached what the first copy has. Throws
+ * what the control table has thrown when no copy can be reached that has it, and other errors.
  */
 export async function readReachable<R>(
-  tables: readonly TableGateway[],
-  read: (table: TableGateway) => Promise<R>,
-): Promise<R> {
-  let first: { readonly error: unknown } | undefined;
-  for (const table of tables) {
+  control: TableGateway,
+  copies: readonly TableGateway[],
+  read: (table: TableGateway) => Promise<R | undefined>,
+): Promise<R | undefined> {
+  try {
+    return await read(control);
+  } catch (error) {
+    const found = isTransient(error) ? await readCopies(copies, read) : undefined;
+    if (found === undefined) throw error;
+    return found;
+  }
+}
+
+/** What the first copy has that can be reached; one that was not written yet has nothing. */
+export async function readCopies<R>(
+  copies: readonly TableGateway[],
+  read: (table: TableGateway) => Promise<R | undefined>,
+): Promise<R | undefined> {
+  for (const copy of copies) {
     try {
-      return await read(table);
+      const found = await read(copy);
+      if (found !== undefined) return found;
     } catch (error) {
       if (!isTransient(error)) throw error;
-      first ??= { error };
     }
   }
-  throw first?.error;
+  return undefined;
 }
 
 /**

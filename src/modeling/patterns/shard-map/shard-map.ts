@@ -259,16 +259,22 @@ export class ShardMap {
   /**
    * Back to `settled`, with the former routing. From `copying` a point read and a write; otherwise
    * through `handing-back`, which hands every partition back as `cutOver` hands it over, with
-   * everything written since.
+   * everything written since. With `operation` only the change of that one: does nothing when
+   * another is under way, and throws `StaleMapError` when the phase changes meanwhile.
    */
-  async rollBack(options: ShardStepOptions = {}): Promise<ShardReport> {
+  async rollBack(
+    options: ShardStepOptions & { readonly operation?: string } = {},
+  ): Promise<ShardReport> {
+    const { operation } = options;
     const before = await this.#map.fresh();
     if (before.phase === 'settled') return nothing;
+    if (operation !== undefined && before.operation !== operation) return nothing;
     if (before.phase === 'copying') {
       await this.#phases.settle([before], 'rolled-back');
       return nothing;
     }
-    const state = await this.#phases.advance(['handing-over', 'handed-over'], 'handing-back');
+    const from = operation === undefined ? (['handing-over', 'handed-over'] as const) : [before];
+    const state = await this.#phases.advance(from, 'handing-back');
     if (state.phase === 'settled') return nothing;
     const report = await this.#handOver(state, 'handing-back', options);
     await this.#phases.settle([state], 'rolled-back');

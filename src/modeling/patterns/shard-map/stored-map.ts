@@ -3,7 +3,7 @@ import { ModelError } from '../../rows/model-error.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { isTransient } from '../../table/transient.js';
 import { FollowedState, type FollowOptions, type ReadState } from '../moves/followed-state.js';
-import { copyControlRow, forEachCopy, readReachable } from './control-copies.js';
+import { copyControlRow, forEachCopy, readCopies } from './control-copies.js';
 import { mapKey, mapRow, mapStateOf } from './map-row.js';
 import type { MapState } from './map-state.js';
 import { MapCopyError } from './shard-errors.js';
@@ -116,11 +116,8 @@ export class StoredMap extends FollowedState<MapState> {
   }
 
   async #readCopies(copies: readonly TableGateway[], cause: unknown): Promise<MapState> {
-    const row = await readReachable(copies, (copy) => copy.get(mapKey(this.name)));
-    if (row === undefined) {
-      const text = `the map '${this.name}' cannot be reached, and its copies lack it; copy it there`;
-      throw new ModelError(text, { cause });
-    }
+    const row = await readCopies(copies, (copy) => copy.get(mapKey(this.name)));
+    if (row === undefined) throw cause;
     const found = mapStateOf(this.name, row);
     const latest = this.#latest;
     const state = latest !== undefined && latest.version > found.version ? latest : found;
