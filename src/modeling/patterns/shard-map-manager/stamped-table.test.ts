@@ -14,12 +14,12 @@ const write: RowWrite = { kind: 'insert', row };
 const exists: ServiceFailure = { status: 409, code: 'EntityAlreadyExists' };
 const tooMuch: ServiceFailure = { status: 413, code: 'RequestBodyTooLarge' };
 
-/** A table without rows, whose transactions fail with the error. */
-function failing(error: Error): TableGateway {
+/** A table without rows, whose transactions fail with the failure. */
+function failing(failure: Error): TableGateway {
   return {
     table: 'countries',
     write: () => Promise.reject(new Error('not by itself')),
-    transact: () => Promise.reject(error),
+    transact: () => Promise.reject(failure),
     get: () => Promise.resolve(undefined),
     page: () => Promise.resolve({ rows: [] }),
   };
