@@ -185,6 +185,40 @@ void describe('operations on ranges', () => {
     assert.deepEqual(await held(each), [keys.length, 0]);
   });
 
+  void it('bring what is written until writes wait', async () => {
+    const each = await world();
+    const operation = await begunMove(each);
+    const [source, target] = each.stores;
+    assert.ok(source !== undefined && target !== undefined);
+    const store = await opened(each.members);
+    const [first = prefix, second = prefix] = keys;
+    let isLast = false;
+    const writing = new Proxy(source, {
+      get(member, name) {
+        const found: unknown = Reflect.get(member, name, member);
+        if (name === 'fence') {
+          return async (batch: Parameters<MemberStore['fence']>[0]) => {
+            if (isLast) {
+              isLast = false;
+              const put = { key: first, value: Buffer.from('late') };
+              await store.commit({ checks: [], puts: [put], deletes: [second] });
+            }
+            return member.fence(batch);
+          };
+        }
+        return typeof found === 'function' ? found.bind(member) : found;
+      },
+    });
+    const mover = operationsOver(membersOf([writing, target]), clock, {
+      onStep: (step) => (isLast = step === 'fence'),
+    });
+    assert.equal(await mover.carryOut(operation), 'done');
+    const [written, deleted] = await store.getMany([first, second]);
+    assert.equal(String(written?.value), 'late');
+    assert.equal(deleted, undefined);
+    assert.notEqual(await target.get(first), undefined);
+  });
+
   void it('refuse more ranges, operations and stores than there may be', async () => {
     const { members, catalogue } = await world();
     const limits = { rangesMax: 3, operationsMax: 2 };
