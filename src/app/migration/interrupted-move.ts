@@ -1,6 +1,5 @@
 import type { Store } from '../../kv/store.js';
 import { copyStateOf } from '../moves/copy-state.js';
-import { hasEntries } from './entries.js';
 import { MigrationError } from './migration-error.js';
 import {
   moveNoteKey,
@@ -9,13 +8,19 @@ import {
   moveNoteText,
   type MoveNote,
 } from '../moves/move-note.js';
-import { openSource, openTarget, shownPlace, type MigrationPlace } from './places.js';
+import {
+  openSource,
+  openTarget,
+  shownPlace,
+  type MigrationPlace,
+  type MigrationStore,
+} from './places.js';
 
 // What is to be done about a source whose server ended at the end of a move.
 
 interface Move {
   readonly source: Store;
-  readonly target: Store;
+  readonly target: MigrationStore;
   readonly from: MigrationPlace;
   readonly to: MigrationPlace;
 }
@@ -84,7 +89,7 @@ export async function takeBack(from: MigrationPlace, to: MigrationPlace): Promis
   }
 }
 
-/** It has data, and is no unfinished copy. */
-async function hasTakenOver(target: Store): Promise<boolean> {
-  return (await copyStateOf(target)) === undefined && (await hasEntries(target));
+/** It is no unfinished copy, and has data, or had some that clients have deleted since. */
+async function hasTakenOver(target: MigrationStore): Promise<boolean> {
+  return (await copyStateOf(target)) === undefined && (await target.lastVersion()) > 0;
 }

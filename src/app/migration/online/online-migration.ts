@@ -136,7 +136,7 @@ export class OnlineMigration {
   async #copy(brought: BroughtContent): Promise<void> {
     const { target, listener } = this.#parts;
     listener.begin('reading the source');
-    const total = await this.#size();
+    const total = await this.#size(brought);
     listener.begin('copying', total);
     for await (const { entries, puts, deletes } of comparedParts(this.#source, target)) {
       // First, so that no entry of the target names what is not there.
@@ -150,21 +150,18 @@ export class OnlineMigration {
   }
 
   /** Bytes of entries and of content, about. */
-  async #size(): Promise<number> {
+  async #size(brought: BroughtContent): Promise<number> {
     const { listener } = this.#parts;
     let bytes = 0;
-    const note = (more: number): void => {
+    const note = async (more: number): Promise<void> => {
       bytes += more;
       listener.progress(more);
+      await this.#keepUp(brought);
     };
-    for await (const page of pagesOf(this.#source, { start: Buffer.alloc(0) })) {
-      this.#assertWanted();
-      note(bytesOf(page));
-    }
-    for await (const extent of extentsOfBlobs(entriesOfBlobs(this.#source))) {
-      this.#assertWanted();
-      note(extent.bytes);
-    }
+    const everything = { start: Buffer.alloc(0) };
+    for await (const page of pagesOf(this.#source, everything)) await note(bytesOf(page));
+    const extents = extentsOfBlobs(entriesOfBlobs(this.#source));
+    for await (const extent of extents) await note(extent.bytes);
     return bytes;
   }
 
