@@ -27,8 +27,8 @@ import { WireQueues } from '../support/wire-queues.js';
 import { developmentAccount as account } from '../wire/kit/signature.js';
 
 const seed = seedSetting('TABULARIUM_CRASH_SEED');
-const moves = byLength({ short: 1, long: 12 });
-const killsOfMove = byLength({ short: 2, long: 4 });
+const moves = byLength({ short: 1, long: 4 });
+const killsOfMove = byLength({ short: 2, long: 3 });
 const settleWithinMs = 120_000;
 const program = fileURLToPath(new URL('../../../bin/tabularium.js', import.meta.url));
 const runFile = promisify(execFile);
