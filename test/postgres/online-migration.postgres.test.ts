@@ -7,7 +7,11 @@ import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { within } from '../chaos/finding.js';
+import { Client } from 'pg';
+import { copyStateKey } from '../../src/app/moves/copy-state.js';
+import { systemClock } from '../../src/base/clock.js';
+import { openPostgresStore } from '../../src/engines/postgres/store.js';
+import { eventually, within } from '../chaos/finding.js';
 import { blobsOf, crashContainer, runBlobLoad, type BlobLoad } from '../crash/blob-load.js';
 import { settleBlobs } from '../crash/blob-settle.js';
 import { Ledger } from '../crash/ledger.js';
@@ -30,6 +34,8 @@ const seed = seedSetting('TABULARIUM_CRASH_SEED');
 const moves = byLength({ short: 1, long: 4 });
 const killsOfMove = byLength({ short: 2, long: 3 });
 const settleWithinMs = 120_000;
+/** Of an advisory lock that nobody else uses. */
+const lockNumber = 4_711;
 const program = fileURLToPath(new URL('../../../bin/tabularium.js', import.meta.url));
 const runFile = promisify(execFile);
 
@@ -55,6 +61,16 @@ void describe(`data that move to a database (seed ${seed})`, { skip: withoutPost
       await dropSchema(database().url, schema);
     }
   });
+
+  for (const end of ['applied', 'lost'] as const) {
+    void it(`are in one place when their server is killed while it switches, ${end}`, async (t) => {
+      const folder = await mkdtemp(join(tmpdir(), 'tabularium-move-'));
+      t.after(() => rm(folder, { recursive: true, force: true }));
+      const goal = { url: database().url, schema: `move_${end}` };
+      await new World(folder, goal, new SimRandom(seed)).killAtSwitch(end);
+      await dropSchema(goal.url, goal.schema);
+    });
+  }
 });
 
 /** One directory that moves, and what clients have written and may expect. */
@@ -97,18 +113,45 @@ class World {
       await server.end('SIGKILL');
     }
     assert.match(ends.at(-1) ?? '', /^moved/, ends.join(', '));
-    const { url, schema } = this.#goal;
-    const moved = await ServerProcess.start(this.#to, {
-      flags: ['--engine', 'postgres', '--postgres-schema', schema],
-      env: { TABULARIUM_POSTGRES_URL: url },
-    });
-    try {
-      await this.#settle(moved);
-    } finally {
-      await moved.end('SIGKILL');
-    }
+    await this.#settleMoved();
     assert.ok(this.#acknowledged > 0);
     return `${ends.join(', ')}; ${this.#acknowledged} acknowledged writes of blobs`;
+  }
+
+  /** The commit that decides waits in the database when its server is killed. */
+  async killAtSwitch(end: 'applied' | 'lost'): Promise<void> {
+    const { url, schema } = this.#goal;
+    const clock = systemClock;
+    await (await openPostgresStore({ url, schema, clock })).close();
+    await using holder = await SwitchHolder.hold(url, schema);
+    let server = await this.#start();
+    try {
+      await this.#make(server);
+      await this.#settle(server);
+      const goal = { location: this.#to, postgresUrl: url, postgresSchema: schema };
+      await ask(server, 'POST', goal);
+      await holder.waits();
+      await server.end('SIGKILL');
+      const ends: string[] = [];
+      await assert.rejects(this.#start(), /All data were moving to .* when the server ended/);
+      const recovered = this.#recover(true);
+      recovered.catch(() => undefined);
+      await (end === 'applied' ? holder.release() : holder.terminate());
+      assert.equal(await recovered, end === 'applied' ? 'found moved' : 'taken back');
+      const again = await this.#startAgain(ends);
+      assert.deepEqual(
+        [again === undefined, ends],
+        end === 'applied' ? [true, ['moved']] : [false, []],
+      );
+      if (again !== undefined) {
+        server = again;
+        await this.#settle(server);
+        await this.#untilMoved(server);
+      }
+    } finally {
+      await server.end('SIGKILL');
+    }
+    await this.#settleMoved();
   }
 
   /** Loads the server while its data move. Ends before it is killed, or when they have moved. */
@@ -154,7 +197,7 @@ class World {
     const port = String(server.controlPort);
     const args = [program, 'migrate', '--online', '--control-port', port, ...this.#target];
     const { stdout } = await runFile(process.execPath, args, { env: this.#env });
-    const form = /^All data are in .*, schema move_\d+\. Writes waited (\d+) ms\./;
+    const form = /^All data are in .*, schema move_\w+\. Writes waited (\d+) ms\./;
     assert.match(stdout, form);
     return `moved, writes waited ${form.exec(stdout)?.[1] ?? ''} ms`;
   }
@@ -213,6 +256,19 @@ class World {
     for (const client of [tables, queues, blobs]) client.close();
   }
 
+  async #settleMoved(): Promise<void> {
+    const { url, schema } = this.#goal;
+    const moved = await ServerProcess.start(this.#to, {
+      flags: ['--engine', 'postgres', '--postgres-schema', schema],
+      env: { TABULARIUM_POSTGRES_URL: url },
+    });
+    try {
+      await this.#settle(moved);
+    } finally {
+      await moved.end('SIGKILL');
+    }
+  }
+
   async #assertServesNothing(server: ServerProcess): Promise<void> {
     const client = server.client();
     const { status } = await client.send({ path: '/Tables' });
@@ -230,6 +286,56 @@ class World {
       for (const client of [tables, queues, blobs]) client.close();
     };
     await within('all is read', read(), settleWithinMs);
+  }
+}
+
+/** Lets the commit that makes a copy data to serve wait in the database. */
+class SwitchHolder implements AsyncDisposable {
+  readonly #client: Client;
+
+  private constructor(client: Client) {
+    this.#client = client;
+  }
+
+  static async hold(url: string, schema: string): Promise<SwitchHolder> {
+    const client = new Client(url);
+    await client.connect();
+    const key = Buffer.from(copyStateKey).toString('hex');
+    await client.query(`
+      select pg_advisory_lock(${lockNumber});
+      create function ${schema}.wait() returns trigger language plpgsql as $$
+        begin perform pg_advisory_xact_lock(${lockNumber}); return old; end $$;
+      create trigger wait before delete on ${schema}.kv for each row
+        when (old.key = '\\x${key}') execute function ${schema}.wait();`);
+    return new SwitchHolder(client);
+  }
+
+  /** Resolves when the commit waits. */
+  async waits(): Promise<void> {
+    await eventually('the switch waits', async () => (await this.#waiting()).length > 0);
+  }
+
+  async release(): Promise<void> {
+    await this.#client.query(`select pg_advisory_unlock(${lockNumber})`);
+  }
+
+  /** The commit is never applied. */
+  async terminate(): Promise<void> {
+    for (const pid of await this.#waiting()) {
+      await this.#client.query('select pg_terminate_backend($1)', [pid]);
+    }
+    await this.release();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client.end();
+  }
+
+  async #waiting(): Promise<readonly number[]> {
+    const { rows } = await this.#client.query<{ pid: number }>(
+      `select pid from pg_locks where locktype = 'advisory' and objid = ${lockNumber} and not granted`,
+    );
+    return rows.map(({ pid }) => pid);
   }
 }
 

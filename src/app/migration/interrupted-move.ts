@@ -1,5 +1,5 @@
 import type { Store } from '../../kv/store.js';
-import { copyStateOf } from '../moves/copy-state.js';
+import { renewCopy } from '../moves/copy-state.js';
 import { MigrationError } from './migration-error.js';
 import {
   moveNoteKey,
@@ -89,7 +89,10 @@ export async function takeBack(from: MigrationPlace, to: MigrationPlace): Promis
   }
 }
 
-/** It is no unfinished copy, and has data, or had some that clients have deleted since. */
+/**
+ * It is no unfinished copy, and has data, or had some that clients have deleted since. Afterwards it
+ * takes over by no write that the server of the source has left under way.
+ */
 async function hasTakenOver(target: MigrationStore): Promise<boolean> {
-  return (await copyStateOf(target)) === undefined && (await target.lastVersion()) > 0;
+  return !(await renewCopy(target)) && (await target.lastVersion()) > 0;
 }

@@ -1,5 +1,7 @@
 import type { Bytes } from '../../base/bytes.js';
 import { isStoreKey, storeKey } from '../../kv/partition-prefix.js';
+import type { Guard } from '../../kv/guards.js';
+import type { MemberStore } from '../../kv/member-store.js';
 import type { Entry, Store } from '../../kv/store.js';
 import { decodeTuple } from '../../kv/tuple.js';
 
@@ -49,10 +51,33 @@ export async function copyStateOf(store: Pick<Store, 'get'>): Promise<CopyState 
   return { ...rest, after: after === '' ? undefined : Buffer.from(after, 'hex') };
 }
 
+/** Holds while the store is the same unfinished copy; undefined: it is none. */
+export async function guardOfCopy(store: Pick<Store, 'get'>): Promise<Guard | undefined> {
+  const entry = await store.get(stateKey);
+  return entry && { key: stateKey, version: entry.version };
+}
+
+/**
+ * Makes guards of an unfinished copy void: whatever relies on one and arrives late does nothing.
+ * False: the store is no unfinished copy.
+ */
+export async function renewCopy(store: MemberStore): Promise<boolean> {
+  for (;;) {
+    const entry = await store.get(stateKey);
+    if (entry === undefined) return false;
+    const { ok } = await store.fence({
+      checks: [{ key: stateKey, version: entry.version }],
+      puts: [{ key: stateKey, value: entry.value }],
+      deletes: [],
+    });
+    if (ok) return true;
+  }
+}
+
 /** The state as an entry, to be ingested with what it tells of. */
 export function copyStateEntry({ after = Buffer.alloc(0), ...rest }: CopyState): Entry {
   const stored: StoredState = { ...rest, after: Buffer.from(after).toString('hex') };
-  // Its version is not used.
+  // What relies on its version, reads it.
   return { key: stateKey, value: Buffer.from(JSON.stringify(stored)), version: 1 };
 }
 

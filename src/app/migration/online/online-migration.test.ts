@@ -12,7 +12,7 @@ import { CommitUnknownError, StoreUnavailableError } from '../../../kv/errors.js
 import type { Ingestion } from '../../../kv/ingestion.js';
 import { partitionPrefix } from '../../../kv/partition-prefix.js';
 import type { Entry } from '../../../kv/store.js';
-import { copyStateKey, copyStateOf, isCopied } from '../../moves/copy-state.js';
+import { copyStateKey, copyStateOf, isCopied, renewCopy } from '../../moves/copy-state.js';
 import { moveNoteOf } from '../../moves/move-note.js';
 import type { MigrationStore } from '../places.js';
 import { OnlineMigration, type OnlineListener, type OnlinePhase } from './online-migration.js';
@@ -181,10 +181,9 @@ void describe('a migration of data that are served', () => {
     let read: Promise<unknown> | undefined;
     let asked = 0;
     const unsure = ingesting(target, async (ingestion, apply) => {
+      if (isSwitch(ingestion)) asked += 1;
       await apply();
       if (!isSwitch(ingestion)) return;
-      asked += 1;
-      if (asked > 1) return;
       read = source.get(keyOf('00001')).catch((error: unknown) => error);
       throw new CommitUnknownError('The connection was lost.');
     });
@@ -207,6 +206,24 @@ void describe('a migration of data that are served', () => {
     await assert.rejects(run, /Nobody knows whether .*b has taken over .*The connection was lost/);
     assert.equal(source.isShut, true);
     assert.equal((await moveNoteOf(source.inner))?.isOver, false);
+  });
+
+  void it('takes nothing over by a write that arrives when the data were taken back', async (t) => {
+    const world = await worldOf(t);
+    const { target } = world;
+    await fill(world, 10);
+    const stop = new AbortController();
+    let late: (() => Promise<void>) | undefined;
+    const unsure = ingesting(target, async (ingestion, apply) => {
+      if (!isSwitch(ingestion)) return apply();
+      late = apply;
+      stop.abort();
+      throw new CommitUnknownError('The connection was lost.');
+    });
+    await assert.rejects(world.run({ target: unsure, signal: stop.signal }), /Nobody knows/);
+    assert.equal(await renewCopy(target), true);
+    await assert.rejects(async () => late?.(), { name: 'GuardError' });
+    assert.equal((await copyStateOf(target))?.isOnline, true);
   });
 
   void it('can be called off until it switches', async (t) => {

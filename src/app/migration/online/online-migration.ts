@@ -3,12 +3,14 @@ import { sleep } from '../../../base/async/sleep.js';
 import type { Timers } from '../../../base/async/timers.js';
 import type { Bytes } from '../../../base/bytes.js';
 import type { Clock } from '../../../base/clock.js';
+import { invariant } from '../../../base/invariant.js';
 import { messageOf } from '../../../base/thrown.js';
 import type { ContentStore } from '../../../content/content-store.js';
-import { CommitUnknownError, StoreUnavailableError } from '../../../kv/errors.js';
+import { CommitUnknownError, GuardError, StoreUnavailableError } from '../../../kv/errors.js';
+import type { Guard } from '../../../kv/guards.js';
 import type { Entry, Store } from '../../../kv/store.js';
 import { extentsOfBlobs, rangeOfBlobs } from '../../../services/blobs/stored-blobs.js';
-import { copyStateEntry, copyStateKey, isCopied } from '../../moves/copy-state.js';
+import { copyStateEntry, copyStateKey, guardOfCopy, isCopied } from '../../moves/copy-state.js';
 import { bytesOf, pagesOf } from '../entries.js';
 import { beginCopy } from '../copy-begin.js';
 import { MigrationError } from '../migration-error.js';
@@ -91,6 +93,8 @@ export class OnlineMigration {
   readonly #shown: string;
   /** The store without its doors. */
   readonly #source: Store & Pick<WatchedStore['inner'], 'lastVersion'>;
+  /** The target is still the copy that this migration has begun or gone on with. */
+  #ofCopy: Guard | undefined;
 
   constructor(parts: OnlineMigrationParts) {
     this.#parts = parts;
@@ -127,10 +131,12 @@ export class OnlineMigration {
     const { from, to, target } = this.#parts;
     const lastVersion = await this.#source.lastVersion();
     const state = await beginCopy(target, { from, to, lastVersion, isOnline: true });
-    if (state.isOnline === true) return;
-    // Of an attempt while nobody wrote to the source: only a comparison tells what is missing.
-    const entry = copyStateEntry({ ...state, lastVersion, isOnline: true });
-    await target.ingest({ entries: [entry], deletes: [], floor: lastVersion });
+    if (state.isOnline !== true) {
+      // Of an attempt while nobody wrote to the source: only a comparison tells what is missing.
+      const entry = copyStateEntry({ ...state, lastVersion, isOnline: true });
+      await target.ingest({ entries: [entry], deletes: [], floor: lastVersion });
+    }
+    this.#ofCopy = await guardOfCopy(target);
   }
 
   async #copy(brought: BroughtContent): Promise<void> {
@@ -274,11 +280,16 @@ export class OnlineMigration {
    */
   async #activate(floor: number): Promise<void> {
     const { source, target, timers, listener, signal } = this.#parts;
+    const guard = this.#ofCopy;
+    invariant(guard !== undefined, 'the copy was begun');
     for (let isUnknown = false; ;) {
       try {
-        await target.ingest({ entries: [], deletes: [copyStateKey], floor });
+        // Guarded: one that arrives late does nothing when somebody has taken the data back.
+        await target.ingest({ entries: [], deletes: [copyStateKey], floor, guard });
         return;
       } catch (error) {
+        // The first time it was applied, then.
+        if (isUnknown && error instanceof GuardError && error.actual === 'absent') return;
         isUnknown ||= error instanceof CommitUnknownError;
         if (!isUnknown) {
           // Where the note stays, the data do as well: only the next start asks what to do.
