@@ -90,8 +90,8 @@ export async function takeBack(from: MigrationPlace, to: MigrationPlace): Promis
 }
 
 /**
- * It is no unfinished copy, and has data, or had some that clients have deleted since. Afterwards no
- * write that the server of the source has left under way lets it take over.
+ * It is no unfinished copy, and has data, or had some that clients have deleted since. Afterwards
+ * no write that the server of the source has left under way lets it take over.
  */
 async function hasTakenOver(target: MigrationStore): Promise<boolean> {
   return !(await renewCopy(target)) && (await target.lastVersion()) > 0;
