@@ -263,7 +263,8 @@ function findBlock(
   const bytes = blob?.uncommitted.get(id);
   if (source !== 'committed' && bytes !== undefined) return { id, bytes };
   if (source === 'uncommitted') return undefined;
-  return blob?.committed?.blocks.find((block) => block.id === id);
+  // A list may have made a committed block and a new one of the same id parts of the blob.
+  return blob?.committed?.blocks.findLast((block) => block.id === id);
 }
 
 /** The methods of a store, so that some can be replaced. */
