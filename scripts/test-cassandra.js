@@ -17,14 +17,17 @@ function mustRun(program, args) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** Installs and compiles the package, over the build of this clone. */
+/** Installs, compiles and lints the package, over the build of this clone. */
 function build() {
   if (!existsSync(join(folder, 'node_modules', 'cassandra-driver'))) {
     mustRun('npm', ['ci', '--loglevel=error']);
   }
   const own = join(folder, 'node_modules', 'tabularium');
   if (!existsSync(own)) symlinkSync(root, own, 'junction');
-  mustRun(join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'tsconfig.json']);
+  const program = (name) => join(root, 'node_modules', '.bin', name);
+  mustRun(program('tsc'), ['-p', 'tsconfig.json']);
+  // Its types are those of the build of this clone, so `npm run lint` leaves it to this.
+  mustRun(program('oxlint'), ['-c', 'oxlint.json', '--type-aware', '--deny-warnings']);
 }
 
 async function runTests(wanted, contactPoints) {
@@ -58,6 +61,9 @@ async function run(given) {
   await fetchCassandra();
   process.stderr.write(`Starting ${count} of Cassandra, which takes a minute each …\n`);
   const cluster = await startCluster(count);
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.once(signal, () => void cluster.stop().finally(() => process.exit(1)));
+  }
   try {
     return await runTests(wanted, cluster.contactPoints);
   } finally {
