@@ -7,6 +7,7 @@ import { startWorld, type AnyService } from '../support/compatibility-world.js';
 import { RawConnection } from '../support/raw-http.js';
 import { startServer } from '../support/start-server.js';
 import { insertOperation, sendChangeset } from '../wire/kit/batch.js';
+import { BlobWireClient } from '../wire/kit/blob-client.js';
 import { entityPath, WireClient } from '../wire/kit/client.js';
 import { messageBody, messagePath } from '../wire/kit/queue-client.js';
 import { readResponse, type WireResponse } from '../wire/kit/response.js';
@@ -22,8 +23,10 @@ const [tableService, queueService] = services;
 assert.ok(tableService !== undefined && queueService !== undefined);
 const delayed = await startServer({ tableDeleteDelayMs: 60_000 });
 const delayedTables = WireClient.of(delayed.server);
+const blobs = BlobWireClient.of(server);
 after(() => {
   delayedTables.close();
+  blobs.close();
   return delayed[Symbol.asyncDispose]();
 });
 
@@ -185,6 +188,12 @@ const answeredBy: Readonly<Record<string, Probe>> = {
   TooManyProperties: inserting(
     Array.from({ length: 253 }, (_, index) => `"a${index}":1`).join(','),
   ),
+  UnsupportedHeader: () =>
+    blobs.send({
+      method: 'PUT',
+      path: '/nowhere/blob?comp=metadata',
+      headers: { 'x-ms-structured-body': 'XSM/1.0; properties=crc64' },
+    }),
   UnsupportedHttpVerb: toQueues({ method: 'PATCH', path: `/${queue}` }),
   UnsupportedXmlNode: setting('<Other/>'),
   UpdateConditionNotSatisfied: toTables({
