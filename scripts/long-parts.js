@@ -50,6 +50,7 @@ const secondsOf = {
   'test/modeling/pattern-examples': 70,
   'test/modeling/re-keying-races': 40,
   'test/modeling/shard-map-races': 60,
+  'test/modeling/shard-operations': 135,
   'test/partition/conformance': 60,
   'test/partition/simulation': 60,
   'test/power-loss/power-loss': 75,

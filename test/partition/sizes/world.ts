@@ -49,6 +49,8 @@ export class SizedWorld {
       timers: holdingTimers,
       pauseMillisMax: 1_000,
       pageEntriesMax: 1_000,
+      // The balancer splits ranges of a key space that is full already.
+      limits: { rangesMax: 2 * sizes.ranges },
     });
   }
 
