@@ -46,7 +46,7 @@ const secondsOf = {
   'test/modeling/index-operations': 100,
   'test/modeling/indexed-table': 40,
   'test/modeling/large-entities': 60,
-  'test/modeling/model-matrix': 60,
+  'test/modeling/model-matrix': 800,
   'test/modeling/pattern-examples': 70,
   'test/modeling/re-keying-races': 40,
   'test/modeling/shard-map-races': 60,
