@@ -6,14 +6,12 @@ import { parseArgs } from 'node:util';
 import { systemTimers } from '../../src/base/async/timers.js';
 import { systemClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
-import { noteKey } from '../../src/engines/journal/base-note.js';
 import { DiskFiles } from '../../src/engines/journal/disk-files.js';
 import { openJournaledStore, type JournalBase } from '../../src/engines/journal/store.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
-import { StoreWriteError } from '../../src/kv/errors.js';
-import type { Ingestion } from '../../src/kv/ingestion.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { encodeTuple } from '../../src/kv/tuple.js';
+import { withoutNotes } from '../../test/support/journals.js';
 import { runBench } from '../command.js';
 import { machineLine } from '../figures.js';
 import { positive } from '../options.js';
@@ -26,24 +24,6 @@ const partitions = 4096;
 const againMs = 600;
 /** After so many rounds in which nothing was written the journal is full. */
 const vainRounds = 4;
-
-/** Takes the note of the opening and all rows, but no later note: no pass ever ends. */
-function withoutNotes(base: JournalBase): JournalBase {
-  let isOpened = false;
-  return new Proxy(base, {
-    get(target, name) {
-      const found: unknown = Reflect.get(target, name, target);
-      if (typeof found !== 'function') return found;
-      if (name !== 'ingest') return found.bind(target);
-      return async (ingestion: Ingestion) => {
-        const isNote = ingestion.entries.some(({ key }) => Buffer.from(noteKey).equals(key));
-        if (isNote && isOpened) throw new StoreWriteError('The base takes nothing.');
-        isOpened ||= isNote;
-        await target.ingest(ingestion);
-      };
-    },
-  });
-}
 
 function keyOf(row: number): Uint8Array {
   const partition = Math.imul(row, 2654435761) >>> 0;

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import type { Timers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
+import { noteKey } from '../../src/engines/journal/base-note.js';
 import { DiskFiles } from '../../src/engines/journal/disk-files.js';
 import type { JournalFile, JournalFiles } from '../../src/engines/journal/journal-files.js';
 import {
@@ -14,7 +15,8 @@ import {
   type JournaledStore,
 } from '../../src/engines/journal/store.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
-import type { StoreFailedError } from '../../src/kv/errors.js';
+import { StoreWriteError, type StoreFailedError } from '../../src/kv/errors.js';
+import type { Ingestion } from '../../src/kv/ingestion.js';
 import { temporaryLocation } from './engine-lmdb.js';
 import { manualTimers } from './manual-timers.js';
 
@@ -71,6 +73,24 @@ export async function journalDirectory(): Promise<JournalDirectory> {
       }),
     [Symbol.asyncDispose]: remove,
   };
+}
+
+/** Takes the note of an opening and all rows, but no later note: no pass ends. */
+export function withoutNotes(base: JournalBase): JournalBase {
+  let isOpened = false;
+  return new Proxy(base, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name, target);
+      if (typeof found !== 'function') return found;
+      if (name !== 'ingest') return found.bind(target);
+      return async (ingestion: Ingestion) => {
+        const isNote = ingestion.entries.some(({ key }) => Buffer.from(noteKey).equals(key));
+        if (isNote && isOpened) throw new StoreWriteError('ENOSPC: no space left on device');
+        isOpened ||= isNote;
+        await target.ingest(ingestion);
+      };
+    },
+  });
 }
 
 function same<Value>(value: Value): Value {

@@ -3,15 +3,12 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { journalDirectory } from '../../../test/support/journals.js';
+import { journalDirectory, withoutNotes } from '../../../test/support/journals.js';
 import { manualTimers } from '../../../test/support/manual-timers.js';
 import { StoreWriteError } from '../../kv/errors.js';
-import type { Ingestion } from '../../kv/ingestion.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
 import type { Store } from '../../kv/store.js';
 import { encodeTuple } from '../../kv/tuple.js';
-import { noteKey } from './base-note.js';
-import type { JournalBase } from './store.js';
 
 /** Of one commit. */
 const rowsAtOnce = 100;
@@ -30,24 +27,6 @@ async function putRows(store: Store, from: number): Promise<void> {
     value: Buffer.of(1),
   }));
   assert.ok((await store.commit({ checks: [], puts, deletes: [] })).ok);
-}
-
-/** Takes the note of an opening and all rows, but no later note: no pass ends. */
-function withoutNotes(memory: JournalBase): JournalBase {
-  let isOpened = false;
-  return new Proxy(memory, {
-    get(target, name) {
-      const found: unknown = Reflect.get(target, name, target);
-      if (typeof found !== 'function') return found;
-      if (name !== 'ingest') return found.bind(target);
-      return async (ingestion: Ingestion) => {
-        const isNote = ingestion.entries.some(({ key }) => Buffer.from(noteKey).equals(key));
-        if (isNote && isOpened) throw new StoreWriteError('ENOSPC: no space left on device');
-        isOpened ||= isNote;
-        await target.ingest(ingestion);
-      };
-    },
-  });
 }
 
 describe('bounds of a journal', () => {
