@@ -21,7 +21,7 @@ import {
 } from './entries.js';
 import { MigrationError } from './migration-error.js';
 import { assertMayMove, noteMoved } from './interrupted-move.js';
-import { comparedParts } from '../moves/differences.js';
+import { comparedCopies } from '../moves/differences.js';
 import {
   assertApart,
   contentDirectoryOf,
@@ -206,7 +206,7 @@ class Run {
 
 /** Gives the target what it lacks, and takes from it what the source has no more. */
 async function equalise(source: Store, target: MigrationStore, onBytes: OnBytes): Promise<void> {
-  for await (const { entries, puts, deletes } of comparedParts(source, target)) {
+  for await (const { entries, puts, deletes } of comparedCopies(source, target)) {
     if (puts.length + deletes.length > 0) {
       await target.ingest({ entries: puts, deletes, floor: 0 });
     }

@@ -36,9 +36,9 @@ import {
   catchUp,
   copyPages,
   differingKeys,
+  keysStillDiffering,
   emptyOut,
   raiseFloor,
-  stillDiffering,
   type Place,
 } from './transfer.js';
 
@@ -241,7 +241,7 @@ export class Mover {
       await this.#change(await this.#sourceGuard(['fenced']), 'logging');
       return 'catch up';
     }
-    const { length } = await stillDiffering(source, target, suspects);
+    const { length } = await keysStillDiffering(source, target, suspects);
     if (length === 0) return 'close';
     this.#giveUp = new MoveMismatchError(this.#held.row.id, length);
     return 'cancel';

@@ -1,4 +1,5 @@
-import { compareBytes, equalBytes, nameOfBytes, type Bytes } from '../../base/bytes.js';
+import { nameOfBytes, type Bytes } from '../../base/bytes.js';
+import { comparedParts, stillDiffering, type ComparedStore } from '../../kv/differences.js';
 import type { Guard, Guarded } from '../../kv/guards.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import type { Candidate, Decision, Entry, KeyRange } from '../../kv/store.js';
@@ -185,58 +186,29 @@ export async function differingKeys(
   { data, entriesMax, onPage }: { data: KeyRange; entriesMax: number; onPage: () => Promise<void> },
 ): Promise<readonly Bytes[]> {
   const differing: Bytes[] = [];
-  for (let rest: KeyRange | undefined = data; rest !== undefined;) {
-    const options = { limit: entriesMax, bytesMax: pageBytesMax };
-    const page = await source.store.range(rest, { ...options, guard: source.guard });
-    const last = page.more ? page.entries.at(-1) : undefined;
-    const end = last === undefined ? rest.end : keyAfter(last.key);
-    const part: KeyRange = { start: rest.start, ...(end && { end }) };
-    differing.push(...(await differencesIn(part, page.entries, target)));
+  const page = { limit: entriesMax, bytesMax: pageBytesMax };
+  const parts = comparedParts(compared(source), compared(target), { range: data, page });
+  for await (const { puts, deletes } of parts) {
+    differing.push(...puts.map(({ key }) => key), ...deletes);
     await onPage();
-    rest = last === undefined ? undefined : { ...rest, start: keyAfter(last.key) };
   }
   return differing;
 }
 
 /** Those of some keys in which two stores differ. */
-export async function stillDiffering(
+export function keysStillDiffering(
   source: Place,
   target: Place,
   keys: readonly Bytes[],
 ): Promise<readonly Bytes[]> {
-  const options = [source, target].map(({ store, guard }) => store.getMany(keys, { guard }));
-  const [left = [], right = []] = await Promise.all(options);
-  return keys.filter((_, index) => !isSame(left[index], right[index]));
+  return stillDiffering(compared(source), compared(target), keys);
 }
 
-/** Both stores have their keys in order. */
-async function differencesIn(
-  part: KeyRange,
-  entries: readonly Entry[],
-  { store, guard }: Place,
-): Promise<readonly Bytes[]> {
-  const differing: Bytes[] = [];
-  let at = 0;
-  const use = (found: Candidate): void => {
-    let expected = entries[at];
-    while (expected !== undefined && compareBytes(expected.key, found.key) < 0) {
-      differing.push(expected.key);
-      at += 1;
-      expected = entries[at];
-    }
-    const isThere = expected !== undefined && equalBytes(expected.key, found.key);
-    if (isThere) at += 1;
-    const value = found.value.subarray(0, found.valueLength);
-    const entry = { key: found.key, value, version: found.version };
-    if (!isSame(isThere ? expected : undefined, entry)) differing.push(Buffer.from(found.key));
+function compared({ store, guard }: Place): ComparedStore {
+  return {
+    range: (range, options) => store.range(range, { ...options, guard }),
+    getMany: (keys) => store.getMany(keys, { guard }),
   };
-  await store.range(part, { limit: 1, bytesMax: 0, filter: () => 'use', use, guard });
-  return [...differing, ...entries.slice(at).map(({ key }) => key)];
-}
-
-function isSame(left: Entry | undefined, right: Entry | undefined): boolean {
-  if (left === undefined || right === undefined) return left === right;
-  return left.version === right.version && equalBytes(left.value, right.value);
 }
 
 function guardOf({ guard }: Target): Guarded {

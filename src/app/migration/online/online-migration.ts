@@ -23,7 +23,8 @@ import {
   type MigrationStore,
 } from '../places.js';
 import { BroughtContent } from './brought-content.js';
-import { comparedParts, stillDiffering } from '../../moves/differences.js';
+import { stillDiffering } from '../../../kv/differences.js';
+import { comparedCopies } from '../../moves/differences.js';
 import type { WatchedStore } from '../../moves/watched-store.js';
 
 /** What a migration of data that are served does, in order. */
@@ -144,7 +145,7 @@ export class OnlineMigration {
     listener.begin('reading the source');
     const total = await this.#size(brought);
     listener.begin('copying', total);
-    for await (const { entries, puts, deletes } of comparedParts(this.#source, target)) {
+    for await (const { entries, puts, deletes } of comparedCopies(this.#source, target)) {
       // First, so that no entry of the target names what is not there.
       await brought.bring(entries);
       if (puts.length + deletes.length > 0) {
@@ -208,7 +209,7 @@ export class OnlineMigration {
     const { target, listener } = this.#parts;
     listener.begin('comparing');
     const differing: Bytes[] = [];
-    for await (const { entries, puts, deletes } of comparedParts(this.#source, target)) {
+    for await (const { entries, puts, deletes } of comparedCopies(this.#source, target)) {
       differing.push(...puts.map(({ key }) => key), ...deletes);
       listener.progress(bytesOf(entries));
       await this.#keepUp(brought);

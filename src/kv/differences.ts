@@ -1,0 +1,101 @@
+import { compareBytes, equalBytes, type Bytes } from '../base/bytes.js';
+import type { Candidate, Entry, KeyRange, RangeOptions, RangePage } from './store.js';
+import { keyAfter } from './tuple.js';
+
+/** Keys that are asked for at once. */
+const keysAtOnce = 256;
+
+/** Reads of one of two stores, with the guard that they need there. */
+export interface ComparedStore {
+  readonly range: (range: KeyRange, options: RangeOptions) => Promise<RangePage>;
+  readonly getMany: (keys: readonly Bytes[]) => Promise<readonly (Entry | undefined)[]>;
+}
+
+/** A part of the keys: what the source has there, and what makes the target the same. */
+export interface ComparedPart {
+  readonly entries: readonly Entry[];
+  /** The target lacks them, or has them with another version or value. */
+  readonly puts: readonly Entry[];
+  /** Only the target has them. */
+  readonly deletes: readonly Bytes[];
+}
+
+export interface Comparison {
+  readonly range: KeyRange;
+  /** Of a part. */
+  readonly page: Pick<RangeOptions, 'limit' | 'bytesMax'>;
+  /** Keys for which it is false do not count. Default: all count. */
+  readonly isCompared?: (entry: { readonly key: Bytes }) => boolean;
+}
+
+/** Compares two stores, part by part. What is written meanwhile may be seen or not. */
+export async function* comparedParts(
+  source: ComparedStore,
+  target: ComparedStore,
+  { range, page, isCompared = () => true }: Comparison,
+): AsyncGenerator<ComparedPart, void, void> {
+  for (let rest: KeyRange | undefined = range; rest !== undefined;) {
+    const found = await source.range(rest, page);
+    const last = found.more ? found.entries.at(-1) : undefined;
+    const next: Bytes | undefined = last && keyAfter(last.key);
+    const end = next ?? rest.end;
+    const part: KeyRange = { start: rest.start, ...(end && { end }) };
+    const entries = found.entries.filter(isCompared);
+    yield { entries, ...(await differences(part, entries, { target, isCompared })) };
+    rest = next && { ...range, start: next };
+  }
+}
+
+/** Both stores have their keys in order. */
+async function differences(
+  part: KeyRange,
+  entries: readonly Entry[],
+  { target, isCompared }: { target: ComparedStore } & Required<Pick<Comparison, 'isCompared'>>,
+): Promise<Omit<ComparedPart, 'entries'>> {
+  const puts: Entry[] = [];
+  const deletes: Bytes[] = [];
+  let at = 0;
+  for (let rest: KeyRange | undefined = part; rest !== undefined;) {
+    let last: Bytes | undefined;
+    const use = (found: Candidate): void => {
+      last = Buffer.from(found.key);
+      let expected = entries[at];
+      while (expected !== undefined && compareBytes(expected.key, last) < 0) {
+        puts.push(expected);
+        at += 1;
+        expected = entries[at];
+      }
+      if (expected === undefined || !equalBytes(expected.key, last)) {
+        deletes.push(last);
+        return;
+      }
+      at += 1;
+      const value = found.value.subarray(0, found.valueLength);
+      if (!isSame(expected, { key: last, value, version: found.version })) puts.push(expected);
+    };
+    const filter = (found: Candidate) => (isCompared(found) ? 'use' : 'skip');
+    const { more } = await target.range(rest, { limit: 1, bytesMax: 0, filter, use });
+    rest = more && last !== undefined ? { ...rest, start: keyAfter(last) } : undefined;
+  }
+  return { puts: [...puts, ...entries.slice(at)], deletes };
+}
+
+/** Those of some keys in which two stores differ. */
+export async function stillDiffering(
+  source: ComparedStore,
+  target: ComparedStore,
+  keys: readonly Bytes[],
+): Promise<readonly Bytes[]> {
+  const differing: Bytes[] = [];
+  for (let at = 0; at < keys.length; at += keysAtOnce) {
+    const some = keys.slice(at, at + keysAtOnce);
+    const [left, right] = await Promise.all([source.getMany(some), target.getMany(some)]);
+    differing.push(...some.filter((_, place) => !isSame(left[place], right[place])));
+  }
+  return differing;
+}
+
+function isSame(left: Entry | undefined, right: Entry | undefined): boolean {
+  if (left === undefined || right === undefined) return left === right;
+  return left.version === right.version && equalBytes(left.value, right.value);
+}
