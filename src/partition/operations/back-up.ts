@@ -62,10 +62,9 @@ async function copy(
   let guard = await change(await ownGuard(source, range.id, held, ['serving']), 'logging');
   const part = { range: range.id, data: dataOf(range), entriesMax };
   const bring = () => held.guarded(catchUp(placeOf(guard), { store: target }, part));
-  const onPage = async (bytes: number): Promise<void> => {
+  const onPage = (bytes: number): Promise<void> => {
     tools.onCopied?.(bytes);
-    await held.renew();
-    await tools.giveWay?.();
+    return held.betweenPages();
   };
   const copied = { ...part, pagesMax: Infinity, onPage };
   await held.guarded(copyPages(placeOf(guard), { store: target }, copied));

@@ -69,6 +69,12 @@ export class HeldOperation<Row extends OperationRow> {
     return true;
   }
 
+  /** Between two pages of long work: keeps the lease, and lets other work of the process go on. */
+  async betweenPages(): Promise<void> {
+    await this.renew();
+    await this.#tools.giveWay?.();
+  }
+
   /**
    * The last commit: the row goes, and other rows of the catalogue change with it. False when a
    * check that came with it fails.

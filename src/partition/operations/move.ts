@@ -177,10 +177,9 @@ export class Mover {
     const [source, target] = [await this.#source(), await this.#target()];
     const data = dataOf(this.#range);
     const part = { range: this.#range.id, data, entriesMax: this.#tools.pageEntriesMax };
-    const onPage = async (bytes: number): Promise<void> => {
+    const onPage = (bytes: number): Promise<void> => {
       this.#tools.onCopied?.(bytes);
-      await this.#held.renew();
-      await this.#tools.giveWay?.();
+      return this.#held.betweenPages();
     };
     for (let isMore = true; isMore;) {
       isMore = (await copyPages(source, target, { ...part, pagesMax: pagesEach, onPage })).more;
@@ -213,10 +212,7 @@ export class Mover {
     for (;;) {
       if (!(await this.#bringNotes(source, target))) return 'cancel';
       if (this.#suspects !== undefined) return 'fence';
-      const onPage = async (): Promise<void> => {
-        await this.#held.renew();
-        await this.#tools.giveWay?.();
-      };
+      const onPage = () => this.#held.betweenPages();
       const compared = { data: dataOf(this.#range), onPage };
       this.#suspects = await differingKeys(source, target, { ...part, ...compared });
     }
@@ -350,10 +346,7 @@ export class Mover {
   }
 
   #emptyOut(place: Place, keys: KeyRange): Promise<void> {
-    return emptyOut(place, keys, async () => {
-      await this.#held.renew();
-      await this.#tools.giveWay?.();
-    });
+    return emptyOut(place, keys, () => this.#held.betweenPages());
   }
 
   #finish(): Promise<void> {
