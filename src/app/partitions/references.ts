@@ -1,8 +1,8 @@
-import type { Bytes } from '../../base/bytes.js';
 import type { KeyRange, Store } from '../../kv/store.js';
-import { decodeTuple, encodeTuple, keyAfter, prefixRange } from '../../kv/tuple.js';
+import { decodeTuple, encodeTuple, prefixRange } from '../../kv/tuple.js';
 import { boundText } from '../../partition/bound-text.js';
 import { droppedContainersPrefix, droppedIdOfKey } from '../../services/containers/keys.js';
+import { entriesOf } from '../../services/containers/walk.js';
 import { queueKind } from '../../services/queues/queue-record.js';
 import { tableKind } from '../../services/tables/table-record.js';
 import type { NamesOf } from './container-names.js';
@@ -15,7 +15,6 @@ export interface Unnamed {
 }
 
 const one = { limit: 1, bytesMax: 1 } as const;
-const page = { limit: 1_000, bytesMax: 1 << 20 } as const;
 
 /**
  * Finds data of tables and queues that neither exist nor were deleted of late: no list has their
@@ -67,14 +66,8 @@ async function idsOf(
 ): Promise<ReadonlySet<number>> {
   const ids = new Set((await namesOf(service, account)).keys());
   const prefix = droppedContainersPrefix(service, account);
-  const dropped = prefixRange(prefix);
-  let isMore = true;
-  for (let rest: KeyRange = dropped; isMore;) {
-    const { entries, more } = await store.range(rest, page);
-    for (const { key } of entries) ids.add(droppedIdOfKey(key, prefix));
-    const last: Bytes | undefined = entries.at(-1)?.key;
-    isMore = more && last !== undefined;
-    if (last !== undefined) rest = { ...dropped, start: keyAfter(last) };
+  for await (const { key } of entriesOf(store, prefixRange(prefix))) {
+    ids.add(droppedIdOfKey(key, prefix));
   }
   return ids;
 }
