@@ -8,6 +8,7 @@ import {
 } from '../../src/modeling/patterns/high-volume-delete/index.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
+import { wrappedMethods } from './support/wrapped-methods.js';
 
 const Sale = defineEntity({
   type: 'Sale',
@@ -77,15 +78,9 @@ describe('a schedule of an archive', () => {
     await archiveDue(schedule());
     const asked: string[] = [];
     const counting = <T extends object>(port: T): T =>
-      new Proxy(port, {
-        get: (target, name) => {
-          const member: unknown = Reflect.get(target, name, target);
-          if (typeof member !== 'function') return member;
-          return (...given: unknown[]): unknown => {
-            asked.push(String(name));
-            return Reflect.apply(member, target, given);
-          };
-        },
+      wrappedMethods(port, (name, send) => {
+        asked.push(name);
+        return send();
       });
     await archiveDue(schedule(counting));
     assert.deepEqual(asked, ['get']);
@@ -116,16 +111,10 @@ describe('a schedule of an archive', () => {
     const slow = await archiveDue({
       ...rest,
       concurrency: 1,
-      to: new Proxy(rest.to, {
-        get: (target, name) => {
-          const member: unknown = Reflect.get(target, name, target);
-          if (name !== 'upsertReplace' || typeof member !== 'function') return member;
-          return async (...given: unknown[]): Promise<unknown> => {
-            change ??= sales.merge({ id: 1 }, { amount: 5 }, { ifMatch: 'any' });
-            await change;
-            return Reflect.apply(member, target, given);
-          };
-        },
+      to: wrappedMethods(rest.to, (name, send) => {
+        if (name !== 'upsertReplace') return send();
+        change ??= sales.merge({ id: 1 }, { amount: 5 }, { ifMatch: 'any' });
+        return change.then(send);
       }),
       convert,
     });

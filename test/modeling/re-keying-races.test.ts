@@ -17,6 +17,7 @@ import {
   type OrderTables,
 } from './support/moving-orders.js';
 import { startTables } from './support/observed-tables.js';
+import { wrappedMethods } from './support/wrapped-methods.js';
 
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
@@ -197,16 +198,10 @@ describe('a program that stood still', () => {
         goOn = resolve;
       });
       const pausing = <T extends object>(port: T): T =>
-        new Proxy(port, {
-          get: (target, name) => {
-            const member: unknown = Reflect.get(target, name, target);
-            if (typeof member !== 'function') return member;
-            return async (...given: unknown[]) => {
-              waiting += 1;
-              if (waiting === request) await gate;
-              return Reflect.apply(member, target, given);
-            };
-          },
+        wrappedMethods(port, async (_name, send): Promise<unknown> => {
+          waiting += 1;
+          if (waiting === request) await gate;
+          return send();
         });
       const move = moveOf(tables);
       await stepsTo(move, 'verifying');

@@ -28,6 +28,7 @@ import {
   type Orders,
   type ShardTables,
 } from './support/sharded-orders.js';
+import { wrappedMethods } from './support/wrapped-methods.js';
 
 const here = await startTables({ inMemory: true });
 const there = await startTables({ inMemory: true });
@@ -213,19 +214,13 @@ function pausing(request: number): {
   const gate = new Promise<void>((resolve) => (goOn = resolve));
   const reached = new Promise<void>((resolve) => (reach = resolve));
   const wrap = (port: TableGateway): TableGateway =>
-    new Proxy(port, {
-      get: (target, name) => {
-        const member: unknown = Reflect.get(target, name, target);
-        if (typeof member !== 'function') return member;
-        return async (...given: unknown[]): Promise<unknown> => {
-          sent += 1;
-          if (sent === request) {
-            reach();
-            await gate;
-          }
-          return Reflect.apply(member, target, given);
-        };
-      },
+    wrappedMethods(port, async (_name, send): Promise<unknown> => {
+      sent += 1;
+      if (sent === request) {
+        reach();
+        await gate;
+      }
+      return send();
     });
   return { wrap, goOn, reached };
 }

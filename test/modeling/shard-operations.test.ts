@@ -19,6 +19,7 @@ import {
   type MemoryShards,
   type ShardName,
 } from './support/memory-shards.js';
+import { wrappedMethods } from './support/wrapped-methods.js';
 
 // Whatever changes shards and their maps, killed at every request and called again.
 
@@ -202,17 +203,11 @@ describe('an operation that is killed at any of its requests', () => {
 function stoppingHalfWay(): <T extends object>(port: T) => T {
   let left = Infinity;
   return (port) =>
-    new Proxy(port, {
-      get: (target, name) => {
-        const member: unknown = Reflect.get(target, name, target);
-        if (typeof member !== 'function') return member;
-        return async (...given: readonly unknown[]): Promise<unknown> => {
-          if (name === 'transact') left -= 1;
-          if (left <= 0) throw new Error('stopped');
-          if (JSON.stringify(given, shown).includes('"handing-over"')) left = Math.min(left, 2);
-          return Reflect.apply(member, target, given);
-        };
-      },
+    wrappedMethods(port, async (name, send, given): Promise<unknown> => {
+      if (name === 'transact') left -= 1;
+      if (left <= 0) throw new Error('stopped');
+      if (JSON.stringify(given, shown).includes('"handing-over"')) left = Math.min(left, 2);
+      return send();
     });
 }
 
@@ -341,21 +336,15 @@ describe('an operation that another program ends while it begins', () => {
   ): <T extends object>(port: T) => T {
     let isOver = false;
     return (port) =>
-      new Proxy(port, {
-        get: (target, name) => {
-          const member: unknown = Reflect.get(target, name, target);
-          if (typeof member !== 'function') return member;
-          return async (...given: readonly unknown[]): Promise<unknown> => {
-            const isStart = JSON.stringify(given, shown).includes('"copying"');
-            if (!isStart || isOver) return Reflect.apply(member, target, given);
-            isOver = true;
-            const map = await open(shards.manager());
-            for (const { id } of await shards.manager().operations()) await map.operations.run(id);
-            const answer: unknown = await Reflect.apply(member, target, given);
-            await andThen();
-            return answer;
-          };
-        },
+      wrappedMethods(port, async (_name, send, given): Promise<unknown> => {
+        const isStart = JSON.stringify(given, shown).includes('"copying"');
+        if (!isStart || isOver) return send();
+        isOver = true;
+        const map = await open(shards.manager());
+        for (const { id } of await shards.manager().operations()) await map.operations.run(id);
+        const answer: unknown = await send();
+        await andThen();
+        return answer;
       });
   }
   const wanted = kindOf('split');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { RequestError } from '../../../src/modeling/index.js';
 import { isLong } from '../../support/run-length.js';
+import { wrappedMethods } from './wrapped-methods.js';
 
 // Kills a pattern between any two of its requests, lets it recover, and checks what is left.
 //
@@ -93,14 +94,7 @@ class DoomedProcess implements Doomed {
   }
 
   wrap<T extends object>(port: T): T {
-    return new Proxy(port, {
-      get: (target, name) => {
-        const member: unknown = Reflect.get(target, name, target);
-        if (typeof member !== 'function') return member;
-        return (...given: unknown[]) =>
-          this.#request(String(name), () => Reflect.apply(member, target, given));
-      },
-    });
+    return wrappedMethods(port, (name, send) => this.#request(name, send));
   }
 
   /** Waits until all requests that were sent before the kill are applied. */
