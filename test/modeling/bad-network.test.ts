@@ -5,7 +5,6 @@ import {
   defineEntity,
   int32,
   key,
-  ModelError,
   oneToManyOf,
   string,
   writesOf,
@@ -38,16 +37,14 @@ import {
   defineWideEntity,
   wideEntitiesOf,
 } from '../../src/modeling/patterns/wide-entities/index.js';
-import { byLength } from '../support/run-length.js';
-import { BadNetwork, Tally, type BadProcess } from './support/bad-network.js';
+import { onBadNetworks, Tally, tries, type BadProcess } from './support/bad-network.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 
 // Several processes on a bad network, with odd keys: what was acknowledged is there, once, and
 // nothing else is. The short form has the same few seeds in each run.
 
-const rounds = byLength({ short: 4, long: 100 });
-const firstSeed = byLength({ short: 1, long: Math.floor(Math.random() * 1e9) });
+const rounds = { short: 4, long: 100 };
 
 const Department = defineEntity({
   type: 'Department',
@@ -69,28 +66,6 @@ const Review = defineWideEntity({
   groups: { '01': { plan: int32().default(0) }, '02': { result: int32().default(0) } },
 });
 
-/** Runs each with its seed, which a failure names. */
-async function eachSeed(run: (network: BadNetwork) => Promise<void>): Promise<void> {
-  for (let seed = firstSeed; seed < firstSeed + rounds; seed += 1) {
-    try {
-      await run(new BadNetwork(seed));
-    } catch (error) {
-      throw new Error(`with the seed ${seed}`, { cause: error });
-    }
-  }
-}
-
-/** Several tries; what the library refuses or leaves open ends a try. */
-async function tries(count: number, attempt: () => Promise<unknown>): Promise<void> {
-  for (let turn = 0; turn < count; turn += 1) {
-    try {
-      await attempt();
-    } catch (error) {
-      if (!(error instanceof ModelError)) throw error;
-    }
-  }
-}
-
 async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
   const found: T[] = [];
   for await (const item of items) found.push(item);
@@ -109,7 +84,7 @@ const relationOf = (table: TableGateway) =>
 
 describe('on a bad network', () => {
   it('children that move are in one place, and their parents count them', () =>
-    eachSeed(async (network) => {
+    onBadNetworks(rounds, async (network) => {
       const rows = new MemoryRows();
       const [regions, names] = [network.pair(), network.pair()];
       const relation = relationOf(new MemoryTable(rows));
@@ -158,7 +133,7 @@ describe('on a bad network', () => {
     }));
 
   it('numbers in two rows grow together, once for each change', () =>
-    eachSeed(async (network) => {
+    onBadNetworks(rounds, async (network) => {
       const rows = new MemoryRows();
       const [region, id] = [
         network.random.pick(network.pair()),
@@ -186,7 +161,7 @@ describe('on a bad network', () => {
     }));
 
   it('readers of a feed that is trimmed see every change', () =>
-    eachSeed(async (network) => {
+    onBadNetworks(rounds, async (network) => {
       const rows = new MemoryRows();
       const partitionKey = network.random.pick(network.pair());
       const partsOf = (table: TableGateway) => {
@@ -240,7 +215,7 @@ describe('on a bad network', () => {
     }));
 
   it('entities that are re-keyed keep every change', () =>
-    eachSeed(async (network) => {
+    onBadNetworks(rounds, async (network) => {
       const [old, next, control] = [new MemoryRows(), new MemoryRows(), new MemoryRows()];
       const moveOf = (tableOf: (rows: MemoryRows, name: string) => TableGateway) =>
         reKeyingOf({
@@ -301,7 +276,7 @@ describe('on a bad network', () => {
     }));
 
   it('partitions that are closed, moved and moved back keep every change', () =>
-    eachSeed(async (network) => {
+    onBadNetworks(rounds, async (network) => {
       const names = ['a', 'b', 'c', 'control'] as const;
       const rows = new Map(names.map((name) => [name, new MemoryRows()]));
       const mapOf = (tableOf: (rows: MemoryRows, name: string) => TableGateway): ShardMap => {
@@ -366,7 +341,7 @@ describe('on a bad network', () => {
     }));
 
   it('many rows are written once, and no success is told as a conflict', () =>
-    eachSeed(async (network) => {
+    onBadNetworks(rounds, async (network) => {
       const rows = new MemoryRows();
       const make = writesOf(Employee, { stamp: false });
       const writes = network

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ModelError } from '../../src/modeling/index.js';
 import {
   mergeShards,
   moveShard,
@@ -14,8 +13,13 @@ import {
   type OperationMode,
   type ShardMapManager,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
-import { byLength } from '../support/run-length.js';
-import { BadNetwork, Tally, type BadProcess } from './support/bad-network.js';
+import {
+  onBadNetworks,
+  Tally,
+  tries,
+  type BadNetwork,
+  type BadProcess,
+} from './support/bad-network.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import {
   filledShards,
@@ -29,22 +33,10 @@ import { MemoryRows } from './support/memory-table.js';
 // Programs that write, and others that begin, run and cancel operations on the same map, on a bad
 // network, with a copy of the control table. The short form has the same few seeds in each run.
 
-const rounds = byLength({ short: 3, long: 150 });
-const firstSeed = byLength({ short: 1, long: Math.floor(Math.random() * 1e9) });
+const rounds = { short: 3, long: 150 };
 
 const customers = [7, 60, 99, 100, 500];
 const modes: readonly OperationMode[] = ['online', 'offline', 'read-only'];
-
-/** Several tries; what the library refuses or leaves open ends a try. */
-async function tries(count: number, attempt: () => Promise<unknown>): Promise<void> {
-  for (let turn = 0; turn < count; turn += 1) {
-    try {
-      await attempt();
-    } catch (error) {
-      if (!(error instanceof ModelError)) throw error;
-    }
-  }
-}
 
 const isOpen = ({ status }: Operation): boolean => status !== 'completed' && status !== 'cancelled';
 const open = (manager: ShardMapManager) => manager.open('orders', orderSchema);
@@ -199,21 +191,10 @@ async function checkRecovery(network: BadNetwork): Promise<void> {
   await checkPlaces(shards, last);
 }
 
-/** Runs it with each seed, which a failure names. */
-async function eachSeed(check: (network: BadNetwork) => Promise<void>): Promise<void> {
-  for (let seed = firstSeed; seed < firstSeed + rounds; seed += 1) {
-    try {
-      await check(new BadNetwork(seed));
-    } catch (error) {
-      throw new Error(`with the seed ${seed}`, { cause: error });
-    }
-  }
-}
-
 describe('several programs on a bad network', () => {
   it('bring operations to an end, whoever began, ran or cancelled them, and lose no write', () =>
-    eachSeed(checkOperations));
+    onBadNetworks(rounds, checkOperations));
 
   it('recover a shard that was restored, each in its way, and lose no partition', () =>
-    eachSeed(checkRecovery));
+    onBadNetworks(rounds, checkRecovery));
 });

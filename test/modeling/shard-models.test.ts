@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  defineEntity,
-  int32,
-  key,
-  ModelError,
-  string,
-  type TableGateway,
-} from '../../src/modeling/index.js';
+import { defineEntity, int32, key, string, type TableGateway } from '../../src/modeling/index.js';
 import { keyRing, withEncryption } from '../../src/modeling/encryption/index.js';
 import { openModel } from '../../src/modeling/model/index.js';
 import {
@@ -23,8 +16,7 @@ import {
   type ShardMap,
 } from '../../src/modeling/patterns/shard-map/index.js';
 import { isContent } from '../../src/modeling/patterns/shard-map/shown-rows.js';
-import { byLength } from '../support/run-length.js';
-import { BadNetwork, Tally } from './support/bad-network.js';
+import { onBadNetworks, Tally, tries, type BadNetwork } from './support/bad-network.js';
 import { CountingKey } from './support/encryption-keys.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
@@ -32,8 +24,7 @@ import { MemoryRows, MemoryTable } from './support/memory-table.js';
 // A model over shards that move: indexes here and elsewhere, a count, messages, secrets, and rows
 // that an older program has written, on a bad network. The short form has the same seeds each time.
 
-const rounds = byLength({ short: 2, long: 60 });
-const firstSeed = byLength({ short: 1, long: Math.floor(Math.random() * 1e9) });
+const rounds = { short: 2, long: 60 };
 
 const common = { region: string(), id: int32(), mail: string(), visits: int32().default(0) };
 const OldCustomer = defineEntity({
@@ -107,16 +98,6 @@ function oldModelOf(map: ShardMap) {
     entities: { customers: OldCustomer },
     timers: impatientTimers,
   });
-}
-
-async function tries(count: number, attempt: () => Promise<unknown>): Promise<void> {
-  for (let turn = 0; turn < count; turn += 1) {
-    try {
-      await attempt();
-    } catch (error) {
-      if (!(error instanceof ModelError)) throw error;
-    }
-  }
 }
 
 async function check(network: BadNetwork): Promise<void> {
@@ -216,12 +197,6 @@ function shown(_name: string, value: unknown): unknown {
 
 describe('a model over shards that move, on a bad network', () => {
   it('keeps every change once, what follows from it, and its secrets', async () => {
-    for (let seed = firstSeed; seed < firstSeed + rounds; seed += 1) {
-      try {
-        await check(new BadNetwork(seed));
-      } catch (error) {
-        throw new Error(`with the seed ${seed}`, { cause: error });
-      }
-    }
+    await onBadNetworks(rounds, check);
   });
 });

@@ -1,4 +1,5 @@
-import type { RowQuery, TableGateway } from '../../../src/modeling/index.js';
+import { ModelError, type RowQuery, type TableGateway } from '../../../src/modeling/index.js';
+import { byLength } from '../../support/run-length.js';
 import { SimRandom } from '../../support/sim-random.js';
 import { LostAnswerError } from './crash-points.js';
 import { MemoryTable, type MemoryRows } from './memory-table.js';
@@ -99,6 +100,35 @@ export class Tally {
   fault(found: number | undefined): string | undefined {
     const isRight = found !== undefined && found >= this.#acknowledged && found <= this.#tried;
     return isRight ? undefined : `${found} of ${this.#acknowledged} to ${this.#tried}`;
+  }
+}
+
+/**
+ * Runs it on so many networks in this form of the tests. The short form has the same few seeds each
+ * time; a failure names its seed.
+ */
+export async function onBadNetworks(
+  rounds: { readonly short: number; readonly long: number },
+  run: (network: BadNetwork) => Promise<void>,
+): Promise<void> {
+  const first = byLength({ short: 1, long: Math.floor(Math.random() * 1e9) });
+  for (let seed = first; seed < first + byLength(rounds); seed += 1) {
+    try {
+      await run(new BadNetwork(seed));
+    } catch (error) {
+      throw new Error(`with the seed ${seed}`, { cause: error });
+    }
+  }
+}
+
+/** Several tries; what the library refuses or leaves open ends a try. */
+export async function tries(count: number, attempt: () => Promise<unknown>): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) {
+    try {
+      await attempt();
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error;
+    }
   }
 }
 
