@@ -41,7 +41,7 @@ import { openSettledEnvironment } from './open-settled.js';
 import { waitForLock } from './lock-wait.js';
 import { storedChecksum } from './rows/record.js';
 import type { Records } from './records.js';
-import type { CommitStats } from '../../kv/pending-commits.js';
+import type { CommitStats, Work } from '../../kv/pending-commits.js';
 import { GroupCommit, stallMs } from './group-commit.js';
 import { readGuard, readLastVersion } from './group-writer.js';
 import { CacheFilling } from './cold/cache-filling.js';
@@ -214,7 +214,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
   readonly #verified: VerifiedRows;
   readonly #cold: ColdReads;
   /** Writes whose pages are brought into the cache of the system. */
-  #writesFetching = 0;
+  readonly #fetching = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
 
   constructor(environment: Environment, parts: StoreParts) {
@@ -279,8 +279,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     this.#assertOpen();
     assertBatch(batch);
     if (batch.guard !== undefined) assertKey(batch.guard.key);
-    if (this.#mayWaitForPages) await this.#fetchedToWrite(keysOfBatch(batch));
-    return this.#commits.carryOut({ kind: 'commit', batch });
+    return this.#carryOut({ kind: 'commit', batch }, () => keysOfBatch(batch));
   }
 
   /** Commits of all processes are serialised, and each reads its guard when it is applied. */
@@ -293,8 +292,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     assertIngestion(ingestion);
     const { ingester } = this.#parts;
     if (ingestion.guard !== undefined || ingester?.takes(ingestion) !== true) {
-      if (this.#mayWaitForPages) await this.#fetchedToWrite(keysOfIngestion(ingestion));
-      await this.#commits.carryOut({ kind: 'ingest', ingestion });
+      await this.#carryOut({ kind: 'ingest', ingestion }, () => keysOfIngestion(ingestion));
       return;
     }
     await ingester.ingest(ingestion);
@@ -354,7 +352,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     const { condition, lock, timers } = this.#parts;
     const late = () => condition.fail(`it could not be closed within ${closeMs / 1000} s.`);
     try {
-      await within(this.#commits.drained(), { limitMs: closeMs, timers, late });
+      await within(this.#drained(), { limitMs: closeMs, timers, late });
       if (condition.failure === undefined) {
         await within(this.#giveBack(), { limitMs: closeMs, timers, late });
       }
@@ -377,18 +375,29 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
 
   /** True while an earlier write waits for its pages as well, because writes keep their order. */
   get #mayWaitForPages(): boolean {
-    return this.#writesFetching > 0 || this.#cold.areCold;
+    return this.#fetching.size > 0 || this.#cold.areCold;
   }
 
-  /** A write reads the pages of its keys on the main thread. */
-  async #fetchedToWrite(keys: readonly Bytes[]): Promise<void> {
-    this.#writesFetching += 1;
+  /**
+   * Carries out a write, which reads the pages of its keys on the main thread. Closing waits for a
+   * write whose pages are being read, as for every write that has begun.
+   */
+  async #carryOut(work: Work, keys: () => readonly Bytes[]): Promise<CommitResult> {
+    if (!this.#mayWaitForPages) return this.#commits.carryOut(work);
+    const fetched = this.#cold.keys(keys());
+    this.#fetching.add(fetched);
     try {
-      await this.#cold.keys(keys);
+      await fetched;
+      return this.#commits.carryOut(work);
     } finally {
-      this.#writesFetching -= 1;
+      this.#fetching.delete(fetched);
     }
-    this.#assertOpen();
+  }
+
+  /** Resolves when every write that has begun has settled. */
+  async #drained(): Promise<void> {
+    while (this.#fetching.size > 0) await Promise.all(this.#fetching);
+    await this.#commits.drained();
   }
 
   #readPage(iterator: Iterator<unknown>, options: RangeOptions): RangePage {
