@@ -17,34 +17,38 @@ import {
   upgradeRows,
   writesOf,
   type TableGateway,
-} from '../../src/modeling/index.js';
-import { keyRing, withEncryption } from '../../src/modeling/encryption/index.js';
+} from '../../../src/modeling/index.js';
+import { keyRing, withEncryption } from '../../../src/modeling/encryption/index.js';
 import {
   moveStep,
   rowIn,
-} from '../../src/modeling/patterns/eventually-consistent-transactions/index.js';
+} from '../../../src/modeling/patterns/eventually-consistent-transactions/index.js';
 import {
   deleteWhere,
   timeBucketsOf,
-} from '../../src/modeling/patterns/high-volume-delete/index.js';
-import type { ListBlobs } from '../../src/modeling/patterns/indexes/index.js';
-import { withLargeValues } from '../../src/modeling/patterns/large-entities/index.js';
-import { partitionViewOf } from '../../src/modeling/patterns/materialised-views/index.js';
-import { relocated, reKeyingOf, type Phase } from '../../src/modeling/patterns/re-keying/index.js';
-import { rowLeasesOf } from '../../src/modeling/patterns/row-leases/index.js';
-import { hashRouting, shardMapOf } from '../../src/modeling/patterns/shard-map/index.js';
+} from '../../../src/modeling/patterns/high-volume-delete/index.js';
+import type { ListBlobs } from '../../../src/modeling/patterns/indexes/index.js';
+import { withLargeValues } from '../../../src/modeling/patterns/large-entities/index.js';
+import { partitionViewOf } from '../../../src/modeling/patterns/materialised-views/index.js';
+import {
+  relocated,
+  reKeyingOf,
+  type Phase,
+} from '../../../src/modeling/patterns/re-keying/index.js';
+import { rowLeasesOf } from '../../../src/modeling/patterns/row-leases/index.js';
+import { hashRouting, shardMapOf } from '../../../src/modeling/patterns/shard-map/index.js';
 import {
   defineWideEntity,
   wideEntitiesOf,
-} from '../../src/modeling/patterns/wide-entities/index.js';
-import { byLength, isLong } from '../support/run-length.js';
-import { crashEverywhere, type Doomed } from './support/crash-points.js';
-import { CountingKey } from './support/encryption-keys.js';
-import { impatientTimers } from './support/impatient-timers.js';
-import { MemoryLists } from './support/memory-lists.js';
-import { MemoryRows, MemoryTable } from './support/memory-table.js';
-import { startTables } from './support/observed-tables.js';
-import { oneToManyOptions } from './support/staff-relation.js';
+} from '../../../src/modeling/patterns/wide-entities/index.js';
+import { byLength, isLong } from '../../support/run-length.js';
+import { crashEverywhere, type Doomed } from '../support/crash-points.js';
+import { CountingKey } from '../support/encryption-keys.js';
+import { impatientTimers } from '../support/impatient-timers.js';
+import { MemoryLists } from '../support/memory-lists.js';
+import { MemoryRows, MemoryTable } from '../support/memory-table.js';
+import { startTables } from '../support/observed-tables.js';
+import { oneToManyOptions } from '../support/staff-relation.js';
 import {
   Badge,
   Day,
@@ -58,10 +62,7 @@ import {
   Summary,
   UpgradedEmployee,
   type Promised,
-} from './support/staff.js';
-
-// Every way to write × everything that a table keeps × what is beneath the table, killed at every
-// request: nothing differs afterwards. The tables are in memory; some cases run on a server as well.
+} from '../support/staff.js';
 
 const wrapper = new CountingKey('matrix');
 const long = 'x'.repeat(600);
@@ -92,7 +93,7 @@ const beneath = {
     shardMapOf({ name: 'staff', control, shards: { main, more }, refreshMs: 0, settleMs: 0 }).table,
 } satisfies Readonly<Record<string, (raw: Raw) => TableGateway>>;
 
-type Beneath = keyof typeof beneath;
+export type Beneath = keyof typeof beneath;
 
 interface Case {
   readonly what: Promised;
@@ -457,14 +458,23 @@ function isRepetition(error: unknown): boolean {
   return error instanceof EntityExistsError || error instanceof EntityNotFoundError;
 }
 
-const cases = Object.keys(patterns).flatMap((pattern) =>
-  promised.flatMap((what) =>
-    (Object.keys(beneath) as Beneath[]).map((under) => ({ pattern, what, under })),
-  ),
+interface ChosenCase {
+  readonly pattern: string;
+  readonly what: Promised;
+}
+
+const cases: readonly ChosenCase[] = Object.keys(patterns).flatMap((pattern) =>
+  promised.map((what) => ({ pattern, what })),
 );
 
-function runsOn(place: string, site: Site, chosen: typeof cases): void {
-  for (const { pattern, what, under } of chosen) {
+interface RunsOptions {
+  readonly under: Beneath;
+  readonly place: string;
+  readonly site: Site;
+}
+
+function runs(chosen: readonly ChosenCase[], { under, place, site }: RunsOptions): void {
+  for (const { pattern, what } of chosen) {
     it(`keeps ${what}, over ${under}, ${place}: ${pattern}`, async () => {
       const { isUpgraded, prepare, run, finish } = patterns[pattern] ?? unknown;
       const kind = { what, under, isUpgraded };
@@ -490,10 +500,19 @@ function runsOn(place: string, site: Site, chosen: typeof cases): void {
   }
 }
 
-describe('whatever writes', () => {
-  runsOn('in memory', memory, isLong ? cases : shuffled(cases).slice(0, 8));
-  runsOn('on a server', server, shuffled(cases).slice(0, byLength({ short: 1, long: 8 })));
-});
+/**
+ * Every way to write × everything that a table keeps, over what is beneath the table, killed at
+ * every request: nothing differs afterwards. The tables are in memory; some cases run on a server
+ * as well. The short form has a few cases, others each time.
+ */
+export function modelMatrix(under: Beneath): void {
+  describe(`whatever writes, over ${under}`, () => {
+    const inMemory = isLong ? cases : shuffled(cases).slice(0, 2);
+    runs(inMemory, { under, place: 'in memory', site: memory });
+    const onServer = shuffled(cases).slice(0, byLength({ short: 1, long: 2 }));
+    runs(onServer, { under, place: 'on a server', site: server });
+  });
+}
 
 /** In a random order, because neighbours are alike. */
 function shuffled<Item>(items: readonly Item[]): readonly Item[] {

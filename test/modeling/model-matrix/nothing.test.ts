@@ -1,0 +1,3 @@
+import { modelMatrix } from './matrix.js';
+
+modelMatrix('nothing');
