@@ -1,3 +1,4 @@
+import { allocateInYoungGeneration } from '../base/pretenuring.js';
 import { preload } from './preload.js';
 
 /**
@@ -6,6 +7,7 @@ import { preload } from './preload.js';
  * which every command except `start` does.
  */
 export async function main(argv: readonly string[], releaseHangup: () => void): Promise<void> {
+  allocateInYoungGeneration();
   preload('./command-line.js');
   const { endWithOutput, runCommandLine } = await import('./command-line.js');
   endWithOutput();
