@@ -10,7 +10,7 @@ import { profilingFlags } from './flames.js';
 import { isProfileAnswer, type ProfileAnswer, type ProfileRequest } from './profile-request.js';
 
 /**
- * A process with a thread. Both work when it is asked to, and it tells when they have. How much they
+ * A process with a thread, begun when another has ended. Both work when it is asked to, and it tells when they have. How much they
  * do is counted: in a given time a busy machine may let them do nothing.
  */
 const turns = 5_000_000;
@@ -23,8 +23,11 @@ const program = `
       parentPort.postMessage('worked');
     });
     parentPort.postMessage('ready');\`;
-  const worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(thread)));
-  worker.on('message', (message) => process.send(message));
+  let worker;
+  new Worker(new URL('data:text/javascript,void 0')).on('exit', () => {
+    worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(thread)));
+    worker.on('message', (message) => process.send(message));
+  });
   process.on('message', function mainWork(message) {
     if (message !== 'work') return;
     for (let turn = 0; turn < ${turns}; turn += 1) globalThis.turn = turn;
@@ -66,7 +69,7 @@ it('profiles the threads of a process while it is asked to', async () => {
       assert.ok(stopped.profile === 'written', JSON.stringify(stopped));
       const [main, thread] = stopped.threads;
       assert.deepEqual(main, { thread: 'main thread', file: `${path}.cpuprofile` });
-      assert.deepEqual(thread, { thread: 'thread 1', file: `${path}.thread-1.cpuprofile` });
+      assert.deepEqual(thread, { thread: 'thread 2', file: `${path}.thread-2.cpuprofile` });
       for (const name of functionsIn(main.file)) seen.main.add(name);
       for (const name of functionsIn(thread.file)) seen.thread.add(name);
     }

@@ -18,9 +18,9 @@ const threadMsMax = 60_000;
 /** From the main thread to the others. */
 type ThreadRequest = { readonly kind: 'start' } | { readonly kind: 'stop'; readonly path: string };
 
-/** From another thread: that it is there, and that it has done what it was asked to. */
+/** From another thread: that it is there, that it ends, and that it has done what it was asked to. */
 type ThreadAnswer =
-  | { readonly kind: 'loaded' | 'started'; readonly thread: number }
+  | { readonly kind: 'loaded' | 'ended' | 'started'; readonly thread: number }
   | { readonly kind: 'stopped'; readonly thread: number; readonly written: WrittenProfile };
 
 const session = new Session();
@@ -63,13 +63,15 @@ class OtherThreads {
     onChannel((data) => {
       const answer = data as ThreadAnswer;
       if (answer.kind === 'loaded') this.#known.add(answer.thread);
-      else this.#onAnswer(answer);
+      else if (answer.kind === 'ended') this.#known.delete(answer.thread);
+      // Who waits for an answer of a thread that has ended has it.
+      if (answer.kind !== 'loaded') this.#onAnswer(answer);
     });
   }
 
   async start(): Promise<void> {
-    for (const { thread } of await this.#ask(this.#known, { kind: 'start' })) {
-      this.#profiling.add(thread);
+    for (const { kind, thread } of await this.#ask(this.#known, { kind: 'start' })) {
+      if (kind === 'started') this.#profiling.add(thread);
     }
   }
 
@@ -137,6 +139,7 @@ function serveThread(): void {
     void answerOfThread(request as ThreadRequest).then((answer) => post(answer));
   });
   post({ kind: 'loaded', thread: threadId });
+  process.once('exit', () => post({ kind: 'ended', thread: threadId }));
 }
 
 if (isMainThread) serveProcess();
