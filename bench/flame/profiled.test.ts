@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
@@ -10,28 +10,41 @@ import { profilingFlags } from './flames.js';
 import { isProfileAnswer, type ProfileAnswer, type ProfileRequest } from './profile-request.js';
 
 /**
- * A process with a thread, begun when another has ended. Both work when it is asked to, and it tells when they have. How much they
- * do is counted: in a given time a busy machine may let them do nothing.
+ * A process with three threads, one after the other: the first has ended before the others begin, the
+ * second ends while it is profiled. The third and the main thread work when they are asked to, and
+ * tell when they have. How much they do is counted: in a given time a busy machine may let them do
+ * nothing.
  */
 const turns = 5_000_000;
 const program = `
   const { Worker } = require('node:worker_threads');
-  const thread = \`
+  const threadOf = (source) =>
+    new Worker(new URL('data:text/javascript,' + encodeURIComponent(source)));
+  const untilTold = \`
+    import { parentPort } from 'node:worker_threads';
+    parentPort.once('message', () => undefined);\`;
+  const working = \`
     import { parentPort } from 'node:worker_threads';
     parentPort.on('message', function threadWork() {
       for (let turn = 0; turn < ${turns}; turn += 1) globalThis.turn = turn;
       parentPort.postMessage('worked');
     });
     parentPort.postMessage('ready');\`;
-  let worker;
-  new Worker(new URL('data:text/javascript,void 0')).on('exit', () => {
-    worker = new Worker(new URL('data:text/javascript,' + encodeURIComponent(thread)));
-    worker.on('message', (message) => process.send(message));
+  let second, third;
+  threadOf('void 0').on('exit', () => {
+    second = threadOf(untilTold);
+    second.on('online', () => {
+      third = threadOf(working);
+      third.on('message', (message) => process.send(message));
+    });
   });
   process.on('message', function mainWork(message) {
     if (message !== 'work') return;
     for (let turn = 0; turn < ${turns}; turn += 1) globalThis.turn = turn;
-    worker.postMessage('work');
+    if (second === undefined) return third.postMessage('work');
+    second.on('exit', () => third.postMessage('work'));
+    second.postMessage('end');
+    second = undefined;
   });
 `;
 
@@ -46,6 +59,7 @@ function functionsIn(file: string): readonly string[] {
 it('profiles the threads of a process while it is asked to', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tabularium-profiled-'));
   const child = spawn(process.execPath, [...profilingFlags, '-e', program], {
+    cwd: folder,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const answer = async (): Promise<unknown> => ((await once(child, 'message')) as [unknown])[0];
@@ -69,10 +83,14 @@ it('profiles the threads of a process while it is asked to', async () => {
       assert.ok(stopped.profile === 'written', JSON.stringify(stopped));
       const [main, thread] = stopped.threads;
       assert.deepEqual(main, { thread: 'main thread', file: `${path}.cpuprofile` });
-      assert.deepEqual(thread, { thread: 'thread 2', file: `${path}.thread-2.cpuprofile` });
+      assert.deepEqual(thread, { thread: 'thread 3', file: `${path}.thread-3.cpuprofile` });
       for (const name of functionsIn(main.file)) seen.main.add(name);
       for (const name of functionsIn(thread.file)) seen.thread.add(name);
     }
+    const others = readdirSync(folder).filter(
+      (name) => !/^\d+(\.thread-3)?\.cpuprofile$/.test(name),
+    );
+    assert.deepEqual(others, [], 'no thread takes the answer of another for a request');
     assert.ok(isSeen(), `${[...seen.main].join()} and ${[...seen.thread].join()}`);
     assert.ok(!seen.main.has('threadWork') && !seen.thread.has('mainWork'));
     assert.equal((await ask({ profile: 'stop', path: folder })).profile, 'failed');

@@ -25,8 +25,10 @@ type ThreadAnswer =
 
 const session = new Session();
 session.connect();
-const channel = new BroadcastChannel('bench profile');
-channel.unref();
+// What is sent to a channel reaches every thread, so answers have one that only the main thread reads.
+const requests = new BroadcastChannel('bench profile requests');
+const answers = new BroadcastChannel('bench profile answers');
+for (const channel of [requests, answers]) channel.unref();
 
 async function start(): Promise<void> {
   await session.post('Profiler.enable');
@@ -60,12 +62,17 @@ class OtherThreads {
   #onAnswer: (answer: ThreadAnswer) => void = () => undefined;
 
   constructor() {
-    onChannel((data) => {
+    listen(answers, (data) => {
       const answer = data as ThreadAnswer;
-      if (answer.kind === 'loaded') this.#known.add(answer.thread);
-      else if (answer.kind === 'ended') this.#known.delete(answer.thread);
-      // Who waits for an answer of a thread that has ended has it.
-      if (answer.kind !== 'loaded') this.#onAnswer(answer);
+      if (answer.kind === 'loaded') {
+        this.#known.add(answer.thread);
+        return;
+      }
+      if (answer.kind === 'ended') {
+        this.#known.delete(answer.thread);
+        this.#profiling.delete(answer.thread);
+      }
+      this.#onAnswer(answer);
     });
   }
 
@@ -77,38 +84,38 @@ class OtherThreads {
 
   /** In the order of their numbers. Those that began later have no profile. */
   async stop(path: string): Promise<readonly WrittenProfile[]> {
-    const answers = await this.#ask(this.#profiling, { kind: 'stop', path });
+    const given = await this.#ask(this.#profiling, { kind: 'stop', path });
     this.#profiling.clear();
-    return answers
+    return given
       .toSorted((left, right) => left.thread - right.thread)
       .flatMap((answer) => (answer.kind === 'stopped' ? answer.written : []));
   }
 
   #ask(threads: ReadonlySet<number>, request: ThreadRequest): Promise<readonly ThreadAnswer[]> {
-    const answers: ThreadAnswer[] = [];
+    const given: ThreadAnswer[] = [];
     const silent = new Set(threads);
-    if (silent.size === 0) return Promise.resolve(answers);
+    if (silent.size === 0) return Promise.resolve(given);
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => {
         reject(new Error(`no answer of the threads ${[...silent].join(', ')}`));
       }, threadMsMax);
       this.#onAnswer = (answer) => {
-        if (silent.delete(answer.thread)) answers.push(answer);
+        if (silent.delete(answer.thread)) given.push(answer);
         if (silent.size > 0) return;
         clearTimeout(late);
-        resolve(answers);
+        resolve(given);
       };
-      post(request);
+      post(requests, request);
     });
   }
 }
 
-function post(message: ThreadRequest | ThreadAnswer): void {
+function post(channel: BroadcastChannel, message: ThreadRequest | ThreadAnswer): void {
   // oxlint-disable-next-line require-post-message-target-origin -- no window, but threads
   channel.postMessage(message);
 }
 
-function onChannel(listener: (data: unknown) => void): void {
+function listen(channel: BroadcastChannel, listener: (data: unknown) => void): void {
   channel.onmessage = (event) => listener((event as MessageEvent).data);
 }
 
@@ -135,11 +142,11 @@ function serveProcess(): void {
 
 /** A failure is one of the thread: it ends, and nobody measures on. */
 function serveThread(): void {
-  onChannel((request) => {
-    void answerOfThread(request as ThreadRequest).then((answer) => post(answer));
+  listen(requests, (request) => {
+    void answerOfThread(request as ThreadRequest).then((answer) => post(answers, answer));
   });
-  post({ kind: 'loaded', thread: threadId });
-  process.once('exit', () => post({ kind: 'ended', thread: threadId }));
+  post(answers, { kind: 'loaded', thread: threadId });
+  process.once('exit', () => post(answers, { kind: 'ended', thread: threadId }));
 }
 
 if (isMainThread) serveProcess();
