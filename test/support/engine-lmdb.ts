@@ -43,7 +43,7 @@ export function spawnLmdbStore(
 
 interface UnderTest extends Pick<
   LmdbStoreOptions,
-  'clock' | 'durability' | 'ingestsInThread' | 'faults'
+  'clock' | 'durability' | 'ingestsInThread' | 'faults' | 'rangesFrom'
 > {
   readonly childWrites?: ChildWrites;
 }

@@ -53,3 +53,23 @@ export class CursorRow implements Candidate, StoredRecord {
     return getLastVersion();
   }
 }
+
+/** The rows of a range of the package. */
+export class CursorRows {
+  readonly row: CursorRow;
+  readonly #iterator: Iterator<unknown>;
+
+  constructor(found: Iterable<unknown>, row: CursorRow) {
+    this.row = row;
+    this.#iterator = found[Symbol.iterator]();
+  }
+
+  next(): boolean {
+    return this.#iterator.next().done !== true;
+  }
+
+  /** Gives the cursor back. */
+  close(): void {
+    this.#iterator.return?.();
+  }
+}

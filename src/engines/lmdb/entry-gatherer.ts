@@ -1,5 +1,5 @@
-import type { Entry } from '../../kv/store.js';
-import type { CursorRow } from './cursor-row.js';
+import type { Candidate, Entry } from '../../kv/store.js';
+import { LaidOutRow } from './rows/laid-out-row.js';
 import {
   block,
   blockBytes,
@@ -8,12 +8,16 @@ import {
   laidOutBytes,
   layOut,
   nextStep,
+  type StoredRecord,
   valueLaidOut,
   versionLaidOut,
 } from './rows/record.js';
 
 /** A larger record gets its own memory: sharing would save little and could keep much alive. */
 const sharedBytesMax = 16_384;
+
+/** Shared by all gatherers, as the memory that it shows is. */
+const laidOutRow = new LaidOutRow();
 
 /**
  * Verifies rows and copies them, many at once, out of memory that will be overwritten. Entries
@@ -29,7 +33,7 @@ export class EntryGatherer {
   count = 0;
 
   /** Adds a row. Returns false, and skips the row, when its checksum does not match. */
-  add(row: CursorRow): boolean {
+  add(row: StoredRecord): boolean {
     const bytes = laidOutBytes(row);
     if (bytes > sharedBytesMax) return this.#addAlone(row);
     if (this.#used + bytes > blockBytes) this.#takeOut();
@@ -40,10 +44,21 @@ export class EntryGatherer {
   }
 
   /** Verifies the checksum of a row that is not added. */
-  verify(row: CursorRow): boolean {
+  verify(row: StoredRecord): boolean {
+    return this.laidOut(row) !== undefined;
+  }
+
+  /**
+   * A row that is not added, from memory that is near, valid until the next call. Undefined when
+   * its checksum does not match.
+   */
+  laidOut(row: StoredRecord): Candidate | undefined {
     const bytes = laidOutBytes(row);
     if (this.#used + bytes > blockBytes) this.#takeOut();
-    return bytes > blockBytes ? isIntactRecord(row) : layOut(row, this.#used);
+    if (bytes > blockBytes) return isIntactRecord(row) ? row : undefined;
+    if (!layOut(row, this.#used)) return undefined;
+    laidOutRow.show(this.#used, row.valueLength);
+    return laidOutRow;
   }
 
   /** All added entries in order. The gatherer cannot be used afterwards. */
@@ -52,7 +67,7 @@ export class EntryGatherer {
     return this.#entries;
   }
 
-  #addAlone(row: CursorRow): boolean {
+  #addAlone(row: StoredRecord): boolean {
     this.#takeOut();
     if (!isIntactRecord(row)) return false;
     const key = Buffer.from(row.key);

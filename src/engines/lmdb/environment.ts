@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RootDatabase } from 'lmdb';
-import * as lmdb from 'lmdb';
 import { open } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
@@ -10,6 +9,7 @@ import { pageBytes } from './check/page.js';
 import { CursorRow } from './cursor-row.js';
 import { reasonText, startError } from './disk-error.js';
 import { dataFile, lockFile } from './directory/file-kinds.js';
+import { nativeAddon } from './mapped/native-addon.js';
 import { prepareFiles } from './new-files.js';
 import { Records } from './records.js';
 
@@ -27,7 +27,11 @@ export interface Environment {
 
 /** The files of an environment that must stay at their paths while it is open. */
 export function filesOf(directory: string): string[] {
-  return [join(directory, dataFile), join(directory, lockFile)];
+  return [join(directory, dataFile), lockFileOf(directory)];
+}
+
+export function lockFileOf(directory: string): string {
+  return join(directory, lockFile);
 }
 
 function fileOptions(path: string) {
@@ -78,12 +82,6 @@ export function openAgain(directory: string, options: EnvironmentOptions): Envir
   return openPrepared(directory, options);
 }
 
-/** What the types of the package lack: a data file that is open, without its trees. */
-interface NativeEnvironment {
-  open(options: object, flags: number, ownFlags: number): number;
-  close(): void;
-}
-
 /** `MDB_NOSUBDIR`, `MDB_NOSYNC` and `MDB_NORDAHEAD`, as the options of `openPrepared` set them. */
 const nativeFlags = { noSubdir: 0x4000, noSync: 0x1_0000, noReadAhead: 0x80_0000 } as const;
 /** The size of the map to begin with, as the package has it. */
@@ -95,9 +93,7 @@ const firstMapBytes = 0x2_0000;
  */
 export function attach(directory: string, { sync }: EnvironmentOptions): { close(): void } {
   assertPresent(directory);
-  const native: unknown = Reflect.get(lmdb, 'nativeAddon');
-  const { Env } = native as { readonly Env: new () => NativeEnvironment };
-  const environment = new Env();
+  const environment = new (nativeAddon().Env)();
   const { path, pageSize, maxDbs } = fileOptions(join(directory, dataFile));
   const options = {
     path,

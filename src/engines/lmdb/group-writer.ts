@@ -9,7 +9,8 @@ import type { Check, CommitResult } from '../../kv/store.js';
 import type { Environment } from './environment.js';
 
 const noBytes = Buffer.alloc(0);
-const lastVersionKey = Buffer.from('last-version');
+/** The record of the engine that a data directory has from its first commit on. */
+export const lastVersionKey = Buffer.from('last-version');
 
 /** The greatest version that any process has given out; 0 before the first. */
 export function readLastVersion({ meta }: Environment): number {

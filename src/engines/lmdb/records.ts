@@ -3,6 +3,7 @@ import { getLastVersion } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import { StoreDamagedError } from '../../kv/errors.js';
 import type { Entry } from '../../kv/store.js';
+import { MalformedTreeError } from './mapped/mapped-rows.js';
 import { checksumBytes, isIntact, sealed } from './rows/record.js';
 
 /**
@@ -108,5 +109,6 @@ const advice =
 const damageCodes: ReadonlySet<unknown> = new Set([-30796, -30797]);
 
 function isDamage(error: unknown): error is Error {
+  if (error instanceof MalformedTreeError) return true;
   return error instanceof Error && 'code' in error && damageCodes.has(error.code);
 }

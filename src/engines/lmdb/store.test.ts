@@ -25,8 +25,9 @@ storeConformance({
 });
 
 storeConformance({
-  name: 'the LMDB engine without syncs',
-  open: (options) => lmdbUnderTest({ ...options, durability: 'relaxed' }),
+  name: 'the LMDB engine without syncs, with ranges of the package',
+  // Ranges are read as they are where the system does not tell what is mapped.
+  open: (options) => lmdbUnderTest({ ...options, durability: 'relaxed', rangesFrom: 'package' }),
   // Fewer random sequences: the engine runs them with syncs as well.
   modelRuns: 8,
   fenceRounds,

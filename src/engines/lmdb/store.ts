@@ -1,5 +1,4 @@
 import { join, resolve } from 'node:path';
-import type { RangeOptions as LmdbRangeOptions } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { syncDirectory } from '../../base/sync-directory.js';
@@ -7,50 +6,44 @@ import { invariant } from '../../base/invariant.js';
 import { systemTimers, type Timers } from '../../base/async/timers.js';
 import { StoreClosedError } from '../../kv/errors.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
-import type { Guard, Guarded, GuardedBatch, GuardedRangeOptions } from '../../kv/guards.js';
+import {
+  type Guard,
+  type Guarded,
+  type GuardedBatch,
+  type GuardedRangeOptions,
+} from '../../kv/guards.js';
 import { assertIngestion, type Ingestion } from '../../kv/ingestion.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import { sampleByReading, type RangeSample } from '../../kv/sample.js';
 import type { ServedStore, StoreEvents, StoreSpace } from '../../kv/served-store.js';
 import type { SnapshotStore, StoreSnapshot } from '../../kv/snapshots.js';
-import type {
-  CommitBatch,
-  CommitResult,
-  Entry,
-  KeyRange,
-  RangeOptions,
-  RangePage,
-} from '../../kv/store.js';
-import { keyBytesMax } from '../../kv/store.js';
+import type { CommitBatch, CommitResult, Entry, KeyRange, RangePage } from '../../kv/store.js';
 import type { CheckProgress } from './check/check.js';
 import { assertIntact } from './check/directory-check.js';
 import { ColdReads, startFetchThread } from './cold/cold-reads.js';
 import { StoreCondition } from './condition.js';
-import type { CursorRow } from './cursor-row.js';
 import { within } from '../../base/async/deadline.js';
 import type { DirectoryLock } from './directory-lock.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
 import { dataFile } from './directory/file-kinds.js';
 import { noteDataFile, prepareDirectory, secureDirectory } from './directory.js';
 import { startError } from './disk-error.js';
-import { EntryGatherer } from './entry-gatherer.js';
 import type { Environment } from './environment.js';
-import { filesOf, reusableBytes } from './environment.js';
+import { filesOf, lockFileOf, reusableBytes } from './environment.js';
 import { openBesideOwner } from './held-opening.js';
 import { openSettledEnvironment } from './open-settled.js';
 import { waitForLock } from './lock-wait.js';
-import { storedChecksum } from './rows/record.js';
 import type { Records } from './records.js';
 import type { CommitStats, Work } from '../../kv/pending-commits.js';
 import { GroupCommit, stallMs } from './group-commit.js';
 import { readGuard, readLastVersion } from './group-writer.js';
+import { RangeReader, type RangesFrom } from './range-reader.js';
 import { CacheFilling } from './cold/cache-filling.js';
 import { cachedBytesBound } from './cold/page-cache.js';
 import { claimDirectory } from './open-directories.js';
 import { dumpEntries, LmdbSnapshot, replaceEntries } from './snapshot.js';
 import { StaleReaders } from './stale-readers.js';
 import { ThreadIngester } from './thread-ingester.js';
-import { VerifiedRows } from './verified-rows.js';
 
 export interface LmdbStoreOptions {
   /** Created when it is missing. */
@@ -79,6 +72,11 @@ export interface LmdbStoreOptions {
    * the system has counted.
    */
   readonly faults?: () => number;
+  /**
+   * `map` (the default): ranges in key order are read from the pages that the engine has mapped,
+   * where the system tells where these are, as Linux does. `package`: by the package's cursor.
+   */
+  readonly rangesFrom?: RangesFrom;
 }
 
 /** How long `close` waits for commits in progress, and then for the engine. */
@@ -156,7 +154,9 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
       onFailed: (error) => events.unread?.(error),
     });
     closing.unshift(() => cold.close());
-    return new LmdbStore(environment, { clock, timers, condition, lock, closing, ingester, cold });
+    const ranges = new RangeReader(environment, { ...options, lockFile: lockFileOf(directory) });
+    const parts = { clock, timers, condition, lock, closing, ingester, cold, ranges };
+    return new LmdbStore(environment, parts);
   } catch (error) {
     for (const close of closing) await close();
     throw error;
@@ -194,6 +194,7 @@ interface StoreParts {
   readonly lock: DirectoryLock;
   readonly ingester: ThreadIngester | undefined;
   readonly cold: ColdReads;
+  readonly ranges: RangeReader;
   /** Cleanup functions, in order. */
   readonly closing: readonly (() => unknown)[];
 }
@@ -208,11 +209,10 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
   readonly versionsGlobal = true;
   readonly #environment: Environment;
   readonly #entries: Records;
-  readonly #row: CursorRow;
   readonly #commits: GroupCommit;
   readonly #parts: StoreParts;
-  readonly #verified: VerifiedRows;
   readonly #cold: ColdReads;
+  readonly #ranges: RangeReader;
   /** Writes whose pages are brought into the cache of the system. */
   readonly #fetching = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
@@ -220,11 +220,10 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
   constructor(environment: Environment, parts: StoreParts) {
     this.#environment = environment;
     this.#entries = environment.entries;
-    this.#row = environment.row;
     this.#commits = new GroupCommit(environment, parts);
     this.#parts = parts;
-    this.#verified = new VerifiedRows(parts.clock);
     this.#cold = parts.cold;
+    this.#ranges = parts.ranges;
   }
 
   async get(key: Bytes, options?: Guarded): Promise<Entry | undefined> {
@@ -258,19 +257,9 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
       await this.#cold.range(range, options);
       this.#assertOpen();
     }
-    let iterator: Iterator<unknown> | undefined;
     try {
-      this.#assertGuard(options.guard);
-      // The package treats an empty bound as no bound.
-      if (range.end?.length === 0) return { entries: [], more: false };
-      const found = this.#entries.database.getRange(
-        options.reverse === true ? backward(range) : forward(range),
-      );
-      const rows: Iterator<unknown> = found[Symbol.iterator]();
-      iterator = rows;
-      return this.#entries.guard(() => this.#readPage(rows, options));
+      return this.#ranges.page(range, options);
     } finally {
-      iterator?.return?.();
       this.#entries.endRead();
     }
   }
@@ -400,40 +389,6 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     await this.#commits.drained();
   }
 
-  #readPage(iterator: Iterator<unknown>, options: RangeOptions): RangePage {
-    const { limit, bytesMax, filter, use } = options;
-    const row = this.#row;
-    const page = new EntryGatherer();
-    this.#verified.begin();
-    let bytes = 0;
-    while (iterator.next().done !== true) {
-      const decision = filter === undefined ? 'take' : filter(row);
-      if (decision === 'stop') return { entries: page.entries(), more: true };
-      if (decision === 'skip') {
-        this.#verifyPassedOver(row, page);
-        continue;
-      }
-      if (decision === 'use') {
-        if (!page.verify(row)) throw this.#entries.damaged(row.key);
-        use?.(row);
-        continue;
-      }
-      bytes += row.keyLength + row.valueLength;
-      const full = page.count >= limit || bytes > bytesMax;
-      if (full && page.count > 0) return { entries: page.entries(), more: true };
-      if (!page.add(row)) throw this.#entries.damaged(row.key);
-    }
-    return { entries: page.entries(), more: false };
-  }
-
-  /** Verifies skipped rows, because a damaged row may be skipped by mistake. */
-  #verifyPassedOver(row: CursorRow, page: EntryGatherer): void {
-    const checksum = storedChecksum(row);
-    if (this.#verified.has(checksum)) return;
-    if (!page.verify(row)) throw this.#entries.damaged(row.key);
-    this.#verified.note(checksum);
-  }
-
   /** Called with the guarded reads, in the same snapshot. */
   #assertGuard(guard: Guard | undefined): void {
     if (guard === undefined) return;
@@ -463,37 +418,4 @@ function keysOfIngestion({ guard, entries, deletes }: Ingestion): readonly Bytes
 function contentOf(snapshot: StoreSnapshot): readonly Entry[] {
   invariant(snapshot instanceof LmdbSnapshot, 'a snapshot of this engine');
   return snapshot.content;
-}
-
-/**
- * A bound may be longer than any key. No key equals it then, and it is replaced by its longest
- * legal prefix, which is less than the bound.
- */
-function bound(key: Bytes): { readonly at: Bytes; readonly cut: boolean } {
-  const cut = key.length > keyBytesMax;
-  return { at: cut ? key.subarray(0, keyBytesMax) : key, cut };
-}
-
-function forward(range: KeyRange): LmdbRangeOptions {
-  const start = bound(range.start);
-  const options: LmdbRangeOptions = {
-    start: start.at,
-    exclusiveStart: start.cut,
-  };
-  if (range.end === undefined) return options;
-  const end = bound(range.end);
-  return { ...options, end: end.at, inclusiveEnd: end.cut };
-}
-
-/** The package's reverse ranges begin at the upper end. */
-function backward(range: KeyRange): LmdbRangeOptions {
-  const last = bound(range.start);
-  const options: LmdbRangeOptions = {
-    end: last.at,
-    inclusiveEnd: !last.cut,
-    reverse: true,
-  };
-  if (range.end === undefined) return options;
-  const first = bound(range.end);
-  return { ...options, start: first.at, exclusiveStart: !first.cut };
 }

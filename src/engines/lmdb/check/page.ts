@@ -13,14 +13,34 @@ export const nodeFlags = { overflow: 1, tree: 2 } as const;
 
 const highStep = 0x1_0000_0000;
 
-/** One page of a data file in memory, as LMDB writes it on little endian machines. */
-export class Page {
-  readonly bytes: Buffer = Buffer.alloc(pageBytes);
-  readonly #words = new Uint16Array(this.bytes.buffer, this.bytes.byteOffset, pageBytes >> 1);
+/** A page of a data file somewhere in memory, as LMDB writes it on little endian machines. */
+export class PageView {
+  #bytes: Bytes;
+  #words: Uint16Array;
+  /** The place of the page in the bytes: an even number. */
+  #start: number;
+
+  constructor(bytes: Bytes, words: Uint16Array, start: number) {
+    this.#bytes = bytes;
+    this.#words = words;
+    this.#start = start;
+  }
+
+  /** Shows another page: the one at `start`, an even number, of the same memory in both forms. */
+  show(bytes: Bytes, words: Uint16Array, start: number): void {
+    this.#bytes = bytes;
+    this.#words = words;
+    this.#start = start;
+  }
+
+  /** A view of bytes of the page. */
+  slice(at: number, length: number): Bytes {
+    return this.#bytes.subarray(this.#start + at, this.#start + at + length);
+  }
 
   /** A 16-bit number at an even offset. */
   word(at: number): number {
-    return this.#words[at >> 1] ?? 0;
+    return this.#words[(this.#start + at) >> 1] ?? 0;
   }
 
   /** A 32-bit number. */
@@ -72,6 +92,17 @@ export class Page {
   }
   childOf(node: number): number {
     return this.long(node) + this.word(node + 4) * highStep;
+  }
+}
+
+/** A page in memory of its own, into which pages of a file are read. */
+export class Page extends PageView {
+  readonly bytes: Buffer;
+
+  constructor() {
+    const bytes = Buffer.alloc(pageBytes);
+    super(bytes, new Uint16Array(bytes.buffer, bytes.byteOffset, pageBytes >> 1), 0);
+    this.bytes = bytes;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Bytes } from '../../../base/bytes.js';
-import { Page, pageBytes, pageFlags, type PageFile } from './page.js';
+import { Page, pageBytes, pageFlags, type PageFile, type PageView } from './page.js';
 
 /** The root record of a tree in the data file. */
 export interface TreeHead {
@@ -101,16 +101,21 @@ export function emptyDataFile(): Bytes {
 
 function readHead(file: PageFile, number: number): SnapshotHead {
   const page = new Page();
-  const wrong = (what: string) => new Error(`page ${number}, which describes the file, ${what}`);
-  if (!file.read(number, page)) throw wrong('is missing');
+  if (!file.read(number, page)) throw headError(number, 'is missing');
+  return headOf(page, number);
+}
+
+/** The head on one of the first two pages. Throws an error that says what is wrong with it. */
+export function headOf(page: PageView, number: number): SnapshotHead {
+  const wrong = (what: string) => headError(number, what);
   if (page.pageNumber !== number || page.flags !== pageFlags.meta) throw wrong('is another page');
   if (page.long(metaAt) !== mark) throw wrong('does not begin as it should');
   if (page.long(metaAt + at.version) !== version) throw wrong('is of an unknown version');
   const head = {
     transaction: page.number(metaAt + at.transaction),
     lastPage: page.number(metaAt + at.lastPage),
-    free: treeHeadOf(page.bytes.subarray(metaAt + at.free)),
-    main: treeHeadOf(page.bytes.subarray(metaAt + at.main)),
+    free: treeHeadOf(page.slice(metaAt + at.free, treeHeadBytes)),
+    main: treeHeadOf(page.slice(metaAt + at.main, treeHeadBytes)),
   };
   if (head.free.pad !== pageBytes) throw wrong('tells another size of pages');
   if ((head.free.flags & treeFlagsMask) !== integerKeys) throw wrong('has unknown flags');
@@ -120,4 +125,8 @@ function readHead(file: PageFile, number: number): SnapshotHead {
   const mapBytes = page.number(metaAt + at.mapBytes);
   if (mapBytes > 2 ** 47) throw wrong('tells an impossible size of the file');
   return head;
+}
+
+function headError(number: number, what: string): Error {
+  return new Error(`page ${number}, which describes the file, ${what}`);
 }

@@ -1,7 +1,7 @@
 import { messageOf } from '../../../base/thrown.js';
 import type { Bytes } from '../../../base/bytes.js';
 import { headerBytes, nodeBytes, nodeFlags, Page, pageBytes, pageFlags } from './page.js';
-import type { PageFile } from './page.js';
+import type { PageFile, PageView } from './page.js';
 import { isEmptyTree, type SnapshotHead, type TreeHead } from './snapshot-head.js';
 
 /** The finding of a page that is newer than the file: of a copy made during writes, mostly. */
@@ -14,7 +14,7 @@ const depthMax = 32;
 
 /** The location of a value: in the leaf, or on overflow pages. */
 export interface FoundEntry {
-  readonly page: Page;
+  readonly page: PageView;
   readonly node: number;
   readonly key: Bytes;
   readonly data: Bytes;

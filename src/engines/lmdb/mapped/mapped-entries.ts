@@ -1,0 +1,161 @@
+import type { Database } from 'lmdb';
+import { equalBytes, type Bytes } from '../../../base/bytes.js';
+import { messageOf } from '../../../base/thrown.js';
+import { nodeBytes, type PageView } from '../check/page.js';
+import { treeOf } from '../check/check.js';
+import { headOf, isEmptyTree, type TreeHead } from '../check/snapshot-head.js';
+import type { KeyRange } from '../../../kv/store.js';
+import { nativeAddon, type NativeAddon } from './native-addon.js';
+import { MappedPages } from './mapped-pages.js';
+import { MalformedTreeError, MappedRows, type MappedTree } from './mapped-rows.js';
+import { mapAt, mapOfFile } from './process-maps.js';
+
+/** Where the lock file has the last transaction, and how much of it is looked at. */
+const transactionAt = 8;
+const lockBytes = 16;
+/** Commits that may end while the tree is looked for. */
+const attemptsMax = 4;
+
+export interface MappedEntriesOptions {
+  /** The tree of the engine's own records, and a key of 16 bytes at most that it has. */
+  readonly meta: Database<Bytes, Bytes>;
+  readonly key: Bytes;
+  readonly lockFile: string;
+}
+
+/** The entries of one moment. */
+export class MappedSnapshot {
+  readonly #tree: MappedTree | undefined;
+
+  /** `tree`: undefined when there are no entries. */
+  constructor(tree: MappedTree | undefined) {
+    this.#tree = tree;
+  }
+
+  /** The rows of a range, in order; undefined when there are no entries. */
+  rows(range: KeyRange): MappedRows | undefined {
+    return this.#tree && new MappedRows(this.#tree, range);
+  }
+
+  /** The version of an entry. */
+  versionOf(key: Bytes): number | 'absent' {
+    const rows = this.rows({ start: key });
+    return rows?.next() === true && equalBytes(rows.row.key, key) ? rows.row.version : 'absent';
+  }
+}
+
+/**
+ * The entries of the newest snapshot, in the pages that the engine has mapped. Reading them there
+ * takes no call of the engine and no copy for each row.
+ *
+ * The engine protects the pages of a snapshot while a reader has this or an older one open. So a
+ * snapshot is opened first, and then the newest is looked up as the engine does it: the lock file
+ * names the last transaction, and one of the first two pages has its trees. The next transaction
+ * writes the other page, so what was read is whole if the lock file still names the same.
+ */
+export class MappedEntries {
+  readonly #options: MappedEntriesOptions;
+  readonly #addon: NativeAddon;
+  #pages: MappedPages | undefined;
+  #lock: Uint32Array | undefined;
+  #snapshot: MappedSnapshot | undefined;
+  #transaction = -1;
+
+  constructor(options: MappedEntriesOptions) {
+    this.#options = options;
+    this.#addon = nativeAddon();
+  }
+
+  /**
+   * The newest snapshot, valid until `endRead` of a tree of the environment. Undefined where the
+   * system does not tell what is mapped, and before the first commit. Throws `MalformedTreeError`
+   * for a damaged file.
+   */
+  open(): MappedSnapshot | undefined {
+    const { meta, key } = this.#options;
+    // Opens the snapshot that protects what is read.
+    if (meta.getBinaryFast(key) === undefined) return undefined;
+    return this.#newest();
+  }
+
+  #newest(): MappedSnapshot | undefined {
+    const lock = (this.#lock ??= this.#mapLock());
+    if (lock === undefined) return undefined;
+    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+      const transaction = transactionOf(lock);
+      if (transaction === this.#transaction) return this.#snapshot;
+      const found = this.#snapshotOf(transaction, lock);
+      if (found === undefined) continue;
+      this.#transaction = transaction;
+      this.#snapshot = found;
+      return found;
+    }
+    return undefined;
+  }
+
+  /** Undefined when other transactions have ended meanwhile, or their pages are not mapped. */
+  #snapshotOf(transaction: number, lock: Uint32Array): MappedSnapshot | undefined {
+    const first = (this.#pages ??= this.#mapPages());
+    if (first === undefined) return undefined;
+    const number = transaction % 2;
+    const head = wellFormed(() => headOf(first.view(number), number));
+    if (head.transaction !== transaction || transactionOf(lock) !== transaction) return undefined;
+    if (head.lastPage >= first.count) this.#pages = this.#mapPages();
+    const pages = this.#pages;
+    if (pages === undefined || head.lastPage >= pages.count) return undefined;
+    const tree = wellFormed(() => entriesOf(head.main, pages));
+    if (tree === undefined) return undefined;
+    if (isEmptyTree(tree)) return new MappedSnapshot(undefined);
+    const { root, depth } = tree;
+    return new MappedSnapshot({ pages, root, depth, lastPage: head.lastPage });
+  }
+
+  /** The map that the engine uses now. */
+  #mapPages(): MappedPages | undefined {
+    const { meta, key } = this.#options;
+    if (meta.getBinaryFast(key) === undefined) return undefined;
+    const database: unknown = Reflect.get(meta, 'dbAddress');
+    if (typeof database !== 'number') return undefined;
+    const value = this.#addon.getSharedByBinary(database, key.length);
+    const map = value === undefined ? undefined : mapAt(this.#addon.getBufferAddress(value));
+    return map === undefined ? undefined : new MappedPages(this.#addon, map);
+  }
+
+  #mapLock(): Uint32Array | undefined {
+    const map = mapOfFile(this.#options.lockFile);
+    if (map === undefined) return undefined;
+    const { buffer } = this.#addon.createBufferForAddress(map.address, lockBytes);
+    return new Uint32Array(buffer, transactionAt, 2);
+  }
+}
+
+function transactionOf(lock: Uint32Array): number {
+  return Atomics.load(lock, 0) + Atomics.load(lock, 1) * 2 ** 32;
+}
+
+/** Runs a reader of pages that throws an error which says what is wrong with them. */
+function wellFormed<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    throw new MalformedTreeError(messageOf(error), { cause: error });
+  }
+}
+
+/** The tree of the entries; undefined when the file is not one of a store. */
+function entriesOf(main: TreeHead, pages: MappedPages): TreeHead | undefined {
+  if (main.depth !== 1 || main.root >= pages.count) return undefined;
+  const page = pages.view(main.root);
+  for (let index = 0; index < page.count; index += 1) {
+    const [name, tree] = treeAt(page, page.nodeAt(index));
+    if (name === 'entries') return tree;
+  }
+  return undefined;
+}
+
+function treeAt(page: PageView, node: number): ReturnType<typeof treeOf> {
+  const keyBytes = page.keyBytesOf(node);
+  const key = page.slice(node + nodeBytes, keyBytes);
+  const data = page.slice(node + nodeBytes + keyBytes, page.dataBytesOf(node));
+  return treeOf({ page, node, key, data });
+}
