@@ -9,7 +9,7 @@ import { pageBytes } from './check/page.js';
 import { CursorRow } from './cursor-row.js';
 import { reasonText, startError } from './disk-error.js';
 import { dataFile, lockFile } from './directory/file-kinds.js';
-import { nativeAddon } from './mapped/native-addon.js';
+import { newEnvironment } from './mapped/native-addon.js';
 import { prepareFiles } from './new-files.js';
 import { Records } from './records.js';
 
@@ -93,7 +93,7 @@ const firstMapBytes = 0x2_0000;
  */
 export function attach(directory: string, { sync }: EnvironmentOptions): { close(): void } {
   assertPresent(directory);
-  const environment = new (nativeAddon().Env)();
+  const environment = newEnvironment();
   const { path, pageSize, maxDbs } = fileOptions(join(directory, dataFile));
   const options = {
     path,

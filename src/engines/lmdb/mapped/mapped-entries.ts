@@ -5,7 +5,7 @@ import { nodeBytes, type PageView } from '../check/page.js';
 import { treeOf } from '../check/check.js';
 import { headOf, isEmptyTree, type TreeHead } from '../check/snapshot-head.js';
 import type { KeyRange } from '../../../kv/store.js';
-import { nativeAddon, type NativeAddon } from './native-addon.js';
+import { mapAccess, type MapAccess } from './native-addon.js';
 import { MappedPages } from './mapped-pages.js';
 import { MalformedTreeError, MappedRows, type MappedTree } from './mapped-rows.js';
 import { mapAt, mapOfFile } from './process-maps.js';
@@ -55,15 +55,16 @@ export class MappedSnapshot {
  */
 export class MappedEntries {
   readonly #options: MappedEntriesOptions;
-  readonly #addon: NativeAddon;
+  readonly #access: MapAccess | undefined = mapAccess();
   #pages: MappedPages | undefined;
   #lock: Uint32Array | undefined;
   #snapshot: MappedSnapshot | undefined;
   #transaction = -1;
+  /** The system does not tell what is mapped. */
+  #isOff = false;
 
   constructor(options: MappedEntriesOptions) {
     this.#options = options;
-    this.#addon = nativeAddon();
   }
 
   /**
@@ -73,14 +74,16 @@ export class MappedEntries {
    */
   open(): MappedSnapshot | undefined {
     const { meta, key } = this.#options;
+    if (this.#isOff) return undefined;
     // Opens the snapshot that protects what is read.
     if (meta.getBinaryFast(key) === undefined) return undefined;
-    return this.#newest();
+    const lock = (this.#lock ??= this.#mapLock());
+    if (lock !== undefined) return this.#newest(lock);
+    this.#isOff = true;
+    return undefined;
   }
 
-  #newest(): MappedSnapshot | undefined {
-    const lock = (this.#lock ??= this.#mapLock());
-    if (lock === undefined) return undefined;
+  #newest(lock: Uint32Array): MappedSnapshot | undefined {
     for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
       const transaction = transactionOf(lock);
       if (transaction === this.#transaction) return this.#snapshot;
@@ -98,12 +101,13 @@ export class MappedEntries {
     const first = (this.#pages ??= this.#mapPages());
     if (first === undefined) return undefined;
     const number = transaction % 2;
-    const head = wellFormed(() => headOf(first.view(number), number));
-    if (head.transaction !== transaction || transactionOf(lock) !== transaction) return undefined;
+    const isNewest = () => transactionOf(lock) === transaction;
+    const head = wellFormed(() => headOf(first.view(number), number), isNewest);
+    if (head?.transaction !== transaction || !isNewest()) return undefined;
     if (head.lastPage >= first.count) this.#pages = this.#mapPages();
     const pages = this.#pages;
     if (pages === undefined || head.lastPage >= pages.count) return undefined;
-    const tree = wellFormed(() => entriesOf(head.main, pages));
+    const tree = wellFormed(() => entriesOf(head.main, pages), isProtected);
     if (tree === undefined) return undefined;
     if (isEmptyTree(tree)) return new MappedSnapshot(undefined);
     const { root, depth } = tree;
@@ -114,17 +118,18 @@ export class MappedEntries {
   #mapPages(): MappedPages | undefined {
     const { meta, key } = this.#options;
     if (meta.getBinaryFast(key) === undefined) return undefined;
+    const access = this.#access;
     const database: unknown = Reflect.get(meta, 'dbAddress');
-    if (typeof database !== 'number') return undefined;
-    const value = this.#addon.getSharedByBinary(database, key.length);
-    const map = value === undefined ? undefined : mapAt(this.#addon.getBufferAddress(value));
-    return map === undefined ? undefined : new MappedPages(this.#addon, map);
+    if (access === undefined || typeof database !== 'number') return undefined;
+    const value = access.getSharedByBinary(database, key.length);
+    const map = value === undefined ? undefined : mapAt(access.getBufferAddress(value));
+    return map === undefined ? undefined : new MappedPages(access, map);
   }
 
   #mapLock(): Uint32Array | undefined {
     const map = mapOfFile(this.#options.lockFile);
-    if (map === undefined) return undefined;
-    const { buffer } = this.#addon.createBufferForAddress(map.address, lockBytes);
+    if (map === undefined || this.#access === undefined) return undefined;
+    const { buffer } = this.#access.createBufferForAddress(map.address, lockBytes);
     return new Uint32Array(buffer, transactionAt, 2);
   }
 }
@@ -133,14 +138,21 @@ function transactionOf(lock: Uint32Array): number {
   return Atomics.load(lock, 0) + Atomics.load(lock, 1) * 2 ** 32;
 }
 
-/** Runs a reader of pages that throws an error which says what is wrong with them. */
-function wellFormed<Result>(read: () => Result): Result {
+/**
+ * Runs a reader of pages that throws an error which says what is wrong with them. Undefined when
+ * the pages have been written over meanwhile.
+ */
+function wellFormed<Result>(read: () => Result, isStill: () => boolean): Result | undefined {
   try {
     return read();
   } catch (error) {
+    if (!isStill()) return undefined;
     throw new MalformedTreeError(messageOf(error), { cause: error });
   }
 }
+
+/** Pages of a snapshot are not written over. */
+const isProtected = (): boolean => true;
 
 /** The tree of the entries; undefined when the file is not one of a store. */
 function entriesOf(main: TreeHead, pages: MappedPages): TreeHead | undefined {

@@ -1,6 +1,6 @@
 import type { Bytes } from '../../../base/bytes.js';
 import { PageView, pageBytes } from '../check/page.js';
-import type { NativeAddon } from './native-addon.js';
+import type { MapAccess } from './native-addon.js';
 import type { FileMap } from './process-maps.js';
 
 /** The pages of a window, beside those that it has in common with the next one. */
@@ -23,12 +23,12 @@ export interface Window {
 export class MappedPages {
   /** The number of pages that are mapped. The file may be shorter. */
   readonly count: number;
-  readonly #addon: NativeAddon;
+  readonly #access: MapAccess;
   readonly #map: FileMap;
   readonly #windows: Window[] = [];
 
-  constructor(addon: NativeAddon, map: FileMap) {
-    this.#addon = addon;
+  constructor(access: MapAccess, map: FileMap) {
+    this.#access = access;
     this.#map = map;
     this.count = Math.floor(map.bytes / pageBytes);
   }
@@ -53,7 +53,7 @@ export class MappedPages {
     const first = index * windowPages;
     const pages = Math.min(this.count - first, windowPages + sharedPages);
     const address = this.#map.address + first * pageBytes;
-    const { buffer: memory } = this.#addon.createBufferForAddress(address, pages * pageBytes);
+    const { buffer: memory } = this.#access.createBufferForAddress(address, pages * pageBytes);
     return {
       memory,
       bytes: new Uint8Array(memory),

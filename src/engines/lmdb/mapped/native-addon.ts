@@ -6,9 +6,8 @@ export interface NativeEnvironment {
   close(): void;
 }
 
-/** What the package exports beside its types. */
-export interface NativeAddon {
-  readonly Env: new () => NativeEnvironment;
+/** Access to what is mapped, which the package exports beside its types. */
+export interface MapAccess {
   /**
    * A view of the mapped value of the key that the last read of this thread has asked for, in the
    * snapshot of that read. `database` is the `dbAddress` of the tree, `keyBytes` the length of the
@@ -20,7 +19,28 @@ export interface NativeAddon {
   createBufferForAddress(address: number, length: number): Buffer;
 }
 
-export function nativeAddon(): NativeAddon {
+interface NativeAddon extends MapAccess {
+  readonly Env: new () => NativeEnvironment;
+}
+
+function nativeAddon(): NativeAddon {
   const addon: unknown = Reflect.get(lmdb, 'nativeAddon');
   return addon as NativeAddon;
+}
+
+export function newEnvironment(): NativeEnvironment {
+  return new (nativeAddon().Env)();
+}
+
+const mapFunctions: readonly (keyof MapAccess)[] = [
+  'getSharedByBinary',
+  'getBufferAddress',
+  'createBufferForAddress',
+];
+
+/** Undefined when the package lacks one of the functions. */
+export function mapAccess(): MapAccess | undefined {
+  const addon = nativeAddon();
+  const hasAll = mapFunctions.every((name) => typeof Reflect.get(addon, name) === 'function');
+  return hasAll ? addon : undefined;
 }
