@@ -97,6 +97,11 @@ export interface Check {
 export interface Put {
   readonly key: Bytes;
   readonly value: Bytes;
+  /**
+   * The caller knows that the key is absent when the commit applies, because it has an id that was
+   * never used before, or because of the checks. An engine may rely on it without a read.
+   */
+  readonly isNew?: boolean;
 }
 
 /**

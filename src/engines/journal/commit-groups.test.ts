@@ -39,6 +39,15 @@ describe('groups of commits', () => {
     assert.deepEqual(written, [['at once', 'in another tick', 'in later microtasks']]);
   });
 
+  it('write the last change of a key alone, and add up the additions to a counter', async () => {
+    const written: string[][] = [];
+    const groups = new CommitGroups(targetOf(written), manualClock());
+    const key = Buffer.from('count');
+    const batch: CommitBatch = { ...putOf('row'), adds: [{ key, delta: 1 }] };
+    await Promise.all(Array.from({ length: 10 }, () => groups.carryOut({ kind: 'commit', batch })));
+    assert.deepEqual(written, [['row', 'count']]);
+  });
+
   it('write what arrives later in a group of its own', async () => {
     const written: string[][] = [];
     const groups = new CommitGroups(targetOf(written), manualClock());

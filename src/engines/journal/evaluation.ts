@@ -42,8 +42,8 @@ export class Evaluation {
   /** The entries of all keys of the group, in order, and how many of them were used so far. */
   readonly #found: readonly Found[];
   #asked = 0;
-  /** The last change of each key so far. Absent for a group of one, which needs none. */
-  readonly #changed: Map<string, Found> | undefined;
+  /** Where each key so far has its change. Absent for a group of one, which needs none. */
+  readonly #places: Map<string, number> | undefined;
 
   /** `found`: the entries at the keys from `addKeysOf`, for all work of the group in order. */
   constructor(options: {
@@ -55,7 +55,7 @@ export class Evaluation {
     this.lastVersion = options.lastVersion;
     this.#nowMicros = options.nowMicros;
     this.#found = options.found;
-    this.#changed = options.isOfOne ? undefined : new Map();
+    this.#places = options.isOfOne ? undefined : new Map();
   }
 
   /** The outcome of the next piece of work. Called once for each, in order. */
@@ -92,7 +92,9 @@ export class Evaluation {
     this.lastVersion = version;
     for (const key of deletes) this.#change(key, undefined, version, false);
     const isAbsent = absenceOf(absent);
-    for (const { key, value } of puts) this.#change(key, value, version, isAbsent(key));
+    for (const { key, value, isNew = isAbsent(key) } of puts) {
+      this.#change(key, value, version, isNew);
+    }
     for (const [index, { key }] of adds.entries()) this.#change(key, sums[index], version, false);
     return { ok: true, version };
   }
@@ -111,8 +113,15 @@ export class Evaluation {
 
   #change(key: Bytes, value: Bytes | undefined, version: number, isNew: boolean): void {
     const name = nameOfBytes(key);
+    const place = this.#places?.get(name);
+    const before = place === undefined ? undefined : this.changes[place];
+    if (before !== undefined && place !== undefined) {
+      // The group is applied as one, so nobody can see the change before.
+      this.changes[place] = { ...before, value, version };
+      return;
+    }
+    this.#places?.set(name, this.changes.length);
     this.changes.push({ key, value, version, isNew, name });
-    this.#changed?.set(name, value === undefined ? undefined : { value, version });
   }
 
   #versionAt(key: Bytes, asked: number): number | 'absent' {
@@ -121,10 +130,11 @@ export class Evaluation {
 
   #at(key: Bytes, asked: number): Found {
     const found = this.#found[asked];
-    if (this.#changed === undefined || this.#changed.size === 0) return found;
-    const name = nameOfBytes(key);
-    const changed = this.#changed.get(name);
-    return changed !== undefined || this.#changed.has(name) ? changed : found;
+    if (this.#places === undefined || this.#places.size === 0) return found;
+    const place = this.#places.get(nameOfBytes(key));
+    const change = place === undefined ? undefined : this.changes[place];
+    if (change === undefined) return found;
+    return change.value === undefined ? undefined : change;
   }
 }
 

@@ -108,6 +108,9 @@ export class MemoryStore implements MemberStore, ServedStore, SnapshotStore {
       key,
       value: addToCounter(this.#entries.get(key)?.value, delta),
     }));
+    for (const { key, isNew } of batch.puts) {
+      invariant(isNew !== true || this.#entries.get(key) === undefined, 'a new key is absent');
+    }
     const version = Math.max(this.#clock.nowMicros(), this.#lastVersion + 1);
     this.#lastVersion = version;
     for (const key of batch.deletes) this.#entries.delete(key);

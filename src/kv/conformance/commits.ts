@@ -38,6 +38,22 @@ export function commitsConformance(suite: ConformanceSuite): void {
     assert.deepEqual(await keysOf(store), ['a', 'b'], 'nothing was applied');
   });
 
+  it('forgets a new key that was deleted, and takes it again', async (t) => {
+    const { store } = await setUp(suite, t);
+    const fresh = (name: string, value: string) => ({ ...put(name, value), isNew: true });
+    for (const value of ['first', 'second']) {
+      await commit(store, { puts: [fresh('a', value), fresh('b', value)] });
+      await commit(store, { deletes: [keyNamed('a')] });
+      await commit(store, { puts: [fresh('a', `${value} again`)], deletes: [keyNamed('b')] });
+      assert.equal(await valueOf(store, 'a'), `${value} again`);
+      await commit(store, { puts: [put('a', value)] });
+      assert.equal(await valueOf(store, 'a'), value);
+      assert.deepEqual(await keysOf(store), ['a']);
+      await commit(store, { deletes: [keyNamed('a')] });
+    }
+    assert.deepEqual(await keysOf(store), []);
+  });
+
   it('applies a commit of many writes whole', async (t) => {
     const { store } = await setUp(suite, t);
     const keys = Array.from({ length: 300 }, (_, index) => `key ${String(index).padStart(3, '0')}`);

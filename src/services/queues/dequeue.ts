@@ -97,7 +97,12 @@ async function take(
     const before = decodeMessageState(value);
     const state = { ...before, dequeueCount: before.dequeueCount + 1 };
     puts.push(
-      { key: keys.visibility(nextVisibleMicros, id), value: encodeMessageState(state) },
+      // A message has one state, so its next place is free.
+      {
+        key: keys.visibility(nextVisibleMicros, id),
+        value: encodeMessageState(state),
+        isNew: true,
+      },
       { key: keys.expiry(state.expiresMicros, id), value: encodeMoment(nextVisibleMicros) },
     );
     return { id, state };

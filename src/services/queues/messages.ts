@@ -1,7 +1,7 @@
 import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import { invariant } from '../../base/invariant.js';
 import type { ForwardClock } from '../../base/forward-clock.js';
-import type { Entry, Store } from '../../kv/store.js';
+import type { Entry, Put, Store } from '../../kv/store.js';
 import { invalidQueryParameter } from '../../model/errors/query-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { neverMicros } from './limits.js';
@@ -45,9 +45,9 @@ export async function putMessage(
   const result = await store.commit({
     checks: [],
     puts: [
-      { key: keys.text(id), value: text },
-      { key: keys.visibility(nextVisibleMicros, id), value: state },
-      { key: keys.expiry(expiresMicros, id), value: encodeMoment(nextVisibleMicros) },
+      { key: keys.text(id), value: text, isNew: true },
+      { key: keys.visibility(nextVisibleMicros, id), value: state, isNew: true },
+      { key: keys.expiry(expiresMicros, id), value: encodeMoment(nextVisibleMicros), isNew: true },
     ],
     deletes: [],
     adds: [{ key: keys.count, delta: 1 }],
@@ -117,8 +117,9 @@ export async function updateMessage(
   if (nextVisibleMicros > expiresMicros) throw visibleTooLate(change.visibilitySeconds);
   const { id } = receipt;
   const moved = nextVisibleMicros !== receipt.nextVisibleMicros;
-  const puts = [
-    { key: moved ? keys.visibility(nextVisibleMicros, id) : key, value },
+  // A message has one state, so its next place is free.
+  const puts: Put[] = [
+    { key: moved ? keys.visibility(nextVisibleMicros, id) : key, value, isNew: moved },
     { key: keys.expiry(expiresMicros, id), value: encodeMoment(nextVisibleMicros) },
   ];
   if (text !== undefined) puts.push({ key: keys.text(id), value: text });
