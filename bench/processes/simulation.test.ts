@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { insertsPerSecond, Machine, measuredCosts } from './simulation.js';
+import { insertsPerSecond, Machine, measuredCosts, readsPerSecond } from './simulation.js';
 
 describe('the simulation of several processes', () => {
   it('gives as many threads their turn as there are cores, and a thread one at a time', () => {
@@ -26,5 +26,15 @@ describe('the simulation of several processes', () => {
     assert.ok(Math.abs(four - eight) < 0.01 * four, `${four} ${eight}`);
     const bound = 1e6 / (measuredCosts.request + measuredCosts.journal);
     assert.ok(four <= bound && four > 0.8 * bound, `${four} of ${bound}`);
+  });
+
+  it('lets workers read as fast as there are cores, until each asks one writer', () => {
+    const plan = { connections: 64, costs: measuredCosts, cores: 8 } as const;
+    const read = (design: 'workers, data file' | 'workers, one writer', workers: number) =>
+      readsPerSecond('point', { ...plan, design, workers });
+    const [one, four] = [read('workers, data file', 1), read('workers, data file', 4)];
+    assert.ok(four > 1.4 * one, `${four} and ${one}`);
+    const bound = 1e6 / (2 * measuredCosts.message);
+    assert.ok(read('workers, one writer', 6) <= bound);
   });
 });

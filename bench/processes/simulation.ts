@@ -85,6 +85,9 @@ export interface Costs {
   readonly journalSync: number;
   readonly dataSync: number;
   readonly dataSyncRow: number;
+  /** A read by the process that has the data before it, answer included. */
+  readonly point: number;
+  readonly range: number;
   /** The work of the load generator for a request. */
   readonly client: number;
 }
@@ -98,6 +101,8 @@ export const measuredCosts: Costs = {
   journalSync: 120,
   dataSync: 600,
   dataSyncRow: 20,
+  point: 34,
+  range: 255,
   client: 20,
 };
 
@@ -141,17 +146,40 @@ function grouped(carryOut: (group: Group, done: () => void) => void): (row: () =
   };
 }
 
-/** Inserts per second by connections that each wait for their answer. */
-export function insertsPerSecond({ design, cores, workers, connections, costs }: Plan): number {
-  const machine = new Machine(cores);
+/** Has the work of one request of a connection done, then calls `answer`. */
+type Serve = (connection: number, answer: () => void) => void;
+
+/** Answers per second to connections that each wait for one before they ask again. */
+function answersPerSecond(machine: Machine, { connections, costs }: Plan, serve: Serve): number {
   const client = machine.thread();
-  const mains = Array.from({ length: design === 'one process, journal' ? 1 : workers }, () =>
-    machine.thread(),
-  );
-  const writer = design === 'one process, journal' ? mains[0] : machine.thread();
+  let answered = 0;
+  const ask = (connection: number): void => {
+    serve(connection, () => {
+      answered += 1;
+      machine.work(client, costs.client, () => ask(connection));
+    });
+  };
+  for (let connection = 0; connection < connections; connection += 1) ask(connection);
+  machine.run(simulatedMicros);
+  return (answered * 1e6) / simulatedMicros;
+}
+
+/** The threads that serve connections, and the one that has the journal. */
+function threadsOf(machine: Machine, { design, workers }: Plan) {
+  const first = machine.thread();
+  if (design === 'one process, journal') return { writer: first, mainOf: () => first };
+  const mains = Array.from({ length: workers }, () => machine.thread());
+  const mainOf = (connection: number) => mains[connection % mains.length] ?? first;
+  return { writer: first, mainOf };
+}
+
+export function insertsPerSecond(plan: Plan): number {
+  const { design, cores, costs } = plan;
+  const machine = new Machine(cores);
+  const { writer, mainOf } = threadsOf(machine, plan);
   const applier = machine.thread();
   const byJournal = grouped((group, done) => {
-    machine.work(writer ?? client, costs.journal * group.length, () => {
+    machine.work(writer, costs.journal * group.length, () => {
       machine.after(costs.journalSync, done);
       machine.work(applier, costs.apply * group.length, () => undefined);
     });
@@ -162,25 +190,33 @@ export function insertsPerSecond({ design, cores, workers, connections, costs }:
       machine.after(costs.dataSync + costs.dataSyncRow * group.length, done);
     });
   });
-  let answered = 0;
-  const ask = (connection: number): void => {
-    const main = mains[connection % mains.length] ?? client;
-    const answer = (): void => {
-      answered += 1;
-      machine.work(client, costs.client, () => ask(connection));
-    };
+  return answersPerSecond(machine, plan, (connection, answer) => {
+    const main = mainOf(connection);
     machine.work(main, costs.request, () => {
       if (design === 'one process, journal') byJournal(answer);
       else if (design === 'workers, data file') byDataFile(answer);
       else {
         const back = (): void => machine.work(main, costs.message, answer);
         machine.work(main, costs.message, () => {
-          machine.work(writer ?? client, 2 * costs.message, () => byJournal(back));
+          machine.work(writer, 2 * costs.message, () => byJournal(back));
         });
       }
     });
-  };
-  for (let connection = 0; connection < connections; connection += 1) ask(connection);
-  machine.run(simulatedMicros);
-  return (answered * 1e6) / simulatedMicros;
+  });
+}
+
+/** Where one process has the journal, each read of a worker asks it for what the data file lacks. */
+export function readsPerSecond(kind: 'point' | 'range', plan: Plan): number {
+  const { design, cores, costs } = plan;
+  const machine = new Machine(cores);
+  const { writer, mainOf } = threadsOf(machine, plan);
+  return answersPerSecond(machine, plan, (connection, answer) => {
+    const main = mainOf(connection);
+    if (design !== 'workers, one writer') return machine.work(main, costs[kind], answer);
+    return machine.work(main, costs.message, () => {
+      machine.work(writer, 2 * costs.message, () => {
+        machine.work(main, costs.message + costs[kind], answer);
+      });
+    });
+  });
 }
