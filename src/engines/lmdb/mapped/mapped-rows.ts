@@ -84,7 +84,10 @@ export class MappedRows {
       numbers.getUint32(reference, true) + numbers.getUint32(reference + 4, true) * 2 ** 32;
     const at = this.#placeOf(page, pageFlags.overflow) + headerBytes;
     const window = pages.windowOf(page);
-    if (at + bytes > window.bytes.length) throw new MalformedTreeError('a value is too long');
+    const last = page + Math.ceil((headerBytes + bytes) / pageBytes) - 1;
+    if (last > this.#tree.lastPage || at + bytes > window.bytes.length) {
+      throw new MalformedTreeError('a value is longer than the file');
+    }
     this.row.showData(window, at, bytes);
   }
 
