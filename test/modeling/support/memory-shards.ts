@@ -33,7 +33,8 @@ const hurried: Timers = {
 
 /** The tables of all accounts, by account and name. */
 export class MemoryShards {
-  readonly control = new MemoryRows();
+  /** What programs that begin later find there. */
+  control = new MemoryRows();
   readonly #tables = new Map<string, MemoryRows>();
 
   rows(account: string, table: string): MemoryRows {

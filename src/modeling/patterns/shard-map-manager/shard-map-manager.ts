@@ -130,8 +130,7 @@ export class ShardMapManager {
     change: Partial<Pick<ShardInfo, 'region' | 'status'>>,
   ): Promise<ShardInfo> {
     for (;;) {
-      const row = await this.#rows.find('shard', name);
-      if (row === undefined) throw new ManagerError(`there is no shard '${name}'; add it`);
+      const row = await this.#shardRow(name);
       const { status, region } = { ...shardInfo(row), ...change };
       const texts = { ...row.texts, Status: status, Region: region };
       if (!(await this.#rows.put('shard', name, texts, row.etag))) continue;
@@ -323,14 +322,16 @@ export class ShardMapManager {
 
   /**
    * Brings a detached shard back: compares it with all maps, and writes nothing yet; with `write`
-   * it ends the differences, keeping what `keep` says, and lets programs use it again. `maps` are
-   * all that there are, opened. Throws `ManagerError` when one is missing.
+   * it ends the differences, keeping what `keep` says, and lets programs use it again. Differences
+   * of other shards alone stay as they are. `maps` are all that there are, opened. Throws
+   * `ManagerError` when one is missing, or the shard is not registered.
    */
   async attach(
     shard: string,
     maps: readonly ManagedMap[],
     { keep, write = false }: { readonly keep: KeptSide; readonly write?: boolean },
   ): Promise<AttachReport> {
+    await this.#shardRow(shard);
     for (const { name } of await this.maps()) {
       if (maps.some((each) => each.name === name)) continue;
       throw new ManagerError(
@@ -339,7 +340,7 @@ export class ShardMapManager {
     }
     const plans: { readonly map: string; readonly plan: RecoveryPlan }[] = [];
     for (const { name, unguarded } of maps) {
-      const plan = await unguarded.recovery.plan(keep);
+      const plan = await unguarded.recovery.plan(keep, { only: shard });
       plans.push({ map: name, plan });
       if (write) await recoverAll(unguarded.recovery, plan);
     }
@@ -431,6 +432,12 @@ export class ShardMapManager {
     throw new DefinitionError(`this program has no place of the shard '${shard}'`);
   }
 
+  async #shardRow(name: string): Promise<ManagerRow> {
+    const row = await this.#rows.find('shard', name);
+    if (row !== undefined) return row;
+    throw new ManagerError(`there is no shard '${name}'; add it`);
+  }
+
   async #mapRow(name: string): Promise<ManagerRow> {
     const row = await this.#rows.find('map', name);
     if (row !== undefined) return row;
@@ -451,7 +458,9 @@ function tablesIn({ Table: table = '', References: references = '[]' }: Texts): 
 
 /** A plan holds a part of many differences, and of several shards with one partition the first. */
 async function recoverAll(recovery: MapRecovery, plan: RecoveryPlan): Promise<void> {
-  for (let left = plan; left.differences.length > 0; left = await recovery.plan(plan.keep)) {
+  const { keep, only } = plan;
+  const again = only === undefined ? {} : { only };
+  for (let left = plan; left.differences.length > 0; left = await recovery.plan(keep, again)) {
     await recovery.recover(left);
   }
 }

@@ -75,13 +75,17 @@ export class MapRecovery {
   /**
    * In `settled`: where the map and its shards disagree, for `recover`. Writes nothing. A range
    * read of each shard for 1,000 of the rows that the map keeps in partitions, and range reads of
-   * both shards for each difference. Throws `StaleMapError` while the map changes.
+   * both shards for each difference. With `only` the differences of one shard: of partitions that
+   * it has by the map, or about which it disagrees with the map. Throws `StaleMapError` while the
+   * map changes, and `UnknownShardError` for a shard that is not known.
    */
-  async plan(keep: KeptSide): Promise<RecoveryPlan> {
+  async plan(keep: KeptSide, { only }: { readonly only?: string } = {}): Promise<RecoveryPlan> {
     const { shards, textOf } = this.#steps;
+    const all = shards();
+    if (only !== undefined) tableAmong(all, only);
     const { version, routing } = await this.#settled();
-    const found = await findDifferences({ shards: shards(), textOf, routing });
-    return Object.freeze({ version, keep, ...found });
+    const found = await findDifferences({ shards: all, textOf, routing }, only);
+    return Object.freeze({ version, keep, ...(only === undefined ? {} : { only }), ...found });
   }
 
   /**
@@ -99,7 +103,8 @@ export class MapRecovery {
     const change = recoveringRoutings(state.routing, plan, textOf);
     checked(change.routing);
     checked(change.target);
-    await this.#openAll(state, options);
+    await this.#openUndisputed(state, options);
+    await this.#openOutdated(plan);
     for (const difference of plan.differences) await this.#preferKept(plan, difference);
     await map.change('recovering', (now) => {
       const isBegun = now.phase === 'handing-over' && sameRouting(now.target, change.target);
@@ -148,10 +153,7 @@ export class MapRecovery {
     const { shards, textOf, open, bind } = this.#steps;
     const { routing } = await this.#settled();
     const all = shards();
-    const table = all.find(({ name }) => name === shard)?.table;
-    if (table === undefined) {
-      throw new UnknownShardError(`this program has no table for the shard '${shard}'`, shard);
-    }
+    const table = tableAmong(all, shard);
     if (write) await bind(shard);
     let [opened, differing] = [0, 0];
     for await (const keys of contentPartitions(table)) {
@@ -215,12 +217,34 @@ export class MapRecovery {
     throw new StaleMapError(`'${partitionKey}' is ${result} in ${keptTable.table}; plan again`);
   }
 
-  /** A partition that nobody opened would be taken from the side that never had it. */
-  async #openAll(state: MapState, options: ShardStepOptions): Promise<void> {
-    const { textOf, open, walk } = this.#steps;
-    await walk(state, shardsOf(state.routing), options, async ({ name, table }, partitionKey) => {
-      if (shardOfText(state.routing, textOf(partitionKey)) !== name) return undefined;
-      return (await epochOf(table, partitionKey)) > 0 ? undefined : open(partitionKey);
+  /**
+   * A partition that nobody opened would be taken from the side that never had it. Those of which
+   * other shards know are differences, of this plan or of another one, which is not decided here.
+   */
+  async #openUndisputed(state: MapState, options: ShardStepOptions): Promise<void> {
+    const { shards, textOf, open, walk } = this.#steps;
+    const { routing } = state;
+    const compared = { shards: shards(), textOf, routing };
+    await walk(state, shardsOf(routing), options, async ({ name, table }, partitionKey) => {
+      if (shardOfText(routing, textOf(partitionKey)) !== name) return undefined;
+      if ((await epochOf(table, partitionKey)) > 0) return undefined;
+      const isDisputed = (await findDifference(compared, partitionKey)) !== undefined;
+      return isDisputed ? undefined : open(partitionKey);
     });
   }
+
+  /** What its shard by the map has, restored without the rows of the map, counts as open there. */
+  async #openOutdated({ differences }: RecoveryPlan): Promise<void> {
+    const { shards, open } = this.#steps;
+    for (const { kind, partitionKey, home } of differences) {
+      if (kind !== 'outdated' || home === undefined) continue;
+      if ((await epochOf(tableAmong(shards(), home), partitionKey)) === 0) await open(partitionKey);
+    }
+  }
+}
+
+function tableAmong(shards: readonly WalkedShard[], shard: string): TableGateway {
+  const table = shards.find(({ name }) => name === shard)?.table;
+  if (table !== undefined) return table;
+  throw new UnknownShardError(`this program has no table for the shard '${shard}'`, shard);
 }

@@ -32,6 +32,8 @@ export interface RecoveryPlan {
   /** The version of the map that was compared. */
   readonly version: number;
   readonly keep: KeptSide;
+  /** The shard that was asked about; absent: all. */
+  readonly only?: string;
   readonly differences: readonly ShardDifference[];
   /** False: there are more than a plan holds. Recover, and plan again. */
   readonly isWhole: boolean;
@@ -74,18 +76,23 @@ interface Compared {
 }
 
 /**
- * The differences of a settled map and its shards, `differencesMax` at most. A range read of each
- * shard for 1,000 of the rows that a map keeps in partitions, and range reads of both shards for
- * each difference.
+ * The differences of a settled map and its shards, `differencesMax` at most; with `only` those of
+ * partitions that this shard has by the map, or about which it disagrees with the map. A range read
+ * of each shard for 1,000 of the rows that a map keeps in partitions, and range reads of both shards
+ * for each difference.
  */
 export async function findDifferences(
   compared: Compared,
+  only?: string,
 ): Promise<{ readonly differences: readonly ShardDifference[]; readonly isWhole: boolean }> {
   const { shards } = compared;
   const differences: ShardDifference[] = [];
   for await (const fenced of fencedPartitions(shards)) {
     const partitionKey = fenced[0]?.fence.partitionKey ?? '';
-    if (differenceOf(fenced, homeOf(compared, partitionKey)) === undefined) continue;
+    const home = homeOf(compared, partitionKey);
+    const asked = only === undefined || only === home ? fenced : betweenBoth(fenced, home, only);
+    if (differenceOf(asked, home) === undefined) continue;
+    // Told as all shards have it: of several that differ the latest is ended first.
     if (differences.length >= differencesMax) return { differences, isWhole: false };
     const found = await countedDifference(compared, partitionKey, fenced);
     if (found !== undefined) differences.push(found);
@@ -108,6 +115,14 @@ export async function findDifference(
     })),
   );
   return countedDifference(compared, partitionKey, fenced);
+}
+
+function betweenBoth(
+  fenced: readonly Fenced[],
+  home: string | undefined,
+  other: string,
+): readonly Fenced[] {
+  return fenced.filter(({ shard }) => shard.name === home || shard.name === other);
 }
 
 function homeOf({ routing, textOf }: Compared, partitionKey: string): string | undefined {

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { entitiesOf, type StoredRow } from '../../src/modeling/index.js';
+import { moveShard, UnknownShardError } from '../../src/modeling/patterns/shard-map/index.js';
+import {
+  ManagerError,
+  type ManagedMap,
+  type ShardMapManager,
+} from '../../src/modeling/patterns/shard-map-manager/index.js';
+import {
+  filledShards,
+  Order,
+  orderSchema,
+  type MemoryShards,
+  type ShardName,
+} from './support/memory-shards.js';
+
+// Shards that were restored from earlier copies, brought back one after the other.
+
+interface Damaged {
+  readonly shards: MemoryShards;
+  readonly manager: ShardMapManager;
+  readonly map: ManagedMap<'int'>;
+}
+
+/** North and south were restored to when they had all orders, which are on west since, changed. */
+async function bothRestored(): Promise<Damaged> {
+  const { shards, map } = await filledShards();
+  const manager = shards.manager();
+  const copies = (['north', 'south'] as const).map(
+    (name) => [name, shards.rows(name, 'orders').copy()] as const,
+  );
+  for (const [name] of copies) await map.unguarded.apply(moveShard(name, 'west'));
+  for (const customer of [7, 500]) {
+    await map.entities(Order).update({ customer, id: 1 }, (o) => ({ ...o, amount: 5 }));
+  }
+  await map.unguarded.cleanUp();
+  for (const [name, copy] of copies) {
+    await manager.detach(name);
+    shards.restore(name, 'orders', copy);
+  }
+  // A program that has the restored tables.
+  const after = shards.manager();
+  return { shards, manager: after, map: await after.open('orders', orderSchema) };
+}
+
+const disputed = async (map: ManagedMap<'int'>): Promise<readonly string[]> =>
+  (await map.unguarded.recovery.plan('map')).differences.map(
+    ({ partitionKey, shard }) => `${shard} ${Number(partitionKey)}`,
+  );
+
+const rowsOf = (shards: MemoryShards, name: ShardName): readonly StoredRow[] =>
+  shards.rows(name, 'orders').all;
+
+describe('a shard that is attached while another one is damaged as well', () => {
+  for (const keep of ['map', 'shards'] as const) {
+    it(`decides its own differences alone, keeping the ${keep}`, async () => {
+      const { shards, manager, map } = await bothRestored();
+      const north = rowsOf(shards, 'north');
+      const { plans } = await manager.attach('south', [map], { keep, write: true });
+      assert.deepEqual(
+        plans.flatMap(({ plan }) => plan.differences.map(({ partitionKey }) => partitionKey)),
+        ['000100', '000500'],
+      );
+      assert.deepEqual(rowsOf(shards, 'north'), north);
+      assert.deepEqual(await disputed(map), ['north 7', 'north 60', 'north 99']);
+      const found = await map.unguarded.shardOf('000500');
+      assert.equal(found, keep === 'map' ? 'west' : 'south');
+      const { amount } = (await map.entities(Order).get({ customer: 500, id: 1 })) ?? {};
+      assert.equal(amount, keep === 'map' ? 5 : 1);
+      // The other one is decided by itself, and otherwise.
+      await manager.attach('north', [map], { keep: 'map', write: true });
+      assert.deepEqual(await disputed(map), []);
+      assert.equal((await map.entities(Order).get({ customer: 7, id: 1 }))?.amount, 5);
+    });
+  }
+
+  it('takes the rows of the shard that has a partition, not those that nobody opened', async () => {
+    const { shards, map } = await filledShards();
+    const control = shards.control.copy();
+    await map.unguarded.apply(moveShard('north', 'west'));
+    await map.entities(Order).update({ customer: 7, id: 1 }, (o) => ({ ...o, amount: 5 }));
+    await map.unguarded.cleanUp();
+    // Of an earlier backup without the rows of the map.
+    const row = { customer: 7, id: 1, amount: 99 };
+    await entitiesOf(Order, shards.table('north')).insert(row);
+    shards.control = control;
+    const restored = await shards.manager().open('orders', orderSchema);
+    const { recovery } = restored.unguarded;
+    await recovery.recover(await recovery.plan('map'));
+    assert.equal(await restored.shardOf(7), 'north');
+    assert.equal((await restored.entities(Order).get({ customer: 7, id: 1 }))?.amount, 5);
+  });
+
+  it('is refused when it is not registered, or nobody knows it', async () => {
+    const { manager, map } = await bothRestored();
+    await assert.rejects(manager.attach('east', [map], { keep: 'map' }), ManagerError);
+    const { recovery } = map.unguarded;
+    await assert.rejects(recovery.plan('map', { only: 'east' }), UnknownShardError);
+  });
+});
