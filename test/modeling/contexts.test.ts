@@ -1,16 +1,34 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { defineEntity, entitiesOf, int32, key, string } from '../../src/modeling/index.js';
+import { manualClock } from '../../src/base/clock.js';
+import {
+  defineEntity,
+  entitiesOf,
+  int32,
+  key,
+  rowKeyOf,
+  string,
+  ValueError,
+} from '../../src/modeling/index.js';
 import {
   contextReference,
   contextsOf,
+  OrphanMessage,
   readOnly,
   ReadOnlyContextError,
+  type ReferenceReport,
 } from '../../src/modeling/patterns/contexts/index.js';
+import { MalformedMessageError, readPayload } from '../../src/modeling/worker/message-type.js';
+import { decodeEnvelope } from '../../src/modeling/worker/envelope.js';
+import type { SendingQueue } from '../../src/modeling/worker/index.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
 
 const [one, other] = [await startTables({ inMemory: true }), await startTables({ inMemory: true })];
 after(() => Promise.all([one, other].map((each) => each[Symbol.asyncDispose]())));
+
+// Everything was written before.
+const later = { clock: manualClock((Date.now() + 86_400_000) * 1000) };
 
 const Customer = defineEntity({
   type: 'Customer',
@@ -70,11 +88,119 @@ describe('bounded contexts', () => {
     const { areas } = await world();
     const told: object[] = [];
     const alert = { onOrphan: ({ target }: { readonly target: object }) => void told.push(target) };
-    const found = await areas.checkReferences(alert);
-    assert.deepEqual(found, { checked: 2, orphans: 1, repaired: 0 });
+    const found = await areas.checkReferences({ ...later, ...alert });
+    assert.deepEqual(found, { checked: 2, young: 0, orphans: 1, repaired: 0 });
     assert.deepEqual(told, [{ id: 2 }]);
-    const mended = await areas.checkReferences({ repair: true });
-    assert.deepEqual(mended, { checked: 2, orphans: 1, repaired: 1 });
-    assert.deepEqual(await areas.checkReferences(), { checked: 1, orphans: 0, repaired: 0 });
+    const mended = await areas.checkReferences({ ...later, repair: true });
+    assert.deepEqual(mended, { checked: 2, young: 0, orphans: 1, repaired: 1 });
+    const last = await areas.checkReferences(later);
+    assert.deepEqual(last, { checked: 1, young: 0, orphans: 0, repaired: 0 });
+  });
+
+  it('leave alone what was written before the target that is on its way', async () => {
+    const { areas, customers, invoices } = await world();
+    const now = { clock: manualClock(Date.now() * 1000), repair: true };
+    const found = await areas.checkReferences(now);
+    assert.deepEqual(found, { checked: 0, young: 3, orphans: 0, repaired: 0 });
+    await entitiesOf(Customer, customers).insert({ id: 2, name: 'Fabrikam' });
+    const after = await areas.checkReferences({ ...later, repair: true });
+    assert.deepEqual(after, { checked: 2, young: 0, orphans: 0, repaired: 0 });
+    assert.equal((await invoices.page({})).rows.length, 3);
+    await assert.rejects(areas.checkReferences({ graceMs: -1 }), ValueError);
+  });
+
+  it('do not repair what was changed since it was read', async () => {
+    const { areas, invoices } = await world();
+    const entities = entitiesOf(Invoice, invoices);
+    const found = await areas.checkReferences({
+      ...later,
+      repair: true,
+      onOrphan: async () => {
+        await entities.merge({ year: 2024, id: 1 }, { customer: 1 }, { ifMatch: 'any' });
+      },
+    });
+    assert.deepEqual(found, { checked: 2, young: 0, orphans: 1, repaired: 0 });
+    assert.equal((await entities.get({ year: 2024, id: 1 }))?.customer, 1);
+  });
+
+  it('send orphans to a queue, with one id for each, and no value but keys', async () => {
+    const { areas } = await world();
+    const texts: string[] = [];
+    const orphansTo: SendingQueue = {
+      name: 'orphans',
+      sendMessage: (text) => {
+        texts.push(text);
+        return Promise.resolve({ messageId: '', popReceipt: '' });
+      },
+    };
+    for (let times = 0; times < 2; times += 1) await areas.checkReferences({ ...later, orphansTo });
+    assert.equal(texts.length, 2);
+    assert.equal(texts[0], texts[1]);
+    const decoded = decodeEnvelope(texts[0] ?? '');
+    assert.ok(decoded.kind === 'envelope');
+    const { envelope } = decoded;
+    assert.deepEqual(await readPayload(OrphanMessage, envelope), {
+      reference: 'invoice to customer',
+      from: { type: 'Invoice', partitionKey: '2024', rowKey: '000001' },
+      to: { type: 'Customer', partitionKey: '000002', rowKey: 'customer' },
+    });
+    const other = { ...envelope, payload: { reference: 'it' } };
+    await assert.rejects(readPayload(OrphanMessage, other), MalformedMessageError);
+  });
+
+  it('are checked from where a check was stopped', async () => {
+    const { customers } = await world();
+    const rows = new MemoryTable(new MemoryRows());
+    const entities = entitiesOf(Invoice, rows);
+    for (let id = 0; id < 1100; id += 1) {
+      await entities.insert({ year: 2024, id, customer: id % 100 === 0 ? 2 : undefined });
+    }
+    const to = (name: string) =>
+      contextReference(name, Invoice, Customer, ({ customer: id }) =>
+        id === undefined ? undefined : { id },
+      );
+    const areas = contextsOf({ customers: [[Customer, customers]], billing: [[Invoice, rows]] }, [
+      to('buyer'),
+      to('payer'),
+    ]);
+    const told: number[] = [];
+    const cursors: string[] = [];
+    const check = async (from: string | undefined): Promise<ReferenceReport> => {
+      const stop = new AbortController();
+      return areas.checkReferences({
+        ...later,
+        ...(from === undefined ? {} : { from }),
+        signal: stop.signal,
+        onOrphan: ({ entity }) => void told.push(Number(rowKeyOf(entity).rowKey)),
+        onCursor: (cursor) => {
+          cursors.push(cursor);
+          stop.abort(new Error('killed'));
+        },
+      });
+    };
+    for (let runs = 1; runs < 6; runs += 1) {
+      await assert.rejects(check(cursors.at(-1)), /killed/);
+      assert.equal(cursors.length, runs);
+    }
+    assert.deepEqual(await check(cursors.at(-1)), {
+      checked: 1,
+      young: 0,
+      orphans: 1,
+      repaired: 0,
+    });
+    const all = Array.from({ length: 11 }, (_, at) => at * 100);
+    assert.deepEqual(
+      told.toSorted((left, right) => left - right),
+      all.flatMap((id) => [id, id]),
+    );
+    for (const from of ['', 'x', Buffer.from('["seller",""]').toString('base64url')]) {
+      await assert.rejects(areas.checkReferences({ from }), ValueError);
+    }
+    assert.throws(
+      () => contextsOf({ all: [[Invoice, rows]] }, [to('a'), to('a')]),
+      /of no context/,
+    );
+    const one = { all: [[Customer, customers] as const, [Invoice, rows] as const] };
+    assert.throws(() => contextsOf(one, [to('a'), to('a')]), /two references are named 'a'/);
   });
 });

@@ -1,13 +1,7 @@
 // Bounded contexts with tables of their own. See docs/guides/partitioning.md.
 
-export {
-  contextReference,
-  contextsOf,
-  type ContextReference,
-  type Contexts,
-  type ContextTypes,
-  type Orphan,
-  type ReferenceCheckOptions,
-  type ReferenceReport,
-} from './contexts.js';
+export { contextReference, type ContextReference } from './context-reference.js';
+export { contextsOf, type Contexts, type ContextTypes } from './contexts.js';
+export { OrphanMessage, type OrphanNote } from './orphan-message.js';
 export { readOnly, ReadOnlyContextError } from './read-only-table.js';
+export type { Orphan, ReferenceCheckOptions, ReferenceReport } from './reference-check.js';

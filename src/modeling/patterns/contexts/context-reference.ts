@@ -1,0 +1,38 @@
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { KeyOf, ReadOf } from '../../definition/shapes.js';
+import type { Stored } from '../../definition/stored-entity.js';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** A reference from a type to another one, perhaps of another context. */
+export interface ContextReference {
+  readonly name: string;
+  readonly from: AnyDefinition;
+  readonly to: AnyDefinition;
+  /** The key of what an entity refers to; undefined: nothing. */
+  readonly keyOf: (entity: object) => Values | undefined;
+  /** What to do with an entity whose target is gone; absent: it is only reported. */
+  readonly repair?: (entity: object) => Promise<void>;
+}
+
+/**
+ * Declares a reference. `keyOf` gives the key of what an entity refers to, or undefined. `repair`
+ * mends an orphan, such as by deleting it under the ETag that it was read with; it may be called again
+ * for the same one. Its conflicts (`isConflict`) leave the orphan for the next check.
+ */
+export function contextReference<F extends AnyDefinition, T extends AnyDefinition>(
+  name: string,
+  from: F,
+  to: T,
+  keyOf: (entity: ReadOf<F>) => KeyOf<T> | undefined,
+  repair?: (entity: Stored<ReadOf<F>>) => Promise<void>,
+): ContextReference {
+  return Object.freeze({
+    name,
+    from,
+    to,
+    // Entities of `from` alone are given to them.
+    keyOf: keyOf as (entity: object) => Values | undefined,
+    ...(repair === undefined ? {} : { repair: repair as (entity: object) => Promise<void> }),
+  });
+}

@@ -1,0 +1,181 @@
+import { concurrently } from '../../../base/async/concurrently.js';
+import { systemClock, type Clock } from '../../../base/clock.js';
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import { etagOf, rowKeyOf, timestampOf } from '../../definition/stored-entity.js';
+import { ValueError } from '../../rows/model-error.js';
+import { ticksOfMicros } from '../../rows/ticks.js';
+import { unlessConflict } from '../../table/conditional-write.js';
+import type { Entities } from '../../table/entities.js';
+import type { SendingQueue } from '../../worker/queue-port.js';
+import { sendMessage } from '../../worker/send.js';
+import type { ContextReference } from './context-reference.js';
+import { orphanId, OrphanMessage, type OrphanNote } from './orphan-message.js';
+
+/** An entity that refers to one that is not there. */
+export interface Orphan {
+  readonly reference: string;
+  /** The values of the target's key. */
+  readonly target: object;
+  readonly entity: object;
+  /** Whether it is given to the `repair` of its reference next. */
+  readonly isRepaired: boolean;
+}
+
+export interface ReferenceCheckOptions {
+  /**
+   * Entities that were written more recently are left alone, in milliseconds: what they refer to may
+   * be on its way. An hour when absent; more than the clocks of program and service differ.
+   */
+  readonly graceMs?: number;
+  /** Called for each orphan, such as to alert somebody; before its repair. */
+  readonly onOrphan?: (orphan: Orphan) => Promise<void> | void;
+  /** Gets an `OrphanMessage` for each orphan, before its repair. */
+  readonly orphansTo?: SendingQueue;
+  /** Whether orphans are given to the `repair` of their reference; false when absent. */
+  readonly repair?: boolean;
+  /** Point reads at a time; 8 when absent. */
+  readonly concurrency?: number;
+  /** Where to go on: a cursor of `onCursor` of an earlier check of the same references. */
+  readonly from?: string;
+  /** Called when everything before the cursor is checked. A program that stores it can resume. */
+  readonly onCursor?: (cursor: string, soFar: ReferenceReport) => Promise<void> | void;
+  /** Stops between pages; resume with the last cursor. */
+  readonly signal?: AbortSignal;
+  /** The system's when absent. */
+  readonly clock?: Clock;
+}
+
+/** What this call has found. */
+export interface ReferenceReport {
+  /** References that were looked for. */
+  readonly checked: number;
+  /** Entities that are too young to be looked at. */
+  readonly young: number;
+  readonly orphans: number;
+  /** Orphans that were mended; those that changed meanwhile are left for the next check. */
+  readonly repaired: number;
+}
+
+/** A declared reference, and the entities of both ends. */
+export interface CheckedReference extends ContextReference {
+  readonly referring: Entities<AnyDefinition>;
+  readonly targets: Entities<AnyDefinition>;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+const concurrencyDefault = 8;
+const graceDefaultMs = 3_600_000;
+/** Entities that are read before their references are looked for. */
+const pageEntities = 500;
+
+/** Looks for the targets of all references, from a cursor on. */
+export async function checkReferencesOf(
+  references: readonly CheckedReference[],
+  options: ReferenceCheckOptions,
+): Promise<ReferenceReport> {
+  const { graceMs = graceDefaultMs, clock = systemClock, concurrency, signal } = options;
+  const { from, onCursor } = options;
+  if (!Number.isFinite(graceMs) || graceMs < 0) {
+    throw new ValueError(`graceMs: ${graceMs}; give milliseconds, from 0 on`);
+  }
+  const before = ticksOfMicros(clock.nowMicros() - graceMs * 1000);
+  let place = from === undefined ? { at: 0 } : placeOf(from, references);
+  const report = { checked: 0, young: 0, orphans: 0, repaired: 0 };
+  for (;;) {
+    const reference = references[place.at];
+    if (reference === undefined) return Object.freeze(report);
+    signal?.throwIfAborted();
+    const { cursor: start } = place;
+    const { items, cursor } = await reference.referring
+      .scanTable()
+      .page({ limit: pageEntities, ...(start === undefined ? {} : { cursor: start }) });
+    const settled = items.filter((each) => (timestampOf(each)?.ticks ?? 0n) <= before);
+    report.young += items.length - settled.length;
+    await concurrently(settled, Math.max(1, concurrency ?? concurrencyDefault), async (entity) => {
+      const found = await checkOne(reference, entity, options);
+      if (found === 'none') return;
+      report.checked += 1;
+      if (found !== 'whole') report.orphans += 1;
+      if (found === 'repaired') report.repaired += 1;
+    });
+    place = cursor === undefined ? { at: place.at + 1 } : { at: place.at, cursor };
+    const next = references[place.at];
+    if (next !== undefined) await onCursor?.(cursorOf(next.name, cursor), { ...report });
+  }
+}
+
+/** `none`: the entity refers to nothing. An orphan is looked for twice before it is told. */
+async function checkOne(
+  reference: CheckedReference,
+  entity: object,
+  { repair = false, onOrphan, orphansTo }: ReferenceCheckOptions,
+): Promise<'none' | 'orphan' | 'repaired' | 'whole'> {
+  const { name, targets, keyOf, repair: mend } = reference;
+  const target = keyOf(entity);
+  if (target === undefined) return 'none';
+  const isThere = async (): Promise<boolean> => (await targets.get(target)) !== undefined;
+  if ((await isThere()) || (await isThere())) return 'whole';
+  const isRepaired = repair && mend !== undefined;
+  if (orphansTo !== undefined) {
+    const note = noteOf(reference, entity, target);
+    await sendMessage(orphansTo, OrphanMessage, note, { id: orphanId(note, etagOf(entity)) });
+  }
+  await onOrphan?.({ reference: name, target, entity, isRepaired });
+  if (!isRepaired) return 'orphan';
+  // Telling it takes time, in which others may have mended it.
+  if (!(await isAsRead(reference.referring, entity)) || (await isThere())) return 'orphan';
+  const isMended = await unlessConflict(async () => {
+    await mend(entity);
+    return true;
+  });
+  return isMended ? 'repaired' : 'orphan';
+}
+
+async function isAsRead(entities: Entities<AnyDefinition>, entity: object): Promise<boolean> {
+  const { partitionKey, rowKey } = rowKeyOf(entity);
+  const row = await entities.table.get({ partitionKey, rowKey }, []);
+  return row?.etag === etagOf(entity);
+}
+
+function noteOf(
+  { name, from, to, targets }: CheckedReference,
+  entity: object,
+  target: Values,
+): OrphanNote {
+  const { partitionKey, rowKey } = rowKeyOf(entity);
+  const key = targets.codec.key(target);
+  return {
+    reference: name,
+    from: { type: from.type, partitionKey, rowKey },
+    to: { type: to.type, partitionKey: key.partitionKey, rowKey: key.rowKey },
+  };
+}
+
+function cursorOf(reference: string, cursor: string | undefined): string {
+  return Buffer.from(JSON.stringify([reference, cursor ?? ''])).toString('base64url');
+}
+
+interface Place {
+  readonly at: number;
+  readonly cursor?: string;
+}
+
+/** Throws `ValueError` for a text that is no cursor of these references. */
+function placeOf(text: string, references: readonly CheckedReference[]): Place {
+  const [name, cursor] = partsOf(text);
+  const at = references.findIndex((each) => each.name === name);
+  if (typeof cursor !== 'string' || at === -1) {
+    throw new ValueError('the text is no cursor of a check of these references');
+  }
+  return cursor === '' ? { at } : { at, cursor };
+}
+
+function partsOf(text: string): readonly unknown[] {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return [];
+  }
+}
