@@ -17,8 +17,8 @@ export interface ContextReference {
 
 /**
  * Declares a reference. `keyOf` gives the key of what an entity refers to, or undefined. `repair`
- * mends an orphan, such as by deleting it under the ETag that it was read with; it may be called again
- * for the same one. Its conflicts (`isConflict`) leave the orphan for the next check.
+ * mends an orphan, such as by deleting it under the ETag that it was read with; it may be called
+ * again for the same one. Its conflicts (`isConflict`) leave the orphan for the next check.
  */
 export function contextReference<F extends AnyDefinition, T extends AnyDefinition>(
   name: string,

@@ -23,8 +23,8 @@ export interface Orphan {
 
 export interface ReferenceCheckOptions {
   /**
-   * Entities that were written more recently are left alone, in milliseconds: what they refer to may
-   * be on its way. An hour when absent; more than the clocks of program and service differ.
+   * Entities that were written more recently are left alone, in milliseconds: what they refer to
+   * may be on its way. An hour when absent; more than the clocks of program and service differ.
    */
   readonly graceMs?: number;
   /** Called for each orphan, such as to alert somebody; before its repair. */

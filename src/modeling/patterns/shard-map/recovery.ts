@@ -77,9 +77,9 @@ interface Compared {
 
 /**
  * The differences of a settled map and its shards, `differencesMax` at most; with `only` those of
- * partitions that this shard has by the map, or about which it disagrees with the map. A range read
- * of each shard for 1,000 of the rows that a map keeps in partitions, and range reads of both shards
- * for each difference.
+ * partitions that this shard has by the map, or about which it disagrees with the map. A range
+ * read of each shard for 1,000 of the rows that a map keeps in partitions, and range reads of both
+ * shards for each difference.
  */
 export async function findDifferences(
   compared: Compared,
