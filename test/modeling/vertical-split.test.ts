@@ -9,6 +9,7 @@ import {
   int32,
   key,
   string,
+  ValueError,
   type TableGateway,
 } from '../../src/modeling/index.js';
 import {
@@ -50,6 +51,7 @@ const later = { clock: manualClock((Date.now() + 86_400_000) * 1000) };
 const productsOf = (tables: Tables) => verticalEntitiesOf(Product, tables, later);
 const lamp = { shop: 'berlin', id: 7, name: 'lamp', price: 9.5, level: 3, supplier: 'acme' };
 const one = { shop: 'berlin', id: 7 };
+const notFound = EntityNotFoundError;
 const shown = (faults: readonly SplitFault[]) => faults.map(({ kind, group }) => [kind, group]);
 const rowsIn = async (table: TableGateway) => (await table.page({})).rows;
 
@@ -90,6 +92,65 @@ describe('an entity that is split vertically', () => {
     await productsOf(nothing).get(one, { groups: ['stock'] });
     await productsOf(nothing).merge(one, { level: 1 });
     assert.deepEqual(takeKinds(), ['point-read', 'update']);
+  });
+
+  it('reads some properties from the groups that have them', async () => {
+    const tables = await newTables();
+    await productsOf(tables).insert(lamp);
+    const nothing = started.gatewayOfNothing;
+    const products = productsOf({ ...tables, secret: nothing });
+    const found = await products.get(one, { select: ['name', 'level'] });
+    assert.deepEqual(found, { ...one, name: 'lamp', level: 3 });
+    const fewer = productsOf({ about: nothing, stock: tables.stock, secret: nothing });
+    assert.deepEqual(await fewer.get(one, { select: ['level'] }), { ...one, level: 3 });
+    const keys = productsOf({ ...tables, stock: nothing, secret: nothing });
+    assert.deepEqual(await keys.get(one, { select: ['id'] }), one);
+    const unknown: string = 'nothing';
+    const select = [unknown as 'name'];
+    await assert.rejects(products.get(one, { select }), ValueError);
+  });
+
+  it('are listed in the order of their keys, and no halves among them', async () => {
+    const tables = await newTables();
+    const products = productsOf(tables);
+    const shops = ['aachen', 'berlin', 'bonn'];
+    for (const shop of shops.toReversed()) {
+      for (const id of [2, 1]) await products.insert({ ...lamp, shop, id });
+    }
+    // An insert under way, a half of nothing, and a change under way.
+    const dying = productsOf({ ...tables, secret: started.gatewayOfNothing });
+    await assert.rejects(dying.insert({ ...lamp, shop: 'berlin', id: 3 }));
+    await tables.about.write({
+      kind: 'delete',
+      key: { partitionKey: 'bonn', rowKey: '000001' },
+      etag: '*',
+    });
+    const killed = { ...tables.about, write: () => Promise.reject(new Error('killed')) };
+    const about: TableGateway = { ...killed, get: (key) => tables.about.get(key) };
+    const changing = productsOf({ ...tables, about });
+    await assert.rejects(
+      changing.merge({ shop: 'aachen', id: 1 }, { price: 1, level: 1 }),
+      /killed/,
+    );
+    const listed = async (rows: AsyncIterable<{ readonly shop: string; readonly id: number }>) => {
+      const found: string[] = [];
+      for await (const { shop, id } of rows) found.push(`${shop} ${id}`);
+      return found;
+    };
+    const all = ['aachen 1', 'aachen 2', 'berlin 1', 'berlin 2', 'bonn 2'];
+    assert.deepEqual(await listed(products.scan()), all);
+    assert.deepEqual(await listed(products.scan({ shop: 'berlin' })), ['berlin 1', 'berlin 2']);
+    const shownOnly = productsOf({ ...tables, secret: started.gatewayOfNothing });
+    const names = shownOnly.scan({}, { select: ['name', 'level'] });
+    for await (const { name, level } of names) assert.deepEqual([name, level], ['lamp', 3]);
+    const groups = shownOnly.scan({ shop: 'aachen' }, { groups: ['about'] });
+    assert.deepEqual(await listed(groups), ['aachen 1', 'aachen 2']);
+    await tables.stock.write({
+      kind: 'delete',
+      key: { partitionKey: 'berlin', rowKey: '000001' },
+      etag: '*',
+    });
+    await assert.rejects(listed(products.scan()), DecodeError);
   });
 
   it('that a crash has left half made is found, and no entity after verify', async () => {
@@ -140,6 +201,124 @@ describe('an entity that is split vertically', () => {
         assert.deepEqual(await products.verify(), []);
       },
     });
+  });
+
+  it('is changed in several groups as a whole, killed at any request', async () => {
+    const doomedProducts = (tables: Tables, wrap: <T extends object>(port: T) => T) =>
+      productsOf({
+        about: wrap(tables.about),
+        stock: wrap(tables.stock),
+        secret: wrap(tables.secret),
+      });
+    const changes = { price: 8, level: 2, supplier: 'globex' };
+    const requests = await crashEverywhere<Tables>({
+      prepare: async () => {
+        const tables = await newTables();
+        await productsOf(tables).insert(lamp);
+        return tables;
+      },
+      run: (tables, doomed) =>
+        doomedProducts(tables, (port) => doomed.wrap(port)).merge(one, changes),
+      crashRecovery: true,
+      recover: (tables, doomed) =>
+        doomedProducts(tables, (port) => doomed.wrap(port)).verify({ repair: true }),
+      check: async (tables) => {
+        const products = productsOf(tables);
+        assert.deepEqual(await products.verify(), []);
+        const found = await products.get(one);
+        const isChanged = found?.price === 8;
+        assert.deepEqual(found, isChanged ? { ...lamp, ...changes } : lamp);
+        await products.merge(one, changes);
+        assert.deepEqual(await products.get(one), { ...lamp, ...changes });
+        for (const table of Object.values(tables)) assert.equal((await rowsIn(table)).length, 1);
+      },
+    });
+    assert.equal(requests.length, 8);
+  });
+
+  it('tells a change that a crash has left, and takes back one that does not count', async () => {
+    const tables = await newTables();
+    const products = productsOf(tables);
+    await products.insert(lamp);
+    const { about } = tables;
+    const killed = (isBefore: boolean): TableGateway => ({
+      table: about.table,
+      get: (key, select) => about.get(key, select),
+      page: (query) => about.page(query),
+      transact: (writes) => about.transact(writes),
+      write: async (write) => {
+        if (!isBefore) await about.write(write);
+        throw new Error('killed');
+      },
+    });
+    const changed = { price: 8, level: 2 };
+    for (const isBefore of [true, false]) {
+      const dying = productsOf({ ...tables, about: killed(isBefore) });
+      await assert.rejects(dying.merge(one, changed), /killed/);
+      const young = verticalEntitiesOf(Product, tables);
+      assert.deepEqual(shown(await young.verify({ repair: true })), []);
+      assert.deepEqual(shown(await products.verify()), [['changing', 'stock']]);
+      const told = await products.verify({ repair: true });
+      assert.deepEqual(told, [{ kind: 'changing', group: 'stock', key: one, isRepaired: true }]);
+      assert.deepEqual(await products.get(one), isBefore ? lamp : { ...lamp, ...changed });
+    }
+  });
+
+  it('keeps what others have changed since a change that is ended later', async () => {
+    const tables = await newTables();
+    const products = productsOf(tables);
+    await products.insert({ ...lamp, lastOrder: '2024-05-01' });
+    const { stock } = tables;
+    const dying: TableGateway = {
+      table: stock.table,
+      get: (key, select) => stock.get(key, select),
+      page: (query) => stock.page(query),
+      write: (write) => stock.write(write),
+      transact: () => Promise.reject(new Error('killed')),
+    };
+    const run = productsOf({ ...tables, stock: dying }).merge(one, {
+      price: 8,
+      level: 2,
+      lastOrder: '2024-05-31',
+    });
+    await assert.rejects(run, /killed/);
+    await products.merge(one, { level: 77 });
+    // Another change of the same groups first ends the one that counts.
+    await products.merge(one, { price: 7, lastOrder: '2024-06-01' });
+    const expected = { ...lamp, price: 7, level: 77, lastOrder: '2024-06-01' };
+    assert.deepEqual(await products.get(one), expected);
+    assert.deepEqual(await products.verify(), []);
+  });
+
+  it('takes every one of several changes at once, each in all of its groups', async () => {
+    const tables = await newTables();
+    const programs = Array.from({ length: 4 }, () => productsOf(tables));
+    const [first] = programs;
+    assert.ok(first);
+    await first.insert(lamp);
+    for (let round = 0; round < 3; round += 1) {
+      await Promise.all(
+        programs.map((products, at) => products.merge(one, { level: at, supplier: `${at}` })),
+      );
+      const { supplier, level } = (await productsOf(tables).get(one)) ?? {};
+      assert.equal(supplier, String(level));
+      assert.deepEqual(await first.verify(), []);
+    }
+  });
+
+  it('refuses a change that one of its groups cannot take before anything is written', async () => {
+    const tables = await newTables();
+    const products = productsOf(tables);
+    await products.insert(lamp);
+    await assert.rejects(products.merge(one, { price: 1, level: 0.5 }), ValueError);
+    await assert.rejects(products.merge({ ...one, id: 9 }, { price: 1, level: 1 }), notFound);
+    const [half] = await rowsIn(tables.stock);
+    assert.ok(half);
+    await tables.stock.write({ kind: 'delete', key: half, etag: '*' });
+    await assert.rejects(products.merge(one, { price: 1, level: 1, supplier: 'x' }), notFound);
+    for (const table of [tables.about, tables.secret])
+      assert.equal((await rowsIn(table)).length, 1);
+    assert.equal((await products.get(one, { groups: ['about'] }))?.price, 9.5);
   });
 
   it('that lacks a half is told, and orphans of the last hour are left alone', async () => {

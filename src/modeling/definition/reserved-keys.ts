@@ -21,6 +21,7 @@ export const reservedRowKeys = {
   referenceStamp: '~reference-stamp',
   poisonMessage: '~outbox-poison_',
   shardFence: '!shard:',
+  splitChange: '~split_',
   waitingMessage: '~outbox_',
 } as const;
 

@@ -8,6 +8,7 @@ export {
 export {
   verticalEntitiesOf,
   type SplitFault,
+  type SplitPicked,
   type SplitVerifyOptions,
   type VerticalEntities,
   type VerticalEntitiesOptions,

@@ -43,11 +43,19 @@ export interface VerticalDefinition<
   readonly leader: string;
 }
 
-/** What rows carry besides: which insert made them, and in the leader whether it has ended. */
+/**
+ * What rows carry besides: which insert made them, and in the leader whether it has ended, and for
+ * each group which change of several groups was the last that counts.
+ */
 export const splitPair = 'splitPair';
 export const splitState = 'splitState';
+export const splitChanges = 'splitChanges';
 
-const beside: Properties = { [splitPair]: string(), [splitState]: string().optional() };
+const beside: Properties = {
+  [splitPair]: string(),
+  [splitState]: string().optional(),
+  [splitChanges]: string().optional(),
+};
 
 /**
  * Defines an entity that is split vertically: what is written often apart from what is read often,

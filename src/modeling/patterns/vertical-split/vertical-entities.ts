@@ -20,7 +20,15 @@ import type {
   WidePartOf,
   WideReadOf,
 } from '../wide-entities/wide-definition.js';
-import { splitPair, splitState, type VerticalDefinition } from './vertical-definition.js';
+import { halvesByKey } from './split-scan.js';
+import { keyOfHalf, partsOf } from './split-change.js';
+import { SplitChanges } from './split-changes.js';
+import {
+  splitChanges,
+  splitPair,
+  splitState,
+  type VerticalDefinition,
+} from './vertical-definition.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -28,19 +36,20 @@ type Values = Readonly<Record<string, unknown>>;
 export interface SplitFault {
   /**
    * `unfinished`: an insert that was never acknowledged. `orphan`: a half without its entity, which
-   * an insert or a delete has left. `torn`: an entity that lacks a half, such as after the table of
-   * that was restored; nothing can make it again.
+   * an insert or a delete has left. `changing`: a change of several groups that was never
+   * acknowledged. `torn`: an entity that lacks a half, such as after the table of that was restored;
+   * nothing can make it again.
    */
-  readonly kind: 'orphan' | 'torn' | 'unfinished';
+  readonly kind: 'changing' | 'orphan' | 'torn' | 'unfinished';
   readonly group: string;
   /** The values of the keys. */
   readonly key: Values;
-  /** Whether it was deleted. */
+  /** Whether it was deleted; of a change whether it was ended, or taken back. */
   readonly isRepaired: boolean;
 }
 
 export interface SplitVerifyOptions {
-  /** Deletes orphans and unfinished inserts; false when absent. */
+  /** Deletes orphans and unfinished inserts, and ends changes; false when absent. */
   readonly repair?: boolean;
   /**
    * Rows that changed more recently are left alone, in milliseconds: their insert may be running.
@@ -49,6 +58,18 @@ export interface SplitVerifyOptions {
   readonly graceMs?: number;
   readonly onFault?: (fault: SplitFault) => void;
 }
+
+/** What is read: groups, or properties; all when neither is said. */
+interface SplitSelection {
+  readonly groups?: readonly string[];
+  readonly select?: readonly string[];
+}
+
+/** Some properties of an entity, and those of its keys. */
+export type SplitPicked<W extends VerticalDefinition, N extends keyof WideReadOf<W>> = Pick<
+  WideReadOf<W>,
+  N | (keyof WideKeyOf<W> & keyof WideReadOf<W>)
+>;
 
 export interface VerticalEntitiesOptions {
   /** The system's when absent. */
@@ -59,6 +80,7 @@ export interface VerticalEntitiesOptions {
 const graceDefaultMs = 3_600_000;
 const readsMax = 5;
 const making = 'making';
+const ownNames: ReadonlySet<string> = new Set([splitChanges, splitPair, splitState]);
 
 /**
  * Entities whose properties are in several tables. An entity exists from when its leader says that
@@ -70,6 +92,7 @@ export class VerticalEntities<W extends VerticalDefinition> {
   readonly #groups: ReadonlyMap<string, Entities<AnyDefinition>>;
   readonly #clock: Clock;
   readonly #randomness: Randomness;
+  readonly #changes: SplitChanges;
 
   /** Throws `DefinitionError` for groups without a table. Sends nothing. */
   constructor(
@@ -86,6 +109,7 @@ export class VerticalEntities<W extends VerticalDefinition> {
     this.#groups = new Map(groups);
     this.#clock = clock;
     this.#randomness = randomness;
+    this.#changes = new SplitChanges({ type: definition.type, leader: this.#leader(), randomness });
   }
 
   /**
@@ -118,45 +142,76 @@ export class VerticalEntities<W extends VerticalDefinition> {
     key: WideKeyOf<W>,
     options: { readonly groups: readonly N[] },
   ): Promise<WidePartOf<W, N> | undefined>;
-  async get(
+  /** Some properties, and those of the keys: as `get` of their groups; one at least. */
+  get<const N extends keyof WideReadOf<W> & string>(
     key: WideKeyOf<W>,
-    { groups = [...this.#groups.keys()] }: { readonly groups?: readonly string[] } = {},
-  ): Promise<object | undefined> {
-    for (let reads = 1; ; reads += 1) {
-      const found = await Promise.all(groups.map((group) => this.#group(group).get(key)));
-      const leads = groups.indexOf(this.definition.leader);
-      const leader = leads < 0 ? found.find((half) => half !== undefined) : found[leads];
-      if (leader === undefined || own(leader as Values, splitState) === making) return undefined;
-      const pair = pairOf(leader);
-      const isWhole = found.every((half) => half !== undefined && pairOf(half) === pair);
-      if (isWhole) return joined(found);
-      // It was deleted, or deleted and inserted, between the reads.
-      if (reads < readsMax) continue;
-      const lacking = groups.filter((_, at) => pairOf(found[at]) !== pair);
-      throw new DecodeError(
-        `${this.definition.type}: the entity lacks its half in ${lacking.join(', ')}; see verify()`,
-      );
+    options: { readonly select: readonly N[] },
+  ): Promise<SplitPicked<W, N> | undefined>;
+  async get(key: WideKeyOf<W>, options: SplitSelection = {}): Promise<object | undefined> {
+    const { groups, shown } = this.#selected(options);
+    const found = await this.#whole(key, groups);
+    return found && shown(found);
+  }
+
+  /**
+   * Entities in the order of their keys, `within` the leading values of a PartitionKey if given.
+   * Range reads of the tables of their groups, side by side; where halves do not match the point
+   * reads of `get` besides, and as it, throws `DecodeError` for an entity that lacks a half. Holds a
+   * page of each group. Nothing is sent before it is iterated.
+   */
+  scan(within?: Partial<WideKeyOf<W>>): AsyncIterable<WideReadOf<W>>;
+  /** Some groups. Without the leader, entities that are being inserted as well. */
+  scan<const N extends GroupOf<W>>(
+    within: Partial<WideKeyOf<W>>,
+    options: { readonly groups: readonly N[] },
+  ): AsyncIterable<WidePartOf<W, N>>;
+  /** Some properties, and those of the keys: as `scan` of their groups; one at least. */
+  scan<const N extends keyof WideReadOf<W> & string>(
+    within: Partial<WideKeyOf<W>>,
+    options: { readonly select: readonly N[] },
+  ): AsyncIterable<SplitPicked<W, N>>;
+  async *scan(
+    within: Partial<WideKeyOf<W>> = {},
+    options: SplitSelection = {},
+  ): AsyncIterable<unknown> {
+    const { groups, shown } = this.#selected(options);
+    const tables = groups.map((group) => this.#group(group));
+    for await (const halves of halvesByKey(tables, { partitionPrefix: within })) {
+      const first = halves.find((half) => half !== undefined);
+      if (first === undefined) continue;
+      const key = picked(first, this.#keyNames()) as WideKeyOf<W>;
+      const whole = this.#joinedOf(groups, halves) ?? (await this.#whole(key, groups));
+      if (whole !== undefined) yield shown(whole);
     }
   }
 
   /**
-   * Changes properties: one merge for each of their groups, not atomic over groups. Throws
-   * `EntityNotFoundError` when a half is absent.
+   * Changes properties. Those of one group by one merge. Those of several as a whole: a crash
+   * leaves none of it, or what `verify` ends; a read meanwhile may show one half before the other. A
+   * property that others change at the same time keeps their value. A read and a write of the
+   * leader then, and of each other group a read, a write and a transaction. Throws
+   * `EntityNotFoundError` when a half is absent, and `ContentionError` when others are faster at all
+   * attempts.
    */
   async merge(key: WideKeyOf<W>, changes: WideChangesOf<W>): Promise<void> {
-    const named = Object.keys(changes);
-    const groups = [...this.#groups].filter(([group]) =>
-      named.some((name) => own(this.definition.groups[group] ?? {}, name) !== undefined),
-    );
-    const known = new Set(groups.flatMap(([group]) => this.#namesOf(group)));
-    const unknown = named.find((name) => !known.has(name));
-    if (unknown !== undefined) {
-      throw new ValueError(`${this.definition.type} has no property '${unknown}' in a group`);
+    const parts = this.#parts(changes).map(([group, part]) => {
+      const entities = this.#group(group);
+      const row = entities.codec.toMergeRow(key, part as MergeOf<AnyDefinition>);
+      return { group: [group, entities] as const, part, row };
+    });
+    const [first] = parts;
+    if (first === undefined) return;
+    if (parts.length === 1) {
+      const { group, part } = first;
+      await group[1].merge(key, part as MergeOf<AnyDefinition>, { ifMatch: 'any' });
+      return;
     }
-    for (const [group, entities] of groups) {
-      const part = picked(changes, Object.keys(this.definition.groups[group] ?? {}));
-      await entities.merge(key, part as MergeOf<AnyDefinition>, { ifMatch: 'any' });
-    }
+    const { leader } = this.definition;
+    const led = parts.find(({ group }) => group[0] === leader);
+    const halves = parts.filter((each) => each !== led);
+    // Refuses now what the leader cannot be given later.
+    this.#leader().codec.toMergeRow(key, (led?.part ?? {}) as MergeOf<AnyDefinition>);
+    await this.#changes.make(key, led?.part ?? {}, halves);
   }
 
   /** The leader first, then the halves. Throws `EntityNotFoundError` when there is none. */
@@ -170,8 +225,9 @@ export class VerticalEntities<W extends VerticalDefinition> {
   }
 
   /**
-   * Finds what does not belong together, and with `repair` deletes what is no entity. Range reads
-   * of all tables, a point read for each entity of each other group, and a write for each repair.
+   * Finds what does not belong together, and with `repair` deletes what is no entity, and ends
+   * changes of several groups. Range reads of all tables, twice but of that of the leader, a point
+   * read for each entity of each other group, and a write for each repair; three for a change.
    * Resumed by being called again.
    */
   async verify(options: SplitVerifyOptions = {}): Promise<readonly SplitFault[]> {
@@ -183,9 +239,17 @@ export class VerticalEntities<W extends VerticalDefinition> {
       faults.push(Object.freeze(fault));
       onFault?.(fault);
     };
+    for (const group of this.#halves()) {
+      for await (const part of partsOf(group[1].table)) {
+        if (part.row.timestamp > before) continue;
+        const key = picked(group[1].codec.parseKey(keyOfHalf(part)), this.#keyNames());
+        if (repair) await this.#changes.settle(group, part);
+        tell({ kind: 'changing', group: group[0], key, isRepaired: repair });
+      }
+    }
     for await (const row of this.#leader().scanTable()) {
       if (!isSettled(row)) continue;
-      const key = picked(row, Object.keys(this.definition.keys));
+      const key = picked(row, this.#keyNames());
       const isMaking = own(row as Values, splitState) === making;
       for (const [group, entities] of this.#halves()) {
         if (isMaking || pairOf(await entities.get(key)) === pairOf(row)) continue;
@@ -200,13 +264,89 @@ export class VerticalEntities<W extends VerticalDefinition> {
     }
     for (const [group, entities] of this.#halves()) {
       for await (const row of entities.scanTable()) {
-        const key = picked(row, Object.keys(this.definition.keys));
+        const key = picked(row, this.#keyNames());
         if (!isSettled(row) || pairOf(await this.#leader().get(key)) === pairOf(row)) continue;
         const isRepaired = repair && (await unlessConflict(() => deleted(entities, row)));
         tell({ kind: 'orphan', group, key, isRepaired });
       }
     }
     return faults;
+  }
+
+  /** The groups to read, and what is shown of them. Throws `ValueError` for what there is not. */
+  #selected({ groups, select }: SplitSelection): {
+    readonly groups: readonly string[];
+    readonly shown: (entity: object) => object;
+  } {
+    if (select === undefined) {
+      return { groups: groups ?? [...this.#groups.keys()], shown: (entity) => entity };
+    }
+    const { type } = this.definition;
+    const known = new Set([
+      ...this.#keyNames(),
+      ...[...this.#groups.keys()].flatMap((group) => this.#namesOf(group)),
+    ]);
+    const unknown = select.find((name) => !known.has(name));
+    if (unknown !== undefined) throw new ValueError(`${type} has no property '${unknown}'`);
+    const wanted = [...this.#groups.keys()].filter((group) =>
+      this.#namesOf(group).some((name) => select.includes(name)),
+    );
+    const names = [...this.#keyNames(), ...select];
+    return {
+      groups: wanted.length === 0 ? [this.definition.leader] : wanted,
+      shown: (entity) => picked(entity, names),
+    };
+  }
+
+  async #whole(key: WideKeyOf<W>, groups: readonly string[]): Promise<object | undefined> {
+    for (let reads = 1; ; reads += 1) {
+      const found = await Promise.all(groups.map((group) => this.#group(group).get(key)));
+      const head = this.#headOf(groups, found);
+      if (head === undefined) return undefined;
+      const whole = this.#joinedOf(groups, found);
+      if (whole !== undefined) return whole;
+      // It was deleted, or deleted and inserted, between the reads.
+      if (reads < readsMax) continue;
+      const lacking = groups.filter((_, at) => pairOf(found[at]) !== pairOf(head));
+      throw new DecodeError(
+        `${this.definition.type}: the entity lacks its half in ${lacking.join(', ')}; see verify()`,
+      );
+    }
+  }
+
+  /** The half that says that there is an entity; undefined: there is none, as far as is read. */
+  #headOf(groups: readonly string[], halves: readonly (object | undefined)[]): object | undefined {
+    const leads = groups.indexOf(this.definition.leader);
+    const head = leads < 0 ? halves.find((half) => half !== undefined) : halves[leads];
+    return head === undefined || own(head as Values, splitState) === making ? undefined : head;
+  }
+
+  /** Undefined when halves are of different entities, or absent. */
+  #joinedOf(
+    groups: readonly string[],
+    halves: readonly (object | undefined)[],
+  ): object | undefined {
+    const head = this.#headOf(groups, halves);
+    const pair = pairOf(head);
+    const isWhole =
+      head !== undefined && halves.every((half) => half !== undefined && pairOf(half) === pair);
+    return isWhole ? joined(halves) : undefined;
+  }
+
+  /** The changes of each group. Throws `ValueError` for a property of none. */
+  #parts(changes: WideChangesOf<W>): readonly (readonly [string, Values])[] {
+    const owners = new Map(
+      [...this.#groups.keys()].flatMap((group) =>
+        this.#namesOf(group).map((name) => [name, group]),
+      ),
+    );
+    const unknown = Object.keys(changes).find((name) => !owners.has(name));
+    if (unknown !== undefined) {
+      throw new ValueError(`${this.definition.type} has no property '${unknown}' in a group`);
+    }
+    return [...this.#groups.keys()]
+      .map((group) => [group, picked(changes, this.#namesOf(group))] as const)
+      .filter(([, part]) => Object.values(part).some((value) => value !== undefined));
   }
 
   /** A half that another insert has left is replaced, as long as the leader is of this one. */
@@ -230,8 +370,12 @@ export class VerticalEntities<W extends VerticalDefinition> {
   }
 
   #valuesOf(group: string, entity: Values, pair: string): Values {
-    const names = [...Object.keys(this.definition.keys), ...this.#namesOf(group)];
+    const names = [...this.#keyNames(), ...this.#namesOf(group)];
     return { ...picked(entity, names), [splitPair]: pair };
+  }
+
+  #keyNames(): readonly string[] {
+    return Object.keys(this.definition.keys);
   }
 
   #namesOf(group: string): readonly string[] {
@@ -280,7 +424,7 @@ function pairOf(row: object | undefined): string {
 /** Without what a read carries for writes, which go to several rows. */
 function joined(halves: readonly (object | undefined)[]): object {
   const entries = halves.flatMap((half) => Object.entries(half ?? {}));
-  return Object.fromEntries(entries.filter(([name]) => name !== splitPair && name !== splitState));
+  return Object.fromEntries(entries.filter(([name]) => !ownNames.has(name)));
 }
 
 function picked(values: object, names: readonly string[]): Values {

@@ -1,0 +1,248 @@
+import { own, setOwn } from '../../../base/own.js';
+import type { Randomness } from '../../../base/randomness.js';
+import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { MergeOf } from '../../definition/shapes.js';
+import type { Stored } from '../../definition/stored-entity.js';
+import { DecodeError, ModelError } from '../../rows/model-error.js';
+import type { Row, StoredRow } from '../../rows/row.js';
+import { keyOf, placeOfKey, textIn } from '../../rows/row-parts.js';
+import { putOver, transactIf, unlessConflict, writeIf } from '../../table/conditional-write.js';
+import { isConflict, retryConflicts } from '../../table/contention.js';
+import type { Entities } from '../../table/entities.js';
+import { ConditionFailedError } from '../../table/errors.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { absentEntityError } from '../../table/refusals.js';
+import {
+  applyingWrites,
+  deletingWrite,
+  keyOfHalf,
+  partOf,
+  partRow,
+  type PendingPart,
+} from './split-change.js';
+import { splitChanges, splitPair, splitState } from './vertical-definition.js';
+
+type Values = Readonly<Record<string, unknown>>;
+type Group = readonly [name: string, entities: Entities<AnyDefinition>];
+
+export interface SplitChangesOptions {
+  readonly type: string;
+  readonly leader: Entities<AnyDefinition>;
+  readonly randomness: Randomness;
+}
+
+/** Changed properties of a group. */
+export interface GroupChange {
+  readonly group: Group;
+  /** The merge of its row. */
+  readonly row: Row;
+}
+
+interface PreparedPart {
+  readonly group: Group;
+  readonly part: PendingPart;
+  /** As it was read; absent: it is read again. */
+  readonly half?: StoredRow;
+}
+
+type ReadPart = Required<PreparedPart>;
+
+/** By group, the last change of several groups that counts. */
+type Named = Record<string, string>;
+
+/** Another change of the half is under way. */
+class ChangeUnderWayError extends ModelError {
+  override readonly name = 'ChangeUnderWayError';
+}
+
+/** Attempts that wait for the change of another program before it is taken back; about a second. */
+const patienceAttempts = 8;
+
+/**
+ * Changes of several groups of one entity, which happen as a whole or not at all:
+ *
+ * 1. Each half gets a row beside it with its part of the change.
+ * 2. The leader is changed, under the ETag that it was read with before, and names the change for
+ *    each of these groups. From then on the change counts.
+ * 3. Each half gets its part, and the row beside it goes, in one transaction.
+ *
+ * Whoever finds a part applies it when the leader names it. Otherwise he writes the leader, so that
+ * the change cannot be named any more, and deletes the part.
+ */
+export class SplitChanges {
+  readonly #options: SplitChangesOptions;
+
+  constructor(options: SplitChangesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * `leader`: what changes in the leader, perhaps nothing. A read and a write of the leader, and of
+   * each half a read, a write and a transaction. Throws as a merge does.
+   */
+  async make(key: Values, leader: Values, changes: readonly GroupChange[]): Promise<void> {
+    const { type, randomness } = this.#options;
+    const id = randomness.uuid();
+    let attempts = 0;
+    const attempt = async (): Promise<readonly PreparedPart[]> => {
+      attempts += 1;
+      const head = await this.#head(key);
+      const named = changesIn(head);
+      if (changes.some(({ group: [name] }) => own(named, name) === id))
+        return this.#prepared(changes, id);
+      const halves: ReadPart[] = [];
+      for (const change of changes) {
+        halves.push(await this.#half(change, { id, pair: pairIn(head) }));
+      }
+      const prepared: ReadPart[] = [];
+      for (const half of halves) {
+        prepared.push(await this.#prepare(half, attempts <= patienceAttempts));
+      }
+      for (const { group } of changes) setOwn(named, group[0], id);
+      await this.#name(head, named, leader);
+      return prepared;
+    };
+    const parts = await retryConflicts(`${type}: merge`, { randomness }, attempt, isOvertaken);
+    for (const { group, half, part } of parts) await this.#apply(group[1], part, half);
+  }
+
+  /** Ends a change that was left: applies a part, or takes it back. */
+  async settle([name, entities]: Group, part: PendingPart): Promise<void> {
+    const { leader } = this.#options;
+    const key = entities.codec.parseKey(keyOfHalf(part));
+    for (;;) {
+      const head = await leader.get(key);
+      if (head === undefined || pairIn(head) !== part.pair) break;
+      const named = changesIn(head);
+      if (own(named, name) === part.id) return this.#apply(entities, part);
+      // Whoever has read the leader before cannot name the change now.
+      const isTakenBack = await unlessConflict(async () => {
+        await this.#name(head, named, {});
+        return true;
+      });
+      if (isTakenBack) break;
+    }
+    await writeIf(entities.table, deletingWrite(part));
+  }
+
+  async #head(key: Values): Promise<Stored<object>> {
+    const { type, leader } = this.#options;
+    const head = await leader.get(key);
+    if (head !== undefined && own(head as Values, splitState) === undefined) return head;
+    throw absentEntityError(type, leader.codec.key(key));
+  }
+
+  /** Under the ETag of the leader. */
+  async #name(head: Stored<object>, named: Named, changes: Values): Promise<void> {
+    const merge: Values = { ...changes, [splitChanges]: JSON.stringify(named) };
+    await this.#options.leader.merge(head, merge as MergeOf<AnyDefinition>);
+  }
+
+  /** A half as it is, and the part that it will get. */
+  async #half(
+    { group, row }: GroupChange,
+    change: { readonly id: string; readonly pair: string },
+  ): Promise<ReadPart> {
+    const half = await group[1].table.get(keyOf(row));
+    if (half === undefined || textIn(half.properties, splitPair) !== change.pair) {
+      throw absentEntityError(`${this.#options.type}.${group[0]}`, row);
+    }
+    const part = { row: { ...partRow(row, half, change), etag: '', timestamp: 0n }, ...change };
+    return { group, half, part };
+  }
+
+  /** Writes a part beside its half. Throws `ChangeUnderWayError` where there is another one. */
+  async #prepare(prepared: ReadPart, isPatient: boolean): Promise<ReadPart> {
+    const { group, half, part } = prepared;
+    const written = await putPart(group[1].table, part, undefined);
+    if (written !== undefined) return { ...prepared, part: written };
+    const other = await partOf(group[1].table, half);
+    if (other?.id === part.id) {
+      // Of an earlier attempt, which the leader does not name.
+      const again = await putPart(group[1].table, part, other.row.etag);
+      if (again !== undefined) return { ...prepared, part: again };
+    } else if (other !== undefined && !isPatient) {
+      await this.settle(group, other);
+    }
+    throw new ChangeUnderWayError(`${placeOfKey(half)} is changed by others`);
+  }
+
+  /** What a change that the leader names has left to do. */
+  async #prepared(changes: readonly GroupChange[], id: string): Promise<readonly PreparedPart[]> {
+    const found: PreparedPart[] = [];
+    for (const { group, row } of changes) {
+      const part = await partOf(group[1].table, row);
+      if (part?.id === id) found.push({ group, part });
+    }
+    return found;
+  }
+
+  /** Does nothing when others did it. */
+  async #apply(
+    entities: Entities<AnyDefinition>,
+    part: PendingPart,
+    read?: StoredRow,
+  ): Promise<void> {
+    const { table } = entities;
+    const key = keyOfHalf(part);
+    const attempt = async (known: StoredRow | undefined): Promise<boolean> => {
+      const half = known ?? (await table.get(key));
+      const isOf = half !== undefined && textIn(half.properties, splitPair) === part.pair;
+      return isOf
+        ? transactIf(table, applyingWrites(part, half))
+        : writeIf(table, deletingWrite(part));
+    };
+    if (await attempt(read)) return;
+    await retryConflicts(
+      `ending a change of '${key.rowKey}'`,
+      this.#options,
+      async () => {
+        if ((await partOf(table, key))?.id !== part.id || (await attempt(undefined))) return;
+        throw new ChangeUnderWayError(`'${key.rowKey}' changes all the time`);
+      },
+      isUnderWay,
+    );
+  }
+}
+
+/** Over the one with this ETag; undefined when that has changed, or is there. */
+async function putPart(
+  table: TableGateway,
+  part: PendingPart,
+  before: string | undefined,
+): Promise<PendingPart | undefined> {
+  const { partitionKey, rowKey, properties } = part.row;
+  const put = putOver({ partitionKey, rowKey, properties }, before);
+  try {
+    const { etag = '' } = await table.write(put);
+    return { ...part, row: { ...part.row, etag } };
+  } catch (error) {
+    if (isConflict(error)) return undefined;
+    throw error;
+  }
+}
+
+function isUnderWay(error: unknown): boolean {
+  return error instanceof ChangeUnderWayError;
+}
+
+function isOvertaken(error: unknown): boolean {
+  return isUnderWay(error) || error instanceof ConditionFailedError;
+}
+
+function pairIn(head: object): string {
+  const pair = own(head as Values, splitPair);
+  return typeof pair === 'string' ? pair : '';
+}
+
+function changesIn(head: object): Named {
+  const text = own(head as Values, splitChanges);
+  if (typeof text !== 'string') return {};
+  const found: unknown = JSON.parse(text);
+  if (typeof found !== 'object' || found === null || Array.isArray(found)) {
+    throw new DecodeError(`the leader names its changes as '${text}'`);
+  }
+  return Object.fromEntries(
+    Object.entries(found).filter((each): each is [string, string] => typeof each[1] === 'string'),
+  );
+}
