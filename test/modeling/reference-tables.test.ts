@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test';
 import { manualClock } from '../../src/base/clock.js';
 import {
   defineEntity,
+  DefinitionError,
   EntityExistsError,
   EntityNotFoundError,
   key,
@@ -17,6 +18,7 @@ import {
   reference,
   sharded,
   shardMapManagerOf,
+  type ShardMapManager,
   type ShardPlace,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
@@ -83,6 +85,21 @@ async function namesOn({ countries }: World, shard: string): Promise<readonly st
   return found.map(({ name }) => name);
 }
 
+/** The manager of a program that may be killed. */
+function wrapped({ settings }: World, doomed: Doomed): ShardMapManager {
+  const placed = ({ table, account }: ShardPlace): ShardPlace => ({
+    table: (name) => doomed.wrap(table(name)),
+    ...(account === undefined ? {} : { account: doomed.wrap(account) }),
+  });
+  const { a, b, c } = settings.shards;
+  return shardMapManagerOf({
+    ...settings,
+    control: doomed.wrap(settings.control),
+    home: placed(settings.home),
+    shards: { a: placed(a), b: placed(b), c: placed(c) },
+  });
+}
+
 const both = ['South Africa', 'Germany'];
 
 describe('reference data of shards', () => {
@@ -108,8 +125,49 @@ describe('reference data of shards', () => {
       /read-only/,
     );
     await manager.addShard('c');
-    await countries.distribute();
     assert.deepEqual(await namesOn(made, 'c'), ['Allemagne']);
+    assert.equal(await countries.ageOf('c'), 0);
+  });
+
+  it('are on a new shard before it is online, wherever its program is killed', async () => {
+    await crashEverywhere<World>({
+      prepare: world,
+      run: (made, doomed) => wrapped(made, doomed).addShard('c'),
+      recover: async (made) => {
+        const found = (await made.manager.shards()).find(({ name }) => name === 'c');
+        if (found?.status === 'online') assert.deepEqual(await namesOn(made, 'c'), both);
+        await made.manager.addShard('c');
+      },
+      check: async (made) => {
+        assert.deepEqual(await namesOn(made, 'c'), both);
+        assert.deepEqual(
+          (await made.countries.verify()).filter(({ shard }) => shard === 'c'),
+          [],
+        );
+      },
+    });
+  });
+
+  it('keep a shard out that a program without their home would register', async () => {
+    const { settings, manager } = await world();
+    const { home: _, ...homeless } = settings;
+    await assert.rejects(shardMapManagerOf(homeless).addShard('c'), DefinitionError);
+    assert.deepEqual(
+      (await manager.shards()).map(({ name }) => name),
+      ['a', 'b'],
+    );
+  });
+
+  it('are brought to a shard that is attached before it is online', async () => {
+    const made = await world();
+    const { countries, manager, map } = made;
+    await countries.distribute();
+    await manager.detach('b');
+    const { entities } = countries;
+    await entities.merge({ continent: 'europe', code: 'de' }, { name: 'Allemagne' }, any);
+    await manager.attach('b', [map], { keep: 'map', write: true });
+    assert.deepEqual(await namesOn(made, 'b'), ['South Africa', 'Allemagne']);
+    assert.deepEqual(await namesOn(made, 'a'), both);
   });
 
   it('are written as those of any table', async () => {
@@ -140,18 +198,6 @@ describe('reference data of shards', () => {
   });
 
   it('agree in the end, wherever their worker is killed', async () => {
-    const wrapped = ({ settings }: World, doomed: Doomed) => {
-      const placed = (place: ShardPlace): ShardPlace => ({
-        table: (name) => doomed.wrap(place.table(name)),
-      });
-      const { a, b, c } = settings.shards;
-      return shardMapManagerOf({
-        ...settings,
-        control: doomed.wrap(settings.control),
-        home: placed(settings.home),
-        shards: { a: placed(a), b: placed(b), c: placed(c) },
-      });
-    };
     await crashEverywhere<World>({
       prepare: world,
       run: async (made, doomed) => {

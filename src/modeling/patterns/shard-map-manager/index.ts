@@ -13,6 +13,8 @@ export {
   ShardClosedError,
 } from './manager-errors.js';
 export type { BeginOptions, MapOperations, RunOptions } from './map-operations.js';
+export type { ShardMapManagerOptions } from './manager-options.js';
+export type { LostMap, MapRebuild } from './map-rebuild.js';
 export {
   reference,
   sharded,
@@ -35,6 +37,5 @@ export {
   type MapInfo,
   type NewMap,
   type ShardMapManager,
-  type ShardMapManagerOptions,
 } from './shard-map-manager.js';
 export type { ShardInfo, ShardStatus } from './shard-statuses.js';

@@ -20,14 +20,22 @@ import {
   type Stamp,
 } from './stamped-table.js';
 
-export interface ReferenceTableOptions {
+export interface ReferenceCopiesOptions {
   /** Names it in the rows of the manager. */
   readonly name: string;
   readonly home: TableGateway;
-  /** The copies, by shard, of the shards that may be used. */
-  readonly shards: () => Promise<ReadonlyMap<string, TableGateway>>;
   readonly rows: ManagerRows;
   readonly clock: Clock;
+}
+
+export interface ReferenceTableOptions extends ReferenceCopiesOptions {
+  /** The copies, by shard, of the shards that may be used. */
+  readonly shards: () => Promise<ReadonlyMap<string, TableGateway>>;
+}
+
+/** What a table of reference data is called in the rows of the manager. */
+export function referenceName(map: string, table: string): string {
+  return `${map} ${table}`;
 }
 
 /** What was brought to the shards. */
@@ -45,6 +53,70 @@ export interface ReferenceDifference {
   readonly rows: number;
 }
 
+/** Brings copies of a table of reference data up to date. */
+export class ReferenceCopies {
+  readonly #options: ReferenceCopiesOptions;
+
+  constructor(options: ReferenceCopiesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The copy of one shard, whatever its status, and notes when. A range read of stamps of the home
+   * account and of the shard, and the requests of each partition that is behind.
+   */
+  async bring(shard: string, table: TableGateway): Promise<Distribution> {
+    const { home, rows: notes, clock, name } = this.#options;
+    let [partitions, rows] = [0, 0];
+    const atMicros = clock.nowMicros();
+    const [wanted, there] = [await stampsOf(home), await stampsOf(table)];
+    for (const partitionKey of new Set([...wanted.keys(), ...there.keys()])) {
+      if (isCurrent(there.get(partitionKey), wanted.get(partitionKey))) continue;
+      rows += await this.#bringPartition(partitionKey, table);
+      partitions += 1;
+    }
+    const noted = await notes.find('reference', `${name} ${shard}`);
+    const texts = { CheckedAtMicros: String(atMicros) };
+    // Another program that noted its own meanwhile is as right.
+    await notes.put('reference', `${name} ${shard}`, texts, noted?.etag);
+    return { partitions, rows };
+  }
+
+  /** The rows that were written. */
+  #bringPartition(partitionKey: string, table: TableGateway): Promise<number> {
+    const { home } = this.#options;
+    return retryConflicts(`copying '${partitionKey}' to ${table.table}`, {}, async () => {
+      // The copy is read first: what it has was at home before.
+      const there = await stampOf(table, partitionKey);
+      let wanted = await stampOf(home, partitionKey);
+      if (isCurrent(there, wanted)) return 0;
+      if (wanted === undefined || (there !== undefined && there.version > wanted.version)) {
+        // The home account was restored from an earlier copy. It counts nevertheless.
+        wanted = await this.raise(partitionKey, (there?.version ?? 0n) + 1n);
+      }
+      const copy = new StampedCopy(withoutStamps(table), table, partitionKey, wanted.version);
+      await copy.begin(there?.etag);
+      const rows = await copyPartition(withoutStamps(home), copy);
+      // What was written at home meanwhile may be here in part.
+      const after = await stampOf(home, partitionKey);
+      await copy.end(after?.version === wanted.version);
+      return rows;
+    });
+  }
+
+  /** Raises the version at home to at least this one. */
+  async raise(partitionKey: string, least: bigint): Promise<Stamp> {
+    const { home } = this.#options;
+    return retryConflicts(`raising '${partitionKey}'`, {}, async () => {
+      const stamp = await stampOf(home, partitionKey);
+      if (stamp !== undefined && stamp.version >= least) return stamp;
+      const write = stampWrite(partitionKey, least, true, stamp?.etag);
+      const { etag = '' } = await home.write(write);
+      return { version: least, isWhole: true, etag };
+    });
+  }
+}
+
 /**
  * Reference data that every shard has a copy of. Programs write to `entities`, in the home account,
  * and read the copy beside their own data; `distribute`, called by a worker again and again, brings
@@ -56,11 +128,13 @@ export class ReferenceTable<D extends AnyDefinition> {
   /** In the home account, for writes and for reads that must be current. */
   readonly entities: Entities<D>;
   readonly #options: ReferenceTableOptions;
+  readonly #copies: ReferenceCopies;
 
   constructor(definition: D, options: ReferenceTableOptions) {
     this.definition = definition;
     this.entities = entitiesOf(definition, stampedTable(options.home));
     this.#options = options;
+    this.#copies = new ReferenceCopies(options);
   }
 
   /** The copy of a shard, for reads. A partition of more than 99 changes is seen in part. */
@@ -76,20 +150,11 @@ export class ReferenceTable<D extends AnyDefinition> {
    * range reads of both, and a transaction for up to 99 rows, and two more.
    */
   async distribute(): Promise<Distribution> {
-    const { home, shards, rows: notes, clock, name } = this.#options;
     let [partitions, rows] = [0, 0];
-    for (const [shard, table] of await shards()) {
-      const atMicros = clock.nowMicros();
-      const [wanted, there] = [await stampsOf(home), await stampsOf(table)];
-      for (const partitionKey of new Set([...wanted.keys(), ...there.keys()])) {
-        if (isCurrent(there.get(partitionKey), wanted.get(partitionKey))) continue;
-        rows += await this.#bring(partitionKey, table);
-        partitions += 1;
-      }
-      const noted = await notes.find('reference', `${name} ${shard}`);
-      const texts = { CheckedAtMicros: String(atMicros) };
-      // Another program that noted its own meanwhile is as right.
-      await notes.put('reference', `${name} ${shard}`, texts, noted?.etag);
+    for (const [shard, table] of await this.#options.shards()) {
+      const brought = await this.#copies.bring(shard, table);
+      partitions += brought.partitions;
+      rows += brought.rows;
     }
     return Object.freeze({ partitions, rows });
   }
@@ -126,44 +191,10 @@ export class ReferenceTable<D extends AnyDefinition> {
     if (!repair || found.length === 0) return found;
     for (const partitionKey of new Set(found.map((each) => each.partitionKey))) {
       const stamp = await stampOf(home, partitionKey);
-      await this.#raise(partitionKey, (stamp?.version ?? 0n) + 1n);
+      await this.#copies.raise(partitionKey, (stamp?.version ?? 0n) + 1n);
     }
     await this.distribute();
     return found;
-  }
-
-  /** The rows that were written. */
-  #bring(partitionKey: string, table: TableGateway): Promise<number> {
-    const { home } = this.#options;
-    return retryConflicts(`copying '${partitionKey}' to ${table.table}`, {}, async () => {
-      // The copy is read first: what it has was at home before.
-      const there = await stampOf(table, partitionKey);
-      let wanted = await stampOf(home, partitionKey);
-      if (isCurrent(there, wanted)) return 0;
-      if (wanted === undefined || (there !== undefined && there.version > wanted.version)) {
-        // The home account was restored from an earlier copy. It counts nevertheless.
-        wanted = await this.#raise(partitionKey, (there?.version ?? 0n) + 1n);
-      }
-      const copy = new StampedCopy(withoutStamps(table), table, partitionKey, wanted.version);
-      await copy.begin(there?.etag);
-      const rows = await copyPartition(withoutStamps(home), copy);
-      // What was written at home meanwhile may be here in part.
-      const after = await stampOf(home, partitionKey);
-      await copy.end(after?.version === wanted.version);
-      return rows;
-    });
-  }
-
-  /** Raises the version at home to at least this one. */
-  async #raise(partitionKey: string, least: bigint): Promise<Stamp> {
-    const { home } = this.#options;
-    return retryConflicts(`raising '${partitionKey}'`, {}, async () => {
-      const stamp = await stampOf(home, partitionKey);
-      if (stamp !== undefined && stamp.version >= least) return stamp;
-      const write = stampWrite(partitionKey, least, true, stamp?.etag);
-      const { etag = '' } = await home.write(write);
-      return { version: least, isWhole: true, etag };
-    });
   }
 }
 

@@ -1,6 +1,5 @@
 import { systemClock, type Clock } from '../../../base/clock.js';
 import { own } from '../../../base/own.js';
-import { systemRandomness, type Randomness } from '../../../base/randomness.js';
 import {
   typedRouting,
   type KeyedRouting,
@@ -14,44 +13,25 @@ import { mapKey, mapStateOf } from '../shard-map/map-row.js';
 import { shardsOfState, type MapState } from '../shard-map/map-state.js';
 import type { MapRecovery } from '../shard-map/map-recovery.js';
 import type { KeptSide, RecoveryPlan } from '../shard-map/recovery.js';
-import type { ShardMapOptions } from '../shard-map/shard-map-options.js';
-import { shardMapOf } from '../shard-map/shard-map.js';
-import { ManagedMap } from './managed-map.js';
+import type { ManagedMap } from './managed-map.js';
 import { ManagerError, MapSchemaError } from './manager-errors.js';
+import type { ShardMapManagerOptions } from './manager-options.js';
 import { ManagerRows, type ManagerRow, type Texts } from './manager-rows.js';
-import { MapOperations } from './map-operations.js';
-import { printOfSchema, routedByKeys, type MapSchema } from './map-schema.js';
+import { findLost, writeLost, type LostMap, type MapRebuild } from './map-rebuild.js';
+import {
+  noMap,
+  referencesIn,
+  refuseOtherSchema,
+  tablesIn,
+  textsOfMap,
+} from './map-registration.js';
+import { printOfSchema, type MapSchema } from './map-schema.js';
+import { openedMap } from './opened-map.js';
 import { operationOf, type Operation } from './operation-record.js';
+import { ReferenceCopies, referenceName } from './reference-table.js';
 import { createTableOf, type ShardPlace } from './shard-place.js';
 import { releaseShard, requireUnused } from './shard-release.js';
-import {
-  guardedTable,
-  shardInfo,
-  ShardStatuses,
-  tableOfPlace,
-  type ShardInfo,
-} from './shard-statuses.js';
-
-/** As those of a shard map, for each of its maps. */
-export interface ShardMapManagerOptions extends Pick<
-  ShardMapOptions,
-  'reads' | 'refreshMs' | 'settleMs' | 'takeOverMs' | 'patienceMs' | 'timers'
-> {
-  /** Where maps, shards and operations are kept: a table that is no shard. */
-  readonly control: TableGateway;
-  /**
-   * Copies of that table, such as in other regions, which programs read while it cannot be reached.
-   * See `ShardMapManager.publish`.
-   */
-  readonly controlCopies?: readonly TableGateway[];
-  /** Where reference data are written, which every shard has a copy of; absent: there are none. */
-  readonly home?: ShardPlace;
-  /** Where each shard is. Those that are not registered are not used. */
-  readonly shards: Readonly<Record<string, ShardPlace>>;
-  /** The system's when absent. */
-  readonly clock?: Clock;
-  readonly randomness?: Randomness;
-}
+import { shardInfo, ShardStatuses, type ShardInfo } from './shard-statuses.js';
 
 export interface NewMap<T extends ShardKeyType> {
   readonly name: string;
@@ -102,17 +82,18 @@ export class ShardMapManager {
   }
 
   /**
-   * Registers a shard, which is online then, after it got the tables of all maps; one that is
-   * registered stays as it is. A point read and an insert, and the tables. Reference data come with
-   * the next `distribute`. Throws `DefinitionError` for a shard that this program has no place of.
+   * Registers a shard, which is online then, after it got the tables of all maps, and their
+   * reference data; one that is registered stays as it is. A point read and an insert, the tables,
+   * and the requests of `distribute`. Throws `DefinitionError` for a shard that this program has no
+   * place of, and when maps have reference data and this manager no home.
    */
   async addShard(name: string, { region = '' }: { readonly region?: string } = {}): Promise<void> {
-    const place = this.#place(name);
+    this.#place(name);
     if ((await this.#rows.find('shard', name)) !== undefined) return;
-    for (const { texts } of await this.#rows.list('map')) {
-      for (const table of tablesIn(texts)) await createTableOf(place, table);
-    }
+    const prepared = await this.#prepare(name, []);
     await this.#rows.put('shard', name, { Status: 'online', Region: region }, undefined);
+    // A map that was created meanwhile did not know of the shard.
+    await this.#prepare(name, prepared);
     this.#statuses.forget();
   }
 
@@ -178,13 +159,7 @@ export class ShardMapManager {
       if (other.name === name || other.table !== table) continue;
       throw new ManagerError(`the table '${table}' is that of the map '${other.name}'`);
     }
-    const texts = {
-      Table: table,
-      KeyType: print.keyType,
-      SchemaVersion: String(print.version),
-      Schema: print.text,
-      References: JSON.stringify(print.references),
-    };
+    const texts = textsOfMap(table, print);
     if (print.references.length > 0) this.#home(name);
     await this.#rows.put('map', name, texts, undefined);
     const managed = await this.open(name, schema);
@@ -204,20 +179,42 @@ export class ShardMapManager {
     const print = printOfSchema(name, schema);
     const found = await this.#rows.findReachable('map', name);
     if (found === undefined) throw noMap(name);
-    const { texts } = found;
-    const { KeyType: keyType, SchemaVersion: version, Schema: text } = texts;
-    if (keyType !== print.keyType) {
-      throw new MapSchemaError(
-        `the map '${name}' has keys of the type ${keyType}, this program ${print.keyType}`,
-      );
+    refuseOtherSchema(name, found.texts, print);
+    return this.#managed(name, found.texts['Table'] ?? '', schema);
+  }
+
+  /**
+   * Finds which rows of a map the control table has lost, and with `write` makes them again: its
+   * registration, the shards that have its tables, as detached, and its routing, by which every
+   * partition is on the shard where it was last open. Attach the shards then. What is there stays
+   * as it is: where it is old, `plan` tells the differences of the routing, and `upgrade` gives a
+   * map its schema. Called again after a crash. Throws `ModelError` when partitions of one text are
+   * open on two shards, `ManagerError` for a table of no shard of this map, or one that it has not, and
+   * `MapSchemaError` for another schema than the stored one. Range reads of all shards, and a write
+   * for each row.
+   */
+  async rebuild<T extends ShardKeyType>(
+    { name, table, schema, routing }: LostMap<T>,
+    { write = false }: { readonly write?: boolean } = {},
+  ): Promise<MapRebuild> {
+    const print = printOfSchema(name, schema);
+    const found = await this.#rows.find('map', name);
+    if (found !== undefined) refuseOtherSchema(name, found.texts, print);
+    if (found !== undefined && found.texts['Table'] !== table) {
+      throw new ManagerError(`the table of the map '${name}' is '${found.texts['Table']}'`);
     }
-    if (version !== String(print.version) || text !== print.text) {
-      throw new MapSchemaError(
-        `the map '${name}' has the schema of version ${version}, this program another one of ` +
-          `version ${print.version}; use the same definitions, or upgrade the map`,
-      );
-    }
-    return this.#managed(name, texts['Table'] ?? '', schema);
+    const places = Object.entries(this.#options.shards);
+    const parts = {
+      control: this.#options.control,
+      rows: this.#rows,
+      tables: new Map(places.map(([shard, place]) => [shard, place.table(table)])),
+      map: this.#managed(name, table, schema),
+      texts: textsOfMap(table, print),
+    };
+    const lost = await findLost(parts, routing);
+    if (write) await writeLost(parts, lost);
+    this.#statuses.forget();
+    return lost;
   }
 
   /**
@@ -322,7 +319,8 @@ export class ShardMapManager {
 
   /**
    * Brings a detached shard back: compares it with all maps, and writes nothing yet; with `write`
-   * it ends the differences, keeping what `keep` says, and lets programs use it again. Differences
+   * it ends the differences, keeping what `keep` says, brings its reference data up to date, and
+   * lets programs use it again. Differences
    * of other shards alone stay as they are. `maps` are all that there are, opened. Throws
    * `ManagerError` when one is missing, or the shard is not registered.
    */
@@ -344,8 +342,37 @@ export class ShardMapManager {
       plans.push({ map: name, plan });
       if (write) await recoverAll(unguarded.recovery, plan);
     }
-    if (write) await this.setShard(shard, { status: 'online' });
+    if (write) {
+      for (const { name, texts } of await this.#rows.list('map')) {
+        await this.#bringReferences(shard, name, texts);
+      }
+      await this.setShard(shard, { status: 'online' });
+    }
     return Object.freeze({ shard, plans, isOnline: write });
+  }
+
+  /** Gives a shard what maps have there, but of those that are named. Returns the maps. */
+  async #prepare(shard: string, known: readonly string[]): Promise<readonly string[]> {
+    const place = this.#place(shard);
+    const maps = await this.#rows.list('map');
+    for (const { name, texts } of maps) {
+      if (known.includes(name)) continue;
+      for (const table of tablesIn(texts)) await createTableOf(place, table);
+      await this.#bringReferences(shard, name, texts);
+    }
+    return maps.map(({ name }) => name);
+  }
+
+  async #bringReferences(shard: string, map: string, texts: Texts): Promise<void> {
+    for (const table of referencesIn(texts)) {
+      const copies = new ReferenceCopies({
+        name: referenceName(map, table),
+        home: this.#home(map).table(table),
+        rows: this.#rows,
+        clock: this.#clock,
+      });
+      await copies.bring(shard, this.#place(shard).table(table));
+    }
   }
 
   #managed<T extends ShardKeyType>(
@@ -353,63 +380,18 @@ export class ShardMapManager {
     table: string,
     schema: MapSchema<T>,
   ): ManagedMap<T> {
-    const { control, controlCopies, shards: places } = this.#options;
-    const { randomness = systemRandomness } = this.#options;
-    const { keyType } = printOfSchema(name, schema);
-    const entries = Object.entries(places).map(([shard, place]) => [
-      shard,
-      tableOfPlace(place.table(table), shard, this.#rows),
-    ]);
-    const tables = Object.fromEntries(entries) as Readonly<Record<string, TableGateway>>;
-    const guarded = Object.fromEntries(
-      Object.entries(tables).map(([shard, gateway]) => [
-        shard,
-        guardedTable(gateway, shard, this.#statuses),
-      ]),
-    );
-    const { reads, refreshMs, settleMs, takeOverMs, patienceMs, timers } = this.#options;
-    const settings = {
-      ...(controlCopies === undefined ? {} : { controlCopies }),
-      ...(reads === undefined ? {} : { reads }),
-      ...(refreshMs === undefined ? {} : { refreshMs }),
-      ...(settleMs === undefined ? {} : { settleMs }),
-      ...(takeOverMs === undefined ? {} : { takeOverMs }),
-      ...(patienceMs === undefined ? {} : { patienceMs }),
-      ...(timers === undefined ? {} : { timers }),
-    };
-    const routeBy = routedByKeys(schema);
-    const common = { ...settings, name, control, routeBy, clock: this.#clock, randomness };
-    const unguarded = shardMapOf({ ...common, shards: tables });
-    const tableIn = (from: Readonly<Record<string, TableGateway>>) => (shard: string) => {
-      const found = own(from, shard);
-      if (found === undefined) throw new DefinitionError(`no place of the shard '${shard}'`);
-      return found;
-    };
-    return new ManagedMap<T>({
-      name,
-      keyType: keyType as T,
-      schema,
-      map: shardMapOf({ ...common, shards: guarded }),
-      unguarded,
-      operations: new MapOperations({
-        name,
+    return openedMap(
+      {
+        options: this.#options,
         rows: this.#rows,
-        map: unguarded,
-        textOf: routeBy,
-        tableOf: tableIn(tables),
+        statuses: this.#statuses,
+        clock: this.#clock,
         shards: () => this.shards(),
-        clock: this.#clock,
-        randomness,
-      }),
-      tableOf: tableIn(guarded),
-      referenceOptions: (type) => ({
-        name: `${name} ${type.table}`,
-        home: this.#home(name).table(type.table),
-        rows: this.#rows,
-        clock: this.#clock,
-        shards: () => this.#copies(type.table),
-      }),
-    });
+        home: () => this.#home(name),
+        copies: (each) => this.#copies(each),
+      },
+      { name, table, schema },
+    );
   }
 
   #home(map: string): ShardPlace {
@@ -443,17 +425,6 @@ export class ShardMapManager {
     if (row !== undefined) return row;
     throw noMap(name);
   }
-}
-
-function noMap(name: string): ManagerError {
-  return new ManagerError(`there is no map '${name}'; create it`);
-}
-
-/** The tables that a map has on each shard. */
-function tablesIn({ Table: table = '', References: references = '[]' }: Texts): readonly string[] {
-  const names: unknown = JSON.parse(references);
-  const texts = Array.isArray(names) ? names.filter((each) => typeof each === 'string') : [];
-  return [table, ...texts];
 }
 
 /** A plan holds a part of many differences, and of several shards with one partition the first. */

@@ -161,7 +161,11 @@ function differenceOf(
   return isLater ? { kind: 'outdated', other: latest } : undefined;
 }
 
-/** Where the texts of owned partitions are; of several owners the one of the latest handover. */
+/**
+ * Where the texts of partitions are: on the shard that owns them, of several the one of the
+ * latest handover. Of one that nobody owns, since it was closed while it moved, the one that owned
+ * it last.
+ */
 export async function ownedTexts({
   shards,
   textOf,
@@ -169,8 +173,9 @@ export async function ownedTexts({
   const found = new Map<string, FoundText>();
   for await (const fenced of fencedPartitions(shards)) {
     const owners = fenced.filter(({ fence }) => fence.isOwner);
-    const latest = Math.max(...owners.map(({ fence }) => fence.epoch));
-    const owner = owners.find(({ fence }) => fence.epoch === latest);
+    const known = owners.length > 0 ? owners : fenced.filter(({ fence }) => fence.epoch > 0);
+    const latest = Math.max(...known.map(({ fence }) => fence.epoch));
+    const owner = known.find(({ fence }) => fence.epoch === latest);
     if (owner === undefined) continue;
     const text = textOf(owner.fence.partitionKey);
     const shard = owner.shard.name;

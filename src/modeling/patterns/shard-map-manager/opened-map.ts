@@ -1,0 +1,101 @@
+import type { Clock } from '../../../base/clock.js';
+import { own } from '../../../base/own.js';
+import { systemRandomness } from '../../../base/randomness.js';
+import type { ShardKeyType } from '../../../placement/typed-routing.js';
+import { DefinitionError } from '../../rows/model-error.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { shardMapOf } from '../shard-map/shard-map.js';
+import { ManagedMap } from './managed-map.js';
+import type { ManagerRows } from './manager-rows.js';
+import { MapOperations } from './map-operations.js';
+import { printOfSchema, routedByKeys, type MapSchema } from './map-schema.js';
+import type { ShardMapManagerOptions } from './manager-options.js';
+import { referenceName } from './reference-table.js';
+import type { ShardPlace } from './shard-place.js';
+import {
+  guardedTable,
+  tableOfPlace,
+  type ShardInfo,
+  type ShardStatuses,
+} from './shard-statuses.js';
+
+/** What a manager gives to the maps that it opens. */
+export interface OpenedMapParts {
+  readonly options: ShardMapManagerOptions;
+  readonly rows: ManagerRows;
+  readonly statuses: ShardStatuses;
+  readonly clock: Clock;
+  readonly shards: () => Promise<readonly ShardInfo[]>;
+  /** Throws `DefinitionError` for a manager without one. */
+  readonly home: () => ShardPlace;
+  /** A table of the shards that have copies of reference data, by shard. */
+  readonly copies: (table: string) => Promise<ReadonlyMap<string, TableGateway>>;
+}
+
+/** A map over the tables of its shards. Sends nothing. */
+export function openedMap<T extends ShardKeyType>(
+  { options, rows, statuses, clock, shards, home, copies }: OpenedMapParts,
+  {
+    name,
+    table,
+    schema,
+  }: { readonly name: string; readonly table: string; readonly schema: MapSchema<T> },
+): ManagedMap<T> {
+  const { control, controlCopies, shards: places } = options;
+  const { randomness = systemRandomness } = options;
+  const { keyType } = printOfSchema(name, schema);
+  const entries = Object.entries(places).map(([shard, place]) => [
+    shard,
+    tableOfPlace(place.table(table), shard, rows),
+  ]);
+  const tables = Object.fromEntries(entries) as Readonly<Record<string, TableGateway>>;
+  const guarded = Object.fromEntries(
+    Object.entries(tables).map(([shard, gateway]) => [
+      shard,
+      guardedTable(gateway, shard, statuses),
+    ]),
+  );
+  const { reads, refreshMs, settleMs, takeOverMs, patienceMs, timers } = options;
+  const settings = {
+    ...(controlCopies === undefined ? {} : { controlCopies }),
+    ...(reads === undefined ? {} : { reads }),
+    ...(refreshMs === undefined ? {} : { refreshMs }),
+    ...(settleMs === undefined ? {} : { settleMs }),
+    ...(takeOverMs === undefined ? {} : { takeOverMs }),
+    ...(patienceMs === undefined ? {} : { patienceMs }),
+    ...(timers === undefined ? {} : { timers }),
+  };
+  const routeBy = routedByKeys(schema);
+  const common = { ...settings, name, control, routeBy, clock, randomness };
+  const unguarded = shardMapOf({ ...common, shards: tables });
+  const tableIn = (from: Readonly<Record<string, TableGateway>>) => (shard: string) => {
+    const found = own(from, shard);
+    if (found === undefined) throw new DefinitionError(`no place of the shard '${shard}'`);
+    return found;
+  };
+  return new ManagedMap<T>({
+    name,
+    keyType: keyType as T,
+    schema,
+    map: shardMapOf({ ...common, shards: guarded }),
+    unguarded,
+    operations: new MapOperations({
+      name,
+      rows,
+      map: unguarded,
+      textOf: routeBy,
+      tableOf: tableIn(tables),
+      shards,
+      clock,
+      randomness,
+    }),
+    tableOf: tableIn(guarded),
+    referenceOptions: (type) => ({
+      name: referenceName(name, type.table),
+      home: home().table(type.table),
+      rows,
+      clock,
+      shards: () => copies(type.table),
+    }),
+  });
+}
