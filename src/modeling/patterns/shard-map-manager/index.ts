@@ -5,6 +5,8 @@ export type {
   ShardKeyType,
   ShardKeyValues,
 } from '../../../placement/typed-routing.js';
+export type { BackupReport, BackupSchedule, ShardBackup, ShardBackups } from './shard-backups.js';
+export { backupBlobs, backupFiles, type BackupStore } from './backup-store.js';
 export type { ManagedMap } from './managed-map.js';
 export {
   ManagerError,
@@ -29,7 +31,7 @@ export type {
   OperationStep,
 } from './operation-record.js';
 export type { Distribution, ReferenceDifference, ReferenceTable } from './reference-table.js';
-export { backUpShard, restoreShard } from './shard-backup.js';
+export { backUpShard, restoreShard, type RestoreOptions } from './shard-backup.js';
 export type { ShardPlace } from './shard-place.js';
 export {
   shardMapManagerOf,
@@ -38,4 +40,4 @@ export {
   type NewMap,
   type ShardMapManager,
 } from './shard-map-manager.js';
-export type { ShardInfo, ShardStatus } from './shard-statuses.js';
+export type { ShardDescription, ShardInfo, ShardStatus } from './shard-statuses.js';

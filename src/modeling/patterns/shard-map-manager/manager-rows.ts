@@ -10,7 +10,7 @@ import type { TableGateway } from '../../table/gateway.js';
 import { copyControlRow, forEachCopy, readReachable } from '../shard-map/control-copies.js';
 
 /** What a manager keeps rows of. */
-export type ManagerKind = 'map' | 'operation' | 'reference' | 'shard';
+export type ManagerKind = 'backup' | 'map' | 'operation' | 'reference' | 'shard';
 
 /** The properties of a row, all of them texts. */
 export type Texts = Readonly<Record<string, string>>;

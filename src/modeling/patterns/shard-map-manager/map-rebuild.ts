@@ -11,6 +11,7 @@ import type { ManagedMap } from './managed-map.js';
 import { ManagerError } from './manager-errors.js';
 import type { ManagerRows, Texts } from './manager-rows.js';
 import type { MapSchema } from './map-schema.js';
+import { textsOfShard } from './shard-statuses.js';
 
 /** A map some of whose rows in the control table are lost. */
 export interface LostMap<T extends ShardKeyType> {
@@ -74,7 +75,8 @@ export async function writeLost<T extends ShardKeyType>(
   { shards, routing }: MapRebuild,
 ): Promise<void> {
   for (const shard of shards) {
-    await rows.put('shard', shard, { Status: 'detached', Region: '' }, undefined);
+    const texts = textsOfShard({ status: 'detached', region: '', holds: [] });
+    await rows.put('shard', shard, texts, undefined);
   }
   await rows.put('map', map.name, texts, undefined);
   if (routing !== undefined) await map.unguarded.create(routing);

@@ -16,23 +16,32 @@ export async function* backUpShard(table: TableGateway): AsyncGenerator<string, 
   for await (const row of allRows(table, {})) yield `${JSON.stringify(rowToJson(row))}\n`;
 }
 
+export interface RestoreOptions extends BulkOptions {
+  /** Whether rows that are there are replaced, such as those of a call that was killed. */
+  readonly isOver?: boolean;
+}
+
+/** Throws `ManagerError` for a table with rows. A range read. */
+export async function requireEmpty(table: TableGateway): Promise<void> {
+  for await (const { partitionKey } of allRows(table, {})) {
+    throw new ManagerError(
+      `${table.table} has rows, such as of '${partitionKey}'; restore into an empty table`,
+    );
+  }
+}
+
 /**
  * Writes the lines of a backup into an empty table, of a detached shard; then attach it. Resumed
- * after a crash with `from`, as `bulk`. Throws `ManagerError` for a table with rows unless it is
+ * after a crash with `from`, as `bulk`, or with `isOver` from the beginning. Throws `ManagerError` for a table with rows unless it is
  * resumed, and `DecodeError` with the number of a line that is no row.
  */
 export async function restoreShard(
   table: TableGateway,
   lines: Iterable<string> | AsyncIterable<string>,
-  options: BulkOptions = {},
+  options: RestoreOptions = {},
 ): Promise<BulkReport> {
-  if ((options.from ?? 0) === 0) {
-    for await (const { partitionKey } of allRows(table, {})) {
-      throw new ManagerError(
-        `${table.table} has rows, such as of '${partitionKey}'; restore into an empty table`,
-      );
-    }
-  }
+  const { isOver = false, from = 0 } = options;
+  if (!isOver && from === 0) await requireEmpty(table);
   return bulk(table, rowsIn(lines), options);
 }
 

@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from '../../../base/clock.js';
 import { own } from '../../../base/own.js';
+import { systemRandomness } from '../../../base/randomness.js';
 import {
   typedRouting,
   type KeyedRouting,
@@ -13,6 +14,7 @@ import { mapKey, mapStateOf } from '../shard-map/map-row.js';
 import { shardsOfState, type MapState } from '../shard-map/map-state.js';
 import type { MapRecovery } from '../shard-map/map-recovery.js';
 import type { KeptSide, RecoveryPlan } from '../shard-map/recovery.js';
+import { ShardBackups } from './shard-backups.js';
 import type { ManagedMap } from './managed-map.js';
 import { ManagerError, MapSchemaError } from './manager-errors.js';
 import type { ShardMapManagerOptions } from './manager-options.js';
@@ -31,7 +33,13 @@ import { operationOf, type Operation } from './operation-record.js';
 import { ReferenceCopies, referenceName } from './reference-table.js';
 import { createTableOf, type ShardPlace } from './shard-place.js';
 import { releaseShard, requireUnused } from './shard-release.js';
-import { shardInfo, ShardStatuses, type ShardInfo } from './shard-statuses.js';
+import {
+  shardInfo,
+  ShardStatuses,
+  textsOfShard,
+  type ShardDescription,
+  type ShardInfo,
+} from './shard-statuses.js';
 
 export interface NewMap<T extends ShardKeyType> {
   readonly name: string;
@@ -67,6 +75,8 @@ const refreshDefault = 5000;
  * method may be called again after a crash.
  */
 export class ShardMapManager {
+  /** Backups of all shards, by what they hold. */
+  readonly backups: ShardBackups;
   readonly #options: ShardMapManagerOptions;
   readonly #rows: ManagerRows;
   readonly #statuses: ShardStatuses;
@@ -74,11 +84,19 @@ export class ShardMapManager {
 
   /** Sends nothing. */
   constructor(options: ShardMapManagerOptions) {
-    const { control, controlCopies, clock = systemClock, refreshMs = refreshDefault } = options;
+    const { control, controlCopies, refreshMs = refreshDefault } = options;
+    const { clock = systemClock, randomness = systemRandomness } = options;
     this.#options = options;
     this.#clock = clock;
     this.#rows = new ManagerRows(control, controlCopies);
     this.#statuses = new ShardStatuses(this.#rows, clock, refreshMs);
+    this.backups = new ShardBackups({
+      rows: this.#rows,
+      clock,
+      randomness,
+      shards: () => this.shards(),
+      place: (shard) => this.#place(shard),
+    });
   }
 
   /**
@@ -87,11 +105,15 @@ export class ShardMapManager {
    * and the requests of `distribute`. Throws `DefinitionError` for a shard that this program has no
    * place of, and when maps have reference data and this manager no home.
    */
-  async addShard(name: string, { region = '' }: { readonly region?: string } = {}): Promise<void> {
+  async addShard(
+    name: string,
+    { region = '', holds = [] }: Partial<Pick<ShardInfo, 'region' | 'holds'>> = {},
+  ): Promise<void> {
     this.#place(name);
     if ((await this.#rows.find('shard', name)) !== undefined) return;
     const prepared = await this.#prepare(name, []);
-    await this.#rows.put('shard', name, { Status: 'online', Region: region }, undefined);
+    const texts = textsOfShard({ status: 'online', region, holds });
+    await this.#rows.put('shard', name, texts, undefined);
     // A map that was created meanwhile did not know of the shard.
     await this.#prepare(name, prepared);
     this.#statuses.forget();
@@ -103,17 +125,13 @@ export class ShardMapManager {
   }
 
   /**
-   * Changes what programs may do with a shard, or its region. Programs follow within `refreshMs`:
+   * Changes what programs may do with a shard, its region, or what it holds. Programs follow within `refreshMs`:
    * for an exact end of writes move what is there, in a closed mode. A point read and a write.
    */
-  async setShard(
-    name: string,
-    change: Partial<Pick<ShardInfo, 'region' | 'status'>>,
-  ): Promise<ShardInfo> {
+  async setShard(name: string, change: Partial<Omit<ShardInfo, 'name'>>): Promise<ShardInfo> {
     for (;;) {
       const row = await this.#shardRow(name);
-      const { status, region } = { ...shardInfo(row), ...change };
-      const texts = { ...row.texts, Status: status, Region: region };
+      const texts = { ...row.texts, ...textsOfShard({ ...shardInfo(row), ...change }) };
       if (!(await this.#rows.put('shard', name, texts, row.etag))) continue;
       this.#statuses.forget();
       return shardInfo({ ...row, texts });
@@ -310,6 +328,24 @@ export class ShardMapManager {
   async operation(id: string): Promise<Operation | undefined> {
     const row = await this.#rows.find('operation', id);
     return row && operationOf(row);
+  }
+
+  /**
+   * A shard, with the tables that maps have there and the versions of their schemas; undefined when
+   * it is not registered. A point read and a range read for each kind.
+   */
+  async describe(name: string): Promise<ShardDescription | undefined> {
+    const row = await this.#rows.find('shard', name);
+    if (row === undefined) return undefined;
+    const maps = (await this.#rows.list('map')).map(({ name: map, texts }) => ({
+      map,
+      tables: tablesIn(texts),
+      schemaVersion: Number(texts['SchemaVersion'] ?? 0),
+    }));
+    const backup = await this.#rows.find('backup', name);
+    const backedUpMs = backup && Number(backup.texts['BegunAtMs']);
+    const backedUpAt = backedUpMs === undefined ? undefined : new Date(backedUpMs);
+    return Object.freeze({ ...shardInfo(row), maps, backedUpAt });
   }
 
   /** Takes a shard from all programs, such as before it is restored. A point read and a write. */

@@ -3,7 +3,7 @@ import { TableNotFoundError } from '../../table/errors.js';
 import type { RowQuery, RowWrite, TableGateway } from '../../table/gateway.js';
 import type { RowKey } from '../../rows/row.js';
 import { ManagerError, ShardClosedError } from './manager-errors.js';
-import type { ManagerRow, ManagerRows } from './manager-rows.js';
+import type { ManagerRow, ManagerRows, Texts } from './manager-rows.js';
 
 /**
  * `read-only`: programs read. `offline`: they do neither. `detached`: as `offline`, and the shard
@@ -17,6 +17,19 @@ export interface ShardInfo {
   readonly status: ShardStatus;
   /** Empty when none was said. */
   readonly region: string;
+  /** The criticalities of what it holds, by which it is backed up; empty when none was said. */
+  readonly holds: readonly string[];
+}
+
+/** A shard, and what maps have there. */
+export interface ShardDescription extends ShardInfo {
+  readonly maps: readonly {
+    readonly map: string;
+    readonly tables: readonly string[];
+    readonly schemaVersion: number;
+  }[];
+  /** When its last backup began; undefined: there was none. */
+  readonly backedUpAt: Date | undefined;
 }
 
 const statuses: readonly string[] = [
@@ -32,8 +45,16 @@ function isStatus(text: string): text is ShardStatus {
 
 export function shardInfo({ name, texts }: ManagerRow): ShardInfo {
   const { Status: status = '', Region: region = '' } = texts;
-  if (isStatus(status)) return Object.freeze({ name, status, region });
+  const holds: unknown = JSON.parse(texts['Holds'] ?? '[]');
+  if (!Array.isArray(holds)) throw new ManagerError(`the row of the shard '${name}' holds nothing`);
+  const texted = holds.filter((each) => typeof each === 'string');
+  if (isStatus(status)) return Object.freeze({ name, status, region, holds: texted });
   throw new ManagerError(`the row of the shard '${name}' has the status '${status}'`);
+}
+
+/** As it is stored. */
+export function textsOfShard({ status, region, holds }: Omit<ShardInfo, 'name'>): Texts {
+  return { Status: status, Region: region, Holds: JSON.stringify(holds) };
 }
 
 /** What programs may do with shards, as it was at most `refreshMs` ago. */

@@ -1,0 +1,279 @@
+import type { Clock } from '../../../base/clock.js';
+import type { Randomness } from '../../../base/randomness.js';
+import { isRecord } from '../../../base/record.js';
+import { dueBackups, type BackupIntervals } from '../../../placement/due-backups.js';
+import { DecodeError, DefinitionError } from '../../rows/model-error.js';
+import type { TableGateway } from '../../table/gateway.js';
+import type { BackupStore } from './backup-store.js';
+import { ManagerError } from './manager-errors.js';
+import type { ManagerRows } from './manager-rows.js';
+import { tablesIn } from './map-registration.js';
+import { backUpShard, requireEmpty, restoreShard } from './shard-backup.js';
+import type { ShardPlace } from './shard-place.js';
+import type { ShardInfo } from './shard-statuses.js';
+
+export interface BackupSchedule {
+  readonly to: BackupStore;
+  /** How often data of each criticality are backed up, in milliseconds. */
+  readonly intervals: BackupIntervals;
+  /** How many backups of each shard stay, from 1. */
+  readonly keep: number;
+  readonly signal?: AbortSignal;
+  /** Called after each table. */
+  readonly onProgress?: (progress: { readonly shard: string; readonly table: string }) => void;
+}
+
+/** A backup of a shard: a file for each table, and one that lists them, which is written last. */
+export interface ShardBackup {
+  /** Its names begin so, such as `north/2024-05-31T00-00-00.000Z_6f3e21aa/`. */
+  readonly name: string;
+  readonly shard: string;
+  /** Rows of each table. */
+  readonly tables: Readonly<Record<string, number>>;
+}
+
+export interface BackupReport {
+  readonly made: readonly ShardBackup[];
+  /** Names of the backups that were deleted. */
+  readonly deleted: readonly string[];
+  /** Shards that hold nothing with an interval, and were not backed up: say what they hold. */
+  readonly unplanned: readonly string[];
+  /** When the next one is due; undefined: no shard has an interval and a backup. */
+  readonly next: Date | undefined;
+}
+
+/** What the manager gives to its backups. */
+export interface BackupParts {
+  readonly rows: ManagerRows;
+  readonly clock: Clock;
+  readonly randomness: Randomness;
+  readonly shards: () => Promise<readonly ShardInfo[]>;
+  /** Throws `DefinitionError` for a shard that this program has no place of. */
+  readonly place: (shard: string) => ShardPlace;
+}
+
+const listName = 'backup.json';
+/** A backup without its list may be one that another program is just making, for so long. */
+const abandonedMs = 86_400_000;
+
+/** Backups of the shards of a manager: of all tables that maps have there. */
+export class ShardBackups {
+  readonly #parts: BackupParts;
+
+  constructor(parts: BackupParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Makes the backups that are due, by the most critical data that each shard holds, the most
+   * overdue first, and deletes those of a shard that are more than `keep`: for a timer that calls
+   * it again and again. When each began stands in the control table. A backup counts when it is
+   * whole; what a killed call has left is none, and is deleted a day later. Two programs at once
+   * may make one twice. Detached shards are left out. Throws `DefinitionError` for a schedule that
+   * keeps none.
+   */
+  makeDue(schedule: BackupSchedule): Promise<BackupReport> {
+    return backUpDue(this.#parts, schedule);
+  }
+
+  /** The names of the whole backups of a shard, the latest first. */
+  namesOf(store: BackupStore, shard: string): Promise<readonly string[]> {
+    return backupsOf(store, shard);
+  }
+
+  /**
+   * Writes a backup into the empty tables of its shard, which is detached; then attach it. With
+   * `resume` also over what a killed call has left. Throws `ManagerError` for a shard that is not
+   * detached, tables that maps do not have or that have rows, and a file that is not whole.
+   */
+  restore(
+    store: BackupStore,
+    name: string,
+    { resume = false }: { readonly resume?: boolean } = {},
+  ): Promise<ShardBackup> {
+    return restoreBackup(this.#parts, store, name, resume);
+  }
+}
+
+/** The tables of a shard, as they are whatever its status. */
+async function tablesOf(
+  { rows, place }: BackupParts,
+  shard: string,
+): Promise<ReadonlyMap<string, TableGateway>> {
+  const names = (await rows.list('map')).flatMap(({ texts }) => tablesIn(texts));
+  return new Map(names.map((name) => [name, place(shard).table(name)]));
+}
+
+async function backUpDue(parts: BackupParts, schedule: BackupSchedule): Promise<BackupReport> {
+  const { to, intervals, keep, signal } = schedule;
+  if (!Number.isSafeInteger(keep) || keep < 1) {
+    throw new DefinitionError(`keep: ${keep}; give a whole number of backups, from 1 on`);
+  }
+  const nowMs = (): number => Math.floor(parts.clock.nowMicros() / 1000);
+  const made: ShardBackup[] = [];
+  const deleted: string[] = [];
+  const due = dueBackups(intervals, await backedUp(parts), nowMs());
+  const unplanned = due.filter(({ criticality }) => criticality === undefined);
+  for (const { shard, criticality } of due) {
+    if (criticality === undefined) continue;
+    signal?.throwIfAborted();
+    const begunMs = nowMs();
+    made.push(await backUpAll(parts, schedule, { shard, begunMs }));
+    await note(parts.rows, shard, begunMs);
+    deleted.push(...(await deleteOthers(to, { shard, keep, nowMs: nowMs() })));
+  }
+  const next = nextOf(intervals, await backedUp(parts));
+  return Object.freeze({ made, deleted, unplanned: unplanned.map(({ shard }) => shard), next });
+}
+
+async function backupsOf(store: BackupStore, shard: string): Promise<readonly string[]> {
+  const names = await store.list(prefixOf(shard));
+  return names
+    .filter((name) => name.endsWith(`/${listName}`))
+    .map((name) => name.slice(0, -listName.length))
+    .toReversed();
+}
+
+async function restoreBackup(
+  parts: BackupParts,
+  store: BackupStore,
+  backup: string,
+  resume: boolean,
+): Promise<ShardBackup> {
+  const found = await readList(store, backup);
+  const { shard } = found;
+  const info = (await parts.shards()).find(({ name }) => name === shard);
+  if (info?.status !== 'detached') {
+    throw new ManagerError(
+      `the shard '${shard}' is ${info?.status ?? 'not registered'}; detach it`,
+    );
+  }
+  const there = await tablesOf(parts, shard);
+  const missing = Object.keys(found.tables).find((table) => !there.has(table));
+  if (missing !== undefined) {
+    throw new ManagerError(`no map has the table '${missing}' of the backup; make the map again`);
+  }
+  for (const [name, table] of there) {
+    if (!resume && Object.hasOwn(found.tables, name)) await requireEmpty(table);
+  }
+  for (const [name, rows] of Object.entries(found.tables)) {
+    const table = there.get(name);
+    if (table === undefined) continue;
+    const lines = store.read(`${backup}${name}.jsonl`);
+    const { failed, failures, position } = await restoreShard(table, lines, { isOver: true });
+    if (failed === 0 && position === rows) continue;
+    throw new ManagerError(
+      `${name} has ${position - failed} of the ${rows} rows of the backup; restore it again`,
+      { cause: failures[0]?.error },
+    );
+  }
+  return found;
+}
+
+async function backUpAll(
+  parts: BackupParts,
+  { to, signal, onProgress }: BackupSchedule,
+  { shard, begunMs }: { readonly shard: string; readonly begunMs: number },
+): Promise<ShardBackup> {
+  const at = new Date(begunMs).toISOString().replaceAll(':', '-');
+  const name = `${prefixOf(shard)}${at}_${parts.randomness.uuid().slice(0, 8)}/`;
+  const counts: Record<string, number> = {};
+  for (const [table, gateway] of await tablesOf(parts, shard)) {
+    signal?.throwIfAborted();
+    let rows = 0;
+    const counted = async function* (): AsyncGenerator<string, void, undefined> {
+      for await (const line of backUpShard(gateway)) {
+        rows += 1;
+        yield line;
+      }
+    };
+    await to.write(`${name}${table}.jsonl`, counted());
+    counts[table] = rows;
+    onProgress?.({ shard, table });
+  }
+  const backup = Object.freeze({ name, shard, tables: counts });
+  await to.write(`${name}${listName}`, lineOf({ shard, tables: counts }));
+  return backup;
+}
+
+async function* lineOf(value: object): AsyncGenerator<string, void, undefined> {
+  yield `${JSON.stringify(value)}\n`;
+}
+
+async function readList(store: BackupStore, name: string): Promise<ShardBackup> {
+  for await (const line of store.read(`${name}${listName}`)) {
+    const value: unknown = JSON.parse(line);
+    const [shard, tables] = isRecord(value) ? [value['shard'], value['tables']] : [];
+    if (typeof shard !== 'string' || !isRecord(tables)) break;
+    const counts = Object.entries(tables).map(([table, rows]) => [table, Number(rows)] as const);
+    return Object.freeze({ name, shard, tables: Object.fromEntries(counts) });
+  }
+  throw new DecodeError(`'${name}${listName}' is no list of a backup`);
+}
+
+/** Deletes the list first: what is left of a backup then is none. */
+async function deleteOthers(
+  to: BackupStore,
+  { shard, keep, nowMs }: { readonly shard: string; readonly keep: number; readonly nowMs: number },
+): Promise<readonly string[]> {
+  const complete = await backupsOf(to, shard);
+  const surplus = complete.slice(keep);
+  const names = await to.list(prefixOf(shard));
+  const begun = new Set(names.map((name) => name.slice(0, name.lastIndexOf('/') + 1)));
+  const abandoned = [...begun].filter(
+    (backup) => !complete.includes(backup) && begunMsOf(backup) < nowMs - abandonedMs,
+  );
+  for (const backup of [...surplus, ...abandoned]) {
+    await to.delete(`${backup}${listName}`);
+    for (const name of names.filter((each) => each.startsWith(backup))) await to.delete(name);
+  }
+  return [...surplus, ...abandoned];
+}
+
+/** Infinite for a name of somebody else, which is left alone. */
+function begunMsOf(backup: string): number {
+  const [, day, hour, minute, rest] =
+    /\/(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-([\d.]+Z)_[0-9a-f]{8}\/$/.exec(backup) ?? [];
+  const ms = Date.parse(`${day}${hour}:${minute}:${rest}`);
+  return Number.isNaN(ms) ? Infinity : ms;
+}
+
+function prefixOf(shard: string): string {
+  return `${encodeURIComponent(shard)}/`;
+}
+
+interface BackedUp {
+  readonly name: string;
+  readonly holds: readonly string[];
+  readonly lastMs?: number;
+}
+
+/** A detached shard is one that nobody knows about. */
+async function backedUp({ rows, shards }: BackupParts): Promise<readonly BackedUp[]> {
+  const notes = new Map((await rows.list('backup')).map(({ name, texts }) => [name, texts]));
+  const known = (await shards()).filter(({ status }) => status !== 'detached');
+  return known.map(({ name, holds }) => {
+    const lastMs = Number(notes.get(name)?.['BegunAtMs'] ?? NaN);
+    return Number.isNaN(lastMs) ? { name, holds } : { name, holds, lastMs };
+  });
+}
+
+/** Another program may be ahead, which stays so. */
+async function note(rows: ManagerRows, shard: string, begunMs: number): Promise<void> {
+  for (;;) {
+    const found = await rows.find('backup', shard);
+    if (found !== undefined && Number(found.texts['BegunAtMs']) >= begunMs) return;
+    const texts = { BegunAtMs: String(begunMs) };
+    if (await rows.put('backup', shard, texts, found?.etag)) return;
+  }
+}
+
+function nextOf(intervals: BackupIntervals, shards: readonly BackedUp[]): Date | undefined {
+  const times = shards.flatMap(({ holds, lastMs }) => {
+    const lengths = holds.flatMap((each) =>
+      Object.hasOwn(intervals, each) ? [intervals[each] ?? Infinity] : [],
+    );
+    return lastMs === undefined || lengths.length === 0 ? [] : [lastMs + Math.min(...lengths)];
+  });
+  return times.length === 0 ? undefined : new Date(Math.min(...times));
+}

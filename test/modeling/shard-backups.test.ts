@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { BlobServiceClient } from '@azure/storage-blob';
+import { manualClock, type ManualClock } from '../../src/base/clock.js';
+import { DefinitionError, DecodeError, ValueError } from '../../src/modeling/index.js';
+import { moveShard } from '../../src/modeling/patterns/shard-map/index.js';
+import {
+  backupBlobs,
+  backupFiles,
+  ManagerError,
+  type BackupStore,
+  type ShardMapManager,
+} from '../../src/modeling/patterns/shard-map-manager/index.js';
+import { startFixture } from '../wire/kit/server.js';
+import { crashEverywhere } from './support/crash-points.js';
+import { filledShards, Order, orderSchema, type MemoryShards } from './support/memory-shards.js';
+import { MemoryRows } from './support/memory-table.js';
+
+const hourMs = 3_600_000;
+const intervals = { ledger: hourMs, logs: 24 * hourMs };
+
+/** Files in memory; a file that is being written is not there. */
+class MemoryStore implements BackupStore {
+  readonly files = new Map<string, readonly string[]>();
+
+  async write(name: string, lines: AsyncIterable<string>): Promise<void> {
+    const found: string[] = [];
+    for await (const line of lines) found.push(line.trimEnd());
+    this.files.set(name, found);
+  }
+
+  async *read(name: string): AsyncGenerator<string, void, undefined> {
+    const lines = this.files.get(name);
+    if (lines === undefined) throw new Error(`no file ${name}`);
+    yield* lines;
+  }
+
+  list(prefix: string): Promise<readonly string[]> {
+    return Promise.resolve([...this.files.keys()].filter((name) => name.startsWith(prefix)).sort());
+  }
+
+  delete(name: string): Promise<void> {
+    this.files.delete(name);
+    return Promise.resolve();
+  }
+}
+
+interface World {
+  readonly shards: MemoryShards;
+  readonly store: MemoryStore;
+  readonly clock: ManualClock;
+  readonly manager: (wrap?: <T extends object>(port: T) => T) => ShardMapManager;
+}
+
+/** North holds a ledger and logs, south logs, and of west nobody has said what it holds. */
+async function world(): Promise<World> {
+  const { shards } = await filledShards();
+  const clock = manualClock(Date.parse('2024-05-31T00:00:00Z') * 1000);
+  const manager: World['manager'] = (wrap) => shards.manager(wrap, { clock });
+  await manager().setShard('north', { holds: ['logs', 'ledger'] });
+  await manager().setShard('south', { holds: ['logs'] });
+  return { shards, store: new MemoryStore(), clock, manager };
+}
+
+const shardsIn = (names: readonly string[]): readonly string[] =>
+  names.map((name) => name.split('/')[0] ?? '');
+
+describe('backups of shards', () => {
+  it('are made when they are due, by the most critical data of each', async () => {
+    const { store, clock, manager } = await world();
+    const schedule = { to: store, intervals, keep: 2 };
+    const run = () => manager().backups.makeDue(schedule);
+    const first = await run();
+    assert.deepEqual(
+      first.made.map(({ shard, tables }) => [shard, Object.keys(tables)]),
+      [
+        ['north', ['orders']],
+        ['south', ['orders']],
+      ],
+    );
+    assert.deepEqual(first.unplanned, ['west']);
+    assert.equal(first.next?.toISOString(), '2024-05-31T01:00:00.000Z');
+    assert.deepEqual((await run()).made, []);
+    const made: string[] = [];
+    for (let hours = 1; hours <= 24; hours += 1) {
+      clock.advanceMicros(hourMs * 1000);
+      made.push(...(await run()).made.map(({ shard }) => shard));
+    }
+    assert.equal(made.filter((shard) => shard === 'north').length, 24);
+    assert.equal(made.filter((shard) => shard === 'south').length, 1);
+    const kept = await manager().backups.namesOf(store, 'north');
+    assert.equal(kept.length, 2);
+    assert.match(kept[0] ?? '', /^north\/2024-06-01T00-00-00\.000Z_/);
+    assert.equal(
+      (await manager().describe('north'))?.backedUpAt?.toISOString().slice(11, 13),
+      '00',
+    );
+    await manager().detach('north');
+    clock.advanceMicros(hourMs * 1000);
+    assert.deepEqual((await run()).made, []);
+    await assert.rejects(manager().backups.makeDue({ ...schedule, keep: 0 }), DefinitionError);
+  });
+
+  it('are whole or none wherever their program is killed, and the next call makes them', async () => {
+    await crashEverywhere<World>({
+      prepare: world,
+      run: ({ store, manager }, doomed) => {
+        const wrap = <T extends object>(port: T): T => doomed.wrap(port);
+        const to: BackupStore = {
+          ...wrap({
+            write: (name: string, lines: AsyncIterable<string>) => store.write(name, lines),
+            list: (prefix: string) => store.list(prefix),
+            delete: (name: string) => store.delete(name),
+          }),
+          read: (name) => store.read(name),
+        };
+        return manager(wrap).backups.makeDue({ to, intervals, keep: 1 });
+      },
+      recover: async ({ store, manager, clock }) => {
+        for (const name of await manager().backups.namesOf(store, 'north')) {
+          assert.equal(store.files.has(`${name}orders.jsonl`), true);
+        }
+        await manager().backups.makeDue({ to: store, intervals, keep: 1 });
+        for (const shard of ['north', 'south']) {
+          assert.equal((await manager().backups.namesOf(store, shard)).length, 1);
+        }
+        // What was left is deleted by a backup of a later day.
+        clock.advanceMicros(25 * hourMs * 1000);
+        await manager().backups.makeDue({ to: store, intervals, keep: 1 });
+      },
+      check: async ({ store, manager }) => {
+        for (const shard of ['north', 'south']) {
+          assert.equal((await manager().backups.namesOf(store, shard)).length, 1);
+        }
+        assert.deepEqual(shardsIn([...store.files.keys()]).toSorted(), [
+          'north',
+          'north',
+          'south',
+          'south',
+        ]);
+      },
+    });
+  });
+
+  it('are restored into a detached shard, which is attached then', async () => {
+    const { shards, store, manager } = await world();
+    await manager().backups.makeDue({ to: store, intervals, keep: 1 });
+    const [name = ''] = await manager().backups.namesOf(store, 'south');
+    await assert.rejects(manager().backups.restore(store, name), /is online; detach it/);
+    await manager().detach('south');
+    await assert.rejects(manager().backups.restore(store, name), /has rows/);
+    shards.restore('south', 'orders', new MemoryRows());
+    const restored = await manager().backups.restore(store, name);
+    assert.deepEqual(restored.tables, { orders: 7 });
+    await manager().backups.restore(store, name, { resume: true });
+    const map = await manager().open('orders', orderSchema);
+    await manager().attach('south', [map], { keep: 'map', write: true });
+    assert.equal((await map.entities(Order).get({ customer: 500, id: 1 }))?.amount, 1);
+    await map.unguarded.apply(moveShard('south', 'west'));
+    await manager().detach('south');
+    const file = `${name}orders.jsonl`;
+    store.files.set(file, (store.files.get(file) ?? []).slice(1));
+    const resume = { resume: true };
+    await assert.rejects(manager().backups.restore(store, name, resume), /has 6 of the 7 rows/);
+    store.files.set(`${name}backup.json`, ['{"shard":"south","tables":{"words":1}}']);
+    await assert.rejects(manager().backups.restore(store, name), /no map has the table 'words'/);
+    store.files.set(`${name}backup.json`, ['[]']);
+    await assert.rejects(manager().backups.restore(store, name), DecodeError);
+    await assert.rejects(manager().attach('x', [map], { keep: 'map' }), ManagerError);
+  });
+});
+
+const { server } = await startFixture();
+const directory = await mkdtemp(join(tmpdir(), 'tabularium-backups-'));
+after(() => rm(directory, { recursive: true }));
+const service = BlobServiceClient.fromConnectionString(server.connectionString());
+
+const stores: Readonly<Record<string, () => Promise<BackupStore>>> = {
+  'a directory': () => Promise.resolve(backupFiles(join(directory, 'made'))),
+  'a container of blobs': async () => {
+    const container = service.getContainerClient('backups');
+    await container.create();
+    return backupBlobs(container);
+  },
+};
+
+async function* linesOf(count: number): AsyncGenerator<string, void, undefined> {
+  for (let line = 0; line < count; line += 1) yield `${String(line).padStart(999, 'ä')}\n`;
+}
+
+async function readAll(lines: AsyncIterable<string>): Promise<number> {
+  let count = 0;
+  for await (const line of lines) {
+    assert.equal(line, String(count).padStart(999, 'ä'));
+    count += 1;
+  }
+  return count;
+}
+
+describe('where backups are kept', () => {
+  for (const [name, open] of Object.entries(stores)) {
+    it(`has whole files by name: ${name}`, async () => {
+      const store = await open();
+      assert.deepEqual(await store.list(''), []);
+      // More than one part.
+      await store.write('north/2/orders.jsonl', linesOf(5000));
+      await store.write('north/1/orders.jsonl', linesOf(0));
+      await store.write('south/1/orders.jsonl', linesOf(1));
+      await store.write('south/1/orders.jsonl', linesOf(2));
+      assert.deepEqual(await store.list('north/'), [
+        'north/1/orders.jsonl',
+        'north/2/orders.jsonl',
+      ]);
+      assert.equal(await readAll(store.read('north/2/orders.jsonl')), 5000);
+      assert.equal(await readAll(store.read('north/1/orders.jsonl')), 0);
+      assert.equal(await readAll(store.read('south/1/orders.jsonl')), 2);
+      await store.delete('north/2/orders.jsonl');
+      await store.delete('north/2/orders.jsonl');
+      assert.equal((await store.list('')).length, 2);
+      await assert.rejects(readAll(store.read('north/2/orders.jsonl')));
+    });
+  }
+
+  it('has no file of what failed, and none beside the directory', async () => {
+    const place = join(directory, 'failing');
+    const store = backupFiles(place);
+    const failing = async function* (): AsyncGenerator<string, void, undefined> {
+      yield 'one\n';
+      throw new Error('it is away');
+    };
+    await assert.rejects(store.write('north/orders.jsonl', failing()), /it is away/);
+    assert.deepEqual(await readdir(join(place, 'north')), []);
+    await writeFile(join(place, 'north', 'x.partial'), '');
+    assert.deepEqual(await store.list(''), []);
+    await assert.rejects(store.write('../x', linesOf(1)), ValueError);
+  });
+});
