@@ -8,6 +8,7 @@ import {
   ValueError,
 } from '../../src/modeling/index.js';
 import {
+  listRouting,
   moveShard,
   rangeRouting,
   shardQueryOf,
@@ -17,6 +18,7 @@ import {
   type ShardMap,
   type ShardQueryOptions,
 } from '../../src/modeling/patterns/shard-map/index.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { manualTime } from './support/manual-timers.js';
 import { startTables } from './support/observed-tables.js';
 import { newShardTables, Order, ordersOf, tenants } from './support/sharded-orders.js';
@@ -77,7 +79,10 @@ async function world(): Promise<World> {
 /** Shared by tests that only read. */
 const orders = await world();
 
-async function shown(map: ShardMap, options: ShardQueryOptions = {}): Promise<readonly string[]> {
+async function shown(
+  map: Pick<ShardMap, 'views'>,
+  options: ShardQueryOptions = {},
+): Promise<readonly string[]> {
   const rows: string[] = [];
   for await (const { shard, entity } of shardQueryOf(Order, map, {}, options)) {
     rows.push(`${shard} ${entity.tenant} ${entity.id}`);
@@ -233,5 +238,142 @@ describe('a query over shards', () => {
     const rows: string[] = [];
     for await (const { shard } of shardQueryOf(Order, map)) rows.push(shard);
     assert.deepEqual(rows, ['c']);
+  });
+});
+
+/** Four shards of a map that does not change, with these orders each, and what is asked of them. */
+async function fourShards(counts: Readonly<Record<string, number>>) {
+  const asked = { now: 0, most: 0, limits: new Map<string, number>() };
+  const shards: Record<string, TableGateway> = {};
+  for (const [shard, count] of Object.entries(counts)) {
+    const table = new MemoryTable(new MemoryRows(), { table: shard });
+    for (let id = 0; id < count; id += 1) {
+      await entitiesOf(Order, table).insert({ tenant: `${shard} ${id}`, id, amount: id % 7 });
+    }
+    shards[shard] = {
+      table: shard,
+      get: (key, select) => table.get(key, select),
+      write: (write) => table.write(write),
+      transact: (writes) => table.transact(writes),
+      page: async (query) => {
+        asked.now += 1;
+        asked.most = Math.max(asked.most, asked.now);
+        asked.limits.set(shard, Math.max(asked.limits.get(shard) ?? 0, query.limit ?? 1000));
+        await Promise.resolve();
+        const page = await table.page(query);
+        asked.now -= 1;
+        return page;
+      },
+    };
+  }
+  const names = Object.keys(counts);
+  const ranges = names.map((shard, at) => ({ from: at === 0 ? '' : shard, shard }));
+  const open = (tables: Readonly<Record<string, TableGateway>>) =>
+    staticShardMapOf({ name: 'orders', shards: tables, routing: rangeRouting(ranges) });
+  return { asked, shards, open, map: open(shards) };
+}
+
+describe('a query over four shards', () => {
+  const counts = { a: 1200, b: 40, c: 700, d: 3 };
+  const total = 1943;
+
+  it('holds no more rows than the pages of as many shards as it asks at once', async () => {
+    for (const order of ['keys', 'none'] as const) {
+      for (const parallel of [1, 2, 4]) {
+        const { map, asked } = await fourShards(counts);
+        const rows = await shown(map, { order, parallel });
+        assert.equal(rows.length, total);
+        assert.equal(new Set(rows).size, total);
+        assert.ok(asked.most <= parallel, `${order}: ${asked.most} at once of ${parallel}`);
+        const held = [...asked.limits.values()].toSorted((left, right) => right - left);
+        const most = order === 'keys' ? held : held.slice(0, parallel);
+        const sum = most.reduce((left, right) => left + right, 0);
+        assert.ok(sum <= parallel * 1000, `${order}: ${sum} rows of ${parallel} pages`);
+      }
+    }
+  });
+
+  it('goes on without a shard that is gone, or fails with its name', async () => {
+    const { shards, open } = await fourShards({ a: 2, b: 2, c: 2, d: 2 });
+    const deleted = await here.newTable();
+    await deleted.client.deleteTable();
+    const gone = { closed: here.gatewayOfNothing, deleted: deleted.gateway };
+    for (const [how, table] of Object.entries(gone)) {
+      const map = open({ ...shards, c: table });
+      for (const order of ['keys', 'none'] as const) {
+        await assert.rejects(shown(map, { order }), (error) => {
+          assert.ok(error instanceof ShardQueryError, how);
+          return error.shard === 'c';
+        });
+        const query = shardQueryOf(Order, map, {}, { order, partial: 'report' });
+        const found = [];
+        for await (const { shard } of query) found.push(shard);
+        assert.deepEqual(found.toSorted(), ['a', 'a', 'b', 'b', 'd', 'd'], how);
+        assert.deepEqual(
+          query.failures.map(({ shard }) => shard),
+          ['c'],
+        );
+      }
+    }
+  });
+
+  it('asks only the shards of keys', async () => {
+    const { map, asked } = await fourShards({ a: 2, b: 2, c: 2, d: 2 });
+    const rows = await shown(map, { keys: ['d 1', 'b', 'b 0'], order: 'keys' });
+    assert.deepEqual(rows, ['b b 0 0', 'b b 1 1', 'd d 0 0', 'd d 1 1']);
+    assert.deepEqual([...asked.limits.keys()], ['b', 'd']);
+    const both = { keys: ['a'], shards: ['a'] };
+    assert.throws(() => shardQueryOf(Order, map, {}, both), ValueError);
+    const { control: _, ...tables } = await newShardTables(here, there);
+    const list = staticShardMapOf({
+      name: 'orders',
+      shards: tables,
+      routing: listRouting({ contoso: 'a' }),
+    });
+    await assert.rejects(shown(list, { keys: ['fabrikam'] }), /no shard for the key 'fabrikam'/);
+  });
+
+  it('gives the first rows in the order of a property, and refuses what it could not hold', async () => {
+    const { map } = await fourShards(counts);
+    const top = async (options: ShardQueryOptions) => {
+      const found: (readonly [number, string])[] = [];
+      for await (const { entity } of shardQueryOf(Order, map, {}, options)) {
+        found.push([entity.amount, entity.tenant]);
+      }
+      return found;
+    };
+    const least = await top({ orderBy: { property: 'amount', first: 3 } });
+    assert.deepEqual(least, [
+      [0, 'a 0'],
+      [0, 'a 1001'],
+      [0, 'a 1008'],
+    ]);
+    const most = { property: 'amount', descending: true, first: 280 };
+    const greatest = await top({ orderBy: most, parallel: 1 });
+    assert.deepEqual(greatest.slice(0, 1), [[6, 'a 1000']]);
+    const amounts = greatest.map(([amount]) => amount);
+    assert.deepEqual(
+      amounts,
+      amounts.toSorted((left, right) => right - left),
+    );
+    assert.equal(amounts.filter((amount) => amount === 6).length, 276);
+    // A property that no row has: all of them follow, by their keys.
+    const none = await top({ orderBy: { property: 'note', first: 2 } });
+    assert.deepEqual(
+      none.map(([, tenant]) => tenant),
+      ['a 0', 'a 1'],
+    );
+    for (const [property, first] of [
+      ['nothing', 1],
+      ['amount', 0],
+      ['amount', 10_001],
+    ] as const) {
+      assert.throws(
+        () => shardQueryOf(Order, map, {}, { orderBy: { property, first } }),
+        ValueError,
+      );
+    }
+    const two = { order: 'keys', orderBy: { property: 'amount', first: 1 } } as const;
+    assert.throws(() => shardQueryOf(Order, map, {}, two), ValueError);
   });
 });

@@ -26,6 +26,7 @@ export type { ChangeOutcome, ClosedAccess, MapPhase, MapState } from './map-stat
 export type { ShardReport } from './partition-walk.js';
 export type { LocalRebuild, LocalRebuildOptions, MapRecovery } from './map-recovery.js';
 export type { KeptSide, RecoveryPlan, ShardDifference } from './recovery.js';
+export type { ShardQueryOrder } from './shard-top.js';
 export type { PlannedMove, ShardPlan } from './shard-plan.js';
 export { type ShardMap, shardMapOf } from './shard-map.js';
 export {

@@ -63,6 +63,11 @@ export function routeOf(state: MapState, text: string): Route {
     : { home: there, before: here, first: here };
 }
 
+/** The shards that may have its rows. */
+export function shardsOfRoute({ home, before }: Route): readonly string[] {
+  return [home, before].filter((shard) => shard !== undefined);
+}
+
 /** What may be done with a partition that is closed; undefined: everything. */
 export function accessOf(state: MapState, text: string): ClosedAccess | undefined {
   if (state.phase !== 'copying' || state.access === undefined) return undefined;

@@ -14,7 +14,13 @@ import { claimPartition, closePartition, epochOf } from './fence.js';
 import { mapRow, sameRouting } from './map-row.js';
 import { MapRecovery } from './map-recovery.js';
 import { MapPhases, type Moving } from './map-phases.js';
-import { routeOf, shardsOfState, type ClosedAccess, type MapState } from './map-state.js';
+import {
+  routeOf,
+  shardsOfRoute,
+  shardsOfState,
+  type ClosedAccess,
+  type MapState,
+} from './map-state.js';
 import { copyPartition, differencesOf, emptyPartition } from './partition-copy.js';
 import {
   forgetProgress,
@@ -137,6 +143,7 @@ export class ShardMap {
     const isHome = this.#partitions.homes(state);
     return {
       shards: shardsOfState(state),
+      shardsOf: (text) => shardsOfRoute(routeOf(state, text)),
       view: (name) => new ShardView(this.#partitions.shard(name), (key) => isHome(name, key)),
     };
   }

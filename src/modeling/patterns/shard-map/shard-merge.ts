@@ -1,3 +1,4 @@
+import { Gate } from '../../../base/async/gate.js';
 import { rowKeyOf } from '../../definition/stored-entity.js';
 import { compareKeys } from '../../rows/text-order.js';
 import { DeadlinePassedError, type QueryDeadline } from './query-deadline.js';
@@ -17,6 +18,8 @@ interface MergeOptions {
   readonly deadline: QueryDeadline;
   /** Throws when the query ends with the failure of a shard. */
   readonly onFailure: (shard: string, error: unknown) => void;
+  /** Shards that are asked at a time. */
+  readonly parallel: number;
 }
 
 /** What a shard has answered. */
@@ -45,7 +48,7 @@ function abandon<E>(sources: Iterable<ShardSource<E>>): void {
  */
 export async function* rowsAsTheyCome<E>(
   sources: readonly ShardSource<E>[],
-  { deadline, onFailure, parallel }: MergeOptions & { readonly parallel: number },
+  { deadline, onFailure, parallel }: MergeOptions,
 ): AsyncGenerator<Tagged<E>, void, undefined> {
   const waiting = [...sources];
   const reading = new Set<ShardSource<E>>();
@@ -89,17 +92,19 @@ export async function* rowsAsTheyCome<E>(
   }
 }
 
-/** Rows of all shards in the order of their keys. Every shard is read at once. */
+/** Rows of all shards in the order of their keys. A page of every shard is held. */
 export async function* rowsInKeyOrder<E extends object>(
   sources: readonly ShardSource<E>[],
-  { deadline, onFailure }: MergeOptions,
+  { deadline, onFailure, parallel }: MergeOptions,
 ): AsyncGenerator<Tagged<E>, void, undefined> {
   const heads = new Map<ShardSource<E>, E>();
   const reading = new Set(sources);
+  const gate = new Gate(parallel);
+  const next = (source: ShardSource<E>): Promise<Answer<E>> => gate.run(() => nextOf(source));
   try {
     while (reading.size > 0) {
       const lacking = [...reading].filter((source) => !heads.has(source));
-      for (const answer of await deadline.wait(Promise.all(lacking.map(nextOf)))) {
+      for (const answer of await deadline.wait(Promise.all(lacking.map(next)))) {
         const { source } = answer;
         if (answer.kind === 'row') heads.set(source, answer.entity);
         else reading.delete(source);

@@ -5,9 +5,11 @@ import type { ReadOf } from '../../definition/shapes.js';
 import type { Stored } from '../../definition/stored-entity.js';
 import { ValueError } from '../../rows/model-error.js';
 import { entitiesOf } from '../../table/entities.js';
+import { pageRowsMax, type TableGateway } from '../../table/gateway.js';
 import type { TableScan } from '../../table/query-plan.js';
 import { QueryDeadline } from './query-deadline.js';
 import { ShardQueryError } from './shard-errors.js';
+import { checkOrder, topRows, type ShardQueryOrder } from './shard-top.js';
 import { rowsAsTheyCome, rowsInKeyOrder, type ShardSource } from './shard-merge.js';
 import type { ShardViews } from './shard-view.js';
 
@@ -27,11 +29,21 @@ export interface ShardQueryOptions {
   /** Only these shards; all of the map when absent. `ValueError` for one that the map has not. */
   readonly shards?: readonly string[];
   /**
-   * `keys`: by PartitionKey and RowKey over all shards, which are read side by side. `none`, when
-   * absent: as rows come.
+   * Only the shards of these keys, as the texts that the map routes: `map.textOf(key)` of a managed
+   * map. Not with `shards`. `ValueError` for one that has none.
+   */
+  readonly keys?: readonly string[];
+  /**
+   * `keys`: by PartitionKey and RowKey over all shards, which are read side by side, with pages
+   * that are together no larger than those of `parallel` shards. `none`, when absent: as rows come.
    */
   readonly order?: 'keys' | 'none';
-  /** How many shards are read at once where no order is asked for, from 1; 8 when absent. */
+  /**
+   * The first rows in the order of a property. All rows are read before the first is given. Not
+   * with `order: 'keys'`.
+   */
+  readonly orderBy?: ShardQueryOrder;
+  /** How many shards are asked at once, from 1; 8 when absent. */
   readonly parallel?: number;
   /**
    * `fail`, when absent: throws at the first shard that fails. `report`: goes on with the others,
@@ -54,7 +66,7 @@ const parallelDefault = 8;
 
 /**
  * A query over shards that has not run yet: each iteration runs it, one range read for a page of
- * each shard. It holds at most one page of each shard that is being read.
+ * each shard. It holds as many rows as `parallel` pages at most, and those of `orderBy`.
  */
 export interface ShardQuery<E> extends AsyncIterable<ShardRow<E>> {
   /** The shards that failed in the latest iteration, as far as that is; each once. */
@@ -79,6 +91,9 @@ export function shardQueryOf<D extends AnyDefinition>(
   if (!Number.isSafeInteger(parallel) || parallel < 1) {
     throw new ValueError(`parallel: ${parallel}; give a whole number from 1 on`);
   }
+  if (options.orderBy !== undefined) checkOrder(definition, options.orderBy);
+  refuseTwo('shards', options.shards, 'keys', options.keys);
+  refuseTwo('orderBy', options.orderBy, "order: 'keys'", options.order === 'keys' || undefined);
   let failures: readonly ShardFailure[] = [];
   return {
     get failures() {
@@ -104,20 +119,34 @@ async function* run<D extends AnyDefinition>(
   const deadline = new QueryDeadline(deadlineMs, { clock, timers });
   try {
     const views = await deadline.wait(map.views());
-    const sources = chosen(views, options.shards).map((shard): ShardSource<Stored<ReadOf<D>>> => ({
+    const shards = chosen(views, options);
+    const isInOrder = options.order === 'keys';
+    const pageRows = isInOrder ? sharedPage(shards.length, parallel) : pageRowsMax;
+    const sources = shards.map((shard): ShardSource<Stored<ReadOf<D>>> => ({
       shard,
-      rows: entitiesOn(definition, views, shard, query),
+      rows: entitiesOn(definition, views, shard, { query, pageRows }),
     }));
     const onFailure = (shard: string, error: unknown): void => {
       if (options.partial === 'report') failures.push(Object.freeze({ shard, error }));
       else throw failureOf(shard, error, options.label);
     };
-    yield* options.order === 'keys'
-      ? rowsInKeyOrder(sources, { deadline, onFailure })
-      : rowsAsTheyCome(sources, { deadline, onFailure, parallel });
+    const merge = { deadline, onFailure, parallel };
+    const rows = isInOrder ? rowsInKeyOrder(sources, merge) : rowsAsTheyCome(sources, merge);
+    yield* options.orderBy === undefined ? rows : topRows(rows, options.orderBy);
   } finally {
     deadline.close();
   }
+}
+
+function refuseTwo(one: string, first: unknown, other: string, second: unknown): void {
+  if (first === undefined || second === undefined) return;
+  throw new ValueError(`a query over shards has ${one} or ${other}, not both`);
+}
+
+/** Rows of a page of each of so many shards, which together are those of `parallel` pages. */
+function sharedPage(shards: number, parallel: number): number {
+  const share = Math.floor((pageRowsMax * parallel) / Math.max(1, shards));
+  return Math.min(pageRowsMax, Math.max(1, share));
 }
 
 /** Rows of one shard. What goes wrong with it goes wrong in its own iteration. */
@@ -125,16 +154,37 @@ async function* entitiesOn<D extends AnyDefinition>(
   definition: D,
   views: ShardViews,
   shard: string,
-  query: TableScan<D>,
+  { query, pageRows }: { readonly query: TableScan<D>; readonly pageRows: number },
 ): AsyncGenerator<Stored<ReadOf<D>>, void, undefined> {
-  yield* entitiesOf(definition, views.view(shard)).scanTable(query);
+  const table = views.view(shard);
+  const limited: TableGateway = {
+    table: table.table,
+    get: (key, select) => table.get(key, select),
+    page: ({ limit = pageRowsMax, ...rows }) =>
+      table.page({ ...rows, limit: Math.min(limit, pageRows) }),
+    write: (write) => table.write(write),
+    transact: (writes) => table.transact(writes),
+  };
+  yield* entitiesOf(definition, limited).scanTable(query);
 }
 
-function chosen({ shards }: ShardViews, wanted: readonly string[] | undefined): readonly string[] {
+function chosen(
+  views: ShardViews,
+  { shards: wanted, keys }: Pick<ShardQueryOptions, 'keys' | 'shards'>,
+): readonly string[] {
+  const { shards } = views;
+  if (keys !== undefined)
+    return [...new Set(keys.flatMap((key) => shardsOfKey(views, key)))].sort();
   if (wanted === undefined) return shards;
   const other = wanted.find((shard) => !shards.includes(shard));
   if (other === undefined) return [...new Set(wanted)];
   throw new ValueError(`the map has no shard '${other}'; it has ${shards.join(', ')}`);
+}
+
+function shardsOfKey(views: ShardViews, key: string): readonly string[] {
+  const found = views.shardsOf(key);
+  if (found.length > 0) return found;
+  throw new ValueError(`the map has no shard for the key '${key}'`);
 }
 
 function failureOf(shard: string, error: unknown, label: string | undefined): ShardQueryError {

@@ -7,6 +7,8 @@ import { isContent, selectedWithType, selecting } from './shown-rows.js';
 export interface ShardViews {
   /** The shards that may have rows, sorted. */
   readonly shards: readonly string[];
+  /** Those that may have rows of a text that is routed: two while it moves, none in some lists. */
+  shardsOf(text: string): readonly string[];
   /** Throws `UnknownShardError` for a shard without a table in this program. */
   view(shard: string): TableGateway;
 }

@@ -7,7 +7,7 @@ import {
 } from '../../../placement/shard-routing.js';
 import { DefinitionError } from '../../rows/model-error.js';
 import { keyOfWrite, transactionWritesMax, type TableGateway } from '../../table/gateway.js';
-import { routeOf, type MapState } from './map-state.js';
+import { routeOf, shardsOfRoute, type MapState } from './map-state.js';
 import { UnknownShardError } from './shard-errors.js';
 import type { ShardMapOptions } from './shard-map-options.js';
 import { ShardView, type ShardViews } from './shard-view.js';
@@ -69,9 +69,11 @@ export class StaticShardMap {
 
   /** The shards one by one: what each holds where the map looks for it. Sends nothing. */
   async views(): Promise<ShardViews> {
-    const { name, shards } = this.#options;
+    const { name, shards, routing } = this.#options;
+    const state: MapState = { version: 1, phase: 'settled', routing };
     return {
       shards: Object.keys(shards).sort(),
+      shardsOf: (text) => shardsOfRoute(routeOf(state, text)),
       view: (shard) => {
         const table = shards[shard];
         if (table === undefined) {
