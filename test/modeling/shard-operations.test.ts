@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { defineEntity, int32, key } from '../../src/modeling/index.js';
-import { mergeShards, moveShard, splitRange } from '../../src/modeling/patterns/shard-map/index.js';
+import {
+  mergeShards,
+  moveShard,
+  PartitionClosedError,
+  splitRange,
+} from '../../src/modeling/patterns/shard-map/index.js';
 import type { RoutingChange } from '../../src/modeling/patterns/shard-map/index.js';
 import {
   sharded,
@@ -32,6 +37,8 @@ interface Kind {
 }
 
 const before = { 7: 'north', 60: 'north', 99: 'north', 100: 'south', 500: 'south' } as const;
+
+const placesBefore: Kind['places'] = before;
 
 const kinds: Readonly<Record<string, Kind>> = {
   split: {
@@ -193,6 +200,94 @@ describe('an operation that is killed at any of its requests', () => {
             ['cancelled'],
           );
           await checkPlaces(shards, before);
+        },
+      });
+    });
+  }
+});
+
+/** A program that writes all orders in turn, beside whatever changes their shards. */
+class Writer {
+  readonly #map: Promise<ManagedMap<'int'>>;
+  readonly #done: Promise<void>;
+  #isStopped = false;
+  /** By customer, how often its order was changed. */
+  readonly changes = new Map<number, number>();
+  /** Orders that were inserted, as `customer:id`. */
+  readonly inserted: string[] = [];
+  /** Customers whose writes were refused. */
+  readonly refused = new Set<number>();
+
+  constructor(manager: ShardMapManager) {
+    this.#map = open(manager);
+    this.#done = this.#run();
+    this.#done.catch(() => undefined);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#done;
+  }
+
+  async #run(): Promise<void> {
+    for (let round = 2; !this.#isStopped; round += 1) {
+      for (const customer of Object.keys(before).map(Number)) await this.#write(customer, round);
+    }
+  }
+
+  async #write(customer: number, id: number): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    const orders = (await this.#map).entities(Order);
+    try {
+      await orders.update({ customer, id: 1 }, (order) => ({ ...order, amount: order.amount + 1 }));
+      this.changes.set(customer, (this.changes.get(customer) ?? 0) + 1);
+      if (id > insertsMax) return;
+      await orders.insert({ customer, id, amount: 0 });
+      this.inserted.push(`${customer}:${id}`);
+    } catch (error) {
+      if (!(error instanceof PartitionClosedError)) throw error;
+      this.refused.add(customer);
+    }
+  }
+}
+
+/** Keeps copies small however long a writer goes on. */
+const insertsMax = 12;
+
+describe('an operation beside which programs write, killed at any of its requests', () => {
+  interface Written extends World {
+    writer?: Writer;
+  }
+  for (const { kind, mode } of sampled(cases, 2)) {
+    it(`loses nothing, takes nothing twice, and refuses what moves alone: ${kind}, ${mode}`, async () => {
+      const wanted = kindOf(kind);
+      await crashEverywhere<Written>({
+        prepare: world,
+        run: (made, doomed) => {
+          made.writer = new Writer(made.shards.manager());
+          return operate(made.shards.manager(wrapOf(doomed)), wanted, mode);
+        },
+        recover: ({ shards }) => operate(shards.manager(), wanted, mode),
+        check: async ({ shards, writer }) => {
+          assert.ok(writer);
+          await writer.stop();
+          await settled(shards);
+          const { rows, owners } = await shards.content();
+          const expected = [
+            ...Object.keys(before).map((customer) => `${customer}:1`),
+            ...writer.inserted,
+          ].map((name) => [name, [wanted.places[Number(name.split(':')[0])]]]);
+          assert.deepEqual(Object.fromEntries(rows), Object.fromEntries(expected.toSorted()));
+          for (const [partition, names] of owners) {
+            assert.deepEqual(names, [wanted.places[Number(partition)]], partition);
+          }
+          const orders = (await open(shards.manager())).entities(Order);
+          for (const customer of Object.keys(before).map(Number)) {
+            const amount = (await orders.get({ customer, id: 1 }))?.amount;
+            assert.equal(amount, 1 + (writer.changes.get(customer) ?? 0), `${customer}`);
+          }
+          const stays = (customer: number) => wanted.places[customer] === placesBefore[customer];
+          assert.ok(![...writer.refused].some((customer) => mode === 'online' || stays(customer)));
         },
       });
     });
