@@ -2,6 +2,9 @@
 // cloud service, Azurite and this server: set AZURE_STORAGE_CONNECTION_STRING, or start either of
 // the latter two.
 
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { TableClient, TableServiceClient } from '@azure/data-tables';
 import {
   defineEntity,
@@ -12,7 +15,13 @@ import {
   string,
 } from 'tabularium/modeling';
 import { splitRange } from 'tabularium/modeling/shard-map';
-import { sharded, shardMapManagerOf, type ShardPlace } from 'tabularium/modeling/shard-map-manager';
+import {
+  backupFiles,
+  sharded,
+  shardMapManagerOf,
+  type LostMap,
+  type ShardPlace,
+} from 'tabularium/modeling/shard-map-manager';
 
 const Order = defineEntity({
   type: 'Order',
@@ -40,6 +49,7 @@ function placeOf(suffix: string): ShardPlace {
   };
 }
 
+const directory = await mkdtemp(join(tmpdir(), 'shard-backups-'));
 await clientOf('managercontrol').createTable();
 try {
   const control = openTable(clientOf('managercontrol'));
@@ -90,6 +100,28 @@ try {
     console.log(`${name}: ${plan.differences.length} partitions differ`);
   }
   await manager.attach('south', [map], { keep: 'map', write: true });
+
+  await manager.setShard('north', { holds: ['ledger', 'logs'] });
+  await manager.setShard('south', { holds: ['logs'] });
+  const intervals = { ledger: 3_600_000, logs: 86_400_000 };
+  const schedule = { to: backupFiles(directory), intervals, keep: 7 };
+  const { made, unplanned } = await manager.backups.makeDue(schedule);
+  for (const { name, tables } of made) console.log(name, tables);
+  console.log(`nobody has said what ${unplanned.join(', ')} holds`);
+
+  // The row that registers the map is lost.
+  const key = { partitionKey: '!shard-manager', rowKey: 'map_orders' };
+  await control.write({ kind: 'delete', key, etag: '*' });
+  const lost: LostMap<'int'> = {
+    name: 'orders',
+    table: 'orders',
+    schema,
+    routing: { kind: 'range', first: 'north' },
+  };
+  const found = await manager.rebuild(lost);
+  console.log(`the map is ${found.isUnregistered ? 'not ' : ''}registered`);
+  await manager.rebuild(lost, { write: true });
 } finally {
+  await rm(directory, { recursive: true });
   for (const name of names) await account.drop(name);
 }

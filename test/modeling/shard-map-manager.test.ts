@@ -27,6 +27,7 @@ import {
   type Operation,
   type ShardPlace,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
+import { regionalRouting } from '../../src/placement/index.js';
 import { sampled } from '../support/run-length.js';
 import { startTables, type ObservedTables } from './support/observed-tables.js';
 
@@ -228,6 +229,35 @@ describe('a manager of shard maps', () => {
     await map.unguarded.cleanUp();
     assert.equal((await entities.get({ customer: 500, id: 1 }))?.amount, 1);
     assert.deepEqual((await map.unguarded.recovery.plan('map')).differences, []);
+  });
+});
+
+describe('the shards of a manager', () => {
+  it('are told with the tables and schemas of their maps, and keep texts near them', async () => {
+    const { manager, shards } = await filled();
+    await manager.setShard('south', { region: 'africa', holds: ['ledger'] });
+    const found = await manager.describe('south');
+    assert.deepEqual(found, {
+      name: 'south',
+      status: 'online',
+      region: 'africa',
+      holds: ['ledger'],
+      maps: [{ map: 'orders', tables: ['orders'], schemaVersion: 1 }],
+      backedUpAt: undefined,
+    });
+    assert.equal(await manager.describe('west'), undefined);
+    assert.deepEqual(await manager.regions(), { north: 'eu', south: 'africa' });
+    const near = regionalRouting(await manager.regions(), { contoso: 'africa', fabrikam: 'eu' });
+    assert.ok(near.kind === 'routing');
+    const map = await manager.create({
+      name: 'notes',
+      table: 'notes',
+      schema: notes,
+      routing: { kind: 'list', keys: [...near.routing.shards] },
+    });
+    await map.entities(Note).insert({ name: 'contoso', text: 'near' });
+    const rows = (await shards.south.table('notes').page({})).rows;
+    assert.ok(rows.some(({ partitionKey }) => partitionKey === 'contoso'));
   });
 });
 

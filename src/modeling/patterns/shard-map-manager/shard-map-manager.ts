@@ -7,6 +7,7 @@ import {
   type ShardKeyType,
   type ShardKeyValues,
 } from '../../../placement/typed-routing.js';
+import type { Regions } from '../../../placement/regional-routing.js';
 import { DefinitionError } from '../../rows/model-error.js';
 import { writeIfPresent } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
@@ -122,6 +123,15 @@ export class ShardMapManager {
   /** In the order of their names. A range read. */
   async shards(): Promise<readonly ShardInfo[]> {
     return (await this.#rows.list('shard')).map(shardInfo);
+  }
+
+  /**
+   * The region of each shard that has one, for `regionalRouting` and `farTexts` of the placement
+   * rules. A range read.
+   */
+  async regions(): Promise<Regions> {
+    const known = (await this.shards()).filter(({ region }) => region !== '');
+    return Object.fromEntries(known.map(({ name, region }) => [name, region]));
   }
 
   /**
