@@ -9,6 +9,7 @@ const clients = [
   'azure-storage-queue==12.18.1',
   'azure-storage-blob==12.31.1',
   'azure-core==1.41.0',
+  'azure-eventhub==5.15.1',
 ];
 /** What stands on the clients. */
 const frameworks = [
@@ -44,7 +45,7 @@ export const python = {
   /** Makes the virtual environment unless an earlier run left a whole one. */
   prepare() {
     const imports =
-      'import azure.data.tables, azure.storage.queue, azure.storage.blob, celery, kombu, adlfs';
+      'import azure.data.tables, azure.storage.queue, azure.storage.blob, azure.eventhub, celery, kombu, adlfs';
     if (existsSync(interpreter) && answers(interpreter, ['-c', imports])) return true;
     rmSync(environment, { recursive: true, force: true });
     const install = ['install', '--quiet', '--disable-pip-version-check'];
@@ -54,6 +55,6 @@ export const python = {
 
   run: (env) =>
     runInView(interpreter, ['-m', 'unittest', 'discover', '--start-directory', tests], {
-      env: { ...env, PYTHONDONTWRITEBYTECODE: '1' },
+      env: { ...env, PYTHONDONTWRITEBYTECODE: '1', TABULARIUM_NODE: process.execPath },
     }),
 };

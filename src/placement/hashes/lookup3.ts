@@ -1,6 +1,4 @@
-import type { Bytes } from '../../base/bytes.js';
-
-const blockBytes = 12;
+const blockUnits = 12;
 
 /** The three words that the hash mixes. */
 interface Words {
@@ -11,34 +9,35 @@ interface Words {
 
 /**
  * Jenkins' lookup3 (`hashlittle2`) with both seeds 0, as published: two signed numbers of 32 bits,
- * of which `c` is the better one.
+ * of which `c` is the better one. Units beyond a byte carry into the next ones, as in programs that
+ * pass characters instead of bytes.
  */
-export function lookup3(bytes: Bytes): { readonly b: number; readonly c: number } {
-  const start = (0xdeadbeef + bytes.length) | 0;
+export function lookup3(units: ArrayLike<number>): { readonly b: number; readonly c: number } {
+  const start = (0xdeadbeef + units.length) | 0;
   const words: Words = { a: start, b: start, c: start };
   let at = 0;
-  for (; bytes.length - at > blockBytes; at += blockBytes) {
-    add(words, bytes.subarray(at, at + blockBytes));
+  for (; units.length - at > blockUnits; at += blockUnits) {
+    add(words, units, at);
     mix(words);
   }
-  if (at < bytes.length) {
-    add(words, bytes.subarray(at));
+  if (at < units.length) {
+    add(words, units, at);
     finish(words);
   }
   const { b, c } = words;
   return { b, c };
 }
 
-/** Adds up to 12 bytes; those that lack count as 0. */
-function add(words: Words, bytes: Bytes): void {
-  words.a = (words.a + wordOf(bytes, 0)) | 0;
-  words.b = (words.b + wordOf(bytes, 4)) | 0;
-  words.c = (words.c + wordOf(bytes, 8)) | 0;
+/** Adds the 12 units from `at` on; those that lack count as 0. */
+function add(words: Words, units: ArrayLike<number>, at: number): void {
+  words.a = (words.a + wordOf(units, at)) | 0;
+  words.b = (words.b + wordOf(units, at + 4)) | 0;
+  words.c = (words.c + wordOf(units, at + 8)) | 0;
 }
 
-function wordOf(bytes: Bytes, at: number): number {
-  const byte = (index: number): number => bytes[at + index] ?? 0;
-  return byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24);
+function wordOf(units: ArrayLike<number>, at: number): number {
+  const unit = (index: number): number => units[at + index] ?? 0;
+  return (unit(0) + (unit(1) << 8) + (unit(2) << 16) + (unit(3) << 24)) | 0;
 }
 
 function mix(words: Words): void {

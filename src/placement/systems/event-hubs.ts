@@ -1,3 +1,4 @@
+import { unreachable } from '../../base/invariant.js';
 import { lookup3 } from '../hashes/lookup3.js';
 import { countRefusal, refused, type Refusal } from './refusal.js';
 
@@ -11,7 +12,8 @@ const encoder = new TextEncoder();
  *
  * - `javascript`: the clients of JavaScript and .NET; the remainder has the sign of the hash.
  * - `python`: the client of Python; the remainder is never negative, so keys with a negative hash
- *   come elsewhere.
+ *   come elsewhere. It hashes the code points of a key instead of its UTF-8, so keys beyond ASCII
+ *   have another hash too.
  * - `iot-edge`: the upper-cased key, over contiguous ranges of 32,767 values; for ASCII only.
  */
 export type EventHubsRule = 'javascript' | 'python' | 'iot-edge';
@@ -28,10 +30,26 @@ export type EventHubsPlace =
   | { readonly kind: 'round-robin' }
   | Refusal;
 
-/** The hash of a key, −32,768 to 32,767, of its UTF-8 bytes; lone surrogates count as U+FFFD. */
-export function eventHubsHash(partitionKey: string): number {
-  const { b, c } = lookup3(encoder.encode(partitionKey));
+/**
+ * The hash of a key, −32,768 to 32,767: of its UTF-8 bytes, where lone surrogates count as U+FFFD;
+ * by the rule of `python` of its code points, by that of `iot-edge` of the upper-cased key.
+ */
+export function eventHubsHash(partitionKey: string, rule: EventHubsRule = 'javascript'): number {
+  const { b, c } = lookup3(unitsOf(partitionKey, rule));
   return ((b ^ c) << 16) >> 16;
+}
+
+function unitsOf(key: string, rule: EventHubsRule): ArrayLike<number> {
+  switch (rule) {
+    case 'javascript':
+      return encoder.encode(key);
+    case 'python':
+      return Array.from(key, (character) => character.codePointAt(0) ?? 0);
+    case 'iot-edge':
+      return encoder.encode(key.toUpperCase());
+    default:
+      return unreachable(rule);
+  }
 }
 
 /** The partition of an event, 0 to `partitions` − 1, as a client with this rule would choose it. */
@@ -63,7 +81,7 @@ function placeOfId(partitionId: string, partitions: number): EventHubsPlace {
 
 function partitionOfKey(key: string, partitions: number, rule: EventHubsRule): number | Refusal {
   if (rule === 'iot-edge') return edgePartition(key, partitions);
-  const rest = eventHubsHash(key) % partitions;
+  const rest = eventHubsHash(key, rule) % partitions;
   return rule === 'python' && rest < 0 ? rest + partitions : Math.abs(rest);
 }
 
@@ -78,7 +96,7 @@ function edgePartition(key: string, partitions: number): number | Refusal {
   if (partitions > edgeValues) {
     return refused('bad-count', `the rule has ${edgeValues} values, not ${partitions} partitions`);
   }
-  const value = Math.abs(eventHubsHash(key.toUpperCase()) % edgeValues);
+  const value = Math.abs(eventHubsHash(key, 'iot-edge') % edgeValues);
   const width = Math.floor(edgeValues / partitions);
   const wider = edgeValues % partitions;
   const ofWider = wider * (width + 1);

@@ -34,7 +34,7 @@ const value: fc.Arbitrary<CosmosValue> = fc.oneof(
   fc.integer(),
   fc.constantFrom(true, false, null, undefined),
 );
-const numRuns = byLength({ short: 300, long: 10_000 });
+const numRuns = byLength({ short: 1000, long: 20_000 });
 
 function keyOf(version: CosmosVersion, values: readonly CosmosValue[]): string {
   const key = cosmosKey(version, values);
