@@ -1,4 +1,6 @@
-/** How often data of each criticality are backed up, in milliseconds. */
+import { own } from '../base/own.js';
+
+/** How often data of each criticality are backed up, in milliseconds above 0. */
 export type BackupIntervals = Readonly<Record<string, number>>;
 
 export interface BackedUpShard {
@@ -24,7 +26,8 @@ interface RankedBackup extends DueBackup {
 
 /**
  * The shards to back up now: first those without any backup, then by how long they are due,
- * measured in their intervals. A shard whose content has no interval is always told.
+ * measured in their intervals. A shard whose content has no interval is always told; what is no
+ * number above 0 is no interval, and a `lastMs` that is no moment is no backup.
  */
 export function dueBackups(
   intervals: BackupIntervals,
@@ -32,10 +35,10 @@ export function dueBackups(
   nowMs: number,
 ): readonly DueBackup[] {
   const due = shards.flatMap(({ name, holds, lastMs }): readonly RankedBackup[] => {
-    const known = holds.filter((each) => Object.hasOwn(intervals, each));
-    const lengthOf = (criticality: string): number => intervals[criticality] ?? Infinity;
+    const lengthOf = (criticality: string): number => own(intervals, criticality) ?? NaN;
+    const known = holds.filter((each) => lengthOf(each) > 0 && lengthOf(each) < Infinity);
     const [criticality] = known.toSorted((left, right) => lengthOf(left) - lengthOf(right));
-    if (criticality === undefined || lastMs === undefined) {
+    if (criticality === undefined || lastMs === undefined || !Number.isFinite(lastMs)) {
       return [{ shard: name, criticality, sinceMs: undefined, share: Infinity }];
     }
     const length = lengthOf(criticality);

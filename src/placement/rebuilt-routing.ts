@@ -4,6 +4,7 @@ import {
   hashRoutingOf,
   listRouting,
   rangeRouting,
+  slotsFault,
   type ShardRange,
   type ShardRouting,
   withRange,
@@ -67,6 +68,8 @@ function slotsOf(
   count: number,
   otherwise: string,
 ): ShardRouting | string {
+  const fault = slotsFault(count);
+  if (fault !== undefined) return fault;
   const slots: (string | undefined)[] = Array.from({ length: count }, () => undefined);
   for (const [text, shard] of shards) {
     const slot = bucketOf(text, count);

@@ -59,9 +59,14 @@ export function rangeRouting(ranges: readonly ShardRange[]): RangeRouting {
   return Object.freeze({ kind: 'range', ranges: Object.freeze(frozen) });
 }
 
-/** Deals the slots to the shards in turn. */
+/**
+ * Deals the slots to the shards in turn. A number of slots that cannot be, or no shard, makes a
+ * routing that `routingFault` finds fault with.
+ */
 export function hashRouting(shards: readonly string[], slots: number = slotsDefault): HashRouting {
-  const dealt = Array.from({ length: slots }, (_, slot) => shards[slot % shards.length] ?? '');
+  // One slot too many is enough to be refused.
+  const length = slotsFault(slots) === undefined ? slots : slots > slotsMax ? slotsMax + 1 : 0;
+  const dealt = Array.from({ length }, (_, slot) => shards[slot % shards.length] ?? '');
   return hashRoutingOf(dealt);
 }
 
@@ -77,14 +82,17 @@ export function routingFault(routing: ShardRouting): string | undefined {
       return shardsOf(routing).length === 0 ? 'a list names no shard' : undefined;
     case 'range':
       return rangesFault(routing.ranges);
-    case 'hash': {
-      const { length } = routing.slots;
-      const isFine = length >= 1 && length <= slotsMax;
-      return isFine ? undefined : `${length} slots; give 1 to ${slotsMax}`;
-    }
+    case 'hash':
+      return slotsFault(routing.slots.length);
     default:
       return unreachable(routing);
   }
+}
+
+/** Why there cannot be so many slots; undefined: there can. */
+export function slotsFault(slots: number): string | undefined {
+  const isFine = Number.isInteger(slots) && slots >= 1 && slots <= slotsMax;
+  return isFine ? undefined : `${slots} slots; give 1 to ${slotsMax}`;
 }
 
 function rangesFault(ranges: readonly ShardRange[]): string | undefined {

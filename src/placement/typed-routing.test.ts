@@ -63,6 +63,16 @@ describe('keys of a map', () => {
     assert.deepEqual(shards, ['a', 'b', undefined]);
   });
 
+  it('are dealt to slots that there can be, and to no others', () => {
+    const kindOf = (slots: number) => typedRouting('int', { kind: 'hash', shards: ['a'], slots });
+    assert.equal(kindOf(16_384).kind, 'routing');
+    for (const slots of [0, 1.5, 16_385, NaN, Infinity]) {
+      const found = kindOf(slots);
+      assert.ok(found.kind === 'refused');
+      assert.equal(found.message, `${slots} slots; give 1 to 16384`);
+    }
+  });
+
   it('are refused by what is wrong with them', () => {
     const messages = [
       typedRouting('int', { kind: 'list', keys: [[0.5, 'a']] }),

@@ -5,6 +5,8 @@ import {
   listRouting,
   rangeRouting,
   routingFault,
+  slotsDefault,
+  slotsFault,
   type ShardRouting,
 } from './shard-routing.js';
 import { refused, type Refusal } from './systems/refusal.js';
@@ -107,8 +109,11 @@ function routingOf<T extends ShardKeyType>(
       }
       return rangeRouting(ranges);
     }
-    case 'hash':
-      return hashRouting(keyed.shards, keyed.slots);
+    case 'hash': {
+      const { shards, slots = slotsDefault } = keyed;
+      const fault = slotsFault(slots);
+      return fault === undefined ? hashRouting(shards, slots) : refused('bad-count', fault);
+    }
     default:
       return unreachable(keyed);
   }

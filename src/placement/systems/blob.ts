@@ -1,6 +1,7 @@
 import type { KnownLimit } from '../limits/known-limit.js';
 import { limitOf } from '../limits/known-limits.js';
 import { bucketOf } from '../hashes/text-hash.js';
+import { refused, type Refusal } from './refusal.js';
 
 // Blobs: ranges of account, container and name, which the service cuts itself. Names decide whether
 // the load of new blobs falls on one of them.
@@ -77,11 +78,24 @@ export function hashedBlobName(name: string): string {
   return `${String(bucketOf(name, hashes)).padStart(3, '0')}-${name}`;
 }
 
-/** A moment as `ssyyyymmddhhmm`, in UTC: seconds first, so that following blobs are apart. */
-export function secondsFirst(moment: Date): string {
+/**
+ * A moment as `ssyyyymmddhhmm`, in UTC: seconds first, so that following blobs are apart. Refused:
+ * what is no moment of the years 0 to 9999.
+ */
+export function secondsFirst(
+  moment: Date,
+): { readonly kind: 'text'; readonly text: string } | Refusal {
+  const ms = moment.getTime();
+  if (!(ms >= yearsFromMs && ms < yearsBeforeMs)) {
+    return refused('bad-key', `${ms} is no moment of the years 0 to 9999`);
+  }
   const digits = moment.toISOString().replaceAll(/\D/g, '');
-  return `${digits.slice(12, 14)}${digits.slice(0, 12)}`;
+  return Object.freeze({ kind: 'text', text: `${digits.slice(12, 14)}${digits.slice(0, 12)}` });
 }
+
+/** The years that have four digits. */
+const yearsFromMs = Date.parse('0000-01-01T00:00:00.000Z');
+const yearsBeforeMs = Date.parse('+010000-01-01T00:00:00.000Z');
 
 /**
  * Whether blocks of a size are stored without regard to ranges of names, so that names need no

@@ -2,6 +2,7 @@ import { bucketOf } from '../hashes/text-hash.js';
 import type { KnownLimit } from '../limits/known-limit.js';
 import { limitOf } from '../limits/known-limits.js';
 import { countRefusal, refused, type Refusal } from './refusal.js';
+import { sharesOf } from './shares.js';
 
 // Queues: a queue is one partition, by its name.
 
@@ -16,7 +17,10 @@ export function queuePartitionKey({
   return `${account}/${queue}`;
 }
 
-/** How many queues carry a rate, in messages of 1 KiB per second. Refused: what is no rate. */
+/**
+ * How many queues carry a rate, in messages of 1 KiB per second. Refused: what is no rate, or a
+ * limit of 0.
+ */
 export function queuesFor(
   rate: number,
   own: readonly KnownLimit[] = [],
@@ -24,9 +28,8 @@ export function queuesFor(
   if (!(rate >= 0 && rate < Infinity)) {
     return refused('bad-count', `${rate} messages/s; give a number from 0 on`);
   }
-  const limit = limitOf({ system: 'queue', name: 'queue-rate' }, own);
-  const queues = limit === undefined ? 1 : Math.max(1, Math.ceil(rate / limit.value));
-  return Object.freeze({ kind: 'queues', queues });
+  const queues = sharesOf(rate, limitOf({ system: 'queue', name: 'queue-rate' }, own));
+  return typeof queues === 'number' ? Object.freeze({ kind: 'queues', queues }) : queues;
 }
 
 /** The queue of a key among several: messages with one key keep to one queue. */

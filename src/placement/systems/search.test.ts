@@ -50,6 +50,22 @@ describe('Azure Search', () => {
     });
   });
 
+  it('has no pair in a tier of which nothing is published, and says so of a load', () => {
+    assert.deepEqual(searchPairs({ tier: 'free' }), []);
+    const found = searchCapacity({ documents: 1, bytes: 1, queryRate: 1 }, { tier: 'free' });
+    assert.ok(found.kind === 'refused');
+    assert.equal(found.reason, 'not-published');
+  });
+
+  it('sizes Basic by its own partitions, not by those of Standard', () => {
+    const load = { documents: 1, bytes: 16 * 2 ** 30, queryRate: 1 };
+    const found = searchCapacity(load, { tier: 'basic' });
+    assert.ok(found.kind === 'capacity');
+    assert.equal(found.partitions, 2);
+    const large = searchCapacity({ ...load, bytes: 46 * 2 ** 30 }, { tier: 'basic' });
+    assert.equal(large.kind, 'refused');
+  });
+
   it('goes by figures of its caller, and refuses what is no load', () => {
     const own: KnownLimit = {
       system: 'search',

@@ -1,6 +1,7 @@
 import type { KnownLimit } from '../limits/known-limit.js';
 import { limitOf } from '../limits/known-limits.js';
 import { refused, type Refusal } from './refusal.js';
+import { sharesOf } from './shares.js';
 
 // Azure Search: the service places documents itself; what can be chosen is how many partitions and
 // replicas it has. Beyond one service there are services for regions, or a local and a global tier.
@@ -32,19 +33,26 @@ export interface SearchCapacity {
   readonly units: number;
 }
 
-/** Every pair that a tier allows, by units, then by partitions. */
+/** Own figures are followed up to so many replicas. */
+const replicasMost = 1000;
+
+/**
+ * Every pair that a tier allows, by units, then by partitions; none of a tier of which nothing is
+ * published and no own figure given. Of replicas 1,000 at most.
+ */
 export function searchPairs({
   tier = 'standard',
   limits = [],
 }: SearchOptions = {}): readonly SearchCapacity[] {
-  const figure = figuresOf(tier, limits);
-  const partitionsMost = figure('partitions');
+  const figure = (name: string): number => figureOf(name, { tier, limits })?.value ?? 0;
+  const [partitionsMost, unitsMost] = [figure('partitions'), figure('units')];
+  const replicas = Math.max(0, Math.min(Math.floor(figure('replicas')) || 0, replicasMost));
   const pairs = searchPartitionCounts
     .filter((partitions) => partitions <= partitionsMost)
     .flatMap((partitions) =>
-      Array.from({ length: figure('replicas') }, (_, index) => pairOf(partitions, index + 1)),
+      Array.from({ length: replicas }, (_, index) => pairOf(partitions, index + 1)),
     )
-    .filter(({ units }) => units <= figure('units'));
+    .filter(({ units }) => units <= unitsMost);
   return pairs.sort((a, b) => a.units - b.units || a.partitions - b.partitions);
 }
 
@@ -54,7 +62,8 @@ function pairOf(partitions: number, replicas: number): SearchCapacity {
 
 /**
  * The cheapest pair that carries a load by published figures, which are averages: measure with
- * documents and queries of your own. Refused: no pair does.
+ * documents and queries of your own. Refused: no pair does, or nothing is published of the bytes
+ * that a partition of the tier holds. Documents count where a figure of the tier is known.
  */
 export function searchCapacity(
   load: SearchLoad,
@@ -63,16 +72,21 @@ export function searchCapacity(
   const bad = loadRefusal(load);
   if (bad !== undefined) return bad;
   const { tier = 'standard', limits = [] } = options;
-  const figure = figuresOf(tier, limits);
-  const partitions = Math.max(
-    1,
-    Math.ceil(load.documents / figure('partition-documents')),
-    Math.ceil(load.bytes / figure('partition-bytes')),
-  );
-  const replicas = Math.max(
-    load.hasReadSla === true ? figure('read-replicas') : 1,
-    Math.ceil(load.queryRate / figure('replica-rate')),
-  );
+  const figure = (name: string): KnownLimit | undefined => figureOf(name, { tier, limits });
+  const ofPartition = figure('partition-bytes');
+  if (ofPartition === undefined) {
+    const what = `nothing is published of the bytes in a partition of the tier '${tier}'`;
+    return refused('not-published', `${what}; give a limit 'partition-bytes' of your own`);
+  }
+  const byDocuments = sharesOf(load.documents, figure('partition-documents'));
+  if (typeof byDocuments !== 'number') return byDocuments;
+  const byBytes = sharesOf(load.bytes, ofPartition);
+  if (typeof byBytes !== 'number') return byBytes;
+  const byRate = sharesOf(load.queryRate, figure('replica-rate'));
+  if (typeof byRate !== 'number') return byRate;
+  const partitions = Math.max(byDocuments, byBytes);
+  const least = load.hasReadSla === true ? (figure('read-replicas')?.value ?? 1) : 1;
+  const replicas = Math.max(least, byRate);
   const found = searchPairs(options).find(
     (pair) => pair.partitions >= partitions && pair.replicas >= replicas,
   );
@@ -83,12 +97,13 @@ export function searchCapacity(
 
 function loadRefusal({ documents, bytes, queryRate }: SearchLoad): Refusal | undefined {
   for (const [name, value] of Object.entries({ documents, bytes, queryRate })) {
-    if (!(value >= 0)) return refused('bad-count', `${name}: ${value}; give a number from 0 on`);
+    if (!(value >= 0 && value < Infinity))
+      return refused('bad-count', `${name}: ${value}; give a number from 0 on`);
   }
   return undefined;
 }
 
-/** Figures of a tier. 0 where nothing is published: then nothing fits, and the caller is told. */
-function figuresOf(tier: string, limits: readonly KnownLimit[]): (name: string) => number {
-  return (name) => limitOf({ system: 'search', name, tier }, limits)?.value ?? 0;
+/** A figure of a tier, or of every tier; undefined where nothing is published. */
+function figureOf(name: string, { tier, limits }: Required<SearchOptions>): KnownLimit | undefined {
+  return limitOf({ system: 'search', name, tier }, limits);
 }

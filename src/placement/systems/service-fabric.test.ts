@@ -29,6 +29,7 @@ describe('Service Fabric', () => {
     assert.deepEqual(rangesOf(-100, -20, 4).slice(0, 2), ['-100..-80', '-79..-60']);
     assert.deepEqual(rangesOf(1, 3, 4), ['bad-count']);
     assert.deepEqual(rangesOf(3, 1, 1), ['outside']);
+    assert.deepEqual(rangesOf(0, 2 ** 40, 2 ** 32), ['too-much']);
   });
 
   it('covers all keys with ranges without overlap, and finds the range of each', () => {

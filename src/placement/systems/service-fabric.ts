@@ -7,6 +7,8 @@ import { countRefusal, refused, type Refusal } from './refusal.js';
 const encoder = new TextEncoder();
 const keyLeast = -(2n ** 63n);
 const keyMost = 2n ** 63n - 1n;
+/** More ranges are not listed; the partition of a key is told however many there are. */
+const rangesMost = 100_000;
 
 /** `int64`: the keys from `low` to `high`, both included, over `count` partitions. */
 export type FabricScheme =
@@ -32,7 +34,7 @@ export type FabricPlace =
 
 /**
  * The ranges of an Int64 scheme: the first `(high − low + 1) mod count` are one key wider. Refused:
- * bounds beyond 64 bits or in the wrong order, and more partitions than keys.
+ * bounds beyond 64 bits or in the wrong order, more partitions than keys, and more than 100,000.
  */
 export function fabricRanges(
   low: bigint,
@@ -41,6 +43,10 @@ export function fabricRanges(
 ): { readonly kind: 'ranges'; readonly ranges: readonly FabricRange[] } | Refusal {
   const bad = schemeRefusal(low, high, count);
   if (bad !== undefined) return bad;
+  if (count > rangesMost) {
+    const what = `${count} ranges are more than ${rangesMost}, which are listed at most`;
+    return refused('too-much', `${what}; ask for the range of a key, as fabricPartition tells it`);
+  }
   const ranges = Array.from({ length: count }, (_, index) => rangeAt(low, high, count, index));
   return Object.freeze({ kind: 'ranges', ranges: Object.freeze(ranges) });
 }

@@ -1,5 +1,6 @@
 import type { Bytes } from '../../base/bytes.js';
 import { unreachable } from '../../base/invariant.js';
+import { own } from '../../base/own.js';
 import { limitText } from '../limits/known-limit.js';
 import { limitOf } from '../limits/known-limits.js';
 import { refused, type Refusal } from './refusal.js';
@@ -104,11 +105,14 @@ export function sqlShardsFor(
   let shards = 1;
   let by: string | undefined;
   for (const [name, value] of Object.entries(load)) {
-    const most = ofShard[name];
+    const most = own(ofShard, name);
     if (most === undefined || !(most > 0) || !(value >= 0 && value < Infinity)) {
       return refused('bad-count', `${name}: ${value} of ${most ?? 'no figure'} in each shard`);
     }
     const needed = Math.ceil(value / most);
+    if (needed > Number.MAX_SAFE_INTEGER) {
+      return refused('too-much', `${name}: ${value} are more than can be counted in ${most} each`);
+    }
     if (needed > shards) [shards, by] = [needed, name];
   }
   return Object.freeze({ kind: 'shards', shards, by });

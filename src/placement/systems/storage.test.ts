@@ -24,9 +24,24 @@ describe('blobs', () => {
       (_, at) => `2024-05-${String(at + 1).padStart(2, '0')}`,
     );
     assert.equal(blobNameAdvice(days.map(hashedBlobName)).kind, 'spread');
-    const moments = days.map((_, at) => secondsFirst(new Date(Date.UTC(2024, 4, 1, 0, 0, at * 7))));
+    const moments = days.map((_, at) => {
+      const first = secondsFirst(new Date(Date.UTC(2024, 4, 1, 0, 0, at * 7)));
+      return first.kind === 'text' ? first.text : first.message;
+    });
     assert.equal(moments[1], '07202405010000');
     assert.equal(blobNameAdvice(moments).kind, 'spread');
+  });
+
+  it('have no name of a moment that is none', () => {
+    for (const ms of [NaN, 8.64e15, -62_167_219_200_001]) {
+      const found = secondsFirst(new Date(ms));
+      assert.ok(found.kind === 'refused', String(ms));
+      assert.equal(found.reason, 'bad-key');
+    }
+    assert.deepEqual(secondsFirst(new Date(-62_167_219_200_000)), {
+      kind: 'text',
+      text: '00000001010000',
+    });
   });
 
   it('of large blocks need no care for names', () => {
@@ -35,6 +50,10 @@ describe('blobs', () => {
     assert.ok(isLargeBlock(2 ** 20, 'premium'));
   });
 });
+
+/** A figure of a caller that lets nothing through. */
+const none = (system: 'queue' | 'table', name: string, value = 0) =>
+  ({ system, name, value, unit: 'x', source: 'own', asOf: '2026-01-31', tier: undefined }) as const;
 
 describe('queues', () => {
   it('are as many as the rate asks for, and keep each key in one', () => {
@@ -48,6 +67,17 @@ describe('queues', () => {
     assert.deepEqual(queueOfKey('contoso', queues), queueOfKey('contoso', queues));
     assert.equal(queueOfKey('contoso', []).kind, 'refused');
   });
+
+  it('are refused by a limit of 0, and by more queues than can be counted', () => {
+    const reason = (rate: number, value: number) => {
+      const found = queuesFor(rate, [none('queue', 'queue-rate', value)]);
+      return found.kind === 'refused' ? found.reason : found.queues;
+    };
+    assert.equal(reason(1, 0), 'bad-count');
+    assert.equal(reason(1, NaN), 'bad-count');
+    assert.equal(reason(1e300, 1e-300), 'too-much');
+    assert.equal(reason(1, Infinity), 1);
+  });
 });
 
 describe('tables', () => {
@@ -57,6 +87,8 @@ describe('tables', () => {
     assert.deepEqual(spread(50_000, 1), { kind: 'spread', partitions: 25, accounts: 3 });
     assert.deepEqual(spread(1, 501 * 2 ** 40), { kind: 'spread', partitions: 1, accounts: 2 });
     assert.equal(spread(NaN, 1).kind, 'refused');
+    const own = [none('table', 'partition-rate')];
+    assert.equal(tableSpread({ rate: 1, bytes: 1 }, own).kind, 'refused');
   });
 
   it('group writes of one partition, each entity once, within 100 and 4 MiB', () => {
@@ -72,6 +104,7 @@ describe('tables', () => {
     assert.equal(groupFault([write('1'), write('1')])?.reason, 'conflicting-keys');
     assert.equal(groupFault([write('1'), write('1', 'q')])?.reason, 'different-places');
     assert.equal(groupFault([])?.reason, 'bad-count');
+    assert.equal(groupFault([write('1', 'p', NaN)])?.reason, 'bad-count');
   });
 });
 
@@ -132,5 +165,6 @@ describe('keys of SQL shards', () => {
     const shards = sqlShardsFor({ bytes: 150, connections: 45 }, ofShard);
     assert.deepEqual(shards, { kind: 'shards', shards: 5, by: 'connections' });
     assert.equal(sqlShardsFor({ rate: 1 }, ofShard).kind, 'refused');
+    assert.equal(sqlShardsFor({ bytes: 1e300 }, { bytes: 1e-300 }).kind, 'refused');
   });
 });

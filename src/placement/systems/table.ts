@@ -1,6 +1,7 @@
 import { limitText, type KnownLimit } from '../limits/known-limit.js';
 import { limitOf } from '../limits/known-limits.js';
 import { refused, type Refusal } from './refusal.js';
+import { sharesOf } from './shares.js';
 
 // Tables: all entities with one PartitionKey are in one partition; the service places ranges of
 // partitions on servers.
@@ -25,7 +26,10 @@ export interface TableLoad {
   readonly bytes: number;
 }
 
-/** How many partitions and accounts carry a load at least, when it is spread evenly. */
+/**
+ * How many partitions and accounts carry a load at least, when it is spread evenly. Refused: what
+ * is no load, or a limit of 0.
+ */
 export function tableSpread(
   { rate, bytes }: TableLoad,
   own: readonly KnownLimit[] = [],
@@ -35,15 +39,14 @@ export function tableSpread(
       return refused('bad-count', `${name}: ${value}; give a number from 0 on`);
     }
   }
-  const least = (of: number, limit: KnownLimit | undefined): number =>
-    limit === undefined ? 1 : Math.max(1, Math.ceil(of / limit.value));
   const account = { system: 'storage-account' } as const;
-  const accounts = Math.max(
-    least(rate, limitOf({ ...account, name: 'account-rate' }, own)),
-    least(bytes, limitOf({ ...account, name: 'account-bytes' }, own)),
-  );
-  const partitions = least(rate, limitOf({ system: 'table', name: 'partition-rate' }, own));
-  return Object.freeze({ kind: 'spread', partitions, accounts });
+  const byRate = sharesOf(rate, limitOf({ ...account, name: 'account-rate' }, own));
+  if (typeof byRate !== 'number') return byRate;
+  const byBytes = sharesOf(bytes, limitOf({ ...account, name: 'account-bytes' }, own));
+  if (typeof byBytes !== 'number') return byBytes;
+  const partitions = sharesOf(rate, limitOf({ system: 'table', name: 'partition-rate' }, own));
+  if (typeof partitions !== 'number') return partitions;
+  return Object.freeze({ kind: 'spread', partitions, accounts: Math.max(byRate, byBytes) });
 }
 
 /** One write of a transaction. */
@@ -65,6 +68,10 @@ export function groupFault(
   if (other !== undefined) {
     const what = `'${first.partitionKey}' and '${other.partitionKey}' are two partitions`;
     return refused('different-places', `${what}; a transaction has one`);
+  }
+  const odd = writes.find((write) => !(write.bytes >= 0 && write.bytes < Infinity));
+  if (odd !== undefined) {
+    return refused('bad-count', `bytes of '${odd.rowKey}': ${odd.bytes}; give a number from 0 on`);
   }
   const rows = new Set(writes.map(({ rowKey }) => rowKey));
   if (rows.size < writes.length) {
