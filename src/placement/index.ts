@@ -9,7 +9,7 @@ export {
   type LimitSource,
   limitText,
 } from './limits/known-limit.js';
-export { knownLimits, limitOf } from './limits/known-limits.js';
+export { differingLimits, knownLimits, limitOf } from './limits/known-limits.js';
 export {
   hashRouting,
   type HashRouting,

@@ -172,6 +172,7 @@ const calls: Readonly<Record<string, fc.Arbitrary<() => unknown>>> = {
   cosmosPrefixRange: call(p.cosmosPrefixRange, cosmosValues),
   cosmosRangeOf: call(p.cosmosRangeOf, text, fc.array(cosmosRange, { maxLength: 3 })),
   dueBackups: call(p.dueBackups, figures, shards, number),
+  differingLimits: call(p.differingLimits, known),
   eventHubsHash: call(p.eventHubsHash, text, hubsRule),
   eventHubsPartition: call(
     p.eventHubsPartition,

@@ -59,7 +59,7 @@ export const knownLimits: readonly KnownLimit[] = Object.freeze([
     ['send-timeout', 15, 's, and more'],
   ]),
   ...figures('service-bus', 'guidance', [
-    ['partitioned-entities', 100, 'queues and topics a namespace'],
+    ['partitioned-entities', 100, 'partitioned queues and topics a namespace'],
   ]),
   ...figures('search', 'documentation', [
     ['partitions', 12, 'partitions', 'standard'],
@@ -86,10 +86,14 @@ export const knownLimits: readonly KnownLimit[] = Object.freeze([
     ['key-bytes', 512 * mib, 'bytes'],
   ]),
   ...figures('redis', 'guidance', [
+    ['cache-bytes-least', 250 * mib, 'bytes'],
     ['cache-bytes', 53 * gib, 'bytes'],
     ['value-bytes', 512 * mib, 'bytes'],
   ]),
-  ...figures('sql', 'documentation', [['shard-key-bytes', 128, 'bytes']]),
+  ...figures('sql', 'documentation', [
+    ['shard-key-bytes', 128, 'bytes'],
+    ['databases', 5000, 'databases a server'],
+  ]),
   ...figures('storage-account', 'documentation', [
     ['account-rate', 20_000, 'requests/s'],
     ['account-bytes', 500 * tib, 'bytes'],
@@ -130,6 +134,23 @@ export const knownLimits: readonly KnownLimit[] = Object.freeze([
     ['table-bytes', 200 * tib, 'bytes'],
   ]),
 ]);
+
+/**
+ * What other sources publish instead of a figure: those of the same name, for the same tier or for
+ * every tier, whose value is another one. Quote them beside it.
+ */
+export function differingLimits(limit: KnownLimit): readonly KnownLimit[] {
+  const { system, name, value, source, tier } = limit;
+  const others = knownLimits.filter(
+    (other) =>
+      other.system === system &&
+      other.name === name &&
+      other.source !== source &&
+      other.value !== value &&
+      (other.tier === undefined || tier === undefined || other.tier === tier),
+  );
+  return Object.freeze(others);
+}
 
 const ranks: Readonly<Record<LimitSource, number>> = { guidance: 0, documentation: 1, own: 2 };
 

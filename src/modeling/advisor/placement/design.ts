@@ -26,7 +26,7 @@ export interface ShardKeyFacts {
   readonly order?: 'increasing' | 'decreasing' | 'random';
   /** Chosen by a hash of the key, by its first letter, or by the key as it is. */
   readonly by?: 'hash' | 'first-letter' | 'value';
-  /** One value for each entity, although transactions or ranges are asked for. */
+  /** Each entity has a value of its own. */
   readonly isOfOneEntity?: boolean;
 }
 
@@ -36,6 +36,8 @@ export interface QueryFacts {
   /** Whether it gives the key that leads to one shard. */
   readonly hasKey: boolean;
   readonly isCritical?: boolean;
+  /** It reads several entities that follow each other. */
+  readonly readsRange?: boolean;
   /** Milliseconds that it may take, and that it takes or is expected to. */
   readonly targetMs?: number;
   readonly expectedMs?: number;
@@ -81,12 +83,28 @@ export interface SystemFacts {
     readonly needsNoOrder?: boolean;
     readonly message?: BusMessage;
     readonly transaction?: readonly BusMessage[];
+    /** Queues and topics to which one transaction sends. */
+    readonly transactionTargets?: number;
+    readonly sendTimeoutSeconds?: number;
+    /** Whoever peeks counts on the oldest message of all. */
+    readonly peeksForOldest?: boolean;
+    /** It is to go by itself when nobody uses it. */
+    readonly deletesWhenIdle?: boolean;
+    readonly usesAmqp?: boolean;
+    /** Partitioned queues and topics of its namespace. */
+    readonly partitionedEntities?: number;
   };
   readonly eventHubs?: {
     readonly partitions: number;
     /** Partitions that the expected growth asks for. */
     readonly partitionsLater?: number;
     readonly tier?: string;
+    /** Throughput units of the namespace, and what goes in and out of it in a second. */
+    readonly units?: number;
+    readonly bytesIn?: number;
+    readonly eventsIn?: number;
+    readonly bytesOut?: number;
+    readonly eventsOut?: number;
     readonly sendsToPartitionId?: boolean;
     /** The rules of all its senders. */
     readonly rules?: readonly EventHubsRule[];
@@ -95,6 +113,10 @@ export interface SystemFacts {
     readonly version: CosmosVersion;
     readonly largestLogicalBytes?: number;
     readonly longestKey?: number;
+    /** Request units in a second that the busiest logical partition uses. */
+    readonly busiestLogicalRate?: number;
+    /** Characters of the longest id of a document. */
+    readonly longestId?: number;
   };
   readonly redis?: {
     /** Keys that one command or transaction takes in a cluster. */
@@ -104,11 +126,17 @@ export interface SystemFacts {
     /** Servers are chosen by the hash modulo their number, and their number grows. */
     readonly isModulo?: boolean;
     readonly grows?: boolean;
+    /** The size of one cache, and of its largest value. */
+    readonly bytes?: number;
+    readonly largestValueBytes?: number;
+    /** A transaction counts on all or nothing. */
+    readonly needsRollBack?: boolean;
   };
   readonly search?: {
     readonly partitions: number;
     readonly replicas: number;
     readonly tier?: string;
+    readonly indexes?: number;
   };
   readonly serviceFabric?: { readonly partitions: number; readonly partitionsLater: number };
 }
@@ -126,6 +154,8 @@ export interface PlacementDesign {
     readonly connections?: number;
   };
   readonly accounts?: number;
+  /** Databases of one server. */
+  readonly databases?: number;
   readonly queries?: readonly QueryFacts[];
   /** `shards`: how many one of them writes to. */
   readonly transactions?: readonly { readonly name: string; readonly shards: number }[];
@@ -145,6 +175,12 @@ export interface PlacementDesign {
     readonly name: string;
     readonly messagesPerSecond: number;
     readonly areas: number;
+  }[];
+  /** Single blobs that are used much; rates in a second. */
+  readonly blobs?: readonly {
+    readonly name: string;
+    readonly requestsPerSecond: number;
+    readonly bytesPerSecond?: number;
   }[];
   /** Names of blobs, in the order of writing. */
   readonly blobNames?: readonly string[];

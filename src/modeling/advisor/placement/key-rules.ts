@@ -92,12 +92,18 @@ export const keyRules: readonly PlacementRule[] = [
     id: 'partition-per-entity',
     severity: 'warning',
     advice: 'Let related entities share the key, so that transactions and ranges have them.',
-    remarks: ({ key }) =>
-      remarkIf(key?.isOfOneEntity === true, () => ({
+    remarks: ({ key, transactions = [], queries = [] }) => {
+      const ranges = queries.filter(({ readsRange }) => readsRange === true);
+      const asked = [
+        ...transactions.map(({ name }) => `transaction '${name}'`),
+        ...ranges.map(({ name }) => `query '${name}'`),
+      ];
+      return remarkIf(key?.isOfOneEntity === true && asked.length > 0, () => ({
         subject: 'key',
-        problem: 'Each entity is a partition, but transactions or ranges of several are asked for.',
-        figures: { values: key?.values ?? 0 },
-      })),
+        problem: `Each entity is a partition, but several are asked for by ${asked.join(', ')}.`,
+        figures: { transactions: transactions.length, ranges: ranges.length },
+      }));
+    },
   },
   {
     id: 'unsupported-key-type',

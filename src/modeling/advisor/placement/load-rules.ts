@@ -1,5 +1,5 @@
 import { limitOf } from '../../../placement/limits/known-limits.js';
-import { remarkIf, type PlacementRule } from './placement-rule.js';
+import { overLimit, remarkIf, type PlacementRule } from './placement-rule.js';
 
 /** The busiest shard has more than this times the quietest. */
 const heatFactor = 10;
@@ -69,15 +69,27 @@ export const placementLoadRules: readonly PlacementRule[] = [
   {
     id: 'limit-of-level',
     severity: 'error',
-    advice: 'Go one level up: from tables to accounts, from accounts to subscriptions.',
-    remarks: ({ accounts = 0 }, own) => {
-      const limit = limitOf({ system: 'storage-account', name: 'accounts' }, own);
-      return remarkIf(accounts > (limit?.value ?? Infinity), () => ({
-        subject: 'accounts',
-        problem: `The design has ${accounts}.`,
-        figures: { accounts },
-        limit,
-      }));
+    advice: 'Go one level up: from databases to servers, from accounts to subscriptions.',
+    remarks: ({ accounts = 0, databases = 0 }, own) => [
+      ...overLimit(
+        'accounts',
+        accounts,
+        limitOf({ system: 'storage-account', name: 'accounts' }, own),
+      ),
+      ...overLimit('databases', databases, limitOf({ system: 'sql', name: 'databases' }, own)),
+    ],
+  },
+  {
+    id: 'blob-rate',
+    severity: 'error',
+    advice: 'Write to several blobs and join them later; let copies or a content network be read.',
+    remarks: ({ blobs = [] }, own) => {
+      const rate = limitOf({ system: 'blob', name: 'blob-rate' }, own);
+      const bytes = limitOf({ system: 'blob', name: 'blob-bytes' }, own);
+      return blobs.flatMap(({ name, requestsPerSecond, bytesPerSecond = 0 }) => [
+        ...overLimit(`blob '${name}'`, requestsPerSecond, rate),
+        ...overLimit(`blob '${name}'`, bytesPerSecond, bytes),
+      ]);
     },
   },
 ];

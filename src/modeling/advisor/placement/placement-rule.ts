@@ -23,6 +23,21 @@ export interface PlacementRule {
   readonly remarks: (design: PlacementDesign, own: readonly KnownLimit[]) => readonly Remark[];
 }
 
+/** A remark where a value is above a limit; none where nothing is published. */
+export function overLimit(
+  subject: string,
+  value: number,
+  limit: KnownLimit | undefined,
+): readonly Remark[] {
+  if (limit === undefined) return [];
+  return remarkIf(value > limit.value, () => ({
+    subject,
+    problem: `It has ${value} ${limit.unit}.`,
+    figures: { value, most: limit.value },
+    limit,
+  }));
+}
+
 /** A remark where something holds, none otherwise. */
 export function remarkIf(holds: boolean, remark: () => Remark): readonly Remark[] {
   return holds ? [remark()] : [];

@@ -16,7 +16,10 @@ const key = { type: 'text', values: 10_000, by: 'hash' } as const;
 const two = [shard('north', 100), shard('south', 120)];
 const query = { name: 'by name', perSecond: 5, hasKey: true };
 const bus = { isPartitioned: true, detectsDuplicates: false };
+const whole = { isPartitioned: false, detectsDuplicates: false };
 const gib = 2 ** 30;
+
+const field = (name: string) => ({ name, readsPerSecond: 1, writesPerSecond: 0 });
 
 /** For each rule a design that it is about, and its neighbour that it is not about. */
 const cases: Readonly<Record<string, readonly [PlacementDesign, PlacementDesign]>> = {
@@ -34,8 +37,8 @@ const cases: Readonly<Record<string, readonly [PlacementDesign, PlacementDesign]
   ],
   'single-partition': [{ key: { ...key, values: 1 } }, { key: { ...key, values: 2 } }],
   'partition-per-entity': [
+    { key: { ...key, isOfOneEntity: true }, transactions: [{ name: 'order', shards: 1 }] },
     { key: { ...key, isOfOneEntity: true } },
-    { key: { ...key, isOfOneEntity: false } },
   ],
   'unsupported-key-type': [{ key: { ...key, type: 'double' } }, { key: { ...key, type: 'guid' } }],
   'partition-late': [
@@ -158,6 +161,38 @@ const cases: Readonly<Record<string, readonly [PlacementDesign, PlacementDesign]
     { systems: { serviceBus: { entity: bus, needsNoOrder: true, message: { sessionId: 's' } } } },
     { systems: { serviceBus: { entity: bus, needsNoOrder: true, message: { messageId: 'm' } } } },
   ],
+  'blob-rate': [
+    { blobs: [{ name: 'logo', requestsPerSecond: 501 }] },
+    { blobs: [{ name: 'logo', requestsPerSecond: 500 }] },
+  ],
+  'servicebus-namespace': [
+    { systems: { serviceBus: { entity: bus, partitionedEntities: 101 } } },
+    { systems: { serviceBus: { entity: bus, partitionedEntities: 100 } } },
+  ],
+  'servicebus-partitioned': [
+    { systems: { serviceBus: { entity: bus, deletesWhenIdle: true } } },
+    { systems: { serviceBus: { entity: whole, deletesWhenIdle: true } } },
+  ],
+  'eventhub-unit-rate': [
+    { systems: { eventHubs: { partitions: 4, units: 2, eventsIn: 2001 } } },
+    { systems: { eventHubs: { partitions: 4, units: 2, eventsIn: 2000 } } },
+  ],
+  'cosmos-rate': [
+    { systems: { cosmosDb: { version: 'v2', busiestLogicalRate: 10_001 } } },
+    { systems: { cosmosDb: { version: 'v2', busiestLogicalRate: 10_000 } } },
+  ],
+  'cosmos-id-length': [
+    { systems: { cosmosDb: { version: 'v2', longestId: 256 } } },
+    { systems: { cosmosDb: { version: 'v2', longestId: 255 } } },
+  ],
+  'redis-size': [
+    { growth: 2, systems: { redis: { bytes: 26.6 * gib } } },
+    { growth: 2, systems: { redis: { bytes: 26.5 * gib } } },
+  ],
+  'redis-transaction': [
+    { systems: { redis: { needsRollBack: true } } },
+    { systems: { redis: { needsRollBack: false } } },
+  ],
   'servicebus-transaction': [
     {
       systems: {
@@ -212,6 +247,137 @@ const cases: Readonly<Record<string, readonly [PlacementDesign, PlacementDesign]
   ],
 };
 
+/** What else raises a rule, each with the neighbour that does not. */
+const further: readonly (readonly [id: string, why: string, PlacementDesign, PlacementDesign])[] = [
+  [
+    'shard-key-skew',
+    'first letters',
+    { key: { ...key, by: 'first-letter' } },
+    { key: { ...key, by: 'value' } },
+  ],
+  [
+    'shard-key-skew',
+    'few values',
+    { shards: two, key: { ...key, values: 19 } },
+    { shards: two, key: { ...key, values: 20 } },
+  ],
+  [
+    'monotone-names',
+    'names of blobs',
+    { blobNames: ['2024-05-30', '2024-05-31', '2024-06-01'] },
+    { blobNames: ['203-2024-05-30', '017-2024-05-31', '811-2024-06-01'] },
+  ],
+  [
+    'partition-per-entity',
+    'ranges',
+    { key: { ...key, isOfOneEntity: true }, queries: [{ ...query, readsRange: true }] },
+    { key: { ...key, isOfOneEntity: true }, queries: [query] },
+  ],
+  [
+    'partition-per-entity',
+    'entities that share a key',
+    { key: { ...key, isOfOneEntity: true }, queries: [{ ...query, readsRange: true }] },
+    { key: { ...key, isOfOneEntity: false }, queries: [{ ...query, readsRange: true }] },
+  ],
+  [
+    'partition-late',
+    'bytes',
+    { shards: [shard('a', 1, { bytes: 9 })], growth: 3, shardTargets: { bytes: 20 } },
+    { shards: [shard('a', 1, { bytes: 9 })], growth: 2, shardTargets: { bytes: 20 } },
+  ],
+  [
+    'shard-over-target',
+    'bytes',
+    { shards: [shard('a', 1, { bytes: 101 })], shardTargets: { bytes: 100 } },
+    { shards: [shard('a', 1, { bytes: 100 })], shardTargets: { bytes: 100 } },
+  ],
+  [
+    'shard-over-target',
+    'connections',
+    { shards: [shard('a', 1, { connections: 31 })], shardTargets: { connections: 30 } },
+    { shards: [shard('a', 1, { connections: 30 })], shardTargets: { connections: 30 } },
+  ],
+  ['limit-of-level', 'databases', { databases: 5001 }, { databases: 5000 }],
+  [
+    'blob-rate',
+    'bytes',
+    { blobs: [{ name: 'film', requestsPerSecond: 1, bytesPerSecond: 60_000_001 }] },
+    { blobs: [{ name: 'film', requestsPerSecond: 1, bytesPerSecond: 60_000_000 }] },
+  ],
+  [
+    'fan-out-query',
+    'criticality',
+    { shards: two, queries: [{ ...query, hasKey: false, perSecond: 0.1, isCritical: true }] },
+    { shards: two, queries: [{ ...query, hasKey: false, perSecond: 0.1, isCritical: false }] },
+  ],
+  [
+    'vertical-split',
+    'secrecy',
+    { fields: [field('name'), { ...field('card'), isSecret: true }] },
+    { fields: [field('name'), field('card')] },
+  ],
+  [
+    'functional-split',
+    'areas',
+    { areas: ['billing', 'stock'].map((name) => ({ name, account: 'shop' })) },
+    { areas: ['billing', 'stock'].map((name) => ({ name, account: name })) },
+  ],
+  [
+    'servicebus-transaction',
+    'several queues',
+    { systems: { serviceBus: { entity: bus, transactionTargets: 2 } } },
+    { systems: { serviceBus: { entity: bus, transactionTargets: 1 } } },
+  ],
+  [
+    'servicebus-partitioned',
+    'a short wait',
+    { systems: { serviceBus: { entity: bus, sendTimeoutSeconds: 15 } } },
+    { systems: { serviceBus: { entity: bus, sendTimeoutSeconds: 16 } } },
+  ],
+  [
+    'servicebus-partitioned',
+    'peeking',
+    { systems: { serviceBus: { entity: bus, peeksForOldest: true } } },
+    { systems: { serviceBus: { entity: whole, peeksForOldest: true } } },
+  ],
+  [
+    'servicebus-partitioned',
+    'AMQP',
+    { systems: { serviceBus: { entity: bus, usesAmqp: true } } },
+    { systems: { serviceBus: { entity: bus, usesAmqp: false } } },
+  ],
+  [
+    'eventhub-count',
+    'growth',
+    { systems: { eventHubs: { partitions: 4, partitionsLater: 5 } } },
+    { systems: { eventHubs: { partitions: 4, partitionsLater: 4 } } },
+  ],
+  [
+    'eventhub-count',
+    'units',
+    { systems: { eventHubs: { partitions: 100, tier: 'premium', units: 0.25 } } },
+    { systems: { eventHubs: { partitions: 100, tier: 'premium', units: 0.5 } } },
+  ],
+  [
+    'eventhub-unit-rate',
+    'bytes out',
+    { systems: { eventHubs: { partitions: 4, units: 1, bytesOut: 2_000_001 } } },
+    { systems: { eventHubs: { partitions: 4, units: 1, bytesOut: 2_000_000 } } },
+  ],
+  [
+    'redis-size',
+    'a value',
+    { systems: { redis: { largestValueBytes: gib / 2 + 1 } } },
+    { systems: { redis: { largestValueBytes: gib / 2 } } },
+  ],
+  [
+    'search-units',
+    'indexes',
+    { systems: { search: { partitions: 1, replicas: 1, indexes: 51 } } },
+    { systems: { search: { partitions: 1, replicas: 1, indexes: 50 } } },
+  ],
+];
+
 describe('the review of a design of partitions', () => {
   it('has a case for every rule', () => {
     assert.deepEqual(Object.keys(cases).sort(), placementRules.map(({ id }) => id).sort());
@@ -223,6 +389,22 @@ describe('the review of a design of partitions', () => {
       assert.ok(!idsOf(neighbour).includes(id), JSON.stringify(reviewPlacement(neighbour)));
     });
   }
+
+  for (const [id, why, raised, neighbour] of further) {
+    it(`${id} is found by ${why}, and not in its neighbour`, () => {
+      assert.ok(idsOf(raised).includes(id), JSON.stringify(reviewPlacement(raised)));
+      assert.ok(!idsOf(neighbour).includes(id), JSON.stringify(reviewPlacement(neighbour)));
+    });
+  }
+
+  it('quotes both figures where the guidance and the documentation differ', () => {
+    const cosmosDb = { version: 'v2', largestLogicalBytes: 20 * gib + 1 } as const;
+    const [found] = reviewPlacement({ systems: { cosmosDb } });
+    assert.equal(
+      found?.source,
+      '21,474,836,480 bytes (documentation, 2026-11-23); 10,737,418,240 bytes (guidance, 2016-07-13)',
+    );
+  });
 
   it('finds nothing in what is not told', () => {
     assert.deepEqual(reviewPlacement({}), []);
@@ -306,8 +488,22 @@ describe('the examples of the guidance', () => {
   it('orders by date in the Contoso account: all of today comes to one end', () => {
     const orders = { type: 'dateTime', values: 3650, by: 'value', order: 'increasing' } as const;
     assert.deepEqual(idsOf({ key: orders }), ['monotone-names']);
+  });
+
+  it('customers by city in the Contoso account: one city is in one place', () => {
     const customers = { type: 'text', values: 400, by: 'value', order: 'random' } as const;
-    assert.deepEqual(idsOf({ key: customers }), []);
+    const queries = [{ name: 'of a city', perSecond: 5, hasKey: true, readsRange: true }];
+    assert.deepEqual(idsOf({ key: customers, queries }), []);
+  });
+
+  it('products by category in the Contoso account: a number alone is looked for everywhere', () => {
+    const products = { type: 'text', values: 40, by: 'value', order: 'random' } as const;
+    const ofCategory = { name: 'of a category', perSecond: 50, hasKey: true, readsRange: true };
+    const byNumber = { name: 'by number', perSecond: 5, hasKey: false };
+    const ids = (queries: PlacementDesign['queries'] = []) =>
+      idsOf({ key: products, shards: two, queries });
+    assert.deepEqual(ids([ofCategory]), []);
+    assert.deepEqual(ids([ofCategory, byNumber]), ['fan-out-query']);
   });
 
   it('bank transactions beside logs: one schedule of backups does not fit both', () => {

@@ -1,4 +1,5 @@
 import { limitText, type KnownLimit } from '../../../placement/limits/known-limit.js';
+import { differingLimits } from '../../../placement/limits/known-limits.js';
 import type { Severity } from '../findings/finding.js';
 import { accessRules } from './access-rules.js';
 import type { PlacementDesign } from './design.js';
@@ -17,7 +18,10 @@ export interface PlacementFinding {
   readonly problem: string;
   readonly advice: string;
   readonly figures: Readonly<Record<string, number | string>>;
-  /** The published figure that it goes by, with source and date; undefined: none. */
+  /**
+   * The figure that it goes by, with source and date, then what other sources say instead;
+   * undefined: none.
+   */
   readonly source: string | undefined;
 }
 
@@ -50,11 +54,15 @@ export function reviewPlacement(
         problem,
         advice,
         figures: Object.freeze({ ...figures }),
-        source: limit === undefined ? undefined : limitText(limit),
+        source: limit === undefined ? undefined : sourceText(limit),
       }),
     ),
   );
   return found.sort(
     (left, right) => severities.indexOf(left.severity) - severities.indexOf(right.severity),
   );
+}
+
+function sourceText(limit: KnownLimit): string {
+  return [limit, ...differingLimits(limit)].map(limitText).join('; ');
 }

@@ -1,8 +1,12 @@
+import type { KnownLimit } from '../../../placement/limits/known-limit.js';
 import { limitOf } from '../../../placement/limits/known-limits.js';
 import { redisSameSlot } from '../../../placement/systems/redis.js';
 import { searchPairs } from '../../../placement/systems/search.js';
 import { busPin, busTransactionPin } from '../../../placement/systems/service-bus.js';
-import { remarkIf, type PlacementRule } from './placement-rule.js';
+import type { SystemFacts } from './design.js';
+import { overLimit, remarkIf, type PlacementRule, type Remark } from './placement-rule.js';
+
+type BusFacts = NonNullable<SystemFacts['serviceBus']>;
 
 export const systemRules: readonly PlacementRule[] = [
   {
@@ -25,13 +29,37 @@ export const systemRules: readonly PlacementRule[] = [
     severity: 'error',
     advice: 'Give all messages of a transaction the same key, and one session at most.',
     remarks: ({ systems: { serviceBus } = {} }) => {
-      const { transaction, entity } = serviceBus ?? {};
-      if (transaction === undefined || entity === undefined) return [];
+      const { transaction, entity, transactionTargets: targets = 1 } = serviceBus ?? {};
+      const several = remarkIf(targets > 1, () => ({
+        subject: 'Service Bus',
+        problem: `A transaction sends to ${targets} queues or topics, and can send to one.`,
+        figures: { targets },
+      }));
+      if (transaction === undefined || entity === undefined) return several;
       const pin = busTransactionPin(transaction, entity);
       return pin.kind !== 'refused'
-        ? []
-        : [{ subject: 'Service Bus', problem: pin.message, figures: { reason: pin.reason } }];
+        ? several
+        : [
+            ...several,
+            { subject: 'Service Bus', problem: pin.message, figures: { reason: pin.reason } },
+          ];
     },
+  },
+  {
+    id: 'servicebus-namespace',
+    severity: 'error',
+    advice: 'Add a namespace, of each region for example; or do not partition what needs the rest.',
+    remarks: ({ systems: { serviceBus } = {} }, own) => {
+      const entities = limitOf({ system: 'service-bus', name: 'partitioned-entities' }, own);
+      return overLimit('Service Bus', serviceBus?.partitionedEntities ?? 0, entities);
+    },
+  },
+  {
+    id: 'servicebus-partitioned',
+    severity: 'warning',
+    advice: 'Do not partition this queue or topic, or do without what a partitioned one lacks.',
+    remarks: ({ systems: { serviceBus } = {} }, own) =>
+      serviceBus?.entity.isPartitioned === true ? lacksOf(serviceBus, own) : [],
   },
   {
     id: 'eventhub-count',
@@ -39,10 +67,14 @@ export const systemRules: readonly PlacementRule[] = [
     advice: 'Create the hub with the partitions of later; or several hubs.',
     remarks: ({ systems: { eventHubs } = {} }, own) => {
       if (eventHubs === undefined) return [];
-      const { partitions, partitionsLater = partitions, tier = 'standard' } = eventHubs;
-      const limit = limitOf({ system: 'event-hubs', name: 'partitions', tier }, own);
+      const { partitions, partitionsLater = partitions, tier = 'standard', units } = eventHubs;
+      const ofHub = limitOf({ system: 'event-hubs', name: 'partitions', tier }, own);
+      const ofUnit = limitOf({ system: 'event-hubs', name: 'partitions-of-unit', tier }, own);
+      const isOverUnits =
+        units !== undefined && ofUnit !== undefined && partitions > units * ofUnit.value;
+      const limit = isOverUnits ? ofUnit : ofHub;
       const isFewer = partitionsLater > partitions;
-      const isBeyond = limit !== undefined && partitions > limit.value;
+      const isBeyond = isOverUnits || (limit !== undefined && partitions > limit.value);
       return remarkIf(isFewer || isBeyond, () => ({
         subject: 'Event Hubs',
         problem: isBeyond
@@ -51,6 +83,30 @@ export const systemRules: readonly PlacementRule[] = [
         figures: { partitions, partitionsLater },
         limit: isBeyond ? limit : undefined,
       }));
+    },
+  },
+  {
+    id: 'eventhub-unit-rate',
+    severity: 'error',
+    advice: 'Add throughput units, or a namespace.',
+    remarks: ({ systems: { eventHubs } = {} }, own) => {
+      if (eventHubs?.units === undefined) return [];
+      const { units, tier = 'standard' } = eventHubs;
+      const names = {
+        'unit-bytes-in': eventHubs.bytesIn,
+        'unit-events-in': eventHubs.eventsIn,
+        'unit-bytes-out': eventHubs.bytesOut,
+        'unit-events-out': eventHubs.eventsOut,
+      };
+      return Object.entries(names).flatMap(([name, value = 0]) => {
+        const limit = limitOf({ system: 'event-hubs', name, tier }, own);
+        return remarkIf(value > units * (limit?.value ?? Infinity), () => ({
+          subject: 'Event Hubs',
+          problem: `${value} ${limit?.unit} are more than ${units} units carry.`,
+          figures: { value, units },
+          limit,
+        }));
+      });
     },
   },
   {
@@ -93,6 +149,24 @@ export const systemRules: readonly PlacementRule[] = [
     },
   },
   {
+    id: 'cosmos-rate',
+    severity: 'error',
+    advice: 'Choose a key with more values, or deal documents to collections or accounts yourself.',
+    remarks: ({ systems: { cosmosDb } = {} }, own) => {
+      const limit = limitOf({ system: 'cosmos-db', name: 'logical-partition-rate' }, own);
+      return overLimit('logical partition', cosmosDb?.busiestLogicalRate ?? 0, limit);
+    },
+  },
+  {
+    id: 'cosmos-id-length',
+    severity: 'error',
+    advice: 'Use a shorter id, such as a hash, and keep the long one as a property.',
+    remarks: ({ systems: { cosmosDb } = {} }, own) => {
+      const limit = limitOf({ system: 'cosmos-db', name: 'id-characters' }, own);
+      return overLimit('id of a document', cosmosDb?.longestId ?? 0, limit);
+    },
+  },
+  {
     id: 'cosmos-v1-prefix',
     severity: 'warning',
     advice: 'Make a new container, which hashes whole keys, and move to it.',
@@ -131,6 +205,34 @@ export const systemRules: readonly PlacementRule[] = [
       })),
   },
   {
+    id: 'redis-size',
+    severity: 'error',
+    advice: 'Use several caches, or keep less of it and for a shorter time; leave room to grow.',
+    remarks: ({ systems: { redis } = {}, growth = 1 }, own) => [
+      ...overLimit(
+        'cache',
+        (redis?.bytes ?? 0) * growth,
+        limitOf({ system: 'redis', name: 'cache-bytes' }, own),
+      ),
+      ...overLimit(
+        'value',
+        redis?.largestValueBytes ?? 0,
+        limitOf({ system: 'redis', name: 'value-bytes' }, own),
+      ),
+    ],
+  },
+  {
+    id: 'redis-transaction',
+    severity: 'warning',
+    advice: 'Write what belongs together in one script or one hash, and check before writing.',
+    remarks: ({ systems: { redis } = {} }) =>
+      remarkIf(redis?.needsRollBack === true, () => ({
+        subject: 'Redis',
+        problem: 'A transaction goes on after a command that fails, and takes nothing back.',
+        figures: {},
+      })),
+  },
+  {
     id: 'redis-ring',
     severity: 'warning',
     advice: 'Use slots or a ring: one more of n servers then moves one key in n + 1.',
@@ -153,12 +255,16 @@ export const systemRules: readonly PlacementRule[] = [
       const isLegal = pairs.some(
         (pair) => pair.partitions === partitions && pair.replicas === replicas,
       );
-      return remarkIf(!isLegal, () => ({
-        subject: 'Azure Search',
-        problem: `${partitions} partitions with ${replicas} replicas cannot be had.`,
-        figures: { partitions, replicas },
-        limit,
-      }));
+      const indexes = limitOf({ system: 'search', name: 'indexes', tier }, own);
+      return [
+        ...remarkIf(!isLegal, () => ({
+          subject: 'Azure Search',
+          problem: `${partitions} partitions with ${replicas} replicas cannot be had.`,
+          figures: { partitions, replicas },
+          limit,
+        })),
+        ...overLimit('Azure Search', search.indexes ?? 0, indexes),
+      ];
     },
   },
   {
@@ -176,3 +282,24 @@ export const systemRules: readonly PlacementRule[] = [
     },
   },
 ];
+
+/** What a partitioned queue or topic lacks of what is asked of it. */
+function lacksOf(
+  { sendTimeoutSeconds = Infinity, peeksForOldest, deletesWhenIdle, usesAmqp }: BusFacts,
+  own: readonly KnownLimit[],
+): readonly Remark[] {
+  const timeout = limitOf({ system: 'service-bus', name: 'send-timeout' }, own);
+  const lacks = (isAsked: boolean | undefined, problem: string): readonly Remark[] =>
+    remarkIf(isAsked === true, () => ({ subject: 'Service Bus', problem, figures: {} }));
+  return [
+    ...remarkIf(sendTimeoutSeconds <= (timeout?.value ?? 0), () => ({
+      subject: 'Service Bus',
+      problem: `Senders wait ${sendTimeoutSeconds} s, too short to try another partition.`,
+      figures: { sendTimeoutSeconds },
+      limit: timeout,
+    })),
+    ...lacks(peeksForOldest, 'Peeking shows the oldest message of one partition.'),
+    ...lacks(deletesWhenIdle, 'A partitioned one is not deleted when it is idle.'),
+    ...lacks(usesAmqp, 'By the guidance (2016-07-13) a partitioned one cannot be used by AMQP.'),
+  ];
+}
