@@ -9,6 +9,8 @@ export interface ShardFacts {
   readonly requestsPerSecond: number;
   readonly bytes?: number;
   readonly connections?: number;
+  /** Sent and received in a second. */
+  readonly bytesPerSecond?: number;
   /** The part of its load that its largest tenant makes, 0 to 1. */
   readonly largestTenant?: number;
   readonly region?: string;
@@ -152,6 +154,7 @@ export interface PlacementDesign {
     readonly requestsPerSecond?: number;
     readonly bytes?: number;
     readonly connections?: number;
+    readonly bytesPerSecond?: number;
   };
   readonly accounts?: number;
   /** Databases of one server. */

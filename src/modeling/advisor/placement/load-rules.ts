@@ -3,7 +3,7 @@ import { overLimit, remarkIf, type PlacementRule } from './placement-rule.js';
 
 /** The busiest shard has more than this times the quietest. */
 const heatFactor = 10;
-const figuresOfShards = ['requestsPerSecond', 'bytes', 'connections'] as const;
+const figuresOfShards = ['requestsPerSecond', 'bytes', 'connections', 'bytesPerSecond'] as const;
 
 export const placementLoadRules: readonly PlacementRule[] = [
   {

@@ -297,6 +297,12 @@ const further: readonly (readonly [id: string, why: string, PlacementDesign, Pla
     { shards: [shard('a', 1, { connections: 31 })], shardTargets: { connections: 30 } },
     { shards: [shard('a', 1, { connections: 30 })], shardTargets: { connections: 30 } },
   ],
+  [
+    'shard-over-target',
+    'bytes in a second',
+    { shards: [shard('a', 1, { bytesPerSecond: 11 })], shardTargets: { bytesPerSecond: 10 } },
+    { shards: [shard('a', 1, { bytesPerSecond: 10 })], shardTargets: { bytesPerSecond: 10 } },
+  ],
   ['limit-of-level', 'databases', { databases: 5001 }, { databases: 5000 }],
   [
     'blob-rate',
