@@ -23,6 +23,7 @@ export type {
   SystemFacts,
 } from './placement/design.js';
 export { type PlacementFinding, reviewPlacement } from './placement/review-placement.js';
+export { designOf, type PlacedDesign, type PlacedWorkload } from './design-of.js';
 export { type ShardLoad, shardLoadOf } from './placement/shard-load.js';
 export type { Figures, FindingCode } from './findings/finding-texts.js';
 export type { RequestClass } from './plans/access.js';
