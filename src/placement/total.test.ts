@@ -179,7 +179,7 @@ const calls: Readonly<Record<string, fc.Arbitrary<() => unknown>>> = {
     fc.record({ partitionKey: maybe(text), partitionId: maybe(text) }),
     fc.record({ partitions: number, rule: hubsRule }),
   ),
-  fabricKeyOf: call(p.fabricKeyOf, text),
+  fabricKeyOf: call(p.fabricKeyOf, text, fc.constantFrom(32, 64)),
   fabricPartition: call(p.fabricPartition, fabricScheme, fabricKey),
   fabricRanges: call(p.fabricRanges, bigint, bigint, number),
   farTexts: call(p.farTexts, routing, names, names),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
 import {
   redisHashTag,
   redisRing,
@@ -79,6 +80,21 @@ describe('Redis', () => {
     assert.ok(Math.abs(moved.length / keys.length - 1 / 4) < 0.05, String(moved.length));
     assert.deepEqual(redisRing(servers.toReversed()), before);
     assert.equal(serverOf('{7}.a', after), serverOf('b{7}', after));
+  });
+
+  it('moves on a ring of any servers only to the new one', () => {
+    const name = fc.string({ minLength: 1, maxLength: 12 });
+    const servers = fc.uniqueArray(name, { minLength: 2, maxLength: 6 });
+    fc.assert(
+      fc.property(servers, fc.array(fc.string(), { minLength: 1, maxLength: 50 }), (all, keys) => {
+        const [added = '', ...rest] = all;
+        const [before, after] = [schemeOf(redisRing(rest)), schemeOf(redisRing(all))];
+        for (const key of keys) {
+          const now = serverOf(key, after);
+          assert.ok(now === added || now === serverOf(key, before), key);
+        }
+      }),
+    );
   });
 
   it('moves on a ring no more than a share of one server and 5 %, however many there are', () => {

@@ -1,5 +1,5 @@
 import { unreachable } from '../../base/invariant.js';
-import { fnv1of64 } from '../hashes/fnv1.js';
+import { fnv1of32, fnv1of64 } from '../hashes/fnv1.js';
 import { countRefusal, refused, type Refusal } from './refusal.js';
 
 // Service Fabric: the partitions of a service. Their number is fixed when the service is created.
@@ -117,7 +117,11 @@ function int64Place(
   return Object.freeze({ kind: 'partition', partition, range });
 }
 
-/** The recommended key of a text: FNV-1 of 64 bits of its UTF-8 bytes, with a sign. */
-export function fabricKeyOf(text: string): bigint {
-  return BigInt.asIntN(64, fnv1of64(encoder.encode(text)));
+/**
+ * The recommended key of a text: FNV-1 of 64 bits of its UTF-8 bytes, with a sign; or of 32 bits,
+ * 0 to 2³² − 1, for schemes of that range.
+ */
+export function fabricKeyOf(text: string, bits: 32 | 64 = 64): bigint {
+  const bytes = encoder.encode(text);
+  return bits === 64 ? BigInt.asIntN(64, fnv1of64(bytes)) : BigInt(fnv1of32(bytes));
 }

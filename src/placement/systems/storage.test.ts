@@ -132,6 +132,21 @@ describe('keys of SQL shards', () => {
         ordered({ type: 'dateTime', value: e }, { type: 'dateTime', value: f }, moments);
       }),
     );
+    fc.assert(
+      fc.property(bigint, bigint, date, date, fc.uuid(), fc.uuid(), (a, b, c, d, e, f) => {
+        fc.pre(a !== b && c.getTime() !== d.getTime() && e !== f);
+        ordered({ type: 'timeSpan', value: a }, { type: 'timeSpan', value: b }, sign(a, b));
+        const moments = sign(c.getTime(), d.getTime());
+        ordered(
+          { type: 'dateTimeOffset', value: c },
+          { type: 'dateTimeOffset', value: d },
+          moments,
+        );
+        const bytesOf = (guid: string) => Buffer.from(guid.replaceAll('-', ''), 'hex');
+        const guids = Buffer.compare(bytesOf(e), bytesOf(f));
+        ordered({ type: 'guid', value: e.toUpperCase() }, { type: 'guid', value: f }, guids);
+      }),
+    );
     const bytes = fc.uint8Array({ maxLength: 128 });
     fc.assert(
       fc.property(bytes, bytes, (a, b) => {
@@ -152,6 +167,22 @@ describe('keys of SQL shards', () => {
     assert.equal(textOf({ type: 'binary', value: new Uint8Array(129) }), 'too-much');
     assert.equal(textOf({ type: 'dateTime', value: new Date(NaN) }), 'bad-key');
     assert.equal(textOf({ type: 'dateTimeOffset', value: new Date(0) }), '0621355968000000000');
+  });
+
+  it('have the order of SQL Server: the last six bytes first, the first group last', () => {
+    const bytesOf = (guid: string): Buffer => {
+      const bytes = Buffer.from(guid.replaceAll('-', ''), 'hex');
+      const order = [10, 11, 12, 13, 14, 15, 8, 9, 7, 6, 5, 4, 3, 2, 1, 0];
+      return Buffer.from(order.map((at) => bytes.readUInt8(at)));
+    };
+    fc.assert(
+      fc.property(fc.uuid(), fc.uuid(), (a, b) => {
+        const [left, right] = [sqlServerGuidText(a), sqlServerGuidText(b)];
+        assert.ok(left.kind === 'text' && right.kind === 'text');
+        const order = left.text < right.text ? -1 : left.text > right.text ? 1 : 0;
+        assert.equal(order, Buffer.compare(bytesOf(a), bytesOf(b)), `${a} ${b}`);
+      }),
+    );
   });
 
   it('have an order of their own as guids of SQL Server', () => {
