@@ -73,9 +73,9 @@ try {
       copies({
         source: Employee,
         target: Department,
-        targetsOf: ({ department, id }) => (id === 1 ? [{ department }] : []),
+        targetsOf: ({ department }) => [{ department }],
         sourceOf: ({ department, leadId }) => ({ department, id: leadId }),
-        copy: ({ lastName }) => ({ leadName: lastName }),
+        copy: (lead) => ({ leadName: lead?.lastName }),
       }),
     ],
   });

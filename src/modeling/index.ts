@@ -42,6 +42,7 @@ export type {
 export { key, type KeyRange, type KeyTemplate } from './definition/key-template.js';
 export type { KeyPart, MomentKeyField, NumberKeyField } from './definition/key-part.js';
 export type {
+  CopiedOf,
   CreateOf,
   FilterNames,
   KeyNames,
@@ -162,17 +163,12 @@ export {
   type TimeSeriesOptions,
 } from './patterns/time-series.js';
 export {
-  type Denormalisation,
-  denormalisationOf,
-  type CopyDrift,
+  type Copies,
+  copiesOf,
   type CopyOptions,
+  type CopyOutcome,
+  type CopyRelation,
 } from './patterns/denormalisation.js';
-export {
-  referenceCopiesOf,
-  type ReferenceCopies,
-  type ReferenceCopyOptions,
-  type ReferenceOutcome,
-} from './patterns/reference-copies.js';
 export {
   type MixedTable,
   mixedTableOf,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import {
+  copiesOf,
   defineEntity,
   entitiesOf,
   int32,
@@ -8,7 +9,6 @@ import {
   string,
   type TableGateway,
 } from '../../src/modeling/index.js';
-import { denormalisationOf } from '../../src/modeling/patterns/denormalisation.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
@@ -16,255 +16,210 @@ import { startTables } from './support/observed-tables.js';
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
 
-// The layout of the guide: a department has the details of its manager.
 const Department = defineEntity({
   type: 'Department',
   properties: {
-    company: string(),
     name: string(),
-    budget: int32().default(0),
+    managerId: int32().optional(),
     managerName: string().optional(),
-    managerEmail: string().optional(),
+    budget: int32().default(0),
   },
-  partitionKey: (p) => key`${p.company}`,
-  rowKey: (p) => key`DEPARTMENT_${p.name}`,
+  partitionKey: () => key`departments`,
+  rowKey: (p) => key`${p.name}`,
 });
 const Employee = defineEntity({
   type: 'Employee',
-  properties: {
-    company: string(),
-    id: int32(),
-    manages: string(),
-    name: string(),
-    email: string(),
-  },
-  partitionKey: (p) => key`${p.company}`,
-  rowKey: (p) => key`EMPLOYEE_${p.id.padded(6)}`,
+  properties: { id: int32(), name: string() },
+  partitionKey: (p) => key`${p.id.padded(6)}`,
+  rowKey: () => key`employee`,
 });
 
-function copiesOf(employees: TableGateway, departments: TableGateway = employees) {
-  return denormalisationOf({
+function worldOf(employees: TableGateway, departments: TableGateway) {
+  const all = entitiesOf(Department, departments);
+  const managers = copiesOf({
     source: Employee,
     sourceTable: employees,
     target: Department,
     targetTable: departments,
-    targetsOf: ({ company, manages }) =>
-      manages === '' ? [] : manages.split(' ').map((name) => ({ company, name })),
-    copy: ({ name, email }) => ({ managerName: name, managerEmail: email }),
+    sourceOf: ({ managerId }) => (managerId === undefined ? undefined : { id: managerId }),
+    copy: (manager) => ({ managerName: manager?.name }),
+    targetsOf: ({ id }) => all.query({ partition: {}, where: (p) => p.managerId.eq(id) }),
     attemptsMax: 200,
   });
+  return { managers, departments: all, employees: entitiesOf(Employee, employees) };
 }
 
-const company = 'contoso';
-const manager = { company, id: 1, manages: 'Sales Labs', name: 'Jo', email: 'jo@contoso.com' };
-
-async function filled(employees: TableGateway, departments = employees): Promise<void> {
-  await entitiesOf(Employee, employees).insert(manager);
-  for (const name of ['Sales', 'Labs']) {
-    await entitiesOf(Department, departments).insert({ company, name, budget: 5 });
-  }
-}
-
-async function managers(departments: TableGateway): Promise<(string | undefined)[]> {
-  const found = await entitiesOf(Department, departments)
-    .query({ partition: { company } })
-    .toArray({ max: 10 });
-  return found.map(({ managerName }) => managerName);
-}
-
-async function jo(employees: TableGateway) {
-  const found = await entitiesOf(Employee, employees).get({ company, id: 1 });
-  assert.ok(found);
-  return found;
-}
-
-describe('copies in the same partition', () => {
-  it('change with their source in one transaction, without a read', async () => {
-    const { gateway, takeKinds } = await started.newTable();
-    await filled(gateway);
-    const source = await jo(gateway);
-    takeKinds();
-    await copiesOf(gateway).replace({ ...source, name: 'Joanna' });
-    assert.deepEqual(takeKinds(), ['transaction']);
-    assert.deepEqual(await managers(gateway), ['Joanna', 'Joanna']);
-    const sales = await entitiesOf(Department, gateway).get({ company, name: 'Sales' });
-    assert.deepEqual([sales?.budget, sales?.managerEmail], [5, 'jo@contoso.com']);
-  });
-
-  it('stay with their source when somebody else was faster, or one has nowhere to be', async () => {
-    const { gateway } = await started.newTable();
-    await filled(gateway);
-    const copies = copiesOf(gateway);
-    const old = await jo(gateway);
-    await copies.replace({ ...old, name: 'Joanna' });
-    await assert.rejects(copies.replace({ ...old, name: 'Late' }), {
-      name: 'ConditionFailedError',
-    });
-    const homeless = { ...(await jo(gateway)), name: 'Lost', manages: 'Sales Nowhere' };
-    await assert.rejects(copies.replace(homeless), { name: 'EntityNotFoundError' });
-    assert.deepEqual(await managers(gateway), ['Joanna', 'Joanna']);
-    assert.equal((await jo(gateway)).name, 'Joanna');
-  });
-});
-
-describe('copies elsewhere', () => {
-  it('are not replaced with their source, nor are rows of its table with the same keys', async () => {
-    const { gateway: employees, takeKinds } = await started.newTable();
-    const departments = (await started.newTable()).gateway;
-    await filled(employees, departments);
-    for (const name of ['Sales', 'Labs']) {
-      await entitiesOf(Department, employees).insert({ company, name, managerName: 'other' });
-    }
-    const source = await jo(employees);
-    takeKinds();
-    await assert.rejects(copiesOf(employees, departments).replace({ ...source, name: 'Joanna' }), {
-      name: 'ValueError',
-      message: /cannot change in one transaction.*refresh\(\)/,
-    });
-    assert.deepEqual(takeKinds(), []);
-    const changed = await entitiesOf(Department, employees).get({ company, name: 'Sales' });
-    assert.deepEqual([changed?.managerName, (await jo(employees)).name], ['other', 'Jo']);
-  });
-
-  interface World {
-    readonly employees: TableGateway;
-    readonly departments: TableGateway;
-  }
-  const prepare = async (): Promise<World> => {
-    const employees = (await started.newTable()).gateway;
-    const departments = (await started.newTable()).gateway;
-    await filled(employees, departments);
-    return { employees, departments };
+async function newWorld() {
+  const [employees, departments] = [await started.newTable(), await started.newTable()];
+  const world = worldOf(employees.gateway, departments.gateway);
+  await world.employees.insert({ id: 1, name: 'Jo' });
+  await world.employees.insert({ id: 2, name: 'Al' });
+  await world.managers.insert({ name: 'Sales', managerId: 1 });
+  await world.managers.insert({ name: 'Labs' });
+  const take = () => [employees.takeKinds(), departments.takeKinds()];
+  const drift = async (name: string) => {
+    const stored = await world.departments.get({ name });
+    return stored && (await world.managers.drift(stored));
   };
-  const key = { company, id: 1 };
+  take();
+  return { ...world, take, drift, gateways: [employees.gateway, departments.gateway] as const };
+}
 
-  it('are refreshed by the key of their source, and again without harm', async () => {
-    const { gateway: employees, takeKinds } = await started.newTable();
-    const departments = (await started.newTable()).gateway;
-    await filled(employees, departments);
-    const copies = copiesOf(employees, departments);
-    takeKinds();
-    assert.equal(await copies.refresh(key), 'refreshed');
-    assert.deepEqual(takeKinds(), ['point-read', 'point-read']);
-    assert.deepEqual(await managers(departments), ['Jo', 'Jo']);
-    assert.equal(await copies.refresh(key), 'refreshed');
-    assert.equal(await copies.refresh({ company, id: 99 }), 'gone');
+const sales = { name: 'Sales' };
+
+describe('copies that are called for', () => {
+  it('change with the reference in one update, and go with it', async () => {
+    const { managers, departments, take } = await newWorld();
+    assert.equal((await departments.get(sales))?.managerName, 'Jo');
+    take();
+    await managers.update(sales, (sale) => ({ ...sale, managerId: 2, budget: 7 }));
+    assert.deepEqual(take(), [
+      ['point-read', 'point-read'],
+      ['point-read', 'update'],
+    ]);
+    const changed = await departments.get(sales);
+    assert.deepEqual([changed?.managerName, changed?.budget], ['Al', 7]);
+    await managers.update(sales, (sale) => ({ ...sale, managerId: undefined }));
+    const without = await departments.get(sales);
+    assert.deepEqual([without?.managerId, without?.managerName], [undefined, undefined]);
+    const nobody = managers.update({ name: 'none' }, (sale) => sale);
+    await assert.rejects(nobody, { name: 'EntityNotFoundError' });
+    assert.equal(await managers.refreshTarget({ name: 'none' }), 'gone');
   });
 
-  it('pass over departments that are not there', async () => {
-    const { employees, departments } = await prepare();
-    await entitiesOf(Department, departments).deleteIfExists({ company, name: 'Labs' });
-    await copiesOf(employees, departments).refresh(key);
-    assert.deepEqual(await managers(departments), ['Jo']);
+  it('follow a change and a deletion of the source, by its key alone', async () => {
+    const { managers, departments, employees, take, drift } = await newWorld();
+    await managers.update({ name: 'Labs' }, (labs) => ({ ...labs, managerId: 1 }));
+    await employees.update({ id: 1 }, (jo) => ({ ...jo, name: 'Jo Smith' }));
+    assert.deepEqual(await drift('Sales'), { managerName: 'Jo Smith' });
+    assert.equal(await managers.refresh({ id: 1 }), 2);
+    assert.equal((await departments.get({ name: 'Labs' }))?.managerName, 'Jo Smith');
+    take();
+    assert.equal(await managers.refresh({ id: 1 }), 0);
+    assert.ok(!take().flat().includes('update'), 'what is right is not written');
+    await employees.delete({ id: 1 }, { ifMatch: 'any' });
+    assert.deepEqual(await drift('Sales'), { managerName: undefined });
+    assert.equal(await managers.refresh({ id: 1 }), 2);
+    assert.equal((await departments.get(sales))?.managerName, undefined);
+    assert.equal(await drift('Sales'), undefined);
   });
 
-  it('are shown as drift until they are refreshed', async () => {
-    const { employees, departments } = await prepare();
-    const copies = copiesOf(employees, departments);
-    const drift = await copies.verify(key);
-    assert.deepEqual(
-      drift.map(({ target }) => target.name),
-      ['Sales', 'Labs'],
-    );
-    await copies.refresh(key);
-    assert.deepEqual(await copies.verify(key), []);
-    await entitiesOf(Department, departments).merge(
-      { company, name: 'Labs' },
-      { managerEmail: 'old' },
-      { ifMatch: 'any' },
-    );
-    assert.equal((await copies.verify(key)).length, 1);
+  it('leave those of another source, and pass over departments that are not there', async () => {
+    const { gateways, departments } = await newWorld();
+    const [people, units] = gateways;
+    const all = copiesOf({
+      source: Employee,
+      sourceTable: people,
+      target: Department,
+      targetTable: units,
+      sourceOf: ({ managerId: id }) => (id === undefined ? undefined : { id }),
+      copy: (manager) => ({ managerName: manager?.name }),
+      targetsOf: () => ['Sales', 'Labs', 'nowhere'].map((name) => ({ name })),
+    });
+    assert.equal(await all.refresh({ id: 2 }), 0);
+    assert.equal((await departments.get(sales))?.managerName, 'Jo');
+  });
+
+  it('are those of a source that changes while they are stored', async () => {
+    const { gateways, employees, departments } = await newWorld();
+    let count = 0;
+    const [people, units] = gateways;
+    const racing: TableGateway = {
+      table: units.table,
+      get: (...args) => units.get(...args),
+      page: (query) => units.page(query),
+      transact: (writes) => units.transact(writes),
+      write: async (write) => {
+        if (count < 2) await employees.update({ id: 2 }, (al) => ({ ...al, name: `Al${++count}` }));
+        return units.write(write);
+      },
+    };
+    const { managers } = worldOf(people, racing);
+    await managers.update(sales, (sale) => ({ ...sale, managerId: 2, budget: sale.budget + 1 }));
+    const stored = await departments.get(sales);
+    assert.deepEqual([stored?.managerName, stored?.budget], ['Al2', 1]);
+    count = 0;
+    await managers.insert({ name: 'New', managerId: 2 });
+    assert.equal((await departments.get({ name: 'New' }))?.managerName, 'Al2');
   });
 
   it('end as their source does, however many refresh them while it changes', async () => {
-    const { employees, departments } = await prepare();
+    const { managers, employees, departments } = await newWorld();
     await Promise.all(
       Array.from({ length: 16 }, async (_, writer) => {
-        await entitiesOf(Employee, employees).update(
-          key,
-          (current) => ({ ...current, name: `name ${writer}` }),
-          { attemptsMax: 500 },
-        );
-        await copiesOf(employees, departments).refresh(key);
+        await employees.update({ id: 1 }, (current) => ({ ...current, name: `name ${writer}` }), {
+          attemptsMax: 500,
+        });
+        await managers.refresh({ id: 1 });
       }),
     );
-    const { name } = await jo(employees);
-    assert.deepEqual(await managers(departments), [name, name]);
+    const jo = await employees.get({ id: 1 });
+    assert.equal((await departments.get(sales))?.managerName, jo?.name);
   });
 
-  it('are right though a refresh writes what it read before somebody else changed the source', async () => {
-    const { employees, departments } = await prepare();
-    let isFirst = true;
-    const slow: TableGateway = {
-      table: departments.table,
-      get: (key, select) => departments.get(key, select),
-      page: (query) => departments.page(query),
-      transact: (writes) => departments.transact(writes),
-      write: async (write) => {
-        if (isFirst) {
-          isFirst = false;
-          await entitiesOf(Employee, employees).merge(key, { name: 'new' }, { ifMatch: 'any' });
-          await copiesOf(employees, departments).refresh(key);
-        }
-        return departments.write(write);
-      },
-    };
-    await copiesOf(employees, slow).refresh(key);
-    assert.deepEqual(await managers(departments), ['new', 'new']);
+  it('are those of nobody where a row of another type stands in the place of the source', async () => {
+    const { managers, employees, departments, gateways } = await newWorld();
+    await employees.delete({ id: 1 }, { ifMatch: 'any' });
+    const row = { partitionKey: '000001', rowKey: 'employee' };
+    const properties = { EntityType: { type: 'String', value: 'Marker' } } as const;
+    await gateways[0].write({ kind: 'insert', row: { ...row, properties } });
+    assert.equal(await managers.refresh({ id: 1 }), 1);
+    assert.equal((await departments.get(sales))?.managerName, undefined);
   });
 
-  it('are right after a crash at any request, once the message is delivered again', async () => {
-    const requests = await crashEverywhere<World>({
-      prepare,
-      run: async ({ employees, departments }, doomed) => {
-        await entitiesOf(Employee, employees).merge(key, { name: 'new' }, { ifMatch: 'any' });
-        await copiesOf(doomed.wrap(employees), doomed.wrap(departments)).refresh(key);
+  it('are right after the next refresh, wherever a change or a refresh dies', async () => {
+    await crashEverywhere({
+      prepare: newWorld,
+      run: async ({ gateways: [people, units], employees }, doomed) => {
+        const { managers } = worldOf(doomed.wrap(people), doomed.wrap(units));
+        await managers.update(sales, (sale) => ({ ...sale, managerId: 2 }));
+        await employees.update({ id: 2 }, (al) => ({ ...al, name: 'Al Smith' }));
+        await managers.refresh({ id: 2 });
       },
-      recover: ({ employees, departments }, doomed) =>
-        copiesOf(doomed.wrap(employees), doomed.wrap(departments)).refresh(key),
-      crashRecovery: true,
-      check: async ({ employees, departments }) => {
-        assert.deepEqual(await managers(departments), ['new', 'new']);
-        assert.deepEqual(await copiesOf(employees, departments).verify(key), []);
+      recover: async ({ managers }) => {
+        for (const id of [1, 2]) await managers.refresh({ id });
+      },
+      check: async ({ drift, departments }) => {
+        assert.equal(await drift('Sales'), undefined);
+        assert.ok((await departments.get(sales))?.managerName !== undefined);
       },
     });
-    assert.deepEqual(requests, ['get', 'write', 'write', 'get']);
   });
-});
 
-describe('copies in entities of which older programs have stored some', () => {
-  it('are refreshed and replaced, which stores them in the form of today', async () => {
-    const keys = { company: string(), name: string() };
+  it('are refreshed in entities of older programs, which stores them in the form of today', async () => {
     const Old = defineEntity({
       type: 'Department',
-      properties: { ...keys, money: int32() },
-      partitionKey: (p) => key`${p.company}`,
-      rowKey: (p) => key`DEPARTMENT_${p.name}`,
+      properties: { name: string(), managerId: int32(), money: int32() },
+      partitionKey: () => key`departments`,
+      rowKey: (p) => key`${p.name}`,
     });
     const New = defineEntity({
       type: 'Department',
       version: 2,
-      properties: { ...keys, budget: int32(), managerName: string().optional() },
-      partitionKey: (p) => key`${p.company}`,
-      rowKey: (p) => key`DEPARTMENT_${p.name}`,
+      properties: {
+        name: string(),
+        managerId: int32(),
+        budget: int32(),
+        managerName: string().optional(),
+      },
+      partitionKey: () => key`departments`,
+      rowKey: (p) => key`${p.name}`,
     }).upgrading(Old, ({ money, ...department }) => ({ ...department, budget: money }));
     const table = new MemoryTable(new MemoryRows());
-    await entitiesOf(Employee, table).insert({ ...manager, manages: 'Sales Labs' });
-    await entitiesOf(Old, table).insert({ company, name: 'Sales', money: 5 });
-    const copies = denormalisationOf({
+    await entitiesOf(Employee, table).insert({ id: 1, name: 'Jo' });
+    await entitiesOf(Old, table).insert({ name: 'Sales', managerId: 1, money: 5 });
+    const copies = copiesOf({
       source: Employee,
       sourceTable: table,
       target: New,
       targetTable: table,
-      targetsOf: () => [{ company, name: 'Sales' }],
-      copy: ({ name }) => ({ managerName: name }),
+      sourceOf: ({ managerId }) => ({ id: managerId }),
+      targetsOf: () => [sales],
+      copy: (manager) => ({ managerName: manager?.name }),
     });
-    await copies.refresh(manager);
-    const sales = () => entitiesOf(New, table).get({ company, name: 'Sales' });
-    assert.deepEqual([(await sales())?.managerName, (await sales())?.budget], ['Jo', 5]);
-    const read = await entitiesOf(Employee, table).get(manager);
-    assert.ok(read !== undefined);
-    await copies.replace({ ...read, name: 'Ann' });
-    assert.deepEqual([(await sales())?.managerName, (await sales())?.budget], ['Ann', 5]);
+    assert.equal(await copies.refresh({ id: 1 }), 1);
+    const stored = await table.get({ partitionKey: 'departments', rowKey: 'Sales' });
+    const { managerName, budget } = stored?.properties ?? {};
+    assert.deepEqual([managerName?.value, budget?.value], ['Jo', 5]);
   });
 });

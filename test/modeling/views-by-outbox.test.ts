@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import {
+  copiesOf,
   defineEntity,
-  denormalisationOf,
   entitiesOf,
   int32,
   key,
@@ -63,13 +63,14 @@ async function place({ orders }: World, id: number): Promise<void> {
 
 async function relay({ orders, views }: World): Promise<void> {
   const shops = eventViewOf(Shop, views, { attemptsMax: 500 });
-  const receipts = denormalisationOf({
+  const receipts = copiesOf({
     source: Order,
     sourceTable: orders,
     target: Receipt,
     targetTable: views,
+    sourceOf: ({ id }) => ({ shop, id }),
     targetsOf: ({ id }) => [{ shop, id }],
-    copy: ({ customer }) => ({ customer }),
+    copy: (order) => ({ customer: order?.customer }),
   });
   const count = handle(Ordered, async ({ id }, context) => {
     await receipts.refresh({ shop, id });

@@ -85,6 +85,14 @@ export type MergeOf<D extends Shaped> =
       }
     : MergeRefused<'a merge would lose the key of the encrypted properties: use update or replace'>;
 
+/**
+ * Copied properties: neither in keys, read-only nor computed. Undefined leaves out an optional one;
+ * an absent name leaves the property as it is.
+ */
+export type CopiedOf<D extends Shaped> = Partial<
+  Omit<ReadOf<D>, KeyNames<D> | (NamesWithAny<D['properties'], 'readOnly' | 'computed'> & string)>
+>;
+
 declare const refused: unique symbol;
 
 /**

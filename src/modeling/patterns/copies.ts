@@ -1,12 +1,12 @@
-import { nameOfKey } from '../rows/row-parts.js';
-import { allPages } from '../table/all-rows.js';
+import { isDeepStrictEqual } from 'node:util';
 import type { JsonValue } from '../definition/structured-types.js';
 import { codecOf } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
-import type { KeyOf, MergeOf, ReadOf } from '../definition/shapes.js';
-import { ValueError } from '../rows/model-error.js';
+import type { KeyOf, ReadOf } from '../definition/shapes.js';
+import { DefinitionError, ValueError } from '../rows/model-error.js';
+import { nameOfKey } from '../rows/row-parts.js';
 import type { Row, RowKey, StoredRow } from '../rows/row.js';
-import { sameProperties } from '../rows/same-value.js';
+import { allPages } from '../table/all-rows.js';
 import type { TableGateway } from '../table/gateway.js';
 import { handle } from '../worker/handler.js';
 import { defineMessage } from '../worker/message-type.js';
@@ -17,51 +17,68 @@ import type {
   DerivedDrift,
   DerivedPage,
 } from './derived-data/declaration.js';
-import type { Derivation, DerivedWrite, ReadRow, RowChange } from './derived-data/derivation.js';
+import type {
+  Derivation,
+  DerivedChange,
+  DerivedWrite,
+  ReadRow,
+  RowChange,
+} from './derived-data/derivation.js';
 import type { DerivingOutbox } from './derived-data/deriving-table.js';
-import { rowAfter } from './derived-data/row-after.js';
-import { denormalisationOf } from './denormalisation.js';
-import { referenceCopiesOf } from './reference-copies.js';
+import {
+  copiesOf,
+  hasCopies,
+  withCopies,
+  type Copies,
+  type CopyRelation,
+} from './denormalisation.js';
 
-/** Copies of properties that a table keeps. */
-export interface CopiesOptions<S extends AnyDefinition, T extends AnyDefinition> {
-  /** The type whose properties are copied, such as employees who are managers. */
-  readonly source: S;
-  /** The type with the copies, such as departments. */
-  readonly target: T;
-  /** The entities with copies of this one; the same for every state of it. Must be pure. */
-  readonly targetsOf: (source: ReadOf<S>) => readonly KeyOf<T>[];
-  /** The source of an entity's copy; undefined for none. The inverse of `targetsOf`. Must be pure. */
-  readonly sourceOf: (target: ReadOf<T>) => KeyOf<S> | undefined;
-  /** The copied properties. Must be pure. */
-  readonly copy: (source: ReadOf<S>) => MergeOf<T>;
+/** Copies of properties that a table keeps. At most one of the two tables is another one. */
+export interface CopiesOptions<
+  S extends AnyDefinition,
+  T extends AnyDefinition,
+> extends CopyRelation<S, T> {
+  /** The table of the sources, where this one has the targets alone. */
+  readonly sourceTable?: TableGateway;
+  /** The table of the targets, where this one has the sources alone. */
+  readonly targetTable?: TableGateway;
 }
 
 /**
- * Copies of properties of an entity in others, which the table of both keeps however either is
- * written. Copies in the source's partition change in its transaction; others when a worker has
- * handled the message. A target that is written gets the copy of its source, whatever the write
- * says. When the source is in its partition, the transaction takes a point read of it and a merge
- * of nothing, so that the source cannot change meanwhile; that gives the source a new ETag.
+ * Copies of properties of an entity in others, which the table keeps however either is written:
+ * changed with the source, and cleared when it is deleted. What `targetsOf` names in the partition
+ * and table of the source changes in its transaction; what is elsewhere, or found by a query, when
+ * a worker has handled the message. A target that is written gets the copy of its source, whatever
+ * the write says. When the source is in its partition, the transaction takes a point read of it and
+ * a merge of nothing, so that the source cannot change meanwhile; that gives the source a new ETag.
+ *
+ * With two tables, declare the same with each of them: `targetTable` where the sources are,
+ * `sourceTable` where the targets are. Throws `DefinitionError` for both at once.
  */
 export function copies<S extends AnyDefinition, T extends AnyDefinition>(
   options: CopiesOptions<S, T>,
 ): DerivationDeclaration {
+  const { source, target, sourceTable, targetTable } = options;
+  const what = `copies of ${source.type} in ${target.type}`;
+  if (sourceTable !== undefined && targetTable !== undefined) {
+    throw new DefinitionError(
+      `${what}: the table that keeps them has the sources or the targets; leave out one of ` +
+        'sourceTable and targetTable',
+    );
+  }
   return {
     bind({ table, outbox }) {
-      const denormalisation = denormalisationOf({
-        ...options,
-        sourceTable: table,
-        targetTable: table,
-      });
-      const codec = codecOf(options.source);
-      const handler = handle(messageOf(options), async (key) => {
-        await denormalisation.refresh(codec.parseKey(key));
+      if (outbox === undefined) throw new DefinitionError(`${what} need an outbox`);
+      const tables = { sourceTable: sourceTable ?? table, targetTable: targetTable ?? table };
+      const called = copiesOf({ ...options, ...tables });
+      const handler = handle(messageOf(options), async ({ of, key }) => {
+        if (of === 'source') await called.refresh(codecOf(source).parseKey(key));
+        else await called.refreshTarget(codecOf(target).parseKey(key));
       });
       return {
         handlers: [handler],
         derivation: new CopyDerivation(options, outbox),
-        check: (check) => checkedCopies(options, table, check),
+        check: (check) => checkedCopies(target, tables.targetTable, called, check),
       };
     },
   };
@@ -69,42 +86,32 @@ export function copies<S extends AnyDefinition, T extends AnyDefinition>(
 
 class CopyDerivation<S extends AnyDefinition, T extends AnyDefinition> implements Derivation {
   readonly #options: CopiesOptions<S, T>;
-  readonly #outbox: DerivingOutbox | undefined;
+  readonly #outbox: DerivingOutbox;
 
-  constructor(options: CopiesOptions<S, T>, outbox: DerivingOutbox | undefined) {
+  constructor(options: CopiesOptions<S, T>, outbox: DerivingOutbox) {
     this.#options = options;
     this.#outbox = outbox;
   }
 
   concerns(key: RowKey): boolean {
-    const row = { ...key, properties: {} };
-    return this.#isOf('source', row) || this.#isOf('target', row);
+    return this.isSource({ ...key, properties: {} });
   }
 
   isSource(row: Row): boolean {
-    return this.#isOf('source', row) || this.#isOf('target', row);
+    return this.#isSource(row) || this.#isTarget(row);
   }
 
-  async changes(changes: readonly RowChange[], read: ReadRow) {
-    const { copy } = this.#options;
+  async changes(changes: readonly RowChange[], read: ReadRow): Promise<readonly DerivedChange[]> {
     const known = new Map(changes.map(({ key, after }) => [nameOfKey(key), after]));
-    const fromSources = changes.flatMap((each) =>
-      this.#targetsOf(each).flatMap(({ key, keyOf, source }) => {
-        if (key.partitionKey !== each.key.partitionKey) return [];
-        const change = (row: StoredRow | undefined) =>
-          row && this.#copied(row, keyOf, copy(source));
-        return [{ item: each.item, key, change }];
-      }),
-    );
+    const fromSources = changes.flatMap((each) => this.#changesOfTargets(each));
     const fromTargets = changes.map(async ({ item, key, after }) => {
+      if (after === undefined || !this.#isTarget(after)) return [];
       const from = this.#sourceKey(after);
-      if (from === undefined || from.partitionKey !== key.partitionKey) return [];
-      const row = known.has(nameOfKey(from)) ? known.get(nameOfKey(from)) : await read(from);
-      if (row === undefined || !this.#isOf('source', row)) return [];
-      const values = copy(codecOf(this.#options.source).fromRow(row));
-      const change = (current: StoredRow | undefined) =>
-        current && this.#copied(current, codecOf(this.#options.target).parseKey(key), values);
-      return [{ item, key, change }];
+      if (from !== undefined && !this.#isNear(from, key)) return [];
+      const name = from && nameOfKey(from);
+      const row =
+        from && (known.has(nameOfKey(from)) ? known.get(nameOfKey(from)) : await read(from));
+      return [{ item, key, change: this.#copying(name, row) }];
     });
     return [...fromSources, ...(await Promise.all(fromTargets)).flat()];
   }
@@ -114,16 +121,9 @@ class CopyDerivation<S extends AnyDefinition, T extends AnyDefinition> implement
       writes: (changes: readonly RowChange[], read: ReadRow) => this.#touches(changes, read),
       messages: (changes: readonly RowChange[]) =>
         Promise.all(
-          this.#farSources(changes).map(({ from, key }) => {
-            if (this.#outbox !== undefined) {
-              return this.#outbox.message(from, messageOf(this.#options), key);
-            }
-            const { source, target } = this.#options;
-            throw new ValueError(
-              `${target.type}: copies of the ${source.type} in '${key.partitionKey}' in other ` +
-                'partitions need an outbox',
-            );
-          }),
+          this.#stale(changes).map(({ from, stale }) =>
+            this.#outbox.message(from, messageOf(this.#options), stale),
+          ),
         ),
     };
   }
@@ -134,13 +134,14 @@ class CopyDerivation<S extends AnyDefinition, T extends AnyDefinition> implement
     const touches = changes.map(
       async ({ item, key, before, after }): Promise<readonly DerivedWrite[]> => {
         const from = this.#sourceKey(after);
-        if (from === undefined || from.partitionKey !== key.partitionKey) return [];
-        if (written.has(nameOfKey(from))) return [];
-        written.add(nameOfKey(from));
+        if (from === undefined || !this.#isNear(from, key)) return [];
+        const name = nameOfKey(from);
+        if (written.has(name)) return [];
+        written.add(name);
         const row = await read(from);
-        if (row === undefined || !this.#isOf('source', row)) return [];
+        if (row === undefined || !this.#isSource(row)) return [];
         // The ETag of a target that has the copy already keeps the source from changing unseen.
-        if (before !== undefined && this.#isCopied(row, before)) return [];
+        if (before !== undefined && this.#hasCopies(before, name, row)) return [];
         const { partitionKey, rowKey, etag } = row;
         const nothing = { partitionKey, rowKey, properties: {} };
         return [{ item, write: { kind: 'merge', row: nothing, etag } }];
@@ -149,111 +150,144 @@ class CopyDerivation<S extends AnyDefinition, T extends AnyDefinition> implement
     return (await Promise.all(touches)).flat();
   }
 
-  /** The sources whose copies in other partitions are to be refreshed, each once. */
-  #farSources(changes: readonly RowChange[]) {
-    const found = new Map<string, { readonly from: string; readonly key: RowKey }>();
+  /** What is to be refreshed afterwards, each once. */
+  #stale(changes: readonly RowChange[]) {
+    const found = new Map<string, { readonly from: string; readonly stale: Stale }>();
+    const add = (of: Stale['of'], { key }: RowChange): void => {
+      const stale = { of, key };
+      found.set(JSON.stringify([of, nameOfKey(key)]), { from: key.partitionKey, stale });
+    };
     for (const each of changes) {
-      const from = each.key.partitionKey;
-      const isFar = ({ partitionKey }: RowKey): boolean => partitionKey !== from;
-      if (this.#targetsOf(each).some(({ key }) => isFar(key))) {
-        found.set(nameOfKey(each.key), { from, key: each.key });
+      if (this.#isChanged(each)) {
+        const targets = this.#targetsOf(each.key);
+        if (targets?.every((key) => this.#isNear(key, each.key)) !== true) add('source', each);
       }
       const source = this.#sourceKey(each.after);
-      if (source !== undefined && isFar(source))
-        found.set(nameOfKey(source), { from, key: source });
+      if (source !== undefined && !this.#isNear(source, each.key)) add('target', each);
     }
     return [...found.values()];
   }
 
-  /** The targets of a source whose copied properties changed. */
-  #targetsOf({ before, after }: RowChange) {
-    const { source, target, targetsOf, copy } = this.#options;
-    if (after === undefined || !this.#isOf('source', after)) return [];
-    const [codec, targets] = [codecOf(source), codecOf(target)];
-    const entity = codec.fromRow(after);
-    const former =
-      before !== undefined && codec.matches(before) ? codec.fromRow(before) : undefined;
-    return targetsOf(entity).flatMap((keyOf) => {
-      const next = targets.toMergeRow(keyOf, copy(entity));
-      const old = former && targets.toMergeRow(keyOf, copy(former));
-      const isKept = old !== undefined && sameProperties(old, next) && sameProperties(next, old);
-      const { partitionKey, rowKey } = next;
-      return isKept ? [] : [{ keyOf, source: entity, key: { partitionKey, rowKey } }];
-    });
+  /** The changes of the targets of a source that are known by its key and in its partition. */
+  #changesOfTargets({ item, key, before, after }: RowChange): readonly DerivedChange[] {
+    if (!this.#isChanged({ item, key, before, after })) return [];
+    const near = (this.#targetsOf(key) ?? []).filter((target) => this.#isNear(target, key));
+    const change = this.#copying(nameOfKey(key), after);
+    return near.map((target) => ({ item, key: target, change }));
+  }
+
+  /** Gives a target of this source, or of none, its copies; leaves any other row as it is. */
+  #copying(source: string | undefined, from: StoredRow | undefined) {
+    return (current: StoredRow | undefined): Row | undefined => {
+      if (current === undefined || !this.#isTarget(current)) return undefined;
+      if (this.#sourceName(current) !== source) return undefined;
+      const codec = codecOf(this.#options.target);
+      // Written as a whole entity, in the form of the current version.
+      return codec.toRow(withCopies(this.#options, codec.fromRow(current), this.#entity(from)));
+    };
+  }
+
+  #hasCopies(target: StoredRow, source: string, from: StoredRow): boolean {
+    if (!this.#isTarget(target) || this.#sourceName(target) !== source) return false;
+    const entity = codecOf(this.#options.target).fromRow(target);
+    return hasCopies(this.#options, entity, this.#entity(from));
+  }
+
+  /** Whether copied properties of a source have changed, or it has come or gone. */
+  #isChanged({ before, after }: RowChange): boolean {
+    const [old, next] = [this.#entity(before), this.#entity(after)];
+    if (old === undefined && next === undefined) return false;
+    const { copy } = this.#options;
+    return !isDeepStrictEqual(copy(old), copy(next));
+  }
+
+  /** The keys of the rows that may be targets of a source; undefined when a query finds them. */
+  #targetsOf(source: RowKey): readonly RowKey[] | undefined {
+    const { source: from, target, targetsOf } = this.#options;
+    const found = targetsOf(codecOf(from).parseKey(source));
+    if (!(Symbol.iterator in found)) return undefined;
+    return [...found].map((key: KeyOf<T>) => codecOf(target).key(key));
   }
 
   #sourceKey(row: StoredRow | undefined): RowKey | undefined {
-    if (row === undefined || !this.#isOf('target', row)) return undefined;
+    if (row === undefined || !this.#isTarget(row)) return undefined;
     const key = this.#options.sourceOf(codecOf(this.#options.target).fromRow(row));
     return key && codecOf(this.#options.source).key(key);
   }
 
-  #copied(row: StoredRow, key: KeyOf<T>, values: MergeOf<T>): Row {
-    const codec = codecOf(this.#options.target);
-    const merged = rowAfter(row, { kind: 'upsert-merge', row: codec.toMergeRow(key, values) });
-    // Written as a whole entity, in the form of the current version.
-    return codec.toRow(codec.fromRow({ ...row, ...merged }));
+  #sourceName(row: StoredRow): string | undefined {
+    const key = this.#sourceKey(row);
+    return key && nameOfKey(key);
   }
 
-  #isCopied(source: StoredRow, target: StoredRow): boolean {
-    const { copy } = this.#options;
-    const [sources, targets] = [codecOf(this.#options.source), codecOf(this.#options.target)];
-    const key = targets.parseKey(target);
-    return sameProperties(targets.toMergeRow(key, copy(sources.fromRow(source))), target);
+  #entity(row: StoredRow | undefined): ReadOf<S> | undefined {
+    if (row === undefined || !this.#isSource(row)) return undefined;
+    return codecOf(this.#options.source).fromRow(row);
   }
 
-  #isOf(side: 'source' | 'target', row: Row): boolean {
-    return codecOf(this.#options[side]).matches(row);
+  /** Whether a source and a target can be in one transaction. */
+  #isNear(one: RowKey, other: RowKey): boolean {
+    const { sourceTable, targetTable } = this.#options;
+    const isOneTable = sourceTable === undefined && targetTable === undefined;
+    return isOneTable && one.partitionKey === other.partitionKey;
   }
+
+  #isSource(row: Row): boolean {
+    const { source, sourceTable } = this.#options;
+    return sourceTable === undefined && codecOf(source).matches(row);
+  }
+
+  #isTarget(row: Row): boolean {
+    const { target, targetTable } = this.#options;
+    return targetTable === undefined && codecOf(target).matches(row);
+  }
+}
+
+/** A target whose copies may be old, or a source of such targets. */
+interface Stale {
+  readonly of: 'source' | 'target';
+  readonly key: RowKey;
 }
 
 function messageOf({ source, target }: { source: AnyDefinition; target: AnyDefinition }) {
-  return defineMessage<RowKey, RowKey>(`${source.type}.copied-to.${target.type}`, {
-    payload: keyPairPayload,
+  return defineMessage<Stale, Stale>(`${source.type}.copied-to.${target.type}`, {
+    payload: stalePayload,
   });
 }
 
-/** `[PartitionKey, RowKey]`. */
-const keyPairPayload: PayloadCodec<RowKey, RowKey> = {
-  encode: ({ partitionKey, rowKey }) => [partitionKey, rowKey],
+/** `['source' | 'target', PartitionKey, RowKey]`. */
+const stalePayload: PayloadCodec<Stale, Stale> = {
+  encode: ({ of, key }) => [of, key.partitionKey, key.rowKey],
   decode: (payload) => {
-    const [partitionKey, rowKey] = Array.isArray(payload) ? (payload as readonly JsonValue[]) : [];
-    if (typeof partitionKey === 'string' && typeof rowKey === 'string') {
-      return { partitionKey, rowKey };
+    const [of, partitionKey, rowKey] = Array.isArray(payload)
+      ? (payload as readonly JsonValue[])
+      : [];
+    const isSide = of === 'source' || of === 'target';
+    if (isSide && typeof partitionKey === 'string' && typeof rowKey === 'string') {
+      return { of, key: { partitionKey, rowKey } };
     }
-    throw new ValueError('a key is a pair of texts');
+    throw new ValueError('what is copied is a side and the two texts of a key');
   },
 };
 
-/** A point read of the source for each target; a repair is that of `ReferenceCopies`. */
+/** A point read of the source of each target. */
 async function* checkedCopies<S extends AnyDefinition, T extends AnyDefinition>(
-  { source, target, sourceOf, copy }: CopiesOptions<S, T>,
+  target: T,
   table: TableGateway,
+  called: Copies<S, T>,
   { repairs, cursor: from, pageRows }: DerivedCheck,
 ): AsyncGenerator<DerivedPage, void, undefined> {
-  const [sources, targets] = [codecOf(source), codecOf(target)];
-  const references = referenceCopiesOf({
-    source,
-    sourceTable: table,
-    target,
-    targetTable: table,
-    sourceOf,
-    copy: (entity, found) => (found === undefined ? entity : { ...entity, ...copy(found) }),
-    targetsOf: () => [],
-  });
+  const codec = codecOf(target);
   for await (const { rows, cursor } of allPages(table, { limit: pageRows, cursor: from })) {
-    const own = rows.filter((row) => targets.matches(row));
+    const own = rows.filter((row) => codec.matches(row));
     const drifts: DerivedDrift[] = [];
     let repaired = 0;
     for (const row of own) {
-      const of = sourceOf(targets.fromRow(row));
-      const found = of === undefined ? undefined : await table.get(sources.key(of));
-      if (found === undefined || !sources.matches(found)) continue;
-      const key = targets.parseKey(row);
-      const expected = copy(sources.fromRow(found));
-      if (sameProperties(targets.toMergeRow(key, expected), row)) continue;
+      const expected = await called.drift(codec.fromRow(row));
+      if (expected === undefined) continue;
+      const key = codec.parseKey(row);
       if (!repairs) drifts.push({ of: target.type, key, expected });
-      else if ((await references.refreshTarget(key)) === 'refreshed') repaired += 1;
+      else if ((await called.refreshTarget(key)) === 'refreshed') repaired += 1;
     }
     const found = { checked: own.length, drifts, repaired };
     yield cursor === undefined ? found : { ...found, cursor };

@@ -1,164 +1,210 @@
-import { isDeepStrictEqual } from 'node:util';
-import { own } from '../../base/own.js';
 import { codecOf } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
-import type { KeyOf, MergeOf, ReadOf } from '../definition/shapes.js';
-import { etagOf, type Stored } from '../definition/stored-entity.js';
-import { ValueError } from '../rows/model-error.js';
-import type { RowProperties } from '../rows/row.js';
+import type { CopiedOf, CreateOf, KeyOf, OnlyRead, ReadOf } from '../definition/shapes.js';
+import { rowKeyOf, plain, storedAs, type Stored } from '../definition/stored-entity.js';
+import { sameContent } from '../rows/same-value.js';
 import { retryConflicts, type ContentionOptions } from '../table/contention.js';
-import { Entities } from '../table/entities.js';
-import { ContentionError } from '../table/errors.js';
-import { writeIfPresent } from '../table/conditional-write.js';
+import { entitiesOf, type Change, type Entities } from '../table/entities.js';
+import { ContentionError, EntityNotFoundError } from '../table/errors.js';
 import type { TableGateway } from '../table/gateway.js';
-import { transaction } from '../table/transaction.js';
-import { reasonOf } from '../table/failure-of-one.js';
 
-/** The source and target of copies. */
-export interface CopyOptions<
-  S extends AnyDefinition,
-  T extends AnyDefinition,
-> extends ContentionOptions {
-  /** The type whose properties are copied, such as employees who are managers. */
+/** Which properties of which entities are copied to which others. */
+export interface CopyRelation<S extends AnyDefinition, T extends AnyDefinition> {
+  /** The type whose properties are copied, such as employees. */
   readonly source: S;
-  readonly sourceTable: TableGateway;
-  /** The type with the copies, such as departments. */
+  /** The type with the copies, such as departments that name their manager. */
   readonly target: T;
-  readonly targetTable: TableGateway;
-  /** The entities with copies of this one; the same for every state of it. Must be pure. */
-  readonly targetsOf: (source: ReadOf<S>) => readonly KeyOf<T>[];
-  /** The copied properties. Must be pure. */
-  readonly copy: (source: ReadOf<S>) => MergeOf<T>;
+  /** The source that an entity has copies of; undefined for none. Must be pure. */
+  readonly sourceOf: (target: ReadOf<T>) => KeyOf<S> | undefined;
+  /**
+   * Where copies of a source may be, known by its key, or found by a query or by a look-up in an
+   * index. What has another source by `sourceOf`, or is not there, gets no copy of this one.
+   */
+  readonly targetsOf: (source: KeyOf<S>) => Iterable<KeyOf<T>> | AsyncIterable<KeyOf<T>>;
+  /**
+   * The copied properties; without a source, what is to be in their place, under the same names.
+   * Must be pure, and give nothing that `sourceOf` uses.
+   */
+  readonly copy: (source: ReadOf<S> | undefined) => CopiedOf<T>;
 }
 
-/** `gone`: the source entity does not exist, and nothing was changed. */
-export type RefreshOutcome = 'refreshed' | 'gone';
+/** Copies, and where they and their sources are. */
+export interface CopyOptions<S extends AnyDefinition, T extends AnyDefinition>
+  extends CopyRelation<S, T>, ContentionOptions {
+  readonly sourceTable: TableGateway;
+  readonly targetTable: TableGateway;
+}
 
-/** A copy that differs from its source. */
-export interface CopyDrift<T extends AnyDefinition> {
-  readonly target: KeyOf<T>;
-  /** The expected stored properties. */
-  readonly expected: RowProperties;
+type AnyResult<T extends AnyDefinition> = ReadOf<T> | undefined | Promise<ReadOf<T> | undefined>;
+
+/** The outcome for one target. */
+export type CopyOutcome = 'refreshed' | 'right' | 'gone';
+
+/** The target with the copies of a source, or of none. */
+export function withCopies<S extends AnyDefinition, T extends AnyDefinition>(
+  { copy }: CopyRelation<S, T>,
+  target: Stored<ReadOf<T>>,
+  source: ReadOf<S> | undefined,
+): Stored<ReadOf<T>> {
+  return { ...target, ...copy(source), [storedAs]: target[storedAs] };
+}
+
+/** Whether the target has the copies of a source, or of none. */
+export function hasCopies<S extends AnyDefinition, T extends AnyDefinition>(
+  relation: CopyRelation<S, T>,
+  target: Stored<ReadOf<T>>,
+  source: ReadOf<S> | undefined,
+): boolean {
+  const codec = codecOf(relation.target);
+  return sameContent(codec.toRow(target), codec.toRow(withCopies(relation, target, source)));
 }
 
 /**
- * Copies of some properties of an entity in others, so that one point read gets all of it: a
- * department with the details of its manager. Copies in the same partition change with their source
- * in one transaction. Copies elsewhere are refreshed by a worker: let the outbox or the queue-first
- * pattern carry the source's key, and call `refresh` for each message.
+ * Copies of some properties of an entity in those that refer to it, so that one point read gets all
+ * of it: a department names its manager and has the manager's details. Both the reference and the
+ * manager may change, in any partitions and tables. `copies` of a model does by itself, and for
+ * every way to write, what here is called.
+ *
+ * Each change of a target reads its source and stores reference and copies in one update; then it
+ * looks whether the source has changed meanwhile, and repeats the copies if so. Changes of a source
+ * are followed by `refresh`, for which an outbox or the queue-first pattern carries its key.
  */
-export class Denormalisation<S extends AnyDefinition, T extends AnyDefinition> {
+export class Copies<S extends AnyDefinition, T extends AnyDefinition> {
   readonly #options: CopyOptions<S, T>;
-  readonly #sources: Entities<S>;
   readonly #targets: Entities<T>;
 
   constructor(options: CopyOptions<S, T>) {
     this.#options = options;
-    this.#sources = new Entities(options.source, options.sourceTable);
-    this.#targets = new Entities(options.target, options.targetTable);
+    this.#targets = entitiesOf(options.target, options.targetTable, options);
   }
 
   /**
-   * Replaces a source that was read, and all its copies, in one transaction and without a read, but
-   * for a point read of each target whose definition has older versions: for at most 99 copies in
-   * the same partition of the same table. Throws `ConditionFailedError` when
-   * another writer has changed the source since, `EntityNotFoundError` when the source or an entity
-   * with a copy does not exist; then nothing has changed. Throws `ValueError`, and sends nothing,
-   * unless `sourceTable` and `targetTable` are one gateway, or when a copy is in another partition.
+   * Inserts a target with the copies of its source: a point read of the source, an insert, and a
+   * point read that checks the source. Throws `EntityExistsError` when its keys are taken.
    */
-  async replace(source: ReadOf<S>, ifMatch = etagOf(source)): Promise<void> {
-    const { copy, targetsOf, target, sourceTable, targetTable } = this.#options;
-    // Two gateways may differ in account or encryption even where the names of the tables agree.
-    if (sourceTable !== targetTable) {
-      throw new ValueError(
-        `the copies in '${targetTable.table}' cannot change in one transaction with their source ` +
-          `in '${sourceTable.table}': give the same gateway for both, or replace and refresh()`,
-      );
-    }
-    const writes = transaction(sourceTable).replace(this.#options.source, source, { ifMatch });
-    for (const key of targetsOf(source)) {
-      if (target.upgradeFrom === undefined) {
-        writes.merge(target, key, copy(source), { ifMatch: 'any' });
-      } else writes.update(target, key, withCopies<T>(copy(source)));
-    }
+  async insert(target: CreateOf<T>): Promise<Stored<ReadOf<T>>> {
+    const codec = codecOf(this.#options.target);
+    const given = codec.fromRow({ ...codec.toRow(target), etag: '', timestamp: 0n });
+    const { source, etag } = await this.#sourceOf(given);
+    const values: Record<string, unknown> = plain(withCopies(this.#options, given, source));
+    const inserted = await this.#targets.insert(values as CreateOf<T>);
+    if (await this.#isCurrent(inserted, etag)) return inserted;
+    const { stored } = await this.#settle(codec.parseKey(rowKeyOf(inserted)), (current) => current);
+    return stored;
+  }
+
+  /**
+   * Changes a target, perhaps its reference, together with its copies. Sends a point read of the
+   * target and of its source, an update, and a point read that checks the source; all is repeated
+   * after a conflict. Throws `EntityNotFoundError` when there is no target.
+   */
+  async update<R extends ReadOf<T>>(
+    key: KeyOf<T>,
+    change: Change<T, R>,
+  ): Promise<Stored<ReadOf<T>>> {
+    const { stored } = await this.#settle(key, change);
+    return stored;
+  }
+
+  /** Makes the copies of one target match its source. Requests as `update`; no write if they do. */
+  async refreshTarget(key: KeyOf<T>): Promise<CopyOutcome> {
     try {
-      await writes.run();
+      const { isWritten } = await this.#settle(key, (current) => current);
+      return isWritten ? 'refreshed' : 'right';
     } catch (error) {
-      throw reasonOf(error);
+      if (error instanceof EntityNotFoundError) return 'gone';
+      throw error;
     }
   }
 
   /**
-   * Updates the copies of a source, wherever they are. Sends a point read of the source, a merge of
-   * each copy, and a point read that checks that the source has not changed meanwhile; starts again
-   * when it has. Idempotent; calls for the same source may come in any order, repeatedly and
-   * concurrently: after the last one the copies are right. Entities that should have a copy and do
-   * not exist are skipped.
+   * Makes the copies in all targets of a source match it, whether it still exists or not. Sends the
+   * requests of `targetsOf`, and of `refreshTarget` for each. Idempotent; calls may come in any
+   * order, repeatedly and concurrently. Returns the number of targets that were written.
    */
-  refresh(sourceKey: KeyOf<S>): Promise<RefreshOutcome> {
-    const { source, copy, targetsOf } = this.#options;
-    const attempt = async (): Promise<RefreshOutcome> => {
-      const before = await this.#source(sourceKey);
-      if (before === undefined) return 'gone';
-      for (const key of targetsOf(before)) await this.#merge(key, copy(before));
-      const after = await this.#source(sourceKey);
-      if (after !== undefined && etagOf(after) !== etagOf(before)) {
-        throw new ContentionError(`${source.type} was changed while its copies were refreshed`);
-      }
-      return 'refreshed';
+  async refresh(source: KeyOf<S>): Promise<number> {
+    let written = 0;
+    for await (const key of this.#options.targetsOf(source)) {
+      if ((await this.refreshTarget(key)) === 'refreshed') written += 1;
+    }
+    return written;
+  }
+
+  /**
+   * What a target that was read should have copied; undefined when it has. One point read of its
+   * source, or none when it has no source.
+   */
+  async drift(target: Stored<ReadOf<T>>): Promise<CopiedOf<T> | undefined> {
+    const { source } = await this.#sourceOf(target);
+    if (hasCopies(this.#options, target, source)) return undefined;
+    return this.#options.copy(source);
+  }
+
+  async #settle(
+    key: KeyOf<T>,
+    change: (current: Stored<ReadOf<T>>) => AnyResult<T>,
+  ): Promise<{ readonly stored: Stored<ReadOf<T>>; readonly isWritten: boolean }> {
+    let isChanged = false;
+    let isWritten = false;
+    const attempt = async () => {
+      let etag: string | undefined;
+      const stored = await this.#targets.update(key, async (current) => {
+        const given = (isChanged ? undefined : await change(current)) ?? current;
+        const next = { ...given, [storedAs]: current[storedAs] };
+        const found = await this.#sourceOf(next);
+        ({ etag } = found);
+        const copied = withCopies(this.#options, next, found.source);
+        if (this.#isSame(current, copied)) return undefined;
+        isWritten = true;
+        return copied as OnlyRead<T, ReadOf<T>>;
+      });
+      isChanged = true;
+      if (await this.#isCurrent(stored, etag)) return { stored, isWritten };
+      throw new ContentionError('the source was changed while its copies were stored');
     };
     return retryConflicts(
-      source.type,
+      this.#options.target.type,
       this.#options,
       attempt,
-      (error) => error instanceof ContentionError,
+      (error) => error instanceof ContentionError && isChanged,
     );
   }
 
   /**
-   * The copies that differ from a source; `refresh` corrects them. A point read of the source and
-   * of each copy. A concurrent change can look like drift.
+   * The source of a target, and the ETag of its row. A row of another type, such as one that marks
+   * where a source was, is no source.
    */
-  async verify(sourceKey: KeyOf<S>): Promise<readonly CopyDrift<T>[]> {
-    const { target, targetTable, targetsOf, copy } = this.#options;
-    const source = await this.#source(sourceKey);
-    if (source === undefined) return [];
-    const drifts: CopyDrift<T>[] = [];
-    for (const key of targetsOf(source)) {
-      const { properties } = codecOf(target).toMergeRow(key, copy(source));
-      const row = await targetTable.get(codecOf(target).key(key));
-      const isRight = Object.entries(properties).every(([name, value]) =>
-        isDeepStrictEqual(own(row?.properties ?? {}, name), value),
-      );
-      if (row !== undefined && !isRight) drifts.push({ target: key, expected: properties });
-    }
-    return drifts;
+  async #sourceOf(
+    target: ReadOf<T>,
+  ): Promise<{ readonly source: ReadOf<S> | undefined; readonly etag: string | undefined }> {
+    const { source, sourceOf, sourceTable } = this.#options;
+    const reference = sourceOf(target);
+    const codec = codecOf(source);
+    const row = reference && (await sourceTable.get(codec.key(reference)));
+    return {
+      source: row !== undefined && codec.matches(row) ? codec.fromRow(row) : undefined,
+      etag: row?.etag,
+    };
   }
 
-  /** A row of another type, such as one that marks where the source was, is no source. */
-  async #source(key: KeyOf<S>): Promise<Stored<ReadOf<S>> | undefined> {
-    const { codec, table } = this.#sources;
-    const row = await table.get(codec.key(key));
-    return row === undefined ? undefined : codec.fromOwnRow(row);
+  async #isCurrent(target: ReadOf<T>, etag: string | undefined): Promise<boolean> {
+    const { source, sourceOf, sourceTable } = this.#options;
+    const reference = sourceOf(target);
+    if (reference === undefined) return true;
+    const codec = codecOf(source);
+    const now = await sourceTable.get(codec.key(reference), codec.selectOf([]));
+    return now?.etag === etag;
   }
 
-  async #merge(key: KeyOf<T>, changes: MergeOf<T>): Promise<void> {
-    await writeIfPresent(() =>
-      this.#options.target.upgradeFrom === undefined
-        ? this.#targets.merge(key, changes, { ifMatch: 'any' })
-        : this.#targets.update(key, withCopies<T>(changes)),
-    );
+  #isSame(current: Stored<ReadOf<T>>, next: Stored<ReadOf<T>>): boolean {
+    const codec = codecOf(this.#options.target);
+    return sameContent(codec.toRow(current), codec.toRow(next));
   }
 }
 
-/** A merge would leave an entity of an older version as it is, without what it is upgraded from. */
-function withCopies<T extends AnyDefinition>(changes: MergeOf<T>) {
-  return (current: ReadOf<T>) => ({ ...current, ...changes }) as never;
-}
-
-/** Copies of a source's properties in other entities. Sends nothing. */
-export function denormalisationOf<S extends AnyDefinition, T extends AnyDefinition>(
+/** Copies of a source's properties in the entities that refer to it. Sends nothing. */
+export function copiesOf<S extends AnyDefinition, T extends AnyDefinition>(
   options: CopyOptions<S, T>,
-): Denormalisation<S, T> {
-  return new Denormalisation(options);
+): Copies<S, T> {
+  return new Copies(options);
 }

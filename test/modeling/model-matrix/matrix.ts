@@ -3,8 +3,8 @@ import { after, describe, it } from 'node:test';
 import {
   bulk,
   codecOf,
+  copiesOf,
   dataSeriesOf,
-  denormalisationOf,
   entitiesOf,
   EntityExistsError,
   EntityNotFoundError,
@@ -143,13 +143,14 @@ function open(raw: Raw, { what, under, isUpgraded = false }: Case) {
     wide: wideEntitiesOf(Review, model.table),
     tail: logTailOf(Event, model.table, { time: 'at' }),
     bucket: entitiesOf(Employee, bucketOver(model.table), { timers: impatientTimers }),
-    titles: denormalisationOf({
+    titles: copiesOf({
       source: Department,
       sourceTable: model.table,
       target: employee,
       targetTable: model.table,
+      sourceOf: ({ department, id }) => (id === 3 ? undefined : { department }),
       targetsOf: ({ department }) => [1, 2].map((id) => ({ department, id })),
-      copy: ({ title }) => ({ lastName: title }),
+      copy: (department) => ({ lastName: department?.title ?? '' }),
       timers: impatientTimers,
     }),
     move: reKeyingOf({
@@ -355,9 +356,10 @@ async function upgradeAll({ employees }: Process): Promise<void> {
 }
 
 async function copyTitles({ titles, model }: Process): Promise<void> {
-  const department = await model.entities.departments.get({ department: 'Sales' });
-  if (department !== undefined) await titles.replace({ ...department, title: 'Brown' });
+  const { departments } = model.entities;
+  await departments.merge({ department: 'Sales' }, { title: 'Brown' }, any);
   await titles.refresh({ department: 'Sales' });
+  await titles.update(at(2), (current) => ({ ...current, salary: 7 }));
 }
 
 const unknown: Pattern = { run: () => Promise.reject(new Error('no such pattern')) };

@@ -182,14 +182,14 @@ const keptOf = (employee: typeof Employee) =>
       target: Department,
       targetsOf: ({ department, id }) => (id === lead ? [{ department }] : []),
       sourceOf: ({ department }) => ({ department, id: lead }),
-      copy: ({ lastName }) => ({ lead: lastName }),
+      copy: (employee) => ({ lead: employee?.lastName }),
     }),
     'copy elsewhere': copies({
       source: employee,
       target: Badge,
       targetsOf: ({ department, id }) => [{ department, id }],
       sourceOf: ({ department, id }) => ({ department, id }),
-      copy: ({ lastName }) => ({ lastName }),
+      copy: (employee) => ({ lastName: employee?.lastName ?? '' }),
     }),
     'counter in the partition': counter({
       source: employee,
