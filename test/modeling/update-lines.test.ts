@@ -1,7 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { defineEntity, entitiesOf, int32, key, string } from '../../src/modeling/index.js';
+import {
+  ContentionError,
+  defineEntity,
+  entitiesOf,
+  EntityNotFoundError,
+  int32,
+  key,
+  oneToManyOf,
+  string,
+  transaction,
+  type RowWrite,
+  type TableGateway,
+  type WriteResult,
+} from '../../src/modeling/index.js';
+import { copies, counter, openModel } from '../../src/modeling/model/index.js';
+import type { Timers } from '../../src/base/async/timers.js';
 import { updateLinesOf } from '../../src/modeling/table/update-lines.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { manualTime } from './support/manual-timers.js';
@@ -90,3 +105,294 @@ describe('updates of one row in one process', () => {
     assert.equal((await nested).value, 3);
   });
 });
+
+const Item = defineEntity({
+  type: 'Item',
+  properties: { name: string(), id: int32(), label: string().default('') },
+  partitionKey: () => key`counters`,
+  rowKey: (p) => key`${p.name}_${p.id.padded(4)}`,
+});
+const everyone = Array.from({ length: 200 }, (_, id) => id);
+/** Nobody waits for its turn in vain, and no attempt fails: no time has to pass. */
+const timers = manualTime();
+
+async function newTable() {
+  const { rows } = await newCounter();
+  const table = new MemoryTable(rows, { before: slowly, after: slowly });
+  return { rows, table, counters: entitiesOf(Counter, table, { timers }) };
+}
+
+describe('transactions that change one row as it is', () => {
+  it('run in the order of their calls, and read the row once', async () => {
+    const { table, counters } = await newTable();
+    const results = everyone.map((id) =>
+      transaction(table, { timers })
+        .insert(Item, { name: 'item', id })
+        .increment(Counter, at, 'value')
+        .run(),
+    );
+    await Promise.all(results);
+    assert.equal(table.requests, 201);
+    assert.equal((await counters.get(at))?.value, 200);
+    assert.equal(updateLinesOf(table).rows, 0);
+  });
+
+  it('run in one order with its updates, and with transactions of several such rows', async () => {
+    const { table, counters } = await newTable();
+    await counters.insert({ name: 'b', value: 0 });
+    table.requests = 0;
+    const [a, b] = [at, { name: 'b' }];
+    const both = everyone.map((id) => {
+      if (id % 4 === 3) return counters.update(a, increment);
+      const [first, second] = id % 2 === 0 ? [a, b] : [b, a];
+      return transaction(table, { timers })
+        .increment(Counter, first, 'value')
+        .increment(Counter, second, 'value')
+        .run();
+    });
+    await Promise.all(both);
+    assert.equal(table.requests, 202);
+    const values = await Promise.all([a, b].map((each) => counters.get(each)));
+    assert.deepEqual(
+      values.map((each) => each?.value),
+      [200, 150],
+    );
+  });
+
+  it('decide that nothing is to be done by the row as it is stored', async () => {
+    const { rows, table, counters } = await newTable();
+    const run = (
+      change: (current: { value: number; name: string }) => Promise<undefined | object>,
+    ) =>
+      transaction(table, { timers })
+        .update(Counter, at, async (current) => (await change(current)) as undefined)
+        .run();
+    const first = run(async (current) => increment(await Promise.resolve(current)));
+    const seen: number[] = [];
+    const second = run(async ({ value }) => {
+      seen.push(value);
+      if (value === 1) {
+        await entitiesOf(Counter, new MemoryTable(rows)).upsertReplace({ name: 'a', value: 7 });
+      }
+      return undefined;
+    });
+    await Promise.all([first, second]);
+    assert.deepEqual(seen, [1, 7]);
+    assert.equal((await counters.get(at))?.value, 7);
+  });
+
+  it('go on after one that fails, and lose nothing beside another process', async () => {
+    const { rows, table, counters } = await newTable();
+    const nobody = transaction(table, { timers }).increment(Counter, at, 'value');
+    nobody.increment(Counter, { name: 'nobody' }, 'value');
+    const tables = [table, new MemoryTable(rows, { before: slowly })];
+    const all = Array.from({ length: 60 }, (_, id) =>
+      transaction(tables[id % 2] ?? table, { timers: impatientTimers })
+        .increment(Counter, at, 'value')
+        .run(),
+    );
+    await assert.rejects(nobody.run(), EntityNotFoundError);
+    await Promise.all(all);
+    assert.equal((await counters.get(at))?.value, 60);
+  });
+
+  it('are refused beyond 10,000 of them, before anything is sent', async () => {
+    const { table, counters } = await newTable();
+    let go: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (go = resolve));
+    const row = { partitionKey: 'counters', rowKey: 'a' };
+    const waiting = Array.from({ length: 10_000 }, () =>
+      updateLinesOf(table).run([row], timers, async () => {
+        await gate;
+        return { result: undefined, written: [] };
+      }),
+    );
+    table.requests = 0;
+    await assert.rejects(
+      transaction(table).increment(Counter, at, 'value').run(),
+      (error) => error instanceof ContentionError && /counters/.test(error.message),
+    );
+    assert.equal(table.requests, 0);
+    go();
+    await Promise.all(waiting);
+    await transaction(table).increment(Counter, at, 'value').run();
+    assert.equal((await counters.get(at))?.value, 1);
+  });
+});
+
+describe('writes of one process from which one row follows', () => {
+  const Total = defineEntity({
+    type: 'Total',
+    properties: {
+      count: int32().default(0),
+      note: int32().default(0),
+      label: string().optional(),
+    },
+    partitionKey: () => key`counters`,
+    rowKey: () => key`total`,
+  });
+  const kept = [
+    counter({ source: Item, view: Total, keyOf: () => ({}), measures: { count: () => 1 } }),
+    copies({
+      source: Total,
+      target: Item,
+      sourceOf: () => ({}),
+      targetsOf: () => [1, 2].map((id) => ({ name: 'item', id })),
+      copy: (total) => ({ label: total?.label ?? '' }),
+    }),
+  ];
+
+  function modelOf(table: TableGateway, keeps = kept.slice(0, 1), time: Timers = timers) {
+    return openModel({ table, entities: { items: Item, totals: Total }, keeps, timers: time });
+  }
+
+  it('take two requests each, without an attempt that fails', async () => {
+    const { table } = await newTable();
+    const failing = failuresOf(table);
+    const model = modelOf(failing.table);
+    await Promise.all(everyone.map((id) => model.entities.items.insert({ name: 'item', id })));
+    assert.equal((await model.entities.totals.get({}))?.count, 200);
+    assert.deepEqual([table.requests, failing.count()], [401, 0]);
+    const deleted = everyone.map((id) =>
+      model.entities.items.delete({ name: 'item', id }, { ifMatch: 'any' }),
+    );
+    await Promise.all(deleted);
+    assert.equal((await model.entities.totals.get({}))?.count, 0);
+    assert.deepEqual([failing.count(), updateLinesOf(failing.table).rows], [0, 0]);
+  });
+
+  it('take one request each when they change the row by name as well', async () => {
+    const { table } = await newTable();
+    const failing = failuresOf(table);
+    const model = modelOf(failing.table);
+    await model.entities.totals.insert({});
+    table.requests = 0;
+    const all = everyone.map((id) =>
+      model.transaction().insert(Item, { name: 'item', id }).increment(Total, {}, 'note').run(),
+    );
+    await Promise.all(all);
+    const { count, note } = (await model.entities.totals.get({})) ?? {};
+    assert.deepEqual([count, note], [200, 200]);
+    assert.deepEqual([table.requests, failing.count()], [202, 0]);
+  });
+
+  it('are in one line when some change the row by name, and others by what follows', async () => {
+    const { table } = await newTable();
+    const failing = failuresOf(table);
+    const model = modelOf(failing.table);
+    await model.entities.totals.insert({});
+    const all = everyone.map(async (id) => {
+      if (id % 2 === 0) await model.entities.items.insert({ name: 'item', id });
+      else {
+        await model.entities.totals.update({}, (total) => ({ ...total, note: total.note + 1 }));
+      }
+    });
+    await Promise.all(all);
+    const { count, note } = (await model.entities.totals.get({})) ?? {};
+    assert.deepEqual([count, note], [100, 100]);
+    assert.equal(failing.count(), 0);
+  });
+
+  it('do not wait for a row that their own transaction leaves as it is', async () => {
+    const { table } = await newTable();
+    const model = modelOf(table);
+    await model.entities.totals.insert({});
+    await model
+      .transaction()
+      .insert(Item, { name: 'item', id: 1 })
+      .update(Total, {}, () => undefined)
+      .run();
+    assert.equal((await model.entities.totals.get({}))?.count, 1);
+  });
+
+  it('do not wait in a circle when source and targets of copies change at once', async () => {
+    const { table } = await newTable();
+    const model = modelOf(table, kept.slice(1), slowestTimers);
+    const { totals, items } = model.entities;
+    await totals.insert({ label: 'all' });
+    const past = entitiesOf(Item, table);
+    for (const id of [1, 2]) await past.insert({ name: 'item', id, label: 'wrong' });
+    const changes = [1, 2].map((id) =>
+      items.update({ name: 'item', id }, (item) => ({ ...item, label: 'mine' })),
+    );
+    await Promise.all([
+      totals.update({}, (total) => ({ ...total, label: 'every one' })),
+      ...changes,
+    ]);
+    for (const id of [1, 2]) {
+      assert.equal((await items.get({ name: 'item', id }))?.label, 'every one');
+    }
+  });
+
+  it('hold the source of copies without an attempt that fails', async () => {
+    const { table } = await newTable();
+    const failing = failuresOf(table);
+    const model = modelOf(failing.table, kept.slice(1));
+    await model.entities.totals.insert({ label: 'all' });
+    await Promise.all(everyone.map((id) => model.entities.items.insert({ name: 'item', id })));
+    assert.equal((await model.entities.items.get({ name: 'item', id: 199 }))?.label, 'all');
+    assert.equal(failing.count(), 0);
+  });
+
+  it('are unconditional, and wait for each other as well', async () => {
+    const { table } = await newTable();
+    const failing = failuresOf(table);
+    const model = modelOf(failing.table);
+    await model.entities.items.insert({ name: 'item', id: 1 });
+    table.requests = 0;
+    const { items } = model.entities;
+    await Promise.all(
+      everyone.map((id) =>
+        items.merge({ name: 'item', id: 1 }, { label: `${id}` }, { ifMatch: 'any' }),
+      ),
+    );
+    assert.deepEqual([table.requests, failing.count()], [400, 0]);
+    assert.equal((await items.get({ name: 'item', id: 1 }))?.label, '199');
+  });
+
+  it('of children that a relation counts as well', async () => {
+    const { table } = await newTable();
+    const failing = failuresOf(table);
+    const relation = oneToManyOf({
+      parent: Total,
+      child: Item,
+      table: failing.table,
+      parentOf: () => ({}),
+      count: 'count',
+      timers,
+    });
+    await entitiesOf(Total, table).insert({});
+    table.requests = 0;
+    await Promise.all(everyone.map((id) => relation.add({ name: 'item', id })));
+    assert.deepEqual([table.requests, failing.count()], [201, 0]);
+  });
+});
+
+/** Pauses after conflicts end at once; a turn of a second never does. */
+const slowestTimers: Timers = {
+  start: (delayMs, callback, argument) =>
+    delayMs < 1000
+      ? impatientTimers.start(delayMs, callback, argument)
+      : { close: () => undefined },
+};
+
+/** The table, and the number of its writes that were refused. */
+function failuresOf(table: TableGateway) {
+  let failed = 0;
+  const counted = async <T>(run: Promise<T>): Promise<T> => {
+    try {
+      return await run;
+    } catch (error) {
+      failed += 1;
+      throw error;
+    }
+  };
+  const counting: TableGateway = {
+    table: table.table,
+    get: (...args) => table.get(...args),
+    page: (query) => table.page(query),
+    write: (write: RowWrite): Promise<WriteResult> => counted(table.write(write)),
+    transact: (writes) => counted(table.transact(writes)),
+  };
+  return { table: counting, count: () => failed };
+}

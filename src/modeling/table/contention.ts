@@ -10,6 +10,7 @@ import {
   isAmbiguous,
   TransactionFailedError,
 } from './errors.js';
+import { ModelError } from '../rows/model-error.js';
 import { reasonOf } from './failure-of-one.js';
 
 /** Retries of a change that conflicts with other writers. */
@@ -57,6 +58,19 @@ export async function retryConflicts<T>(
     const text = `${what}: other writers were faster at all of ${attemptsMax} attempts`;
     throw new ContentionError(text, { cause: error });
   }
+}
+
+/** A conflict at a row that was read, or written, by the library itself: it begins again. */
+export class OvertakenError extends ModelError {
+  override readonly name = 'OvertakenError';
+
+  constructor(cause: unknown) {
+    super('another writer was faster', { cause });
+  }
+}
+
+export function isOvertaken(error: unknown): boolean {
+  return error instanceof OvertakenError;
 }
 
 /** Whether a write failed because a row has appeared, changed or gone since it was read. */

@@ -35,6 +35,14 @@ export function transactionBytesBound(writes: Iterable<RowWrite>): number {
   return bytes;
 }
 
+/** The size of a transaction that is too large; undefined for others. */
+export function bytesBeyondTransaction(writes: readonly RowWrite[]): number | undefined {
+  // The exact count is costly, and few transactions come near the limit.
+  if (transactionBytesBound(writes) <= transactionBytesMax) return undefined;
+  const bytes = transactionBytes(writes);
+  return bytes > transactionBytesMax ? bytes : undefined;
+}
+
 /** The share of one write in `transactionBytes`. */
 export function operationBytes(write: RowWrite): number {
   const { partitionKey, rowKey } = keyOfWrite(write);

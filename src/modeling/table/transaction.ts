@@ -3,10 +3,17 @@ import type { AnyDefinition } from '../definition/entity-definition.js';
 import { codecOf } from '../definition/codec.js';
 import type { CreateOf, KeyOf, MergeOf, NumberNames, ReadOf } from '../definition/shapes.js';
 import { storedAs } from '../definition/stored-entity.js';
-import { ModelError, TooLargeError, ValueError } from '../rows/model-error.js';
+import { TooLargeError, ValueError } from '../rows/model-error.js';
+import { nameOfKey } from '../rows/row-parts.js';
 import type { RowKey, StoredRow } from '../rows/row.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
-import { isConflict, retryConflicts, updateAttemptsMax } from './contention.js';
+import {
+  isConflict,
+  isOvertaken,
+  OvertakenError,
+  retryConflicts,
+  updateAttemptsMax,
+} from './contention.js';
 import type { Change } from './entities.js';
 import { isAmbiguous, RequestError, TransactionFailedError } from './errors.js';
 import { absentEntityError } from './refusals.js';
@@ -17,7 +24,7 @@ import {
   type TableGateway,
   type WriteResult,
 } from './gateway.js';
-import { transactionBytes, transactionBytesBound, transactionBytesMax } from './request-size.js';
+import { bytesBeyondTransaction } from './request-size.js';
 import {
   writesOf,
   type KeyOrEntity,
@@ -26,6 +33,7 @@ import {
   type RowWrites,
   type WriteCondition,
 } from './row-writes.js';
+import { updateLinesOf, type Handed, type LineEnd } from './update-lines.js';
 import { hasStamp, newStamp } from './write-stamp.js';
 
 /** The options of `transaction`. */
@@ -61,11 +69,6 @@ interface Pending {
   readonly place: number;
   /** Undefined: nothing changes. */
   readonly make: (row: StoredRow | undefined) => Promise<PutWrite | undefined>;
-}
-
-/** A conflict at a row that the transaction has read itself. */
-class OvertakenError extends ModelError {
-  override readonly name = 'OvertakenError';
 }
 
 /**
@@ -269,6 +272,12 @@ export class Transaction {
    * write that failed, and `TooLargeError` beyond 4 MiB; then nothing was applied. A conflict at a
    * row that it has read begins it again, at most 64 times; then it throws `ContentionError`.
    *
+   * Transactions that change a row as it is, and updates of it, run in the order of their calls
+   * through one gateway, each from what the one before it wrote, without a read of its own; one
+   * that changes several rows waits for all that were called before it. After one that runs for
+   * more than a second the next starts beside it. Throws `ContentionError`, and sends nothing, when
+   * 10,000 of them wait.
+   *
    * When the response is lost, or the client repeated the request, one point read of a stamped row
    * shows whether the transaction was applied; its ETags are then unknown. Without a stamped row,
    * the error of the repetition is thrown; when the read fails as well, the error of the read,
@@ -285,34 +294,56 @@ export class Transaction {
       timers: this.#timers,
       attemptsMax: this.#attemptsMax,
     };
-    const isOvertaken = (error: unknown): boolean => error instanceof OvertakenError;
-    return retryConflicts(this.#table.table, retries, () => this.#attempt(), isOvertaken);
+    const keys = this.#pending.map(({ key }) => key);
+    return updateLinesOf(this.#table).run(keys, this.#timers, (given, leave) => {
+      let handed = given;
+      const attempt = (): Promise<LineEnd<readonly WriteResult[]>> => {
+        const known = handed;
+        handed = new Map();
+        return this.#attempt(known, leave);
+      };
+      return retryConflicts(this.#table.table, retries, attempt, isOvertaken);
+    });
   }
 
-  async #attempt(): Promise<readonly WriteResult[]> {
+  /** `handed`: rows as other changes of this process have just written them. */
+  async #attempt(
+    handed: Handed,
+    leave: (key: RowKey) => void,
+  ): Promise<LineEnd<readonly WriteResult[]>> {
     const places = [...this.#writes];
     await Promise.all(
       this.#pending.map(async ({ key, place, make }) => {
-        places[place] = await make(await this.#table.get(key));
+        const known = handed.get(nameOfKey(key));
+        // Another process may have written since; only a read shows that nothing is to be done.
+        places[place] = (known && (await make(known))) ?? (await make(await this.#table.get(key)));
+        // What is kept in step with the other writes may change this row.
+        if (places[place] === undefined) leave(key);
       }),
     );
     const sent = places.flatMap((write, place) => (write === undefined ? [] : [{ write, place }]));
-    if (sent.length === 0) return places.map(() => ({ etag: undefined }));
+    const unknown: WriteResult = { etag: undefined };
+    if (sent.length === 0) return { result: places.map(() => unknown), written: [] };
     const writes = sent.map(({ write }) => write);
     refuseTooLarge(writes);
     const isPending = (place: number | undefined): boolean =>
       this.#pending.some((each) => each.place === place);
     try {
       const results = await this.#send(writes);
-      return places.map(
-        (_, place) =>
-          results[sent.findIndex((each) => each.place === place)] ?? { etag: undefined },
+      const written = sent.flatMap(({ write, place }, index) => {
+        const { etag, row } = results[index] ?? unknown;
+        if (write.kind === 'delete' || etag === undefined || !isPending(place)) return [];
+        return [{ ...(row ?? write.row), etag, timestamp: 0n }];
+      });
+      const result = places.map(
+        (_, place) => results[sent.findIndex((each) => each.place === place)] ?? unknown,
       );
+      return { result, written };
     } catch (error) {
       if (!(error instanceof TransactionFailedError)) throw error;
       const place = sent[error.index ?? -1]?.place;
       if (isConflict(error) && isPending(place)) {
-        throw new OvertakenError('another writer was faster', { cause: error });
+        throw new OvertakenError(error);
       }
       throw new TransactionFailedError(error.message, place, error.reason);
     }
@@ -378,11 +409,9 @@ export class Transaction {
   }
 }
 
-/** An exact count is costly, and few transactions come near the limit. */
 function refuseTooLarge(writes: readonly RowWrite[]): void {
-  if (transactionBytesBound(writes) <= transactionBytesMax) return;
-  const bytes = transactionBytes(writes);
-  if (bytes <= transactionBytesMax) return;
+  const bytes = bytesBeyondTransaction(writes);
+  if (bytes === undefined) return;
   throw new TooLargeError(`a transaction of about ${bytes} bytes is larger than 4 MiB`);
 }
 

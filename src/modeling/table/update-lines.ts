@@ -1,87 +1,135 @@
 import { sleep } from '../../base/async/sleep.js';
 import type { Timers } from '../../base/async/timers.js';
+import { nameOfKey } from '../rows/row-parts.js';
 import type { RowKey, StoredRow } from '../rows/row.js';
+import { ContentionError } from './errors.js';
 import type { TableGateway } from './gateway.js';
 
-/** How long an update may run before the next one in line starts beside it. */
+/** How long a change may run before the next one in line starts beside it. */
 const turnMs = 1000;
 
-/** The end of an update: its result, and the row that it wrote, if it is known. */
+/** Changes of a row that may run or wait; each is a call that its program has not awaited yet. */
+const lineMax = 10_000;
+
+/** The end of a change: its result, and the rows that it wrote, as far as they are known. */
 export interface LineEnd<R> {
   readonly result: R;
-  readonly written: StoredRow | undefined;
+  readonly written: readonly StoredRow[];
 }
 
-/** An update in line. Neither promise rejects. */
+/** The rows, by the names of their keys, that a change had to wait for, as they were written. */
+export type Handed = ReadonlyMap<string, StoredRow | undefined>;
+
+/** A change in the line of a row. Neither promise rejects. */
 interface Place {
   readonly started: Promise<void>;
-  /** Resolves with the row that the update wrote. */
+  /** Resolves with the row, when the change wrote it. */
   readonly ended: Promise<StoredRow | undefined>;
+  readonly end: (written: StoredRow | undefined) => void;
 }
 
 interface Line {
-  last: Place | undefined;
-  /** Updates that run or wait. */
+  last: Place;
+  /** Changes that run or wait. */
   count: number;
 }
 
 /**
- * Runs the updates of a row one after the other, in the order of their calls, and hands each the
- * row that the one before it wrote. So the updates of one process do not overtake each other, and
- * only the first of them reads.
+ * Runs the changes of a row one after the other, in the order of their calls, and hands each the
+ * row that the one before it wrote. So the changes of one process do not overtake each other, and
+ * only the first of them reads. A change of several rows takes its place in all lines at once, so
+ * that of two changes one is before the other in every line, and none waits in a circle.
  *
  * Nothing depends on it but the number of requests: every write is conditional on the ETag of the
- * row that it was made from. When an update has run for a second, the next one starts beside it, so
- * that an update within an update of the same row, or after one that hangs, comes to an end.
+ * row that it was made from. When a change has run for a second, the next one starts beside it, so
+ * that a change within a change of the same row, or after one that hangs, comes to an end.
  */
 export class UpdateLines {
+  readonly #table: string;
   readonly #lines = new Map<string, Line>();
 
-  /** The number of rows with updates. */
+  constructor(table: string) {
+    this.#table = table;
+  }
+
+  /** The number of rows with changes. */
   get rows(): number {
     return this.#lines.size;
   }
 
+  /**
+   * `change` may `leave` the line of a row that it does not write after all. Throws
+   * `ContentionError`, and calls nothing, when 10,000 changes of a row run or wait.
+   */
   async run<R>(
-    { partitionKey, rowKey }: RowKey,
+    keys: readonly RowKey[],
     timers: Timers,
-    update: (handed: StoredRow | undefined) => Promise<LineEnd<R>>,
+    change: (handed: Handed, leave: (key: RowKey) => void) => Promise<LineEnd<R>>,
   ): Promise<R> {
-    const name = JSON.stringify([partitionKey, rowKey]);
-    const line = this.#lines.get(name) ?? { last: undefined, count: 0 };
-    this.#lines.set(name, line);
-    line.count += 1;
-    const before = line.last;
+    const names = [...new Set(keys.map(nameOfKey))];
+    this.#refuseFull(names);
     let start: () => void = () => undefined;
-    let end: (written: StoredRow | undefined) => void = () => undefined;
-    line.last = {
-      started: new Promise((resolve) => (start = resolve)),
-      ended: new Promise((resolve) => (end = resolve)),
+    const started = new Promise<void>((resolve) => (start = resolve));
+    const places = new Map(names.map((name) => [name, placeFrom(started)]));
+    const turns = [...places].flatMap(([name, place]) => {
+      const before = this.#enter(name, place);
+      return before === undefined ? [] : [turnAfter(before, name, timers)];
+    });
+    const leave = (name: string, written?: StoredRow): void => {
+      places.get(name)?.end(written);
+      if (places.delete(name)) this.#leave(name);
     };
-    let written: StoredRow | undefined;
     try {
-      const handed = before === undefined ? undefined : await turnAfter(before, timers);
+      const handed = new Map(await Promise.all(turns));
       start();
-      const done = await update(handed);
-      ({ written } = done);
-      return done.result;
+      const { result, written } = await change(handed, (key) => leave(nameOfKey(key)));
+      for (const row of written) leave(nameOfKey(row), row);
+      return result;
     } finally {
-      end(written);
-      line.count -= 1;
-      if (line.count === 0) this.#lines.delete(name);
+      for (const name of names) leave(name);
     }
   }
+
+  /** The last place of the line, before this one. */
+  #enter(name: string, place: Place): Place | undefined {
+    const line = this.#lines.get(name);
+    this.#lines.set(name, { last: place, count: (line?.count ?? 0) + 1 });
+    return line?.last;
+  }
+
+  #leave(name: string): void {
+    const line = this.#lines.get(name);
+    if (line === undefined) return;
+    line.count -= 1;
+    if (line.count === 0) this.#lines.delete(name);
+  }
+
+  #refuseFull(names: readonly string[]): void {
+    const full = names.find((name) => (this.#lines.get(name)?.count ?? 0) >= lineMax);
+    if (full === undefined) return;
+    throw new ContentionError(
+      `${this.#table}: ${lineMax} changes of the row ${full} wait for each other in this process: ` +
+        'await some before the next, or spread what they change over several rows',
+    );
+  }
+}
+
+function placeFrom(started: Promise<void>): Place {
+  let end: Place['end'] = () => undefined;
+  const ended = new Promise<StoredRow | undefined>((resolve) => (end = resolve));
+  return { started, ended, end };
 }
 
 async function turnAfter(
   { started, ended }: Place,
+  name: string,
   timers: Timers,
-): Promise<StoredRow | undefined> {
+): Promise<readonly [string, StoredRow | undefined]> {
   await started;
   const waiting = new AbortController();
   try {
     const late = sleep(timers, turnMs, waiting.signal).then(() => undefined);
-    return await Promise.race([ended, late]);
+    return [name, await Promise.race([ended, late])];
   } finally {
     waiting.abort();
   }
@@ -89,11 +137,16 @@ async function turnAfter(
 
 const linesByTable = new WeakMap<TableGateway, UpdateLines>();
 
-/** The lines of a table, shared by everything that updates its rows through one gateway. */
+/** The lines of a table, shared by everything that changes its rows through one gateway. */
 export function updateLinesOf(table: TableGateway): UpdateLines {
   const known = linesByTable.get(table);
   if (known !== undefined) return known;
-  const lines = new UpdateLines();
+  const lines = new UpdateLines(table.table);
   linesByTable.set(table, lines);
   return lines;
+}
+
+/** From now on, changes through a gateway are in line with those through the one beneath it. */
+export function shareUpdateLines(gateway: TableGateway, beneath: TableGateway): void {
+  linesByTable.set(gateway, updateLinesOf(beneath));
 }

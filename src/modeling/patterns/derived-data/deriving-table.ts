@@ -1,10 +1,16 @@
-import { nameOfKey, placeOfKey } from '../../rows/row-parts.js';
+import { nameOfKey } from '../../rows/row-parts.js';
 import { systemRandomness, type Randomness } from '../../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import { DefinitionError, ModelError, TooLargeError, ValueError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { sameContent } from '../../rows/same-value.js';
-import { isConflict, retryConflicts, updateAttemptsMax } from '../../table/contention.js';
+import {
+  isConflict,
+  isOvertaken,
+  OvertakenError,
+  retryConflicts,
+  updateAttemptsMax,
+} from '../../table/contention.js';
 import { RequestError, TransactionFailedError } from '../../table/errors.js';
 import { absentEntityError } from '../../table/refusals.js';
 import { writeInTransaction } from '../../table/failure-of-one.js';
@@ -17,13 +23,30 @@ import {
   type TableGateway,
   type WriteResult,
 } from '../../table/gateway.js';
+import { bytesBeyondTransaction } from '../../table/request-size.js';
 import {
-  transactionBytes,
-  transactionBytesBound,
-  transactionBytesMax,
-} from '../../table/request-size.js';
+  shareUpdateLines,
+  updateLinesOf,
+  type Handed,
+  type LineEnd,
+} from '../../table/update-lines.js';
 import type { Outbox, OutboxMessage } from '../transactional-outbox/outbox.js';
-import type { Derivation, DerivedChange, DerivedWrite, ReadRow, RowChange } from './derivation.js';
+import type {
+  Derivation,
+  DerivationPlan,
+  DerivedChange,
+  DerivedWrite,
+  ReadRow,
+} from './derivation.js';
+import {
+  afterAll,
+  changedItem,
+  conditionalOn,
+  isSame,
+  toldTo,
+  withoutDeleted,
+  type Item,
+} from './planned-writes.js';
 import { requireVersion } from './require-version.js';
 import { rowAfter } from './row-after.js';
 
@@ -40,18 +63,25 @@ export interface DerivingOptions {
   readonly timers?: Timers;
 }
 
-/** A write to be sent, and the change that it makes. */
-interface Item extends RowChange {
-  readonly write: RowWrite;
-  /** Whether its condition is that of this table: after a conflict it is made anew. */
-  readonly isOwnCondition: boolean;
-  /** Whether a derivation has to know of it. */
-  readonly isConcerned: boolean;
+/** A derivation, and its plan for one transaction. */
+interface Plan {
+  readonly derivation: Derivation;
+  readonly plan: DerivationPlan | undefined;
 }
 
-/** A conflict at a row that the table wrote by itself, or under a condition of its own. */
-class OvertakenError extends ModelError {
-  override readonly name = 'OvertakenError';
+/** Rows of the table beneath, each read once. */
+interface Reading {
+  readonly row: ReadRow;
+  /** The row, when it has been read; undefined otherwise. */
+  readonly known: (key: RowKey) => Promise<StoredRow | undefined> | undefined;
+}
+
+/** A transaction that is to be sent, and what was read for it. */
+interface Planned {
+  readonly items: readonly Item[];
+  readonly derived: readonly DerivedWrite[];
+  readonly messages: readonly OutboxMessage[];
+  readonly read: Reading;
 }
 
 /** Changes that follow from changes that follow from changes, and so on. */
@@ -66,7 +96,8 @@ const depthMax = 8;
  * Requests, besides those of the table beneath: a point read for each concerned row that is written
  * and not inserted, unless the writer tells what it had read; the reads of the derivations. All is
  * repeated when a derived row, or the row of an unconditional write, has changed meanwhile, at most
- * 64 times; then `ContentionError`.
+ * 64 times; then `ContentionError`. Transactions of one process that change the same of these rows
+ * go out in the order in which they had read them, each from what the one before it wrote.
  *
  * A transaction that with all that belongs to it is more than 100 writes or 4 MiB is refused with
  * `TooLargeError` before it is sent; `bulk` and `deleteWhere` divide theirs.
@@ -88,6 +119,7 @@ export class DerivingTable implements TableGateway {
     this.#derivations = derivations;
     this.#outbox = outbox;
     this.#retries = { randomness, timers };
+    shareUpdateLines(this, base);
   }
 
   get(key: RowKey, select?: readonly string[]): Promise<StoredRow | undefined> {
@@ -108,36 +140,64 @@ export class DerivingTable implements TableGateway {
       derivation,
       plan: derivation.plan?.(),
     }));
-    const attempt = async (): Promise<readonly WriteResult[]> => {
-      const read = this.#readingOnce();
-      const items = await this.#changed(await Promise.all(writes.map(this.#itemOf)), read);
-      const planned = plans.map(({ derivation, plan }) => ({
-        plan,
-        changes: toldTo(derivation, items),
-      }));
-      const found = await Promise.all(
-        planned.map(async ({ plan, changes }) =>
-          changes.length === 0 ? [] : ((await plan?.writes?.(changes, read)) ?? []),
-        ),
-      );
-      const messages = await Promise.all(
-        planned.map(async ({ plan, changes }) =>
-          changes.length === 0 ? [] : ((await plan?.messages?.(changes)) ?? []),
-        ),
-      );
-      const derived = withoutDeleted(items, found.flat());
-      try {
-        const results = await this.#send(items, derived, messages.flat());
-        return writes.map((write, place) => resultOf(write, items[place], results[place]));
-      } catch (error) {
-        throw await failureOf(error, items, derived, writes.length);
-      }
-    };
-    const retries = { ...this.#retries, attemptsMax: updateAttemptsMax };
-    return retryConflicts(this.table, retries, attempt, (error) => error instanceof OvertakenError);
+    const first = await this.#planned(writes, plans, this.#reading());
+    if (!first.items.some(({ isConcerned }) => isConcerned)) {
+      return (await this.#sent(writes, first)).result;
+    }
+    const own = ownRows(first, writes);
+    return updateLinesOf(this.#base).run([...own.values()], this.#retries.timers, (handed) => {
+      let planned: Planned | undefined = isAsRead(own, handed) ? first : undefined;
+      let known = [...handed.values(), ...rowsUnder(first.items)];
+      const attempt = async (): Promise<LineEnd<readonly WriteResult[]>> => {
+        const next = planned ?? (await this.#planned(writes, plans, this.#reading(known)));
+        planned = undefined;
+        known = [];
+        return this.#sent(writes, next);
+      };
+      const retries = { ...this.#retries, attemptsMax: updateAttemptsMax };
+      return retryConflicts(this.table, retries, attempt, isOvertaken);
+    });
   }
 
-  readonly #itemOf = async (given: RowWrite, place: number): Promise<Item> => {
+  /** What a transaction of these writes has to be, by the rows as they are. */
+  async #planned(
+    writes: readonly RowWrite[],
+    plans: readonly Plan[],
+    read: Reading,
+  ): Promise<Planned> {
+    const given = await Promise.all(writes.map((write, place) => this.#itemOf(write, place, read)));
+    const items = await this.#changed(given, read.row);
+    const told = plans.flatMap(({ derivation, plan }) => {
+      const changes = toldTo(derivation, items);
+      return plan === undefined || changes.length === 0 ? [] : [{ plan, changes }];
+    });
+    const found = await Promise.all(
+      told.map(async ({ plan, changes }) => (await plan.writes?.(changes, read.row)) ?? []),
+    );
+    const messages = await Promise.all(
+      told.map(async ({ plan, changes }) => (await plan.messages?.(changes)) ?? []),
+    );
+    const derived = withoutDeleted(items, found.flat());
+    return { items, derived, messages: messages.flat(), read };
+  }
+
+  async #sent(
+    writes: readonly RowWrite[],
+    planned: Planned,
+  ): Promise<LineEnd<readonly WriteResult[]>> {
+    const { items, derived, messages } = planned;
+    try {
+      const results = await this.#send(items, derived, messages);
+      return {
+        result: writes.map((write, place) => resultOf(write, items[place], results[place])),
+        written: await writtenRows(planned, results),
+      };
+    } catch (error) {
+      throw await failureOf(error, items, derived, writes.length);
+    }
+  }
+
+  async #itemOf(given: RowWrite, place: number, read: Reading): Promise<Item> {
     const { partitionKey, rowKey } = keyOfWrite(given);
     const key = { partitionKey, rowKey };
     const concerned = this.#derivations.filter((each) => each.concerns(key));
@@ -145,7 +205,7 @@ export class DerivingTable implements TableGateway {
     if (concerned.length === 0) {
       return { ...unread, before: undefined, after: undefined, isConcerned: false };
     }
-    const before = given.kind === 'insert' ? undefined : await this.#before(given, key);
+    const before = given.kind === 'insert' ? undefined : await beforeOf(given, key, read);
     try {
       // Refused here, because by the time of the request there may be a row from which others are
       // derived.
@@ -167,20 +227,20 @@ export class DerivingTable implements TableGateway {
       if (!(error instanceof ModelError)) throw error;
       throw new TransactionFailedError(error.message, place, error);
     }
-  };
+  }
 
-  #readingOnce(): ReadRow {
+  /** Reads of the table beneath; `known` are rows that need none. */
+  #reading(known: readonly (StoredRow | undefined)[] = []): Reading {
     const reads = new Map<string, Promise<StoredRow | undefined>>();
-    return (key) => {
+    for (const row of known) {
+      if (row !== undefined) reads.set(nameOfKey(row), Promise.resolve(row));
+    }
+    const row: ReadRow = (key) => {
       const read = reads.get(nameOfKey(key)) ?? this.#base.get(key);
       reads.set(nameOfKey(key), read);
       return read;
     };
-  }
-
-  #before(write: RowWrite, key: RowKey): Promise<StoredRow | undefined> {
-    const known = 'etag' in write && write.before?.etag === write.etag ? write.before : undefined;
-    return known === undefined ? this.#base.get(key) : Promise.resolve(known);
+    return { row, known: (key) => reads.get(nameOfKey(key)) };
   }
 
   /** The items with those that derivations change; again while changes lead to further ones. */
@@ -250,6 +310,79 @@ export class DerivingTable implements TableGateway {
   }
 }
 
+/** The row before a write: what its writer tells, if it is the version of the condition. */
+async function beforeOf(
+  write: RowWrite,
+  key: RowKey,
+  read: Reading,
+): Promise<StoredRow | undefined> {
+  if ('etag' in write && write.before !== undefined && write.before.etag === write.etag) {
+    return write.before;
+  }
+  return read.row(key);
+}
+
+/** A row that is changed as it was read, and the ETag that it had; undefined: there was none. */
+interface OwnRow extends RowKey {
+  readonly etag: string | undefined;
+}
+
+/**
+ * The rows, by the names of their keys, at which other writers make the table begin again. Who
+ * tells what a row was has its line already, and does not wait for a row that is only held: the one
+ * who changes that may be waiting for this line.
+ */
+function ownRows(
+  { items, derived }: Planned,
+  given: readonly RowWrite[],
+): ReadonlyMap<string, OwnRow> {
+  const isInLine = given.some((write) => 'before' in write && write.before !== undefined);
+  const rows = new Map<string, OwnRow>();
+  for (const { key, before, isOwnCondition } of items) {
+    if (isOwnCondition) rows.set(nameOfKey(key), { ...key, etag: before?.etag });
+  }
+  for (const { write } of derived) {
+    if ('etag' in write && !(isInLine && write.kind === 'merge'))
+      rows.set(nameOfKey(keyOfWrite(write)), { ...keyOfWrite(write), etag: write.etag });
+  }
+  return rows;
+}
+
+/** The rows that the caller's conditions are about: in another version these would fail. */
+function rowsUnder(items: readonly Item[]): readonly (StoredRow | undefined)[] {
+  return items.map(({ before, isOwnCondition }) => (isOwnCondition ? undefined : before));
+}
+
+/** Whether those who were first in line left the rows as they had been read before. */
+function isAsRead(own: ReadonlyMap<string, OwnRow>, handed: Handed): boolean {
+  return [...handed].every(([name, row]) => row !== undefined && row.etag === own.get(name)?.etag);
+}
+
+/** The rows that a transaction has written under conditions of its own, as they are now. */
+async function writtenRows(
+  { items, derived, read }: Planned,
+  results: readonly WriteResult[],
+): Promise<readonly StoredRow[]> {
+  const written: StoredRow[] = [];
+  for (const [place, { write, after, isOwnCondition }] of items.entries()) {
+    const { etag, row } = results[place] ?? {};
+    if (etag === undefined || after === undefined || !isOwnCondition) continue;
+    if (write.kind === 'insert' || write.kind === 'replace') {
+      written.push({ ...(row ?? write.row), etag, timestamp: 0n });
+    } else written.push({ ...after, etag });
+  }
+  for (const [place, { write }] of derived.entries()) {
+    const { etag } = results[items.length + place] ?? {};
+    if (etag === undefined || write.kind === 'delete' || !('etag' in write)) continue;
+    if (write.kind === 'replace') written.push({ ...write.row, etag, timestamp: 0n });
+    else {
+      const before = await read.known(write.row);
+      if (before !== undefined) written.push({ ...before, ...rowAfter(before, write), etag });
+    }
+  }
+  return written;
+}
+
 /** With the row, when it is not the one that the caller gave. */
 function resultOf(
   given: RowWrite,
@@ -265,98 +398,6 @@ function resultOf(
   return isOther ? { etag, row: write.row } : { etag };
 }
 
-/** The changes of the rows that a derivation is made of. */
-function toldTo(derivation: Derivation, items: readonly Item[]): readonly RowChange[] {
-  const source = (row: StoredRow | undefined): StoredRow | undefined =>
-    row !== undefined && derivation.isSource(row) ? row : undefined;
-  return items.flatMap(({ item, key, before, after, isConcerned }) => {
-    const [from, to] = [source(before), source(after)];
-    if (!isConcerned || (from === undefined && to === undefined)) return [];
-    return [{ item, key, before: from, after: to }];
-  });
-}
-
-/** A write of the caller to a row that its transaction also changes as derived data. */
-function changedItem(given: readonly Item[], item: Item, changes: readonly DerivedChange[]): Item {
-  const { write, before, after } = item;
-  if (write.kind === 'delete') {
-    // Who deletes what a row is derived from may delete the row as well.
-    const kept = changes.find((each) => given[each.item]?.write.kind !== 'delete');
-    if (kept === undefined) return item;
-    throw refusal(kept.item, `the transaction deletes ${placeOfKey(item.key)}, which it changes`);
-  }
-  const row = afterAll(after, changes);
-  if (row === undefined) return item;
-  const isNew = write.kind === 'insert' || before === undefined;
-  const changed: RowWrite = isNew
-    ? { kind: 'insert', row }
-    : { kind: 'replace', row, etag: 'etag' in write ? write.etag : before.etag };
-  return { ...item, write: changed, after: row, isConcerned: true };
-}
-
-/**
- * The row after all changes. Those that leave an absent row as it is come again when others have
- * made one.
- */
-function afterAll(
-  before: StoredRow | undefined,
-  changes: readonly DerivedChange[],
-): StoredRow | undefined {
-  const waiting: DerivedChange[] = [];
-  let current = before;
-  for (const each of changes) {
-    const after = afterOne(current, each);
-    if (after === undefined) waiting.push(each);
-    current = after;
-  }
-  return current === undefined ? undefined : waiting.reduce(afterOne, current);
-}
-
-function afterOne<R extends StoredRow | undefined>(
-  current: R,
-  { item, change }: DerivedChange,
-): StoredRow | R {
-  try {
-    const row = change(current);
-    return row === undefined ? current : { ...row, etag: '', timestamp: 0n };
-  } catch (error) {
-    if (!(error instanceof ModelError)) throw error;
-    throw new TransactionFailedError(error.message, item, error);
-  }
-}
-
-function isSame(left: readonly Item[], right: readonly Item[]): boolean {
-  return (
-    left.length === right.length &&
-    left.every(({ key, after }, index) => {
-      const other = right[index];
-      if (other === undefined || nameOfKey(other.key) !== nameOfKey(key)) return false;
-      if (after === undefined || other.after === undefined) return after === other.after;
-      return sameContent(after, other.after);
-    })
-  );
-}
-
-/**
- * The derived rows without those that the caller deletes: who deletes all rows of a partition
- * deletes these as well. Throws when the caller writes one.
- */
-function withoutDeleted(
-  items: readonly Item[],
-  derived: readonly DerivedWrite[],
-): readonly DerivedWrite[] {
-  const given = new Map(items.map(({ key, write }) => [nameOfKey(key), write]));
-  return derived.filter(({ item, write }) => {
-    const own = given.get(nameOfKey(keyOfWrite(write)));
-    if (own === undefined) return true;
-    if (own.kind === 'delete') return false;
-    throw refusal(
-      item,
-      `the transaction writes ${placeOfKey(keyOfWrite(write))}, which is derived`,
-    );
-  });
-}
-
 /** What a failed attempt means: an `OvertakenError` when another one may succeed. */
 async function failureOf(
   error: unknown,
@@ -368,7 +409,7 @@ async function failureOf(
   const at = error instanceof TransactionFailedError ? error.index : 0;
   if (at === undefined) return error;
   const item = items[at];
-  const overtaken = new OvertakenError('another writer was faster', { cause: error });
+  const overtaken = new OvertakenError(error);
   if (item !== undefined) return at < given && !item.isOwnCondition ? error : overtaken;
   const failed = derived[at - items.length];
   if (failed === undefined) return error;
@@ -379,10 +420,6 @@ async function failureOf(
     if (!(reason instanceof ModelError) || reason instanceof RequestError) return reason;
     return new TransactionFailedError(reason.message, failed.item, reason);
   }
-}
-
-function refusal(item: number, text: string): TransactionFailedError {
-  return new TransactionFailedError(text, item, new ValueError(text));
 }
 
 function refuseSpread(writes: readonly RowWrite[]): void {
@@ -401,23 +438,12 @@ function refuseTooLarge(table: string, writes: readonly RowWrite[]): void {
         'many rows an entity in another partition or table',
     );
   }
-  if (transactionBytesBound(writes) <= transactionBytesMax) return;
-  const bytes = transactionBytes(writes);
-  if (bytes <= transactionBytesMax) return;
+  const bytes = bytesBeyondTransaction(writes);
+  if (bytes === undefined) return;
   throw new TooLargeError(
     `${table}: with what is derived from them, the writes take about ${bytes} bytes; ` +
       'a transaction has less than 4 MiB',
   );
-}
-
-/** The same write, valid only for the row as it was read. */
-function conditionalOn(write: RowWrite, row: StoredRow | undefined): RowWrite {
-  if (row === undefined)
-    return write.kind === 'delete' ? write : { kind: 'insert', row: write.row };
-  const { etag } = row;
-  if (write.kind === 'delete') return { ...write, etag };
-  const isMerge = write.kind === 'merge' || write.kind === 'upsert-merge';
-  return { kind: isMerge ? 'merge' : 'replace', row: write.row, etag };
 }
 
 function withoutBefore(write: RowWrite): RowWrite {

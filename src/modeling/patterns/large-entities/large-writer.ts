@@ -1,7 +1,13 @@
 import type { Clock } from '../../../base/clock.js';
 import { invariant } from '../../../base/invariant.js';
 import { ModelError, TooLargeError } from '../../rows/model-error.js';
-import { isConflict, retryConflicts, type ContentionOptions } from '../../table/contention.js';
+import {
+  isConflict,
+  isOvertaken,
+  OvertakenError,
+  retryConflicts,
+  type ContentionOptions,
+} from '../../table/contention.js';
 import { isAmbiguous, TransactionFailedError } from '../../table/errors.js';
 import { keyOfWrite, type RowWrite, type WriteResult } from '../../table/gateway.js';
 import { transactionBytesMax } from '../../table/request-size.js';
@@ -42,7 +48,7 @@ export class LargeWriter {
       `tidying up after an entity of ${this.#expander.table.table}`,
       this.#settings.contention,
       () => this.#attempt(writes),
-      (error) => error instanceof OvertakenError,
+      isOvertaken,
     );
   }
 
@@ -184,16 +190,13 @@ export class LargeWriter {
   }
 }
 
-/** The entity changed between the read and the write of an operation without a condition. */
-class OvertakenError extends ModelError {}
-
 /** The error in terms of the given writes. */
 function asGiven(error: unknown, expansions: readonly Expansion[]): unknown {
   const index = indexOfFailed(error, expansions);
   const reason = reasonOf(error);
   const isOwn = index !== undefined && expansions[index]?.isOwnCondition === true;
   if (isOwn && isConflict(reason)) {
-    return new OvertakenError('the entity changed meanwhile', { cause: error });
+    return new OvertakenError(error);
   }
   if (!(error instanceof TransactionFailedError)) return error;
   return new TransactionFailedError(error.message, index, error.reason);

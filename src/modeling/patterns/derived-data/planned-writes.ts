@@ -1,0 +1,126 @@
+import { ModelError, ValueError } from '../../rows/model-error.js';
+import { nameOfKey, placeOfKey } from '../../rows/row-parts.js';
+import type { StoredRow } from '../../rows/row.js';
+import { sameContent } from '../../rows/same-value.js';
+import { TransactionFailedError } from '../../table/errors.js';
+import { keyOfWrite, type RowWrite } from '../../table/gateway.js';
+import type { Derivation, DerivedChange, DerivedWrite, RowChange } from './derivation.js';
+
+/** A write to be sent, and the change that it makes. */
+export interface Item extends RowChange {
+  readonly write: RowWrite;
+  /** Whether its condition is that of this table: after a conflict it is made anew. */
+  readonly isOwnCondition: boolean;
+  /** Whether a derivation has to know of it. */
+  readonly isConcerned: boolean;
+}
+
+/** The changes of the rows that a derivation is made of. */
+export function toldTo(derivation: Derivation, items: readonly Item[]): readonly RowChange[] {
+  const source = (row: StoredRow | undefined): StoredRow | undefined =>
+    row !== undefined && derivation.isSource(row) ? row : undefined;
+  return items.flatMap(({ item, key, before, after, isConcerned }) => {
+    const [from, to] = [source(before), source(after)];
+    if (!isConcerned || (from === undefined && to === undefined)) return [];
+    return [{ item, key, before: from, after: to }];
+  });
+}
+
+/** A write of the caller to a row that its transaction also changes as derived data. */
+export function changedItem(
+  given: readonly Item[],
+  item: Item,
+  changes: readonly DerivedChange[],
+): Item {
+  const { write, before, after } = item;
+  if (write.kind === 'delete') {
+    // Who deletes what a row is derived from may delete the row as well.
+    const kept = changes.find((each) => given[each.item]?.write.kind !== 'delete');
+    if (kept === undefined) return item;
+    throw refusal(kept.item, `the transaction deletes ${placeOfKey(item.key)}, which it changes`);
+  }
+  const row = afterAll(after, changes);
+  if (row === undefined) return item;
+  const isNew = write.kind === 'insert' || before === undefined;
+  const changed: RowWrite = isNew
+    ? { kind: 'insert', row }
+    : { kind: 'replace', row, etag: 'etag' in write ? write.etag : before.etag };
+  return { ...item, write: changed, after: row, isConcerned: true };
+}
+
+/**
+ * The row after all changes. Those that leave an absent row as it is come again when others have
+ * made one.
+ */
+export function afterAll(
+  before: StoredRow | undefined,
+  changes: readonly DerivedChange[],
+): StoredRow | undefined {
+  const waiting: DerivedChange[] = [];
+  let current = before;
+  for (const each of changes) {
+    const after = afterOne(current, each);
+    if (after === undefined) waiting.push(each);
+    current = after;
+  }
+  return current === undefined ? undefined : waiting.reduce(afterOne, current);
+}
+
+function afterOne<R extends StoredRow | undefined>(
+  current: R,
+  { item, change }: DerivedChange,
+): StoredRow | R {
+  try {
+    const row = change(current);
+    return row === undefined ? current : { ...row, etag: '', timestamp: 0n };
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error;
+    throw new TransactionFailedError(error.message, item, error);
+  }
+}
+
+export function isSame(left: readonly Item[], right: readonly Item[]): boolean {
+  return (
+    left.length === right.length &&
+    left.every(({ key, after }, index) => {
+      const other = right[index];
+      if (other === undefined || nameOfKey(other.key) !== nameOfKey(key)) return false;
+      if (after === undefined || other.after === undefined) return after === other.after;
+      return sameContent(after, other.after);
+    })
+  );
+}
+
+/**
+ * The derived rows without those that the caller deletes: who deletes all rows of a partition
+ * deletes these as well. Throws when the caller writes one.
+ */
+export function withoutDeleted(
+  items: readonly Item[],
+  derived: readonly DerivedWrite[],
+): readonly DerivedWrite[] {
+  const given = new Map(items.map(({ key, write }) => [nameOfKey(key), write]));
+  return derived.filter(({ item, write }) => {
+    const own = given.get(nameOfKey(keyOfWrite(write)));
+    if (own === undefined) return true;
+    if (own.kind === 'delete') return false;
+    throw refusal(
+      item,
+      `the transaction writes ${placeOfKey(keyOfWrite(write))}, which is derived`,
+    );
+  });
+}
+
+/** The same write, valid only for the row as it was read. */
+export function conditionalOn(write: RowWrite, row: StoredRow | undefined): RowWrite {
+  if (row === undefined)
+    return write.kind === 'delete' ? write : { kind: 'insert', row: write.row };
+  const { etag } = row;
+  if (write.kind === 'delete') return { ...write, etag };
+  const isMerge = write.kind === 'merge' || write.kind === 'upsert-merge';
+  return { kind: isMerge ? 'merge' : 'replace', row: write.row, etag };
+}
+
+function refusal(item: number, text: string): TransactionFailedError {
+  return new TransactionFailedError(text, item, new ValueError(text));
+}
