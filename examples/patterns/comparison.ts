@@ -2,9 +2,9 @@
 // with a count, and all types of a partition.
 // Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
 import { TableClient } from '@azure/data-tables';
-import { defineEntity, int32, key, mixedTableOf, openTable, string } from 'tabularium/modeling';
+import { defineEntity, int32, key, openTable, string } from 'tabularium/modeling';
 import { otherPartition, withIndexes } from 'tabularium/modeling/indexes';
-import { openModel } from 'tabularium/modeling/model';
+import { counter, openModel } from 'tabularium/modeling/model';
 
 const Employee = defineEntity({
   type: 'Employee',
@@ -37,16 +37,21 @@ try {
       }),
       departments: Department,
     },
+    keeps: [
+      counter({
+        source: Employee,
+        view: Department,
+        keyOf: ({ department }) => ({ department }),
+        measures: { count: () => 1 },
+        ifAbsent: 'refuse',
+      }),
+    ],
   });
   const { employees, departments } = company.entities;
   await departments.insert({ department: 'Sales' });
 
   requests.length = 0;
-  await company
-    .transaction()
-    .insert(Employee, { department: 'Sales', id: 1, name: 'Jo', email: 'jonesj@contoso.com' })
-    .increment(Department, { department: 'Sales' }, 'count')
-    .run();
+  await employees.insert({ department: 'Sales', id: 1, name: 'Jo', email: 'jonesj@contoso.com' });
   console.log(`insert and count: ${requests.splice(0).join(', ')}`);
 
   // What a service with secondary indexes does by itself. `company.run()` goes on until it is closed.
@@ -56,13 +61,9 @@ try {
   const jones = await employees.by.email.get({ email: 'jonesj@contoso.com' });
   console.log(`${jones?.name} of ${jones?.department}: ${requests.splice(0).join(', ')}`);
 
-  const sales = mixedTableOf(company.table, Employee, Department).query({
-    partition: { department: 'Sales' },
-    where: { Employee: 'all', Department: 'all' },
-  });
-  for await (const { type, entity } of sales) {
-    console.log(type === 'Employee' ? entity.name : `${entity.department} has ${entity.count}`);
-  }
+  const sales = await company.read(['employees', 'departments'], { department: 'Sales' });
+  for (const { department, count } of sales.departments) console.log(`${department} has ${count}`);
+  for (const { name } of sales.employees) console.log(name);
   console.log(`all types: ${requests.splice(0).join(', ')}`);
   await company.close();
 } finally {

@@ -111,6 +111,27 @@ describe('a model', () => {
     await assert.rejects(nowhere.run(), EntityNotFoundError);
   });
 
+  it('reads what is in a partition in lists by type, and nothing else of it', async () => {
+    const { model, departments, takeKinds } = await newStaff();
+    await departments.insert({ ...sales, title: 'Sales' });
+    for (const id of [2, 1]) await model.entities.employees.insert(employeeOf(id));
+    takeKinds();
+    const found = await model.read(['employees', 'departments'], sales);
+    assert.deepEqual(takeKinds(), ['query']);
+    assert.deepEqual(
+      [found.employees.map(({ id }) => id), found.departments.map(({ count }) => count)],
+      [[1, 2], [2]],
+    );
+    assert.deepEqual(Object.keys(found), ['employees', 'departments']);
+    assert.deepEqual(await model.read(['employees'], { department: 'None' }), { employees: [] });
+    const tooMany = model.read(['employees', 'departments'], sales, { max: 2 });
+    await assert.rejects(tooMany, /more than 2 items/);
+    await assert.rejects(model.read(['employees', 'events'], sales), /one query each/);
+    await assert.rejects(model.read(['nobody' as 'employees'], sales), /no 'nobody'/);
+    // @ts-expect-error: the PartitionKey of both is the department.
+    await assert.rejects(model.read(['employees', 'departments'], { id: 1 }), ValueError);
+  });
+
   it('lets the changes of patterns join a transaction', async () => {
     const { model, departments } = await newStaff();
     await departments.insert({ ...sales, title: 'Sales' });

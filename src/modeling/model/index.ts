@@ -15,6 +15,8 @@ export {
   type ModelEntities,
   type ModelOptions,
   type ModelPage,
+  type ModelPartition,
   type ModelRebuildOptions,
   type OpenedEntities,
+  type ReadEntities,
 } from './open-model.js';

@@ -1,3 +1,4 @@
+import { own } from '../../base/own.js';
 import { systemClock, type Clock } from '../../base/clock.js';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
@@ -29,7 +30,10 @@ import {
   type RelayEvent,
   type SweepReport,
 } from '../patterns/transactional-outbox/relay.js';
-import { DefinitionError } from '../rows/model-error.js';
+import { DefinitionError, ValueError } from '../rows/model-error.js';
+import { mixedTableOf, type SharedPartition } from '../patterns/inheritance.js';
+import type { ReadOf } from '../definition/shapes.js';
+import type { Stored } from '../definition/stored-entity.js';
 import { Entities } from '../table/entities.js';
 import type { TableGateway } from '../table/gateway.js';
 import { transaction, type Transaction } from '../table/transaction.js';
@@ -51,6 +55,24 @@ export type OpenedEntities<E extends ModelEntities> = {
     : E[N] extends AnyDefinition
       ? Entities<E[N]>
       : never;
+};
+
+/** The definition of an entity of a model. */
+type DefinitionOf<Given> =
+  Given extends IndexedDefinition<infer D, infer _Indexes>
+    ? D
+    : Given extends AnyDefinition
+      ? Given
+      : never;
+
+/** The values that make the PartitionKey of each of these entities. */
+export type ModelPartition<E extends ModelEntities, N extends keyof E> = SharedPartition<
+  readonly DefinitionOf<E[N]>[]
+>;
+
+/** Entities of a partition, by the names of their types in the model. */
+export type ReadEntities<E extends ModelEntities, N extends keyof E> = {
+  readonly [M in N]: readonly Stored<ReadOf<DefinitionOf<E[M]>>>[];
 };
 
 /** A table, what is in it, and what it keeps. */
@@ -203,6 +225,28 @@ export class Model<E extends ModelEntities> {
       ...(randomness === undefined ? {} : { randomness }),
       ...(timers === undefined ? {} : { timers }),
     });
+  }
+
+  /**
+   * All entities of a partition, of these types, in lists by their names, each in RowKey order. One
+   * range read for each 1,000 rows of the partition. Throws `ModelError` when there are more than
+   * `max` (1,000 when absent), after it has read that many, and `ValueError` when the types are in different partitions.
+   */
+  async read<const N extends keyof E & string>(
+    names: readonly N[],
+    partition: ModelPartition<E, N>,
+    { max = readMax }: { readonly max?: number } = {},
+  ): Promise<ReadEntities<E, N>> {
+    const definitions = names.map((name) => definitionOf(this.#options.entities, name));
+    const where = Object.fromEntries(definitions.map(({ type }) => [type, 'all' as const]));
+    const found = await mixedTableOf(this.table, ...definitions)
+      .query({ partition: partition as SharedPartition<readonly AnyDefinition[]>, where })
+      .toArray({ max });
+    const lists = names.map((name, place) => [
+      name,
+      found.filter(({ type }) => type === definitions[place]?.type).map(({ entity }) => entity),
+    ]);
+    return Object.fromEntries(lists) as ReadEntities<E, N>;
   }
 
   /**
@@ -365,6 +409,17 @@ export class Model<E extends ModelEntities> {
       ];
     });
   }
+}
+
+/** Entities that a read gives, unless the caller says otherwise. */
+const readMax = 1000;
+
+function definitionOf(entities: ModelEntities, name: string): AnyDefinition {
+  const given = own(entities, name);
+  if (given === undefined) {
+    throw new ValueError(`the model has ${Object.keys(entities).join(', ')}, and no '${name}'`);
+  }
+  return 'entity' in given ? given.entity : given;
 }
 
 function isIndexed(given: object): given is Indexed {
