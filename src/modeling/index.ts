@@ -130,7 +130,6 @@ export {
   type TransactionChange,
   type TransactionOptions,
 } from './table/transaction.js';
-export { transactionBytes, transactionBytesMax } from './table/request-size.js';
 export { odataLiteral, odataString } from './table/odata.js';
 export {
   openTable,

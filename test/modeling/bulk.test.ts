@@ -10,14 +10,13 @@ import {
   key,
   RequestError,
   string,
-  transactionBytes,
-  transactionBytesMax,
   ValueError,
   writesOf,
   type BulkResult,
   type RowWrite,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import { transactionBytes, transactionBytesMax } from '../../src/modeling/table/request-size.js';
 import { startTables } from './support/observed-tables.js';
 
 const tables = await startTables();

@@ -15,12 +15,12 @@ import {
   string,
   TooLargeError,
   transaction,
-  transactionBytes,
   TransactionFailedError,
   writesOf,
   type RowWrite,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import { transactionBytes } from '../../src/modeling/table/request-size.js';
 import {
   knownPartitions,
   outboxOf,

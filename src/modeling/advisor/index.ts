@@ -8,7 +8,6 @@ export type { LookUpOf, Operation, Workload, WriteKind } from './facts/workload.
 export type { FactsOf, PropertyFacts, SizeRange, ValueOrder } from './facts/property-facts.js';
 export { examplePrices, type BilledClass, type CapacityPrice, type PriceTable } from './prices.js';
 export { cloudTargets, type ServiceTargets } from './plans/service-targets.js';
-export { capacityFormula } from './sizes/capacity-formula.js';
 export type { Estimate } from './plans/estimate.js';
 export type { Finding, FindingOf, Severity } from './findings/finding.js';
 export type {

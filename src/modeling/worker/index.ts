@@ -14,14 +14,13 @@ export { handle, type HandlerContext, type MessageHandler } from './handler.js';
 export {
   defineMessage,
   MalformedMessageError,
-  readPayload,
   UnknownMessageError,
   type MessageOptions,
   type MessageType,
   type Upgrades,
 } from './message-type.js';
 export { workerMetrics, type MessageMetrics, type Summary, type WorkerMetrics } from './metrics.js';
-export { schemaPayload, type PayloadCodec } from './payload.js';
+export type { PayloadCodec } from './payload.js';
 export type { ContainerPort } from './container-port.js';
 export type { QueuePort, ReceivedMessage, SendingQueue, SendOptions } from './queue-port.js';
 export { redrive, type RedriveOptions } from './redrive.js';

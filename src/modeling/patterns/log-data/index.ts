@@ -9,8 +9,7 @@ export {
   type LogBlobs,
   type LogContainer,
 } from './log-blobs.js';
-export { hourPrefix, logBlobName, parseLogBlobName, type LogBlobName } from './log-blob-name.js';
-export { formatRecord, parseRecord, type LogFormat, type LogRecord } from './log-lines.js';
+export type { LogFormat, LogRecord } from './log-lines.js';
 export {
   logReaderOf,
   type LogReader,

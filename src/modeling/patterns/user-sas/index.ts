@@ -1,12 +1,7 @@
 // Tokens for end users. See docs/guides/patterns/user-sas.md.
 
-export {
-  accessPoliciesMax,
-  removeAccessPolicy,
-  setAccessPolicy,
-  type AccessPolicy,
-} from './access-policy.js';
-export { keyScopeOf, type KeyScope, type ScopeOf as SasScopeOf } from './key-scope.js';
+export { removeAccessPolicy, setAccessPolicy, type AccessPolicy } from './access-policy.js';
+export type { KeyScope, ScopeOf as SasScopeOf } from './key-scope.js';
 export { sasCacheOf, type SasCache, type CachedToken, type SasCacheOptions } from './sas-cache.js';
 export {
   userSasOf,
