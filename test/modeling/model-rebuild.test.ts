@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { entitiesOf, ValueError, type RowPage, type RowQuery } from '../../src/modeling/index.js';
-import type { ModelDrift, ModelPage, ModelRebuildOptions } from '../../src/modeling/model/index.js';
+import {
+  counter,
+  openModel,
+  type ModelDrift,
+  type ModelPage,
+  type ModelRebuildOptions,
+} from '../../src/modeling/model/index.js';
 import { MemoryLists } from './support/memory-lists.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { Badge, Company, Department, Employee, employeeOf, openStaff } from './support/staff.js';
@@ -24,6 +30,8 @@ class CountedTable extends MemoryTable {
     return page;
   }
 }
+
+const newTable = (table: string) => new MemoryTable(new MemoryRows(), { table });
 
 async function newStaff() {
   const table = new CountedTable(new MemoryRows());
@@ -64,6 +72,42 @@ async function driftsOf(model: { verify(): AsyncIterable<ModelDrift> }): Promise
   for await (const drift of model.verify()) found.push('derived' in drift && drift.derived.of);
   return found;
 }
+
+describe('a count in another table', () => {
+  it('follows by messages, under the same PartitionKey as well, and is compared and mended', async () => {
+    const [table, totals] = [newTable('staff'), newTable('totals')];
+    const model = openModel({
+      table,
+      entities: { employees: Employee, departments: Department },
+      keeps: [
+        counter({
+          source: Employee,
+          view: Department,
+          viewTable: totals,
+          keyOf: ({ department }) => ({ department }),
+          measures: { count: () => 1, salaries: ({ salary }) => salary },
+        }),
+      ],
+    });
+    const { employees, departments } = model.entities;
+    const counted = async () => {
+      await model.drain();
+      const found = await entitiesOf(Department, totals).get(sales);
+      return [found?.count, found?.salaries];
+    };
+    await departments.insert({ ...sales, count: 7 });
+    for (const id of [1, 2]) await employees.insert(employeeOf(id));
+    assert.deepEqual(await driftsOf(model), ['Department']);
+    assert.deepEqual(await counted(), [2, 20]);
+    await employees.delete({ ...sales, id: 2 }, any);
+    assert.deepEqual(await counted(), [1, 10]);
+    assert.deepEqual(await driftsOf(model), []);
+    await entitiesOf(Department, totals).merge(sales, { count: 9 }, any);
+    assert.deepEqual(await pagesOf(model), { repaired: 1, drifts: 0 });
+    assert.deepEqual(await counted(), [1, 10]);
+    assert.equal((await departments.get(sales))?.count, 7);
+  });
+});
 
 describe('a rebuild of a model', () => {
   it('mends counts and copies, and only tells them in a dry run', async () => {

@@ -17,11 +17,11 @@ import { EventView } from './applied-events.js';
 import { checkMeasures, type Numbers } from './measures.js';
 import { added, deltasOf, type Delta } from './summary-delta.js';
 import { checkedCounts } from './view-audit.js';
-import type { PartitionViewOptions } from './view-options.js';
+import type { PlacedViewOptions } from './view-options.js';
 
 /** Counts and sums that a table keeps of its entities. */
 export interface CounterOptions<S extends AnyDefinition, V extends AnyDefinition> extends Omit<
-  PartitionViewOptions<S, V>,
+  PlacedViewOptions<S, V>,
   'table' | 'attemptsMax' | 'randomness' | 'timers'
 > {
   /** When there is no summary yet: a new one, the default, or `EntityNotFoundError`. */
@@ -29,11 +29,12 @@ export interface CounterOptions<S extends AnyDefinition, V extends AnyDefinition
 }
 
 /**
- * Counts and sums of entities in a summary, which the table of both keeps however an entity is
+ * Counts and sums of entities in a summary, which the table of the entities keeps however one is
  * written. A summary in the entity's partition changes in the same transaction; one elsewhere when
  * a worker has handled the message, once for each. The measures are the table's: a write of a
  * summary that would change them throws `ValueError`, and an upsert leaves them. Throws
- * `DefinitionError` for measures that the view cannot store.
+ * `DefinitionError` for measures that the view cannot store. In a `viewTable` summaries are written
+ * by the worker alone: what else writes them there has to leave the measures.
  */
 export function counter<S extends AnyDefinition, V extends AnyDefinition>(
   options: CounterOptions<S, V>,
@@ -41,9 +42,9 @@ export function counter<S extends AnyDefinition, V extends AnyDefinition>(
   checkMeasures(options.view, options.measures);
   return {
     bind({ table, outbox }) {
-      const { source, view } = options;
+      const { source, view, viewTable = table } = options;
       const message = messageOf(source, view);
-      const events = new EventView(view, table);
+      const events = new EventView(view, viewTable);
       const codec = codecOf(view);
       const handler = handle(message, async ({ key, numbers }, { id }) => {
         const delta = { key: codec.parseKey(key), numbers };
@@ -76,7 +77,7 @@ class CounterDerivation<S extends AnyDefinition, V extends AnyDefinition> implem
 
   concerns(key: RowKey): boolean {
     const row = { ...key, properties: {} };
-    return codecOf(this.#options.source).matches(row) || codecOf(this.#options.view).matches(row);
+    return codecOf(this.#options.source).matches(row) || this.#isView(row);
   }
 
   isSource(row: Row): boolean {
@@ -84,7 +85,7 @@ class CounterDerivation<S extends AnyDefinition, V extends AnyDefinition> implem
   }
 
   guarded(write: RowWrite, current: StoredRow | undefined): RowWrite {
-    if (write.kind === 'delete' || !codecOf(this.#options.view).matches(write.row)) return write;
+    if (write.kind === 'delete' || !this.#isView(write.row)) return write;
     const { row } = write;
     const kept: Record<string, WireValue> = {};
     for (const name of this.#names) {
@@ -107,7 +108,7 @@ class CounterDerivation<S extends AnyDefinition, V extends AnyDefinition> implem
     const codec = codecOf(view);
     return this.#deltas(changes).flatMap(({ item, from, delta }) => {
       const key = codec.key(delta.key);
-      if (key.partitionKey !== from.partitionKey) return [];
+      if (!this.#isNear(key, from)) return [];
       const change = (current: StoredRow | undefined): Row => {
         if (current === undefined && ifAbsent === 'refuse') {
           throw absentEntityError(view.type, key);
@@ -125,11 +126,11 @@ class CounterDerivation<S extends AnyDefinition, V extends AnyDefinition> implem
         Promise.all(
           this.#deltas(changes).flatMap(({ from, delta }) => {
             const key = codecOf(view).key(delta.key);
-            if (key.partitionKey === from.partitionKey) return [];
+            if (this.#isNear(key, from)) return [];
             if (this.#outbox === undefined) {
               throw new ValueError(
-                `${view.type}: the summary in '${key.partitionKey}' is in another partition than ` +
-                  `the ${source.type} in '${from.partitionKey}': it needs an outbox`,
+                `${view.type}: the summary in '${key.partitionKey}' is in another partition or ` +
+                  `table than the ${source.type} in '${from.partitionKey}': it needs an outbox`,
               );
             }
             const payload = { key, numbers: delta.numbers };
@@ -137,6 +138,18 @@ class CounterDerivation<S extends AnyDefinition, V extends AnyDefinition> implem
           }),
         ),
     };
+  }
+
+  /** Whether a row is a summary that this table keeps. */
+  #isView(row: Row): boolean {
+    const { view, viewTable } = this.#options;
+    return viewTable === undefined && codecOf(view).matches(row);
+  }
+
+  /** Whether a summary changes in the transaction of an entity. */
+  #isNear(summary: RowKey, entity: RowKey): boolean {
+    const { viewTable } = this.#options;
+    return viewTable === undefined && summary.partitionKey === entity.partitionKey;
   }
 
   #deltas(changes: readonly RowChange[]) {

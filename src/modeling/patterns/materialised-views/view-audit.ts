@@ -6,7 +6,7 @@ import { ContentionError } from '../../table/errors.js';
 import type { DerivedCheck, DerivedPage } from '../derived-data/declaration.js';
 import type { Numbers } from './measures.js';
 import { countPages, differing, readCount, writeCount, type Count } from './view-count.js';
-import type { PartitionViewOptions } from './view-options.js';
+import type { PlacedViewOptions } from './view-options.js';
 
 /** The stored and the correct values of a summary. */
 export interface ViewDrift {
@@ -18,14 +18,14 @@ export interface ViewDrift {
 
 /** The summaries of a partition that differ from its entities. */
 export async function compareView<S extends AnyDefinition, V extends AnyDefinition>(
-  options: PartitionViewOptions<S, V>,
+  options: PlacedViewOptions<S, V>,
   partitionKey: string,
 ): Promise<readonly ViewDrift[]> {
   return (await countsOf(options, partitionKey)).map((count) => driftOf(options, count));
 }
 
 async function countsOf<S extends AnyDefinition, V extends AnyDefinition>(
-  options: PartitionViewOptions<S, V>,
+  options: PlacedViewOptions<S, V>,
   partitionKey: string,
 ): Promise<readonly Count[]> {
   let found: readonly Count[] = [];
@@ -36,7 +36,7 @@ async function countsOf<S extends AnyDefinition, V extends AnyDefinition>(
 }
 
 function driftOf<S extends AnyDefinition, V extends AnyDefinition>(
-  { view }: PartitionViewOptions<S, V>,
+  { view }: PlacedViewOptions<S, V>,
   { key, stored, actual }: Count,
 ): ViewDrift {
   return { key: codecOf(view).parseKey(key), stored, actual };
@@ -44,7 +44,7 @@ function driftOf<S extends AnyDefinition, V extends AnyDefinition>(
 
 /** See `PartitionView.rebuild`. */
 export async function rebuildView<S extends AnyDefinition, V extends AnyDefinition>(
-  options: PartitionViewOptions<S, V>,
+  options: PlacedViewOptions<S, V>,
   partitionKey: string,
 ): Promise<readonly ViewDrift[]> {
   const corrected: ViewDrift[] = [];
@@ -61,12 +61,12 @@ export async function rebuildView<S extends AnyDefinition, V extends AnyDefiniti
 }
 
 /**
- * Compares the summaries of a table with its entities, wherever both are. Repairs at the end, when
+ * Compares summaries with the entities of a table, wherever both are. Repairs at the end, when
  * no message waits: one that did would be counted twice. A change meanwhile has given its summary
  * another ETag by then, so the summary stays as it is, and is told.
  */
 export async function* checkedCounts<S extends AnyDefinition, V extends AnyDefinition>(
-  options: PartitionViewOptions<S, V>,
+  options: PlacedViewOptions<S, V>,
   { repairs, cursor, pageRows, drained }: DerivedCheck,
 ): AsyncGenerator<DerivedPage, void, undefined> {
   const from = cursor === undefined ? undefined : readCount(cursor);
@@ -91,10 +91,10 @@ export async function* checkedCounts<S extends AnyDefinition, V extends AnyDefin
 
 /** False when another writer has changed the summary since it was read. */
 async function correct<S extends AnyDefinition, V extends AnyDefinition>(
-  { view, table }: PartitionViewOptions<S, V>,
+  { view, table, viewTable = table }: PlacedViewOptions<S, V>,
   { key: rowKey, etag, actual }: Count,
 ): Promise<boolean> {
-  const views = new Entities(view, table);
+  const views = new Entities(view, viewTable);
   const key = views.codec.parseKey(rowKey);
   try {
     if (etag === undefined) {

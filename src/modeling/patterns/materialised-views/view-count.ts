@@ -7,7 +7,7 @@ import { nameOfKey } from '../../rows/row-parts.js';
 import type { RowKey } from '../../rows/row.js';
 import { partitionRows } from '../../table/partition-rows.js';
 import { isSame, measure, pick, plus, type Numbers } from './measures.js';
-import { countedBy, type PartitionViewOptions } from './view-options.js';
+import { countedBy, type PlacedViewOptions } from './view-options.js';
 
 /** A summary as it was before its entities were counted, and what they amount to so far. */
 export interface Count {
@@ -40,7 +40,7 @@ export interface CountScope {
  * refused.
  */
 export async function* countPages<S extends AnyDefinition, V extends AnyDefinition>(
-  options: PartitionViewOptions<S, V>,
+  options: PlacedViewOptions<S, V>,
   { partitionKey, pageRows }: CountScope,
   from?: CountProgress,
 ): AsyncGenerator<CountProgress & { readonly checked: number }, void, undefined> {
@@ -73,11 +73,11 @@ export async function* countPages<S extends AnyDefinition, V extends AnyDefiniti
 }
 
 async function summariesOf<S extends AnyDefinition, V extends AnyDefinition>(
-  { view, table, measures }: PartitionViewOptions<S, V>,
+  { view, table, viewTable = table, measures }: PlacedViewOptions<S, V>,
   partitionKey: string | undefined,
 ): Promise<ReadonlyMap<string, Count>> {
   const found = new Map<string, Count>();
-  for await (const entity of partitionRows(view, table, partitionKey)) {
+  for await (const entity of partitionRows(view, viewTable, partitionKey)) {
     const { partitionKey: partition, rowKey } = rowKeyOf(entity);
     const key = { partitionKey: partition, rowKey };
     const stored = pick(entity, measures);

@@ -28,6 +28,15 @@ export interface PartitionViewOptions<
   readonly measures: Measures<S, V>;
 }
 
+/** A view, and where its summaries are. */
+export interface PlacedViewOptions<
+  S extends AnyDefinition,
+  V extends AnyDefinition,
+> extends PartitionViewOptions<S, V> {
+  /** The table of the summaries; that of the entities when absent. */
+  readonly viewTable?: TableGateway | undefined;
+}
+
 /** The condition of a view as data; undefined when it counts every entity. */
 export function countedBy<S extends AnyDefinition, V extends AnyDefinition>({
   source,
