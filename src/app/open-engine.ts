@@ -116,7 +116,8 @@ async function openPostgres(
         if (error === undefined) logger.warn('the database takes writes again');
         else logger.error('the database cannot be reached', { error });
       },
-      lostCommits: (error) => logger.error('acknowledged commits are lost', { error }),
+      lostCommits: (error, loss) =>
+        logger.error('acknowledged commits are lost', { error, ...loss }),
     },
   });
 }

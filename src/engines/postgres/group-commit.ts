@@ -11,8 +11,6 @@ export interface GroupCommitOptions {
   readonly sessions: readonly Session[];
   readonly form: CommitForm;
   readonly clock: Pick<Clock, 'nowMicros'>;
-  /** Called with the greatest version of each batch that was acknowledged. */
-  readonly onVersion: (version: number) => void;
 }
 
 /**
@@ -114,7 +112,6 @@ export class GroupCommit {
   #settle({ resolve, reject, work }: PendingWork, outcome: Outcome | undefined): boolean {
     switch (outcome?.kind) {
       case 'result':
-        if (outcome.result.ok) this.#options.onVersion(outcome.result.version);
         resolve(outcome.result);
         return true;
       case 'guard':

@@ -9,6 +9,7 @@ import {
   StoreWriteError,
   unknownOutcome,
 } from '../../kv/errors.js';
+import type { Acknowledgements } from './acknowledgements.js';
 import type { BatchCall, CommitForm } from './commit-form.js';
 import { failureOf, isAway, refusal, unavailable } from './failures.js';
 import type { Link } from './link.js';
@@ -32,8 +33,8 @@ export interface SessionOptions {
   readonly form: CommitForm;
   readonly timers: Timers;
   readonly randomness: Randomness;
-  /** Called on each new connection, before anything is written. May throw. */
-  readonly onConnected: (link: Link) => Promise<void>;
+  /** Looked at on each new connection, before anything is written. */
+  readonly acknowledgements: Acknowledgements;
 }
 
 interface Open {
@@ -66,6 +67,7 @@ export class Session {
       try {
         const outcomes = await call(open.link, { id: open.id, number: open.batch + 1 });
         open.batch += 1;
+        this.#note(open.id, open.batch, outcomes);
         return outcomes;
       } catch (error) {
         const applied = await this.#recover(open, error, failures);
@@ -87,11 +89,11 @@ export class Session {
 
   async #opened(): Promise<Open> {
     if (this.#open?.link.isLost === false) return this.#open;
-    const { primary, randomness, statements, form, timers, onConnected } = this.#options;
+    const { primary, randomness, statements, form, timers, acknowledgements } = this.#options;
     for (let failures = 1; ; failures += 1) {
       const link = await primary.connect(connectLimitMs, form.pipelines);
       try {
-        await onConnected(link);
+        await acknowledgements.assertKept(link);
         const id = String(randomness.bytes(sessionIdBytes).reduce((sum, byte) => sum * 256 + byte));
         await link.query(statements.openSession, [id]);
         this.#open = { link, id, batch: 0 };
@@ -123,24 +125,41 @@ export class Session {
 
   /** Closes the session of a lost connection, and reads what it has applied. */
   async #resolve({ id, batch }: Open, lost: unknown): Promise<readonly Outcome[] | undefined> {
-    const { primary, statements } = this.#options;
     for (let failures = 1; ; failures += 1) {
       let link: Link | undefined;
       try {
-        link = await primary.connectPatiently(resolveLimitMs);
-        const [row] = await link.query(statements.closeSession, [id]);
+        link = await this.#options.primary.connectPatiently(resolveLimitMs);
+        const outcomes = await this.#outcomeOn(link, id, batch);
         await link.close();
-        // A session that is not there has never applied anything to this database.
-        if (row === undefined) return undefined;
-        const [last, outcome] = row;
-        if (numberOf(last) === batch) return undefined;
-        invariant(numberOf(last) === batch + 1, 'a session applies one batch at a time');
-        return decodeOutcomes(bytesOf(outcome));
+        if (outcomes !== undefined) this.#note(id, batch + 1, outcomes);
+        return outcomes;
       } catch (error) {
         link?.cut();
+        if (error instanceof StoreWriteError) throw error;
         const isOver = error instanceof StoreUnavailableError || error instanceof StoreClosedError;
         if (isOver || failures >= attemptsMax) throw unknownOutcome(lost);
       }
     }
+  }
+
+  /** What came of the batch behind `batch`; undefined when it is not applied, and never will be. */
+  async #outcomeOn(link: Link, id: string, batch: number): Promise<readonly Outcome[] | undefined> {
+    const { statements, acknowledgements } = this.#options;
+    const [row] = await link.query(statements.closeSession, [id]);
+    const last = row === undefined ? undefined : numberOf(row[0]);
+    if (last === batch + 1) return decodeOutcomes(bytesOf(row?.[1]));
+    invariant(last === undefined || last <= batch, 'a session applies one batch at a time');
+    // The database has not got what the session had done before.
+    if (last !== batch) await acknowledgements.assertKept(link);
+    return undefined;
+  }
+
+  #note(session: string, batch: number, outcomes: readonly Outcome[]): void {
+    const versions = outcomes.flatMap((outcome) =>
+      outcome.kind === 'result' && outcome.result.ok ? outcome.result.version : [],
+    );
+    if (versions.length === 0) return;
+    const version = Math.max(...versions);
+    this.#options.acknowledgements.note({ session, batch, commits: versions.length, version });
   }
 }

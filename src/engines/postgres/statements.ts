@@ -175,6 +175,12 @@ const closeSession: Statement = {
     returning batch, outcome`,
 };
 
+/** Of sessions: the last batch of each that is there. */
+const batchesOf: Statement = {
+  name: 'batches-of',
+  text: 'select session, batch from tabularium.kv_session where session = any($1::bigint[])',
+};
+
 const removeSession: Statement = {
   name: 'remove-session',
   text: 'delete from tabularium.kv_session where session = $1',
@@ -239,6 +245,7 @@ const standard = {
   endBatch,
   openSession,
   closeSession,
+  batchesOf,
   removeSession,
   closeOldSessions,
   removeOldSessions,

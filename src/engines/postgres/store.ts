@@ -2,7 +2,7 @@ import type { Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { holdingTimers, systemTimers, type Timers } from '../../base/async/timers.js';
 import { systemRandomness, type Randomness } from '../../base/randomness.js';
-import { StoreClosedError, StoreWriteError, type StoreUnavailableError } from '../../kv/errors.js';
+import { StoreClosedError, type StoreUnavailableError } from '../../kv/errors.js';
 import type { Guarded, GuardedBatch, GuardedRangeOptions } from '../../kv/guards.js';
 import { assertIngestion, type Ingestion } from '../../kv/ingestion.js';
 import { assertBatch, assertKey } from '../../kv/limits.js';
@@ -11,6 +11,7 @@ import type { CommitStats } from '../../kv/pending-commits.js';
 import { sampleByReading, type RangeSample } from '../../kv/sample.js';
 import type { ServedStore } from '../../kv/served-store.js';
 import type { CommitBatch, CommitResult, Entry, KeyRange, RangePage } from '../../kv/store.js';
+import { Acknowledgements, type Loss } from './acknowledgements.js';
 import { GroupCommit } from './group-commit.js';
 import { DatabaseError } from './database-error.js';
 import { addressesOf, isUnprepared } from './hosts.js';
@@ -26,13 +27,14 @@ import { numberOf } from './rows.js';
 import { assertServerSettings } from './server-settings.js';
 import { Session } from './session.js';
 import { statementsFor, type Statements } from './statements.js';
+import { WatchedPrimary } from './watched-primary.js';
 
 /** What a store tells beside the results of its calls. */
 export interface PostgresEvents {
   /** No server takes writes; undefined: one does again. */
   trouble(trouble: StoreUnavailableError | undefined): void;
   /** Commits that were acknowledged are not in the database any more. */
-  lostCommits(error: Error): void;
+  lostCommits(error: Error, loss: Loss): void;
 }
 
 export interface PostgresStoreOptions {
@@ -130,9 +132,7 @@ export class PostgresStore implements MemberStore, ServedStore {
   readonly #heartbeat: Heartbeat | undefined;
   readonly #sessions: readonly Session[];
   readonly #commits: GroupCommit;
-  /** The greatest version that was acknowledged by this process. */
-  #acknowledged = 0;
-  #lost: StoreWriteError | undefined;
+  readonly #acknowledgements: Acknowledgements;
   #closing: Promise<void> | undefined;
 
   constructor(options: Options, primary: Primary, statements: Statements) {
@@ -140,17 +140,21 @@ export class PostgresStore implements MemberStore, ServedStore {
     this.#options = options;
     this.#primary = primary;
     this.#statements = statements;
-    this.#reads = new Reads(primary, statements);
+    const { onLostCommits, events } = options;
+    this.#acknowledgements = new Acknowledgements({
+      statements,
+      clock,
+      accepts: onLostCommits === 'accept',
+      onLoss: (error, loss) => events?.lostCommits?.(error, loss),
+    });
+    this.#reads = new Reads(new WatchedPrimary(primary, this.#acknowledgements), statements);
     const { beats = false } = options;
     this.#heartbeat = beats ? new Heartbeat(primary, statements.beat, timers) : undefined;
-    const onConnected = (link: Link) => this.#assertNothingLost(link);
     const form = forms[options.commitForm ?? 'function'](statements);
-    const parts = { primary, statements, form, timers, randomness, onConnected };
+    const acknowledgements = this.#acknowledgements;
+    const parts = { primary, statements, form, timers, randomness, acknowledgements };
     this.#sessions = Array.from({ length: writers }, () => new Session(parts));
-    const onVersion = (version: number) => {
-      this.#acknowledged = Math.max(this.#acknowledged, version);
-    };
-    this.#commits = new GroupCommit({ sessions: this.#sessions, form, clock, onVersion });
+    this.#commits = new GroupCommit({ sessions: this.#sessions, form, clock });
   }
 
   async get(key: Bytes, options?: Guarded): Promise<Entry | undefined> {
@@ -196,7 +200,7 @@ export class PostgresStore implements MemberStore, ServedStore {
   }
 
   trouble(): Error | undefined {
-    return this.#lost ?? this.#primary.trouble;
+    return this.#acknowledgements.refusal ?? this.#primary.trouble;
   }
 
   /** The number of settled commits since the store was opened, and of batches that wrote them. */
@@ -213,7 +217,8 @@ export class PostgresStore implements MemberStore, ServedStore {
     this.#assertOpen();
     assertBatch(batch);
     if (batch.guard !== undefined) assertKey(batch.guard.key);
-    if (this.#lost !== undefined) throw this.#lost;
+    const { refusal } = this.#acknowledgements;
+    if (refusal !== undefined) throw refusal;
     return this.#commits.carryOut({ kind: 'commit', batch }, isFence);
   }
 
@@ -223,26 +228,6 @@ export class PostgresStore implements MemberStore, ServedStore {
     await this.#heartbeat?.close();
     await Promise.all(this.#sessions.map((session) => session.close()));
     await this.#reads.close();
-  }
-
-  /** A standby that took over may lack commits which its primary had acknowledged. */
-  async #assertNothingLost(link: Link): Promise<void> {
-    // Read first: commits that other connections acknowledge later may be missing in the answer.
-    const acknowledged = this.#acknowledged;
-    const [row] = await link.query(this.#statements.lastVersion, []);
-    const last = numberOf(row?.[0]);
-    if (last >= acknowledged) return;
-    const error = new StoreWriteError(
-      `Commits are lost: version ${acknowledged} was acknowledged, and the database that ` +
-        `takes writes now ends at ${last}. Restore what is missing, then start this server again.`,
-    );
-    this.#options.events?.lostCommits?.(error);
-    if (this.#options.onLostCommits === 'accept') {
-      this.#acknowledged = last;
-      return;
-    }
-    this.#lost = error;
-    throw error;
   }
 
   #assertOpen(): void {

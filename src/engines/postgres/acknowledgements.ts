@@ -1,0 +1,144 @@
+import type { Clock } from '../../base/clock.js';
+import { StoreWriteError } from '../../kv/errors.js';
+import { int8Array } from './binary-array.js';
+import type { Link } from './link.js';
+import { numberOf } from './rows.js';
+import type { Statements } from './statements.js';
+
+/** Commits that were acknowledged, and that the database which takes writes now has not got. */
+export interface Loss {
+  /** How many this process knows of: at least 1, and at most those of its last batches. */
+  readonly commits: number;
+  /** The greatest version of them. */
+  readonly acknowledged: number;
+  /** The greatest version in the database. */
+  readonly last: number;
+}
+
+/** A batch of which something was applied. */
+export interface AcknowledgedBatch {
+  readonly session: string;
+  /** Its number in the session. */
+  readonly batch: number;
+  readonly commits: number;
+  /** The greatest version of its commits. */
+  readonly version: number;
+}
+
+interface Kept extends AcknowledgedBatch {
+  readonly atMicros: number;
+}
+
+export interface AcknowledgementsOptions {
+  readonly statements: Statements;
+  readonly clock: Pick<Clock, 'nowMicros'>;
+  /** Whether commits go on behind a loss that was told. */
+  readonly accepts: boolean;
+  readonly onLoss: (error: Error, loss: Loss) => void;
+}
+
+/**
+ * Batches that are kept. Those before them need no look: a later batch was sent when they had been
+ * acknowledged, and a standby that has it has them.
+ */
+const keptMax = 1_000;
+/** Rows of sessions are kept for a day at least. An hour is left for what clocks are apart. */
+const evidenceMicros = 23 * 3_600_000_000;
+
+/**
+ * What this process has acknowledged. A standby that takes over may lack some of it, because it was
+ * behind. It has what its primary did in the order of the log: so the row of a session, which every
+ * batch of it writes, tells whether a batch is there, whatever other servers have committed since.
+ */
+export class Acknowledgements {
+  readonly #options: AcknowledgementsOptions;
+  #kept: Kept[] = [];
+  #greatest = 0;
+  #losses = 0;
+  #refusal: StoreWriteError | undefined;
+
+  constructor(options: AcknowledgementsOptions) {
+    this.#options = options;
+  }
+
+  /** Why no commit is taken any more. */
+  get refusal(): StoreWriteError | undefined {
+    return this.#refusal;
+  }
+
+  note(batch: AcknowledgedBatch): void {
+    this.#greatest = Math.max(this.#greatest, batch.version);
+    this.#kept.push({ ...batch, atMicros: this.#options.clock.nowMicros() });
+    if (this.#kept.length > keptMax * 2) this.#kept = this.#kept.slice(-keptMax);
+  }
+
+  /** Rejects with `StoreWriteError` when commits are lost, unless that is accepted. */
+  async assertKept(link: Link): Promise<void> {
+    if (this.#refusal !== undefined) throw this.#refusal;
+    // Taken first: what other connections acknowledge later may be missing in the answer.
+    const kept = this.#evidence();
+    const greatest = this.#greatest;
+    const losses = this.#losses;
+    const [last, present] = await this.#read(link, kept);
+    const lost = kept.filter(({ session, batch }) => batch > (present.get(session) ?? 0));
+    if (lost.length === 0 && last >= greatest) return;
+    // Another connection has told of it meanwhile.
+    if (this.#refusal !== undefined) throw this.#refusal;
+    if (this.#losses === losses) this.#tell(lost, last);
+  }
+
+  /** As `assertKept`, for connections that only read: they go on. */
+  async look(link: Link): Promise<void> {
+    if (this.#refusal !== undefined) return;
+    try {
+      await this.assertKept(link);
+    } catch (error) {
+      if (error !== this.#refusal) throw error;
+    }
+  }
+
+  #evidence(): readonly Kept[] {
+    const fromMicros = this.#options.clock.nowMicros() - evidenceMicros;
+    return this.#kept.slice(-keptMax).filter(({ atMicros }) => atMicros >= fromMicros);
+  }
+
+  async #read(
+    link: Link,
+    kept: readonly Kept[],
+  ): Promise<readonly [last: number, present: ReadonlyMap<string, number>]> {
+    const { lastVersion, batchesOf } = this.#options.statements;
+    const sessions = [...new Set(kept.map(({ session }) => session))];
+    const rows = await link.query(batchesOf, [int8Array(sessions.map(Number))]);
+    const [row] = await link.query(lastVersion, []);
+    const present = new Map(rows.map(([id, batch]) => [String(numberOf(id)), numberOf(batch)]));
+    return [numberOf(row?.[0]), present];
+  }
+
+  #tell(lost: readonly Kept[], last: number): void {
+    const { accepts, onLoss } = this.#options;
+    const ofBatches = lost.reduce((sum, { commits }) => sum + commits, 0);
+    const loss: Loss = {
+      commits: Math.max(1, ofBatches),
+      acknowledged:
+        lost.reduce((most, { version }) => Math.max(most, version), 0) || this.#greatest,
+      last,
+    };
+    const error = lossError(loss);
+    this.#losses += 1;
+    if (accepts) {
+      this.#kept = this.#kept.filter((each) => !lost.includes(each));
+      this.#greatest = Math.min(this.#greatest, last);
+    } else this.#refusal = error;
+    onLoss(error, loss);
+    if (!accepts) throw error;
+  }
+}
+
+function lossError({ commits, acknowledged, last }: Loss): StoreWriteError {
+  const which = commits === 1 ? 'one commit' : `${commits} commits`;
+  return new StoreWriteError(
+    `Commits are lost: version ${acknowledged} was acknowledged, and the database that takes writes ` +
+      `now, which ends at ${last}, lacks ${which} up to it, or more. Restore what is missing, then ` +
+      'start this server again.',
+  );
+}
