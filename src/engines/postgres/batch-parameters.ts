@@ -1,8 +1,8 @@
-import type { Bytes } from '../../base/bytes.js';
+import { equalBytes, type Bytes } from '../../base/bytes.js';
 import type { GuardedBatch } from '../../kv/guards.js';
 import { floorOf, type Ingestion } from '../../kv/ingestion.js';
 import { byteaArray, int4Array, int8Array } from './binary-array.js';
-import { addSlots } from './slots.js';
+import type { CommitOptions } from './commit-form.js';
 import { shortKeyBytesMax } from './statements.js';
 
 /** What `commit_batch` takes for the versions of checks. */
@@ -26,9 +26,8 @@ class KeyColumn {
 /** The parameters of `commit_batch` behind those of the session. */
 export function commitParameters(
   batches: readonly GuardedBatch[],
-  { nowMicros, locksAll }: { readonly nowMicros: number; readonly locksAll: boolean },
+  { nowMicros, slots }: CommitOptions,
 ): unknown[] {
-  const slots = new Set<number>();
   const [guards, checks, deletes] = [new KeyColumn(), new KeyColumn(), new KeyColumn()];
   const [puts, adds] = [new KeyColumn(), new KeyColumn()];
   const guardVersions: number[] = [];
@@ -38,7 +37,6 @@ export function commitParameters(
   const deltas: number[] = [];
   for (const [at, batch] of batches.entries()) {
     const number = at + 1;
-    addSlots(batch, slots);
     if (batch.guard !== undefined) {
       guards.add(number, batch.guard.key);
       guardVersions.push(batch.guard.version);
@@ -64,7 +62,7 @@ export function commitParameters(
   return [
     String(nowMicros),
     String(batches.length),
-    int4Array(locksAll ? [] : [...slots]),
+    int4Array(slots === 'all' ? [] : slots),
     hasLong ? 'true' : 'false',
     ...guards.parameters(),
     int8Array(guardVersions),
@@ -78,6 +76,39 @@ export function commitParameters(
     ...adds.parameters(),
     int8Array(deltas),
   ];
+}
+
+/** The parameters of `insert_batch` behind those of the session. */
+export function insertParameters(
+  batches: readonly GuardedBatch[],
+  { nowMicros, slots }: CommitOptions,
+): unknown[] {
+  const inserts = new KeyColumn();
+  const values: Bytes[] = [];
+  for (const [at, { puts }] of batches.entries()) {
+    for (const { key, value } of puts) {
+      inserts.add(at + 1, key);
+      values.push(value);
+    }
+  }
+  return [
+    String(nowMicros),
+    String(batches.length),
+    int4Array(slots === 'all' ? [] : slots),
+    ...inserts.parameters(),
+    byteaArray(values),
+  ];
+}
+
+/** Whether a commit does nothing but insert keys of the table of short ones. */
+export function isInsertion({ guard, checks, puts, deletes, adds = [] }: GuardedBatch): boolean {
+  if (guard !== undefined || deletes.length > 0 || adds.length > 0) return false;
+  if (puts.length === 0 || checks.length !== puts.length) return false;
+  return puts.every(({ key }, at) => {
+    const check = checks[at];
+    const isOfKey = check !== undefined && equalBytes(check.key, key);
+    return isOfKey && check.version === 'absent' && key.length <= shortKeyBytesMax;
+  });
 }
 
 /** The parameters of `ingest_batch` behind those of the session. */

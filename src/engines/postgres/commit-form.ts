@@ -18,8 +18,8 @@ export type BatchCall = (link: Link, batch: SessionBatch) => Promise<readonly Ou
 export interface CommitOptions {
   /** The least version. */
   readonly nowMicros: number;
-  /** All slots are held, so every commit that saw an older guard has ended. */
-  readonly locksAll: boolean;
+  /** Those that the commits hold, in order. `all`: every commit that saw an older guard has ended. */
+  readonly slots: readonly number[] | 'all';
 }
 
 /** How a batch is applied. Both forms use the same tables and give the same outcomes. */

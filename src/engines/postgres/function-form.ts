@@ -1,15 +1,23 @@
 import { invariant } from '../../base/invariant.js';
-import { commitParameters, ingestParameters } from './batch-parameters.js';
+import {
+  commitParameters,
+  ingestParameters,
+  insertParameters,
+  isInsertion,
+} from './batch-parameters.js';
 import type { BatchCall, CommitForm } from './commit-form.js';
 import { decodeOutcomes } from './outcomes.js';
 import { bytesOf } from './rows.js';
 import type { Statement, Statements } from './statements.js';
 
 /** A batch is one call of a function in the database: one round trip. */
-export function functionForm({ commitBatch, ingestBatch }: Statements): CommitForm {
+export function functionForm({ commitBatch, insertBatch, ingestBatch }: Statements): CommitForm {
   return {
     pipelines: false,
-    commits: (batches, options) => callOf(commitBatch, commitParameters(batches, options)),
+    commits: (batches, options) =>
+      options.slots !== 'all' && batches.every(isInsertion)
+        ? callOf(insertBatch, insertParameters(batches, options))
+        : callOf(commitBatch, commitParameters(batches, options)),
     ingestion: (ingestion) => callOf(ingestBatch, ingestParameters(ingestion)),
   };
 }

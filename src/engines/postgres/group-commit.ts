@@ -5,6 +5,7 @@ import type { CommitResult } from '../../kv/store.js';
 import type { BatchCall, CommitForm } from './commit-form.js';
 import type { Outcome } from './outcomes.js';
 import type { Session } from './session.js';
+import { inLockOrder } from './slots.js';
 import { WaitingWorks, type Group, type PendingWork } from './waiting-works.js';
 
 export interface GroupCommitOptions {
@@ -64,6 +65,7 @@ export class GroupCommit {
     await Promise.resolve();
     for (let group = this.#waiting.take(); group !== undefined; group = this.#waiting.take()) {
       await this.#runGroup(session, group);
+      this.#waiting.release(group);
     }
   }
 
@@ -104,7 +106,7 @@ export class GroupCommit {
     }
     return form.commits(batches, {
       nowMicros: clock.nowMicros(),
-      locksAll: first?.isFence === true,
+      slots: first?.isFence === true ? 'all' : inLockOrder(works.map(({ slots }) => slots)),
     });
   }
 

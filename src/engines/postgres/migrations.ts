@@ -6,7 +6,7 @@ import { bytesOf } from './rows.js';
 import { inSchema, quoted } from './statements.js';
 
 /** In their order. One that was released never changes. */
-const migrations = ['0001-tables.sql', '0002-commits.sql'] as const;
+const migrations = ['0001-tables.sql', '0002-commits.sql', '0003-inserts.sql'] as const;
 
 /** The compiled files are in `dist`; the statements stay beside their source. */
 const folder = new URL('../../../../src/engines/postgres/sql/', import.meta.url);

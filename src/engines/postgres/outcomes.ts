@@ -16,22 +16,55 @@ export type Outcome =
 const numbersEach = 3;
 const outcomeBytes = numbersEach * safeIntegerBytes;
 
-/** What `commit_batch` and `ingest_batch` return, in the order of the commits. */
+/** Of a batch that was applied whole: the version of its first commit, and how many there are. */
+const wholeBytes = 2 * safeIntegerBytes;
+
+/** What the functions of batches return, in the order of the commits. */
 export function decodeOutcomes(bytes: Buffer): readonly Outcome[] {
+  if (bytes.length === wholeBytes) return decodeWhole(bytes);
   invariant(bytes.length % outcomeBytes === 0, 'outcomes have three numbers each');
   const outcomes: Outcome[] = [];
   for (let at = 0; at < bytes.length; at += outcomeBytes) outcomes.push(decodeOutcome(bytes, at));
   return outcomes;
 }
 
+function decodeWhole(bytes: Buffer): readonly Outcome[] {
+  const base = readSafeInteger(bytes, 0, 'the first version of a batch');
+  const count = readSafeInteger(bytes, safeIntegerBytes, 'the number of its commits');
+  return Array.from({ length: count }, (_, at) => appliedAt(base + at));
+}
+
+function appliedAt(version: number): Outcome {
+  return { kind: 'result', result: { ok: true, version } };
+}
+
 /** The inverse of `decodeOutcomes`. */
 export function encodeOutcomes(outcomes: readonly Outcome[]): Buffer {
+  const base = firstOfWhole(outcomes);
+  if (base !== undefined) return encodeWhole(base, outcomes.length);
   const bytes = Buffer.allocUnsafe(outcomes.length * outcomeBytes);
   for (const [index, outcome] of outcomes.entries()) {
     for (const [place, number] of numbersOf(outcome).entries()) {
       writeSafeInteger(bytes, number, index * outcomeBytes + place * safeIntegerBytes);
     }
   }
+  return bytes;
+}
+
+/** The version of the first when all were applied, with versions that follow each other. */
+function firstOfWhole(outcomes: readonly Outcome[]): number | undefined {
+  const [first] = outcomes;
+  if (first?.kind !== 'result' || !first.result.ok) return undefined;
+  const { version } = first.result;
+  const follows = (outcome: Outcome, at: number): boolean =>
+    outcome.kind === 'result' && outcome.result.ok && outcome.result.version === version + at;
+  return outcomes.every(follows) ? version : undefined;
+}
+
+function encodeWhole(base: number, count: number): Buffer {
+  const bytes = Buffer.allocUnsafe(wholeBytes);
+  writeSafeInteger(bytes, base, 0);
+  writeSafeInteger(bytes, count, safeIntegerBytes);
   return bytes;
 }
 
@@ -67,7 +100,7 @@ function decodeOutcome(bytes: Buffer, at: number): Outcome {
   invariant(status !== undefined, 'the outcome of a commit has a known status');
   switch (status) {
     case 'applied':
-      return { kind: 'result', result: { ok: true, version: first } };
+      return appliedAt(first);
     case 'check':
       return { kind: 'result', result: { ok: false, failedCheck: first, actual } };
     case 'guard':

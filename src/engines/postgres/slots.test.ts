@@ -2,14 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { partitionPrefix, storeKey } from '../../kv/partition-prefix.js';
 import type { Bytes } from '../../base/bytes.js';
-import { addSlots } from './slots.js';
+import { slotsOf as slotsOfCommit } from './slots.js';
 
 const prefix = partitionPrefix('table', 'devstoreaccount1', 1, 'p');
 
 function slotsOf(...keys: readonly Bytes[]): readonly number[] {
-  const found = new Set<number>();
-  addSlots({ checks: [], puts: [], deletes: keys }, found);
-  return [...found];
+  return slotsOfCommit({ checks: [], puts: [], deletes: keys });
 }
 
 describe('the slots of a commit', () => {
@@ -26,16 +24,19 @@ describe('the slots of a commit', () => {
   });
 
   it('come of all that a commit touches', () => {
-    const found = new Set<number>();
-    addSlots(
-      {
-        checks: [{ key: prefix, version: 'absent' }],
-        puts: [{ key: storeKey('guard', 1), value: prefix }],
-        deletes: [],
-        adds: [{ key: storeKey('guard', 2), delta: 1 }],
-      },
-      found,
-    );
-    assert.deepEqual([...found], [359, 310, 931]);
+    const found = slotsOfCommit({
+      checks: [{ key: prefix, version: 'absent' }],
+      puts: [{ key: storeKey('guard', 1), value: prefix }],
+      deletes: [],
+      adds: [{ key: storeKey('guard', 2), delta: 1 }],
+    });
+    assert.deepEqual(found, [359, 310, 931]);
+  });
+
+  it('come of every put, whichever checks stand before it', () => {
+    const [first, second] = [storeKey('guard', 1), storeKey('guard', 2)];
+    const puts = [prefix, first, second].map((key) => ({ key, value: prefix }));
+    const checks = [{ key: prefix, version: 'absent' as const }];
+    assert.deepEqual(slotsOfCommit({ checks, puts, deletes: [] }), [359, 310, 931]);
   });
 });

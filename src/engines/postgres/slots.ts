@@ -7,14 +7,34 @@ const fnvOffset = 0x811c9dc5;
 const fnvPrime = 0x01000193;
 
 /**
- * The slots that a commit holds, added to `found`: that of its partition prefix, and that of each
- * key of the store, which commits of other prefixes may touch at the same time.
+ * The slots that a commit holds: that of its partition prefix, and that of each key of the store,
+ * which commits of other prefixes may touch at the same time.
  */
-export function addSlots(batch: CommitBatch, found: Set<number>): void {
-  for (const { key } of batch.checks) found.add(slotOf(key));
-  for (const { key } of batch.puts) found.add(slotOf(key));
-  for (const key of batch.deletes) found.add(slotOf(key));
-  for (const { key } of batch.adds ?? []) found.add(slotOf(key));
+export function slotsOf({ checks, puts, deletes, adds = [] }: CommitBatch): readonly number[] {
+  const found = new Set<number>();
+  let last: Bytes | undefined;
+  const add = (key: Bytes): void => {
+    // What a commit writes it has often checked just before.
+    if (key !== last) found.add(slotOf(key));
+    last = key;
+  };
+  for (const [at, { key }] of checks.entries()) {
+    add(key);
+    const put = puts[at]?.key;
+    if (put === key) continue;
+    if (put !== undefined) add(put);
+  }
+  for (const { key } of puts.slice(checks.length)) add(key);
+  for (const key of deletes) add(key);
+  for (const { key } of adds) add(key);
+  return [...found];
+}
+
+/** All of several lists, each once, in the order in which they are locked. */
+export function inLockOrder(lists: Iterable<readonly number[]>): readonly number[] {
+  const all = new Set<number>();
+  for (const list of lists) for (const slot of list) all.add(slot);
+  return [...all].sort((left, right) => left - right);
 }
 
 /** FNV-1a. The same in every process that works on the database, so it must never change. */

@@ -91,6 +91,11 @@ const commitBatch: Statement = {
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
 };
 
+const insertBatch: Statement = {
+  name: 'insert',
+  text: 'select tabularium.insert_batch($1, $2, $3, $4, $5, $6, $7, $8)',
+};
+
 const ingestBatch: Statement = {
   name: 'ingest',
   text: 'select tabularium.ingest_batch($1, $2, $3, $4, $5, $6, $7, $8, $9)',
@@ -231,6 +236,7 @@ const standard = {
   forwardGuarded,
   backwardGuarded,
   commitBatch,
+  insertBatch,
   ingestBatch,
   lockSession,
   lockSlots,

@@ -79,7 +79,8 @@ const forms: Readonly<Record<CommitFormName, (statements: Statements) => CommitF
   transaction: transactionForm,
 };
 
-const writers = 2;
+/** Connections that write: more than two, so that one is filled while others wait for the disk. */
+const writers = 3;
 /** How long an opening waits for a server. */
 const openLimitMs = 10_000;
 const standardSchema = 'tabularium';

@@ -10,7 +10,6 @@ import type { Link } from './link.js';
 import { keyArrays } from './many-keys.js';
 import { encodeOutcomes, type Outcome } from './outcomes.js';
 import { bytesOf, numberOf, type Row } from './rows.js';
-import { addSlots } from './slots.js';
 import { shortKeyBytesMax, type Statements } from './statements.js';
 
 /**
@@ -56,12 +55,10 @@ class BatchTransaction {
 
   commits(
     batches: readonly GuardedBatch[],
-    { nowMicros, locksAll }: CommitOptions,
+    { nowMicros, slots }: CommitOptions,
   ): Promise<readonly Outcome[]> {
     const { link, statements } = this.#parts;
-    const slots = new Set<number>();
-    for (const batch of batches) addSlots(batch, slots);
-    const held = int4Array([...slots]);
+    const held = slots === 'all' ? undefined : int4Array(slots);
     const guards = batches.flatMap(({ guard }) => guard ?? []);
     const checked = [...guards, ...batches.flatMap(({ checks }) => checks)];
     const added = batches.flatMap(({ adds = [] }) => adds);
@@ -69,7 +66,7 @@ class BatchTransaction {
       const [, , locks, versions, values] = await Promise.all([
         link.run(begin),
         this.#take(),
-        locksAll
+        held === undefined
           ? link.query(statements.lockAllSlots, [])
           : link.query(statements.lockSlots, [held]),
         this.#versionsOf(checked.map(({ key }) => key)),
@@ -80,7 +77,7 @@ class BatchTransaction {
       const { outcomes, ...writes } = decideBatch(batches, { versions, values }, version);
       const lastGiven = String(version + batches.length - 1);
       const setSlots = () =>
-        locksAll
+        held === undefined
           ? link.query(statements.setAllSlots, [lastGiven])
           : link.query(statements.setSlots, [lastGiven, held]);
       await Promise.all([

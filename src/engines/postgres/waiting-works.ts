@@ -3,6 +3,7 @@ import { StoreBusyError } from '../../kv/errors.js';
 import type { Work, PendingCommit } from '../../kv/pending-commits.js';
 import type { GuardedBatch } from '../../kv/guards.js';
 import type { CommitResult } from '../../kv/store.js';
+import { slotsOf } from './slots.js';
 
 /** What a connection does at once: commits that share a round trip, or one work for itself. */
 export type Group =
@@ -10,6 +11,9 @@ export type Group =
   | { readonly kind: 'alone'; readonly works: readonly [PendingWork] };
 
 export interface PendingWork extends PendingCommit {
+  /** None of an ingestion, which holds all. */
+  readonly slots: readonly number[];
+  readonly uses: Uses;
   /** A commit behind which none is applied that saw an older guard. */
   readonly isFence: boolean;
 }
@@ -21,9 +25,14 @@ const groupBytesMax = 1024 * 1024;
 /** Works looked at for a group: those that share a key with one before them are passed over. */
 const lookedAtMax = 1_024;
 
-/** Works that wait for a connection. Those that share a key keep their order. */
+/**
+ * Works that wait for a connection. Those that share a key keep their order. A group is preferred
+ * that needs no slot of those under way: it would wait in the database until they are on disk.
+ */
 export class WaitingWorks {
   #waiting: PendingWork[] = [];
+  /** How many groups under way hold a slot. */
+  readonly #held = new Map<number, number>();
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
@@ -32,7 +41,10 @@ export class WaitingWorks {
   add(work: Work, bytes: number, isFence: boolean): Promise<CommitResult> {
     if (this.#waiting.length >= waitingMax) return Promise.reject(new StoreBusyError());
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ work, bytes, isFence, resolve, reject });
+      const isCommit = work.kind === 'commit';
+      const slots = isCommit ? slotsOf(work.batch) : [];
+      const uses: Uses = isCommit ? usesOf(work.batch) : [];
+      this.#waiting.push({ work, bytes, isFence, slots, uses, resolve, reject });
     });
   }
 
@@ -40,7 +52,7 @@ export class WaitingWorks {
     return this.#waiting.splice(0);
   }
 
-  /** The next group; undefined when nothing waits. */
+  /** The next group, until `release` under way; undefined when nothing waits. */
   take(): Group | undefined {
     const [first] = this.#waiting;
     if (first === undefined) return undefined;
@@ -48,20 +60,34 @@ export class WaitingWorks {
       this.#waiting.shift();
       return { kind: 'alone', works: [first] };
     }
+    const beside = this.#held.size > 0 ? this.#takeCommits(this.#held) : [];
+    const works = beside.length > 0 ? beside : this.#takeCommits(new Map());
+    for (const { slots } of works) this.#count(slots, 1);
+    return { kind: 'commits', works };
+  }
+
+  /** A group that was taken is over. */
+  release(group: Group): void {
+    if (group.kind === 'commits') for (const { slots } of group.works) this.#count(slots, -1);
+  }
+
+  /** Commits that may share a round trip, and hold none of the slots. */
+  #takeCommits(held: ReadonlyMap<number, number>): readonly PendingWork[] {
     const works: PendingWork[] = [];
     const left: PendingWork[] = [];
     const touched = new TouchedKeys();
+    /** Slots that an earlier commit waits for: it would wait for ever if others took them. */
+    const awaited = new Set<number>();
     let bytes = 0;
     let looked = 0;
     for (const pending of this.#waiting) {
-      looked += 1;
-      const { work } = pending;
       // What cannot join is not overtaken.
-      if (work.kind !== 'commit' || !sharesRoundTrip(pending)) {
-        looked -= 1;
-        break;
-      }
-      const isFree = touched.add(work.batch);
+      if (!sharesRoundTrip(pending)) break;
+      looked += 1;
+      const { slots } = pending;
+      const isHeld = slots.some((slot) => held.has(slot) || awaited.has(slot));
+      if (isHeld) for (const slot of slots) awaited.add(slot);
+      const isFree = touched.add(pending.uses) && !isHeld;
       if (isFree) {
         works.push(pending);
         bytes += pending.bytes;
@@ -70,8 +96,16 @@ export class WaitingWorks {
         works.length >= groupCommitsMax || touched.size >= groupKeysMax || bytes >= groupBytesMax;
       if (isFull || looked >= lookedAtMax) break;
     }
-    this.#waiting = [...left, ...this.#waiting.slice(looked)];
-    return { kind: 'commits', works };
+    if (works.length > 0) this.#waiting = [...left, ...this.#waiting.slice(looked)];
+    return works;
+  }
+
+  #count(slots: readonly number[], by: 1 | -1): void {
+    for (const slot of slots) {
+      const count = (this.#held.get(slot) ?? 0) + by;
+      if (count > 0) this.#held.set(slot, count);
+      else this.#held.delete(slot);
+    }
   }
 }
 
@@ -82,6 +116,9 @@ function sharesRoundTrip({ work, isFence }: PendingWork): boolean {
 /** How a key is used by the commits of a group, and by those that were passed over. */
 type Use = 'read' | 'added' | 'written';
 
+/** Of keys, by name. */
+type Uses = Iterable<readonly [name: string, use: Use]>;
+
 class TouchedKeys {
   readonly #uses = new Map<string, Use>();
 
@@ -90,9 +127,9 @@ class TouchedKeys {
   }
 
   /** Notes what a commit touches; whether it may be in one group with all that were noted. */
-  add(batch: GuardedBatch): boolean {
+  add(touched: Uses): boolean {
     let isFree = true;
-    for (const [name, use] of usesOf(batch)) {
+    for (const [name, use] of touched) {
       const before = this.#uses.get(name);
       if (before !== undefined && (before !== use || use === 'written')) isFree = false;
       this.#uses.set(name, before === undefined ? use : both(before, use));
