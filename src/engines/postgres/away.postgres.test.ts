@@ -3,7 +3,7 @@ import { describe } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { postgresUnderTest, runSql } from '../../../test/support/engine-postgres.js';
 import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
-import { withoutPostgres } from '../../../test/support/postgres-server.js';
+import { startPostgres, withoutPostgres } from '../../../test/support/postgres-server.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { systemTimers } from '../../base/async/timers.js';
 import { systemClock } from '../../base/clock.js';
@@ -146,13 +146,46 @@ void describe('a PostgreSQL store', { skip: withoutPostgres }, () => {
     await accepting.close();
   });
 
-  it('opens no database that does not sync, unless it may lose what it acknowledges', async () => {
+  it('opens no database whose commits may be lost, unless it may lose what it acknowledges', async () => {
     const { url } = started();
-    const options = { url: `${url}?options=-c%20synchronous_commit%3Doff`, clock: systemClock };
-    await assert.rejects(openPostgresStore(options), /synchronous_commit is off/);
-    const store = await openPostgresStore({ ...options, durability: 'relaxed', schema: 'relaxed' });
-    await put(store, 'row');
-    await store.close();
+    for (const value of ['off', 'local', 'remote_write']) {
+      const options = {
+        url: `${url}?options=-c%20synchronous_commit%3D${value}`,
+        clock: systemClock,
+      };
+      const expected = new RegExp(
+        `would lose what .*: synchronous_commit is ${value}\\. Set it to on`,
+      );
+      await assert.rejects(openPostgresStore(options), expected);
+      const relaxed = { durability: 'relaxed', schema: 'relaxed' } as const;
+      const store = await openPostgresStore({ ...options, ...relaxed });
+      await put(store, 'row');
+      await store.close();
+    }
+    const server = await startPostgres(['fsync=off', 'full_page_writes=off']);
+    await assert.rejects(
+      openPostgresStore({ url: server.url, clock: systemClock }),
+      /would lose what .*: fsync is off, full_page_writes is off\. Set it to on/,
+    );
+    await server.dispose();
+  });
+
+  it('takes no writes from a database that is set not to sync while it is used', async () => {
+    const { url } = started();
+    const { store, dispose } = await postgresUnderTest({ url, clock: systemClock });
+    await put(store, 'before');
+    const set = async (value: string) => {
+      await runSql(url, `alter system set fsync = ${value}`);
+      await started().stop('SIGINT');
+      await started().start();
+    };
+    await set('off');
+    const written = put(store, 'meanwhile');
+    while (!/fsync is off/.test(store.trouble()?.message ?? '')) await pause(5);
+    await set('on');
+    assert.equal((await written).ok, true);
+    assert.equal(store.trouble(), undefined);
+    await dispose();
   });
 
   it('lets no commit wait for the disk in the relaxed mode alone', async () => {

@@ -9,7 +9,7 @@ import { DatabaseError } from './database-error.js';
 import { shownAddress } from './hosts.js';
 import { Link } from './link.js';
 import type { LinkSource } from './link-source.js';
-import { bytesOf } from './rows.js';
+import { isStandby } from './server-settings.js';
 
 export interface PrimaryOptions {
   /** In the order in which they are tried. */
@@ -102,7 +102,7 @@ export class Primary implements LinkSource {
     for (const address of addresses) {
       try {
         const link = await Link.open({ address, prepares, pipelines, isRelaxed, timers });
-        if (!(await isStandby(link))) return link;
+        if (!(await standsBy(link, isRelaxed))) return link;
         link.cut();
         reasons.push(`${shownAddress(address)} is a standby`);
       } catch (error) {
@@ -121,25 +121,18 @@ export class Primary implements LinkSource {
   }
 }
 
-/** No such user or database, a wrong password, no right to connect: time mends none of them. */
+/** No such user or database, a wrong password, no right to connect, a setting: time mends none. */
 function isRefused(error: unknown): boolean {
   if (error instanceof DatabaseError) return true;
   const code = codeOf(error) ?? '';
   return code.startsWith('28') || code === '3D000' || code === '42501';
 }
 
-const readOnly = {
-  name: 'read-only',
-  text: `select pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'`,
-};
-
-/** Throws `DatabaseError` when it is none and takes no writes all the same. */
-async function isStandby(link: Link): Promise<boolean> {
-  const [[standby, readsOnly] = []] = await link.query(readOnly, []);
-  if (bytesOf(standby)[0] === 1) return true;
-  if (bytesOf(readsOnly)[0] === 0) return false;
-  link.cut();
-  throw new DatabaseError(
-    'It is read-only: set default_transaction_read_only = off for the database and the user.',
-  );
+async function standsBy(link: Link, isRelaxed: boolean): Promise<boolean> {
+  try {
+    return await isStandby(link, isRelaxed);
+  } catch (error) {
+    link.cut();
+    throw error;
+  }
 }

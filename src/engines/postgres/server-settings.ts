@@ -7,20 +7,31 @@ const versionMin = 150_000;
 
 const settings = {
   name: 'settings',
-  text: `select current_setting('server_version_num'), current_setting('fsync'),
-    current_setting('full_page_writes'), current_setting('synchronous_commit'),
-    current_setting('transaction_isolation')`,
+  text: `select pg_is_in_recovery()::text, current_setting('transaction_read_only'),
+    current_setting('server_version_num'), current_setting('transaction_isolation'),
+    current_setting('fsync'), current_setting('full_page_writes'),
+    current_setting('synchronous_commit')`,
 };
 
-/** Throws `DatabaseError` when commits would not be durable, or would not see each other. */
-export async function assertServerSettings(
-  link: Link,
-  durability: 'durable' | 'relaxed',
-): Promise<void> {
+/** With the others, a standby that takes over may lack what was acknowledged. */
+const durableCommits = new Set(['on', 'remote_apply']);
+
+/**
+ * Whether the server of a connection is a standby. Throws `DatabaseError` when it is none and must
+ * not be used: it takes no writes, or commits would not be durable, or would not see each other.
+ * Asked on each connection: a standby that takes over has settings of its own.
+ */
+export async function isStandby(link: Link, isRelaxed: boolean): Promise<boolean> {
   const [row = []] = await link.query(settings, []);
-  const [version = '', fsync, fullPageWrites, synchronousCommit, isolation] = row.map((field) =>
+  const [inRecovery, readsOnly, version = '', isolation, ...durability] = row.map((field) =>
     bytesOf(field).toString(),
   );
+  if (inRecovery === 'true') return true;
+  if (readsOnly === 'on') {
+    throw new DatabaseError(
+      'It is read-only: set default_transaction_read_only = off for the database and the user.',
+    );
+  }
   if (Number(version) < versionMin) {
     throw new DatabaseError(
       `The database is of version ${Number(version) / 10_000}: PostgreSQL 15 or newer is needed.`,
@@ -33,15 +44,21 @@ export async function assertServerSettings(
         `'read committed' for the user and the database.`,
     );
   }
-  if (durability === 'relaxed') return;
-  const off = [
-    ...(fsync === 'off' ? ['fsync'] : []),
-    ...(fullPageWrites === 'off' ? ['full_page_writes'] : []),
-    ...(synchronousCommit === 'off' ? ['synchronous_commit'] : []),
+  if (!isRelaxed) assertDurable(durability);
+  return false;
+}
+
+function assertDurable([fsync, fullPageWrites, synchronousCommit = '']: readonly string[]): void {
+  const wrong = [
+    ...(fsync === 'on' ? [] : [`fsync is ${fsync}`]),
+    ...(fullPageWrites === 'on' ? [] : [`full_page_writes is ${fullPageWrites}`]),
+    ...(durableCommits.has(synchronousCommit)
+      ? []
+      : [`synchronous_commit is ${synchronousCommit}`]),
   ];
-  if (off.length === 0) return;
+  if (wrong.length === 0) return;
   throw new DatabaseError(
-    `The database would lose what it has acknowledged: ${off.join(', ')} is off. Switch it on, or ` +
-      'start with --durability relaxed.',
+    `The database would lose what it has acknowledged: ${wrong.join(', ')}. Set it to on, or start ` +
+      'with --durability relaxed.',
   );
 }

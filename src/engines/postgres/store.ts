@@ -24,7 +24,6 @@ import { transactionForm } from './transaction-form.js';
 import { Primary } from './primary.js';
 import { Reads } from './reads.js';
 import { numberOf } from './rows.js';
-import { assertServerSettings } from './server-settings.js';
 import { Session } from './session.js';
 import { statementsFor, type Statements } from './statements.js';
 import { WatchedPrimary } from './watched-primary.js';
@@ -105,7 +104,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const holding = holdingTimers.start(openLimitMs * 2, () => undefined, undefined);
   try {
     link = await primary.connectFirst(openLimitMs);
-    await assertServerSettings(link, durability);
     if (!creates) await assertTables(link, schema);
     await migrate(link, schema);
     const statements = statementsFor(schema);
