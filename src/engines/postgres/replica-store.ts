@@ -11,7 +11,7 @@ import type {
   Store,
 } from '../../kv/store.js';
 import { DatabaseError } from './database-error.js';
-import { addressesOf } from './hosts.js';
+import { addressesOf, isUnprepared } from './hosts.js';
 import { Reads } from './reads.js';
 import { Replicas } from './replicas.js';
 import { numberOf } from './rows.js';
@@ -42,7 +42,7 @@ export function openReplicaStore(options: ReplicaStoreOptions): ReplicaStore {
       'The address of the standbys is no URL of the form postgres://user:password@host:5432/name.',
     );
   }
-  const replicas = new Replicas({ addresses, prepares: true, timers, randomness });
+  const replicas = new Replicas({ addresses, prepares: !isUnprepared(url), timers, randomness });
   return new ReplicaStore(replicas, statementsFor(schema));
 }
 
