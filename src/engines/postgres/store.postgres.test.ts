@@ -7,10 +7,18 @@ import { withoutPostgres } from '../../../test/support/postgres-server.js';
 void describe('the PostgreSQL engine', { skip: withoutPostgres }, () => {
   const server = postgresOfSuite();
 
-  for (const commitForm of ['function', 'transaction'] as const) {
+  // As behind a pooler: nothing is prepared, and the settings are those of the database.
+  const unprepared = { commitForm: 'function', parameters: '?prepare=false' } as const;
+  for (const { commitForm, parameters } of [
+    { commitForm: 'function', parameters: '' },
+    { commitForm: 'transaction', parameters: '' },
+    unprepared,
+    { ...unprepared, commitForm: 'transaction' },
+  ] as const) {
     storeConformance({
-      name: `the PostgreSQL engine, commits by ${commitForm}`,
-      open: (options) => postgresUnderTest({ ...options, commitForm, url: server().url }),
+      name: `the PostgreSQL engine, commits by ${commitForm}${parameters}`,
+      open: (options) =>
+        postgresUnderTest({ ...options, commitForm, url: `${server().url}${parameters}` }),
       modelRuns: 15,
       capabilities: {
         persistent: true,
