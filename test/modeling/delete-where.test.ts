@@ -13,6 +13,7 @@ import {
   type DeleteProgress,
   type DeleteScope,
 } from '../../src/modeling/patterns/high-volume-delete/delete-where.js';
+import { reservedRowKeys } from '../../src/modeling/definition/reserved-keys.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { manualTime } from './support/manual-timers.js';
 import { startTables } from './support/observed-tables.js';
@@ -67,6 +68,29 @@ describe('deleting rows', () => {
     assert.equal(progress.cursor, undefined);
     assert.deepEqual(takeKinds(), ['query', 'transaction', 'transaction', 'transaction']);
     assert.equal((await left(gateway)).length, 15);
+  });
+
+  it('keeps the rows of the library unless it is asked for them', async () => {
+    const { gateway } = await started.newTable();
+    const own = Object.values(reservedRowKeys);
+    const keys = [
+      ...[...own, '0001', 'zoë'].map((rowKey) => ({ partitionKey: 'a', rowKey })),
+      ...['0001', '~own'].map((rowKey) => ({ partitionKey: '!outbox-0001', rowKey })),
+    ];
+    for (const key of keys) {
+      await gateway.write({ kind: 'insert', row: { ...key, properties: {} } });
+    }
+    const ofPartition = await deleteWhere(gateway, { partitionKey: 'a' });
+    assert.deepEqual(counts(ofPartition), { found: 2, deleted: 2, gone: 0, changed: 0 });
+    const ofTable = await deleteWhere(gateway, { scan: 'table', filter: "RowKey ge ' '" });
+    assert.equal(ofTable.found, 0);
+    const marked = own.filter((rowKey) => rowKey.startsWith('!'));
+    const rowKeys = { from: '!', before: '\u{7f}' };
+    assert.equal((await deleteWhere(gateway, { partitionKey: 'a', rowKeys })).found, marked.length);
+    const asked = { partitionKey: 'a', rowKeys: { from: '~', before: '\u{7f}' } };
+    assert.equal((await deleteWhere(gateway, asked)).deleted, own.length - marked.length);
+    assert.equal((await deleteWhere(gateway, { partitionKey: '!outbox-0001' })).deleted, 2);
+    assert.deepEqual(await left(gateway), []);
   });
 
   it('deletes what a filter says, of one partition or of a table that is scanned by name', async () => {

@@ -1,20 +1,31 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import {
+  bulk,
   entitiesOf,
   EntityNotFoundError,
   TooLargeError,
   transaction,
   TransactionFailedError,
   ValueError,
+  writesOf,
 } from '../../src/modeling/index.js';
 import { announcement, openModel } from '../../src/modeling/model/index.js';
 import { defineMessage, handle } from '../../src/modeling/worker/index.js';
 import { oneToManyOptions } from './support/staff-relation.js';
 import { oneToManyOf } from '../../src/modeling/patterns/relations/index.js';
+import { deleteWhere } from '../../src/modeling/patterns/high-volume-delete/index.js';
 import { MemoryLists } from './support/memory-lists.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
-import { Company, Department, Employee, employeeOf, openWholeStaff } from './support/staff.js';
+import {
+  Company,
+  Department,
+  Employee,
+  employeeOf,
+  openStaff,
+  openWholeStaff,
+} from './support/staff.js';
 
 // One declaration of a table: what it keeps, and what runs to keep it.
 
@@ -178,6 +189,25 @@ describe('a model', () => {
     const found = await departments.get(sales);
     assert.deepEqual([found?.count, found?.changes], [9, 9]);
     assert.deepEqual(await driftsOf(model), []);
+  });
+
+  it('keeps the messages of what was deleted with its partition, beyond a page as well', async () => {
+    const table = new MemoryTable(new MemoryRows(), { table: 'staff' });
+    const places = { table, mails: table, names: new MemoryLists() };
+    for (const what of ['index elsewhere', 'counter elsewhere'] as const) {
+      const model = openStaff(places, what);
+      const make = writesOf(Employee, { stamp: false });
+      const ids = Array.from({ length: 1100 }, (_, id) => id);
+      const { failures } = await bulk(
+        model.table,
+        ids.map((id) => make.insert(employeeOf(id))),
+      );
+      assert.deepEqual(failures, []);
+      const { deleted } = await deleteWhere(model.table, { partitionKey: 'Sales' });
+      assert.equal(deleted, ids.length);
+      assert.deepEqual((await model.drain()).unfinished, []);
+      assert.deepEqual(await driftsOf(model), [], what);
+    }
   });
 
   it('acts on its own messages at once while it runs, and stops when it is closed', async () => {

@@ -253,6 +253,10 @@ const patterns: Readonly<Record<string, Pattern>> = {
     run: ({ employees }) =>
       deleteWhere(employees, { partition: { department: 'Sales' }, where: (p) => p.salary.ge(0) }),
   },
+  'deletes of a whole partition': {
+    prepare: ({ employees }) => employees.insert(employeeOf(4)),
+    run: ({ model }) => deleteWhere(model.table, { partitionKey: 'Sales' }),
+  },
   'a child of a relation': {
     run: ({ relation }) => relation.add(employeeOf(4)),
   },

@@ -3,6 +3,7 @@ import { systemClock, type Clock } from '../../../base/clock.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyRange } from '../../definition/key-template.js';
+import { isReservedKey } from '../../definition/reserved-keys.js';
 import { storedAsOf } from '../../definition/stored-entity.js';
 import { TooLargeError, ValueError } from '../../rows/model-error.js';
 import type { RowKey } from '../../rows/row.js';
@@ -17,11 +18,19 @@ import type { PartitionQuery, TableScan } from '../../table/query-plan.js';
 import type { RowSelection } from '../../table/row-selection.js';
 import { sleep } from '../../../base/async/sleep.js';
 
-/** The rows to delete. Reading a whole table to find them must be requested by name. */
+/**
+ * The rows to delete. Reading a whole table to find them must be requested by name. Rows that the
+ * library keeps beside entities, whose keys begin with `~` or `!`, are kept unless they are asked
+ * for: messages that wait, children on their way, leases and the like belong to whoever wrote them.
+ */
 export type DeleteScope =
   | {
+      /** One that begins with `~` or `!` is one of the library, and its rows are deleted. */
       readonly partitionKey: string;
-      /** Rows with these RowKeys; all when absent. */
+      /**
+       * Rows with these RowKeys; all that are not of the library when absent. A range that begins
+       * with `~` or `!` asks for its rows with that initial.
+       */
       readonly rowKeys?: KeyRange;
       /** OData; all rows of the range when absent. */
       readonly filter?: string;
@@ -141,12 +150,22 @@ type Pages = (
 
 function rowPages(table: TableGateway, scope: DeleteScope): Pages {
   const selection = selectionOf(scope);
-  return (cursor) =>
-    table.page({
-      ...selection,
-      select: [],
-      cursor,
-    });
+  const isKept = keptBy(scope);
+  return async (cursor) => {
+    const page = await table.page({ ...selection, select: [], cursor });
+    return { ...page, rows: page.rows.filter((row) => !isKept(row)) };
+  };
+}
+
+/** Which rows of the library a scope does not ask for. */
+function keptBy(scope: DeleteScope): (row: RowKey) => boolean {
+  if ('scan' in scope) {
+    return ({ partitionKey, rowKey }) => isReservedKey(partitionKey) || isReservedKey(rowKey);
+  }
+  const { partitionKey, rowKeys } = scope;
+  if (isReservedKey(partitionKey)) return () => false;
+  const asked = rowKeys?.from.charAt(0);
+  return ({ rowKey }) => isReservedKey(rowKey) && rowKey.charAt(0) !== asked;
 }
 
 function entityPages<D extends AnyDefinition>(
