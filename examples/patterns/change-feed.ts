@@ -1,18 +1,17 @@
 // Follows the changes of a table: every write tells of itself, and readers go on where they were.
 // Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
 import { TableClient } from '@azure/data-tables';
-import { defineEntity, entitiesOf, int32, key, openTable, string } from 'tabularium/modeling';
+import { defineEntity, int32, key, openTable, string } from 'tabularium/modeling';
 import {
-  announcingTableOf,
+  changeFeed,
   changeFeedOf,
   consumerGroupOf,
-  feedSinkOf,
   payloadOf,
   RowsChangedMessage,
   trimFeed,
   type FeedEvent,
 } from 'tabularium/modeling/change-feed';
-import { knownPartitions, outboxOf, relayOf } from 'tabularium/modeling/transactional-outbox';
+import { openModel } from 'tabularium/modeling/model';
 
 const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
 const options = { allowInsecureConnection: true };
@@ -26,23 +25,23 @@ const Employee = defineEntity({
   rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
 
-const table = openTable(client);
-const registry = knownPartitions(['Marketing', 'Sales']);
-const outbox = outboxOf({ table, registry });
-
-// Whoever writes through this table announces every write.
-const employees = entitiesOf(Employee, announcingTableOf(outbox));
+// Whoever writes through the model's table announces every write.
+const model = openModel({
+  table: openTable(client),
+  entities: { employees: Employee },
+  keeps: [changeFeed()],
+});
+const { employees } = model.entities;
 const jones = { department: 'Sales', id: 456 };
 await employees.insert({ ...jones, lastName: 'Jones' });
 await employees.update(jones, (employee) => ({ ...employee, lastName: 'Jones-Smith' }));
 await employees.insert({ department: 'Sales', id: 457, lastName: 'Kwok' });
 await employees.delete(jones, { ifMatch: 'any' });
 
-// The relay numbers the messages into the feed. It would run beside the program.
-const relay = relayOf({ table, registry, sink: feedSinkOf(table) });
-await relay.sweep();
+// The relay numbers the messages into the feed. `model.run()` does it beside the program.
+await model.drain();
 
-const feed = changeFeedOf(table);
+const feed = changeFeedOf(model.table);
 async function print(event: FeedEvent): Promise<void> {
   const changed = await payloadOf(RowsChangedMessage, event);
   for (const { rowKey, change } of changed?.rows ?? []) {
@@ -60,7 +59,7 @@ console.log('a group that keeps its own checkpoint:');
 const search = consumerGroupOf(feed, 'search-index');
 await search.consume('Sales', print);
 await employees.insert({ ...jones, lastName: 'Jones' });
-await relay.partition('Sales');
+await model.drain();
 await search.consume('Sales', print);
 
 const deleted = await trimFeed(feed, 'Sales', { keepMs: 0 });

@@ -10,11 +10,11 @@ import {
   writesOf,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import { openModel } from '../../src/modeling/model/index.js';
 import {
-  announcingTableOf,
+  changeFeed,
   changeFeedOf,
   consumerGroupOf,
-  feedSinkOf,
   RowsChangedMessage,
   payloadOf,
   trimFeed,
@@ -28,11 +28,7 @@ import {
   shardMapOf,
   type ShardMap,
 } from '../../src/modeling/patterns/shard-map/index.js';
-import {
-  knownPartitions,
-  outboxOf,
-  relayOf,
-} from '../../src/modeling/patterns/transactional-outbox/index.js';
+import { knownPartitions } from '../../src/modeling/patterns/transactional-outbox/index.js';
 import {
   defineWideEntity,
   wideEntitiesOf,
@@ -166,11 +162,8 @@ describe('on a bad network', () => {
       const partitionKey = network.random.pick(network.pair());
       const partsOf = (table: TableGateway) => {
         const registry = knownPartitions([partitionKey]);
-        return {
-          announcing: announcingTableOf(outboxOf({ table, registry })),
-          relay: relayOf({ table, registry, sink: feedSinkOf(table) }),
-          feed: changeFeedOf(table),
-        };
+        const model = openModel({ table, registry, entities: {}, keeps: [changeFeed()] });
+        return { announcing: model.table, relay: model.relay, feed: changeFeedOf(table) };
       };
       let count = 0;
       const writing = (process: BadProcess) => {

@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { systemClock } from '../../src/base/clock.js';
+import { systemClock, type Clock } from '../../src/base/clock.js';
 import {
-  entitiesOf,
   EntityExistsError,
   TransactionFailedError,
   ValueError,
   type RequestReport,
   type TableGateway,
 } from '../../src/modeling/index.js';
-import {
-  announcingTableOf,
-  RowsChangedMessage,
-} from '../../src/modeling/patterns/change-feed/announcing-table.js';
+import { openModel } from '../../src/modeling/model/index.js';
+import { changeFeed } from '../../src/modeling/patterns/change-feed/declared-feed.js';
+import { RowsChangedMessage } from '../../src/modeling/patterns/change-feed/rows-changed.js';
 import {
   changeFeedOf,
   type ChangeFeed,
@@ -59,7 +57,13 @@ function testOutbox(table: TableGateway): Outbox {
 }
 
 function testRelay(table: TableGateway): Relay {
-  return relayOf({ table, registry, sink: feedSinkOf(table) });
+  return relayOf({ table, registry, sink: feedSinkOf(table, { messages: [Changed] }) });
+}
+
+/** The table with a feed of its changes. */
+function testModel(table: TableGateway, clock: Clock = time.clock) {
+  const entities = { employees: Employee };
+  return openModel({ table, registry, entities, keeps: [changeFeed()], clock });
 }
 
 /** Announces changes of employees, each in its own transaction. */
@@ -394,8 +398,9 @@ describe('retention', () => {
 
 describe('a table that announces its changes', () => {
   it('puts every write of others into its feed, and nothing that failed', async () => {
-    const { table, outbox, feed } = await newParts();
-    const employees = entitiesOf(Employee, announcingTableOf(outbox));
+    const { table, feed } = await newParts();
+    const model = testModel(table);
+    const { employees } = model.entities;
     const key = { department: 'Sales', id: 456 };
     await employees.insert(newEmployee());
     await assert.rejects(employees.insert(newEmployee()), EntityExistsError);
@@ -403,7 +408,7 @@ describe('a table that announces its changes', () => {
     await employees.merge(key, { name: 'Smith' }, { ifMatch: 'any' });
     await employees.upsertReplace(newEmployee({ id: 457 }));
     await employees.delete(key, { ifMatch: 'any' });
-    await testRelay(table).partition('Sales');
+    assert.deepEqual((await model.drain()).unfinished, []);
     const changes = [];
     for (const event of await readAll(feed)) {
       const changed = await payloadOf(RowsChangedMessage, event);
@@ -419,16 +424,16 @@ describe('a table that announces its changes', () => {
   });
 
   it('announces a transaction as one change, and keeps its room', async () => {
-    const { outbox, feed, table } = await newParts();
+    const { feed, table } = await newParts();
     const row = (id: number) => ({ partitionKey: 'Sales', rowKey: `r${id}`, properties: {} });
     const inserts = upTo(99).map((id) => ({ kind: 'insert', row: row(id) }) as const);
-    const announced = announcingTableOf(outbox);
+    const announced = testModel(table).table;
     const results = await announced.transact(inserts);
     assert.equal(results.length, 99);
     assert.ok(results.every(({ etag }) => etag !== undefined));
     await assert.rejects(
       announced.transact([...inserts, { kind: 'insert', row: row(100) }]),
-      /at most 99/,
+      /the writes are 101; a transaction holds 100/,
     );
     await assert.rejects(
       announced.transact([inserts[7] ?? assert.fail()]),
@@ -446,8 +451,7 @@ describe('a table that announces its changes', () => {
     const applied: string[] = [];
     await Promise.all(
       upTo(16).map(async () => {
-        const outbox = outboxOf({ table, registry, clock: systemClock });
-        const employees = entitiesOf(Employee, announcingTableOf(outbox));
+        const { employees } = testModel(table, systemClock).entities;
         for (let n = 0; n < 4; n += 1) {
           try {
             await employees.insert(newEmployee({ id: n }));

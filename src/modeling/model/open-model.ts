@@ -22,6 +22,7 @@ import {
 } from '../patterns/indexes/indexed-entities.js';
 import type { IndexedDefinition } from '../patterns/indexes/with-indexes.js';
 import { toHandlers } from '../patterns/transactional-outbox/dispatch.js';
+import type { MessageSink } from '../patterns/transactional-outbox/message-sink.js';
 import { Outbox } from '../patterns/transactional-outbox/outbox.js';
 import { tableRegistryOf, type OutboxRegistry } from '../patterns/transactional-outbox/registry.js';
 import {
@@ -84,9 +85,9 @@ export interface ModelOptions<E extends ModelEntities> {
   readonly tables?: { readonly [N in keyof E]?: Readonly<Record<string, TableGateway>> };
   /** The blobs of index entities in blobs, likewise. */
   readonly blobs?: { readonly [N in keyof E]?: Readonly<Record<string, ListBlobs>> };
-  /** What the table keeps besides indexes: `counter`, `copies`, `announcement`. */
+  /** What the table keeps besides indexes: `counter`, `copies`, `announcement`, `changeFeed`. */
   readonly keeps?: readonly DerivationDeclaration[];
-  /** Handle the messages of announcements. */
+  /** Handle the messages of announcements; those that the change feed takes need no handler. */
   readonly handlers?: readonly MessageHandler[];
   /**
    * A queue, and its poison queue, that tells the workers of all processes at once. Without it, a
@@ -135,8 +136,9 @@ export interface ModelPage {
 type Part = (cursor: string | undefined) => AsyncIterable<ModelPage>;
 
 /**
- * A table whose entities, indexes, counters, copies and announcements are declared once and hold
- * for every way to write: through `entities`, `transaction`, or anything else that takes `table`.
+ * A table whose entities, indexes, counters, copies, announcements and feed are declared once and
+ * hold for every way to write: through `entities`, `transaction`, or anything else that takes
+ * `table`.
  *
  * What is in the partition of a change is in its transaction. Everything else follows when some
  * process acts on the messages: `run` does until it is stopped, `drain` once.
@@ -158,6 +160,7 @@ export class Model<E extends ModelEntities> {
 
   constructor(options: ModelOptions<E>) {
     const { table: base, queue, clock = systemClock } = options;
+    refuseKeeping(base);
     const { randomness = systemRandomness, timers = holdingTimers } = options;
     const tools = { randomness, timers };
     this.#options = options;
@@ -200,11 +203,13 @@ export class Model<E extends ModelEntities> {
       ...(options.handlers ?? []),
     ];
     refuseTwice(handlers);
+    const sink = oneSink(this.#bound);
     this.relay = new Relay({
       table: base,
       registry,
       dispatch: toHandlers(handlers),
       timers,
+      ...(sink === undefined ? {} : { sink }),
       ...(options.observer === undefined ? {} : { observer: options.observer }),
     });
     this.worker =
@@ -424,6 +429,21 @@ function definitionOf(entities: ModelEntities, name: string): AnyDefinition {
 
 function isIndexed(given: object): given is Indexed {
   return 'entity' in given && 'indexes' in given;
+}
+
+/** Two declarations of one table do not know of each other's messages. */
+function refuseKeeping(base: TableGateway): void {
+  if (!(base instanceof DerivingTable)) return;
+  throw new DefinitionError(
+    `${base.table} is a table that keeps something already: give openModel the table beneath, and ` +
+      'declare in one model all that it keeps, a change feed with changeFeed()',
+  );
+}
+
+function oneSink(bound: readonly BoundDerivation[]): MessageSink | undefined {
+  const [sink, ...others] = bound.flatMap((each) => each.sink ?? []);
+  if (others.length > 0) throw new DefinitionError('a table has one change feed, not several');
+  return sink;
 }
 
 function refuseTwice(handlers: readonly MessageHandler[]): void {

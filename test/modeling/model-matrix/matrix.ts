@@ -18,6 +18,11 @@ import {
   writesOf,
   type TableGateway,
 } from '../../../src/modeling/index.js';
+import {
+  changeFeedOf,
+  payloadOf,
+  RowsChangedMessage,
+} from '../../../src/modeling/patterns/change-feed/index.js';
 import { keyRing, withEncryption } from '../../../src/modeling/encryption/index.js';
 import {
   moveStep,
@@ -451,11 +456,36 @@ function doomedRaw(raw: Raw, doomed: Doomed): Raw {
   };
 }
 
-async function assertInStep({ model, archive }: Process): Promise<void> {
+async function assertInStep({ model, archive }: Process, { what }: Case): Promise<void> {
   for (const each of [model, archive]) {
     const { unfinished } = await each.drain();
     assert.deepEqual(unfinished, []);
     for await (const drift of each.verify()) assert.deepEqual(drift, undefined);
+    if (what === 'all' || what === 'change feed') await assertTold(each.table);
+  }
+}
+
+/** Whoever has followed the feed of a partition knows which employees are there. */
+async function assertTold(table: TableGateway): Promise<void> {
+  const feed = changeFeedOf(table);
+  for (const partitionKey of ['Sales', 'Support']) {
+    const told = new Set<string>();
+    let page = await feed.read(partitionKey);
+    for (;;) {
+      for (const event of page.events) {
+        const changed = await payloadOf(RowsChangedMessage, event);
+        for (const { rowKey, change } of changed?.rows ?? []) {
+          if (change === 'deleted') told.delete(rowKey);
+          else told.add(rowKey);
+        }
+      }
+      if (!page.hasMore) break;
+      page = await feed.read(partitionKey, { cursor: page.cursor });
+    }
+    const isEmployee = (rowKey: string) => rowKey.startsWith('empid_');
+    const { rows } = await table.page({ partitionKey, select: [] });
+    const there = rows.map(({ rowKey }) => rowKey).filter(isEmployee);
+    assert.deepEqual([...told].filter(isEmployee).toSorted(), there);
   }
 }
 
@@ -500,7 +530,7 @@ function runs(chosen: readonly ChosenCase[], { under, place, site }: RunsOptions
           }
         },
         recover: async (raw) => finish?.(open(raw, kind)),
-        check: (raw) => assertInStep(open(raw, kind)),
+        check: (raw) => assertInStep(open(raw, kind), kind),
       });
     });
   }

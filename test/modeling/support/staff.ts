@@ -15,6 +15,7 @@ import {
   withIndexes,
   type ListBlobs,
 } from '../../../src/modeling/patterns/indexes/index.js';
+import { changeFeed } from '../../../src/modeling/patterns/change-feed/index.js';
 import {
   copies,
   counter,
@@ -23,7 +24,7 @@ import {
 } from '../../../src/modeling/model/index.js';
 
 // A staff with everything that a table can promise: indexes beside the employee and elsewhere,
-// copies of the lead's name, counts in the department and for the whole company.
+// copies of the lead's name, counts in the department and for the whole company, a feed of all.
 
 const person = {
   department: string(),
@@ -203,6 +204,7 @@ const keptOf = (employee: typeof Employee) =>
       keyOf: () => ({ name: 'contoso' }),
       measures: { count: () => 1 },
     }),
+    'change feed': changeFeed(),
   }) satisfies Readonly<Record<string, DerivationDeclaration>>;
 
 const others = {

@@ -50,8 +50,8 @@ export class FeedTrimmedError extends ModelError {
 /**
  * The changes of a table, by partition, in the order of their commits as far as the service's
  * Timestamps show it, numbered without gaps. A reader that continues from a cursor gets every later
- * event exactly once. Filled by a `Relay` with `feedSinkOf`, so an event appears some time after its
- * change.
+ * event exactly once. Filled by the relay of a model that declares a `changeFeed`, or by a `Relay`
+ * with `feedSinkOf`, so an event appears some time after its change.
  */
 export class ChangeFeed {
   readonly table: TableGateway;

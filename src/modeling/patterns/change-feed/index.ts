@@ -1,11 +1,7 @@
 // The changes of a table, in order. See docs/guides/patterns/change-feed.md.
 
-export {
-  announcingTableOf,
-  RowsChangedMessage,
-  type RowChangeKind,
-  type RowsChanged,
-} from './announcing-table.js';
+export { changeFeed } from './declared-feed.js';
+export { RowsChangedMessage, type RowChangeKind, type RowsChanged } from './rows-changed.js';
 export {
   changeFeedOf,
   type ChangeFeed,
@@ -17,4 +13,4 @@ export {
 export { consumerGroupOf, type ConsumerGroup, type ConsumeOptions } from './consumer-group.js';
 export type { FeedEvent } from './feed-row.js';
 export { trimFeed, type TrimOptions } from './retention.js';
-export { feedSinkOf } from './sequencer.js';
+export { feedSinkOf, type FeedMessage, type FeedSinkOptions } from './sequencer.js';

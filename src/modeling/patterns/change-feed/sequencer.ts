@@ -1,12 +1,23 @@
 import { isConflict } from '../../table/contention.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import { batchesOf } from '../../table/write-batches.js';
+import type { MessageType } from '../../worker/message-type.js';
 import type { MessageSink } from '../transactional-outbox/message-sink.js';
 import type { WaitingMessage } from '../transactional-outbox/outbox-row.js';
 import { countOf, countProperties, eventRow, headKey } from './feed-row.js';
+import { RowsChangedMessage } from './rows-changed.js';
 
 /** The room of the head of the feed in a transaction. */
 const headRoom = { writes: 1, bytes: 8192 };
+
+/** What goes into a feed. */
+export interface FeedSinkOptions {
+  /** Messages for the feed besides `RowsChangedMessage`. Others stay in the outbox. */
+  readonly messages?: readonly FeedMessage[];
+}
+
+/** A type of messages. */
+export type FeedMessage = Pick<MessageType<never, unknown>, 'type'>;
 
 /**
  * Moves messages from the outbox of a partition to its feed and numbers them: one point read of the
@@ -14,8 +25,13 @@ const headRoom = { writes: 1, bytes: 8192 };
  * the outbox rows and updates the head. So each message becomes exactly one event, whatever
  * crashes, and the numbers of events never change.
  */
-export function feedSinkOf(table: TableGateway): MessageSink {
+export function feedSinkOf(
+  table: TableGateway,
+  { messages = [] }: FeedSinkOptions = {},
+): MessageSink {
+  const types = new Set([RowsChangedMessage, ...messages].map(({ type }) => type));
   return {
+    takes: (type) => types.has(type),
     async take(partitionKey, messages) {
       const key = headKey(partitionKey);
       const head = await table.get(key);

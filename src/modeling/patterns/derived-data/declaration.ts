@@ -1,6 +1,7 @@
 import type { MessageHandler } from '../../worker/handler.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { Derivation } from './derivation.js';
+import type { MessageSink } from '../transactional-outbox/message-sink.js';
 import type { DerivingOutbox } from './deriving-table.js';
 
 /** Where a declaration holds. */
@@ -50,6 +51,8 @@ export interface BoundDerivation {
   readonly derivation: Derivation;
   /** Handle the messages for what is in other partitions. */
   readonly handlers: readonly MessageHandler[];
+  /** Takes messages that are kept. */
+  readonly sink?: MessageSink;
   /** Compares everything derived with its sources. Absent where nothing can differ. */
   readonly check?: (options: DerivedCheck) => AsyncGenerator<DerivedPage, void, undefined>;
 }

@@ -54,6 +54,11 @@ export interface Derivation {
   ): readonly DerivedChange[] | Promise<readonly DerivedChange[]>;
   /** Plans one transaction; a retry asks the same plan again. */
   plan?(): DerivationPlan;
+  /**
+   * Messages that tell of a transaction by its writes alone, of all rows: those of the caller and
+   * the changes that follow, without the writes of plans.
+   */
+  announced?(writes: readonly RowWrite[]): Promise<readonly OutboxMessage[]>;
 }
 
 /** What follows from the changes of a transaction. Asked again after a conflict. */

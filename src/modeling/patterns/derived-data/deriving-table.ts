@@ -177,8 +177,9 @@ export class DerivingTable implements TableGateway {
     const messages = await Promise.all(
       told.map(async ({ plan, changes }) => (await plan.messages?.(changes)) ?? []),
     );
+    const announced = await this.#announced(items);
     const derived = withoutDeleted(items, found.flat());
-    return { items, derived, messages: messages.flat(), read };
+    return { items, derived, messages: [...messages.flat(), ...announced], read };
   }
 
   async #sent(
@@ -227,6 +228,12 @@ export class DerivingTable implements TableGateway {
       if (!(error instanceof ModelError)) throw error;
       throw new TransactionFailedError(error.message, place, error);
     }
+  }
+
+  async #announced(items: readonly Item[]): Promise<readonly OutboxMessage[]> {
+    const writes = items.map(({ write }) => write);
+    const found = this.#derivations.map((each) => each.announced?.(writes) ?? []);
+    return (await Promise.all(found)).flat();
   }
 
   /** Reads of the table beneath; `known` are rows that need none. */

@@ -17,7 +17,11 @@ export interface DispatchContext {
  * Dispatches one message. It runs at least once for each message, perhaps several times and perhaps
  * concurrently, with the same id. When it rejects, the message is retried later.
  */
-export type Dispatch = (envelope: Envelope, context: DispatchContext) => Promise<void>;
+export interface Dispatch {
+  (envelope: Envelope, context: DispatchContext): Promise<void>;
+  /** Whether it knows messages of a type; all types when absent. */
+  readonly knows?: (type: string) => boolean;
+}
 
 /** Puts each message into a queue, for its workers: one put. */
 export function toQueue(
@@ -33,10 +37,11 @@ export function toQueue(
 /** Handles each message in this process, without a queue: the requests of its handler. */
 export function toHandlers(handlers: readonly MessageHandler[]): Dispatch {
   const byType = new Map(handlers.map((handler) => [handler.type, handler]));
-  return async (envelope, { outbox, attempt, signal }) => {
+  const dispatch: Dispatch = async (envelope, { outbox, attempt, signal }) => {
     const { type, id } = envelope;
     const handler = byType.get(type);
     if (handler === undefined) throw new UnknownMessageError(`no handler for '${type}' ${id}`);
     await handler.run(envelope, { id, queue: outbox, dequeueCount: attempt, signal });
   };
+  return Object.assign(dispatch, { knows: (type: string) => byType.has(type) });
 }

@@ -1,11 +1,14 @@
 import type { RowKey } from '../../rows/row.js';
+import { keyOf } from '../../rows/row-parts.js';
 import { isConflict } from '../../table/contention.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import { batchesOf } from '../../table/write-batches.js';
 import type { WaitingMessage } from './outbox-row.js';
 
-/** Receives messages from the outbox after they were dispatched. */
+/** Receives messages of some types from the outbox after they were dispatched. */
 export interface MessageSink {
+  /** Whether messages of a type are for this sink. It is given no others. */
+  takes(type: string): boolean;
   /**
    * Removes messages of one partition from the outbox, in this order. False when another relay was
    * faster and possibly nothing was removed: the outbox must be read again.
@@ -17,14 +20,14 @@ export interface MessageSink {
  * Deletes the messages: one entity group transaction per 100, and single deletes when another relay
  * has deleted some.
  */
-export function deletingSink(table: TableGateway): MessageSink {
-  return {
-    async take(_partitionKey, messages) {
-      const keys = messages.map(({ row: { partitionKey, rowKey } }) => ({ partitionKey, rowKey }));
-      await deleteRows(table, keys);
-      return true;
-    },
-  };
+export function deleteMessages(
+  table: TableGateway,
+  messages: readonly WaitingMessage[],
+): Promise<void> {
+  return deleteRows(
+    table,
+    messages.map(({ row }) => keyOf(row)),
+  );
 }
 
 /**

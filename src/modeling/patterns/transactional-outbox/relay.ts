@@ -8,9 +8,9 @@ import { handle, type MessageHandler } from '../../worker/handler.js';
 import { MalformedMessageError, UnknownMessageError } from '../../worker/message-type.js';
 import { sleep } from '../../../base/async/sleep.js';
 import { isTransient } from '../../table/transient.js';
-import type { Dispatch } from './dispatch.js';
+import type { Dispatch, DispatchContext } from './dispatch.js';
 import { OutboxHintMessage } from './hint.js';
-import { deletingSink, type MessageSink } from './message-sink.js';
+import { deleteMessages, type MessageSink } from './message-sink.js';
 import {
   envelopeOfRow,
   failuresOf,
@@ -32,9 +32,9 @@ import { keyOf } from '../../rows/row-parts.js';
 export interface RelayOptions {
   readonly table: TableGateway;
   readonly registry: OutboxRegistry;
-  /** Dispatches a message. When absent, messages only go to `sink`. */
+  /** Dispatches a message. When absent, only those that `sink` takes leave the outbox. */
   readonly dispatch?: Dispatch;
-  /** Receives dispatched messages, such as a change feed. When absent, they are deleted. */
+  /** Receives the messages that it takes, such as a change feed, after they were dispatched. */
   readonly sink?: MessageSink;
   /**
    * Failed attempts before a message becomes a poison message. Default 10. Transient failures and
@@ -96,13 +96,14 @@ interface Counts {
  * twice.
  *
  * A message that cannot be dispatched blocks later ones of its partition, until it can be, or has
- * failed too often and is moved to a poison row of its partition.
+ * failed too often and is moved to a poison row of its partition. A message of a type that neither
+ * the dispatch knows nor the sink takes waits for a relay with somebody who does.
  */
 export class Relay {
   readonly table: TableGateway;
   readonly #registry: OutboxRegistry;
   readonly #dispatch: Dispatch | undefined;
-  readonly #sink: MessageSink;
+  readonly #sink: MessageSink | undefined;
   readonly #attemptsMax: number;
   readonly #concurrency: number;
   readonly #observe: (event: RelayEvent) => void;
@@ -118,7 +119,7 @@ export class Relay {
     this.table = table;
     this.#registry = registry;
     this.#dispatch = dispatch;
-    this.#sink = sink ?? deletingSink(table);
+    this.#sink = sink;
     this.#attemptsMax = options.attemptsMax ?? 10;
     this.#concurrency = options.concurrency ?? 8;
     this.#observe = observer ?? (() => undefined);
@@ -251,14 +252,42 @@ export class Relay {
         blocked = await this.#handOn(row, batch, counts, signal);
         if (blocked !== undefined) break;
       }
-      if (batch.length > 0 && !(await this.#sink.take(partitionKey, batch))) return false;
-      counts.dispatched += batch.length;
+      if (!(await this.#remove(partitionKey, batch, counts))) return false;
       if (blocked !== undefined) {
         const what = `the outbox of '${partitionKey}' in ${this.table.table} is held up`;
         throw new RelayBlockedError(`${what}: ${textOf(blocked)}`, { cause: blocked });
       }
     }
     return true;
+  }
+
+  /** Removes dispatched messages from the outbox. False when another relay was faster. */
+  async #remove(
+    partitionKey: string,
+    batch: readonly WaitingMessage[],
+    counts: Counts,
+  ): Promise<boolean> {
+    const sink = this.#sink;
+    const taken = batch.filter(({ envelope }) => sink?.takes(envelope.type) === true);
+    const handled = batch.filter((message) => !taken.includes(message));
+    await deleteMessages(this.table, handled);
+    counts.dispatched += handled.length;
+    if (sink === undefined || taken.length === 0) return true;
+    if (!(await sink.take(partitionKey, taken))) return false;
+    counts.dispatched += taken.length;
+    return true;
+  }
+
+  /** Throws `UnknownMessageError` when the message is for nobody here. */
+  async #dispatchTo(envelope: Envelope, context: DispatchContext): Promise<void> {
+    const { type, id } = envelope;
+    const isTaken = this.#sink?.takes(type) === true;
+    const dispatch = this.#dispatch;
+    if (dispatch !== undefined && !(isTaken && dispatch.knows?.(type) === false)) {
+      await dispatch(envelope, context);
+    } else if (!isTaken) {
+      throw new UnknownMessageError(`the sink of this relay takes no '${type}', such as ${id}`);
+    }
   }
 
   /** Returns the reason why the message must wait, if it must. */
@@ -273,7 +302,7 @@ export class Relay {
     try {
       envelope = envelopeOfRow(row);
       const outbox = `${this.table.table}/${partitionKey}`;
-      await this.#dispatch?.(envelope, { outbox, attempt: failuresOf(row) + 1, signal });
+      await this.#dispatchTo(envelope, { outbox, attempt: failuresOf(row) + 1, signal });
       batch.push({ row, envelope });
       this.#observe({ kind: 'dispatched', partitionKey, rowKey, envelope });
       return undefined;

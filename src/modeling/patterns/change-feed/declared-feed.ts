@@ -1,0 +1,47 @@
+import { isReservedKey } from '../../definition/reserved-keys.js';
+import { DefinitionError } from '../../rows/model-error.js';
+import { keyOfWrite, type RowWrite } from '../../table/gateway.js';
+import type { DerivationDeclaration } from '../derived-data/declaration.js';
+import type { DerivingOutbox } from '../derived-data/deriving-table.js';
+import type { OutboxMessage } from '../transactional-outbox/outbox.js';
+import { changeOf, RowsChangedMessage } from './rows-changed.js';
+import { feedSinkOf, type FeedSinkOptions } from './sequencer.js';
+
+/**
+ * A feed of all changes of a table, for `changeFeedOf`: each transaction stores a
+ * `RowsChangedMessage` that names its rows, those of counters and copies included. Rows of indexes,
+ * which follow from their entities, and rows of the library, whose RowKeys begin with `~` or `!`,
+ * are not named. Costs one row in the transaction and no read; the relay numbers it into the feed.
+ */
+export function changeFeed(options: FeedSinkOptions = {}): DerivationDeclaration {
+  return {
+    bind({ outbox }) {
+      if (outbox === undefined) throw new DefinitionError('a change feed needs an outbox');
+      return {
+        // Nothing to compare: a message is stored with its change, or neither is.
+        handlers: [],
+        sink: feedSinkOf(outbox.table, options),
+        derivation: {
+          concerns: () => false,
+          isSource: () => false,
+          announced: (writes) => announcementOf(outbox, writes),
+        },
+      };
+    },
+  };
+}
+
+async function announcementOf(
+  outbox: DerivingOutbox,
+  writes: readonly RowWrite[],
+): Promise<readonly OutboxMessage[]> {
+  const told = writes.filter((write) => !isReservedKey(keyOfWrite(write).rowKey));
+  const [first] = told;
+  if (first === undefined) return [];
+  const { partitionKey } = keyOfWrite(first);
+  const rows = told.map((write) => ({
+    rowKey: keyOfWrite(write).rowKey,
+    change: changeOf(write.kind),
+  }));
+  return [await outbox.message(partitionKey, RowsChangedMessage, { partitionKey, rows })];
+}

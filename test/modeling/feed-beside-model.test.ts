@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { DefinitionError, entitiesOf } from '../../src/modeling/index.js';
+import { announcement, openModel } from '../../src/modeling/model/index.js';
+import {
+  changeFeed,
+  changeFeedOf,
+  feedSinkOf,
+  payloadOf,
+  RowsChangedMessage,
+  type FeedEvent,
+} from '../../src/modeling/patterns/change-feed/index.js';
+import {
+  relayOf,
+  RelayBlockedError,
+  tableRegistryOf,
+} from '../../src/modeling/patterns/transactional-outbox/index.js';
+import { defineMessage, handle, keyPayload } from '../../src/modeling/worker/index.js';
+import { MemoryLists } from './support/memory-lists.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
+import { Employee, employeeOf, openStaff, openWholeStaff } from './support/staff.js';
+
+// Feeds, indexes, counters and copies have one outbox: each message is for one of them.
+
+const Hired = defineMessage('hired', { payload: keyPayload(Employee) });
+const hires = announcement({
+  source: Employee,
+  message: Hired,
+  of: ({ before, after }) => (before === undefined ? after : undefined),
+});
+const any = { ifMatch: 'any' };
+
+function newPlaces() {
+  const [table, mails] = ['staff', 'mails'].map(
+    (name) => new MemoryTable(new MemoryRows(), { table: name }),
+  );
+  assert.ok(table !== undefined && mails !== undefined);
+  return { table, mails, names: new MemoryLists() };
+}
+
+async function driftsOf(model: { verify(): AsyncIterable<unknown> }): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for await (const drift of model.verify()) found.push(drift);
+  return found;
+}
+
+const typesOf = (events: readonly FeedEvent[]) => events.map(({ envelope }) => envelope.type);
+
+async function changesIn(events: readonly FeedEvent[]): Promise<readonly string[]> {
+  const payloads = await Promise.all(events.map((each) => payloadOf(RowsChangedMessage, each)));
+  return payloads.flatMap((each) =>
+    (each?.rows ?? []).map(({ rowKey, change }) => `${change} ${rowKey}`),
+  );
+}
+
+describe('a change feed of a table that keeps other things', () => {
+  it('has the changes, and leaves the rest to those who apply it', async () => {
+    const places = newPlaces();
+    const model = openWholeStaff(places);
+    const { employees, departments } = model.entities;
+    await departments.insert({ department: 'Sales' });
+    await employees.insert(employeeOf(1));
+    await employees.merge({ department: 'Sales', id: 1 }, { email: 'new@x' }, any);
+    assert.deepEqual((await model.drain()).unfinished, []);
+    assert.deepEqual(await driftsOf(model), []);
+    const { events } = await changeFeedOf(model.table).read('Sales');
+    assert.deepEqual(await changesIn(events), [
+      'inserted department',
+      'inserted empid_0001',
+      'replaced department',
+      'merged empid_0001',
+    ]);
+    const waiting = places.table.rows.all.filter(({ rowKey }) => rowKey.startsWith('~outbox'));
+    assert.deepEqual(waiting, []);
+  });
+
+  it('takes the messages of announcements that it names, after their handlers', async () => {
+    const { table } = newPlaces();
+    const heard: number[] = [];
+    const open = (keeps: readonly ReturnType<typeof changeFeed>[], isHandled: boolean) =>
+      openModel({
+        table,
+        entities: { employees: Employee },
+        keeps: [hires, ...keeps],
+        handlers: isHandled
+          ? [handle(Hired, ({ id }) => Promise.resolve(void heard.push(id)))]
+          : [],
+      });
+    const feed = changeFeedOf(table);
+    const named = changeFeed({ messages: [Hired] });
+    const both = open([named], true);
+    await both.entities.employees.insert(employeeOf(1));
+    await both.drain();
+    const first = await feed.read('Sales');
+    assert.deepEqual(
+      [typesOf(first.events).toSorted(), heard],
+      [['hired', RowsChangedMessage.type], [1]],
+    );
+    const kept = open([named], false);
+    await kept.entities.employees.insert(employeeOf(2));
+    assert.deepEqual((await kept.drain()).unfinished, []);
+    const second = await feed.read('Sales', { cursor: first.cursor });
+    assert.equal(second.events.length, 2);
+    const apart = open([changeFeed()], true);
+    await apart.entities.employees.insert(employeeOf(3));
+    await apart.drain();
+    const third = await feed.read('Sales', { cursor: second.cursor });
+    assert.deepEqual([typesOf(third.events), heard], [[RowsChangedMessage.type], [1, 3]]);
+  });
+
+  it('is declared once, and not beneath a model', () => {
+    const { table } = newPlaces();
+    const inner = openModel({ table, entities: {}, keeps: [changeFeed()] });
+    assert.throws(
+      () => openModel({ table, entities: {}, keeps: [changeFeed(), changeFeed()] }),
+      (error) => error instanceof DefinitionError && /one change feed/.test(error.message),
+    );
+    assert.throws(
+      () => openModel({ table: inner.table, entities: {} }),
+      (error) => error instanceof DefinitionError && /changeFeed\(\)/.test(error.message),
+    );
+  });
+});
+
+describe('a relay that only fills a feed', () => {
+  it('leaves the messages of indexes, counters and copies to those who apply them', async () => {
+    for (const what of ['index elsewhere', 'counter elsewhere', 'copy elsewhere'] as const) {
+      const places = newPlaces();
+      const { table } = places;
+      const model = openStaff(places, what);
+      await model.entities.badges.insert({ department: 'Sales', id: 1 });
+      await model.drain();
+      await entitiesOf(Employee, model.table).insert(employeeOf(1));
+      const registry = tableRegistryOf(table, 'staff', { partitionPrefix: '!outbox-' });
+      const feeding = relayOf({ table, registry, sink: feedSinkOf(table) });
+      const { dispatched, unfinished } = await feeding.sweep();
+      assert.equal(dispatched, 0);
+      assert.ok(unfinished[0]?.error instanceof RelayBlockedError);
+      await model.drain();
+      assert.deepEqual(await driftsOf(model), [], what);
+    }
+  });
+});
