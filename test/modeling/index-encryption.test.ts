@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import {
+  DefinitionError,
   defineEntity,
   entitiesOf,
   int32,
   key,
+  oneToManyOf,
   plain,
   string,
   ValueError,
+  type TableGateway,
 } from '../../src/modeling/index.js';
+import { openModel } from '../../src/modeling/model/index.js';
 import {
   indexedEntitiesOf,
   indexEntity,
+  indexTable,
   otherPartition,
   samePartition,
   withIndexes,
@@ -21,6 +26,7 @@ import { keyRing } from '../../src/modeling/encryption/key-wrapper.js';
 import { CountingKey } from './support/encryption-keys.js';
 import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { allRows, assertInStep, driftsOf } from './support/indexed-employees.js';
+import { keyOfWrite } from '../../src/modeling/table/gateway.js';
 import { startTables } from './support/observed-tables.js';
 
 const tables = await startTables();
@@ -49,6 +55,30 @@ const indexes = withIndexes(Employee, {
   }),
 });
 
+const Team = defineEntity({
+  type: 'Team',
+  properties: { department: string(), people: int32().default(0) },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: () => key`team`,
+});
+const Noted = defineEntity({
+  type: 'Noted',
+  properties: { department: string(), id: int32(), email: string(), note: string() },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`empid_${p.id.padded(6)}`,
+});
+const notedIndexes = withIndexes(Noted, {
+  email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
+  apart: otherPartition({
+    partitionKey: (p) => key`company_${p.department}`,
+    rowKey: (p) => key`kwok_${p.id.padded(6)}`,
+  }),
+  mail: indexTable({
+    partitionKey: (p) => key`${p.email}`,
+    rowKey: (p) => key`${p.id.padded(6)}`,
+  }),
+});
+
 const jones = {
   department: 'Sales',
   id: 1,
@@ -57,6 +87,14 @@ const jones = {
   salary: 'seven thousand',
 };
 const at = { department: 'Sales', id: 1 };
+
+const newTables = () => Promise.all([tables.newTable(), tables.newTable()]);
+
+async function modelDrifts(model: { verify(): AsyncIterable<unknown> }): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for await (const drift of model.verify()) found.push(drift);
+  return found;
+}
 
 async function newEmployees() {
   const { gateway: bare } = await tables.newTable();
@@ -105,6 +143,107 @@ describe('indexes of entities with encrypted properties', () => {
     );
     assert.deepEqual(await driftsOf(employees.rebuild()), []);
     await assertInStep(employees);
+  });
+
+  it('are refused where their copies would be stored in plain', async () => {
+    const [{ gateway }, { gateway: mails }] = await newTables();
+    const table = withEncryption(gateway, { keys: keyRing(new CountingKey('master').kek) });
+    const byMail = (include?: readonly ('lastName' | 'salary')[]) =>
+      withIndexes(Employee, {
+        mail: indexTable({
+          partitionKey: (p) => key`${p.email}`,
+          rowKey: (p) => key`${p.id.padded(6)}`,
+          ...(include === undefined ? {} : { include }),
+        }),
+      });
+    const open = (indexes: ReturnType<typeof byMail>, mail = mails as TableGateway) =>
+      openModel({ table, entities: { people: indexes }, tables: { people: { mail } } });
+    for (const include of [undefined, ['salary'] as const]) {
+      assert.throws(
+        () => open(byMail(include)),
+        (error) =>
+          error instanceof DefinitionError && /'mail'.*'salary'.*withEnc/s.test(error.message),
+      );
+      open(byMail(include), withEncryption(mails, { keys: keyRing(new CountingKey('b').kek) }));
+    }
+    const model = open(byMail(['lastName']));
+    await model.entities.people.insert(jones);
+    assert.deepEqual((await model.drain()).unfinished, []);
+    assert.deepEqual(await modelDrifts(model), []);
+  });
+
+  it('encrypt what a resolver chooses, by the keys of the entity, wherever copies are', async () => {
+    const resolver = (_partition: string, row: string, property: string): boolean =>
+      property === 'note' && row.startsWith('empid_');
+    const [{ gateway }, { gateway: bareMails }] = await newTables();
+    const keys = keyRing(new CountingKey('master').kek);
+    let refuses: string | undefined;
+    const stopping: TableGateway = {
+      table: gateway.table,
+      get: (key, select) => gateway.get(key, select),
+      page: (query) => gateway.page(query),
+      write: (write) => gateway.write(write),
+      transact: (writes) =>
+        writes.some((write) => keyOfWrite(write).partitionKey === refuses)
+          ? Promise.reject(new Error('stays on its way'))
+          : gateway.transact(writes),
+    };
+    const table = withEncryption(stopping, { keys, resolver });
+    const open = (mail: TableGateway) =>
+      openModel({
+        table,
+        entities: { people: notedIndexes },
+        tables: { people: { mail } },
+      });
+    const kwok = { ...at, id: 1, email: 'kwok@x', note: 'a secret' };
+    const alone = open(bareMails);
+    await assert.rejects(
+      alone.entities.people.insert(kwok),
+      (error) => error instanceof ValueError && /'mail'.*note.*withEncryption/s.test(error.message),
+    );
+    assert.deepEqual(await allRows(gateway), []);
+    const mails = withEncryption(bareMails, { keys });
+    const model = open(mails);
+    const { people } = model.entities;
+    await people.insert(kwok);
+    await people.merge(at, { email: 'new@x' }, { ifMatch: 'any' });
+    await model.drain();
+    const stored = await people.get(at);
+    assert.ok(stored !== undefined);
+    const relation = oneToManyOf({
+      parent: Team,
+      child: Noted,
+      table: model.table,
+      parentOf: ({ department }) => ({ department }),
+      count: 'people',
+    });
+    for (const department of ['Sales', 'Support']) {
+      await relation.parents.insert({ department, people: 1 });
+    }
+    refuses = 'Support';
+    await assert.rejects(
+      relation.move(stored, { ...kwok, department: 'Support' }),
+      /stays on its way/,
+    );
+    await model.drain();
+    await people.insert({ ...kwok, id: 2, email: 'other@x' });
+    await model.drain();
+    const rows = [...(await allRows(gateway)), ...(await allRows(bareMails))];
+    const notes = rows.filter(({ properties }) => 'note' in properties);
+    assert.deepEqual(
+      notes.map(({ rowKey }) => rowKey.replace(/^(~moving_).*/, '$1')),
+      ['email_other@x', 'empid_000002', '~moving_', 'kwok_000002', '000002'],
+    );
+    for (const { rowKey, properties } of notes) {
+      assert.equal(properties['note']?.type, 'Binary', rowKey);
+    }
+    const found = await people.by.email.get({ department: 'Sales', email: 'other@x' });
+    assert.equal(found?.note, 'a secret');
+    refuses = undefined;
+    assert.equal((await relation.finishMoves({ department: 'Sales' })).finished, 1);
+    await model.drain();
+    assert.equal((await people.get({ department: 'Support', id: 1 }))?.note, 'a secret');
+    assert.deepEqual(await modelDrifts(model), []);
   });
 
   it('cannot be merged, as the entities cannot', async () => {

@@ -337,8 +337,8 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
       throw new TooLargeError(`${type}: ${count} properties are more than ${rowPropertiesMax}`);
     }
     if (this.#encrypted.length === 0 && encryptedBefore.length === 0) return row;
-    const marked = [...this.#encrypted, ...encryptedBefore];
-    const encrypt = marked.filter((name) => Object.hasOwn(row.properties, name));
+    const marked = new Set([...this.#encrypted, ...encryptedBefore]);
+    const encrypt = [...marked].filter((name) => Object.hasOwn(row.properties, name));
     return encrypt.length === 0 ? row : { ...row, encrypt };
   }
 

@@ -5,7 +5,14 @@ import type { Row, RowKey, StoredRow, WireValue } from '../rows/row.js';
 import { retryConflicts, type ContentionOptions } from '../table/contention.js';
 import { whereStored, type Filter } from '../table/filter.js';
 import { inOrder } from '../table/in-order.js';
-import type { RowPage, RowQuery, RowWrite, TableGateway, WriteResult } from '../table/gateway.js';
+import type {
+  EncryptedNames,
+  RowPage,
+  RowQuery,
+  RowWrite,
+  TableGateway,
+  WriteResult,
+} from '../table/gateway.js';
 import { DeterministicKeys, type DeterministicKeyRecord } from './deterministic-keys.js';
 import { EncryptionError } from './encryption-error.js';
 import { envelopeOf, envelopeProperty, renderEnvelope } from './envelope.js';
@@ -88,6 +95,7 @@ export function withEncryption(table: TableGateway, options: EncryptionOptions):
  */
 export class EncryptedTable implements TableGateway {
   readonly table: string;
+  readonly encrypts: EncryptedNames = (row) => Object.keys(this.#algorithmsOf(row));
   readonly #inner: TableGateway;
   readonly #options: EncryptionOptions;
   readonly #keys: RowKeys;

@@ -85,7 +85,15 @@ export interface TableGateway {
   transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]>;
   /** One range read: one page, in key order. */
   page(query: RowQuery): Promise<RowPage>;
+  /**
+   * The names of the properties of a row that the table encrypts, those that the row marks included.
+   * Absent where it encrypts nothing. A gateway before an encrypting one has the same.
+   */
+  readonly encrypts?: EncryptedNames | undefined;
 }
+
+/** The names of the properties of a row that are encrypted before it is stored. */
+export type EncryptedNames = (row: Row) => readonly string[];
 
 export const transactionWritesMax = 100;
 export const pageRowsMax = 1000;

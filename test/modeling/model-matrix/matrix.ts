@@ -20,8 +20,10 @@ import {
 } from '../../../src/modeling/index.js';
 import {
   changeFeedOf,
+  consumerGroupOf,
   payloadOf,
   RowsChangedMessage,
+  type FeedEvent,
 } from '../../../src/modeling/patterns/change-feed/index.js';
 import { keyRing, withEncryption } from '../../../src/modeling/encryption/index.js';
 import {
@@ -46,6 +48,7 @@ import {
   defineWideEntity,
   wideEntitiesOf,
 } from '../../../src/modeling/patterns/wide-entities/index.js';
+import { allRows } from '../../../src/modeling/table/all-rows.js';
 import { byLength, isLong } from '../../support/run-length.js';
 import { crashEverywhere, type Doomed } from '../support/crash-points.js';
 import { CountingKey } from '../support/encryption-keys.js';
@@ -80,13 +83,13 @@ const listNames = ['names', 'archiveNames'] as const;
 type Raw = Readonly<Record<(typeof tableNames)[number], TableGateway>> &
   Readonly<Record<(typeof listNames)[number], ListBlobs>>;
 
-/** What is beneath the table. Of an employee, the note is encrypted, or large. */
+/** What is beneath the table. Of an employee, the note is encrypted by its key, or large. */
 const beneath = {
   nothing: ({ main }: Raw) => main,
   encryption: ({ main }: Raw) =>
     withEncryption(main, {
       keys: keyRing(wrapper.kek),
-      resolver: (_partition, _row, property) => property === 'note',
+      resolver: (_partition, row, property) => property === 'note' && row.startsWith('empid_'),
     }),
   'large values': ({ main }: Raw) =>
     withLargeValues(main, {
@@ -119,7 +122,10 @@ const Review = defineWideEntity({
 /** A process with the models of a case. */
 function open(raw: Raw, { what, under, isUpgraded = false }: Case) {
   const employee = isUpgraded ? UpgradedEmployee : Employee;
-  const { mails, names, archiveMails, archiveNames } = raw;
+  const { names, archiveNames } = raw;
+  const [mails, archiveMails] = [raw.mails, raw.archiveMails].map((each) =>
+    under === 'encryption' ? withEncryption(each, { keys: keyRing(wrapper.kek) }) : each,
+  ) as [TableGateway, TableGateway];
   const model = openStaff({ table: beneath[under](raw), mails, names }, what, employee);
   // Rows move as they are stored: the archive has what is beneath the table as well.
   const table =
@@ -465,24 +471,29 @@ async function assertInStep({ model, archive }: Process, { what }: Case): Promis
   }
 }
 
+/** Nothing that is encrypted in an employee is in plain in another row. */
+async function assertSealed(raw: Raw): Promise<void> {
+  for (const name of tableNames) {
+    for await (const { rowKey, properties } of allRows(raw[name], {})) {
+      const { note } = properties;
+      assert.ok(note === undefined || note.type === 'Binary', `${rowKey} of ${name}`);
+    }
+  }
+}
+
 /** Whoever has followed the feed of a partition knows which employees are there. */
 async function assertTold(table: TableGateway): Promise<void> {
-  const feed = changeFeedOf(table);
+  const isEmployee = (rowKey: string) => rowKey.startsWith('empid_');
   for (const partitionKey of ['Sales', 'Support']) {
     const told = new Set<string>();
-    let page = await feed.read(partitionKey);
-    for (;;) {
-      for (const event of page.events) {
-        const changed = await payloadOf(RowsChangedMessage, event);
-        for (const { rowKey, change } of changed?.rows ?? []) {
-          if (change === 'deleted') told.delete(rowKey);
-          else told.add(rowKey);
-        }
+    const take = async (event: FeedEvent): Promise<void> => {
+      const changed = await payloadOf(RowsChangedMessage, event);
+      for (const { rowKey, change } of changed?.rows ?? []) {
+        if (change === 'deleted') told.delete(rowKey);
+        else told.add(rowKey);
       }
-      if (!page.hasMore) break;
-      page = await feed.read(partitionKey, { cursor: page.cursor });
-    }
-    const isEmployee = (rowKey: string) => rowKey.startsWith('empid_');
+    };
+    await consumerGroupOf(changeFeedOf(table), 'matrix').consume(partitionKey, take);
     const { rows } = await table.page({ partitionKey, select: [] });
     const there = rows.map(({ rowKey }) => rowKey).filter(isEmployee);
     assert.deepEqual([...told].filter(isEmployee).toSorted(), there);
@@ -530,7 +541,10 @@ function runs(chosen: readonly ChosenCase[], { under, place, site }: RunsOptions
           }
         },
         recover: async (raw) => finish?.(open(raw, kind)),
-        check: (raw) => assertInStep(open(raw, kind), kind),
+        check: async (raw) => {
+          await assertInStep(open(raw, kind), kind);
+          if (under === 'encryption') await assertSealed(raw);
+        },
       });
     });
   }

@@ -148,7 +148,7 @@ const indexSetsOf = (employee: typeof Employee) => ({
     mailTable: indexTable({
       partitionKey: (p) => key`${p.email}`,
       rowKey: (p) => key`${p.department}_${p.id.padded(4)}`,
-      include: ['lastName', 'salary'],
+      include: ['lastName', 'salary', 'note'],
     }),
   }),
   'list in a blob': withIndexes(employee, {
@@ -170,7 +170,7 @@ const indexSetsOf = (employee: typeof Employee) => ({
     mailTable: indexTable({
       partitionKey: (p) => key`${p.email}`,
       rowKey: (p) => key`${p.department}_${p.id.padded(4)}`,
-      include: ['lastName', 'salary'],
+      include: ['lastName', 'salary', 'note'],
     }),
     nameBlob: indexEntity({ place: 'blob', name: (p) => key`${p.lastName}` }),
   }),

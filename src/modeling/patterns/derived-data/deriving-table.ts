@@ -13,10 +13,12 @@ import {
 } from '../../table/contention.js';
 import { RequestError, TransactionFailedError } from '../../table/errors.js';
 import { absentEntityError } from '../../table/refusals.js';
+import { withEncryptedNames } from '../../table/encrypted-names.js';
 import { writeInTransaction } from '../../table/failure-of-one.js';
 import {
   keyOfWrite,
   transactionWritesMax,
+  type EncryptedNames,
   type RowPage,
   type RowQuery,
   type RowWrite,
@@ -104,6 +106,7 @@ const depthMax = 8;
  */
 export class DerivingTable implements TableGateway {
   readonly table: string;
+  readonly encrypts: EncryptedNames | undefined;
   readonly #base: TableGateway;
   readonly #derivations: readonly Derivation[];
   readonly #outbox: DerivingOutbox | undefined;
@@ -115,6 +118,7 @@ export class DerivingTable implements TableGateway {
     { outbox, randomness = systemRandomness, timers = holdingTimers }: DerivingOptions = {},
   ) {
     this.table = base.table;
+    this.encrypts = base.encrypts;
     this.#base = base;
     this.#derivations = derivations;
     this.#outbox = outbox;
@@ -166,7 +170,7 @@ export class DerivingTable implements TableGateway {
     read: Reading,
   ): Promise<Planned> {
     const given = await Promise.all(writes.map((write, place) => this.#itemOf(write, place, read)));
-    const items = await this.#changed(given, read.row);
+    const items = (await this.#changed(given, read.row)).map(this.#marked);
     const told = plans.flatMap(({ derivation, plan }) => {
       const changes = toldTo(derivation, items);
       return plan === undefined || changes.length === 0 ? [] : [{ plan, changes }];

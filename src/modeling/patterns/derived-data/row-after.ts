@@ -8,5 +8,8 @@ export function rowAfter(row: Row | undefined, write: RowWrite): StoredRow | und
   const properties = isMerge
     ? { ...row?.properties, ...write.row.properties }
     : write.row.properties;
-  return { ...write.row, properties, etag: '', timestamp: 0n };
+  const kept = isMerge ? (row?.encrypt ?? []) : [];
+  const encrypt = [...new Set([...kept, ...(write.row.encrypt ?? [])])];
+  const marks = encrypt.length === 0 ? {} : { encrypt };
+  return { ...write.row, ...marks, properties, etag: '', timestamp: 0n };
 }

@@ -1,6 +1,7 @@
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { TableNotFoundError } from '../../table/errors.js';
 import type {
+  EncryptedNames,
   RowPage,
   RowQuery,
   RowWrite,
@@ -25,6 +26,10 @@ export class BucketGateway implements TableGateway {
 
   get table(): string {
     return this.#table.table;
+  }
+
+  get encrypts(): EncryptedNames | undefined {
+    return this.#table.encrypts;
   }
 
   get(key: RowKey, select?: readonly string[]): Promise<StoredRow | undefined> {

@@ -68,11 +68,11 @@ export class IndexDerivation implements Derivation {
   }
 
   #entriesOf(changes: readonly RowChange[]): readonly Changed[] {
-    return changes.map(({ item, key, before, after }) => ({
-      item,
-      primary: key,
-      entries: entryChanges(this.#places, before, after),
-    }));
+    return changes.map(({ item, key, before, after }) => {
+      const entries = entryChanges(this.#places, before, after);
+      this.#places.refusePlain(entries.map((entry) => entry.after));
+      return { item, primary: key, entries };
+    });
   }
 
   async #messages(changes: readonly Changed[]): Promise<readonly OutboxMessage[]> {

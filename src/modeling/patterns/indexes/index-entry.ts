@@ -37,13 +37,14 @@ type Values = Readonly<Record<string | symbol, unknown>>;
 
 /**
  * The entries of an entity in an index, at different keys: one, or one for each item of its list;
- * none when the entity is not in it. `entity` has the values of all properties, `primary` is the
- * key of its row. Throws `ValueError` for a value that does not fit into the key.
+ * none when the entity is not in it. `entity` has the values of all properties, `primary` is its
+ * row, of which copies keep what is encrypted. Throws `ValueError` for a value that does not fit
+ * into the key.
  */
 export function entriesOf(
   index: ResolvedIndex,
   entity: object,
-  primary: RowKey,
+  primary: Row,
 ): readonly IndexEntry[] {
   const values = entity as Values;
   // Only absent values keep an entity out: 0, '' and false are values.
@@ -58,14 +59,14 @@ export function entriesOf(
   );
 }
 
-function entryOf(index: ResolvedIndex, values: Values, primary: RowKey): IndexEntry {
+function entryOf(index: ResolvedIndex, values: Values, primary: Row): IndexEntry {
   const { partitionKey, rowKey } = index.definition;
   const key = {
     partitionKey: formatKey(partitionKey, values),
     rowKey: formatKey(rowKey, values),
   };
   if (index.kind === 'list') return { index, ...listEntry(index, key, primary) };
-  const row = index.codec.toRow(copied(index, values));
+  const row = index.codec.toRow(copied(index, values, primary));
   return { index, key, row };
 }
 
@@ -90,13 +91,16 @@ export function textIn({ place }: Pick<ResolvedLists, 'place'>, primary: RowKey)
 }
 
 /**
- * The values with the exact ticks of their dates, without the other metadata of the entity's row.
+ * The values with the exact ticks of their dates and the names that are encrypted, without the other
+ * metadata of the entity's row.
  */
-function copied({ definition }: ResolvedIndex, values: Values): Values {
+function copied({ definition }: ResolvedIndex, values: Values, { encrypt = [] }: Row): Values {
   const copy: Record<string | symbol, unknown> = {};
   for (const name of Object.keys(definition.properties)) copy[name] = values[name];
   const before: StoredAs | undefined = storedAsOf(values);
-  if (before !== undefined) copy[storedAs] = { ...before, unknown: {}, isPartial: false };
+  if (before !== undefined) {
+    copy[storedAs] = { ...before, unknown: {}, encrypted: encrypt, isPartial: false };
+  }
   return copy;
 }
 
@@ -111,14 +115,16 @@ export function sameEntry(left: IndexEntry | undefined, right: IndexEntry | unde
 }
 
 /**
- * The names of properties in which a stored index row differs from the entry. Properties that the
- * index does not know are ignored.
+ * The names of properties in which a stored index row differs from the entry, those that it has in
+ * plain and should not included. Properties that the index does not know are ignored.
  */
 export function staleNames({ row, index }: CopyEntry, stored: StoredRow): readonly string[] {
   const known = index.codec.selectOf(Object.keys(index.definition.properties)) ?? [];
-  return differences(row.properties, stored.properties).filter(
+  const stale = differences(row.properties, stored.properties).filter(
     (name) => own(row.properties, name) !== undefined || known.includes(name),
   );
+  const plain = (row.encrypt ?? []).filter((name) => stored.encrypt?.includes(name) !== true);
+  return [...new Set([...stale, ...plain])];
 }
 
 function differences(left: RowProperties, right: RowProperties): readonly string[] {

@@ -2,11 +2,11 @@ import { sameKey } from '../../rows/row-parts.js';
 import { own } from '../../../base/own.js';
 import { codecOf, type EntityCodec } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
-import { DefinitionError } from '../../rows/model-error.js';
+import { DefinitionError, ValueError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { ListBlobs } from '../index-entities/list-blobs.js';
-import { entriesOf, type IndexEntry } from './index-entry.js';
+import { entriesOf, isCopyEntry, type IndexEntry } from './index-entry.js';
 import type { ResolvedIndex } from './with-indexes.js';
 
 /** A definition with its indexes, and the tables and blobs of their rows. */
@@ -36,8 +36,29 @@ export class IndexPlaces {
     this.#blobs = places.blobs ?? {};
     for (const index of indexes) {
       if (index.place === 'blob') this.blobsOf(index);
-      else this.tableOf(index);
+      else this.#refusePlain(index, encryptedNames(index.definition), DefinitionError);
     }
+  }
+
+  /** Throws `ValueError` when one of the entries would be stored in plain where its entity is not. */
+  refusePlain(entries: readonly (IndexEntry | undefined)[]): void {
+    for (const entry of entries) {
+      if (entry === undefined || !isCopyEntry(entry)) continue;
+      this.#refusePlain(entry.index, entry.row.encrypt ?? [], ValueError);
+    }
+  }
+
+  #refusePlain(
+    index: ResolvedIndex,
+    names: readonly string[],
+    Refusal: typeof DefinitionError | typeof ValueError,
+  ): void {
+    const { encrypts } = this.tableOf(index);
+    if (index.place !== 'other-table' || names.length === 0 || encrypts !== undefined) return;
+    throw new Refusal(
+      `the index '${index.name}' copies '${names.join("', '")}', which is encrypted, into a table ` +
+        'that is not: open that table withEncryption, or choose with include what is copied',
+    );
   }
 
   /** The indexes that change in the transaction of the entity. */
@@ -94,4 +115,11 @@ export class IndexPlaces {
     const row = await this.table.get(key);
     return row !== undefined && this.codec.matches(row) ? row : undefined;
   }
+}
+
+/** The properties that a definition marks as encrypted. */
+function encryptedNames({ properties }: AnyDefinition): readonly string[] {
+  return Object.entries(properties)
+    .filter(([, { model }]) => model.flags.has('encrypted'))
+    .map(([name]) => name);
 }

@@ -12,6 +12,7 @@ import { isConflict, isConflictBehind, retryConflicts } from '../../table/conten
 import { EntityExistsError, isAmbiguous, TransactionFailedError } from '../../table/errors.js';
 import { existingEntityError } from '../../table/refusals.js';
 import { writeIfPresent } from '../../table/conditional-write.js';
+import { withEncryptedNames } from '../../table/encrypted-names.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { allRows } from '../../table/all-rows.js';
 import { transaction } from '../../table/transaction.js';
@@ -56,7 +57,11 @@ export async function moveChild<P extends AnyDefinition, C extends AnyDefinition
   const parentKey = parentKeyOf(relation, row);
   await refuseImpossible(relation, row, parentKey);
   const { randomness = systemRandomness } = relation;
-  const moving: Moving = { move: randomness.uuid(), child: row, parentRowKey: parentKey.rowKey };
+  const moving: Moving = {
+    move: randomness.uuid(),
+    child: withEncryptedNames(relation.table, row),
+    parentRowKey: parentKey.rowKey,
+  };
   await leave(relation, child, moving);
   await arrive(relation, from.partitionKey, moving);
 }

@@ -106,6 +106,7 @@ export function guardedTable(
   };
   return {
     table: table.table,
+    encrypts: table.encrypts,
     get: (key: RowKey, select?: readonly string[]) => guarded('read', () => table.get(key, select)),
     page: (query: RowQuery) => guarded('read', () => table.page(query)),
     write: (write: RowWrite) => guarded('write', () => table.write(write)),
@@ -129,6 +130,7 @@ export function tableOfPlace(table: TableGateway, shard: string, rows: ManagerRo
   };
   return {
     table: table.table,
+    encrypts: table.encrypts,
     get: (key: RowKey, select?: readonly string[]) =>
       unlessAbsent(() => table.get(key, select), undefined),
     page: (query: RowQuery) => unlessAbsent(() => table.page(query), { rows: [] }),

@@ -82,6 +82,7 @@ export function stampWrite(
 export function withoutStamps(table: TableGateway): TableGateway {
   return {
     table: table.table,
+    encrypts: table.encrypts,
     write: (write) => table.write(write),
     transact: (writes) => table.transact(writes),
     get: async (key: RowKey, select?: readonly string[]) =>

@@ -86,7 +86,7 @@ export class ShardMap {
       timers,
       randomness,
     });
-    this.table = new ShardedTable(this.#map, this.#partitions);
+    this.table = new ShardedTable(this.#map, this.#partitions, tables);
     this.recovery = new MapRecovery({
       map: this.#map,
       shards: () => this.#walked(Object.keys(shards).sort()),

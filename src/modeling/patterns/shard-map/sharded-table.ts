@@ -4,6 +4,7 @@ import { compareKeys } from '../../rows/text-order.js';
 import {
   keyOfWrite,
   pageRowsMax,
+  type EncryptedNames,
   type RowPage,
   type RowQuery,
   type RowWrite,
@@ -51,11 +52,14 @@ export interface RoutedPartitions {
  */
 export class ShardedTable implements TableGateway {
   readonly table: string;
+  readonly encrypts: EncryptedNames | undefined;
   readonly #map: RoutingMap;
   readonly #partitions: RoutedPartitions;
 
-  constructor(map: RoutingMap, partitions: RoutedPartitions) {
+  /** `shards`: their tables, all of which encrypt the same. */
+  constructor(map: RoutingMap, partitions: RoutedPartitions, shards: readonly TableGateway[]) {
     this.table = map.name;
+    this.encrypts = shards[0]?.encrypts;
     this.#map = map;
     this.#partitions = partitions;
   }

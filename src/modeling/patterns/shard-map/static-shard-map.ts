@@ -58,7 +58,7 @@ export class StaticShardMap {
     this.#options = options;
     const state: MapState = { version: 1, phase: 'settled', routing };
     const map = { name, known: () => Promise.resolve(state) };
-    this.table = new ShardedTable(map, this.#partitions());
+    this.table = new ShardedTable(map, this.#partitions(), tables);
   }
 
   /** The shard of a partition; undefined when a list has none for it. Sends nothing. */
