@@ -12,6 +12,8 @@ import {
   type RowProperties,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import { openModel } from '../../src/modeling/model/index.js';
+import { samePartition, withIndexes } from '../../src/modeling/patterns/indexes/index.js';
 import { mixedTableOf, updateProperties } from '../../src/modeling/patterns/inheritance.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
@@ -214,6 +216,32 @@ describe('a bag of properties', () => {
     assert.equal((await gateway.get(employee))?.etag, before?.etag);
     const none = updateProperties(gateway, { ...ghost, rowKey: 'none' }, addOne);
     await assert.rejects(none, { name: 'EntityNotFoundError' });
+  });
+
+  it('has what is computed anew where an index is kept of it', async () => {
+    const { gateway } = await started.newTable();
+    const Named = defineEntity({
+      type: 'Named',
+      properties: {
+        ...person,
+        sortName: string().computed({ name: string() }, ({ name }) => name.toLowerCase()),
+      },
+      partitionKey: (p) => key`${p.department}`,
+      rowKey: (p) => key`NAMED_${p.id.padded(6)}`,
+    });
+    const bySortName = withIndexes(Named, {
+      sortName: samePartition({ rowKey: (p) => key`sort_${p.sortName}_${p.id.padded(6)}` }),
+    });
+    const model = openModel({ table: gateway, entities: { people: bySortName } });
+    const { people } = model.entities;
+    await people.insert({ department, id: 1, name: 'Jones' });
+    const row = { partitionKey: department, rowKey: 'NAMED_000001' };
+    await updateProperties(model.table, row, () => ({ name: { type: 'String', value: 'Smith' } }));
+    assert.equal((await people.get({ department, id: 1 }))?.sortName, 'smith');
+    const found = await people.by.sortName.get({ department, sortName: 'smith', id: 1 });
+    assert.equal(found?.name, 'Smith');
+    const former = { department, sortName: 'jones', id: 1 };
+    assert.equal(await people.by.sortName.get(former), undefined);
   });
 
   it('takes the changes of 16 writers, each once', async () => {

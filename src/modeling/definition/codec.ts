@@ -1,5 +1,6 @@
 import { own, setOwn } from '../../base/own.js';
 import { DecodeError, ModelError, TooLargeError, ValueError } from '../rows/model-error.js';
+import { sameValue } from '../rows/same-value.js';
 import { rowBytes, rowBytesMax, rowPropertiesMax } from '../rows/row-size.js';
 import {
   type Row,
@@ -23,7 +24,7 @@ import type { KeyRange } from './key-template.js';
 import type { PropertyModel, WireReader, WireWriter } from './property.js';
 import type { CreateOf, KeyOf, MergeOf, PartitionOf, ReadOf, RowKeyPrefixOf } from './shapes.js';
 import { storedAs, storedAsOf, type Stored, type StoredAs } from './stored-entity.js';
-import { rowVersion } from './row-version.js';
+import { isOutdated, rowVersion } from './row-version.js';
 import { refuseUnknownNames, unknownName } from './unknown-name.js';
 
 /** An extra property of a row, besides those of its entity. */
@@ -59,6 +60,11 @@ export interface EntityCodec<D extends AnyDefinition> {
   fromPartialRow(row: StoredRow, names: readonly string[]): Stored<Partial<ReadOf<D>>>;
   /** As `fromRow` or `fromPartialRow`; undefined for a row of another type. */
   fromOwnRow(row: StoredRow, names?: readonly string[]): Stored<Partial<ReadOf<D>>> | undefined;
+  /**
+   * The stored computed properties of a row that are not what its other values give: whoever wrote
+   * these did not know the definition. None of a row of an older version.
+   */
+  staleComputed(row: StoredRow): RowProperties;
   /** Whether a row is of this type, by its keys and by its type property, if it has one. */
   matches(row: Row): boolean;
   key(key: KeyOf<D>): RowKey;
@@ -146,6 +152,8 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
   readonly #knownNames: ReadonlySet<string>;
   readonly #encrypted: readonly string[];
   readonly #large: readonly string[];
+  /** Stored names. */
+  readonly #computed: readonly string[];
 
   constructor(definition: D) {
     this.definition = definition;
@@ -160,6 +168,9 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     ]);
     this.#encrypted = this.#fields
       .filter(({ model }) => model.flags.has('encrypted'))
+      .flatMap(storedNamesOf);
+    this.#computed = this.#fields
+      .filter(({ model, isStored }) => model.computation !== undefined && isStored)
       .flatMap(storedNamesOf);
     this.#large = this.#fields.filter(({ model }) => model.isLarge === true).flatMap(storedNamesOf);
   }
@@ -255,6 +266,18 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     }
     const how = { ...known, isPartial: true };
     return this.#decode(row, this.#fields.filter(isWanted), how) as Stored<Partial<ReadOf<D>>>;
+  }
+
+  staleComputed(row: StoredRow): RowProperties {
+    if (this.#computed.length === 0 || isOutdated(this.definition, row)) return {};
+    const { properties } = this.toRow(this.fromRow(row));
+    const stale: Record<string, WireValue> = {};
+    for (const name of this.#computed) {
+      const [given, stored] = [own(properties, name), own(row.properties, name)];
+      if (given === undefined || (stored !== undefined && sameValue(given, stored))) continue;
+      setOwn(stale, name, given);
+    }
+    return stale;
   }
 
   matches(row: Row): boolean {

@@ -1,13 +1,14 @@
 import { nameOfKey, sameKey } from '../../rows/row-parts.js';
-import type { Row, RowKey } from '../../rows/row.js';
+import type { Row, RowKey, StoredRow } from '../../rows/row.js';
 import { TransactionFailedError } from '../../table/errors.js';
-import { keyOfWrite } from '../../table/gateway.js';
+import { keyOfWrite, type RowWrite } from '../../table/gateway.js';
 import type {
   Derivation,
   DerivationPlan,
   DerivedWrite,
   RowChange,
 } from '../derived-data/derivation.js';
+import { rowAfter } from '../derived-data/row-after.js';
 import type { OutboxMessage } from '../transactional-outbox/outbox.js';
 import {
   entryChanges,
@@ -57,6 +58,17 @@ export class IndexDerivation implements Derivation {
 
   isSource(row: Row): boolean {
     return this.#places.codec.matches(row);
+  }
+
+  /** A write that does not know the definition gets its computed properties, as its index does. */
+  guarded(write: RowWrite, current: StoredRow | undefined): RowWrite {
+    const { codec } = this.#places;
+    const after = rowAfter(current, write);
+    if (write.kind === 'delete' || after === undefined || !codec.matches(after)) return write;
+    const stale = codec.staleComputed(after);
+    if (Object.keys(stale).length === 0) return write;
+    const { row } = write;
+    return { ...write, row: { ...row, properties: { ...row.properties, ...stale } } };
   }
 
   plan(): DerivationPlan {
