@@ -4,6 +4,7 @@ import {
   bulk,
   entitiesOf,
   EntityNotFoundError,
+  Instant,
   TooLargeError,
   transaction,
   TransactionFailedError,
@@ -15,6 +16,7 @@ import { defineMessage, handle } from '../../src/modeling/worker/index.js';
 import { oneToManyOptions } from './support/staff-relation.js';
 import { oneToManyOf } from '../../src/modeling/patterns/relations/index.js';
 import { deleteWhere } from '../../src/modeling/patterns/high-volume-delete/index.js';
+import { eventViewOf } from '../../src/modeling/patterns/materialised-views/index.js';
 import { MemoryLists } from './support/memory-lists.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
@@ -208,6 +210,21 @@ describe('a model', () => {
       assert.deepEqual((await model.drain()).unfinished, []);
       assert.deepEqual(await driftsOf(model), [], what);
     }
+  });
+
+  it('has marks of what is counted elsewhere until they are forgotten', async () => {
+    const { model, gateway, employees } = await newStaff();
+    await employees.insert(employeeOf(1));
+    await model.drain();
+    const marks = async (): Promise<number> => {
+      const rowKey = { from: '~applied_', before: '~applied`' };
+      return (await gateway.page({ partitionKey: 'company_contoso', rowKey })).rows.length;
+    };
+    assert.equal(await marks(), 1);
+    const later = Instant.ofDate(new Date(Date.now() + 3_600_000));
+    await eventViewOf(Company, model.table).forget({ name: 'contoso' }, later);
+    assert.equal(await marks(), 0);
+    assert.deepEqual(await driftsOf(model), []);
   });
 
   it('acts on its own messages at once while it runs, and stops when it is closed', async () => {

@@ -435,8 +435,8 @@ function isIndexed(given: object): given is Indexed {
 function refuseKeeping(base: TableGateway): void {
   if (!(base instanceof DerivingTable)) return;
   throw new DefinitionError(
-    `${base.table} is a table that keeps something already: give openModel the table beneath, and ` +
-      'declare in one model all that it keeps, a change feed with changeFeed()',
+    `${base.table} is a table that keeps something already: give openModel the table beneath, ` +
+      'and declare in one model all that it keeps, a change feed with changeFeed()',
   );
 }
 

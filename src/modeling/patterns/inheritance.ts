@@ -211,8 +211,8 @@ export interface BagOptions extends ContentionOptions {
 /**
  * Changes some properties of a row without a definition: reads it, calls `change` with the bag of
  * its properties, and merges the new typed values that it returns. `change` may run several times;
- * it returns undefined to leave the row unchanged. Properties cannot be removed. Computed properties
- * of a definition are only computed anew by a table that keeps indexes of it.
+ * it returns undefined to leave the row unchanged. Properties cannot be removed. Computed
+ * properties of a definition are only computed anew by a table that keeps indexes of it.
  *
  * Sends a point read and a merge under the row's ETag, and both again after each conflict. Throws
  * `EntityNotFoundError` when the row does not exist, `ContentionError` after the last attempt.

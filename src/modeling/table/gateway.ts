@@ -86,8 +86,8 @@ export interface TableGateway {
   /** One range read: one page, in key order. */
   page(query: RowQuery): Promise<RowPage>;
   /**
-   * The names of the properties of a row that the table encrypts, those that the row marks included.
-   * Absent where it encrypts nothing. A gateway before an encrypting one has the same.
+   * The names of the properties of a row that the table encrypts, those that the row marks
+   * included. Absent where it encrypts nothing. A gateway before an encrypting one has the same.
    */
   readonly encrypts?: EncryptedNames | undefined;
 }

@@ -91,8 +91,8 @@ export function textIn({ place }: Pick<ResolvedLists, 'place'>, primary: RowKey)
 }
 
 /**
- * The values with the exact ticks of their dates and the names that are encrypted, without the other
- * metadata of the entity's row.
+ * The values with the exact ticks of their dates and the names that are encrypted, without the
+ * other metadata of the entity's row.
  */
 function copied({ definition }: ResolvedIndex, values: Values, { encrypt = [] }: Row): Values {
   const copy: Record<string | symbol, unknown> = {};

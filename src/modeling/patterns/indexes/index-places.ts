@@ -40,7 +40,7 @@ export class IndexPlaces {
     }
   }
 
-  /** Throws `ValueError` when one of the entries would be stored in plain where its entity is not. */
+  /** Throws `ValueError` when an entry would be stored in plain where its entity is not. */
   refusePlain(entries: readonly (IndexEntry | undefined)[]): void {
     for (const entry of entries) {
       if (entry === undefined || !isCopyEntry(entry)) continue;
