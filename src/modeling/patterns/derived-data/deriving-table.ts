@@ -240,6 +240,12 @@ export class DerivingTable implements TableGateway {
     return (await Promise.all(found)).flat();
   }
 
+  /** The rows of other keys that derivations make of it are encrypted as it is. */
+  readonly #marked = (item: Item): Item =>
+    item.after === undefined
+      ? item
+      : { ...item, after: withEncryptedNames(this.#base, item.after) };
+
   /** Reads of the table beneath; `known` are rows that need none. */
   #reading(known: readonly (StoredRow | undefined)[] = []): Reading {
     const reads = new Map<string, Promise<StoredRow | undefined>>();
