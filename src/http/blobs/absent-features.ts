@@ -9,6 +9,8 @@ import type { BlobRequest } from './request.js';
 const absentHeaders = {
   'x-ms-encryption-key': 'There are no keys of clients: encrypt before you write.',
   'x-ms-encryption-scope': 'There are no encryption scopes: leave the header out.',
+  'x-ms-expiry-option': 'Blobs do not expire: leave it out, and delete the blob.',
+  'x-ms-expiry-time': 'Blobs do not expire: leave it out, and delete the blob.',
   'x-ms-immutability-policy-until-date': 'There are no immutability policies: leave it out.',
   'x-ms-legal-hold': 'There are no legal holds: leave the header out.',
 } as const;

@@ -14,7 +14,7 @@ import type { BlobOperation, BlobRequest } from './request.js';
 import { writtenHeaders } from '../../wire/blobs/modified-headers.js';
 import { checkBodyLength, structuredHeaders, summedBodyOf } from './streamed-body.js';
 import {
-  blockBlobDescribedBy,
+  describedBy,
   checkNoPageBytes,
   createBlobAccess,
   encryptedHeaders,
@@ -61,7 +61,7 @@ export const putBlob: BlobOperation<Input, Output> = {
     const { contentMd5: md5 } = headers;
     const blob = {
       headers,
-      ...blockBlobDescribedBy(request),
+      ...describedBy(request),
       ...(md5 === undefined ? {} : { md5 }),
     };
     return { address: blobOf(request), blob, access: blobAccessOf(request, 'write') };

@@ -8,7 +8,7 @@ import { objectAccess } from '../operations/access.js';
 import { blobAccessOf, blobOf } from './blob.js';
 import type { BlobOperation } from './request.js';
 import { writtenHeaders } from '../../wire/blobs/modified-headers.js';
-import { blockBlobDescribedBy, encryptedHeaders } from './write-blob.js';
+import { describedBy, encryptedHeaders } from './write-blob.js';
 
 interface Input {
   readonly address: BlobAddress;
@@ -29,7 +29,7 @@ export const putBlockList: BlobOperation<Input, Written> = {
     const { header, exchange } = request;
     const properties = {
       headers: contentHeadersOfBlob(header),
-      ...blockBlobDescribedBy(request),
+      ...describedBy(request),
     };
     const access = blobAccessOf(request, 'write');
     return { address: blobOf(request), properties, access, body: exchange.body };

@@ -6,6 +6,7 @@ import { getServiceProperties, setServiceProperties } from '../operations/servic
 import { getServiceStats } from '../operations/service-stats.js';
 import type { BlobRoute, RoutedBlobRequest } from './blob-route.js';
 import { blobBatch } from './batch.js';
+import { absentRoutes } from './absent-operations.js';
 import { appendBlock, createAppendBlob, sealAppendBlob } from './append-blob.js';
 import { getPageRanges } from './get-page-ranges.js';
 import { createPageBlob, putPage } from './page-blob.js';
@@ -193,6 +194,7 @@ export const blobRoutes: readonly BlobRoute[] = [
   routeTo('SetBlobServiceProperties', { methods: ['PUT'], ...properties }, setProperties),
   routeTo('GetBlobServiceStats', { methods: ['GET'], ...stats }, getServiceStats),
   routeTo('GetUserDelegationKey', { methods: ['POST'], ...delegationKey }, getDelegationKey),
+  ...absentRoutes,
   blobPreflight,
 ];
 

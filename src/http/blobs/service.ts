@@ -7,6 +7,7 @@ import { routeOf } from '../operations/route.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { HttpService } from '../exchange/service.js';
 import { refuseAbsentFeatures } from './absent-features.js';
+import { isAbsent } from './absent-operations.js';
 import { BlobRequest, type BlobBackend } from './request.js';
 import { blobPreflight, blobRouter } from './routes.js';
 import { refuseStructured } from './structured-operations.js';
@@ -38,8 +39,8 @@ export function blobHttpService(backend: BlobBackend): HttpService {
         : new BlobRequest(backend, exchange),
     route: (request: BlobRequest | WebsiteRequest) => {
       if (request instanceof WebsiteRequest) return websiteRoute;
-      refuseAbsentFeatures(request);
       const route = routeOf(blobRouter, request);
+      if (!isAbsent(route)) refuseAbsentFeatures(request);
       refuseStructured(route.operation, request);
       return withoutServiceWrites(route, request);
     },

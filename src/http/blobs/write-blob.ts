@@ -19,22 +19,19 @@ export const createBlobAccess: GrantedAccess = {
   needs: 'any',
 };
 
-/** The metadata and tags that a request gives a blob. Throws as `tagsOf`. */
-export function describedBy(
-  request: Pick<BlobRequest, 'header' | 'exchange'>,
-): Pick<NewProperties, 'metadata' | 'tags'> {
-  return { metadata: metadataOf(request.exchange), tags: tagsOf(request) };
-}
-
 /**
- * The metadata, tags and tier that a request gives a block blob. Throws as `tagsOf`, and
+ * The metadata, tags and tier that a request gives a blob. Throws as `tagsOf`, and
  * `InvalidHeaderValue`.
  */
-export function blockBlobDescribedBy(
+export function describedBy(
   request: Pick<BlobRequest, 'header' | 'exchange' | 'version'>,
 ): Omit<NewProperties, 'headers'> {
   const tier = tierOf(request);
-  return { ...describedBy(request), ...(tier === undefined ? {} : { tier }) };
+  return {
+    metadata: metadataOf(request.exchange),
+    tags: tagsOf(request),
+    ...(tier === undefined ? {} : { tier }),
+  };
 }
 
 /** The tier that a request sets; undefined when it sets none. Throws `InvalidHeaderValue`. */

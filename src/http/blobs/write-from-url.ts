@@ -27,12 +27,7 @@ import { pagesHeaders } from './page-blob.js';
 import { checkType, putBlobBytesMax, putBlobHeaders } from './put-blob.js';
 import type { BlobOperation, BlobRequest } from './request.js';
 import { checkBytes, checkNoBody, type BodyLimits } from './streamed-body.js';
-import {
-  blockBlobDescribedBy,
-  createBlobAccess,
-  encryptedHeaders,
-  replacing,
-} from './write-blob.js';
+import { describedBy, createBlobAccess, encryptedHeaders, replacing } from './write-blob.js';
 
 // Writes whose bytes are those of another blob (blob-service §12.2, §12.3, §13, §14).
 
@@ -77,7 +72,7 @@ export const putBlobFromUrl: BlobOperation<NewBlob, PutBlobResult & Summed> = {
       copiesHeaders: booleanHeader(header, 'x-ms-copy-source-blob-properties') !== false,
       blob: {
         headers: changedContentHeaders(header) ?? {},
-        ...blockBlobDescribedBy(request),
+        ...describedBy(request),
       },
     };
   },

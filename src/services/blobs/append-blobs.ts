@@ -18,6 +18,7 @@ import { appendSegment } from './append-content.js';
 import { appendedBlocksMax } from './limits.js';
 import { putPiece, withNewPiece, type NewPiece } from './new-piece.js';
 import { putTagHints } from './tag-hints.js';
+import { checkGivenTier } from './tiers.js';
 import type { Access, BlobAddress, Body, NewProperties, Written } from './types.js';
 
 /** Put Blob of an append blob (blob-service §13): replaces what is there by an empty one. */
@@ -27,6 +28,7 @@ export async function putAppendBlob(
   properties: NewProperties,
   access: Access,
 ): Promise<Written> {
+  checkGivenTier('append', properties.tier, 0);
   const keys = await keysOf(context, address);
   await putTagHints(context, keys, properties.tags);
   return changeBlob(context, keys, async (state, changes) => {

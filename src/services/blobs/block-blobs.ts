@@ -24,6 +24,7 @@ import { hashed, putPiece, withNewPiece, type NewPiece } from './new-piece.js';
 import { decodeBlock, encodeBlock } from './segments.js';
 import { dropStage, openStage, putStageHint, type OpenStage } from './stages.js';
 import { putTagHints } from './tag-hints.js';
+import { checkGivenTier } from './tiers.js';
 import { keepReplaced } from './versions.js';
 import type {
   Access,
@@ -47,6 +48,7 @@ export async function putBlockBlob(
   { body, ...access }: Access & { readonly body: Body },
 ): Promise<PutBlobResult> {
   checkMetadata(blob.metadata);
+  checkGivenTier('block', blob.tier, 0);
   const keys = await keysOf(context, address);
   checkWrite(await readState(context, keys), access, 'create');
   const hash = hashed(body);

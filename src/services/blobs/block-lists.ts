@@ -34,6 +34,7 @@ import {
   type StagedBlock,
 } from './stages.js';
 import { putTagHints } from './tag-hints.js';
+import { checkGivenTier } from './tiers.js';
 import { keepReplaced } from './versions.js';
 import type {
   Access,
@@ -58,6 +59,7 @@ export async function putBlockList(
 ): Promise<Written> {
   checkMetadata(properties.metadata);
   if (blocks.length > committedBlocksMax) throw new StorageError('BlockListTooLong');
+  checkGivenTier('block', properties.tier, 0);
   const keys = await keysOf(context, address);
   await putTagHints(context, keys, properties.tags);
   return changeBlob(context, keys, async (state, changes) => {

@@ -27,6 +27,7 @@ import { putCopied, withCopiedContent, type CopiedContent } from './copied-conte
 import type { BlobKeys } from './keys.js';
 import { leaseState } from './lease.js';
 import { putTagHints } from './tag-hints.js';
+import { checkGivenTier } from './tiers.js';
 import type { Access, BlobAddress, SnapshotAddress, Written } from './types.js';
 
 export interface CopyRequest {
@@ -172,6 +173,7 @@ async function readSource(
   if (isBlob) refuseIncremental(record);
   checkWriteConditions(sourceConditions, record, 'source');
   if (record.tier?.tier === 'Archive' && tier === undefined) throw new StorageError('BlobArchived');
+  checkGivenTier(record.kind, tier, record.bytes);
   if (blockBytesMax !== undefined) {
     if (record.kind !== 'block') throw new StorageError('InvalidSourceBlobType');
     if (record.bytes > blockBytesMax)

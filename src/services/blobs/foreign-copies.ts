@@ -24,6 +24,7 @@ import { containerCheck } from './late-write.js';
 import { checkLease } from './lease.js';
 import { pendingSecondsMax } from './limits.js';
 import { putTagHints } from './tag-hints.js';
+import { checkGivenTier } from './tiers.js';
 import type { Access, BlobAddress } from './types.js';
 
 /** What a copy of a foreign blob makes; see `CopyRequest`. */
@@ -110,6 +111,7 @@ async function prepare(
   access: Access,
 ): Promise<{ readonly keys: BlobKeys } & Pick<BlobRecord, 'metadata' | 'tags'>> {
   checkForeign(blob);
+  checkGivenTier(blob.kind, request.tier, blob.bytes);
   const metadata = request.metadata ?? blob.metadata;
   checkMetadata(metadata);
   const tags = request.tags === 'source' ? blob.tags : request.tags;

@@ -22,6 +22,7 @@ import { pageViewOf, planPageWrite, rangesSeen } from './page-map.js';
 import type { PageRange } from './page-range.js';
 import type { Bounds } from './byte-run.js';
 import { putTagHints } from './tag-hints.js';
+import { checkGivenTier } from './tiers.js';
 import type { Access, BlobAddress, Body, NewProperties, Written } from './types.js';
 
 /** Page blobs consist of pages, which are written whole (blob-service §14). */
@@ -52,6 +53,7 @@ export async function putPageBlob(
   access: Access,
 ): Promise<WrittenPages> {
   checkPageBlobBytes(bytes);
+  checkGivenTier('page', properties.tier, bytes);
   const keys = await keysOf(context, address);
   await putTagHints(context, keys, properties.tags);
   return changeBlob(context, keys, async (state, changes) => {

@@ -9,6 +9,11 @@ import { checkTierOfKind } from './tiers.js';
 const tiers = ['Hot', 'Cool', 'Cold', 'Archive'] as const;
 const lease = '11111111-0000-4000-8000-000000000000';
 
+/** A body that must not be taken in. */
+function unread(): AsyncIterable<Buffer> {
+  return { [Symbol.asyncIterator]: () => assert.fail('the body of what is refused was taken') };
+}
+
 async function setUp() {
   const clock = manualClock();
   const world = await openBlobs(await openMemoryStore({ clock }), clock);
@@ -85,5 +90,26 @@ describe('the tier of a blob', () => {
       (['block', 'append', 'page'] as const).map((kind) => allowed(kind, 'P10')),
       [false, false, true],
     );
+  });
+
+  it('is refused to a blob that is written with one of another kind, before anything is stored', async () => {
+    const { blobs } = await setUp();
+    const given = (tier: AccessTier) => ({ headers: {}, metadata: [], tags: [], tier: { tier } });
+    const code = 'AccessTierNotSupportedForBlobType';
+    const pages = (tier: AccessTier, bytes: number) =>
+      blobs.putPageBlob(at('p'), { ...given(tier), bytes, sequenceNumber: 0n });
+    await assert.rejects(blobs.putAppendBlob(at('a'), given('Hot')), { code });
+    await assert.rejects(pages('Cool', 512), { code });
+    await assert.rejects(blobs.putBlockBlob(at('n'), given('P4'), { body: unread() }), { code });
+    await assert.rejects(blobs.putBlockList(at('n'), { ...given('P4'), blocks: [] }), { code });
+    const tooLarge = { code: 'BlobTierInadequateForContentLength' };
+    await assert.rejects(pages('P4', 33 * 2 ** 30), tooLarge);
+    for (const name of ['a', 'p', 'n']) {
+      await assert.rejects(blobs.getProperties(at(name)), { code: 'BlobNotFound' });
+    }
+    await pages('P10', 512);
+    assert.equal((await blobs.getProperties(at('p'))).tier?.tier, 'P10');
+    await pages('P4', 512);
+    assert.equal((await blobs.getProperties(at('p'))).tier?.tier, 'P4');
   });
 });

@@ -1,5 +1,5 @@
 import { unreachable } from '../../base/invariant.js';
-import type { AccessTier, BlobKind, PremiumTier } from '../../model/blobs/properties.js';
+import type { AccessTier, BlobKind, BlobTier, PremiumTier } from '../../model/blobs/properties.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobContext } from './blob-context.js';
 import type { BlobRecord } from './blob-record.js';
@@ -67,6 +67,17 @@ export function checkTierOfKind(kind: BlobKind, tier: AccessTier): void {
   if (!isFor(kind, tier)) throw new StorageError('AccessTierNotSupportedForBlobType');
 }
 
+/**
+ * Refuses a tier that a write gives a blob of a kind and a size: as `checkTierOfKind`, and
+ * `BlobTierInadequateForContentLength` for one that holds less. A blob that is written anew may
+ * have a lower tier than the one before.
+ */
+export function checkGivenTier(kind: BlobKind, given: BlobTier | undefined, bytes: number): void {
+  if (given === undefined) return;
+  checkTierOfKind(kind, given.tier);
+  if (kind === 'page') checkCapacity(given.tier, bytes);
+}
+
 function isFor(kind: BlobKind, tier: AccessTier): boolean {
   switch (kind) {
     case 'block':
@@ -103,9 +114,18 @@ function premiumGibibytes(tier: AccessTier): number | undefined {
 
 /** A page blob only goes up, and to a tier that holds it. */
 function checkPremium({ tier: before, bytes }: BlobRecord, tier: AccessTier): void {
-  const capacity = premiumGibibytes(tier) ?? 0;
-  if (before !== undefined && capacity < (premiumGibibytes(before.tier) ?? 0)) {
+  if (before !== undefined && capacityOf(tier) < capacityOf(before.tier)) {
     throw new StorageError('CannotChangeToLowerTier');
   }
-  if (bytes > capacity * gibibyte) throw new StorageError('BlobTierInadequateForContentLength');
+  checkCapacity(tier, bytes);
+}
+
+function checkCapacity(tier: AccessTier, bytes: number): void {
+  if (bytes > capacityOf(tier) * gibibyte) {
+    throw new StorageError('BlobTierInadequateForContentLength');
+  }
+}
+
+function capacityOf(tier: AccessTier): number {
+  return premiumGibibytes(tier) ?? 0;
 }

@@ -277,6 +277,8 @@ describe('what the server does not do', () => {
     for (const [header, value] of [
       ['x-ms-encryption-key', 'AAAA'],
       ['x-ms-encryption-scope', 'mine'],
+      ['x-ms-expiry-option', 'RelativeToNow'],
+      ['x-ms-expiry-time', '1000'],
       ['x-ms-immutability-policy-until-date', 'Fri, 21 Nov 2034 10:00:00 GMT'],
       ['x-ms-legal-hold', 'true'],
     ] as const) {
@@ -288,5 +290,58 @@ describe('what the server does not do', () => {
       assertStatus(await wire.send({ ...block, headers: { [header]: value } }), 501);
     }
     assertStatus(await wire.send({ path }), 404, 'BlobNotFound');
+  });
+
+  it('is refused by name when a whole operation is absent, and the blob stays as it is', async () => {
+    const path = `/${await wire.newContainer()}/b`;
+    const type = { 'x-ms-blob-type': 'BlockBlob' };
+    assertStatus(await wire.send({ method: 'PUT', path, body: 'x', headers: type }), 201);
+    const { head: before } = await wire.expect(200, { method: 'HEAD', path });
+    for (const [method, comp, headers] of [
+      ['POST', 'query', {}],
+      ['PUT', 'immutabilityPolicies', { 'x-ms-immutability-policy-until-date': 'x' }],
+      ['DELETE', 'immutabilityPolicies', {}],
+      ['PUT', 'legalhold', { 'x-ms-legal-hold': 'true' }],
+      ['PUT', 'legalhold', { 'x-ms-legal-hold': 'false' }],
+      ['PUT', 'expiry', { 'x-ms-expiry-option': 'NeverExpire' }],
+    ] as const) {
+      const request = { method, path: `${path}?comp=${comp}`, headers };
+      const body = method === 'POST' ? { body: '<QueryRequest/>' } : {};
+      const refused = await wire.send({ ...request, ...body });
+      assertStatus(refused, 501, 'NotImplemented');
+      assert.match(refused.text, /<Message>[A-Z][^.]+(here|policies|holds|namespace)\. [A-Z]/);
+      const anonymous = await wire.send({ ...request, ...body, auth: 'none' });
+      assertStatus(anonymous, 401, 'NoAuthenticationInformation');
+    }
+    const etag = (head: string) => /^ETag: .*$/im.exec(head)?.[0];
+    const { head } = await wire.expect(200, { method: 'HEAD', path });
+    assert.equal(etag(head), etag(before));
+  });
+
+  it('is no tier either: a blob is made with one of its kind, or refused', async () => {
+    const path = `/${await wire.newContainer()}/p`;
+    const put = (type: string, tier: string) =>
+      wire.send({
+        method: 'PUT',
+        path,
+        headers: {
+          'x-ms-blob-type': type,
+          'x-ms-access-tier': tier,
+          ...(type === 'PageBlob' ? { 'x-ms-blob-content-length': '512' } : {}),
+        },
+      });
+    for (const [type, tier] of [
+      ['AppendBlob', 'Hot'],
+      ['AppendBlob', 'P4'],
+      ['PageBlob', 'Hot'],
+      ['BlockBlob', 'P4'],
+    ] as const) {
+      assertStatus(await put(type, tier), 400, 'AccessTierNotSupportedForBlobType');
+    }
+    assertStatus(await put('AppendBlob', 'x'), 400, 'InvalidHeaderValue');
+    assertStatus(await wire.send({ method: 'HEAD', path }), 404);
+    assertStatus(await put('PageBlob', 'p6'), 201);
+    const { head } = await wire.expect(200, { method: 'HEAD', path });
+    assert.match(head, /^x-ms-access-tier: P6\r?$/im);
   });
 });
