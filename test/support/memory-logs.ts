@@ -27,12 +27,15 @@ export function memoryLogs(): MemoryLogs {
       if (this.failure !== undefined) return Promise.reject(this.failure);
       const key = `${account}:${name}`;
       const old = logs.get(key);
+      if (old !== undefined && old.metadata.version !== metadata.version) {
+        return Promise.resolve({ kind: 'other-version' });
+      }
       const text = (old?.text ?? '') + Buffer.concat(pieces).toString();
       logs.set(key, {
         text,
         metadata: old === undefined ? metadata : mergedMetadata(old.metadata, metadata),
       });
-      return Promise.resolve({ bytes: Buffer.byteLength(text) });
+      return Promise.resolve({ kind: 'appended', bytes: Buffer.byteLength(text) });
     },
     deleteRange(account, { start, end }, entriesMax) {
       const keys = [...logs.keys()].filter(

@@ -50,10 +50,14 @@ describe('logs in blobs (blob-service §21.2)', () => {
   it('grow by blocks, and say what is in them', async (t) => {
     const { blobs, logs } = await openLogs(t);
     assert.deepEqual(await logs.append('acct', name, bytesOf('a\n', 'ü\n'), metadata), {
+      kind: 'appended',
       bytes: 5,
     });
     const later = { ...metadata, types: ['read'] as const, endMicros: begun + 9_500_000 };
-    assert.deepEqual(await logs.append('acct', name, bytesOf('c\n'), later), { bytes: 7 });
+    assert.deepEqual(await logs.append('acct', name, bytesOf('c\n'), later), {
+      kind: 'appended',
+      bytes: 7,
+    });
     assert.equal(await textOf(blobs, name), 'a\nü\nc\n');
     const address = { account: 'acct', container: '$logs', blob: name };
     const properties = await blobs.getProperties(address);
@@ -64,6 +68,18 @@ describe('logs in blobs (blob-service §21.2)', () => {
       ['LogVersion', '1.0'],
     ]);
     assert.equal(properties.headers.contentType, 'text/plain');
+  });
+
+  it('have lines of one version, and nothing of what another has', async (t) => {
+    const { blobs, logs } = await openLogs(t);
+    await logs.append('acct', name, bytesOf('a\n'), metadata);
+    const address = { account: 'acct', container: '$logs', blob: name };
+    const { modifiedMicros } = await blobs.getProperties(address);
+    const other = await logs.append('acct', name, bytesOf('b\n'), { ...metadata, version: '2.0' });
+    assert.deepEqual(other, { kind: 'other-version' });
+    assert.equal(await textOf(blobs, name), 'a\n');
+    assert.equal((await blobs.getProperties(address)).modifiedMicros, modifiedMicros);
+    assert.deepEqual((await blobs.getBlockList(address, 'all')).blocks.uncommitted, []);
   });
 
   it('lose no line when several processes append at once', async (t) => {

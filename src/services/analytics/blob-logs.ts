@@ -19,7 +19,7 @@ import { Containers } from '../containers/containers.js';
 import type { Reclaimed } from '../containers/sweep-cursor.js';
 import { overtaken, untilCommitted } from '../containers/until-committed.js';
 import { logContainer } from './log-name.js';
-import { mergedMetadata, type LogMetadata, type LogSink } from './log-sink.js';
+import { mergedMetadata, type Appended, type LogMetadata, type LogSink } from './log-sink.js';
 
 /** The lines of a log are one text. */
 const contentType = 'text/plain';
@@ -83,7 +83,7 @@ export class BlobLogs implements LogSink {
     blob: string,
     pieces: readonly Buffer[],
     metadata: LogMetadata,
-  ): Promise<{ readonly bytes: number }> {
+  ): Promise<Appended> {
     const address = { account, container: logContainer, blob };
     return untilCommitted(attemptsMax, async () => {
       try {
@@ -117,12 +117,15 @@ export class BlobLogs implements LogSink {
     address: BlobAddress,
     pieces: readonly Buffer[],
     metadata: LogMetadata,
-  ): Promise<{ readonly bytes: number }> {
+  ): Promise<Appended> {
     const present = await this.#read(address);
+    const known = present?.metadata;
+    if (known !== undefined && known.version !== metadata.version) {
+      return { kind: 'other-version' };
+    }
     const id = this.#options.randomness.bytes(blockIdBytes);
     await this.#blobs.putBlock(address, { id }, { body: bodyOf(pieces) });
     const committed = present?.blockIds ?? [];
-    const known = present?.metadata;
     const merged = known === undefined ? metadata : mergedMetadata(known, metadata);
     await this.#blobs.putBlockList(
       address,
@@ -141,7 +144,7 @@ export class BlobLogs implements LogSink {
       },
     );
     const added = pieces.reduce((sum, { length }) => sum + length, 0);
-    return { bytes: (present?.bytes ?? 0) + added };
+    return { kind: 'appended', bytes: (present?.bytes ?? 0) + added };
   }
 
   /** Undefined when there is no such log. */

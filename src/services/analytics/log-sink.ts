@@ -11,6 +11,10 @@ export interface LogMetadata {
   readonly version: string;
 }
 
+/** What became of lines for a log: its size with them, or that its lines have another version. */
+export type Appended =
+  { readonly kind: 'appended'; readonly bytes: number } | { readonly kind: 'other-version' };
+
 /** Where logs are kept: the container `$logs` of an account. */
 export interface LogSink {
   /** Makes the container of an account, if it is not there. */
@@ -18,14 +22,15 @@ export interface LogSink {
   /**
    * Appends lines to a log of an account, which is made when it is not there. `pieces`: their
    * bytes, divided anywhere, which stay as they are. Atomic; several processes may append to the
-   * same log. What the log says of itself covers all of its lines afterwards. Returns its size.
+   * same log. What the log says of itself covers all of its lines afterwards. A log has lines of one
+   * version: nothing is appended to one of another (blob-service §21.2).
    */
   append(
     account: string,
     name: string,
     pieces: readonly Buffer[],
     metadata: LogMetadata,
-  ): Promise<{ readonly bytes: number }>;
+  ): Promise<Appended>;
   /** Deletes up to `entriesMax` of an account's logs whose names are from `start` to before `end`. */
   deleteRange(
     account: string,
@@ -34,13 +39,13 @@ export interface LogSink {
   ): Promise<Reclaimed>;
 }
 
-/** The union of what two parts of a log say of themselves. */
+/** The union of what two parts of a log, which have lines of one version, say of themselves. */
 export function mergedMetadata(a: LogMetadata, b: LogMetadata): LogMetadata {
   return {
     types: union(a.types, b.types),
     startMicros: Math.min(a.startMicros, b.startMicros),
     endMicros: Math.max(a.endMicros, b.endMicros),
-    version: a.version < b.version ? b.version : a.version,
+    version: a.version,
   };
 }
 

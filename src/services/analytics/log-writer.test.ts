@@ -56,12 +56,40 @@ describe('writing logs (blob-service §21.2)', () => {
       version: '1.0',
     };
     assert.deepEqual(log?.metadata, metadata);
-    writer.add(entry('f\n', { metadata: { types: ['write'], version: '2.0' } }));
+    writer.add(entry('f\n', { metadata: { types: ['write'] } }));
     await writer.write();
     const grown = sink.logs.get('acct:table/2011/07/31/1800/000000.log');
     assert.equal(grown?.text, 'a\nb\nf\n');
     const types = ['read', 'write', 'delete'];
-    assert.deepEqual(grown.metadata, { ...metadata, types, version: '2.0' });
+    assert.deepEqual(grown.metadata, { ...metadata, types });
+  });
+
+  it('puts lines of two versions into two logs, also when another process began them', async () => {
+    const sink = memoryLogs();
+    const writer = new LogWriter({ logs: sink });
+    const [old, now] = [{ metadata: { version: '1.0' } }, { metadata: { version: '2.0' } }];
+    writer.add(entry('a\n', old));
+    writer.add(entry('b\n', now));
+    await writer.write();
+    const restarted = new LogWriter({ logs: sink });
+    sink.failure = new Error('away');
+    restarted.add(entry('c\n', now));
+    restarted.add(entry('d\n', old));
+    await assert.rejects(restarted.write(), sink.failure);
+    sink.failure = undefined;
+    restarted.add(entry('e\n', now));
+    await restarted.write();
+    assert.deepEqual(
+      Array.from(sink.logs, ([name, { text, metadata }]) => [
+        name.slice(-10),
+        text,
+        metadata.version,
+      ]),
+      [
+        ['000000.log', 'a\nd\n', '1.0'],
+        ['000001.log', 'b\nc\ne\n', '2.0'],
+      ],
+    );
   });
 
   it('begins another log when one is large', async () => {

@@ -15,10 +15,12 @@ export interface LogEntry {
   readonly lines: Buffer;
 }
 
-/** Lines of one account, service and hour that no log has yet. */
+/** Lines of one account, service, hour and version that no log has yet. */
 interface Waiting {
   readonly account: string;
   readonly folder: string;
+  /** Tells it from all others. */
+  readonly place: string;
   readonly lines: LogLines;
   metadata: LogMetadata;
 }
@@ -31,6 +33,9 @@ const logBytesMax = 4 * 1024 * 1024;
 
 /** Logs of an hour: their numbers have six digits. */
 const logNumberMax = 999_999;
+
+/** Logs of other versions that one write passes over: as many as others may have begun meanwhile. */
+const passedMax = 1000;
 
 /** Folders whose last number is remembered; when there are more, all are found again. */
 const foldersMax = 1000;
@@ -45,7 +50,7 @@ export class LogWriter {
   #waiting = new Map<string, Waiting>();
   #bytes = 0;
   #dropped = 0;
-  /** By account and folder: the number of the log that lines go to. */
+  /** By account, folder and version: the number of the log that lines go to. */
   readonly #numbers = new Map<string, number>();
 
   /** `services`: the current ones, which are asked for at each use. */
@@ -102,18 +107,20 @@ export class LogWriter {
     if (errors.length > 0) throw errors[0];
   }
 
-  async #append({ account, folder, lines, metadata }: Waiting): Promise<void> {
-    const place = `${account}/${folder}`;
-    const number = this.#numbers.get(place) ?? 0;
-    const { bytes } = await this.#services.logs.append(
-      account,
-      logName(folder, number),
-      lines.pieces(),
-      metadata,
-    );
-    if (this.#numbers.size >= foldersMax) this.#numbers.clear();
-    const isFull = bytes >= logBytesMax && number < logNumberMax;
-    this.#numbers.set(place, isFull ? number + 1 : number);
+  /** To the first log with lines of the same version that is not known to be full. */
+  async #append({ account, folder, place, lines, metadata }: Waiting): Promise<void> {
+    const first = this.#numbers.get(place) ?? 0;
+    const last = Math.min(first + passedMax, logNumberMax);
+    for (let number = first; number <= last; number += 1) {
+      const name = logName(folder, number);
+      const appended = await this.#services.logs.append(account, name, lines.pieces(), metadata);
+      if (appended.kind === 'other-version') continue;
+      if (this.#numbers.size >= foldersMax) this.#numbers.clear();
+      const isFull = appended.bytes >= logBytesMax && number < logNumberMax;
+      this.#numbers.set(place, isFull ? number + 1 : number);
+      return;
+    }
+    throw new Error(`No log of ${folder} up to ${last} has lines of version ${metadata.version}.`);
   }
 
   #take(): ReadonlyMap<string, Waiting> {
@@ -125,28 +132,28 @@ export class LogWriter {
 
   #partOf({ account, service, hourMicros, metadata }: LogEntry): Waiting {
     const folder = logFolder(service, hourMicros);
-    const name = `${account}/${folder}`;
-    const part = this.#waiting.get(name) ?? {
+    const place = `${account}/${folder}/${metadata.version}`;
+    const part = this.#waiting.get(place) ?? {
       account,
       folder,
+      place,
       lines: new LogLines(),
       metadata,
     };
-    this.#waiting.set(name, part);
+    this.#waiting.set(place, part);
     return part;
   }
 
   #putBack(part: Waiting): void {
-    const { lines, metadata, account, folder } = part;
+    const { lines, metadata, place } = part;
     if (this.#bytes + lines.bytes > logWaitingBytesMax) {
       this.#dropped += lines.count;
       return;
     }
     this.#bytes += lines.bytes;
-    const name = `${account}/${folder}`;
-    const present = this.#waiting.get(name);
+    const present = this.#waiting.get(place);
     if (present === undefined) {
-      this.#waiting.set(name, part);
+      this.#waiting.set(place, part);
       return;
     }
     present.lines.addAll(lines);
