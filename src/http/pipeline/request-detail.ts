@@ -7,7 +7,7 @@ import { loggable } from './loggable.js';
 /** `HTTP/1.1`, and the spaces and line ends of the first line of a message without its words. */
 const requestLineBytes = 12;
 /** `HTTP/1.1`, a number of three digits, the spaces and the line end of a status line. */
-const statusLineBytes = 14;
+const statusLineBytes = 15;
 /** The colon, space and line end of a header field. */
 const fieldBytes = 4;
 /** The empty line behind the fields. */
