@@ -6,11 +6,12 @@ import { endpointOf, startCli, stopCli, temporaryDirectory } from '../../support
 import { startServer } from '../../support/start-server.js';
 import { WireClient } from '../kit/client.js';
 import { assertFrontDoorError, assertJsonError, assertQueueError } from '../kit/errors.js';
+import { BlobWireClient } from '../kit/blob-client.js';
 import { QueueWireClient } from '../kit/queue-client.js';
 import type { Headers } from '../kit/request-bytes.js';
 import type { WireResponse } from '../kit/response.js';
 
-// queue-service §10 and table-service §11 by raw requests: the access of pages from other origins.
+// queue-service §10, blob-service §19 and table-service §11 by raw requests: the access of pages from other origins.
 // For the public key further rules hold: test/wire/auth/public-key-guard.test.ts.
 
 // With the public key other rules hold as well: test/wire/auth/public-key-guard.test.ts.
@@ -19,11 +20,21 @@ const started = await startServer({ accounts: [own] });
 const { server, records } = started;
 const tables = new WireClient(server.tablePort, own.name, own.key);
 const queues = new QueueWireClient(server.queuePort, { account: own.name, key: own.key });
+const blobs = new BlobWireClient(server.blobPort, { account: own.name, key: own.key });
 const table = await tables.newTable();
 const queue = await queues.newQueue();
+const container = await blobs.newContainer();
+const stored = {
+  method: 'PUT',
+  path: `/${container}/readable`,
+  headers: { 'x-ms-blob-type': 'BlockBlob' },
+  body: 'x',
+};
+await blobs.expect(201, stored);
 after(async () => {
   tables.close();
   queues.close();
+  blobs.close();
   await started[Symbol.asyncDispose]();
   assert.deepEqual(started.errors, []);
 });
@@ -45,7 +56,7 @@ function ruleXml({
   );
 }
 
-type Client = WireClient | QueueWireClient;
+type Client = WireClient | QueueWireClient | BlobWireClient;
 
 async function setRules(client: Client, ...rules: readonly string[]): Promise<void> {
   const body = `<StorageServiceProperties><Cors>${rules.join('')}</Cors></StorageServiceProperties>`;
@@ -78,6 +89,15 @@ const services = [
     readable: `/${queue}/messages?peekonly=true`,
     missing: '/nothing-here?comp=metadata',
     odd: ['/', `/${queue}`, '//', '/UPPER', '/%zz', '/a/b/c/d', '/x?timeout=never', '/x?comp=no'],
+    refused: assertQueueError,
+  },
+  {
+    name: 'blobs',
+    client: blobs,
+    operation: 'BlobPreflightRequest',
+    readable: stored.path,
+    missing: `/${container}/nothing-here`,
+    odd: ['/', `/${container}`, '//', '/UPPER/x', '/%zz', '/x?timeout=never', '/c/b?comp=no'],
     refused: assertQueueError,
   },
 ] as const;
@@ -212,7 +232,7 @@ for (const { name, client, operation, readable, missing, odd, refused } of servi
     const send = (path: string, headers: Headers = {}, method = 'GET') =>
       client.send({ method, path, headers });
     /** The challenge depends on the version that the client sends. */
-    const unknownCaller = name === 'queues' ? 401 : 403;
+    const unknownCaller = name === 'tables' ? 403 : 401;
     const credentials = { 'access-control-allow-credentials': 'true' };
     const vary = { vary: 'Origin' };
     const toPage = { 'access-control-allow-origin': page, ...credentials };

@@ -4,6 +4,7 @@ import { connect as connectPlain } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { connect } from 'node:tls';
 import { TableTransaction } from '@azure/data-tables';
+import { BlobServiceClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
 import { codeOf } from '../../../src/base/thrown.js';
 import { plainRequest, RawConnection, signedRequest } from '../../support/raw-http.js';
@@ -30,9 +31,10 @@ describe('a server with TLS', () => {
   });
 
   it('names https in its endpoints and connection strings', () => {
-    const { tableEndpoint, queueEndpoint, queuePort } = started.server;
+    const { tableEndpoint, queueEndpoint, queuePort, blobEndpoint, blobPort } = started.server;
     assert.equal(tableEndpoint, `https://127.0.0.1:${port}${account}`);
     assert.equal(queueEndpoint, `https://127.0.0.1:${queuePort}${account}`);
+    assert.equal(blobEndpoint, `https://127.0.0.1:${blobPort}${account}`);
     const text = started.server.connectionString();
     assert.match(text, /^DefaultEndpointsProtocol=https;/);
     assert.doesNotMatch(text, /http:/);
@@ -69,6 +71,23 @@ describe('a server with TLS', () => {
       receivedMessageItems.map(({ messageText }) => messageText),
       ['over TLS'],
     );
+  });
+
+  it('serves @azure/storage-blob, streams and copies by https URLs as well', async () => {
+    const { server } = started;
+    const options = { tlsOptions: { ca }, retryOptions: { maxTries: 1 } };
+    const service = BlobServiceClient.fromConnectionString(server.connectionString(), options);
+    const container = service.getContainerClient('things');
+    await container.create();
+    const content = Buffer.alloc(3 * 1024 * 1024, 'over TLS ');
+    const blob = container.getBlockBlobClient('b');
+    await blob.uploadData(content, { blockSize: 1024 * 1024, maxSingleShotSize: 1024 });
+    assert.ok(content.equals(await blob.downloadToBuffer()));
+    const copy = container.getBlobClient('copy');
+    await (await copy.beginCopyFromURL(blob.url)).pollUntilDone();
+    const { copySource, contentLength } = await copy.getProperties();
+    assert.deepEqual([copySource, contentLength], [blob.url, content.length]);
+    assert.match(blob.url, /^https:/);
   });
 
   it('writes https into the links of its answers', async () => {

@@ -3,15 +3,18 @@ import { request } from 'node:http';
 import { after, afterEach, describe, it } from 'node:test';
 import { createServer, ListenError } from '../../../src/app/index.js';
 import { startServer } from '../../support/start-server.js';
+import { BlobWireClient } from '../kit/blob-client.js';
 import { WireClient } from '../kit/client.js';
 
 const started = await startServer({ controlPort: 0 });
 const { server, records } = started;
 const client = WireClient.of(server);
+const blobs = BlobWireClient.of(server);
 const port = server.controlPort ?? 0;
 
 after(async () => {
   client.close();
+  blobs.close();
   await started[Symbol.asyncDispose]();
   assert.deepEqual(started.errors, []);
 });
@@ -95,12 +98,20 @@ describe('the control API', () => {
 
   it('resets, and takes, lists, restores and forgets snapshots', async () => {
     await client.newTable('kept');
+    const path = `/${await blobs.newContainer()}/b`;
+    const headers = { 'x-ms-blob-type': 'BlockBlob' };
+    const large = { method: 'PUT', path, headers, body: 'x'.repeat(1024 * 1024) };
+    const etag = (await blobs.expect(201, large)).header('etag');
     assert.equal((await ask('PUT', '/snapshots/one')).status, 200);
+    await blobs.expect(201, { ...large, body: 'y' });
     assert.equal((await ask('POST', '/reset')).status, 200);
     const tables = async () => (await client.send({ path: '/Tables' })).items.length;
     assert.equal(await tables(), 0);
+    await blobs.expect(404, { path });
     assert.equal((await ask('POST', '/snapshots/one/restore')).status, 200);
     assert.equal(await tables(), 1);
+    const back = await blobs.expect(200, { path });
+    assert.deepEqual([back.header('etag'), back.text], [etag, large.body]);
     const listed = (await ask('GET', '/snapshots')).json['snapshots'] as { name: string }[];
     assert.deepEqual(
       listed.map(({ name }) => name),
@@ -119,6 +130,7 @@ describe('the control API', () => {
     const { json } = await ask('GET', '/status');
     assert.equal(json['tables'], server.tableEndpoint);
     assert.equal(json['queues'], server.queueEndpoint);
+    assert.equal(json['blobs'], server.blobEndpoint);
     assert.deepEqual(json['accounts'], ['devstoreaccount1']);
     assert.deepEqual([json['faults'], json['throttle'], json['inFlight']], [0, 'off', 0]);
     assert.ok(!JSON.stringify(json).includes('Eby8'));

@@ -9,6 +9,7 @@ import {
   writeOperation,
 } from '../kit/batch.js';
 import { acceptMinimal, entityPath } from '../kit/client.js';
+import { BlobWireClient } from '../kit/blob-client.js';
 import { QueueWireClient } from '../kit/queue-client.js';
 import type { WireResponse } from '../kit/response.js';
 import { startFixture } from '../kit/server.js';
@@ -19,6 +20,8 @@ const records: RequestRecord[] = [];
 const { server, client } = await startFixture({ observers: [(record) => records.push(record)] });
 const queues = QueueWireClient.of(server);
 after(() => queues.close());
+const blobs = BlobWireClient.of(server);
+after(() => blobs.close());
 
 /** The record of the request with this response. It is made after the response was sent. */
 async function recordOf(answered: Promise<WireResponse>): Promise<RequestRecord> {
@@ -167,5 +170,39 @@ describe('the record of a request', () => {
       ['GetMessages', [{ partitionKey: '', count: 0 }]],
     );
     assert.equal((await ask('?peekonly=true')).operation, 'PeekMessage');
+  });
+
+  it('names the container and the blob, counts it, and tells the bytes of its body', async () => {
+    const container = await blobs.newContainer();
+    const path = `/${container}/a%20b/c`;
+    const headers = { 'x-ms-blob-type': 'BlockBlob' };
+    const put = await recordOf(blobs.send({ method: 'PUT', path, headers, body: 'hello' }));
+    const about = ['blob', container, 'a b/c', 'shared-key'];
+    const load = [{ partitionKey: 'a b/c', count: 1 }];
+    const subject = ({ service, resource, partitionKey, authKind }: RequestRecord) => [
+      service,
+      resource,
+      partitionKey,
+      authKind,
+    ];
+    assert.deepEqual(subject(put), about);
+    assert.deepEqual([put.operation, put.status, put.bytesReceived], ['PutBlob', 201, 5]);
+    assert.deepEqual(put.load, load);
+    const get = await recordOf(blobs.send({ path, headers: { Range: 'bytes=1-3' } }));
+    assert.deepEqual(subject(get), about);
+    assert.deepEqual([get.operation, get.status, get.bytesSent], ['GetBlob', 206, 3]);
+    assert.deepEqual(get.load, load);
+    const missing = await recordOf(blobs.send({ path: `/${container}/missing` }));
+    assert.deepEqual(
+      [missing.status, missing.errorCode, missing.partitionKey],
+      [404, 'BlobNotFound', 'missing'],
+    );
+    const anonymous = await recordOf(blobs.send({ path, auth: 'none' }));
+    assert.deepEqual(
+      [anonymous.operation, anonymous.authKind, anonymous.errorCode],
+      ['GetBlob', 'none', 'NoAuthenticationInformation'],
+    );
+    const list = await recordOf(blobs.send({ path: `/${container}?restype=container&comp=list` }));
+    assert.deepEqual([list.operation, list.partitionKey], ['ListBlobs', undefined]);
   });
 });
