@@ -5,7 +5,9 @@ import {
   tableDifferences,
   type Difference,
 } from '../support/azurite-differences.js';
+import { blobDifferences } from '../support/azurite-blob-differences.js';
 import { plain, rowsUnder } from '../support/compatibility-page.js';
+import { BlobWireClient } from '../wire/kit/blob-client.js';
 import { startFixture } from '../wire/kit/server.js';
 import { QueueWireClient } from '../wire/kit/queue-client.js';
 
@@ -14,7 +16,9 @@ import { QueueWireClient } from '../wire/kit/queue-client.js';
 
 const { client: tables, server } = await startFixture();
 const queues = QueueWireClient.of(server);
+const blobs = BlobWireClient.of(server);
 after(() => queues.close());
+after(() => blobs.close());
 
 interface Asked {
   readonly request: string;
@@ -28,6 +32,7 @@ function askedOf<Client>(differences: readonly Difference<Client>[], client: Cli
 const services: readonly (readonly [heading: string, asked: readonly Asked[]])[] = [
   ['Tables beside Azurite', askedOf(tableDifferences, tables)],
   ['Queues beside Azurite', askedOf(queueDifferences, queues)],
+  ['Blobs beside Azurite', askedOf(blobDifferences, blobs)],
 ];
 
 for (const [heading, differences] of services) {

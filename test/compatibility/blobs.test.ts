@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
+import { blobRoutes } from '../../src/http/blobs/routes.js';
+import { rowsUnder } from '../support/compatibility-page.js';
 import { absent, differs, holdRows, supported } from '../support/compatibility-rows.js';
 import { testIssuer } from '../support/oauth-issuer.js';
 import { startServer } from '../support/start-server.js';
@@ -58,6 +60,18 @@ async function leased(): Promise<string> {
 
 const createPages = { 'x-ms-blob-type': 'PageBlob', 'x-ms-blob-content-length': '1024' };
 
+const blockBlob = { 'x-ms-blob-type': 'BlockBlob' };
+
+/** Headers of what is not there, which writes refuse by name. */
+const refusedOnWrites = (names: readonly string[]) => async () => {
+  const path = `/${await blobs.newContainer()}/b`;
+  for (const name of names) {
+    const refused = await put(path, { ...blockBlob, [name]: '1' });
+    assertStatus(refused, 501, 'NotImplemented');
+    assert.match(refused.text, new RegExp(name));
+  }
+};
+
 /** Makes a blob and returns its path. */
 async function madeBlob(headers: Headers): Promise<string> {
   const path = `/${await blobs.newContainer()}/b`;
@@ -82,6 +96,19 @@ holdRows('Request headers of blobs', [
     await setProperties({ 'Content-MD5': md5OfNothing }, 400, 'Md5Mismatch');
     await setProperties({ 'Content-MD5': 'x' }, 400, 'InvalidMd5');
   }),
+  supported('If-Match, If-None-Match', async () => {
+    const path = await madeBlob(blockBlob);
+    for (const [name, method, status] of [
+      ['If-Match', 'GET', 412],
+      ['If-Match', 'PUT', 412],
+      ['If-None-Match', 'PUT', 200],
+      ['If-None-Match', 'GET', 200],
+    ] as const) {
+      const query = method === 'PUT' ? '?comp=metadata' : '';
+      const headers = { [name]: '"0x1"' };
+      assertStatus(await blobs.send({ method, path: `${path}${query}`, headers }), status);
+    }
+  }),
   supported('If-Modified-Since, If-Unmodified-Since', async () => {
     const container = await blobs.newContainer();
     for (const [name, path] of [
@@ -96,12 +123,47 @@ holdRows('Request headers of blobs', [
     const later = new Date(Date.now() + 60_000).toUTCString();
     assertStatus(await put(metadata, { 'If-Modified-Since': later }), 412, 'ConditionNotMet');
   }),
+  supported('Range, x-ms-range', async () => {
+    const path = await madeBlob(createPages);
+    for (const name of ['Range', 'x-ms-range']) {
+      const part = await blobs.send({ path, headers: { [name]: 'bytes=1-2' } });
+      assertStatus(part, 206);
+      assert.equal(part.header('content-range'), 'bytes 1-2/1024');
+      const behind = await blobs.send({ path, headers: { [name]: 'bytes=1024-' } });
+      assertStatus(behind, 416, 'InvalidRange');
+      assertStatus(await blobs.send({ path, headers: { [name]: 'bytes=-2' } }), 200);
+    }
+  }),
   supported('x-ms-access-tier', async () => {
     const path = `/${await blobs.newContainer()}/b?comp=tier`;
     assertStatus(await put(path, { 'x-ms-access-tier': 'cool' }), 404, 'BlobNotFound');
     assertStatus(await put(path, { 'x-ms-access-tier': 'x' }), 400, 'InvalidHeaderValue');
     assertStatus(await put(path, {}), 400, 'MissingRequiredHeader');
+    const inPremium = await madeBlob({ ...createPages, 'x-ms-access-tier': 'P10' });
+    const { head } = await blobs.expect(200, { method: 'HEAD', path: inPremium });
+    assert.match(head, /^x-ms-access-tier: P10\r?$/im);
   }),
+  supported(
+    'x-ms-blob-cache-control, x-ms-blob-content-disposition, x-ms-blob-content-encoding, ' +
+      'x-ms-blob-content-language, x-ms-blob-content-md5, x-ms-blob-content-type',
+    async () => {
+      const given = {
+        'cache-control': 'no-store',
+        'content-disposition': 'inline',
+        'content-encoding': 'x',
+        'content-language': 'en',
+        'content-md5': md5OfNothing,
+        'content-type': 'text/plain',
+      };
+      const prefixed = Object.entries(given).map(([name, value]) => [`x-ms-blob-${name}`, value]);
+      const path = await madeBlob({ ...blockBlob, ...Object.fromEntries(prefixed) });
+      const { headers } = await blobs.send({ path });
+      const shown = new Map(headers.map(([name, value]) => [name.toLowerCase(), value]));
+      for (const [name, value] of Object.entries(given)) assert.equal(shown.get(name), value);
+      const wrong = { 'x-ms-blob-content-md5': 'x' };
+      assertStatus(await put(`${path}?comp=properties`, wrong), 400, 'InvalidMd5');
+    },
+  ),
   supported('x-ms-blob-condition-appendpos, x-ms-blob-condition-maxsize', async () => {
     const path = await madeBlob({ 'x-ms-blob-type': 'appendblob' });
     for (const [name, code] of [
@@ -144,6 +206,11 @@ holdRows('Request headers of blobs', [
     await setProperties(sum, 400, 'Crc64Mismatch');
     const both = { ...sum, 'Content-MD5': md5OfNothing };
     await setProperties(both, 400, 'BothCrc64AndMd5HeaderPresent');
+  }),
+  supported('x-ms-copy-action', async () => {
+    const path = `${await madeBlob(blockBlob)}?comp=copy&copyid=x`;
+    assertStatus(await put(path, {}), 400, 'MissingRequiredHeader');
+    assertStatus(await put(path, { 'x-ms-copy-action': 'x' }), 400, 'InvalidHeaderValue');
   }),
   differs('x-ms-copy-source', async () => {
     const path = await madeBlob(createPages);
@@ -208,6 +275,15 @@ holdRows('Request headers of blobs', [
     const refused = await put('/scoped?restype=container', { [name]: 'mine' });
     assertStatus(refused, 400, 'InvalidHeaderValue');
   }),
+  supported('x-ms-delete-snapshots', async () => {
+    const path = await madeBlob(blockBlob);
+    assertStatus(await put(`${path}?comp=snapshot`, {}), 201);
+    const remove = (headers: Headers) => blobs.send({ method: 'DELETE', path, headers });
+    assertStatus(await remove({}), 409, 'SnapshotsPresent');
+    assertStatus(await remove({ 'x-ms-delete-snapshots': 'x' }), 400, 'InvalidHeaderValue');
+    assertStatus(await remove({ 'x-ms-delete-snapshots': 'only' }), 202);
+    assertStatus(await remove({ 'x-ms-delete-snapshots': 'include' }), 202);
+  }),
   supported('x-ms-deleted-container-name, x-ms-deleted-container-version', async () => {
     const path = '/abc?restype=container&comp=undelete';
     const named = { 'x-ms-deleted-container-name': 'abc' };
@@ -220,19 +296,34 @@ holdRows('Request headers of blobs', [
   absent('x-ms-deny-encryption-scope-override', async () => {
     await blobs.newContainer({ 'x-ms-deny-encryption-scope-override': 'true' });
   }),
-  supported('x-ms-if-sequence-number-le, -lt, -eq', async () => {
-    const path = await madeBlob({ ...createPages, 'x-ms-blob-sequence-number': '9' });
-    for (const [name, met, unmet] of [
-      ['le', '9', '8'],
-      ['lt', '10', '9'],
-      ['eq', '9', '10'],
-    ] as const) {
-      const condition = (value: string) => ({ [`x-ms-if-sequence-number-${name}`]: value });
-      assertStatus(await clearPage(path, condition(met)), 201);
-      const refused = await clearPage(path, condition(unmet));
-      assertStatus(refused, 412, 'SequenceNumberConditionNotMet');
-    }
-  }),
+  absent(
+    'x-ms-encryption-key, x-ms-encryption-scope',
+    refusedOnWrites(['x-ms-encryption-key', 'x-ms-encryption-scope']),
+  ),
+  absent(
+    'x-ms-expiry-option, x-ms-expiry-time',
+    refusedOnWrites(['x-ms-expiry-option', 'x-ms-expiry-time']),
+  ),
+  absent(
+    'x-ms-immutability-policy-until-date, x-ms-legal-hold',
+    refusedOnWrites(['x-ms-immutability-policy-until-date', 'x-ms-legal-hold']),
+  ),
+  supported(
+    'x-ms-if-sequence-number-le, x-ms-if-sequence-number-lt, x-ms-if-sequence-number-eq',
+    async () => {
+      const path = await madeBlob({ ...createPages, 'x-ms-blob-sequence-number': '9' });
+      for (const [name, met, unmet] of [
+        ['le', '9', '8'],
+        ['lt', '10', '9'],
+        ['eq', '9', '10'],
+      ] as const) {
+        const condition = (value: string) => ({ [`x-ms-if-sequence-number-${name}`]: value });
+        assertStatus(await clearPage(path, condition(met)), 201);
+        const refused = await clearPage(path, condition(unmet));
+        assertStatus(refused, 412, 'SequenceNumberConditionNotMet');
+      }
+    },
+  ),
   supported('x-ms-lease-action', async () => {
     const container = await leased();
     assertStatus(await lease(container, 'Renew', { 'x-ms-lease-id': id }), 200);
@@ -287,6 +378,18 @@ holdRows('Request headers of blobs', [
     const changed = await lease(container, 'change', headers);
     assert.equal(changed.header('x-ms-lease-id'), other);
   }),
+  supported('x-ms-range-get-content-crc64, x-ms-range-get-content-md5', async () => {
+    const path = await madeBlob(createPages);
+    for (const [name, header] of [
+      ['crc64', 'x-ms-content-crc64'],
+      ['md5', 'content-md5'],
+    ] as const) {
+      const asked = { [`x-ms-range-get-content-${name}`]: 'true' };
+      const part = await blobs.send({ path, headers: { ...asked, Range: 'bytes=0-9' } });
+      assert.ok(part.header(header) !== undefined, name);
+      assertStatus(await blobs.send({ path, headers: asked }), 400);
+    }
+  }),
   differs('x-ms-rehydrate-priority', async () => {
     const path = `/${await blobs.newContainer()}/b?comp=tier`;
     const headers = { 'x-ms-access-tier': 'Hot', 'x-ms-rehydrate-priority': 'x' };
@@ -325,11 +428,27 @@ holdRows('Request headers of blobs', [
     const crc64 = { 'x-ms-source-content-crc64': crc64OfNothing };
     assertStatus(await block(crc64), 400, 'Crc64Mismatch');
   }),
-  supported('x-ms-source-if-match', async () => {
-    const path = await madeBlob(createPages);
-    const headers = { 'x-ms-copy-source': urlOf(path), 'x-ms-source-if-match': '"0x1"' };
-    assertStatus(await put(`${path}2`, headers), 412, 'SourceConditionNotMet');
-  }),
+  supported(
+    'x-ms-source-if-match, x-ms-source-if-none-match, x-ms-source-if-modified-since, ' +
+      'x-ms-source-if-unmodified-since, x-ms-source-if-tags',
+    async () => {
+      const path = await madeBlob({ ...blockBlob, 'x-ms-tags': 'a=b' });
+      const { headers } = await blobs.send({ method: 'HEAD', path });
+      const etag = headers.find(([name]) => name === 'ETag')?.[1] ?? '';
+      const later = new Date(Date.now() + 3_600_000).toUTCString();
+      for (const [name, value] of [
+        ['match', '"0x1"'],
+        ['none-match', etag],
+        ['modified-since', later],
+        ['unmodified-since', longAgo],
+        ['tags', "a = 'c'"],
+      ] as const) {
+        const condition = { 'x-ms-copy-source': urlOf(path), [`x-ms-source-if-${name}`]: value };
+        const refused = await put(`${path}2`, condition);
+        assertStatus(refused, 412, 'SourceConditionNotMet');
+      }
+    },
+  ),
   supported('x-ms-structured-body, x-ms-structured-content-length', async () => {
     const path = await madeBlob({ 'x-ms-blob-type': 'BlockBlob' });
     const structured = { 'x-ms-structured-body': 'XSM/1.0; properties=crc64' };
@@ -354,8 +473,12 @@ async function listed(query: string): Promise<readonly (string | undefined)[]> {
 }
 
 holdRows('Query parameters of blobs', [
-  supported('comp', async () => {
+  differs('comp', async () => {
     assertStatus(await blobs.send({ path: properties }), 200);
+    const [row] = rowsUnder('Query parameters of blobs');
+    const named = [...(row?.[2] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    const routed = new Set(blobRoutes.flatMap(({ comp }) => comp ?? []));
+    assert.deepEqual(named.toSorted(), [...routed].toSorted());
     const unknown = await blobs.send({ path: '/?comp=other' });
     assertStatus(unknown, 400, 'InvalidQueryParameterValue');
   }),

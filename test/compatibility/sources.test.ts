@@ -43,6 +43,22 @@ describe('what sources read of a request', () => {
     );
   });
 
+  it('has no name of a header, however it is looked up or sent, that the page does not have', () => {
+    const written = matches(/['"`](x-ms-[a-z0-9-]*[a-z0-9])['"`]/g);
+    assert.ok(written.length > 80, written.join(' '));
+    const documented = firstCells(
+      'Request headers',
+      'Request headers of blobs',
+      'Response headers',
+      'Response headers of blobs',
+      'Bodies',
+    );
+    assert.deepEqual(
+      written.filter((name) => !documented.has(name)),
+      [],
+    );
+  });
+
   it('has no query parameter that the page does not have', () => {
     const read = matches(
       /\b(?:query|options|parameters|queryOptions|queryOptionsByLowerName)\.(?:get|has)\(\s*'([$\w-]+)'/g,

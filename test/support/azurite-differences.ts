@@ -17,7 +17,7 @@ export interface Difference<Client> {
 }
 
 /** The status, and the code of an error in any form. */
-function outcome(response: WireResponse): string {
+export function outcome(response: WireResponse): string {
   const code =
     /"code":"(\w*)"/.exec(response.text)?.[1] ??
     /<(?:m:)?[Cc]ode>(\w*)</.exec(response.text)?.[1] ??

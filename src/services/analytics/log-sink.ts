@@ -22,8 +22,8 @@ export interface LogSink {
   /**
    * Appends lines to a log of an account, which is made when it is not there. `pieces`: their
    * bytes, divided anywhere, which stay as they are. Atomic; several processes may append to the
-   * same log. What the log says of itself covers all of its lines afterwards. A log has lines of one
-   * version: nothing is appended to one of another (blob-service §21.2).
+   * same log. What the log says of itself covers all of its lines afterwards. A log has lines of
+   * one version: nothing is appended to one of another (blob-service §21.2).
    */
   append(
     account: string,

@@ -34,7 +34,7 @@ const logBytesMax = 4 * 1024 * 1024;
 /** Logs of an hour: their numbers have six digits. */
 const logNumberMax = 999_999;
 
-/** Logs of other versions that one write passes over: as many as others may have begun meanwhile. */
+/** Logs of other versions that one write passes over, which others may have begun meanwhile. */
 const passedMax = 1000;
 
 /** Folders whose last number is remembered; when there are more, all are found again. */

@@ -158,7 +158,7 @@ async function sendToTables({ urls }: World): Promise<void> {
   const credential = new AzureNamedKeyCredential(...keys);
   const service = new TableServiceClient(urls('Table'), credential, insecure);
   await service.setProperties({
-    // Logs of tables have no other version (§21.1).
+    // Logs of tables have no other version (blob-service §21.1).
     logging: { ...logged, version: '1.0', delete: true },
     hourMetrics: metrics,
     minuteMetrics: metrics,
