@@ -1,33 +1,45 @@
 import type { BlobKeepingOptions } from './options/blobs.js';
 
 /**
- * What the blob service keeps of what is overwritten and deleted, as the options say it now. A
- * running server can change it.
+ * What the blob service keeps of what is overwritten and deleted, and whether it has anything for
+ * nobody in particular, as the options say it now. A running server can change it.
  */
 export class BlobKeeping {
-  #options: Required<BlobKeepingOptions> = { blobVersioning: false, containerRetentionDays: 0 };
+  #options: Required<BlobKeepingOptions> = {
+    blobVersioning: false,
+    containerRetentionDays: 0,
+    refusePublicAccess: false,
+  };
 
   constructor(options: BlobKeepingOptions) {
     this.change(options);
   }
 
   /** What is absent stays. */
-  change({ blobVersioning, containerRetentionDays }: BlobKeepingOptions): void {
+  change({ blobVersioning, containerRetentionDays, refusePublicAccess }: BlobKeepingOptions): void {
     this.#options = {
       blobVersioning: blobVersioning ?? this.#options.blobVersioning,
       containerRetentionDays: containerRetentionDays ?? this.#options.containerRetentionDays,
+      refusePublicAccess: refusePublicAccess ?? this.#options.refusePublicAccess,
     };
   }
 
   /** Whether an account keeps versions of its blobs. */
-  readonly versioning = (account: string): boolean => {
-    const { blobVersioning: among } = this.#options;
-    return typeof among === 'boolean' ? among : among.includes('*') || among.includes(account);
-  };
+  readonly versioning = (account: string): boolean =>
+    isAmong(account, this.#options.blobVersioning);
+
+  /** Whether containers of an account may be public. */
+  readonly permitsPublicAccess = (account: string): boolean =>
+    !isAmong(account, this.#options.refusePublicAccess);
 
   /** For how many days deleted containers are kept. Undefined: not at all. */
   readonly containerRetentionDays = (): number | undefined => {
     const { containerRetentionDays: days } = this.#options;
     return days === 0 ? undefined : days;
   };
+}
+
+function isAmong(account: string, accounts: boolean | readonly string[]): boolean {
+  if (typeof accounts === 'boolean') return accounts;
+  return accounts.includes('*') || accounts.includes(account);
 }

@@ -298,6 +298,13 @@ const answeredBy: Readonly<Record<string, Probe>> = {
       'x-ms-copy-source': urlOf(await newBlob()),
       'x-ms-source-if-match': '"0x8D000000000000A"',
     }),
+  PublicAccessNotPermitted: async () => {
+    const path = await newBlob();
+    await started.server.reload({ refusePublicAccess: true });
+    const refused = await wire.send({ path, auth: 'none' });
+    await started.server.reload({ refusePublicAccess: false });
+    return refused;
+  },
   TagsTooLarge: tagging(Array.from({ length: 11 }, (_, index) => `t${index}=x`).join('&')),
   UnsatisfiableCondition: async () =>
     wire.send({ path: await newBlob(), headers: { 'If-None-Match': '*' } }),

@@ -35,6 +35,27 @@ export const blobRows = {
     page: '../guides/blobs.md#versions',
   }),
   /**
+   * Refuse requests without a credential, and containers that would be public: `true` in all
+   * accounts, or in those of these names (`*`: in all). Default: in none.
+   */
+  refusePublicAccess: option({
+    shape: accounts,
+    help: 'let nobody read blobs without a credential: in all accounts, or in those that are named',
+    standard: false,
+    group: 'Data:',
+    flags: [
+      {
+        spelling: '--refuse-public-access [accounts]',
+        form: 'names',
+        help: 'let nobody read blobs without a credential: in all accounts (*), or in those that are named, separated by commas',
+        variable: 'TABULARIUM_REFUSE_PUBLIC_ACCESS',
+      },
+    ],
+    file: { member: 'blobs.refusePublicAccess', example: true },
+    reloads: true,
+    page: '../guides/blobs.md#public-containers',
+  }),
+  /**
    * For how many days deleted containers of blobs are kept and can be restored, up to 365. Default:
    * 0, they are not kept.
    */

@@ -59,8 +59,12 @@ export type SettingsFor = (said: SaidConfig) => StartSettings;
 /** The settings that a running server can change. */
 export function changesOf({ accounts, options }: StartSettings): ServerChanges {
   const { tls, faults = [], throttle = 'off' } = options;
-  const { blobVersioning = false, containerRetentionDays = 0 } = options;
-  const keeping = { blobVersioning, containerRetentionDays };
+  const {
+    blobVersioning = false,
+    containerRetentionDays = 0,
+    refusePublicAccess = false,
+  } = options;
+  const keeping = { blobVersioning, containerRetentionDays, refusePublicAccess };
   return { accounts, faults, throttle, ...keeping, ...(tls === undefined ? {} : { tls }) };
 }
 

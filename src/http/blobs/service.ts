@@ -24,6 +24,7 @@ export function blobHttpService(backend: BlobBackend): HttpService {
       storedPolicies: (account, container) =>
         backend.blobs.containers.storedPolicies({ account, container }),
       publicLevel: async (account, container) => {
+        backend.blobs.containers.checkPublicAccess(account);
         const level = await backend.blobs.containers.publicAccess({ account, container });
         return level === 'none' ? undefined : level;
       },

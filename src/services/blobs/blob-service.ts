@@ -111,6 +111,8 @@ export interface BlobServiceOptions {
   readonly containerRetentionDays?: () => number | undefined;
   /** Whether an account keeps versions of its blobs. Absent: none does. */
   readonly versioning?: (account: string) => boolean;
+  /** Whether containers of an account may be public. Absent: those of all may. */
+  readonly permitsPublicAccess?: (account: string) => boolean;
   /** Default: the data are never replaced. */
   readonly shielded?: Shielded;
 }
@@ -139,7 +141,9 @@ export class BlobService {
     const containers = new Containers(store, containerKind);
     const readers = new BlobReaders({ store, clock, timers });
     const { containerRetentionDays: retentionDays = () => undefined } = options;
-    const ofContainers = { containers, clock, randomness, onGarbage, retentionDays };
+    const { permitsPublicAccess = () => true } = options;
+    const kept = { retentionDays, permitsPublicAccess };
+    const ofContainers = { containers, clock, randomness, onGarbage, ...kept };
     this.containers = options.containersOver?.(ofContainers) ?? new BlobContainers(ofContainers);
     const turns = new KeyedGate();
     const { versioning = () => false } = options;

@@ -35,6 +35,8 @@ export interface BlobContainersOptions {
   readonly randomness: Pick<Randomness, 'uuid'>;
   /** For how many days deleted containers are kept, 1 to 365. Undefined: not at all. */
   readonly retentionDays: () => number | undefined;
+  /** Whether containers of an account may be public. */
+  readonly permitsPublicAccess: (account: string) => boolean;
   /** Called when a container was dropped. */
   readonly onGarbage: () => void;
 }
@@ -63,6 +65,7 @@ export class BlobContainers {
     checkContainerName(container);
     refuseOfService(container);
     checkMetadata(metadata);
+    if (publicAccess !== 'none') this.checkPublicAccess(account);
     const { created, record } = await this.#containers.create(account, container, (id) => ({
       id,
       name: container,
@@ -166,6 +169,7 @@ export class BlobContainers {
     { publicAccess, identifiers }: ContainerAcl,
     access: Access,
   ): Promise<Written> {
+    if (publicAccess !== 'none') this.checkPublicAccess(address.account);
     return this.#change(address, (record) => {
       this.#check(record, access, 'read');
       return { ...record, publicAccess, identifiers, modifiedMicros: 'commit' };
@@ -194,8 +198,18 @@ export class BlobContainers {
     };
   }
 
-  /** What signatures and requests without credentials find; nothing when there is no container. */
+  /** Throws `PublicAccessNotPermitted` where containers of the account may not be public. */
+  checkPublicAccess(account: string): void {
+    if (!this.#options.permitsPublicAccess(account))
+      throw new StorageError('PublicAccessNotPermitted');
+  }
+
+  /**
+   * What requests without credentials find: nothing when there is no container, nor where
+   * containers of the account may not be public (blob-service §4.6).
+   */
   async publicAccess({ account, container }: ContainerAddress): Promise<PublicAccess> {
+    if (!this.#options.permitsPublicAccess(account)) return 'none';
     return (await this.#containers.find(account, container))?.publicAccess ?? 'none';
   }
 
