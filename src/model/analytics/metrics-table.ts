@@ -19,18 +19,28 @@ export function metricsTableName({ interval, location, service }: MetricsTable):
   return `$Metrics${interval}${location}Transactions${services[service].title}`;
 }
 
+/** What the hours of the primary were called before 2013-08-15. Clients still read it. */
+function formerName({ interval, location, service }: MetricsTable): string | undefined {
+  if (interval !== 'Hour' || location !== 'Primary') return undefined;
+  return `$MetricsTransactions${services[service].title}`;
+}
+
 const metricsTables: ReadonlyMap<string, MetricsTable> = new Map(
   metricsIntervals.flatMap((interval) =>
     metricsLocations.flatMap((location) =>
-      serviceNames.map((service) => {
+      serviceNames.flatMap((service) => {
         const table = { interval, location, service };
-        return [metricsTableName(table).toLowerCase(), table] as const;
+        return [metricsTableName(table), formerName(table)].flatMap((name) =>
+          name === undefined ? [] : [[name.toLowerCase(), table] as const],
+        );
       }),
     ),
   ),
 );
 
-/** The metrics table of this name, in any case; undefined for every other name. */
+/**
+ * The metrics table of this name or this former one, in any case; undefined for every other name.
+ */
 export function metricsTableOf(name: string): MetricsTable | undefined {
   // Almost all names are of other tables.
   return name.startsWith('$') ? metricsTables.get(name.toLowerCase()) : undefined;

@@ -1,4 +1,8 @@
-import { isMetricsTable } from '../../model/analytics/metrics-table.js';
+import {
+  isMetricsTable,
+  metricsTableName,
+  metricsTableOf,
+} from '../../model/analytics/metrics-table.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { containerIdentity } from '../../model/services/services.js';
 
@@ -28,6 +32,12 @@ export function isTableName(name: string): boolean {
  */
 export function isSystemTable(name: string): boolean {
   return isMetricsTable(name);
+}
+
+/** The name under which a system table is kept: some have a former one as well. */
+export function systemTableName(name: string): string {
+  const table = metricsTableOf(name);
+  return table === undefined ? name : metricsTableName(table);
 }
 
 /** The names of system tables begin with it, and no others do. */

@@ -3,7 +3,7 @@ import { decodeTuple, encodeTuple } from '../../kv/tuple.js';
 import type { ContainerKind } from '../containers/containers.js';
 import { recordId } from '../containers/record-id.js';
 import { policiesOf, policyElements, type PolicedRecord } from '../containers/stored-policies.js';
-import { isSystemTable, isTableName, tableIdentity } from './table-name.js';
+import { isSystemTable, isTableName, systemTableName, tableIdentity } from './table-name.js';
 
 // Permanent: these values are in every data directory. See docs/internals/table-keys.md.
 const recordFormat = 1;
@@ -11,8 +11,10 @@ const recordFormat = 1;
 /** How tables are kept as containers. A record without policies ends with the name. */
 export const tableKind: ContainerKind<PolicedRecord> = Object.freeze({
   service: 'table',
-  identityOf: (name: string) =>
-    isTableName(name) || isSystemTable(name) ? tableIdentity(name) : undefined,
+  identityOf(name: string) {
+    if (isTableName(name)) return tableIdentity(name);
+    return isSystemTable(name) ? tableIdentity(systemTableName(name)) : undefined;
+  },
   encode: ({ id, name, identifiers }: PolicedRecord) =>
     encodeTuple([recordFormat, id, name, ...policyElements(identifiers)]),
   idOf: (value) => recordId(value, recordFormat),

@@ -173,6 +173,29 @@ describe('metrics', () => {
     assertBytes(all, before);
   });
 
+  it('of hours are read by the name that they had before 2013-08-15 as well', async () => {
+    await using fixture = await startAnalysed();
+    await fixture.service.createTable('people');
+    await fixture.queues.createQueue('jobs');
+    await fixture.recorded(2);
+    const former = fixture.table('$MetricsTransactionsTable');
+    await assert.rejects(rowsOf(former), { statusCode: 404 });
+    await fixture.endMinute();
+    for (const service of ['Table', 'Queue']) {
+      const rows = await rowsOf(fixture.table(`$MetricsHourPrimaryTransactions${service}`));
+      assert.ok(rows.length > 1);
+      assert.deepEqual(await rowsOf(fixture.table(`$metricsTransactions${service}`)), rows);
+    }
+    const row = { partitionKey: 'p', rowKey: 'r' };
+    await assert.rejects(former.createEntity(row), { statusCode: 403 });
+    await former.deleteEntity('20240301T1200', 'user;CreateTable');
+    const left = await rowsOf(fixture.table(hourTable));
+    assert.ok(left.every(({ rowKey }) => rowKey !== 'user;CreateTable'));
+    const names: unknown[] = [];
+    for await (const { name } of fixture.service.listTables()) names.push(name);
+    assert.deepEqual(names, ['people']);
+  });
+
   it('of queues have a table of their own', async () => {
     await using fixture = await startAnalysed();
     const queue = fixture.queues.getQueueClient('jobs');
