@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { account, at, body, openBlobs, sample } from '../../../test/support/blob-world.js';
 import { openTestStore } from '../../../test/support/stores.js';
 import { manualClock } from '../../base/clock.js';
+import { forwardClock } from '../../base/forward-clock.js';
 import type { Put } from '../../kv/store.js';
 import { decodeBag } from '../../model/bag/bag.js';
 import { capacityTableName } from '../../model/analytics/metrics-table.js';
@@ -9,6 +11,7 @@ import { ServicePropertiesService } from '../accounts/service-properties.js';
 import { encodeBlobRecord, newBlobDraft } from '../blobs/blob-record.js';
 import { containerKind, type ContainerDraft } from '../blobs/container-record.js';
 import { BlobKeys, tagHintKey } from '../blobs/keys.js';
+import { encodeBlock } from '../blobs/segments.js';
 import { Containers } from '../containers/containers.js';
 import { containerPrefix } from '../containers/keys.js';
 import { TableService } from '../tables/table-service.js';
@@ -45,11 +48,16 @@ async function openAccount(t: Parameters<typeof openTestStore>[1]) {
       await store.commit({ checks: [], puts: [hint], deletes: [] });
       for (const [at, bytes] of sizes.entries()) {
         const keys = new BlobKeys(prefix, `blob ${at}`);
-        const value = encodeBlobRecord({ ...newBlobDraft('block'), bytes });
+        const piece = { kind: 'inline', id: Buffer.alloc(12, 1) } as const;
+        const tail = bytes === 0 ? [] : [{ blockId: undefined, bytes, piece }];
+        const id = Buffer.from(String(at).padStart(12, '0'));
+        const content = { id, isChunked: false, tail };
+        const value = encodeBlobRecord({ ...newBlobDraft('block'), bytes, content });
+        const block = encodeBlock({ bytes: 0, piece });
         const puts: Put[] = [
           { key: keys.base, value },
           { key: keys.version(begun), value },
-          { key: keys.block(Buffer.alloc(12), Buffer.from('id')), value: Buffer.alloc(1) },
+          { key: keys.block(Buffer.alloc(12), Buffer.from('id')), value: block },
         ];
         await store.commit({ checks: [], puts, deletes: [] });
       }
@@ -97,6 +105,51 @@ describe('the capacity of blobs (blob-service §22.3)', () => {
       '20240302T0000 analytics: Capacity 5, ContainerCount 1, ObjectCount 1',
       '20240302T0000 data: Capacity 1111, ContainerCount 3, ObjectCount 4',
     ]);
+  });
+
+  it('counts what is stored: snapshots once, uncommitted blocks, and pages that have bytes', async (t) => {
+    const clock = manualClock(begun);
+    const store = await openTestStore('memory', t, clock);
+    const retention = () =>
+      Promise.resolve({ enabled: true, days: 1, allowPermanentDelete: false });
+    const { blobs } = await openBlobs(store, clock, { retention });
+    const tables = new TableService({ store, clock: forwardClock(clock) });
+    const properties = new ServicePropertiesService(store);
+    const capacity = new CapacityMetrics({ store, clock, tables, properties });
+    let expected = 0;
+    const measured = async (added: number): Promise<void> => {
+      expected += added;
+      clock.advanceMicros(day);
+      await measure(capacity);
+      const { entities } = await tables.queryEntities(account, capacityTableName, {});
+      const last = entities.findLast(({ rowKey }) => rowKey === 'data');
+      assert.ok(last !== undefined);
+      const values = decodeBag(last.bag).map(({ name, value }) => [name, Number(value.value)]);
+      assert.equal(new Map(values as [string, number][]).get('Capacity'), expected);
+    };
+    const blob = { headers: {}, metadata: [], tags: [] };
+    const put = (bytes: number) => blobs.putBlockBlob(at('b'), blob, { body: body(sample(bytes)) });
+    await put(100_000);
+    await measured(100_000);
+    await blobs.snapshotBlob(at('b'), {});
+    await measured(0);
+    // The snapshot keeps what was there.
+    await put(50);
+    await measured(50);
+    const id = Buffer.from('id');
+    await blobs.putBlock(at('u'), { id }, { body: body(sample(70_000)) });
+    await measured(70_000);
+    await blobs.putPageBlob(at('p'), { ...blob, bytes: 2 ** 30, sequenceNumber: 0n });
+    await measured(0);
+    const page = { start: 512, end: 1024 };
+    await blobs.putPages(at('p'), page, { body: body(sample(512)) });
+    await measured(512);
+    await blobs.putAppendBlob(at('a'), blob);
+    for (let time = 0; time < 6; time += 1) {
+      await blobs.appendBlock(at('a'), { body: body(sample(1_000)) });
+      await blobs.snapshotBlob(at('a'), {});
+    }
+    await measured(6_000);
   });
 
   it('is measured in bounded steps', async (t) => {

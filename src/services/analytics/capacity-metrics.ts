@@ -1,6 +1,6 @@
-import { compareBytes, type Bytes } from '../../base/bytes.js';
+import { compareBytes, equalBytes, type Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
-import type { KeyRange, Store } from '../../kv/store.js';
+import type { Entry, KeyRange, Store } from '../../kv/store.js';
 import { appendString, keyAfter, prefixRange } from '../../kv/tuple.js';
 import {
   capacityRows,
@@ -11,9 +11,10 @@ import {
 import { propertyBagOf } from '../../model/bag/bag.js';
 import type { EdmValue } from '../../model/edm/value.js';
 import type { ServicePropertiesService } from '../accounts/service-properties.js';
-import { decodeBlobRecord } from '../blobs/blob-record.js';
+import { decodeBlobRecord, type BlobRecord } from '../blobs/blob-record.js';
 import { containerKind } from '../blobs/container-record.js';
-import { blobKind, kindOfKey } from '../blobs/keys.js';
+import { blobKind, kindOfKey, type BlobKeyKind } from '../blobs/keys.js';
+import { decodeBlock, decodeSegments, type Segment } from '../blobs/segments.js';
 import { containerNamesPrefix, containerPrefix } from '../containers/keys.js';
 import type { Reclaimed } from '../containers/sweep-cursor.js';
 import { accountsOf, entriesOf } from '../containers/walk.js';
@@ -33,6 +34,15 @@ interface Capacity {
   containers: number;
   objects: number;
 }
+
+/** Entries that tell of bytes: the others of a blob are these bytes, or count names. */
+const counted: ReadonlySet<BlobKeyKind | undefined> = new Set([
+  blobKind.base,
+  blobKind.version,
+  blobKind.block,
+  blobKind.chunk,
+  blobKind.page,
+]);
 
 /** Keys that one step passes over, and the bytes of records that it takes. */
 const passedMax = 2_000;
@@ -94,14 +104,19 @@ export class CapacityMetrics {
 
   async *#addBlobs(sum: Capacity, container: Bytes): AsyncGenerator<void> {
     let range: KeyRange | undefined = prefixRange(container);
+    const stored = new StoredBytes();
     while (range !== undefined) {
-      range = await this.#addPage(sum, range);
+      range = await this.#addPage(sum, range, stored);
       yield;
     }
   }
 
-  /** Adds the blobs at the beginning of a range. Returns the rest; undefined when there is none. */
-  async #addPage(sum: Capacity, range: KeyRange): Promise<KeyRange | undefined> {
+  /** Adds what is at the beginning of a range. Returns the rest; undefined when there is none. */
+  async #addPage(
+    sum: Capacity,
+    range: KeyRange,
+    stored: StoredBytes,
+  ): Promise<KeyRange | undefined> {
     let passed = 0;
     let skipped: Bytes | undefined;
     const { entries, more } = await this.#options.store.range(range, {
@@ -110,14 +125,14 @@ export class CapacityMetrics {
       filter({ key }) {
         if (passed >= passedMax) return 'stop';
         passed += 1;
-        if (kindOfKey(key) === blobKind.base) return 'take';
+        if (counted.has(kindOfKey(key))) return 'take';
         skipped = Buffer.from(key);
         return 'skip';
       },
     });
-    for (const { value, version } of entries) {
-      sum.objects += 1;
-      sum.bytes += decodeBlobRecord(value, version).bytes;
+    for (const entry of entries) {
+      if (kindOfKey(entry.key) === blobKind.base) sum.objects += 1;
+      sum.bytes += stored.of(entry);
     }
     if (!more) return undefined;
     const end = later(entries.at(-1)?.key, skipped);
@@ -146,6 +161,43 @@ export class CapacityMetrics {
     }));
     await store.commit({ checks: [], puts, deletes: [] });
   }
+}
+
+/**
+ * The bytes that entries of blobs tell of, in the order of keys. A blob and its snapshots share
+ * what they have; records of the same bytes are neighbours.
+ */
+class StoredBytes {
+  #last: Bytes | undefined;
+
+  of({ key, value, version }: Entry): number {
+    const kind = kindOfKey(key);
+    switch (kind) {
+      case blobKind.base:
+      case blobKind.version:
+        return this.#ofRecord(decodeBlobRecord(value, version));
+      case blobKind.chunk:
+        return sumOf(decodeSegments(value));
+      case blobKind.block:
+      // The value of a range of pages begins as that of a block does.
+      case blobKind.page:
+        return decodeBlock(value).bytes;
+      default:
+        return 0;
+    }
+  }
+
+  /** Those that the record itself names: the others are in chunks and ranges. */
+  #ofRecord({ content }: BlobRecord): number {
+    if (content === undefined) return 0;
+    const isKnown = this.#last !== undefined && equalBytes(this.#last, content.id);
+    this.#last = content.id;
+    return isKnown ? 0 : sumOf(content.tail);
+  }
+}
+
+function sumOf(segments: readonly Segment[]): number {
+  return segments.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** The greater of two keys. */
