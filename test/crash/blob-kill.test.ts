@@ -18,7 +18,7 @@ import {
 } from '../../src/content/files/extent-place.js';
 import { BlobService } from '../../src/services/blobs/blob-service.js';
 import { account, assertTidy, settle } from '../support/blob-world.js';
-import { ServerProcess } from '../support/crash-server.js';
+import { fastClockEnv, ServerProcess } from '../support/crash-server.js';
 import { manualTimers } from '../support/manual-timers.js';
 import { byLength } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
@@ -37,6 +37,12 @@ const key = Buffer.alloc(64, 7).toString('base64');
 const weekMicros = 8 * 24 * 3600 * 1_000_000;
 
 const clientOf = (server: ServerProcess) => new BlobWireClient(server.blobPort, { account, key });
+
+/**
+ * What was replaced is freed after half a minute, which is half a second here: the sweep is killed
+ * as well.
+ */
+const env = fastClockEnv(60);
 
 /** The extents that are on the disk. */
 async function extentsIn(directory: string): Promise<Set<string>> {
@@ -85,7 +91,7 @@ it(`keeps every blob whole and no orphan when it is killed ${rounds} times under
     const flags = ['--account', `${account}:${key}`];
     if (random.chance(0.5)) flags.push('--blob-versioning');
     if (random.chance(0.3)) flags.push('--journal', 'off');
-    return ServerProcess.start(directory, { flags });
+    return ServerProcess.start(directory, { flags, env });
   };
   let server = await start();
   let acknowledged = 0;

@@ -12,6 +12,9 @@ const pagesOfBlob = 160;
 /** Some rest in the key space, the others in files. */
 const sizes = [0, 1, 700, 32_768, 32_769, 150_000];
 const appendSizes = sizes.slice(1);
+/** A few are much larger, and take in several pieces of every layer. */
+const largeShare = 0.03;
+const largeMebibytes = { least: 8, most: 32 };
 
 export interface BlobLoad {
   readonly random: SimRandom;
@@ -100,7 +103,10 @@ class Worker {
 
   #bytes(among = sizes): Buffer {
     const { random } = this.#load;
-    const [seed, length] = [random.bytes(16), random.pick(among)];
+    const seed = random.bytes(16);
+    const { least, most } = largeMebibytes;
+    const isLarge = random.chance(largeShare);
+    const length = isLarge ? random.between(least, most) * 1024 * 1024 : random.pick(among);
     return Buffer.alloc(length, seed);
   }
 
