@@ -312,7 +312,6 @@ const answeredBy: Readonly<Record<string, Probe>> = {
 
 /** What takes states that requests reach slowly or not at all, and why. */
 const rare: Readonly<Record<string, string>> = {
-  BlobBeingRehydrated: 'in data of a server where blobs come back slowly',
   InvalidOperation: 'for a page blob of another server with 100,000 ranges',
   BlockCountExceedsLimit: 'after 50,000 requests: src/services/blobs/block-blobs.test.ts',
   OperationNotAllowedOnRootBlob: 'where versions are kept: test/wire/blobs/versions.test.ts',

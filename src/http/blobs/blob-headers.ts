@@ -1,11 +1,7 @@
 import type { BlobTier, CopyState } from '../../model/blobs/properties.js';
 import type { BlobProperties } from '../../services/blobs/types.js';
 import { answeredContentHeaders } from '../../wire/blobs/content-headers.js';
-import {
-  archiveStatusText,
-  blobTypeText,
-  copyProgressText,
-} from '../../wire/blobs/property-texts.js';
+import { blobTypeText, copyProgressText } from '../../wire/blobs/property-texts.js';
 import { formatSnapshotTime } from '../../wire/blobs/snapshot-time.js';
 import { httpDate } from '../../wire/http/http-date.js';
 import { metadataHeaders } from '../operations/metadata.js';
@@ -27,16 +23,10 @@ export function tierHeaders({ kind, tier }: BlobProperties): string[] {
   return ['x-ms-access-tier', tier.tier, ...changeHeaders(tier)];
 }
 
-function changeHeaders({ changedMicros, rehydratingTo, rehydratePriority }: BlobTier): string[] {
-  const headers: string[] = [];
-  if (changedMicros !== undefined) {
-    headers.push('x-ms-access-tier-change-time', httpDate(changedMicros));
-  }
-  if (rehydratingTo !== undefined) {
-    headers.push('x-ms-archive-status', archiveStatusText(rehydratingTo));
-  }
-  if (rehydratePriority !== undefined) headers.push('x-ms-rehydrate-priority', rehydratePriority);
-  return headers;
+function changeHeaders({ changedMicros }: BlobTier): string[] {
+  return changedMicros === undefined
+    ? []
+    : ['x-ms-access-tier-change-time', httpDate(changedMicros)];
 }
 
 function copyHeaders(copy: CopyState): string[] {

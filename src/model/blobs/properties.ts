@@ -28,6 +28,7 @@ export type AccessTier = 'Hot' | 'Cool' | 'Cold' | 'Archive' | PremiumTier;
 export type PremiumTier =
   'P4' | 'P6' | 'P10' | 'P15' | 'P20' | 'P30' | 'P40' | 'P50' | 'P60' | 'P70' | 'P80';
 
+/** How soon a blob is to come back from the archive. */
 export type RehydratePriority = 'Standard' | 'High';
 
 /**
@@ -38,9 +39,6 @@ export interface BlobTier {
   readonly tier: AccessTier;
   /** When Set Blob Tier changed it, in microseconds since 1970. Absent: when it was written. */
   readonly changedMicros?: number;
-  /** Where an archived blob is on the way to. */
-  readonly rehydratingTo?: 'Hot' | 'Cool' | 'Cold';
-  readonly rehydratePriority?: RehydratePriority;
 }
 
 /** The last copy to a blob (blob-service §17). */

@@ -76,8 +76,6 @@ const record: fc.Arbitrary<BlobRecord> = fc.record({
       {
         tier: fc.constantFrom('Hot', 'Cool', 'Cold', 'Archive', 'P4', 'P80'),
         changedMicros: micros,
-        rehydratingTo: fc.constantFrom('Hot', 'Cool', 'Cold'),
-        rehydratePriority: fc.constantFrom('Standard', 'High'),
       },
       { requiredKeys: ['tier'] },
     ),

@@ -136,8 +136,6 @@ const headerParts = [
 ] as const;
 
 const copyStatuses = ['pending', 'success', 'aborted', 'failed'] as const;
-const rehydrationTargets = ['Hot', 'Cool', 'Cold'] as const;
-const priorities = ['Standard', 'High'] as const;
 /** Stands for what is absent inside of a part. An index or a time is never 0 there. */
 const absent = 0;
 
@@ -239,28 +237,15 @@ function readStage(reader: ElementReader): Stage {
   return { id: reader.bytes(), blockIdBytes: reader.number() };
 }
 
-function tierElements(tier: BlobTier): TupleElement[] {
-  const { rehydratingTo: target, rehydratePriority: priority } = tier;
-  return [
-    tier.tier,
-    tier.changedMicros ?? absent,
-    target === undefined ? absent : 1 + rehydrationTargets.indexOf(target),
-    priority === undefined ? absent : 1 + priorities.indexOf(priority),
-  ];
+function tierElements({ tier, changedMicros = absent }: BlobTier): TupleElement[] {
+  return [tier, changedMicros];
 }
 
 function readTier(reader: ElementReader): BlobTier {
   // Only tiers are ever written.
   const tier = reader.text() as AccessTier;
   const changedMicros = reader.number();
-  const rehydratingTo = rehydrationTargets[reader.number() - 1];
-  const rehydratePriority = priorities[reader.number() - 1];
-  return {
-    tier,
-    ...(changedMicros !== absent && { changedMicros }),
-    ...(rehydratingTo !== undefined && { rehydratingTo }),
-    ...(rehydratePriority !== undefined && { rehydratePriority }),
-  };
+  return { tier, ...(changedMicros !== absent && { changedMicros }) };
 }
 
 /** How a copy is no incremental one, one without a snapshot yet, or the snapshot that it made. */

@@ -49,7 +49,7 @@ export async function getBlob(
       const found = await readRecord(context, keys, address, access);
       const { record } = found;
       if (found.isBlob) refuseIncremental(record);
-      if (record.tier?.tier === 'Archive') throw archived(record);
+      if (record.tier?.tier === 'Archive') throw new StorageError('BlobArchived');
       const bounds = boundsOf(record, range);
       const properties = propertiesOf(found, context.clock.nowMicros());
       if (isAtOnce(record)) {
@@ -103,11 +103,6 @@ async function inlineBytes(
 
 async function* inOnePiece(whole: Buffer): AsyncGenerator<Buffer, void, void> {
   if (whole.length > 0) yield whole;
-}
-
-function archived({ tier }: BlobRecord): StorageError {
-  const isOnTheWay = tier?.rehydratingTo !== undefined;
-  return new StorageError(isOnTheWay ? 'BlobBeingRehydrated' : 'BlobArchived');
 }
 
 function boundsOf({ bytes }: BlobRecord, range: ReadRange | undefined): Bounds {

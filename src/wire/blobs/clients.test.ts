@@ -152,7 +152,7 @@ describe('@azure/storage-blob reads', () => {
       headers: { contentType: 'text/plain', contentMd5: Buffer.alloc(16, 1) },
       metadata: [['Colour', 'a & b']],
       tags: [['a b', 'c']],
-      tier: { tier: 'Archive', rehydratingTo: 'Cool' },
+      tier: { tier: 'Archive' },
       lease: { status: 'locked', state: 'leased', duration: 'fixed' },
       append: { isSealed: true },
       copy: { id: 'i', status: 'success', source: 'http://h/', bytesDone: 1, bytesTotal: 1 },
@@ -196,7 +196,6 @@ describe('@azure/storage-blob reads', () => {
     assert.equal(first.properties.etag, etagText(micros));
     assert.equal(first.properties.contentLength, 11);
     assert.equal(first.properties.blobType, 'AppendBlob');
-    assert.equal(first.properties.archiveStatus, 'rehydrate-pending-to-cool');
     assert.equal(first.properties.leaseState, 'leased');
     assert.equal(first.properties.copyStatus, 'success');
     assert.equal(first.properties.isSealed, true);

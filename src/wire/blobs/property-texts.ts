@@ -1,4 +1,4 @@
-import type { BlobKind, BlobTier, CopyState } from '../../model/blobs/properties.js';
+import type { BlobKind, CopyState } from '../../model/blobs/properties.js';
 
 // Texts that headers and lists show alike.
 
@@ -14,11 +14,6 @@ export function parseBlobType(text: string): BlobKind | undefined {
   const lower = text.toLowerCase();
   const kinds = Object.keys(blobTypes) as BlobKind[];
   return kinds.find((kind) => blobTypes[kind].toLowerCase() === lower);
-}
-
-/** The value of `x-ms-archive-status` and of `ArchiveStatus` (blob-service §15.3). */
-export function archiveStatusText(target: NonNullable<BlobTier['rehydratingTo']>): string {
-  return `rehydrate-pending-to-${target.toLowerCase()}`;
 }
 
 /** The value of `x-ms-copy-progress` and of `CopyProgress`. */

@@ -6,7 +6,7 @@ import type {
   CopyState,
 } from '../../model/blobs/properties.js';
 import { etagText } from '../blobs/etag.js';
-import { archiveStatusText, blobTypeText, copyProgressText } from '../blobs/property-texts.js';
+import { blobTypeText, copyProgressText } from '../blobs/property-texts.js';
 import { formatSnapshotTime } from '../blobs/snapshot-time.js';
 import { httpDate } from '../http/http-date.js';
 import { leaseElements } from './blob-lease.js';
@@ -105,12 +105,6 @@ function tierElements({ kind, tier }: ListedBlobProperties): string {
   let xml = element('AccessTier', tier.tier);
   if (tier.changedMicros !== undefined) {
     xml += element('AccessTierChangeTime', httpDate(tier.changedMicros));
-  }
-  if (tier.rehydratingTo !== undefined) {
-    xml += element('ArchiveStatus', archiveStatusText(tier.rehydratingTo));
-  }
-  if (tier.rehydratePriority !== undefined) {
-    xml += element('RehydratePriority', tier.rehydratePriority);
   }
   return xml;
 }

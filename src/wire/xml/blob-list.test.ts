@@ -73,12 +73,7 @@ describe('a list of blobs', () => {
         tags: [['k', 'v']],
         metadata: [['colour', 'blue']],
         append: { isSealed: true },
-        tier: {
-          tier: 'Archive',
-          changedMicros: micros,
-          rehydratingTo: 'Cool',
-          rehydratePriority: 'High',
-        },
+        tier: { tier: 'Archive', changedMicros: micros },
         lease: { status: 'locked', state: 'leased', duration: 'fixed' },
         copy: {
           id: 'i',
@@ -98,13 +93,12 @@ describe('a list of blobs', () => {
       ...'Creation-Time Last-Modified Etag Content-Length Content-Type'.split(' '),
       ...'Content-Encoding Content-Language Content-MD5 Cache-Control'.split(' '),
       ...'Content-Disposition x-ms-blob-sequence-number BlobType AccessTier'.split(' '),
-      ...'AccessTierChangeTime ArchiveStatus RehydratePriority LeaseStatus LeaseState'.split(' '),
+      ...'AccessTierChangeTime LeaseStatus LeaseState'.split(' '),
       ...'LeaseDuration CopyId CopyStatus CopySource CopyProgress CopyCompletionTime'.split(' '),
       ...'CopyStatusDescription ServerEncrypted IncrementalCopy DestinationSnapshot'.split(' '),
       ...'DeletedTime RemainingRetentionDays TagCount Sealed'.split(' '),
     ]);
     assert.ok(text.includes('<Deleted>true</Deleted><Snapshot>2020-03-19T06:23:28.030077'));
-    assert.ok(text.includes('<ArchiveStatus>rehydrate-pending-to-cool</ArchiveStatus>'));
     assert.ok(text.includes('<CopySource>http://h/a/c/b?x&amp;y</CopySource>'));
     assert.ok(text.includes('<CopyProgress>1/2</CopyProgress>'));
     assert.ok(
