@@ -18,6 +18,8 @@ import { ServedPartitions, type ServedMember } from '../partition/served-partiti
 import { Steward } from '../partition/operations/steward.js';
 import { openPartitionedStore, type PartitionedStore } from '../partition/store.js';
 import { openEngine, type EngineSettings, type Sharing } from './open-engine.js';
+import { ContainerNames } from './partitions/container-names.js';
+import { plannedText } from './partitions/texts.js';
 import { homeName, type MemberChoices, type StorageChoice } from './settings.js';
 
 /**
@@ -74,13 +76,15 @@ export class OpenPartitions extends ServedPartitions {
     this.counters = counters;
     this.steward = steward;
     const onTrouble = (error: unknown) => logger.error('balancing ranges failed', { error });
-    const onPlan: BalancerOptions['onPlan'] = ({ operations, findings }) =>
+    const names = new ContainerNames(this);
+    const onPlan: BalancerOptions['onPlan'] = async (plan) =>
       logger.info('a plan for ranges', {
         mode,
-        operations: operations.length,
-        findings: findings.map(({ kind, range }) => `range ${range}: ${kind}`),
+        operations: await Promise.all(plan.operations.map((each) => plannedText(each, names))),
+        findings: plan.findings.map(({ kind, range }) => `range ${range}: ${kind}`),
+        ...(plan.away.size > 0 && { away: [...plan.away] }),
       });
-    const reports = { onTrouble, onPlan, isClosedTo: (name: string) => steward.isDraining(name) };
+    const reports = { onTrouble, onPlan };
     const operations = steward.carriedOut;
     const tools = { catalogue, members, operations, meter, clock, timers, randomness };
     this.balancer = new Balancer({ mode, ...tools, ...reports });

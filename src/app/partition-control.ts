@@ -21,7 +21,7 @@ import type { Begun } from '../partition/operations/operations.js';
 import { dataOf } from '../partition/range-map.js';
 import { metricsText } from '../partition/metrics.js';
 import type { OperationRow, RangeRow } from '../partition/rows.js';
-import { beginning, type PlannedOperation } from '../partition/balancer/balancer.js';
+import { beginning } from '../partition/balancer/balancer.js';
 import { RangeLoads } from '../partition/balancer/range-loads.js';
 import { meanCallMs, type MeasuredRange } from '../partition/load/range-meter.js';
 import { changeStore, dismiss } from '../partition/membership.js';
@@ -36,7 +36,7 @@ import { allData, newBackup, storedBackup, type Backup } from './partition-backu
 import { ContainerNames } from './partitions/container-names.js';
 import { Jobs } from './partitions/jobs.js';
 import { unnamedContainers } from './partitions/references.js';
-import { findingText, leftText, refusalText } from './partitions/texts.js';
+import { findingText, leftText, plannedText, refusalText } from './partitions/texts.js';
 import type { OpenPartitions } from './open-partitions.js';
 
 /** Keys that a verification looks at in a second, unless it is asked for another number. */
@@ -60,6 +60,7 @@ export class Partitions implements ServedPartitionControl {
     const { ranges } = await catalogue.map();
     const bounds = await this.#names.texts(ranges.map(({ start }) => start));
     const loads = await this.#loads.read(this.#open.settings.clock.monotonicMs());
+    const operations = (await catalogue.operations()).map(({ row }) => row);
     const infos: PartitionInfo[] = [];
     for (const [at, range] of ranges.entries()) {
       const { id, store, epoch, operation } = range;
@@ -69,13 +70,14 @@ export class Partitions implements ServedPartitionControl {
         to: bounds[at + 1] ?? '',
         store,
         epoch,
+        state: operations.find((each) => each.id === operation)?.kind ?? 'serving',
         ...(operation !== 0 && { operation }),
         ...rates(loads.get(id)),
         ...(sizes && (await this.#sizeOf(range))),
       });
     }
-    const operations = (await catalogue.operations()).map(({ row }) => this.#running(row));
-    return { ranges: infos, stores: await this.#stores(ranges), operations };
+    const running = operations.map((row) => this.#running(row));
+    return { ranges: infos, stores: await this.#stores(ranges), operations: running };
   }
 
   async split(range: number, at?: string): Promise<Started> {
@@ -111,7 +113,8 @@ export class Partitions implements ServedPartitionControl {
   }
 
   async balance(dryRun: boolean): Promise<BalanceInfo> {
-    const { operations, findings } = await this.#open.balancer.advice();
+    const advice = await this.#open.balancer.advice();
+    const { operations, findings, away, measuredMs, neededMs, unsized } = advice;
     const begun: number[] = [];
     for (const each of dryRun ? [] : operations) {
       const answer = await beginning(this.#open.steward.operations, each);
@@ -120,12 +123,13 @@ export class Partitions implements ServedPartitionControl {
       this.#open.steward.run(answer.operation);
       begun.push(answer.operation);
     }
-    const texts = await Promise.all(operations.map((each) => this.#plannedText(each)));
+    const texts = await Promise.all(operations.map((each) => plannedText(each, this.#names)));
     const told = findings.map(
       ({ kind, range, callsPerSecond, advice }) =>
         `Range ${range}: ${kind}, ${Math.round(callsPerSecond)} calls a second. ${advice}`,
     );
-    return { operations: texts, findings: told, begun };
+    const known = { measuredMs: Math.floor(measuredMs), neededMs, unsized };
+    return { operations: texts, findings: told, begun, away: [...away], ...known };
   }
 
   async metrics(): Promise<string> {
@@ -287,21 +291,6 @@ export class Partitions implements ServedPartitionControl {
     return new PartitionRefusal(
       refusalText('no such store', { range: 0, store: name }, this.#storeNames),
     );
-  }
-
-  async #plannedText(planned: PlannedOperation): Promise<string> {
-    switch (planned.kind) {
-      case 'split': {
-        const [at] = await this.#names.texts([planned.at]);
-        return `split range ${planned.range} at ${at ?? ''}`;
-      }
-      case 'merge':
-        return `merge ranges ${planned.left} and ${planned.right}`;
-      case 'move':
-        return `move range ${planned.range} from ${planned.source} to ${planned.target}`;
-      default:
-        return unreachable(planned);
-    }
   }
 
   #accepted(begun: Begun, range: number): number {

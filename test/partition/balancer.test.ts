@@ -12,27 +12,36 @@ import { RangeMeter } from '../../src/partition/load/range-meter.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { defaultBalancerPolicy } from '../../src/placement/balancer/policy.js';
 import { SimRandom } from '../support/sim-random.js';
-import { membersOf, operationsOver } from './composed-stores.js';
+import { leaving, membersOf, operationsOver } from './composed-stores.js';
 
 const partitions = 32;
 /** Few calls make a range busy, so that the test has few. */
 const policy = { ...defaultBalancerPolicy, splitCallsPerSecond: 20, busyCallsPerSecond: 1 };
 
-async function world(storeCount: number) {
+async function world(storeCount: number, given = policy) {
   const clock = manualClock();
   const random = new SimRandom(7);
   const randomness = { bytes: (n: number) => random.bytes(n), uuid: () => random.uuid() };
-  const stores = await Promise.all(
-    Array.from({ length: storeCount }, () => openMemoryStore({ clock })),
-  );
-  const members = membersOf(stores);
+  const stores: ReturnType<typeof leaving>[] = [];
+  for (let count = 0; count < storeCount; count += 1) {
+    stores.push(leaving(await openMemoryStore({ clock })));
+  }
+  const members = membersOf(stores.map(({ store }) => store));
   const meter = new RangeMeter(randomness);
   const common = { members, clock, timers: holdingTimers, randomness, meter };
   const store = await openPartitionedStore(common);
   const catalogue = new Catalogue(members.home);
   const operations = operationsOver(members, clock);
   const balancerOf = (mode: BalancerMode) =>
-    new Balancer({ ...common, mode, catalogue, operations, policy });
+    new Balancer({
+      ...common,
+      mode,
+      catalogue,
+      operations,
+      policy: given,
+      onTrouble: (error) => troubles.push(error),
+    });
+  const troubles: unknown[] = [];
   const atRest = async () => {
     // What a plan has begun has its row by then.
     for (let turns = 0; turns < 20; turns += 1) await turn();
@@ -48,12 +57,16 @@ async function world(storeCount: number) {
     await balancer.round();
     await atRest();
   };
-  return { clock, store, catalogue, operations, balancerOf, atRest, round };
+  return { clock, stores, store, catalogue, operations, balancerOf, atRest, round, troubles };
+}
+
+function prefixAt(partition: number) {
+  const name = `p${String(partition % partitions).padStart(2, '0')}`;
+  return partitionPrefix('tables', 'account', 2, name);
 }
 
 function keyAt(partition: number) {
-  const name = `p${String(partition % partitions).padStart(2, '0')}`;
-  return appendString(partitionPrefix('tables', 'account', 2, name), 'row');
+  return appendString(prefixAt(partition), 'row');
 }
 
 void describe('the balancer of a store', () => {
@@ -127,6 +140,62 @@ void describe('the balancer of a store', () => {
     await balancer.round();
     await atRest();
     assert.equal((await catalogue.map()).ranges[0]?.store, 's1');
+    await store.close();
+  });
+
+  void it('plans a split for size on its first look, and says what loads still need', async () => {
+    const { clock, store, balancerOf } = await world(2, { ...policy, splitBytes: 64 });
+    for (let count = 0; count < partitions; count += 1) {
+      const put = { key: keyAt(count), value: Buffer.alloc(16) };
+      await store.commit({ checks: [], puts: [put], deletes: [] });
+    }
+    const balancer = balancerOf('off');
+    const first = await balancer.advice();
+    assert.deepEqual(
+      first.operations.map((each) => each.kind === 'split' && each.why),
+      ['size'],
+    );
+    assert.deepEqual([first.measuredMs, first.neededMs], [0, policy.settleMs]);
+    clock.advanceMicros(1_000 * policy.settleMs);
+    assert.equal((await balancer.advice()).measuredMs, policy.settleMs);
+    await store.close();
+  });
+
+  void it('gives a store that is away no range, and sizes the ranges of the others', async () => {
+    const { stores, store, catalogue, operations, balancerOf, round, troubles } = await world(3);
+    for (let count = 0; count < partitions; count += 1) {
+      const put = { key: keyAt(count), value: Buffer.alloc(16) };
+      await store.commit({ checks: [], puts: [put], deletes: [] });
+    }
+    const [first] = (await catalogue.map()).ranges;
+    assert.ok(first !== undefined);
+    for (const begin of [
+      () => operations.beginSplit(first.id, prefixAt(16)),
+      async () => operations.beginMove((await catalogue.map()).at(keyAt(0)).id, 's1'),
+    ]) {
+      const begun = await begin();
+      assert.ok(begun.ok);
+      await operations.carryOut(begun.operation);
+    }
+    const [gone, other] = (await catalogue.map()).ranges;
+    assert.ok(gone?.store === 's1' && other?.store === 's0');
+    const lost = stores[1]?.state;
+    assert.ok(lost !== undefined);
+    lost.isAway = true;
+    const balancer = balancerOf('advise');
+    for (let count = 0; count < 4; count += 1) await round(balancer, (call) => 16 + (call % 16));
+    const advice = await balancer.advice();
+    assert.deepEqual([...advice.away], ['s1']);
+    assert.ok(advice.sizeOf(other.id) !== undefined, 'the first range does not stall the second');
+    assert.ok(advice.operations.length > 0, 'there is a plan');
+    for (const each of advice.operations) {
+      if (each.kind === 'move') assert.equal(each.target, 's2');
+      if (each.kind !== 'merge') assert.notEqual(each.range, gone.id);
+    }
+    lost.isAway = false;
+    lost.failsSamples = true;
+    await balancer.advice();
+    assert.equal(troubles.length, 1, 'what cannot be sized is told, and does not end the plan');
     await store.close();
   });
 });

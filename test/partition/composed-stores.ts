@@ -1,6 +1,7 @@
 import { systemTimers } from '../../src/base/async/timers.js';
 import type { Clock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
+import { StoreUnavailableError } from '../../src/kv/errors.js';
 import type { MemberStore } from '../../src/kv/member-store.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
@@ -52,4 +53,42 @@ export async function composed(stores: readonly MemberStore[], clock: Clock) {
     if (begun.ok) await operations.carryOut(begun.operation);
   }
   return { store, operations, catalogue, members };
+}
+
+/** The calls of a store that a process which moves ranges makes. */
+const called = ['get', 'getMany', 'range', 'commit', 'fence', 'ingest'] as const;
+
+/**
+ * A store whose calls are seen; `look` may throw before a call, and after it, when it was carried
+ * out. `methods`: those that are seen.
+ */
+export function watched(
+  store: MemberStore,
+  look: (moment: 'before' | 'after') => void,
+  methods: readonly (keyof MemberStore)[] = called,
+): MemberStore {
+  const seen: ReadonlySet<string | symbol> = new Set(methods);
+  return new Proxy(store, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name, target);
+      if (typeof found !== 'function') return found;
+      if (!seen.has(name)) return found.bind(target);
+      return async (...given: unknown[]) => {
+        look('before');
+        const result: unknown = await Reflect.apply(found, target, given);
+        look('after');
+        return result;
+      };
+    },
+  });
+}
+
+/** A store that can go away: its calls fail from then on, or only those that take samples. */
+export function leaving(store: MemberStore) {
+  const state = { isAway: false, failsSamples: false };
+  const fail = (isFailing: boolean) => {
+    if (isFailing) throw new StoreUnavailableError('The test has taken this store away.');
+  };
+  const sampled = watched(store, () => fail(state.isAway || state.failsSamples), ['sample']);
+  return { state, store: watched(sampled, () => fail(state.isAway)) };
 }

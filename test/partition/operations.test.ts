@@ -24,7 +24,7 @@ import { enlistMore } from '../../src/partition/membership.js';
 import { repair } from '../../src/partition/operations/repair.js';
 import { verify } from '../../src/partition/verify.js';
 import { byLength } from '../support/run-length.js';
-import { membersOf, operationsOver } from './composed-stores.js';
+import { membersOf, operationsOver, watched } from './composed-stores.js';
 
 const clock = manualClock();
 const prefix = partitionPrefix('tables', 'account', 1, 'p');
@@ -35,27 +35,6 @@ const whole = { limit: 10_000, bytesMax: 1 << 30 } as const;
 const stride = byLength({ short: 2, long: 1 });
 
 class Died extends Error {}
-
-/** The calls of a store that a process which moves ranges makes. */
-const called = ['get', 'getMany', 'range', 'commit', 'fence', 'ingest'] as const;
-
-/** Stores that count calls; `before` may throw, and `after` too, when the call was carried out. */
-function watched(store: MemberStore, look: (moment: 'before' | 'after') => void): MemberStore {
-  const methods: ReadonlySet<string | symbol> = new Set(called);
-  return new Proxy(store, {
-    get(target, name) {
-      const found: unknown = Reflect.get(target, name, target);
-      if (typeof found !== 'function') return found;
-      if (!methods.has(name)) return found.bind(target);
-      return async (...given: unknown[]) => {
-        look('before');
-        const result: unknown = await Reflect.apply(found, target, given);
-        look('after');
-        return result;
-      };
-    },
-  });
-}
 
 interface World {
   readonly stores: readonly MemberStore[];

@@ -1,10 +1,12 @@
 import { unreachable } from '../../base/invariant.js';
+import type { PlannedOperation } from '../../partition/balancer/balancer.js';
 import { boundText } from '../../partition/bound-text.js';
 import { operationsMax, rangesMax } from '../../partition/limits.js';
 import type { Refusal } from '../../partition/operations/operations.js';
 import type { RangeRow } from '../../partition/rows.js';
 import type { LeftFinding } from '../../partition/operations/repair.js';
 import type { Finding } from '../../partition/verify.js';
+import type { ContainerNames } from './container-names.js';
 
 /** Why an operation does not begin, and what to do. */
 export function refusalText(
@@ -54,6 +56,25 @@ export function refusalText(
       return `The store '${store}' is being emptied: choose another one, or take it back: tabularium partition store add ${store}.`;
     default:
       return unreachable(refusal);
+  }
+}
+
+/** What a planned operation does. */
+export async function plannedText(
+  planned: PlannedOperation,
+  names: Pick<ContainerNames, 'texts'>,
+): Promise<string> {
+  switch (planned.kind) {
+    case 'split': {
+      const [at] = await names.texts([planned.at]);
+      return `split range ${planned.range} at ${at ?? ''}`;
+    }
+    case 'merge':
+      return `merge ranges ${planned.left} and ${planned.right}`;
+    case 'move':
+      return `move range ${planned.range} from ${planned.source} to ${planned.target}`;
+    default:
+      return unreachable(planned);
   }
 }
 

@@ -1,36 +1,107 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Command } from 'commander';
-import { printable } from '../terminal/terminal.js';
+import type { BalanceInfo, PartitionControl } from '../../http/control/partitions.js';
+import { showProgress } from '../terminal/progress.js';
+import { counted, printable } from '../terminal/terminal.js';
 import { withAccess, withPartitions, type AccessFlags } from './access.js';
+import { operationEnd, stillRunning } from './waiting.js';
 
 interface BalanceFlags extends AccessFlags {
   readonly dryRun?: boolean;
+  readonly wait: boolean;
 }
+
+/** Between two looks at a plan that waits for measures. Each takes the size of one range. */
+const lookMs = 200;
+/** Shorter work shows nothing. */
+const quietMs = 1_000;
 
 export function partitionBalanceCommand(): Command {
   const command = new Command('balance')
     .summary('begin what makes the stores share the load')
     .description(
       'Plan splits, merges and moves from the measured load, and begin them; ranges that no such ' +
-        'operation helps are told with advice. A server with --balancer on does this by itself.',
+        'operation helps are told with advice. Waits until loads are measured for 15 seconds, unless ' +
+        'sizes alone call for a split. A server with --balancer on does this by itself.',
     )
-    .option('--dry-run', 'only print the plan');
+    .option('--dry-run', 'only print the plan')
+    .option('--no-wait', 'wait neither for measures nor for the ends of operations: exit code 3');
   return withAccess(command)
     .addHelpText(
       'after',
       '\nExamples:\n  tabularium partition balance --dry-run --control-port 10009',
     )
-    .action((flags: BalanceFlags) =>
-      withPartitions(flags, async (control) => {
-        const plan = await control.balance(flags.dryRun ?? false);
-        const { operations, findings, begun } = plan;
-        if (flags.json === true) {
-          process.stdout.write(`${JSON.stringify(plan)}\n`);
-          return;
-        }
-        const nothing = operations.length + findings.length === 0;
-        const lines = nothing ? ['There is nothing to do.'] : [...operations, ...findings];
-        if (begun.length > 0) lines.push(`Operations ${begun.join(', ')} have begun.`);
-        process.stdout.write(lines.map((line) => `${printable(line)}\n`).join(''));
-      }),
+    .action((flags: BalanceFlags) => withPartitions(flags, (control) => balance(control, flags)));
+}
+
+/** Prints a plan and, unless it is a dry run, begins it. */
+async function balance(
+  control: PartitionControl,
+  { dryRun = false, wait, json = false }: Omit<BalanceFlags, 'config' | 'controlPort'>,
+): Promise<void> {
+  const shown = wait ? await measuredPlan(control) : undefined;
+  const plan = dryRun && shown !== undefined ? shown : await control.balance(dryRun);
+  const text = json ? JSON.stringify(plan) : planLines(plan).map(printable).join('\n');
+  process.stdout.write(`${text}\n`);
+  if (plan.begun.length === 0) return;
+  if (!wait) {
+    process.exitCode = stillRunning;
+    return;
+  }
+  for (const operation of plan.begun) await operationEnd(control, operation);
+  if (!json) process.stdout.write('All of it is over.\n');
+}
+
+/** What a person reads of a plan, and of what it does not know. */
+export function planLines(plan: BalanceInfo): readonly string[] {
+  const { operations, findings, begun, away, unsized } = plan;
+  const lines = [...operations, ...findings];
+  if (lines.length === 0) {
+    lines.push(isMeasured(plan) ? 'There is nothing to do.' : 'Nothing is planned yet.');
+  }
+  if (!isMeasured(plan)) {
+    const { measuredMs, neededMs } = plan;
+    lines.push(
+      `Loads are measured for ${seconds(measuredMs)}, and the plan needs ${seconds(neededMs)} of ` +
+        'them: what they call for is not in it. Ask again then.',
     );
+  }
+  if (unsized > 0) {
+    lines.push(`The sizes of ${counted(unsized, 'range')} are not known yet. Ask again.`);
+  }
+  for (const store of away) {
+    lines.push(`The store ${store} does not answer: its ranges stay, and none moves there.`);
+  }
+  if (begun.length > 0) lines.push(`Operations ${begun.join(', ')} have begun.`);
+  return lines;
+}
+
+/** The first plan that knows loads, or that has operations without them. */
+export async function measuredPlan(
+  control: Pick<PartitionControl, 'balance'>,
+): Promise<BalanceInfo> {
+  let plan = await control.balance(true);
+  const report = showProgress({
+    stream: process.stderr,
+    share: () => Math.min(1, plan.measuredMs / plan.neededMs),
+    facts: () => [`loads measured for ${seconds(plan.measuredMs)} of ${seconds(plan.neededMs)}`],
+    quietMs,
+  });
+  try {
+    while (!isMeasured(plan) && plan.operations.length === 0) {
+      await pause(lookMs);
+      plan = await control.balance(true);
+    }
+    return plan;
+  } finally {
+    report.stop();
+  }
+}
+
+function isMeasured({ measuredMs, neededMs }: BalanceInfo): boolean {
+  return measuredMs >= neededMs;
+}
+
+function seconds(ms: number): string {
+  return `${Math.floor(ms / 1_000)} s`;
 }

@@ -74,6 +74,7 @@ const rangeColumns: readonly Column<PartitionInfo>[] = [
   left('to', ({ to }) => to),
   left('store', ({ store }) => store),
   right('epoch', ({ epoch }) => String(epoch)),
+  left('state', ({ state }) => state),
   right('keys', ({ keys }) => (keys === undefined ? undefined : grouped(keys))),
   right('bytes', ({ bytes }) => (bytes === undefined ? undefined : byteText(bytes))),
   right('reads/s', ({ readsPerSecond }) => rateText(readsPerSecond)),

@@ -11,6 +11,8 @@ export interface PartitionInfo {
   readonly to: string;
   readonly store: string;
   readonly epoch: number;
+  /** `serving`, or what an operation does with it meanwhile. */
+  readonly state: 'serving' | 'move' | 'split' | 'merge' | 'backup' | 'restore';
   /** The operation that works on it. */
   readonly operation?: number;
   /** Only when sizes were asked for. */
@@ -63,6 +65,13 @@ export interface BalanceInfo {
   readonly findings: readonly string[];
   /** Those that have begun; none in a dry run. */
   readonly begun: readonly number[];
+  /** The stores that do not answer: the plan leaves their ranges, and moves none there. */
+  readonly away: readonly string[];
+  /** For how long the process has looked at loads; what loads call for is planned from `neededMs`. */
+  readonly measuredMs: number;
+  readonly neededMs: number;
+  /** Ranges whose size is not known yet. Each plan takes the size of one. */
+  readonly unsized: number;
 }
 
 /** Where a new store is: a directory, the URL of a database, or in memory. */

@@ -9,6 +9,7 @@ import {
   type BalancePlan,
   type PlannedOperation,
   type RangeState,
+  type StoreState,
 } from '../../placement/balancer/plan.js';
 import { defaultBalancerPolicy, type BalancerPolicy } from '../../placement/balancer/policy.js';
 import type { Catalogue } from '../catalogue.js';
@@ -20,6 +21,8 @@ import type { Members } from '../members.js';
 import type { Begun, RangeOperations } from '../operations/operations.js';
 import { TakenOverError } from '../operations/tools.js';
 import type { RangeMap } from '../range-map.js';
+import { awayStores } from '../reach.js';
+import type { RangeRow } from '../rows.js';
 import { RangeAges } from './range-ages.js';
 import { RangeSizes, type RangeSize } from './range-sizes.js';
 
@@ -46,11 +49,12 @@ export interface BalancerOptions {
   readonly timers: Timers;
   readonly randomness: Randomness;
   readonly policy?: BalancerPolicy;
-  /** Whether a store takes no ranges. Asked before each plan. */
-  readonly isClosedTo?: (store: string) => boolean;
-  /** Called with each plan of this process that has operations or findings. */
-  readonly onPlan?: (plan: BalancePlan) => void;
-  /** Called when an operation failed, or a store could not be asked. */
+  /**
+   * Called with each plan of this process that has operations or findings, or that was made while a
+   * store was away.
+   */
+  readonly onPlan?: (plan: Advice) => Promise<void>;
+  /** Called when an operation failed, or the size of a range could not be taken. */
   readonly onTrouble?: (error: unknown) => void;
 }
 
@@ -59,6 +63,18 @@ export interface Advice extends BalancePlan {
   readonly map: RangeMap;
   readonly loads: ReadonlyMap<number, MeasuredRange>;
   readonly sizeOf: (range: number) => RangeSize | undefined;
+  /** Stores that did not answer: nothing is done to their ranges, and no range moves there. */
+  readonly away: ReadonlySet<string>;
+  /** For how long this process has looked at loads, in milliseconds. */
+  readonly measuredMs: number;
+  /** Operations that loads call for are not in a plan before this time, in milliseconds. */
+  readonly neededMs: number;
+  /** Ranges whose size is still to be taken. Each plan takes one. */
+  readonly unsized: number;
+}
+
+interface Look extends Pick<Advice, 'map' | 'loads' | 'away'> {
+  readonly nowMs: number;
 }
 
 /**
@@ -125,46 +141,74 @@ export class Balancer {
   async round(): Promise<void> {
     await this.#takeOver();
     if (this.#options.mode === 'off' || !(await this.#leads())) return;
-    const { operations, findings } = await this.advice();
-    if (operations.length > 0 || findings.length > 0) {
-      this.#options.onPlan?.({ operations, findings });
-    }
-    if (this.#options.mode !== 'on') return;
-    for (const operation of operations) this.#begin(operation);
+    const advice = await this.advice();
+    const { operations, findings, away } = advice;
+    if (this.#options.mode === 'on') for (const operation of operations) this.#begin(operation);
+    if (operations.length + findings.length + away.size > 0) await this.#options.onPlan?.(advice);
   }
 
   /** A plan for the ranges and loads as they are now. Changes nothing. */
   async advice(): Promise<Advice> {
-    const { catalogue, members, clock, isClosedTo = () => false } = this.#options;
+    const { catalogue, members, clock, timers } = this.#options;
+    const away = await awayStores(members, timers);
     const map = await catalogue.map();
     const nowMs = clock.monotonicMs();
     const loads = await this.#loads.read(nowMs);
     this.#measuredFromMs ??= nowMs;
+    const measuredMs = nowMs - this.#measuredFromMs;
     this.#ages.look(map, nowMs);
-    for (const { id, writesPerSecond } of loads.values()) {
-      const sinceMs = nowMs - (this.#plannedMs ?? nowMs);
-      this.#sizes.noteWrites(id, (writesPerSecond * sinceMs) / 1_000);
-    }
-    this.#plannedMs = nowMs;
-    await this.#sizes.takeOne(map, ({ store }) => members.named(store), nowMs);
+    this.#noteWrites(loads, nowMs);
+    const unsized = await this.#takeSize(map, away, nowMs);
     const running = await catalogue.operations();
     const plan = planBalance({
-      ranges: this.#states(map, loads, nowMs),
-      stores: members.names.map((name) => ({ name, takesRanges: !isClosedTo(name) })),
+      ranges: this.#states({ map, loads, away, nowMs }),
+      stores: await this.#stores(away),
       running: running.length,
-      measuredMs: nowMs - this.#measuredFromMs,
+      measuredMs,
       policy: this.#policy,
     });
-    const advice = { ...plan, map, loads, sizeOf: (range: number) => this.#sizes.of(range) };
+    const sizeOf = (range: number) => this.#sizes.of(range);
+    const known = { measuredMs, neededMs: this.#policy.settleMs, unsized };
+    const advice = { ...plan, map, loads, sizeOf, away, ...known };
     this.#last = advice;
     return advice;
   }
 
-  #states(
-    map: RangeMap,
-    loads: ReadonlyMap<number, MeasuredRange>,
-    nowMs: number,
-  ): readonly RangeState[] {
+  #noteWrites(loads: ReadonlyMap<number, MeasuredRange>, nowMs: number): void {
+    const sinceMs = nowMs - (this.#plannedMs ?? nowMs);
+    for (const { id, writesPerSecond } of loads.values()) {
+      this.#sizes.noteWrites(id, (writesPerSecond * sinceMs) / 1_000);
+    }
+    this.#plannedMs = nowMs;
+  }
+
+  /** Takes the size of one range of a store that answers. Returns how many are left. */
+  async #takeSize(map: RangeMap, away: ReadonlySet<string>, nowMs: number): Promise<number> {
+    const { members, onTrouble } = this.#options;
+    const isThere = ({ store }: RangeRow) => members.has(store) && !away.has(store);
+    const [first, ...others] = this.#sizes.due(map, nowMs).filter(isThere);
+    if (first === undefined) return 0;
+    try {
+      await this.#sizes.take(first, members.named(first.store), nowMs);
+    } catch (error) {
+      if (error instanceof StoreClosedError) throw error;
+      // The plan is made without it, and the next one takes the size of another range.
+      onTrouble?.(error);
+    }
+    return others.length;
+  }
+
+  async #stores(away: ReadonlySet<string>): Promise<readonly StoreState[]> {
+    const { catalogue, members } = this.#options;
+    const rows = (await catalogue.stores()).map(({ row }) => row);
+    const draining = new Set(
+      rows.filter(({ state }) => state === 'draining').map(({ name }) => name),
+    );
+    const takesRanges = (name: string) => !draining.has(name) && !away.has(name);
+    return members.names.map((name) => ({ name, takesRanges: takesRanges(name) }));
+  }
+
+  #states({ map, loads, away, nowMs }: Look): readonly RangeState[] {
     return map.ranges.map((range) => {
       const { id, store, operation } = range;
       const load = loads.get(id);
@@ -177,8 +221,8 @@ export class Balancer {
         accessed: load?.accessed ?? [],
         bytes: size?.bytes,
         sizeCut: size?.cut,
-        // What stays in the home store is left alone.
-        isBusy: operation !== 0 || this.#options.members.isBound(range),
+        // What stays in the home store is left alone; what is away can take part in nothing.
+        isBusy: operation !== 0 || this.#options.members.isBound(range) || away.has(store),
         last: this.#ages.last(id, nowMs),
       };
     });

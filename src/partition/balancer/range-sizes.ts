@@ -23,9 +23,14 @@ interface Taken extends RangeSize {
   writes: number;
 }
 
-/** The sizes of ranges. Each look takes the size of one range again. */
+/** A size that could not be taken is tried again after this time, in milliseconds. */
+const triedAgainMs = 60_000;
+
+/** The sizes of ranges, as they were taken last. */
 export class RangeSizes {
   readonly #sizes = new Map<number, Taken>();
+  /** When a size was tried in vain, or is being taken. */
+  readonly #failedMs = new Map<number, number>();
 
   of(id: number): RangeSize | undefined {
     return this.#sizes.get(id);
@@ -37,24 +42,29 @@ export class RangeSizes {
     if (size !== undefined) size.writes += writes;
   }
 
-  /** Takes the size of the range that needs it most; reads all of that range. */
-  async takeOne(
-    map: RangeMap,
-    storeOf: (range: RangeRow) => MemberStore,
-    nowMs: number,
-  ): Promise<void> {
+  /** The ranges whose size is not known, or has changed, in the order in which to take it. */
+  due(map: RangeMap, nowMs: number): readonly RangeRow[] {
     for (const id of this.#sizes.keys()) if (map.byId(id) === undefined) this.#sizes.delete(id);
-    const due = map.ranges.find(({ id, operation }) => operation === 0 && this.#isDue(id, nowMs));
-    if (due === undefined) return;
-    const sample = await storeOf(due).sample(dataOf(due), cuts);
+    for (const id of this.#failedMs.keys())
+      if (map.byId(id) === undefined) this.#failedMs.delete(id);
+    return map.ranges.filter(({ id, operation }) => operation === 0 && this.#isDue(id, nowMs));
+  }
+
+  /** Takes the size of a range; reads all of it. One that fails is not due for a while. */
+  async take(range: RangeRow, store: MemberStore, nowMs: number): Promise<void> {
+    this.#failedMs.set(range.id, nowMs);
+    const sample = await store.sample(dataOf(range), cuts);
+    this.#failedMs.delete(range.id);
     const prefixes = sample.cuts.map((key) => key.subarray(0, partitionPrefixLength(key)));
-    const inside = prefixes.filter((prefix) => compareBytes(prefix, due.start) > 0);
+    const inside = prefixes.filter((prefix) => compareBytes(prefix, range.start) > 0);
     const cut = inside.toSorted((left, right) => offset(prefixes, left) - offset(prefixes, right));
     const size = { keys: sample.keys, bytes: sample.bytes, cut: cut[0] };
-    this.#sizes.set(due.id, { ...size, takenMs: nowMs, writes: 0 });
+    this.#sizes.set(range.id, { ...size, takenMs: nowMs, writes: 0 });
   }
 
   #isDue(id: number, nowMs: number): boolean {
+    const failedMs = this.#failedMs.get(id);
+    if (failedMs !== undefined && nowMs - failedMs < triedAgainMs) return false;
     const size = this.#sizes.get(id);
     if (size === undefined) return true;
     return size.writes >= writesMin && nowMs - size.takenMs >= freshMs;

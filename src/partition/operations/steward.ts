@@ -9,6 +9,7 @@ import type { MoveEnd } from './move.js';
 import { Operations, type RangeOperations } from './operations.js';
 import { TakenOverError } from './tools.js';
 import { dataOf } from '../range-map.js';
+import { awayStores } from '../reach.js';
 import type { MoveStep, OperationRow, RangeRow } from '../rows.js';
 
 /** How often operations are looked for whose process is gone, in milliseconds. */
@@ -98,11 +99,6 @@ export class Steward {
     };
   }
 
-  /** Whether the store was to be emptied when this process looked last. */
-  isDraining(store: string): boolean {
-    return this.#draining.has(store);
-  }
-
   /** Looks for abandoned operations, and for stores to empty, from now on. */
   start(): void {
     if (this.#isStarted) return;
@@ -185,19 +181,26 @@ export class Steward {
     operations: readonly { readonly row: OperationRow }[],
   ): Promise<void> {
     if (operations.some(({ row }) => row.kind === 'move' && row.source === store)) return;
-    const { ranges } = await this.#options.catalogue.map();
+    const { catalogue, members, timers } = this.#options;
+    const away = await awayStores(members, timers);
+    // Nothing can be copied from it before it is back.
+    if (away.has(store)) return;
+    const { ranges } = await catalogue.map();
     const range = ranges.find((each) => each.store === store && each.operation === 0);
-    const target = range && (await this.#leastLoaded(ranges));
+    const target = range && (await this.#leastLoaded(ranges, away));
     if (range === undefined || target === undefined) return;
     const begun = await this.operations.beginMove(range.id, target);
     if (begun.ok) this.run(begun.operation);
   }
 
-  /** The active store with the fewest ranges. */
-  async #leastLoaded(ranges: readonly RangeRow[]): Promise<string | undefined> {
+  /** The active store with the fewest ranges, of those that answer. */
+  async #leastLoaded(
+    ranges: readonly RangeRow[],
+    away: ReadonlySet<string>,
+  ): Promise<string | undefined> {
     const { catalogue, members } = this.#options;
     const active = (await catalogue.stores()).filter(
-      ({ row }) => row.state === 'active' && members.has(row.name),
+      ({ row: { name, state } }) => state === 'active' && members.has(name) && !away.has(name),
     );
     const counted = active.map(({ row: { name } }) => ({
       name,

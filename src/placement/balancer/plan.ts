@@ -115,7 +115,9 @@ class Planning {
         if (why !== 'spread') this.findings.push(...cuttingAdvice(range, why, cut));
         continue;
       }
-      if (this.#ranges >= policy.rangesMax || !this.#isFree(range, 'split')) continue;
+      const measuredMs = why === 'size' ? Infinity : this.#input.measuredMs;
+      if (this.#ranges >= policy.rangesMax) continue;
+      if (!this.#isFree(range, 'split', measuredMs)) continue;
       this.#add({ kind: 'split', range: range.id, at, why });
       this.#ranges += 1;
     }
@@ -208,9 +210,13 @@ class Planning {
     return calls < mergeShare * splitCallsPerSecond && bytes < mergeShare * splitBytes;
   }
 
-  /** Whether the plan may do this to a range now. */
-  #isFree({ id, isBusy, last }: RangeState, kind: OperationKind): boolean {
-    const { policy, running, measuredMs } = this.#input;
+  /** Whether the plan may do this to a range now. What depends on no load waits for no measures. */
+  #isFree(
+    { id, isBusy, last }: RangeState,
+    kind: OperationKind,
+    measuredMs = this.#input.measuredMs,
+  ): boolean {
+    const { policy, running } = this.#input;
     if (isBusy || this.#used.has(id)) return false;
     if (running + this.operations.length >= policy.operationsMax) return false;
     const knownMs = Math.min(measuredMs, last?.agoMs ?? Infinity);

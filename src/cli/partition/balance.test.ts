@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { BalanceInfo } from '../../http/control/partitions.js';
+import { measuredPlan, planLines } from './balance.js';
+
+const unmeasured: BalanceInfo = {
+  operations: [],
+  findings: [],
+  begun: [],
+  away: [],
+  measuredMs: 0,
+  neededMs: 15_000,
+  unsized: 0,
+};
+
+/** Gives out one plan after the other. */
+function control(...plans: readonly BalanceInfo[]) {
+  const asked: boolean[] = [];
+  const balance = (dryRun: boolean) => {
+    asked.push(dryRun);
+    return Promise.resolve(plans[asked.length - 1] ?? unmeasured);
+  };
+  return { asked, balance };
+}
+
+void describe('the command that balances', () => {
+  void it('waits until loads are measured, and begins nothing meanwhile', async () => {
+    const measured = { ...unmeasured, measuredMs: 15_000, operations: ['move range 4 …'] };
+    const asks = control(unmeasured, { ...unmeasured, measuredMs: 14_999 }, measured);
+    assert.equal(await measuredPlan(asks), measured);
+    assert.deepEqual(asks.asked, [true, true, true]);
+  });
+
+  void it('waits no longer when sizes alone call for an operation', async () => {
+    const bySize = { ...unmeasured, operations: ['split range 2 at …'] };
+    assert.equal(await measuredPlan(control(bySize)), bySize);
+  });
+
+  void it('says what a plan does not know, instead of that there is nothing to do', () => {
+    assert.deepEqual(planLines({ ...unmeasured, measuredMs: 2_900, unsized: 2, away: ['b'] }), [
+      'Nothing is planned yet.',
+      'Loads are measured for 2 s, and the plan needs 15 s of them: what they call for is not in ' +
+        'it. Ask again then.',
+      'The sizes of 2 ranges are not known yet. Ask again.',
+      'The store b does not answer: its ranges stay, and none moves there.',
+    ]);
+    assert.deepEqual(planLines({ ...unmeasured, measuredMs: 15_000 }), ['There is nothing to do.']);
+  });
+});

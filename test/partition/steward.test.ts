@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { holdingTimers } from '../../src/base/async/timers.js';
+import { manualClock } from '../../src/base/clock.js';
+import { systemRandomness } from '../../src/base/randomness.js';
+import { openMemoryStore } from '../../src/engines/memory/store.js';
+import { Catalogue } from '../../src/partition/catalogue.js';
+import { enlist, changeStore } from '../../src/partition/membership.js';
+import { Steward } from '../../src/partition/operations/steward.js';
+import { openPartitionedStore } from '../../src/partition/store.js';
+import { leaving, membersOf } from './composed-stores.js';
+
+async function world() {
+  const clock = manualClock();
+  const stores: ReturnType<typeof leaving>[] = [];
+  for (let count = 0; count < 3; count += 1) {
+    stores.push(leaving(await openMemoryStore({ clock })));
+  }
+  const members = membersOf(stores.map(({ store }) => store));
+  const given = { members, clock, timers: holdingTimers, randomness: systemRandomness };
+  await enlist(members, { placeOf: (name) => name, randomness: systemRandomness });
+  const store = await openPartitionedStore(given);
+  const catalogue = new Catalogue(members.home);
+  const onFailed = (_: number, error: unknown) => assert.fail(String(error));
+  const steward = new Steward({ ...given, catalogue, onFailed });
+  const begin = async (target: string) => {
+    const [range] = (await catalogue.map()).ranges;
+    assert.ok(range !== undefined);
+    const begun = await steward.operations.beginMove(range.id, target);
+    assert.ok(begun.ok);
+    steward.run(begun.operation);
+    await steward.idle();
+  };
+  const storeOf = async () => (await catalogue.map()).ranges[0]?.store;
+  return { stores, store, catalogue, steward, begin, storeOf };
+}
+
+void describe('a store that drains', () => {
+  void it('gives no range to a store that does not answer', async () => {
+    const { stores, store, catalogue, steward, storeOf } = await world();
+    // s1 and s2 have no range; s1 would be the first.
+    const first = stores[1]?.state;
+    assert.ok(first !== undefined);
+    first.isAway = true;
+    await changeStore(catalogue, 's0', 'draining');
+    await steward.tend();
+    await steward.idle();
+    assert.equal(await storeOf(), 's2');
+    first.isAway = false;
+    await store.close();
+  });
+
+  void it('begins no move while it does not answer itself', async () => {
+    const { stores, store, catalogue, steward, begin, storeOf } = await world();
+    await begin('s1');
+    const away = stores[1]?.state;
+    assert.ok(away !== undefined);
+    away.isAway = true;
+    await changeStore(catalogue, 's1', 'draining');
+    await steward.tend();
+    assert.deepEqual(await catalogue.operations(), []);
+    away.isAway = false;
+    await steward.tend();
+    await steward.idle();
+    assert.notEqual(await storeOf(), 's1');
+    await store.close();
+  });
+});
