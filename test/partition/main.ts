@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { protections, type Without } from './sim-store.js';
 import { simulate } from './simulation.js';
+import { Violation } from './violation.js';
 
 // The long form of the simulated moves, splits and merges: docs/internals/partition.md.
 
@@ -75,6 +76,8 @@ for (let count = 0; count < seeds; count += 1) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     const rest = without === undefined ? '' : ` --without ${without}`;
     process.stdout.write(`seed ${count + 1} of ${seeds}: ${text}\n`);
+    // A protection that is left out is found by a broken promise only.
+    if (without !== undefined && !(error instanceof Violation)) continue;
     process.stdout.write(`npm run sim:partition -- --seeds 1 --seed ${seed + count}${rest}\n`);
     process.exit(1);
   }

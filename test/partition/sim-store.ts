@@ -7,6 +7,7 @@ import type { RangeSample } from '../../src/kv/sample.js';
 import type { CommitBatch, CommitResult, Entry, KeyRange, RangePage } from '../../src/kv/store.js';
 import { startsWith, type Bytes } from '../../src/base/bytes.js';
 import { storeKey } from '../../src/kv/partition-prefix.js';
+import { decodeGuardRow } from '../../src/partition/rows.js';
 import type { MemoryStore } from '../../src/engines/memory/store.js';
 import type { Scheduler, SimProcess } from './scheduler.js';
 
@@ -98,7 +99,7 @@ export class SimStore implements MemberStore {
     await this.#arrive();
     const { shared, without, onFence } = this.#options;
     if (without !== 'barrier') while (shared.admitted > 0) await this.#turn();
-    const result = await this.#memory.fence(batch);
+    const result = (await this.#withoutToken(batch)) ?? (await this.#memory.fence(batch));
     await onFence();
     await this.#turn();
     return result;
@@ -107,11 +108,10 @@ export class SimStore implements MemberStore {
   async ingest({ guard, ...ingestion }: Ingestion): Promise<void> {
     const { without } = this.#options;
     await this.#arrive();
-    // Without it, the write is applied as late as others, and no fence waits for it.
-    if (without !== 'token') await this.#admit(guard);
+    await this.#admit(guard);
     const floor = without === 'floor' ? 0 : ingestion.floor;
     const apply = () => this.#memory.ingest({ ...ingestion, floor });
-    await this.#apply(guard, apply, { isAdmitted: without !== 'token' });
+    await this.#apply(guard, apply);
     await this.#turn();
   }
 
@@ -154,11 +154,7 @@ export class SimStore implements MemberStore {
     this.#options.shared.admitted += 1;
   }
 
-  async #apply<Result>(
-    guard: Guard | undefined,
-    apply: () => Promise<Result>,
-    { isAdmitted } = { isAdmitted: true },
-  ): Promise<Result> {
+  async #apply<Result>(guard: Guard | undefined, apply: () => Promise<Result>): Promise<Result> {
     const { shared, scheduler, process } = this.#options;
     if (guard === undefined) return apply();
     const { random } = scheduler;
@@ -169,9 +165,28 @@ export class SimStore implements MemberStore {
     try {
       if (!isLost) return await apply();
     } finally {
-      if (isAdmitted) shared.admitted -= 1;
+      shared.admitted -= 1;
     }
     return new Promise(() => undefined);
+  }
+
+  /**
+   * A process that takes an operation over writes its token into the guards, which gives them new
+   * versions. Without that, the guard keeps its version, so the process before is not refused.
+   */
+  async #withoutToken({ checks, puts, deletes }: CommitBatch): Promise<CommitResult | undefined> {
+    const [check, put] = [checks[0], puts[0]];
+    if (this.#options.without !== 'token' || check === undefined || put === undefined) {
+      return undefined;
+    }
+    const isTaking = puts.length === 1 && deletes.length === 0;
+    const guard = isTaking ? await this.#memory.get(put.key) : undefined;
+    if (guard === undefined || guard.version !== check.version) return undefined;
+    if (decodeGuardRow(guard.value).state !== decodeGuardRow(put.value).state) return undefined;
+    const { version } = guard;
+    const entries = [{ key: put.key, value: put.value, version }];
+    await this.#memory.ingest({ entries, deletes: [], floor: 0 });
+    return { ok: true, version };
   }
 
   #logged(batch: CommitBatch): CommitBatch {

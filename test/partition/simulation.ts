@@ -16,6 +16,7 @@ import { SimRandom } from '../support/sim-random.js';
 import { Client } from './client.js';
 import { Histories, prefixes } from './histories.js';
 import { Scheduler, type SimProcess } from './scheduler.js';
+import { holds, Violation } from './violation.js';
 import { SimStore, type SharedStore, type Without } from './sim-store.js';
 
 const storeNames = ['s0', 's1', 's2'] as const;
@@ -46,8 +47,9 @@ export interface Simulated {
 
 /**
  * Front ends read and write a few partitions over three stores, while ranges are split, merged and
- * moved by processes that die or fall behind at any moment. Throws what no order of the calls
- * explains, and every other promise that is broken.
+ * moved by processes that die or fall behind at any moment. Throws a `Violation` for what no order of
+ * the calls explains, and for every other promise that is broken; another error for a run that
+ * does not end.
  */
 export async function simulate(options: SimulationOptions): Promise<Simulated> {
   const world = await World.make(options);
@@ -126,8 +128,8 @@ class World {
   }
 
   async checked(): Promise<Simulated> {
-    this.#histories.check();
-    await this.#checkStores();
+    await holds(() => this.#histories.check());
+    await holds(() => this.#checkStores());
     return { calls: this.#histories.calls, movers: this.#movers.length, ended: this.#ended };
   }
 
@@ -192,8 +194,10 @@ class World {
       .catch((error: unknown) => {
         const isExpected =
           error instanceof TakenOverError || error instanceof StoreUnavailableError;
-        if (!isExpected)
-          this.#problem ??= error instanceof Error ? error : new Error(String(error));
+        if (isExpected) return;
+        // An operation ends, is taken over, or meets a store that is away.
+        const text = error instanceof Error ? error.message : String(error);
+        this.#problem ??= new Violation(`a mover ends with: ${text}`, { cause: error });
       })
       .finally(() => (mover.isOver = true));
   }
@@ -272,7 +276,7 @@ class World {
         role,
         without: this.#without,
         isFaulty: () => this.#isFaulty,
-        onFence: () => this.#checkGuards(),
+        onFence: () => holds(() => this.#checkGuards()),
       });
       return [shared.name, store] as const;
     });
