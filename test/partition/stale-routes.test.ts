@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { systemTimers } from '../../src/base/async/timers.js';
+import { manualClock } from '../../src/base/clock.js';
+import { systemRandomness } from '../../src/base/randomness.js';
+import { openMemoryStore } from '../../src/engines/memory/store.js';
+import { partitionPrefix } from '../../src/kv/partition-prefix.js';
+import { appendString } from '../../src/kv/tuple.js';
+import { Catalogue } from '../../src/partition/catalogue.js';
+import { PartitionCounters } from '../../src/partition/counters.js';
+import type { Begun } from '../../src/partition/operations/operations.js';
+import { openPartitionedStore } from '../../src/partition/store.js';
+import { byLength } from '../support/run-length.js';
+import { membersOf, operationsOver } from './composed-stores.js';
+
+const prefixes = ['a', 'b', 'c', 'd'].map((name) => partitionPrefix('tables', 'account', 1, name));
+const keys = prefixes.map((prefix) => appendString(prefix, 'row'));
+const storesCount = 3;
+
+async function world() {
+  const clock = manualClock();
+  const stores = [];
+  for (let count = 0; count < storesCount; count += 1) {
+    stores.push(await openMemoryStore({ clock }));
+  }
+  const members = membersOf(stores);
+  const operations = operationsOver(members, clock);
+  const catalogue = new Catalogue(members.home);
+  const frontEnd = async () => {
+    const counters = new PartitionCounters();
+    const given = { members, clock, timers: systemTimers, randomness: systemRandomness };
+    return { counters, store: await openPartitionedStore({ ...given, counters }) };
+  };
+  const writer = (await frontEnd()).store;
+  let written = 0;
+  /** Writes all rows through a front end that knows the map; returns the value. */
+  const write = async () => {
+    written += 1;
+    const value = Buffer.from(`${written}`);
+    for (const key of keys) {
+      const { ok } = await writer.commit({ checks: [], puts: [{ key, value }], deletes: [] });
+      assert.ok(ok);
+    }
+    return value;
+  };
+  const done = async (begun: Begun) => {
+    if (begun.ok) await operations.carryOut(begun.operation);
+    return begun.ok;
+  };
+  const rangeOf = async (at: number) => (await catalogue.map()).at(keys[at] ?? Buffer.alloc(0));
+  return { operations, catalogue, frontEnd, write, done, rangeOf };
+}
+
+type World = Awaited<ReturnType<typeof world>>;
+
+const [key = Buffer.alloc(0)] = keys;
+
+/** A front end that knows the range, and sleeps while it moves away and back. */
+async function overslept({ operations, frontEnd, write, done, rangeOf }: World) {
+  await write();
+  const sleeper = await frontEnd();
+  const seen = await sleeper.store.get(key);
+  assert.equal(sleeper.counters.guardRefusals, 0);
+  for (const target of ['s1', 's0']) {
+    assert.ok(await done(await operations.beginMove((await rangeOf(0)).id, target)));
+    await write();
+  }
+  assert.ok(seen !== undefined);
+  return { ...sleeper, seen };
+}
+
+interface Change {
+  readonly kind: 'move' | 'split' | 'merge';
+  readonly at: number;
+  readonly to: number;
+}
+
+const change = fc.record({
+  kind: fc.constantFrom<Change['kind']>('move', 'move', 'split', 'merge'),
+  at: fc.nat(keys.length - 1),
+  to: fc.nat(storesCount - 1),
+});
+
+/** False when it is refused, as a split at the beginning of a range. */
+async function changed({ operations, catalogue, done, rangeOf }: World, { kind, at, to }: Change) {
+  const range = await rangeOf(at);
+  if (kind === 'move') return done(await operations.beginMove(range.id, `s${to}`));
+  if (kind === 'split') {
+    return done(await operations.beginSplit(range.id, prefixes[at] ?? Buffer.alloc(0)));
+  }
+  const { ranges } = await catalogue.map();
+  const next = ranges[ranges.findIndex(({ id }) => id === range.id) + 1];
+  return next !== undefined && done(await operations.beginMerge(range.id, next.id));
+}
+
+void describe('a front end with an old map', () => {
+  void it('is refused once when it reads after two moves, there and back', async () => {
+    const { store, counters } = await overslept(await world());
+    assert.equal(String((await store.get(key))?.value), '3');
+    assert.equal(counters.guardRefusals, 1);
+    await store.get(key);
+    assert.equal(counters.guardRefusals, 1, 'it knows the range again');
+  });
+
+  void it('is refused once when it commits after two moves, there and back', async () => {
+    const { store, counters, seen } = await overslept(await world());
+    const put = { key, value: Buffer.from('stale') };
+    const checks = [{ key, version: seen.version }];
+    const result = await store.commit({ checks, puts: [put], deletes: [] });
+    assert.equal(counters.guardRefusals, 1);
+    assert.equal(result.ok, false, 'what it has seen was replaced meanwhile');
+    assert.equal(String((await store.get(key))?.value), '3');
+  });
+
+  void it('reads nothing old, whatever its age', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 8 }), async (changes) => {
+        const given = await world();
+        let last = await given.write();
+        const sleepers = [];
+        for (const each of changes) {
+          const sleeper = await given.frontEnd();
+          for (const one of keys) await sleeper.store.get(one);
+          sleepers.push(sleeper.store);
+          await changed(given, each);
+          last = await given.write();
+        }
+        for (const store of sleepers) {
+          for (const one of keys) assert.deepEqual((await store.get(one))?.value, last);
+        }
+      }),
+      { numRuns: byLength({ short: 20, long: 300 }) },
+    );
+  });
+});
