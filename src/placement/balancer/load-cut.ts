@@ -17,6 +17,9 @@ const partShareMin = 0.25;
 const hotShare = 0.5;
 /** Of the later calls, so many go beyond all of the earlier ones. */
 const risingShare = 0.75;
+/** Of calls half a sample apart, so many go up, and so few down, when keys rise slowly. */
+const upShareMin = 0.5;
+const downShareMax = 0.1;
 
 /**
  * `accessed`: the partition prefixes of calls that were drawn by chance, in the order of the calls.
@@ -45,7 +48,18 @@ function isRising(accessed: readonly Bytes[]): boolean {
   if (earlier === undefined) return false;
   const later = accessed.slice(half);
   const beyond = later.filter((prefix) => compareBytes(prefix, earlier) > 0);
-  return beyond.length / later.length >= risingShare;
+  return beyond.length / later.length >= risingShare || isClimbing(accessed.slice(0, half), later);
+}
+
+/**
+ * A few new partitions in the time of a sample: too few to leave all earlier ones behind, and one
+ * more with each plan. Calls spread by chance go up as often as down.
+ */
+function isClimbing(earlier: readonly Bytes[], later: readonly Bytes[]): boolean {
+  const steps = earlier.map((prefix, index) => compareBytes(later[index] ?? prefix, prefix));
+  const up = steps.filter((step) => step > 0).length / steps.length;
+  const down = steps.filter((step) => step < 0).length / steps.length;
+  return up >= upShareMin && down <= downShareMax;
 }
 
 function mostFrequent(accessed: readonly Bytes[]) {

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { compareBytes } from '../../base/bytes.js';
 import { BalancedModel, type ModelPartition } from '../../../test/partition/balanced-model.js';
+import { MovingTail } from '../../../test/partition/moving-tail.js';
 import { byLength } from '../../../test/support/run-length.js';
 import { cutByLoad } from './load-cut.js';
 import { defaultBalancerPolicy as policy } from './policy.js';
@@ -100,6 +101,28 @@ void describe('the balancer', () => {
     assert.deepEqual([...kinds], ['hot partition']);
   });
 
+  void it('reports keys that only grow, and does not split their range for ever', () => {
+    // New partitions between two plans, in tenths: few of them, or many.
+    const tenths = fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 4_000 }));
+    fc.assert(
+      fc.property(tenths, fc.nat(40), (eachRound, from) => {
+        const kinds = new Set<string>();
+        const tail = new MovingTail({ stores: 3, from, eachRound: eachRound / 10 });
+        for (let rounds = 0; rounds < 200; rounds += 1) {
+          const { operations, findings } = tail.plan();
+          for (const operation of operations) tail.apply(operation);
+          for (const { kind } of findings) kinds.add(kind);
+          tail.pass();
+        }
+        assert.equal(tail.splits, 0);
+        assert.equal(tail.rangeCount, 1);
+        assert.ok(kinds.size > 0, 'somebody is told');
+        if (eachRound >= 20) assert.deepEqual([...kinds], ['rising keys']);
+      }),
+      { numRuns: byLength({ short: 15, long: 300 }) },
+    );
+  });
+
   void it('cuts out a partition of great size, and tells of it', () => {
     const large = [...evenly(4, 0), { calls: 0, bytes: 3 * 2 ** 30 }, ...evenly(4, 0)];
     const model = new BalancedModel({ partitions: large, stores: 2, layout: [] });
@@ -113,6 +136,29 @@ void describe('the balancer', () => {
       ['large partition'],
     );
     assert.deepEqual(operations, []);
+  });
+
+  void it('keeps the ranges of a load that is spread between its bounds', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2, max: 5 }),
+        fc.integer({ min: 10, max: 120 }),
+        (stores, each) => {
+          const model = new BalancedModel({ partitions: evenly(64, each), stores, layout: [] });
+          for (let rounds = 0; rounds < 300; rounds += 1) {
+            for (const operation of model.plan().operations) model.apply(operation);
+            model.pass();
+          }
+          const { rangesEachStore, splitCallsPerSecond } = policy;
+          assert.ok(model.rangeCount >= stores * rangesEachStore, `${model.rangeCount} ranges`);
+          // Beyond 10 for each store only where the load of a range demands it.
+          const demanded = 4 * Math.ceil((64 * each) / splitCallsPerSecond);
+          const most = Math.max(10 * stores, demanded);
+          assert.ok(model.rangeCount <= most, `${model.rangeCount} ranges over ${stores} stores`);
+        },
+      ),
+      { numRuns: byLength({ short: 2, long: 30 }) },
+    );
   });
 
   void it('merges nothing before loads were measured for a while', () => {
@@ -140,6 +186,7 @@ void describe('a cut by load', () => {
   void it('says what stands in the way', () => {
     assert.equal(cutByLoad(drawn('aaaaabaaaaaaaaaaaaaacaaaa')).kind, 'hot');
     assert.equal(cutByLoad(drawn('abcdefghijklmnopqrstuvwxyz')).kind, 'rising');
+    assert.equal(cutByLoad(drawn('aaaaaaaabbbbbbbbcccccccc')).kind, 'rising');
     assert.equal(cutByLoad(drawn('abab')).kind, 'unknown');
   });
 });
