@@ -4,7 +4,7 @@ import type { WorkloadKind } from '../kinds.js';
 import type { Measurement } from '../report.js';
 import type { ServerName } from '../server-process.js';
 import { lacking, parseBaseline, shapeDifferences, withEntries } from './baseline.js';
-import { changesSince, changesTable, conclusion, outcomeOf, verdictOf } from './comparison.js';
+import { changesSince, changesTable, classify, conclusion, outcomeOf } from './comparison.js';
 import { ratiosOf, meaningfulRatios, type KindRatios } from './ratios.js';
 
 const run = { connections: 32, writers: 32, rows: 20_000, blobs: 20_000 };
@@ -45,8 +45,8 @@ function kindRatios(given: Partial<KindRatios> = {}): KindRatios {
 
 const baseline = withEntries(undefined, run, [kindRatios()]);
 
-function verdicts(now: KindRatios): readonly string[] {
-  return changesSince(baseline, [now]).map((change) => `${change.name} ${verdictOf(change)}`);
+function classes(now: KindRatios): readonly string[] {
+  return changesSince(baseline, [now]).map((change) => `${change.name} ${classify(change)}`);
 }
 
 describe('the ratios of a run', () => {
@@ -87,7 +87,7 @@ describe('the ratios of a run', () => {
 describe('the comparison with a baseline', () => {
   it('finds more time a request by more than a fifth worse, whichever way a ratio counts', () => {
     const at = (cpuOfBare: number, rateOfBare: number): readonly string[] =>
-      verdicts(kindRatios({ ratios: { cpuOfBare, rateOfBare } }));
+      classes(kindRatios({ ratios: { cpuOfBare, rateOfBare } }));
     assert.deepEqual(at(2.39, 0.42), ['cpuOfBare same', 'rateOfBare same']);
     assert.deepEqual(at(2.41, 0.41), ['cpuOfBare worse', 'rateOfBare worse']);
     assert.deepEqual(at(1.68, 0.59), ['cpuOfBare same', 'rateOfBare same']);
@@ -97,7 +97,7 @@ describe('the comparison with a baseline', () => {
   it('judges rates on a calm machine alone, and processor time on one that is half busy', () => {
     const ratios = { cpuOfBare: 3, rateOfBare: 0.1 };
     const at = (othersShare: number | undefined): readonly string[] =>
-      verdicts(kindRatios({ ratios, othersShare }));
+      classes(kindRatios({ ratios, othersShare }));
     for (const calm of [undefined, 0.1]) {
       assert.deepEqual(at(calm), ['cpuOfBare worse', 'rateOfBare worse']);
     }
@@ -118,8 +118,8 @@ describe('the comparison with a baseline', () => {
 
   it('leaves out what this run did not measure', () => {
     const now = kindRatios({ ratios: { cpuOfBare: 2 } });
-    assert.deepEqual(verdicts(now), ['cpuOfBare same']);
-    assert.deepEqual(verdicts(kindRatios({ kind: 'scan' })), []);
+    assert.deepEqual(classes(now), ['cpuOfBare same']);
+    assert.deepEqual(classes(kindRatios({ kind: 'scan' })), []);
   });
 
   it('tells what has changed and what to do about it', () => {

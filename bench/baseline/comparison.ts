@@ -30,7 +30,7 @@ export interface Change {
   readonly isJudged: boolean;
 }
 
-export type Verdict = 'same' | 'worse' | 'better' | 'not judged';
+export type ChangeClass = 'same' | 'worse' | 'better' | 'not judged';
 
 /** Every ratio that both have. */
 export function changesSince(
@@ -50,7 +50,7 @@ export function changesSince(
   );
 }
 
-export function verdictOf({ cost, isJudged }: Change): Verdict {
+export function classify({ cost, isJudged }: Change): ChangeClass {
   if (!isJudged) return 'not judged';
   if (cost > 1 + tolerance) return 'worse';
   return cost < 1 / (1 + tolerance) ? 'better' : 'same';
@@ -58,7 +58,7 @@ export function verdictOf({ cost, isJudged }: Change): Verdict {
 
 /** A row for each ratio. */
 export function changesTable(changes: readonly Change[]): string {
-  const head = ['kind', 'server', 'ratio', 'baseline', 'now', 'change', 'verdict'];
+  const head = ['kind', 'server', 'ratio', 'baseline', 'now', 'change', 'class'];
   return [
     row(head),
     row(['---', '---', '---', '---:', '---:', '---:', '---']),
@@ -70,7 +70,7 @@ export function changesTable(changes: readonly Change[]): string {
         shortNumber(change.baseline),
         shortNumber(change.now),
         changeText(change.now / change.baseline),
-        verdictOf(change),
+        classify(change),
       ]),
     ),
   ].join('\n');
@@ -88,8 +88,8 @@ function lines(changes: readonly Change[]): string {
 
 /** What the changes mean and what to do about them, in words. */
 export function conclusion(changes: readonly Change[]): string {
-  const of = (verdict: Verdict): readonly Change[] =>
-    changes.filter((change) => verdictOf(change) === verdict);
+  const of = (changeClass: ChangeClass): readonly Change[] =>
+    changes.filter((change) => classify(change) === changeClass);
   const [worse, better, open] = [of('worse'), of('better'), of('not judged')];
   const percent = Math.round(tolerance * 100);
   const parts: string[] = [];
@@ -124,7 +124,7 @@ export function conclusion(changes: readonly Change[]): string {
 export type Outcome = 'good' | 'worse' | 'unknown';
 
 export function outcomeOf(changes: readonly Change[]): Outcome {
-  if (changes.some((change) => verdictOf(change) === 'worse')) return 'worse';
+  if (changes.some((change) => classify(change) === 'worse')) return 'worse';
   const of = (judged: readonly Change[]): number =>
     new Set(judged.map(({ kind, server }) => `${kind} ${server}`)).size;
   const judged = changes.filter(({ isJudged }) => isJudged);

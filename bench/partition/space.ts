@@ -14,7 +14,7 @@ import { appendString } from '../../src/kv/tuple.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { Members } from '../../src/partition/members.js';
 import { Operations } from '../../src/partition/operations/operations.js';
-import { pageEntriesStandard } from '../../src/partition/operations/steward.js';
+import { pageEntriesStandard } from '../../src/partition/operations/operation-runner.js';
 import type { MoveStep } from '../../src/partition/rows.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 

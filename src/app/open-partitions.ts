@@ -15,7 +15,7 @@ import { RangeMeter } from '../partition/load/range-meter.js';
 import { Members } from '../partition/members.js';
 import { enlist, enlistMore, MembershipError, partOfOthers } from '../partition/membership.js';
 import { ServedPartitions, type ServedMember } from '../partition/served-partitions.js';
-import { Steward } from '../partition/operations/steward.js';
+import { OperationRunner } from '../partition/operations/operation-runner.js';
 import { openPartitionedStore, type PartitionedStore } from '../partition/store.js';
 import { openEngine, type EngineSettings, type Sharing } from './open-engine.js';
 import { ContainerNames } from './partitions/container-names.js';
@@ -47,7 +47,7 @@ interface Parts {
 export class OpenPartitions extends ServedPartitions {
   readonly members: Members;
   readonly catalogue: Catalogue;
-  readonly steward: Steward;
+  readonly operationRunner: OperationRunner;
   readonly balancer: Balancer;
   readonly meter: RangeMeter;
   readonly counters: PartitionCounters;
@@ -71,10 +71,17 @@ export class OpenPartitions extends ServedPartitions {
     const onFailed = (operation: number, error: unknown) =>
       logger.error('an operation on ranges could not go on', { operation, error });
     const { catalogue } = this;
-    const steward = new Steward({ catalogue, members, clock, timers, counters, onFailed });
+    const operationRunner = new OperationRunner({
+      catalogue,
+      members,
+      clock,
+      timers,
+      counters,
+      onFailed,
+    });
     this.meter = meter;
     this.counters = counters;
-    this.steward = steward;
+    this.operationRunner = operationRunner;
     const onTrouble = (error: unknown) => logger.error('balancing ranges failed', { error });
     const names = new ContainerNames(this);
     const onPlan: BalancerOptions['onPlan'] = async (plan) =>
@@ -85,7 +92,7 @@ export class OpenPartitions extends ServedPartitions {
         ...(plan.away.size > 0 && { away: [...plan.away] }),
       });
     const reports = { onTrouble, onPlan };
-    const operations = steward.carriedOut;
+    const operations = operationRunner.carriedOut;
     const tools = { catalogue, members, operations, meter, clock, timers, randomness };
     this.balancer = new Balancer({ mode, ...tools, ...reports });
   }
@@ -93,7 +100,7 @@ export class OpenPartitions extends ServedPartitions {
   /** This process serves requests: what is left by others is carried on, and loads are told. */
   serve(): void {
     this.#serves = true;
-    if (this.#sharing === 'exclusive') this.steward.start();
+    if (this.#sharing === 'exclusive') this.operationRunner.start();
     this.balancer.start();
   }
 
@@ -130,7 +137,7 @@ export class OpenPartitions extends ServedPartitions {
 
   override async close(): Promise<void> {
     if (this.#serves) await this.balancer.stop();
-    await this.steward.stop();
+    await this.operationRunner.stop();
     await super.close();
   }
 }

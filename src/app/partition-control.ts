@@ -26,7 +26,7 @@ import { RangeLoads } from '../partition/balancer/range-loads.js';
 import { meanCallMs, type MeasuredRange } from '../partition/load/range-meter.js';
 import { changeStore, dismiss } from '../partition/membership.js';
 import { splitPoint } from '../partition/split-point.js';
-import type { End } from '../partition/operations/steward.js';
+import type { End } from '../partition/operations/operation-runner.js';
 import { Pace } from '../partition/pace.js';
 import { repair } from '../partition/operations/repair.js';
 import { verify, type Finding } from '../partition/verify.js';
@@ -88,27 +88,29 @@ export class Partitions implements ServedPartitionControl {
           'table/devstoreaccount1/movies/Drama, or its beginning. Its table or queue must exist.',
       );
     }
-    return this.#begun(await this.#open.steward.operations.beginSplit(range, bound), { range });
+    return this.#begun(await this.#open.operationRunner.operations.beginSplit(range, bound), {
+      range,
+    });
   }
 
   async merge(left: number, right: number): Promise<Started> {
-    const begun = await this.#open.steward.operations.beginMerge(left, right);
+    const begun = await this.#open.operationRunner.operations.beginMerge(left, right);
     return this.#begun(begun, { range: left });
   }
 
   async move(range: number, to: string, pauseMaxMs?: number): Promise<Started> {
-    const begun = await this.#open.steward.operations.beginMove(range, to);
+    const begun = await this.#open.operationRunner.operations.beginMove(range, to);
     return this.#begun(begun, { range, store: to }, pauseMaxMs);
   }
 
   cancel(operation: number): Promise<boolean> {
-    return this.#open.steward.cancel(operation);
+    return this.#open.operationRunner.cancel(operation);
   }
 
   async operation(operation: number): Promise<OperationInfo | undefined> {
     const found = await this.#open.catalogue.operation(operation);
     if (found !== undefined) return this.#running(found.row);
-    const end = this.#open.steward.end(operation);
+    const end = this.#open.operationRunner.end(operation);
     return end && { operation, ...endOf(end) };
   }
 
@@ -117,10 +119,10 @@ export class Partitions implements ServedPartitionControl {
     const { operations, findings, away, measuredMs, neededMs, unsized } = advice;
     const begun: number[] = [];
     for (const each of dryRun ? [] : operations) {
-      const answer = await beginning(this.#open.steward.operations, each);
+      const answer = await beginning(this.#open.operationRunner.operations, each);
       // What somebody else has begun meanwhile is planned no more.
       if (!answer.ok) continue;
-      this.#open.steward.run(answer.operation);
+      this.#open.operationRunner.run(answer.operation);
       begun.push(answer.operation);
     }
     const texts = await Promise.all(operations.map((each) => plannedText(each, this.#names)));
@@ -168,13 +170,13 @@ export class Partitions implements ServedPartitionControl {
   }
 
   async drainStore(name: string): Promise<void> {
-    const { members, catalogue, steward } = this.#open;
+    const { members, catalogue, operationRunner } = this.#open;
     if (name === members.homeName) {
       throw new PartitionRefusal('The home store has the map of ranges and the blobs: it stays.');
     }
     if (!(await changeStore(catalogue, name, 'draining'))) throw this.#noStore(name);
-    steward.start();
-    await steward.tend();
+    operationRunner.start();
+    await operationRunner.tend();
   }
 
   async removeStore(name: string): Promise<void> {
@@ -196,7 +198,7 @@ export class Partitions implements ServedPartitionControl {
     const { range, repair: repairs = false, keysPerSecond = keysPerSecondStandard } = choice;
     if (range !== undefined) await this.#rangeRow(range);
     return this.#jobs.start('keys', async (progress): Promise<VerifyResult> => {
-      const { catalogue, members, settings, steward } = this.#open;
+      const { catalogue, members, settings, operationRunner } = this.#open;
       const { clock, timers } = settings;
       const pace = new Pace(keysPerSecond, { clock, timers });
       const onKeys = (keys: number): Promise<void> => {
@@ -219,7 +221,7 @@ export class Partitions implements ServedPartitionControl {
         ({ place, what }) => `There are ${what} at ${place}, which is not there.`,
       );
       if (!repairs) return { findings: [...found.map(textOf), ...unnamedTexts], repaired: [] };
-      const { operations } = steward;
+      const { operations } = operationRunner;
       const ends = await repair({ members, operations }, found);
       return {
         findings: [
@@ -234,16 +236,16 @@ export class Partitions implements ServedPartitionControl {
   }
 
   async backUp(range: number, directory: string): Promise<StartedJob> {
-    const { members, steward, settings } = this.#open;
+    const { members, operationRunner, settings } = this.#open;
     const found = await this.#rangeRow(range);
     const backup = await newBackup(settings, directory).catch(refuse);
     const operation = await closing(backup, async () =>
-      this.#accepted(await steward.operations.beginBackup(range), range),
+      this.#accepted(await operationRunner.operations.beginBackup(range), range),
     );
     return this.#jobs.start('bytes', (progress) =>
       backup.use(async (store) => {
         progress.total((await members.named(found.store).sample(dataOf(found), 0)).bytes);
-        const operations = steward.operationsTold((bytes) => progress.add(bytes));
+        const operations = operationRunner.operationsTold((bytes) => progress.add(bytes));
         await operations.backUp(operation, store);
         await backup.finish(found);
         return { directory };
@@ -252,7 +254,7 @@ export class Partitions implements ServedPartitionControl {
   }
 
   async restore(range: number, directory: string, as?: string): Promise<StartedJob> {
-    const { steward, settings } = this.#open;
+    const { operationRunner, settings } = this.#open;
     const found = await this.#rangeRow(range);
     const renamed = as === undefined ? undefined : await this.#containerAt(as);
     const backup = await storedBackup(settings, directory).catch(refuse);
@@ -261,12 +263,12 @@ export class Partitions implements ServedPartitionControl {
       await backup.assertWithin(found);
     }).catch(refuse);
     const operation = await closing(backup, async () =>
-      this.#accepted(await steward.operations.beginRestore(range), range),
+      this.#accepted(await operationRunner.operations.beginRestore(range), range),
     );
     return this.#jobs.start('bytes', (progress) =>
       backup.use(async (store) => {
         progress.total((await store.sample(allData, 0)).bytes);
-        const operations = steward.operationsTold((bytes) => progress.add(bytes));
+        const operations = operationRunner.operationsTold((bytes) => progress.add(bytes));
         await operations.restore(operation, await backup.source());
         return { directory };
       }),
@@ -283,7 +285,7 @@ export class Partitions implements ServedPartitionControl {
     pauseMaxMs?: number,
   ): Started {
     if (!begun.ok) throw new PartitionRefusal(refusalText(begun.refusal, about, this.#storeNames));
-    this.#open.steward.run(begun.operation, pauseMaxMs);
+    this.#open.operationRunner.run(begun.operation, pauseMaxMs);
     return { operation: begun.operation };
   }
 
@@ -346,8 +348,8 @@ export class Partitions implements ServedPartitionControl {
   }
 
   #running(row: OperationRow): OperationInfo {
-    const progress = this.#open.steward.progress(row.id);
-    const end = this.#open.steward.end(row.id);
+    const progress = this.#open.operationRunner.progress(row.id);
+    const end = this.#open.operationRunner.end(row.id);
     const { id: operation, kind } = row;
     const head = { operation, state: 'running', kind, ranges: rangesOf(row) } as const;
     const ofMove = row.kind === 'move' && {

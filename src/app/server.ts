@@ -4,8 +4,8 @@ import { healthEndpoint, type Health } from '../http/admin/health.js';
 import { StoreUnavailableError } from '../kv/errors.js';
 import type { HttpService } from '../http/exchange/service.js';
 import { PublicKeyGuard } from '../http/pipeline/public-key-guard.js';
-import type { RoomGuard } from '../http/room/room-guard.js';
-import { roomGuardOf } from './room.js';
+import type { LowSpaceGuard } from '../http/low-space/low-space-guard.js';
+import { lowSpaceGuardOf } from './low-space.js';
 import { HttpServer } from '../http/pipeline/server.js';
 import { SourceClient } from '../http/sources/source-client.js';
 import { HeldMemory } from '../http/pipeline/held-memory.js';
@@ -189,7 +189,7 @@ class RunningServer implements TabulariumServer {
   readonly #interceptors: Interceptors;
   readonly #lock = new ReadWriteLock();
   readonly #analytics: Analytics;
-  readonly #room: RoomGuard | undefined;
+  readonly #lowSpaceGuard: LowSpaceGuard | undefined;
   readonly #snapshots: Snapshots;
   #migrations: Migrations | undefined;
   #partitions: Partitions | undefined;
@@ -241,8 +241,8 @@ class RunningServer implements TabulariumServer {
     const { copySources: sourceRules, blockBytesMax } = settings;
     const sources =
       sourceRules && new SourceClient({ rules: sourceRules, clock, timers, randomness });
-    const room = roomGuardOf(settings, data);
-    this.#room = room;
+    const guard = lowSpaceGuardOf(settings, data);
+    this.#lowSpaceGuard = guard;
     const serve = (name: ServiceName, service: HttpService): HttpServer =>
       new HttpServer({
         service,
@@ -250,7 +250,7 @@ class RunningServer implements TabulariumServer {
         endpoints: [healthEndpoint(() => this.#health())],
         observers: interceptors.observers,
         failureOf: storeFailure,
-        interceptors: [...(room === undefined ? [] : [room]), ...interceptors.list],
+        interceptors: [...(guard === undefined ? [] : [guard]), ...interceptors.list],
         lock,
         clock,
         randomness,
@@ -278,7 +278,7 @@ class RunningServer implements TabulariumServer {
 
   /** Throws `ListenError` at the first port that cannot be opened. */
   async listen(): Promise<void> {
-    await this.#room?.start();
+    await this.#lowSpaceGuard?.start();
     await this.#analytics.prepare(this.#settings.accounts.map(({ name }) => name));
     const ports = byService(() => 0);
     for (const service of serviceNames) {
@@ -445,7 +445,7 @@ class RunningServer implements TabulariumServer {
   }
 
   async #close(): Promise<void> {
-    this.#room?.close();
+    this.#lowSpaceGuard?.close();
     this.#bearer?.close();
     await this.#control?.server.close();
     await this.#migrations?.close();

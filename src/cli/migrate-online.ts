@@ -18,7 +18,7 @@ const quietMs = 1_000;
  */
 export async function migrateOnline(port: number, goal: MigrationGoal): Promise<void> {
   const server = clientOf(port);
-  const shown = new ShownMigration();
+  const shown = new MigrationProgress();
   try {
     let info = await server.ask<MigrationInfo>('POST', 'migration', goal);
     for (
@@ -65,7 +65,7 @@ function tell({ state, to, problem, pauseMs = 0 }: MigrationInfo): void {
 }
 
 /** Shows one phase after the other. */
-class ShownMigration {
+class MigrationProgress {
   #report: ProgressReport | undefined;
   #info: MigrationInfo | undefined;
   #told: string | undefined;

@@ -122,4 +122,9 @@ export {
   type DueBackup,
   dueBackups,
 } from './due-backups.js';
-export { farTexts, type FarText, regionalRouting, type Regions } from './regional-routing.js';
+export {
+  misplacedTexts,
+  type MisplacedText,
+  regionalRouting,
+  type Regions,
+} from './regional-routing.js';

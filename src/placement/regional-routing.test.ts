@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { dueBackups } from './due-backups.js';
-import { farTexts, regionalRouting } from './regional-routing.js';
+import { misplacedTexts, regionalRouting } from './regional-routing.js';
 import { hashRouting, shardOfText } from './shard-routing.js';
 
 const shards = { north: 'eu', west: 'eu', cape: 'za' };
@@ -14,7 +14,7 @@ describe('a routing by regions', () => {
     assert.equal(shardOfText(built.routing, 'fabrikam'), 'cape');
     const used = Object.keys(texts).map((text) => shardOfText(built.routing, text));
     assert.deepEqual(new Set(used), new Set(['cape', 'north', 'west']));
-    assert.deepEqual(farTexts(built.routing, shards, texts), []);
+    assert.deepEqual(misplacedTexts(built.routing, shards, texts), []);
     assert.equal(shardOfText(built.routing, 'other'), 'north');
   });
 
@@ -22,7 +22,7 @@ describe('a routing by regions', () => {
     const refused = regionalRouting(shards, { northwind: 'us' });
     assert.ok(refused.kind === 'refused');
     assert.match(refused.message, /'northwind' is of us, where no shard is/);
-    const far = farTexts(hashRouting(['cape'], 1), shards, texts);
+    const far = misplacedTexts(hashRouting(['cape'], 1), shards, texts);
     assert.ok(Object.isFrozen(far));
     assert.deepEqual(
       far.map(({ text, shardRegion }) => [text, shardRegion]),

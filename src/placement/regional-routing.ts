@@ -33,7 +33,7 @@ function shardsIn(shards: Regions, region: string): readonly string[] {
 }
 
 /** A text whose shard is in another region than it is. */
-export interface FarText {
+export interface MisplacedText {
   readonly text: string;
   readonly region: string;
   readonly shard: string;
@@ -42,11 +42,11 @@ export interface FarText {
 }
 
 /** Texts that a routing sends to another region than theirs, in their order. */
-export function farTexts(
+export function misplacedTexts(
   routing: ShardRouting,
   shards: Regions,
   texts: Regions,
-): readonly FarText[] {
+): readonly MisplacedText[] {
   const far = Object.entries(texts).flatMap(([text, region]) => {
     const shard = shardOfText(routing, text);
     if (shard === undefined) return [];

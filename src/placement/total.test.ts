@@ -182,7 +182,7 @@ const calls: Readonly<Record<string, fc.Arbitrary<() => unknown>>> = {
   fabricKeyOf: call(p.fabricKeyOf, text, fc.constantFrom(32, 64)),
   fabricPartition: call(p.fabricPartition, fabricScheme, fabricKey),
   fabricRanges: call(p.fabricRanges, bigint, bigint, number),
-  farTexts: call(p.farTexts, routing, names, names),
+  misplacedTexts: call(p.misplacedTexts, routing, names, names),
   groupFault: call(p.groupFault, fc.array(write, { maxLength: 4 }), own),
   hash32: call(p.hash32, text),
   hashRouting: call(p.hashRouting, texts, maybe(number)),

@@ -10,7 +10,7 @@ import { queueModel, type QueueInput, type QueueOutput } from './queue-model.js'
 /** One operation a line: when it began and ended, its input and its output. */
 type Line<Input, Output> = readonly [from: number, to: number, input: Input, output?: Output];
 
-function verdictOf<State, Input, Output>(
+function outcomeOf<State, Input, Output>(
   modelOf: (history: readonly Operation<Input, Output>[]) => Model<State, Input, Output>,
   lines: readonly Line<Input, Output>[],
 ): Decision['kind'] {
@@ -187,7 +187,7 @@ void describe('the checker of histories', () => {
   for (const [name, lines] of Object.entries(soundPartitions)) {
     void it(`accepts: ${name}`, () => {
       assert.equal(
-        verdictOf(() => partitionModel, lines),
+        outcomeOf(() => partitionModel, lines),
         'linearizable',
       );
     });
@@ -195,17 +195,17 @@ void describe('the checker of histories', () => {
   for (const [name, lines] of Object.entries(brokenPartitions)) {
     void it(`refuses: ${name}`, () => {
       assert.equal(
-        verdictOf(() => partitionModel, lines),
+        outcomeOf(() => partitionModel, lines),
         'not linearizable',
       );
     });
   }
   for (const [name, lines] of Object.entries(soundQueues)) {
-    void it(`accepts: ${name}`, () => assert.equal(verdictOf(queueModel, lines), 'linearizable'));
+    void it(`accepts: ${name}`, () => assert.equal(outcomeOf(queueModel, lines), 'linearizable'));
   }
   for (const [name, lines] of Object.entries(brokenQueues)) {
     void it(`refuses: ${name}`, () => {
-      assert.equal(verdictOf(queueModel, lines), 'not linearizable');
+      assert.equal(outcomeOf(queueModel, lines), 'not linearizable');
     });
   }
 });

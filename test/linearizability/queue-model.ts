@@ -39,7 +39,7 @@ type Messages = Readonly<Record<number, Message>>;
 const unknownReceipt = '?';
 
 /** The highest dequeue count that any response of the history shows of a message. */
-type ShownCounts = ReadonlyMap<number, number>;
+type DequeueCounts = ReadonlyMap<number, number>;
 
 /**
  * A queue whose messages are held forever or made visible at once, as seen by `history`: what that
@@ -48,7 +48,7 @@ type ShownCounts = ReadonlyMap<number, number>;
 export function queueModel(
   history: readonly Operation<QueueInput, QueueOutput>[],
 ): Model<Messages, QueueInput, QueueOutput> {
-  const shown = shownCounts(history);
+  const shown = dequeueCounts(history);
   return {
     initial: {},
     step(state, input, output) {
@@ -65,7 +65,7 @@ export function queueModel(
   };
 }
 
-function shownCounts(history: readonly Operation<QueueInput, QueueOutput>[]): ShownCounts {
+function dequeueCounts(history: readonly Operation<QueueInput, QueueOutput>[]): DequeueCounts {
   const shown = new Map<number, number>();
   for (const { input, output } of history) {
     if (input.kind !== 'get' || output?.kind !== 'held') continue;
@@ -81,7 +81,7 @@ function shownCounts(history: readonly Operation<QueueInput, QueueOutput>[]): Sh
 function isShownLater(
   serial: number | string,
   { count }: Pick<Message, 'count'>,
-  shown: ShownCounts,
+  shown: DequeueCounts,
 ): boolean {
   return count < (shown.get(Number(serial)) ?? 0);
 }
@@ -90,7 +90,7 @@ function put(
   state: Messages,
   serial: number,
   output: QueueOutput | undefined,
-  shown: ShownCounts,
+  shown: DequeueCounts,
 ): Messages[] {
   if (output !== undefined && output.kind !== 'held') return [];
   const receipt = output?.receipt ?? unknownReceipt;
@@ -105,7 +105,7 @@ function get(
   state: Messages,
   alone: boolean,
   output: QueueOutput | undefined,
-  shown: ShownCounts,
+  shown: DequeueCounts,
 ): Messages[] {
   const visible = Object.entries(state).filter(([, { isVisible }]) => isVisible);
   const taken = (serial: string | number, receipt: string, count: number): Messages => ({
@@ -130,7 +130,7 @@ function useReceipt(
   state: Messages,
   { kind, serial, receipt }: Extract<QueueInput, { readonly receipt: string }>,
   output: QueueOutput | undefined,
-  shown: ShownCounts,
+  shown: DequeueCounts,
 ): Messages[] {
   const message = state[serial];
   const isCurrent = message !== undefined && message.receipt === receipt;

@@ -58,7 +58,7 @@ void describe('a plan for the ranges of a server', () => {
     const second = await control.balance(false);
     assert.match(second.operations.join(), /^split range 2 at table\/account\/#2\/p\d+$/);
     assert.equal(second.begun.length, 1);
-    await open.steward.idle();
+    await open.operationRunner.idle();
     assert.equal((await open.catalogue.map()).ranges.length, 3);
     await open.close();
   });

@@ -115,7 +115,7 @@ export function judgeWrite(write: SimWrite, table: ModelTable | undefined): Refu
   const inSyntax = judgeSyntax(write);
   if (inSyntax !== undefined) return inSyntax;
   if (table === undefined) return refusal(404, 'TableNotFound', true);
-  return table.judge(write);
+  return table.refusalOf(write);
 }
 
 export interface WrittenRequest {

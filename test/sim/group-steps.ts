@@ -124,7 +124,7 @@ function firstFailure(writes: readonly SimWrite[], table: ModelTable): Failure |
     seen.add(write.rowKey);
   }
   for (const [index, write] of writes.entries()) {
-    const refused = table.judge(write);
+    const refused = table.refusalOf(write);
     if (refused !== undefined) return { ...refused, index };
   }
   return undefined;

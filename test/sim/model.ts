@@ -104,7 +104,7 @@ export class ModelTable {
    * The refusal of a write; undefined when it must succeed (table-service §2.3, §2.8, §3.11 to
    * §3.13).
    */
-  judge(write: SimWrite): Refusal | undefined {
+  refusalOf(write: SimWrite): Refusal | undefined {
     const existing = this.get(write.partitionKey, write.rowKey);
     const isConditional = write.kind !== 'insert' && write.condition.kind !== 'absent';
     if (!isConditional && (isTooLong(write.partitionKey) || isTooLong(write.rowKey))) {
@@ -125,7 +125,7 @@ export class ModelTable {
     return undefined;
   }
 
-  /** Applies a write that `judge` allowed. `etag` is undefined only for a deletion. */
+  /** Applies a write that `refusalOf` allowed. `etag` is undefined only for a deletion. */
   apply(write: SimWrite, etag: string | undefined): void {
     const { partitionKey, rowKey } = write;
     const key = keyOf(partitionKey, rowKey);

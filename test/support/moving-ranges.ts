@@ -46,8 +46,8 @@ async function moveUntil(store: OpenPartitions, signal: AbortSignal): Promise<vo
 }
 
 async function step(store: OpenPartitions): Promise<void> {
-  const { catalogue, members, steward } = store;
-  const { operations } = steward;
+  const { catalogue, members, operationRunner } = store;
+  const { operations } = operationRunner;
   const { ranges } = await catalogue.map();
   const free = ranges.filter((range) => !members.isBound(range));
   const [range, target] = [oneOf(free.length > 0 ? free : ranges), oneOf(members.names)];

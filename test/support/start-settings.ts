@@ -4,7 +4,7 @@ import { startCommand } from '../../src/cli/start.js';
 import { addStartOptions } from '../../src/cli/start/flags.js';
 import { GivenFlags } from '../../src/cli/start/given-flags.js';
 import { planStart } from '../../src/cli/start/plan.js';
-import { startSettings, type SaidConfig } from '../../src/cli/start/settings.js';
+import { startSettings, type ConfigInput } from '../../src/cli/start/settings.js';
 import { UsageError } from '../../src/cli/terminal/failure.js';
 
 const quiet = { writeErr: () => undefined, writeOut: () => undefined };
@@ -17,7 +17,7 @@ export function givenFlags(...args: readonly string[]): GivenFlags {
 }
 
 /** The options that a server in memory gets from a command line and a configuration file. */
-export function optionsOf(args: readonly string[], said: SaidConfig = { config: {} }) {
+export function optionsOf(args: readonly string[], said: ConfigInput = { config: {} }) {
   return startSettings(givenFlags('--in-memory', ...args), said).options;
 }
 

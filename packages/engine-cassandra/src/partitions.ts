@@ -16,8 +16,8 @@ import { headRow, type Statements } from './statements.js';
 /** Rows that one statement asks for. */
 const rowsEach = 100;
 /** For so long a change without an answer is asked for, in milliseconds. */
-const judgeMillisMax = 30_000;
-const judgePauseMs = 200;
+const outcomeMillisMax = 30_000;
+const outcomePauseMs = 200;
 
 /** Rows of a partition, all of one state. */
 export interface PartitionState {
@@ -102,7 +102,7 @@ export class Partitions {
       return isApplied;
     } catch (error) {
       if (error instanceof StoreUnavailableError || error instanceof StoreWriteError) throw error;
-      return this.#judge(prefix, before, mark, error);
+      return this.#wasApplied(prefix, before, mark, error);
     }
   }
 
@@ -116,14 +116,14 @@ export class Partitions {
    * Whether a change without an answer was applied. While the head is the one before, it may still
    * arrive: so the head is raised, and the condition of the change can never hold again.
    */
-  async #judge(
+  async #wasApplied(
     prefix: Bytes,
     before: number | undefined,
     mark: number,
     cause: unknown,
   ): Promise<boolean> {
     const { session, statements, process, monotonicMs } = this.#options;
-    const until = monotonicMs() + judgeMillisMax;
+    const until = monotonicMs() + outcomeMillisMax;
     let lastError = cause;
     while (monotonicMs() < until) {
       try {
@@ -134,7 +134,7 @@ export class Partitions {
         await session.change([statements.replaceHead(prefix, last, raised)]);
       } catch (error) {
         lastError = error;
-        await pause(judgePauseMs);
+        await pause(outcomePauseMs);
       }
     }
     const text = `Whether the commit was applied is not known: ${String(lastError)}`;

@@ -26,8 +26,8 @@ export const movingText =
 
 export type WatchableStore = ServedStore & SnapshotStore;
 
-/** `fenced`: reads only. `closed`: nothing. Calls that are not let in wait. */
-type Doors = 'open' | 'fenced' | 'closed';
+/** `fenced`: reads only. `closed`: nothing. Calls that the mode excludes wait. */
+type AccessMode = 'open' | 'fenced' | 'closed';
 
 /**
  * The one way to a store whose data may move while they are served. It notes which keys were
@@ -39,7 +39,7 @@ export class WatchedStore implements ServedStore, SnapshotStore {
   /** The store itself, for who moves its data. */
   readonly inner: WatchableStore;
   readonly #timers: Timers;
-  #doors: Doors = 'open';
+  #access: AccessMode = 'open';
   #moved: MovedError | undefined;
   /** Keys that commits have written since they are noted. */
   #notes: Map<string, Bytes> | undefined;
@@ -47,7 +47,7 @@ export class WatchedStore implements ServedStore, SnapshotStore {
   #running = 0;
   readonly #whenQuiet: (() => void)[] = [];
   #isRestoring = false;
-  /** Resolves when the doors have changed. */
+  /** Resolves when the mode has changed. */
   #changed = signal();
 
   constructor(inner: WatchableStore, timers: Timers) {
@@ -57,22 +57,22 @@ export class WatchedStore implements ServedStore, SnapshotStore {
   }
 
   get(key: Bytes): Promise<Entry | undefined> {
-    if (this.#doors !== 'closed') return this.inner.get(key);
+    if (this.#access !== 'closed') return this.inner.get(key);
     return this.#later('read', () => this.inner.get(key));
   }
 
   getMany(keys: readonly Bytes[]): Promise<(Entry | undefined)[]> {
-    if (this.#doors !== 'closed') return this.inner.getMany(keys);
+    if (this.#access !== 'closed') return this.inner.getMany(keys);
     return this.#later('read', () => this.inner.getMany(keys));
   }
 
   range(range: KeyRange, options: RangeOptions): Promise<RangePage> {
-    if (this.#doors !== 'closed') return this.inner.range(range, options);
+    if (this.#access !== 'closed') return this.inner.range(range, options);
     return this.#later('read', () => this.inner.range(range, options));
   }
 
   commit(batch: GuardedBatch): Promise<CommitResult> {
-    if (this.#doors !== 'open') return this.#later('write', () => this.commit(batch));
+    if (this.#access !== 'open') return this.#later('write', () => this.commit(batch));
     this.#running += 1;
     const result = this.inner.commit(batch);
     // A commit that was rejected may have been applied.
@@ -113,7 +113,7 @@ export class WatchedStore implements ServedStore, SnapshotStore {
 
   /** Keys are noted, or the data have moved: they cannot be replaced. */
   get isMoving(): boolean {
-    return this.#notes !== undefined || this.#doors !== 'open';
+    return this.#notes !== undefined || this.#access !== 'open';
   }
 
   /** The data are being replaced, so that nobody could say what is written. */
@@ -150,7 +150,7 @@ export class WatchedStore implements ServedStore, SnapshotStore {
   }
 
   get isShut(): boolean {
-    return this.#doors === 'closed';
+    return this.#access === 'closed';
   }
 
   /** Reads wait as well. */
@@ -168,8 +168,8 @@ export class WatchedStore implements ServedStore, SnapshotStore {
     this.#set('closed');
   }
 
-  #set(doors: Doors): void {
-    this.#doors = doors;
+  #set(mode: AccessMode): void {
+    this.#access = mode;
     const changed = this.#changed;
     this.#changed = signal();
     changed.resolve();
@@ -194,7 +194,7 @@ export class WatchedStore implements ServedStore, SnapshotStore {
 
   async #let(kind: 'read' | 'write'): Promise<void> {
     const isKeptOut = (): boolean =>
-      this.#doors === 'closed' || (kind === 'write' && this.#doors === 'fenced');
+      this.#access === 'closed' || (kind === 'write' && this.#access === 'fenced');
     while (isKeptOut()) {
       if (this.#moved !== undefined) throw this.#moved;
       await this.#changed.promise;

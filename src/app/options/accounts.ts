@@ -15,7 +15,7 @@ const name = text({
 
 const keyWords = 'base64, as in connection strings';
 
-interface SaidAccount {
+interface AccountInput {
   readonly name: string;
   readonly key?: string;
   readonly keys?: readonly string[];
@@ -23,7 +23,7 @@ interface SaidAccount {
 
 /** `makeAccountDirectory` checks names and keys. */
 const account: Shape<AccountOptions> = shapeOf(
-  object<SaidAccount>(
+  object<AccountInput>(
     {
       name: member(text(), '3 to 24 lower-case letters and digits.', 'orders'),
       key: member(text({ expected: keyWords, isSecret: true }), 'Its key.', 'a2V5'),

@@ -11,9 +11,9 @@ import {
 import type { PemOptions, PfxOptions, TlsOptions } from './tls-settings.js';
 import { option } from './option.js';
 
-type SaidTls = Partial<Omit<PemOptions, 'kind'> & PfxOptions>;
+type TlsInput = Partial<Omit<PemOptions, 'kind'> & PfxOptions>;
 
-const certificate: Shape<SaidTls> = object<SaidTls>({
+const certificate: Shape<TlsInput> = object<TlsInput>({
   cert: member(
     text(),
     'The certificate in PEM, and those between it and its authority.',

@@ -4,7 +4,7 @@ import { boundText } from '../../partition/bound-text.js';
 import { operationsMax, rangesMax } from '../../partition/limits.js';
 import type { Refusal } from '../../partition/operations/operations.js';
 import type { RangeRow } from '../../partition/rows.js';
-import type { LeftFinding } from '../../partition/operations/repair.js';
+import type { UnrepairedFinding } from '../../partition/operations/repair.js';
 import type { Finding } from '../../partition/verify.js';
 import type { ContainerNames } from './container-names.js';
 
@@ -79,7 +79,7 @@ export async function plannedText(
 }
 
 /** Why what was found stays as it is. */
-export function leftText({ why, finding }: LeftFinding): string {
+export function leftText({ why, finding }: UnrepairedFinding): string {
   if (why === 'no repair') return 'Nothing was changed: no repair is known that is right.';
   if (why === 'served twice') {
     return 'Nothing was changed: it may have writes that were acknowledged.';

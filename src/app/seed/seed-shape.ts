@@ -121,13 +121,13 @@ const entity: Shape<SeedEntity> = shapeOf(
 );
 
 /** A table in a program or a file. */
-interface SaidTable extends SeedTable {
+interface SeedTableInput extends SeedTable {
   readonly files?: readonly string[];
 }
 
 const table: Shape<SeedTable | null> = either(
   [
-    object<SaidTable>({
+    object<SeedTableInput>({
       entities: member(list(entity), 'Entities, each with PartitionKey and RowKey.', [
         { PartitionKey: 'a', RowKey: '1', Name: 'Ann' },
       ]),
@@ -218,14 +218,14 @@ const queues = record(queue, {
 });
 
 /** A blob in a program or a file. */
-interface SaidBlob extends SeedBlob {
+interface SeedBlobInput extends SeedBlob {
   readonly file?: string;
 }
 
 const blob: Shape<string | SeedBlob | null> = either(
   [
     anyText,
-    object<SaidBlob>({
+    object<SeedBlobInput>({
       type: member(
         choice(['block', 'append', 'page']),
         'The type of the blob. The content of a page blob gets zeros up to a multiple of 512 ' +
@@ -322,12 +322,12 @@ const account: Shape<SeedAccount> = shapeOf(
   ),
 );
 
-interface SaidSeed extends SeedData {
+interface SeedInput extends SeedData {
   readonly $schema?: string;
 }
 
 export const seedShape: Shape<SeedData> = shapeOf(
-  object<SaidSeed>({
+  object<SeedInput>({
     $schema: member(
       anyText,
       'Where an editor finds this schema. The server does not look at it.',

@@ -11,10 +11,10 @@ import { exposureWarning, reachLines } from './reach.js';
 import { strictnessFields, strictnessLines } from './strictness-options.js';
 import { tlsLines, trustLines } from './tls-options.js';
 
-type ShownSettings = Pick<StartSettings, 'accounts' | 'process' | 'options' | 'storage'>;
+type BannerSettings = Pick<StartSettings, 'accounts' | 'process' | 'options' | 'storage'>;
 
 /** The parts of a server that the banner shows. */
-type ShownServer = ServerEndpoints &
+type BannerServer = ServerEndpoints &
   Pick<TabulariumServer, 'certificate'> &
   Partial<Pick<TabulariumServer, 'controlPort'>>;
 
@@ -23,8 +23,8 @@ type ShownServer = ServerEndpoints &
  * text goes to a person's terminal and not to a log.
  */
 export function bannerText(
-  server: ShownServer,
-  { accounts, process: { workers }, options, storage }: ShownSettings,
+  server: BannerServer,
+  { accounts, process: { workers }, options, storage }: BannerSettings,
   { isPrivate }: { readonly isPrivate: boolean },
 ): string {
   const isRelaxed = options.inMemory !== true && options.durability === 'relaxed';
@@ -63,7 +63,7 @@ export function bannerText(
 /** What the banner shows, for the log, without any key. */
 export function listeningFields(
   server: ServerEndpoints,
-  { process: { workers }, options, storage }: ShownSettings,
+  { process: { workers }, options, storage }: BannerSettings,
 ): Record<string, unknown> {
   const { durability } = options;
   const journal = workers === 1 ? journalOf(options) : 'off';

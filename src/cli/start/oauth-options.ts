@@ -6,7 +6,7 @@ import { UsageError } from '../terminal/failure.js';
 import type { ComposeFlags } from './option-values.js';
 
 /** The token options of flags or a file: the issuer may be `dev`. */
-export interface SaidOAuth extends Omit<Partial<OAuthOptions>, 'jwks'> {
+export interface OAuthInput extends Omit<Partial<OAuthOptions>, 'jwks'> {
   readonly jwks?: string;
 }
 
@@ -23,7 +23,7 @@ const issuerMissingText =
   '--oauth-jwks, --oauth-audience, --oauth-role and --oauth-allow-http need --oauth <issuer>.';
 
 /** The token options of the server; undefined when no issuer is named. Throws `UsageError`. */
-export function oauthSettings(said: SaidOAuth, isFlagGiven: boolean): OAuthOptions | undefined {
+export function oauthSettings(said: OAuthInput, isFlagGiven: boolean): OAuthOptions | undefined {
   const { issuer, jwks, ...rest } = said;
   if (issuer === undefined) {
     if (isFlagGiven) throw new UsageError(issuerMissingText);

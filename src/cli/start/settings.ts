@@ -18,7 +18,7 @@ import { UsageError } from '../terminal/failure.js';
 import { chooseAccounts } from './account-settings.js';
 import { composedFlags } from './composed-flags.js';
 import type { GivenFlags } from './given-flags.js';
-import { oauthNotes, oauthSettings, type SaidOAuth } from './oauth-options.js';
+import { oauthNotes, oauthSettings, type OAuthInput } from './oauth-options.js';
 import { isServerOption, OptionValues, type OptionName } from './option-values.js';
 import { azuriteFlagNotes } from './azurite-flags.js';
 import { delayMsOf, pagingValue } from './strictness-options.js';
@@ -48,13 +48,13 @@ export interface StartSettings {
 }
 
 /** The content of a configuration file, with positions if its text is available. */
-export interface SaidConfig {
+export interface ConfigInput {
   readonly config: Config;
   readonly locationOf?: LocationOf | undefined;
 }
 
 /** Merges one command line with a configuration file. Throws `UsageError`. */
-export type SettingsFor = (said: SaidConfig) => StartSettings;
+export type SettingsFor = (said: ConfigInput) => StartSettings;
 
 /** The settings that a running server can change. */
 export function changesOf({ accounts, options }: StartSettings): ServerChanges {
@@ -74,7 +74,7 @@ export const restartMembers: readonly string[] = optionRows()
   .flatMap(([, { file }]) => file?.member ?? []);
 
 /** Throws `UsageError`. Precedence: command line, environment, file. */
-export function startSettings(flags: GivenFlags, said: SaidConfig): StartSettings {
+export function startSettings(flags: GivenFlags, said: ConfigInput): StartSettings {
   const { config } = said;
   const values = new OptionValues(flags, said, composedFlags);
   const texts = flags.of(optionTable.accounts).flatMap(({ value }) => textsOf(value));
@@ -110,14 +110,19 @@ function processOf(values: OptionValues): ProcessSettings {
   };
 }
 
-/** Options with a lookup of their own. */
-const chosenElsewhere: ReadonlySet<string> = new Set(['location', 'inMemory', 'init', 'accounts']);
+/** Options that are resolved each by a function of its own. */
+const separatelyResolved: ReadonlySet<string> = new Set([
+  'location',
+  'inMemory',
+  'init',
+  'accounts',
+]);
 
 /** The values of the other options, as in a program. */
 function serverValues(values: OptionValues): Readonly<Record<string, unknown>> {
   const names = Object.keys(serverTable).filter(isServerOption);
   const entries = names
-    .filter((name) => !chosenElsewhere.has(name))
+    .filter((name) => !separatelyResolved.has(name))
     .map((name) => {
       const { startStandard, standard } = optionTable[name];
       return [name, programValue(values, name) ?? startStandard ?? standard] as const;
@@ -135,7 +140,7 @@ function programValue(values: OptionValues, name: OptionName): unknown {
     case 'pagingTestMode':
       return pagingValue(said);
     case 'oauth':
-      return oauthSettings(said as SaidOAuth, isOAuthAskedFor(values));
+      return oauthSettings(said as OAuthInput, isOAuthAskedFor(values));
     case 'copySources':
       return withHosts(said);
     default:

@@ -11,13 +11,13 @@ export interface ProgressReport {
 }
 
 /** A terminal, or a stream that is none. */
-export interface ShownOn {
+export interface ProgressStream {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
-export interface ShownWork {
-  readonly stream: ShownOn;
+export interface ProgressSource {
+  readonly stream: ProgressStream;
   /** How much is done, 0 to 1; undefined when nobody knows how much there is. */
   readonly share: (() => number) | undefined;
   /** What is done, in short texts. */
@@ -31,7 +31,7 @@ const barColumns = 40;
 const clearLine = '\r\x1b[K';
 const lineIntervalMs = 5000;
 
-export function showProgress(work: ShownWork): ProgressReport {
+export function showProgress(work: ProgressSource): ProgressReport {
   const { stream, share } = work;
   return stream.isTTY && share !== undefined ? barReport(work, share) : lineReport(work);
 }
@@ -46,7 +46,10 @@ export function rateOf(count: () => number): () => number {
   };
 }
 
-function barReport({ stream, facts, quietMs = 0 }: ShownWork, share: () => number): ProgressReport {
+function barReport(
+  { stream, facts, quietMs = 0 }: ProgressSource,
+  share: () => number,
+): ProgressReport {
   const startMs = systemClock.monotonicMs();
   let isShown = false;
   const draw = (): void => {
@@ -76,7 +79,7 @@ function barReport({ stream, facts, quietMs = 0 }: ShownWork, share: () => numbe
   };
 }
 
-function lineReport({ stream, share, facts }: ShownWork): ProgressReport {
+function lineReport({ stream, share, facts }: ProgressSource): ProgressReport {
   const timer = setInterval(() => {
     const parts = share === undefined ? facts() : [percentage(share()), ...facts()];
     stream.write(`${parts.join(', ')}\n`);

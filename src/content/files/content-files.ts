@@ -1,4 +1,4 @@
-import type { DiskRoom } from '../../base/disk-room.js';
+import type { DiskSpace } from '../../base/disk-space.js';
 
 /**
  * The files of a content store: on a disk, or in a model of one. Paths are relative to the folder
@@ -26,7 +26,7 @@ export interface ContentFiles {
   /** Whether there is a file of this name. At once. */
   isThere(path: string): boolean;
   /** What the disk has. Undefined when it does not say. */
-  room(): Promise<DiskRoom | undefined>;
+  room(): Promise<DiskSpace | undefined>;
 }
 
 /** A file that is being written from its beginning. */

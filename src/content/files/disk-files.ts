@@ -10,7 +10,7 @@ import {
   type FileHandle,
 } from 'node:fs/promises';
 import { join } from 'node:path';
-import { diskRoom, type DiskRoom } from '../../base/disk-room.js';
+import { diskSpace, type DiskSpace } from '../../base/disk-space.js';
 import { privateDirectoryMode, privateFileMode } from '../../base/private-files.js';
 import { syncDirectory } from '../../base/sync-directory.js';
 import { codeOf } from '../../base/thrown.js';
@@ -77,8 +77,8 @@ export class DiskContentFiles implements ContentFiles {
     return statSync(this.#at(path), { throwIfNoEntry: false }) !== undefined;
   }
 
-  room(): Promise<DiskRoom | undefined> {
-    return diskRoom(this.#root);
+  room(): Promise<DiskSpace | undefined> {
+    return diskSpace(this.#root);
   }
 
   #at(path: string): string {

@@ -38,7 +38,7 @@ export interface FrameSum {
 }
 
 /** A moment of the journal. */
-export interface Reached {
+export interface JournalMark {
   readonly position: Position;
   /** What all frames up to it have, from those that recovery found on. */
   readonly sum: FrameSum;
@@ -130,7 +130,7 @@ export class Journal {
   }
 
   /** The last frame that is durable and visible, for `release`. */
-  reached(): Reached {
+  reached(): JournalMark {
     return { position: this.position, sum: this.#sum };
   }
 
@@ -201,7 +201,7 @@ export class Journal {
    * the files before the one that the position names, and removes earlier generations: the position
    * comes after all of their frames. What cannot be removed now is tried again the next time.
    */
-  async release({ position, sum }: Reached): Promise<void> {
+  async release({ position, sum }: JournalMark): Promise<void> {
     this.#noted = sum;
     const at = this.#used.findIndex(({ number }) => number === position.file);
     for (const file of this.#used.splice(0, at < 0 ? this.#used.length : at)) {

@@ -9,7 +9,7 @@ import {
 } from '../../model/services/services.js';
 import { matchesGlob, parseGlob, type Glob } from './glob.js';
 import type { FaultEffect, FaultPattern, FaultRange, FaultRule } from './rule.js';
-import { faultRuleShape, type SaidEffect, type SaidRule } from './rule-shape.js';
+import { faultRuleShape, type FaultEffectInput, type FaultRuleInput } from './rule-shape.js';
 
 /** The parsed conditions of a rule. Absent members match every request. */
 export interface FaultScope {
@@ -68,7 +68,7 @@ function latenciesOf(effect: FaultEffect): readonly FaultRange[] {
   return [typeof effect.ms === 'number' ? { min: effect.ms, max: effect.ms } : effect.ms];
 }
 
-function scopeOf(said: SaidRule, { path, operations }: ParseRuleContext): FaultScope {
+function scopeOf(said: FaultRuleInput, { path, operations }: ParseRuleContext): FaultScope {
   const globs = (name: PatternName, spelled?: (text: string) => string) =>
     globsOf(said[name], `${path}.${name}`, spelled);
   const operation = globs('operation');
@@ -94,7 +94,10 @@ function scopeOf(said: SaidRule, { path, operations }: ParseRuleContext): FaultS
 }
 
 /** The containers and their service that a rule names. */
-function containersOf(said: SaidRule, path: string): Pick<FaultScope, 'service' | 'resource'> {
+function containersOf(
+  said: FaultRuleInput,
+  path: string,
+): Pick<FaultScope, 'service' | 'resource'> {
   const named = serviceNames.flatMap((service) => {
     const noun = containerNounOf(service);
     const spelled = (text: string): string => containerIdentity(service, text);
@@ -141,9 +144,9 @@ function globsOf(
   });
 }
 
-function effectsOf({ effect }: SaidRule, path: string): readonly FaultEffect[] {
+function effectsOf({ effect }: FaultRuleInput, path: string): readonly FaultEffect[] {
   const isList = Array.isArray(effect);
-  const list: readonly SaidEffect[] = isList ? effect : [effect];
+  const list: readonly FaultEffectInput[] = isList ? effect : [effect];
   const effects = list.map((each, at) =>
     parseEffect(each, isList ? `${path}.effect[${at}]` : `${path}.effect`),
   );
@@ -156,7 +159,7 @@ function effectsOf({ effect }: SaidRule, path: string): readonly FaultEffect[] {
   return effects;
 }
 
-const effectMembers: Readonly<Record<SaidEffect['kind'], readonly string[]>> = {
+const effectMembers: Readonly<Record<FaultEffectInput['kind'], readonly string[]>> = {
   error: ['kind', 'code', 'retryAfterSeconds'],
   'drop-response': ['kind'],
   reset: ['kind'],
@@ -165,7 +168,7 @@ const effectMembers: Readonly<Record<SaidEffect['kind'], readonly string[]>> = {
 };
 
 /** The members of an effect's kind; refuses missing and extra ones. */
-function parseEffect(said: SaidEffect, path: string): FaultEffect {
+function parseEffect(said: FaultEffectInput, path: string): FaultEffect {
   const { kind, code, retryAfterSeconds, bytes, ms } = said;
   const members = effectMembers[kind];
   const given = Object.entries(said).filter(([, value]) => value !== undefined);

@@ -29,7 +29,7 @@ const seedMax = 2 ** 32 - 1;
 export const rulesMax = 1000;
 
 /** The members of any effect; `parseEffect` checks which belong to which kind. */
-export interface SaidEffect {
+export interface FaultEffectInput {
   readonly kind: (typeof faultEffectKinds)[number];
   readonly code?: FaultErrorCode;
   readonly retryAfterSeconds?: number;
@@ -38,8 +38,8 @@ export interface SaidEffect {
 }
 
 /** A rule whose effects may still have members of another kind. */
-export type SaidRule = Omit<FaultRule, 'effect'> & {
-  readonly effect: SaidEffect | readonly SaidEffect[];
+export type FaultRuleInput = Omit<FaultRule, 'effect'> & {
+  readonly effect: FaultEffectInput | readonly FaultEffectInput[];
 };
 
 const onePattern = text({ charactersMin: 0, charactersMax: patternCharactersMax });
@@ -64,7 +64,7 @@ const range: Shape<FaultRange> = object<FaultRange>(
   { required: ['min', 'max'] },
 );
 
-const effect: Shape<SaidEffect> = object<SaidEffect>(
+const effect: Shape<FaultEffectInput> = object<FaultEffectInput>(
   {
     kind: member(
       choice(faultEffectKinds),
@@ -95,7 +95,7 @@ const effect: Shape<SaidEffect> = object<SaidEffect>(
 );
 
 /** The shape of a rule, without a check of the operation names. */
-export const faultRuleShape: Shape<SaidRule> = object<SaidRule>(
+export const faultRuleShape: Shape<FaultRuleInput> = object<FaultRuleInput>(
   {
     name: member(
       text({

@@ -8,7 +8,7 @@ export interface TlsIdentity {
   readonly context: SecureContext;
 }
 
-export interface DoorwayOptions {
+export interface TlsAcceptorOptions {
   readonly identity: TlsIdentity;
   readonly timers: Timers;
   /** From the opening of a connection to the end of its handshake. */
@@ -26,10 +26,10 @@ export interface DoorwayOptions {
  * whatever they send.
  */
 export class TlsAcceptor {
-  readonly #options: DoorwayOptions;
+  readonly #options: TlsAcceptorOptions;
   readonly #waiting = new Set<Socket>();
 
-  constructor(options: DoorwayOptions) {
+  constructor(options: TlsAcceptorOptions) {
     this.#options = options;
   }
 

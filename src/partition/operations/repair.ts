@@ -7,17 +7,17 @@ import type { Members } from '../members.js';
 import type { Finding } from '../verify.js';
 
 /** What was done about a finding. */
-export type Repair = { readonly kind: 'repaired'; readonly finding: Finding } | LeftFinding;
+export type Repair = { readonly kind: 'repaired'; readonly finding: Finding } | UnrepairedFinding;
 
 /** It is as it was. */
-export interface LeftFinding {
+export interface UnrepairedFinding {
   readonly kind: 'left';
   readonly finding: Finding;
-  readonly why: LeftWhy;
+  readonly why: UnrepairedReason;
 }
 
 /** `no repair`: nobody but people can tell what is right. */
-export type LeftWhy = Refusal | 'no repair' | 'served twice';
+export type UnrepairedReason = Refusal | 'no repair' | 'served twice';
 
 /**
  * Deletes what `verify` has found where nobody reads it: data of a range in a store that does not
@@ -29,7 +29,7 @@ export async function repair(
 ): Promise<readonly Repair[]> {
   const repairs: Repair[] = [];
   /** A store may have data and a guard of the same range. */
-  const ends = new Map<string, LeftWhy | undefined>();
+  const ends = new Map<string, UnrepairedReason | undefined>();
   for (const finding of findings) {
     if (finding.kind !== 'stray data' && finding.kind !== 'stray guard') {
       repairs.push({ kind: 'left', finding, why: 'no repair' });
@@ -51,7 +51,7 @@ async function discard(
   members: Members,
   operations: Operations,
   finding: Finding & { readonly kind: 'stray data' | 'stray guard' },
-): Promise<LeftWhy | undefined> {
+): Promise<UnrepairedReason | undefined> {
   const { range, store } = finding;
   if (finding.kind === 'stray guard' && finding.serves) return 'served twice';
   const begun = await operations.beginDiscard(range, store);
@@ -63,7 +63,10 @@ async function discard(
   return undefined;
 }
 
-async function carriedOut(operations: Operations, operation: number): Promise<LeftWhy | undefined> {
+async function carriedOut(
+  operations: Operations,
+  operation: number,
+): Promise<UnrepairedReason | undefined> {
   try {
     await operations.carryOut(operation);
     return undefined;

@@ -6,7 +6,7 @@ import { firstOfUsers } from './container-name.js';
 import type { ContainerDraft, ContainerRecord } from './container-record.js';
 import { deletionId, idOfDeletion } from './deletion-id.js';
 import { leaseProperties } from './lease.js';
-import { shownDeletion } from './retention.js';
+import { deletionInfo } from './retention.js';
 import type { ContainerList, ContainerProperties, ContainerQuery } from './types.js';
 
 /** What a list is made of. */
@@ -193,6 +193,6 @@ function deletedProperties(
 ): ContainerProperties {
   return {
     ...containerProperties(record, nowMicros),
-    deleted: { version: deletionId(record.id), ...shownDeletion(deleted, nowMicros) },
+    deleted: { version: deletionId(record.id), ...deletionInfo(deleted, nowMicros) },
   };
 }

@@ -7,7 +7,7 @@ import type { BlobContext } from './blob-context.js';
 import { decodeBlobRecord } from './blob-record.js';
 import { walkItems, type WalkedItem, type WalkedPage } from './item-walk.js';
 import { propertiesOf } from './reads.js';
-import { shownDeletion } from './retention.js';
+import { deletionInfo } from './retention.js';
 import type {
   BlobList,
   BlobQuery,
@@ -77,7 +77,7 @@ function listedItem(item: WalkedItem, nowMicros: number): ListedBlob | ListedPre
     ...(isSnapshot && { snapshotMicros: item.micros }),
     ...(properties.version !== undefined && { version: properties.version }),
     ...(item.kind === 'versions-only' && { hasVersionsOnly: true }),
-    ...(deleted !== undefined && { deleted: shownDeletion(deleted, nowMicros) }),
+    ...(deleted !== undefined && { deleted: deletionInfo(deleted, nowMicros) }),
     properties,
   };
 }

@@ -3,7 +3,7 @@ import type { BlobRecord } from './blob-record.js';
 import type { BlobState } from './blob-state.js';
 import type { Keeping } from '../containers/kept-containers.js';
 import { accountOfKey, blobNameOfKey, containerOfKey, dueHintKey, type BlobKeys } from './keys.js';
-import type { ShownDeletion } from './types.js';
+import type { DeletionInfo } from './types.js';
 
 /** What a blob was at a time, as it is stored beside the blob. */
 export interface PastRecord {
@@ -19,7 +19,7 @@ export function keepingFor(days: number, nowMicros: number): Keeping {
 }
 
 /** The deletion as lists show it: a part of a day that remains counts as a day. */
-export function shownDeletion({ micros, purgedMicros }: Keeping, nowMicros: number): ShownDeletion {
+export function deletionInfo({ micros, purgedMicros }: Keeping, nowMicros: number): DeletionInfo {
   const remainingDays = Math.max(0, Math.ceil((purgedMicros - nowMicros) / microsPerDay));
   return { timeMicros: micros, remainingDays };
 }

@@ -64,7 +64,7 @@ export interface ContainerAcl {
 }
 
 /** What lists show of something that was deleted and is kept. */
-export interface ShownDeletion {
+export interface DeletionInfo {
   readonly timeMicros: number;
   /** Begun days count. */
   readonly remainingDays: number;
@@ -75,7 +75,7 @@ export interface ContainerProperties extends NewContainer {
   readonly modifiedMicros: number;
   readonly lease: LeaseProperties;
   /** Of a container that was deleted and is kept. `version` tells those of one name apart. */
-  readonly deleted?: ShownDeletion & { readonly version: string };
+  readonly deleted?: DeletionInfo & { readonly version: string };
 }
 
 /** A deleted container. */
@@ -174,7 +174,7 @@ export interface ListedBlob {
   /** True: versions are all that is left of the blob, and this is the last. */
   readonly hasVersionsOnly?: boolean;
   /** Of what was deleted and is kept. */
-  readonly deleted?: ShownDeletion;
+  readonly deleted?: DeletionInfo;
   /** Absent: the blob has uncommitted blocks only. */
   readonly properties?: BlobProperties;
 }

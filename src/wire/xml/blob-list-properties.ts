@@ -33,7 +33,7 @@ export interface ListedBlobProperties {
 }
 
 /** What else the elements depend on. */
-export interface ShownProperties {
+export interface BlobElementOptions {
   /** `x-ms-version` of the request. */
   readonly version: string;
   readonly showsCopy: boolean;
@@ -43,7 +43,10 @@ export interface ShownProperties {
 }
 
 /** The children of `Properties`, in the order of the cloud service (blob-service §8.3). */
-export function blobPropertyElements(blob: ListedBlobProperties, shown: ShownProperties): string {
+export function blobPropertyElements(
+  blob: ListedBlobProperties,
+  shown: BlobElementOptions,
+): string {
   const { version, tagCount } = shown;
   let xml = '';
   if (version >= creationTimeVersion) xml += element('Creation-Time', httpDate(blob.createdMicros));

@@ -22,7 +22,7 @@ import {
   type MigrationPlace,
   type MigrationStore,
 } from '../places.js';
-import { BroughtContent } from './brought-content.js';
+import { ExtentReplica } from './extent-replica.js';
 import { stillDiffering } from '../../../kv/differences.js';
 import { comparedCopies } from '../../moves/differences.js';
 import type { WatchedStore } from '../../moves/watched-store.js';
@@ -118,7 +118,7 @@ export class OnlineMigration {
     try {
       await this.#begin();
       const places = { from: contentDirectoryOf(from), to: contentDirectoryOf(to) };
-      const brought = await BroughtContent.open(places, (bytes) => listener.progress(bytes));
+      const brought = await ExtentReplica.open(places, (bytes) => listener.progress(bytes));
       await this.#copy(brought);
       await this.#catchUp(brought);
       return await this.#end(brought, await this.#compare(brought));
@@ -140,7 +140,7 @@ export class OnlineMigration {
     this.#ofCopy = await guardOfCopy(target);
   }
 
-  async #copy(brought: BroughtContent): Promise<void> {
+  async #copy(brought: ExtentReplica): Promise<void> {
     const { target, listener } = this.#parts;
     listener.begin('reading the source');
     const total = await this.#size(brought);
@@ -157,7 +157,7 @@ export class OnlineMigration {
   }
 
   /** Bytes of entries and of content, about. */
-  async #size(brought: BroughtContent): Promise<number> {
+  async #size(brought: ExtentReplica): Promise<number> {
     const { listener } = this.#parts;
     let bytes = 0;
     const note = async (more: number): Promise<void> => {
@@ -173,13 +173,13 @@ export class OnlineMigration {
   }
 
   /** Between the steps of a long phase. */
-  async #keepUp(brought: BroughtContent): Promise<void> {
+  async #keepUp(brought: ExtentReplica): Promise<void> {
     this.#assertWanted();
     if (this.#parts.source.notedKeys >= notesMax) await this.#bring(brought);
   }
 
   /** Brings what was noted so far. Returns how many keys. */
-  async #bring(brought: BroughtContent): Promise<number> {
+  async #bring(brought: ExtentReplica): Promise<number> {
     const { source, target } = this.#parts;
     const keys = source.takeNotes().filter((key) => isCopied({ key }));
     for (let at = 0; at < keys.length; at += broughtKeys) {
@@ -193,7 +193,7 @@ export class OnlineMigration {
     return keys.length;
   }
 
-  async #catchUp(brought: BroughtContent): Promise<void> {
+  async #catchUp(brought: ExtentReplica): Promise<void> {
     this.#parts.listener.begin('catching up');
     for (let rounds = 0; ; rounds += 1) {
       this.#assertWanted();
@@ -205,7 +205,7 @@ export class OnlineMigration {
   }
 
   /** The keys in which source and target differ although nothing was written to them. */
-  async #compare(brought: BroughtContent): Promise<readonly Bytes[]> {
+  async #compare(brought: ExtentReplica): Promise<readonly Bytes[]> {
     const { target, listener } = this.#parts;
     listener.begin('comparing');
     const differing: Bytes[] = [];
@@ -221,7 +221,7 @@ export class OnlineMigration {
   }
 
   /** `suspects`: keys that must not differ when nobody writes any more. */
-  async #end(brought: BroughtContent, suspects: readonly Bytes[]): Promise<OnlineMigrated> {
+  async #end(brought: ExtentReplica, suspects: readonly Bytes[]): Promise<OnlineMigrated> {
     const { source, listener, clock } = this.#parts;
     for (let pauses = 0; pauses < pausesMax; pauses += 1) {
       this.#assertWanted();
@@ -241,7 +241,7 @@ export class OnlineMigration {
   }
 
   /** Lets nobody write, and brings what is noted. False: that takes too long. */
-  async #isCaughtUp(brought: BroughtContent, beganMs: number): Promise<boolean> {
+  async #isCaughtUp(brought: ExtentReplica, beganMs: number): Promise<boolean> {
     const { source, timers, clock } = this.#parts;
     const late = () => new StoreUnavailableError('A commit of the source does not end.');
     await within(source.fence(), { limitMs: pauseMillisMax, timers, late });
@@ -251,7 +251,7 @@ export class OnlineMigration {
     return true;
   }
 
-  async #switch(brought: BroughtContent, suspects: readonly Bytes[]): Promise<void> {
+  async #switch(brought: ExtentReplica, suspects: readonly Bytes[]): Promise<void> {
     const { source, target, from, listener } = this.#parts;
     const differing = await stillDiffering(this.#source, target, suspects);
     if (differing.length > 0) {

@@ -55,10 +55,10 @@ export class WorkerPool {
   readonly #started = new Set<number>();
   /** The ports of the workers, once one listens. */
   #ports: Ports | undefined;
-  /** Processes that were told to serve and have not exited. */
+  /** Processes that serve and have not exited. */
   readonly #serving = new Set<Worker>();
-  /** The ports that all were told: with different ones they would not share sockets. */
-  #told: Ports;
+  /** The ports that all serve: with different ones they would not share sockets. */
+  #assignedPorts: Ports;
   /** The configuration of workers, also of those that start later. */
   #config: Config;
   #allListen: (ports: Ports) => void = () => undefined;
@@ -66,7 +66,7 @@ export class WorkerPool {
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
-    this.#told = options.ports;
+    this.#assignedPorts = options.ports;
     this.#config = options.config;
     cluster.schedulingPolicy = cluster.SCHED_RR;
   }
@@ -94,9 +94,9 @@ export class WorkerPool {
    */
   async reload(config: Config): Promise<void> {
     const before = this.#config;
-    const failure = await this.#tellAll(config);
+    const failure = await this.#reloadAll(config);
     if (failure === undefined) return;
-    await this.#tellAll(before);
+    await this.#reloadAll(before);
     throw new CommandFailure(failure);
   }
 
@@ -104,7 +104,7 @@ export class WorkerPool {
    * Also configures workers that start later. Resolves with the reason why a worker keeps its
    * settings, if any.
    */
-  async #tellAll(config: Config): Promise<string | undefined> {
+  async #reloadAll(config: Config): Promise<string | undefined> {
     this.#config = config;
     const answers = [...this.#serving].map((worker) => reloaded(worker, config));
     return (await Promise.all(answers)).find((answer) => answer !== undefined);
@@ -112,7 +112,7 @@ export class WorkerPool {
 
   /** Makes every worker open its log again. */
   reopenLogs(): void {
-    for (const worker of this.#alive) tell(worker, { kind: 'reopen-log' });
+    for (const worker of this.#alive) send(worker, { kind: 'reopen-log' });
   }
 
   /** Kills every worker. Acknowledged writes are not lost. */
@@ -126,7 +126,7 @@ export class WorkerPool {
     this.#stopping.abort();
     // Clients whose connection closes reconnect, and must be refused.
     for (const worker of this.#alive) this.#handOvers.get(worker)?.();
-    for (const worker of this.#alive) tell(worker, { kind: 'stop' });
+    for (const worker of this.#alive) send(worker, { kind: 'stop' });
     const timer = setTimeout(() => this.kill(), stopTimeoutMs);
     await Promise.allSettled(this.#places);
     clearTimeout(timer);
@@ -171,7 +171,7 @@ export class WorkerPool {
     const heartbeat = this.#heartbeatOf(number, worker);
     worker.on('message', (message: unknown) => {
       heartbeat.answered();
-      if (isMessage(message, 'ready')) tell(worker, this.#order(worker));
+      if (isMessage(message, 'ready')) send(worker, this.#order(worker));
       else if (isMessage(message, 'failed')) failure = message.message;
       else if (isMessage(message, 'listening') && this.#isExpected(worker, message.ports)) {
         listeningSinceMs = systemClock.monotonicMs();
@@ -207,7 +207,7 @@ export class WorkerPool {
   #heartbeatOf(number: number, worker: Worker): Heartbeat {
     return new Heartbeat({
       timers: systemTimers,
-      ask: () => tell(worker, { kind: 'pulse' }),
+      ask: () => send(worker, { kind: 'pulse' }),
       lost: () => {
         const { pid } = worker.process;
         const seconds = (pulseEveryMs * missedPulsesMax) / 1000;
@@ -224,9 +224,9 @@ export class WorkerPool {
   #order(worker: Worker): PrimaryMessage {
     if (this.#stopping.signal.aborted) return { kind: 'stop' };
     // The shared socket closes with the last worker; the next one must open the same port.
-    if (this.#serving.size === 0 && this.#ports !== undefined) this.#told = this.#ports;
+    if (this.#serving.size === 0 && this.#ports !== undefined) this.#assignedPorts = this.#ports;
     this.#serving.add(worker);
-    return { kind: 'serve', ports: this.#told, config: this.#config };
+    return { kind: 'serve', ports: this.#assignedPorts, config: this.#config };
   }
 
   /** A worker with other ports must restart. */
@@ -245,7 +245,7 @@ export class WorkerPool {
 }
 
 /** Messages to an exited worker are lost; its exit is handled elsewhere. */
-function tell(worker: Worker, message: PrimaryMessage): void {
+function send(worker: Worker, message: PrimaryMessage): void {
   worker.send(message, () => undefined);
 }
 
@@ -265,6 +265,6 @@ function reloaded(worker: Worker, config: Config): Promise<string | undefined> {
     const timer = setTimeout(end, reloadTimeoutMs, 'A worker does not answer.');
     worker.on('message', answered);
     worker.once('exit', gone);
-    tell(worker, { kind: 'reload', config });
+    send(worker, { kind: 'reload', config });
   });
 }

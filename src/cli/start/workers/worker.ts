@@ -13,7 +13,7 @@ import { settingsChanger } from '../changes.js';
 import type { SettingsFor } from '../settings.js';
 import { isMessage, type PrimaryMessage, type WorkerMessage } from './messages.js';
 
-type Told<Kind> = Extract<PrimaryMessage, { readonly kind: Kind }>;
+type MessageOf<Kind> = Extract<PrimaryMessage, { readonly kind: Kind }>;
 
 /**
  * Serves until the primary says stop, and ends the process. A worker exits at once when its primary
@@ -24,11 +24,11 @@ export async function runWorker(settingsFor: SettingsFor, number: number): Promi
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => undefined);
   endWithPrimary();
-  hear('pulse', () => void tell({ kind: 'pulse' }));
-  const serve = told('serve');
-  const stop = told('stop');
+  onMessage('pulse', () => void send({ kind: 'pulse' }));
+  const serve = nextMessage('serve');
+  const stop = nextMessage('stop');
   const reloads = new Reloads();
-  await tell({ kind: 'ready' });
+  await send({ kind: 'ready' });
   const order = await Promise.race([serve, stop]);
   if (order.kind === 'stop') return endProcess(exitCodes.stopped);
   const { ports, config } = order;
@@ -38,14 +38,14 @@ export async function runWorker(settingsFor: SettingsFor, number: number): Promi
     const log = openStartLog(settings.process, { worker: number });
     ({ flush } = log);
     const { onFatal } = endWhenBroken(log);
-    hear('reopen-log', () => log.reopen());
+    onMessage('reopen-log', () => log.reopen());
     const server = await createWorkerServer({
       ...settings.options,
       ...log.options,
       onFatal,
       ...byServiceOption('Port', (service) => ports[service]),
     });
-    await tell({
+    await send({
       kind: 'listening',
       ports: byService((service) => portOf(server, service)),
     });
@@ -54,7 +54,7 @@ export async function runWorker(settingsFor: SettingsFor, number: number): Promi
     await stop;
     await server.close();
   } catch (error) {
-    await tell({ kind: 'failed', message: messageOf(startFailure(error)) });
+    await send({ kind: 'failed', message: messageOf(startFailure(error)) });
     return endProcess(exitCodes.failed, flush);
   }
   return endProcess(exitCodes.stopped, flush);
@@ -78,7 +78,7 @@ class Reloads {
   #last: Promise<void> = Promise.resolve();
 
   constructor() {
-    hear('reload', ({ config }) => (this.#last = this.#last.then(() => this.#run(config))));
+    onMessage('reload', ({ config }) => (this.#last = this.#last.then(() => this.#run(config))));
   }
 
   serve(reload: (config: Config) => Promise<void>): void {
@@ -89,22 +89,22 @@ class Reloads {
     try {
       const reload = await this.#serving;
       await reload(config);
-      await tell({ kind: 'reloaded' });
+      await send({ kind: 'reloaded' });
     } catch (error) {
-      await tell({ kind: 'reloaded', failure: messageOf(error) });
+      await send({ kind: 'reloaded', failure: messageOf(error) });
     }
   }
 }
 
 /** Resolves with the first message of a kind. */
-function told<Kind extends PrimaryMessage['kind']>(kind: Kind): Promise<Told<Kind>> {
-  return new Promise((resolve) => hear(kind, resolve));
+function nextMessage<Kind extends PrimaryMessage['kind']>(kind: Kind): Promise<MessageOf<Kind>> {
+  return new Promise((resolve) => onMessage(kind, resolve));
 }
 
 /** Calls back for every later message of a kind. */
-function hear<Kind extends PrimaryMessage['kind']>(
+function onMessage<Kind extends PrimaryMessage['kind']>(
   kind: Kind,
-  listener: (message: Told<Kind>) => unknown,
+  listener: (message: MessageOf<Kind>) => unknown,
 ): void {
   process.on('message', (message: unknown) => {
     if (isMessage(message, kind)) listener(message);
@@ -112,7 +112,7 @@ function hear<Kind extends PrimaryMessage['kind']>(
 }
 
 /** Resolves when the message was sent. Errors of a closed channel are ignored. */
-function tell(message: WorkerMessage): Promise<void> {
+function send(message: WorkerMessage): Promise<void> {
   return new Promise((resolve) => {
     if (process.send === undefined) resolve();
     else process.send(message, undefined, undefined, () => resolve());

@@ -126,7 +126,7 @@ export class ShardMapManager {
   }
 
   /**
-   * The region of each shard that has one, for `regionalRouting` and `farTexts` of the placement
+   * The region of each shard that has one, for `regionalRouting` and `misplacedTexts` of the placement
    * rules. A range read.
    */
   async regions(): Promise<Regions> {

@@ -119,7 +119,7 @@ export function guardedTable(
  * gets its tables when it is. One point read more then.
  */
 export function tableOfPlace(table: TableGateway, shard: string, rows: ManagerRows): TableGateway {
-  const unlessAbsent = async <R>(send: () => Promise<R>, empty: R): Promise<R> => {
+  const orWhenTableIsAbsent = async <R>(send: () => Promise<R>, empty: R): Promise<R> => {
     try {
       return await send();
     } catch (error) {
@@ -132,8 +132,8 @@ export function tableOfPlace(table: TableGateway, shard: string, rows: ManagerRo
     table: table.table,
     encrypts: table.encrypts,
     get: (key: RowKey, select?: readonly string[]) =>
-      unlessAbsent(() => table.get(key, select), undefined),
-    page: (query: RowQuery) => unlessAbsent(() => table.page(query), { rows: [] }),
+      orWhenTableIsAbsent(() => table.get(key, select), undefined),
+    page: (query: RowQuery) => orWhenTableIsAbsent(() => table.page(query), { rows: [] }),
     write: (write: RowWrite) => table.write(write),
     transact: (writes: readonly RowWrite[]) => table.transact(writes),
   };

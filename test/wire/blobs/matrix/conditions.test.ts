@@ -10,7 +10,7 @@ import type { WireResponse } from '../../kit/response.js';
 import {
   allConditions,
   headersOf,
-  verdictOf,
+  outcomeOf,
   type Conditions,
   type Presence,
   type Stamp,
@@ -81,7 +81,7 @@ async function probe(
   const { headers, ...request } = operation.request(path, sourceUrl);
   const conditions = headersOf(given, before ?? nowhere);
   const response = await wire.send({ ...request, headers: { ...headers, ...conditions } });
-  const wanted = verdictOf(operation, given, presence);
+  const wanted = outcomeOf(operation, given, presence);
   const what = `${operation.name} of a blob that is ${presence}: ${JSON.stringify(given)}`;
   assert.equal(answered(response), wanted, `${what}\n${response.text}`);
   if (wanted === 'met') assert.equal(response.status, operation.success, what);

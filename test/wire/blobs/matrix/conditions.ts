@@ -59,13 +59,13 @@ export function headersOf(
 }
 
 /** `met`, or the status and the code of the refusal. */
-export type Verdict = string;
+export type Outcome = string;
 
-export function verdictOf(
+export function outcomeOf(
   { use, conditions: taken, seesUncommitted }: TableOperation,
   given: Conditions,
   presence: Presence,
-): Verdict {
+): Outcome {
   const standard = taken === 'all' ? given : {};
   const conditions = { ...standard, tags: taken === 'none' ? undefined : given.tags };
   const malformed = use === 'read' ? malformedRead(conditions) : malformedWrite(conditions);
@@ -80,11 +80,11 @@ export function verdictOf(
   return use === 'read' ? ofRead(conditions) : ofWrite(conditions, use);
 }
 
-function malformedRead({ noneMatch }: Conditions): Verdict | undefined {
+function malformedRead({ noneMatch }: Conditions): Outcome | undefined {
   return noneMatch === 'any' ? '400 UnsatisfiableCondition' : undefined;
 }
 
-function malformedWrite(conditions: Conditions): Verdict | undefined {
+function malformedWrite(conditions: Conditions): Outcome | undefined {
   const { match, noneMatch, modifiedSince, unmodifiedSince } = conditions;
   const several = '400 MultipleConditionHeadersNotSupported';
   if (match === 'several' || noneMatch === 'several') return several;
@@ -99,7 +99,7 @@ function malformedWrite(conditions: Conditions): Verdict | undefined {
 
 const matches = { own: true, any: true, several: true, other: false } as const;
 
-function ofRead({ match, noneMatch, modifiedSince, unmodifiedSince, tags }: Conditions): Verdict {
+function ofRead({ match, noneMatch, modifiedSince, unmodifiedSince, tags }: Conditions): Outcome {
   const isRefused =
     (match !== undefined && !matches[match]) || unmodifiedSince === 'before' || tags === 'other';
   if (isRefused) return '412 ConditionNotMet';
@@ -108,7 +108,7 @@ function ofRead({ match, noneMatch, modifiedSince, unmodifiedSince, tags }: Cond
   return isOther || modifiedSince === 'before' ? 'met' : '304 ConditionNotMet';
 }
 
-function ofWrite(conditions: Conditions, use: TableOperation['use']): Verdict {
+function ofWrite(conditions: Conditions, use: TableOperation['use']): Outcome {
   const { match, noneMatch, modifiedSince, unmodifiedSince, tags } = conditions;
   if (noneMatch === 'any' && use === 'create') return '409 BlobAlreadyExists';
   const isSame = match === undefined ? unmodifiedSince !== 'before' : matches[match];

@@ -11,7 +11,7 @@ import {
   ids,
   leaseRequests,
   leaseStates,
-  useVerdict,
+  useOutcome,
   type Holder,
   type LeaseRequest,
   type LeaseState,
@@ -141,7 +141,7 @@ async function use(
   const { headers, ...request } = operation.request(place.path, sourceUrl);
   const id: Record<string, string> = sent === 'none' ? {} : { 'x-ms-lease-id': ids[sent] };
   const response = await wire.send({ ...request, headers: { ...headers, ...id } });
-  const wanted = useVerdict(operation, state, sent);
+  const wanted = useOutcome(operation, state, sent);
   const what = `${operation.name}, lease ${state}, id ${sent}`;
   if (wanted !== 'met') {
     assert.equal(answered(response), wanted, what);
@@ -201,7 +201,7 @@ describe('a container under a lease', () => {
           const headers: Record<string, string> =
             sent === 'none' ? {} : { 'x-ms-lease-id': ids[sent] };
           const response = await wire.send({ method, path: `${path}${query}`, headers });
-          const wanted = useVerdict(
+          const wanted = useOutcome(
             { use: method === 'DELETE' ? 'change' : 'read' },
             state,
             sent,

@@ -143,7 +143,7 @@ export const leaseRequests: readonly LeaseRequest[] = [
 type Used = Pick<TableOperation, 'use' | 'leaseIsOptional' | 'needsInfiniteLease'>;
 
 /** `met`, or the status and the code of the refusal of another operation under a lease. */
-export function useVerdict(
+export function useOutcome(
   { use, leaseIsOptional, needsInfiniteLease }: Used,
   state: LeaseState,
   sent: 'a' | 'b' | 'none',

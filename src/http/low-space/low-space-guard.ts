@@ -1,22 +1,22 @@
 import type { Timer, Timers } from '../../base/async/timers.js';
 import type { Clock } from '../../base/clock.js';
-import { reservedBytes, type DiskRoom } from '../../base/disk-room.js';
+import { reservedBytes, type DiskSpace } from '../../base/disk-space.js';
 import { operationClass } from '../../model/analytics/operation-name.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { Logger } from '../exchange/logger.js';
 import type { AdmittedRequest, Interceptor } from '../pipeline/interceptor.js';
 
 /** The space for what is not content of blobs. */
-export interface Room extends DiskRoom {
+export interface AvailableSpace extends DiskSpace {
   /** What nothing uses in the files of the store, in bytes. */
   readonly reusableBytes: number;
   /** What was acknowledged and has no place in them yet. */
   readonly owedBytes: number;
 }
 
-export interface RoomGuardOptions {
+export interface LowSpaceGuardOptions {
   /** Undefined when nobody says how much there is. */
-  readonly room: () => Promise<Room | undefined>;
+  readonly space: () => Promise<AvailableSpace | undefined>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly timers: Timers;
   readonly logger: Logger;
@@ -48,8 +48,8 @@ const settings = /Lease|ServiceProperties$|Acl$|ACL$/;
  * Refuses writes that need more space when the disk has no more than its reserve, so that there is
  * space to delete and to start again.
  */
-export class RoomGuard implements Interceptor {
-  readonly #options: RoomGuardOptions;
+export class LowSpaceGuard implements Interceptor {
+  readonly #options: LowSpaceGuardOptions;
   #isActive = false;
   #lookedMs = -Infinity;
   #nextMs = lookEveryMs;
@@ -57,7 +57,7 @@ export class RoomGuard implements Interceptor {
   #timer: Timer | undefined;
   #isClosed = false;
 
-  constructor(options: RoomGuardOptions) {
+  constructor(options: LowSpaceGuardOptions) {
     this.#options = options;
   }
 
@@ -85,7 +85,7 @@ export class RoomGuard implements Interceptor {
     throw new StorageError('InternalError', {
       message:
         'The disk of the server is full but for a reserve. Deletions are served, and writes again ' +
-        'when there is room: delete what is not needed, or make room on the disk.',
+        'when there is space: delete what is not needed, or make space on the disk.',
     });
   }
 
@@ -97,9 +97,9 @@ export class RoomGuard implements Interceptor {
   }
 
   async #lookOnce(): Promise<void> {
-    const { room, clock, logger } = this.#options;
+    const { space, clock, logger } = this.#options;
     // A disk that cannot be asked is one for the store to complain about.
-    const found = await room().catch(() => undefined);
+    const found = await space().catch(() => undefined);
     this.#lookedMs = clock.monotonicMs();
     const left = found === undefined ? Infinity : freeBytesOf(found) - reservedBytes(found);
     const halfMs = left / 2 / bytesInMs;
@@ -110,20 +110,20 @@ export class RoomGuard implements Interceptor {
         leftMebibytes: Math.floor(found.freeBytes / mebibyte),
       });
     }
-    if (!isFull && this.#isActive) logger.warn('the disk has room again: all writes are served');
+    if (!isFull && this.#isActive) logger.warn('the disk has space again: all writes are served');
     this.#isActive = isFull;
   }
 }
 
-function freeBytesOf({ freeBytes, owedBytes }: Room): number {
+function freeBytesOf({ freeBytes, owedBytes }: AvailableSpace): number {
   return freeBytes - owedBytes * spaceOfOwed;
 }
 
 /**
- * A data file does not shrink, so what was deleted there is room as well; but not while deletions
+ * A data file does not shrink, so what was deleted there is space as well; but not while deletions
  * could not be written.
  */
-function hasReusable(room: Room): boolean {
-  const reserved = reservedBytes(room);
-  return freeBytesOf(room) >= reserved / 2 && room.reusableBytes >= reserved;
+function hasReusable(space: AvailableSpace): boolean {
+  const reserved = reservedBytes(space);
+  return freeBytesOf(space) >= reserved / 2 && space.reusableBytes >= reserved;
 }

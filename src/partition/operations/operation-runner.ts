@@ -23,7 +23,7 @@ export const pageEntriesStandard = 500;
 /** Writes wait so long for the end of a move, about, unless it was begun with another time. */
 export const pauseMillisStandard = 2_000;
 
-export interface StewardOptions {
+export interface OperationRunnerOptions {
   readonly catalogue: Catalogue;
   readonly members: Members;
   readonly clock: Clock;
@@ -57,8 +57,8 @@ interface Running {
  * Carries out operations on ranges beside the requests of a process: those that are begun here, and
  * those whose process is gone. Empties stores that drain.
  */
-export class Steward {
-  readonly #options: StewardOptions;
+export class OperationRunner {
+  readonly #options: OperationRunnerOptions;
   readonly #running = new Map<number, Running>();
   readonly #works = new Map<number, Promise<void>>();
   #draining: ReadonlySet<string> = new Set();
@@ -70,7 +70,7 @@ export class Steward {
   #isStarted = false;
   #isStopped = false;
 
-  constructor(options: StewardOptions) {
+  constructor(options: OperationRunnerOptions) {
     this.#options = options;
   }
 

@@ -6,7 +6,7 @@ import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { enlist, changeStore } from '../../src/partition/membership.js';
-import { Steward } from '../../src/partition/operations/steward.js';
+import { OperationRunner } from '../../src/partition/operations/operation-runner.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { leaving, membersOf } from './composed-stores.js';
 
@@ -22,46 +22,46 @@ async function world() {
   const store = await openPartitionedStore(given);
   const catalogue = new Catalogue(members.home);
   const onFailed = (_: number, error: unknown) => assert.fail(String(error));
-  const steward = new Steward({ ...given, catalogue, onFailed });
+  const operationRunner = new OperationRunner({ ...given, catalogue, onFailed });
   const begin = async (target: string) => {
     const [range] = (await catalogue.map()).ranges;
     assert.ok(range !== undefined);
-    const begun = await steward.operations.beginMove(range.id, target);
+    const begun = await operationRunner.operations.beginMove(range.id, target);
     assert.ok(begun.ok);
-    steward.run(begun.operation);
-    await steward.idle();
+    operationRunner.run(begun.operation);
+    await operationRunner.idle();
   };
   const storeOf = async () => (await catalogue.map()).ranges[0]?.store;
-  return { stores, store, catalogue, steward, begin, storeOf };
+  return { stores, store, catalogue, operationRunner, begin, storeOf };
 }
 
 void describe('a store that drains', () => {
   void it('gives no range to a store that does not answer', async () => {
-    const { stores, store, catalogue, steward, storeOf } = await world();
+    const { stores, store, catalogue, operationRunner, storeOf } = await world();
     // s1 and s2 have no range; s1 would be the first.
     const first = stores[1]?.state;
     assert.ok(first !== undefined);
     first.isAway = true;
     await changeStore(catalogue, 's0', 'draining');
-    await steward.tend();
-    await steward.idle();
+    await operationRunner.tend();
+    await operationRunner.idle();
     assert.equal(await storeOf(), 's2');
     first.isAway = false;
     await store.close();
   });
 
   void it('begins no move while it does not answer itself', async () => {
-    const { stores, store, catalogue, steward, begin, storeOf } = await world();
+    const { stores, store, catalogue, operationRunner, begin, storeOf } = await world();
     await begin('s1');
     const away = stores[1]?.state;
     assert.ok(away !== undefined);
     away.isAway = true;
     await changeStore(catalogue, 's1', 'draining');
-    await steward.tend();
+    await operationRunner.tend();
     assert.deepEqual(await catalogue.operations(), []);
     away.isAway = false;
-    await steward.tend();
-    await steward.idle();
+    await operationRunner.tend();
+    await operationRunner.idle();
     assert.notEqual(await storeOf(), 's1');
     await store.close();
   });

@@ -1,14 +1,14 @@
 import { statfs } from 'node:fs/promises';
 import { codeOf } from './thrown.js';
 
-export interface DiskRoom {
+export interface DiskSpace {
   /** What may still be written, in bytes. */
   readonly freeBytes: number;
   readonly totalBytes: number;
 }
 
 /** The file system cannot be asked, or the process may not. */
-const noRoomTold: ReadonlySet<string> = new Set([
+const freeSpaceUnknown: ReadonlySet<string> = new Set([
   'ENOSYS',
   'ENOTSUP',
   'EOPNOTSUPP',
@@ -17,14 +17,14 @@ const noRoomTold: ReadonlySet<string> = new Set([
 ]);
 
 /** What the disk of a folder has. Undefined when it does not say. */
-export async function diskRoom(folder: string): Promise<DiskRoom | undefined> {
+export async function diskSpace(folder: string): Promise<DiskSpace | undefined> {
   try {
     const { bsize, bavail, blocks } = await statfs(folder);
     // Some file systems, such as those over a network, say that they have no blocks at all.
     if (blocks === 0) return undefined;
     return { freeBytes: bsize * bavail, totalBytes: bsize * blocks };
   } catch (error) {
-    if (noRoomTold.has(codeOf(error) ?? '')) return undefined;
+    if (freeSpaceUnknown.has(codeOf(error) ?? '')) return undefined;
     throw error;
   }
 }
@@ -37,6 +37,6 @@ const reservedShare = 1 / 16;
  * What writes leave of a disk to deletions and to starts, in bytes. A deletion has to be written
  * down before it frees anything, and a start writes as well: on a full disk, neither could be.
  */
-export function reservedBytes({ totalBytes }: Pick<DiskRoom, 'totalBytes'>): number {
+export function reservedBytes({ totalBytes }: Pick<DiskSpace, 'totalBytes'>): number {
   return Math.min(reservedBytesMax, Math.floor(totalBytes * reservedShare));
 }

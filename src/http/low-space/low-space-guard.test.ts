@@ -3,19 +3,24 @@ import { describe, it } from 'node:test';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { silentLogger } from '../exchange/logger.js';
-import { RoomGuard, type Room } from './room-guard.js';
+import { LowSpaceGuard, type AvailableSpace } from './low-space-guard.js';
 
 const mebibyte = 1024 * 1024;
 const totalBytes = 100_000 * mebibyte;
-const plenty: Room = { totalBytes, freeBytes: totalBytes, reusableBytes: 0, owedBytes: 0 };
-const full: Room = { ...plenty, freeBytes: 64 * mebibyte - 1 };
+const plenty: AvailableSpace = {
+  totalBytes,
+  freeBytes: totalBytes,
+  reusableBytes: 0,
+  owedBytes: 0,
+};
+const full: AvailableSpace = { ...plenty, freeBytes: 64 * mebibyte - 1 };
 
-/** A guard of a disk whose room can be set, and the times until it looks at it again. */
-function guarded(room: Room | undefined | Error) {
-  const disk = { room, nowMs: 0, waits: [] as number[], look: () => {} };
-  const guard = new RoomGuard({
-    room: () =>
-      disk.room instanceof Error ? Promise.reject(disk.room) : Promise.resolve(disk.room),
+/** A guard of a disk whose space can be set, and the times until it looks at it again. */
+function guarded(space: AvailableSpace | undefined | Error) {
+  const disk = { space, nowMs: 0, waits: [] as number[], look: () => {} };
+  const guard = new LowSpaceGuard({
+    space: () =>
+      disk.space instanceof Error ? Promise.reject(disk.space) : Promise.resolve(disk.space),
     clock: { monotonicMs: () => disk.nowMs },
     timers: {
       start(delayMs, callback, argument) {
@@ -57,10 +62,10 @@ describe('a disk that is full but for its reserve', () => {
     assert.equal(await ask('EntityGroupTransaction'), false);
   });
 
-  it('is looked at again by who is refused, so that room counts at once', async () => {
+  it('is looked at again by who is refused, so that space counts at once', async () => {
     const { disk, guard, ask } = guarded(full);
     await guard.start();
-    disk.room = plenty;
+    disk.space = plenty;
     assert.equal(await ask('PutBlob'), false, 'it has just been looked at');
     disk.nowMs = 100;
     assert.equal(await ask('PutBlob'), true);
@@ -68,8 +73,8 @@ describe('a disk that is full but for its reserve', () => {
   });
 
   it('counts what rows need that have no place yet, and what was deleted in the data file', async () => {
-    const isServed = async (room: Room) => {
-      const { guard, ask } = guarded(room);
+    const isServed = async (space: AvailableSpace) => {
+      const { guard, ask } = guarded(space);
       await guard.start();
       return ask('InsertEntity');
     };
@@ -87,10 +92,10 @@ describe('a disk that is full but for its reserve', () => {
   it('is looked at more often the less is left', async () => {
     const { disk, guard } = guarded(plenty);
     await guard.start();
-    disk.room = { ...plenty, freeBytes: 74 * mebibyte };
+    disk.space = { ...plenty, freeBytes: 74 * mebibyte };
     disk.look();
     await new Promise(setImmediate);
-    disk.room = full;
+    disk.space = full;
     disk.look();
     await new Promise(setImmediate);
     assert.deepEqual(disk.waits.map(Math.round), [1000, 26, 1000]);
@@ -99,8 +104,8 @@ describe('a disk that is full but for its reserve', () => {
 
 describe('a disk that does not say what it has', () => {
   it('is written to', async () => {
-    for (const room of [undefined, new Error('away')]) {
-      const { guard, ask } = guarded(room);
+    for (const space of [undefined, new Error('away')]) {
+      const { guard, ask } = guarded(space);
       await guard.start();
       assert.equal(await ask('PutBlob'), true);
     }

@@ -13,7 +13,7 @@ const filesAtOnce = 4;
 const rememberedMax = 100_000;
 
 /** Brings the extents that entries name to another directory, and verifies what is there then. */
-export class BroughtContent {
+export class ExtentReplica {
   readonly #from: string;
   readonly #copies: ExtentCopies;
   readonly #stored: StoredExtents;
@@ -34,9 +34,9 @@ export class BroughtContent {
   static async open(
     places: { readonly from: string; readonly to: string },
     onBytes: (bytes: number) => void,
-  ): Promise<BroughtContent> {
+  ): Promise<ExtentReplica> {
     const copies = await ExtentCopies.open(places.from, places.to);
-    return new BroughtContent(copies, { ...places, onBytes });
+    return new ExtentReplica(copies, { ...places, onBytes });
   }
 
   /** One call at a time. Durable when `end` has resolved. Throws `MigrationError`. */
