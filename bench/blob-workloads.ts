@@ -12,7 +12,7 @@ export const pageBlobs = 5000;
 /** What is read and listed, what is written, and the blob that is downloaded. */
 const containers = { read: 'bench', written: 'bench-written', large: 'bench-large' } as const;
 const largeBlob = 'large';
-/** Of one page in so many the blobs are counted. */
+/** The blobs of one page in so many are counted. */
 const countedPages = 16;
 /** Requests that are signed before the clock starts, where they can be sent again. */
 const poolSize = 2000;

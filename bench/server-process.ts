@@ -253,7 +253,7 @@ export interface StartOptions {
   readonly launch?: Launch;
   readonly nodeFlags?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Of its data, which stay there; absent: a new one, which goes with the server. */
+  /** The directory of its data, which stays; absent: a new one, removed with the server. */
   readonly directory?: string;
 }
 

@@ -25,7 +25,7 @@ const present = readdirSync(root, { recursive: true })
 const asked = part === undefined ? filesFor(wanted) : withPart(part);
 const leftOut = hasExtras ? [] : asked.filter((file) => file.endsWith('.extras.test.js'));
 const toRun = asked.filter((file) => !leftOut.includes(file));
-// Who names files, or wants the long form, gets every file in a process of its own.
+// A run of named files, and the long form, give every file a process of its own.
 const files =
   isLong || wanted.length > 0 ? toRun.map((file) => join(root, file)) : grouped(root, toRun);
 

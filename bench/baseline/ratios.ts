@@ -85,7 +85,7 @@ function othersShareOf(groups: readonly (readonly Measurement[])[]): number | un
   return least.length === 0 ? undefined : Math.max(...least);
 }
 
-/** Of every server that is not there to be compared with, in the order of measuring. */
+/** Ratios of every server, except those to compare with, in the order of measuring. */
 export function ratiosOf(measurements: readonly Measurement[]): readonly KindRatios[] {
   const of = (kind: WorkloadKind, server: ServerName): readonly Measurement[] =>
     measurements.filter((one) => one.kind === kind && one.server === server);

@@ -7,7 +7,7 @@ import { titleOf } from '../report.js';
 export interface Stretches {
   readonly kind: WorkloadKind;
   readonly repository: string;
-  /** Those with the same index are neighbours in time. */
+  /** Stretches with the same index are neighbours in time. */
   readonly micros: readonly number[];
 }
 

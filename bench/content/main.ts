@@ -91,7 +91,7 @@ function storeWay(content: FileContent): Way {
 
 interface Figures {
   readonly mebibytesPerSecond: number;
-  /** Of this process, with that of the system for it. */
+  /** Processor time of this process, with that of the system for it. */
   readonly processorMsPerMebibyte: number;
 }
 

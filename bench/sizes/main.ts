@@ -14,7 +14,7 @@ import { isWrite, SizedServer } from './sized-server.js';
 // What the size of a table costs: docs/internals/benchmark.md.
 
 const warmupSeconds = 0.7;
-/** Of inserts, so that the journal has what the data file lacks. */
+/** Inserts run so long first, so that the journal has what the data file lacks. */
 const fillSeconds = 1;
 /** Less than a journal keeps it from the data file. */
 const undrainedSecondsMax = 3;

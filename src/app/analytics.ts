@@ -47,7 +47,7 @@ export class Analytics {
   readonly #writer: MetricsWriter;
   readonly #logs: LogWriter;
   readonly #observer: AnalyticsObserver;
-  /** Of an owner of data: the accounts whose hours it closes. */
+  /** The accounts whose hours it closes, where the process owns the data. */
   #accounts: () => readonly string[] = () => [];
   #hourMicros: number;
   #timer: Timer | undefined;

@@ -374,7 +374,7 @@ async function closing<Result>(backup: Backup, work: () => Promise<Result>): Pro
   }
 }
 
-/** Of a table or a queue, in whatever form its text was. */
+/** Whether a bound names a table or a queue, in either form. */
 function isContainer(bound: Bytes): boolean {
   const [, , id, ...more] = decodeTuple(bound);
   return typeof id === 'number' && id > 0 && more.length === 0;

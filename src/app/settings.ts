@@ -63,7 +63,7 @@ export interface ServerSettings {
   readonly tls: TlsChoice | undefined;
   readonly accounts: readonly AccountSettings[];
   readonly durability: 'durable' | 'relaxed';
-  /** Of a process that shares its data with no worker. */
+  /** Applies to a process that shares its data with no worker. */
   readonly journal: 'on' | 'off';
   readonly blobKeeping: BlobKeeping;
   /** Bytes of one block that clients may send. */

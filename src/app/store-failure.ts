@@ -10,7 +10,7 @@ import {
 import { StorageError } from '../model/errors/storage-error.js';
 import { MovedError } from './moves/moved-error.js';
 
-/** Of a server whose data are elsewhere. Where, its log says: clients need not know databases. */
+/** Does not say where the data are: the log does, and clients need not know databases. */
 const movedText =
   'The data of this server are in another place by now. Connect to the servers that have them.';
 

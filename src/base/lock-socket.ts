@@ -81,7 +81,7 @@ async function listen(
     connections.add(connection);
     connection.unref();
     connection.once('close', () => connections.delete(connection));
-    // One that breaks is closed, which is all that matters.
+    // An error closes the connection, and nothing else needs to be done about it.
     connection.on('error', () => undefined);
     serve(connection);
   });

@@ -3,7 +3,7 @@ import { nameOfBytes } from './bytes.js';
 
 /** Elements in one chunk, at most: a full one is cut in half. */
 const chunkElementsMax = 512;
-/** Of a chunk that is filled at once, so that others fit in. */
+/** A chunk that is filled at once gets so many elements, so that others fit in. */
 const filledElements = chunkElementsMax / 2;
 
 export interface Keyed {
@@ -47,7 +47,7 @@ export class SortedByKey<Element extends Keyed> {
     this.#isShared = shared !== undefined;
   }
 
-  /** Of elements by the names of their keys, much faster than to put one after the other. */
+  /** Makes a list of elements by the names of their keys, faster than adding one by one. */
   static ofNamed<Element extends Keyed>(named: ReadonlyMap<string, Element>): SortedByKey<Element> {
     const names = Array.from(named.keys()).toSorted();
     const sorted = new SortedByKey<Element>();

@@ -99,7 +99,7 @@ async function deletePlace(
         await retrying(briefRetries, () => client.deleteBlob({ container, blob: name }));
         deleted.count += 1;
       } catch (error) {
-        // Of those that were listed, another client may have deleted one.
+        // Another client may have deleted a listed blob.
         const isGone = error instanceof ServiceError && error.code === 'BlobNotFound';
         if (!isPrefix || !isGone) throw error;
       }

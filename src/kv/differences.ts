@@ -22,7 +22,7 @@ export interface ComparedPart {
 
 export interface Comparison {
   readonly range: KeyRange;
-  /** Of a part. */
+  /** The bounds of a part. */
   readonly page: Pick<RangeOptions, 'limit' | 'bytesMax'>;
   /** Keys for which it is false do not count. Default: all count. */
   readonly isCompared?: (entry: { readonly key: Bytes }) => boolean;
@@ -80,7 +80,7 @@ async function differences(
   return { puts: [...puts, ...entries.slice(at)], deletes };
 }
 
-/** Those of some keys in which two stores differ. */
+/** Reads some keys again and returns those in which two stores differ. */
 export async function stillDiffering(
   source: ComparedStore,
   target: ComparedStore,

@@ -16,7 +16,7 @@ export interface PartitionFacts {
   readonly stores: readonly string[];
   readonly operations: readonly OperationRow[];
   readonly loads: ReadonlyMap<number, MeasuredRange>;
-  /** Of keys and values; undefined where it is not known. */
+  /** Bytes of keys and values of a range; undefined where they are not known. */
   readonly bytesOf: (range: number) => number | undefined;
   readonly callsByStore: ReadonlyMap<string, MeasuredCalls>;
   readonly counters: PartitionCounters;
@@ -27,7 +27,7 @@ export interface PartitionFacts {
 interface Sample {
   readonly labels?: Readonly<Record<string, string | number>>;
   readonly value: number;
-  /** Behind the name, as a summary has it. */
+  /** Follows the name, as in a summary of Prometheus. */
   readonly suffix?: string;
 }
 

@@ -50,7 +50,7 @@ export class ServedPartitions implements ServedStore, RangedStore {
   }
 
   /**
-   * That of the home store. When another store is in trouble, its ranges alone do not serve.
+   * The trouble of the home store. When another store is in trouble, its ranges alone do not serve.
    */
   trouble(): Error | undefined {
     return this.#home.trouble();

@@ -301,7 +301,7 @@ export class PartitionedStore implements RangedStore {
               hasBegun = true;
               const decision = filter(candidate);
               if (decision === 'take' || decision === 'use') isUsed = true;
-              // Of an entry that is taken, the page tells.
+              // The page itself counts an entry that is taken.
               if (decision === 'use') usedBytes += candidate.valueLength;
               return decision;
             },

@@ -29,7 +29,7 @@ export interface PartitionState {
 export interface Change {
   readonly last: number;
   readonly pending?: Bytes;
-  /** Of versions up to `last`, and above that of the head before. */
+  /** Their versions are up to `last`, and above that of the head before. */
   readonly writes: readonly RowVersion[];
 }
 

@@ -54,7 +54,7 @@ function prefixOfBound(bound: Bytes): Bytes | undefined {
   }
 }
 
-/** Behind every key that begins with a prefix. Prefixes end with 0x00. */
+/** The first key after all keys with a prefix. Prefixes end with 0x00. */
 function behind(prefix: Bytes): Bytes {
   const end = Buffer.from(prefix);
   end[end.length - 1] = 1;

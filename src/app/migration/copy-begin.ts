@@ -18,7 +18,7 @@ export async function beginCopy(
   of: {
     readonly from: MigrationPlace;
     readonly to: MigrationPlace;
-    /** Of the source. */
+    /** The last version of the source. */
     readonly lastVersion: number;
     /** The source is served meanwhile. */
     readonly isOnline: boolean;

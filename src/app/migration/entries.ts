@@ -10,13 +10,13 @@ const pageBytes = 4 * 1024 * 1024;
 /** What all entries of a store that belong to a copy are together. */
 export interface Summary {
   readonly entries: number;
-  /** Those of keys and values. */
+  /** Bytes of keys and values. */
   readonly bytes: number;
   /** SHA-256 of keys, versions and values in order, in hexadecimal digits. */
   readonly hash: string;
 }
 
-/** Told of the bytes of keys and values that were gone through. */
+/** Called with the bytes of keys and values that were read since the last call. */
 export type OnBytes = (bytes: number) => void;
 
 /** Reads everything. Nobody may write to the store meanwhile. */
@@ -99,7 +99,7 @@ function readPage(store: Store, range: KeyRange): Promise<RangePage> {
   return store.range(range, { limit: pageEntries, bytesMax: pageBytes });
 }
 
-/** Those of keys and values. */
+/** The bytes of keys and values of entries. */
 export function bytesOf(entries: readonly Entry[]): number {
   return entries.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
 }

@@ -162,7 +162,7 @@ export class WatchedStore implements ServedStore, SnapshotStore {
     this.#set('open');
   }
 
-  /** Whoever waits, and every later call, is refused. */
+  /** Refuses calls that wait, and every later one. */
   leave(moved: MovedError): void {
     this.#moved = moved;
     this.#set('closed');

@@ -4,7 +4,7 @@ import type { JobInfo } from '../../http/control/partitions.js';
 /** Jobs that are remembered. */
 const jobsMax = 100;
 
-/** Told of what is done and how much there is, in the unit of the job. */
+/** Receives how much a job has done and how much there is, in the unit of the job. */
 export interface JobProgress {
   add(done: number): void;
   total(total: number): void;

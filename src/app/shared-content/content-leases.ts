@@ -19,7 +19,7 @@ export interface ContentLeasesOptions {
   readonly store: MemberStore;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly timers: Timers;
-  /** Who has the session, for people. */
+  /** A name of the session's process that people can read. */
   readonly shown: string;
   /** Another process has taken this session for dead. Called once. */
   readonly onLost: () => void;
@@ -79,7 +79,7 @@ export class ContentLeases implements Liveness {
       return false;
     }
     if (!this.#isSilent(name, entry.version)) return true;
-    // Behind the fence nothing is applied that the session has begun.
+    // After the fence the store applies no commit that the session has begun.
     const { ok } = await store.fence({
       checks: [{ key, version: entry.version }],
       puts: [],
@@ -172,7 +172,7 @@ class Renewal {
         this.#isOver = true;
         onLost();
       }
-      // Nobody else writes it: an earlier renewal was applied, although that was not known.
+      // Only this process writes it, so an earlier renewal was applied after all.
       else this.#version = result.actual;
     } catch (error) {
       if (!this.#isFailing) onTrouble(error);

@@ -16,7 +16,7 @@ export interface SharedContentOptions {
   /** What blobs are named in. */
   readonly keySpace: GuardedStore;
   readonly files: ContentFiles;
-  /** Who has the sessions, for people. */
+  /** A name of the sessions' process that people can read. */
   readonly shown: string;
   readonly clock: Clock;
   readonly timers: Timers;

@@ -40,8 +40,8 @@ export function addTables(
 }
 
 /**
- * Of two entities with the same keys, which concurrent writes can leave in Azurite, the first is
- * used.
+ * Uses the first of two entities with the same keys, which concurrent writes can leave in
+ * Azurite.
  */
 function entitiesOf(
   rows: readonly Document[],

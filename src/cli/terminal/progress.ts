@@ -10,7 +10,7 @@ export interface ProgressReport {
   stop(): void;
 }
 
-/** A terminal, or a stream that is none. */
+/** A terminal or any other stream. */
 export interface ProgressStream {
   readonly isTTY?: boolean;
   write(text: string): unknown;

@@ -2,7 +2,7 @@ import { systemClock } from '../../base/clock.js';
 
 /** What is said before anybody can know. */
 const unknown = 'time left unknown';
-/** Of less done, the rate says nothing. */
+/** While a smaller share is done, the rate predicts nothing. */
 const shareMin = 0.02;
 const [minuteSeconds, hourSeconds] = [60, 3_600];
 

@@ -12,7 +12,7 @@ async function thereOf(content: ContentStore, ids: readonly ExtentId[]): Promise
   return Promise.all(ids.map((id) => isThere(content, id)));
 }
 
-/** Nobody may ask: there are no suspects. */
+/** A sweep without suspects must not ask which extents are named. */
 function unasked(): Promise<ReadonlySet<ExtentId>> {
   throw new Error('the sweep asks about what is no suspect');
 }
@@ -144,7 +144,7 @@ export function retentionConformance(suite: ContentSuite): void {
   });
 }
 
-/** Of sessions that died, what nobody names is deleted, and nothing else. */
+/** Tests that a sweep deletes what dead sessions left and no entry names, and nothing else. */
 export function sessionsConformance(suite: ContentSuite): void {
   it('keeps everything over a close, and asks about nothing', async (t) => {
     const { content, reopen } = await setUp(suite, t);

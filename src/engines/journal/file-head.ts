@@ -20,7 +20,7 @@ const fileHeadEnd = chanceAt + chanceBytes;
 
 /** The head of a journal file. */
 export interface FileHead {
-  /** Of the whole file. Later ones keep at least this head up to here, and its checksum. */
+  /** The format of the whole file. Later formats keep this head up to here, and its checksum. */
   readonly format: number;
   /** The number of the file within its generation, from 1 on. */
   readonly number: number;

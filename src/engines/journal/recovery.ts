@@ -25,7 +25,7 @@ export interface Recovered {
   readonly lastSequence: number;
 }
 
-/** Checks that recovery skips. For simulations, which must notice that. */
+/** Checks that recovery skips, for simulations that must then find errors. */
 export interface Trust {
   /** Accepts frames that were not written completely. */
   readonly checksums?: boolean;

@@ -183,7 +183,7 @@ interface Statistics {
   readonly treeBranchPageCount?: number;
   readonly treeLeafPageCount?: number;
   readonly overflowPages?: number;
-  /** Of all trees together. */
+  /** The last page number of all trees together. */
   readonly lastPageNumber?: number;
   /** The tree of what is free. */
   readonly free?: Statistics;

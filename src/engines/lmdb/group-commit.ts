@@ -17,7 +17,7 @@ import type { Environment } from './environment.js';
 import { GroupWriter } from './group-writer.js';
 import { writeTransaction } from './write-transaction.js';
 
-/** Of a group, which runs on the main thread and holds the writer lock. */
+/** The bytes of a group, which runs on the main thread and holds the writer lock. */
 const groupBytesMax = 8 * 1024 * 1024;
 /** A group that takes longer than this has a stuck writer. */
 export const stallMs = 60_000;

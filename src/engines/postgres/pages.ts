@@ -7,7 +7,7 @@ import type { Statements } from './statements.js';
 
 /** Entries that one statement returns. */
 const chunkEntriesMax = 1_024;
-/** Of a first chunk, when nobody knows yet how many of its entries the page will have. */
+/** The size of a first chunk: how many of its entries the page will have is not known yet. */
 const firstChunkEntries = 128;
 /** Bytes of keys and values that one statement returns, and one entry more. */
 const chunkBytesMax = 4 * 1024 * 1024;

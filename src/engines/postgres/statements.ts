@@ -24,7 +24,7 @@ const getLong: Statement = {
   text: 'select version, value from tabularium.kv_long where hash = sha256($1)',
 };
 
-/** Of keys: the place of each that is there, its version and value. */
+/** Reads keys: the position of each that exists, its version and its value. */
 const getMany: Statement = {
   name: 'get-many',
   text: `select k.place, kv.version, kv.value

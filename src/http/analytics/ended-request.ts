@@ -48,7 +48,7 @@ interface NamedOperation {
   readonly type: OperationClass;
 }
 
-/** Of all operations but `Unknown`, whose class depends on more than its name. */
+/** Has all operations but `Unknown`, whose class depends on more than its name. */
 const namedOperations = new Map<string, NamedOperation>();
 
 function namedOperation({ operation, method }: RequestRecord): NamedOperation {

@@ -21,13 +21,13 @@ interface Target {
 interface NewHeaders extends Target {
   /** Absent: they stay. */
   readonly headers: ContentHeaders | undefined;
-  /** Of a page blob; absent: it stays. */
+  /** The new size of a page blob; absent: the size stays. */
   readonly bytes: number | undefined;
   readonly sequence: SequenceAction | undefined;
 }
 
 interface Changed extends Written {
-  /** Of a page blob. */
+  /** Set for page blobs. */
   readonly sequenceNumber?: bigint;
 }
 

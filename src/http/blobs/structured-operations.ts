@@ -12,7 +12,7 @@ import { putBlob } from './put-blob.js';
 import { putBlock } from './put-block.js';
 import type { BlobRequest } from './request.js';
 
-/** Those whose body, or whose answer, may be structured. */
+/** Operations whose body or answer may be structured. */
 const structured: ReadonlySet<AnyOperation> = new Set<AnyOperation>([
   putBlob,
   putBlock,

@@ -44,7 +44,7 @@ export interface OperationInfo {
   readonly ranges?: readonly number[];
   readonly from?: string;
   readonly to?: string;
-  /** Of a move that runs. */
+  /** Set while a move runs. */
   readonly step?: string;
   readonly bytesCopied?: number;
   readonly bytesTotal?: number;
@@ -63,7 +63,7 @@ export interface BalanceInfo {
   readonly operations: readonly string[];
   /** Ranges with too much load or data that no operation helps. */
   readonly findings: readonly string[];
-  /** Those that have begun; none in a dry run. */
+  /** The operations that have begun; none in a dry run. */
   readonly begun: readonly number[];
   /** The stores that do not answer: the plan leaves their ranges, and moves none there. */
   readonly away: readonly string[];

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 export interface ControlReply {
   readonly status: number;
   readonly body: unknown;
-  /** Of a body that is a text, and is sent as it is. */
+  /** The type of a body that is a text and is sent unchanged. */
   readonly contentType?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -64,7 +64,7 @@ export interface RequestDetail {
   /** The secondary endpoint was asked. */
   readonly isSecondary: boolean;
   readonly credential: CredentialKind;
-  /** Who the caller is, by its access token. */
+  /** The caller as its access token names it. */
   readonly bearer: BearerCaller | undefined;
   /** The request names a time limit. */
   readonly hasOwnTimeout: boolean;

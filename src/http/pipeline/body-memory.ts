@@ -41,5 +41,5 @@ class BodyMemory {
   }
 }
 
-/** That of the process, which its services share. */
+/** The memory of the process, which its services share. */
 export const bodyMemory = new BodyMemory();

@@ -16,7 +16,7 @@ export class Connection {
   readonly socket: Socket;
   /** Exchanges without a record, in order of arrival. */
   readonly open = new Set<Exchange>();
-  /** Those of them that wait for their turn. */
+  /** Requests that wait for their turn. */
   readonly #waiting: Exchange[] = [];
   /** Set when bytes came that are not HTTP: written after the remaining answers. */
   refusal: string | undefined = undefined;

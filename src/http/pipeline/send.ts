@@ -64,7 +64,7 @@ export function beginAnswer(
 function addHeaders(exchange: Exchange, reply: Reply | StreamedReply, close: boolean): void {
   const { headers, stream } = reply;
   const length = stream === undefined ? (reply.body?.length ?? 0) : stream.bytes;
-  // Of a 304 it would be the length of what the client has (RFC 9110, section 8.6).
+  // The length of a 304 would be that of the body that the client has (RFC 9110, section 8.6).
   const hasLength = length !== undefined && reply.status !== 304;
   if (hasLength) headers.push('Content-Length', String(length));
   headers.push('x-ms-request-id', exchange.requestId);

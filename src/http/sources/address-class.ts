@@ -36,7 +36,7 @@ const privateNetworks6: readonly Network[] = [
   ['fe80::', 10],
 ];
 
-/** Those that were given to machines; all others mean something else. */
+/** The networks that machines have addresses in; all others mean something else. */
 const machines6: readonly Network[] = [['2000::', 3]];
 
 /** Among them: tunnels, which carry an address of the other family, and examples. */

@@ -39,7 +39,7 @@ export interface SourceClientOptions {
 }
 
 export interface SourceRequest {
-  /** Of http or https. */
+  /** A URL of http or https. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Ends the request and its answer. */

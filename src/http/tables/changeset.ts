@@ -98,7 +98,7 @@ export function writtenParts(
 interface Written {
   /** The written entity; undefined after a deletion. */
   readonly result: WriteResult;
-  /** Of all entities that the commit has written. */
+  /** The etag of all entities that the commit has written. */
   readonly etag: string;
   readonly outer: TableRequest;
 }

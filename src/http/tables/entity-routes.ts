@@ -20,7 +20,7 @@ export const writeRoutes: readonly TableRoute<WriteEntityOperation>[] = [
   routeTo('DeleteEntity', { methods: ['DELETE'], resource: 'entity' }, deleteEntity),
 ];
 
-/** Those of a changeset. */
+/** Finds the operations of a changeset. */
 export const writeRouter = serviceRouter(writeRoutes);
 
 export const getEntityRoute: TableRoute = routeTo(

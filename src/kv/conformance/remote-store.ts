@@ -19,7 +19,7 @@ interface Request {
 interface Refusal {
   readonly id: number;
   readonly error: string;
-  /** Of a `GuardError`. */
+  /** The version that a `GuardError` carries. */
   readonly guard?: number | 'absent';
 }
 

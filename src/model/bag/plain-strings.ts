@@ -75,7 +75,7 @@ function unitsOf(bytes: Buffer, start: number, end: number): number {
   let units = end - start;
   for (let at = start; at < end; at += 1) {
     const byte = bytes[at] ?? 0;
-    // Of a character, all bytes but the first count for nothing; one of four bytes is two units.
+    // Only the first byte of a character counts; a character of four bytes has two units.
     if (byte >= 0x80 && byte < 0xc0) units -= 1;
     else if (byte >= 0xf0) units += 1;
   }

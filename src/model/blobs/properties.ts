@@ -2,7 +2,7 @@ import type { Bytes } from '../../base/bytes.js';
 
 export type BlobKind = 'block' | 'append' | 'page';
 
-/** Who may read a container without credentials: nobody, its blobs, its list as well. */
+/** What a request without credentials may read: nothing, blobs, or the list of them as well. */
 export type PublicAccess = 'none' | 'blob' | 'container';
 
 /** The content type of a blob that was given none (blob-service §5.4). */

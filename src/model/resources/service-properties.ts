@@ -60,10 +60,10 @@ export interface ServiceProperties {
   readonly minuteMetrics: MetricsProperties;
   /** In the order in which they are tried. */
   readonly cors: readonly CorsRule[];
-  /** Of blobs: the version of requests without one. Absent: none. */
+  /** The version of requests to blobs that name none. Absent: there is no default. */
   readonly defaultServiceVersion?: string;
-  /** Of blobs; other services have none. */
+  /** Set for blobs alone. */
   readonly deleteRetention?: DeleteRetention;
-  /** Of blobs; other services have none. */
+  /** Set for blobs alone. */
   readonly staticWebsite?: StaticWebsite;
 }

@@ -46,7 +46,7 @@ import {
 export interface ExplainOptions {
   /** Your own prices; `examplePrices` when absent, which are an example and outdated. */
   readonly prices?: PriceTable;
-  /** Those of the cloud service when absent. */
+  /** Targets of the service. Absent: those of the cloud service. */
   readonly targets?: Partial<ServiceTargets>;
 }
 

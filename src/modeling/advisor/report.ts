@@ -38,7 +38,7 @@ export interface OperationReport {
   readonly entitiesRead: Estimate;
   readonly entitiesReturned: Estimate;
   readonly entitiesWritten: Estimate;
-  /** Of the caller and of workers. */
+  /** Counts requests of the caller and of workers. */
   readonly requestsPerMonth: number;
   /** In the currency of the prices. */
   readonly costPerMonth: number;
@@ -66,7 +66,7 @@ export interface CapacityReport {
 export interface PlaceReport {
   readonly name: string;
   readonly rows: number;
-  /** Of one row, as the service counts it. */
+  /** The size of one row, as the service counts it. */
   readonly rowBytes: SizeRange;
   /** Bytes of the average row that are neither keys nor values. */
   readonly overheadBytes: number;

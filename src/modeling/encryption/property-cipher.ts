@@ -17,9 +17,9 @@ const sivMark = 2;
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Of the content key of an entity. */
+/** The size of an entity's content key. */
 export const contentKeyBytes = 32;
-/** Of the key of deterministic properties. */
+/** The size of the key of deterministic properties. */
 export const deterministicKeyBytes = 64;
 
 /** Bytes that encryption adds to a value, its type included. */

@@ -6,9 +6,9 @@ export interface MessageMetrics {
   /** Undefined for malformed messages. */
   readonly type: string | undefined;
   readonly counts: Readonly<Record<DeliveryEvent['kind'], number>>;
-  /** Of all deliveries, from put to end of the delivery: the lag of the worker. */
+  /** The time of a delivery from put to its end: the lag of the worker. */
   readonly ageMs: Summary;
-  /** Of all deliveries, from get to end. */
+  /** The time of a delivery from get to its end. */
   readonly durationMs: Summary;
 }
 

@@ -60,7 +60,7 @@ export class RangeLoads {
   }
 
   async #remove(key: Bytes, version: number): Promise<void> {
-    // One that publishes after all keeps its row.
+    // A publisher that publishes again meanwhile keeps its row: the check fails.
     await this.#home.commit({ checks: [{ key, version }], puts: [], deletes: [key] });
   }
 }

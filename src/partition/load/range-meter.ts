@@ -49,7 +49,7 @@ export interface MeteredCall {
   readonly kind: 'read' | 'write';
   /** Any key of its partition, or the beginning of its interval. */
   readonly key: Bytes;
-  /** Of keys and values, read or written. */
+  /** Bytes of keys and values, read or written. */
   readonly bytes: number;
   readonly tookMs: number;
 }
@@ -78,7 +78,7 @@ const noCalls = { reads: 0, writes: 0, seen: 0, bytesRead: 0, bytesWritten: 0, t
 export class RangeMeter {
   readonly #meters = new Map<number, Meter>();
   readonly #byStore = new Map<string, { reads: number; writes: number }>();
-  /** Of a generator that is quick rather than good: it only picks calls. */
+  /** The state of a generator that is fast rather than good: it only samples calls. */
   #state: number;
 
   constructor(randomness: Randomness) {

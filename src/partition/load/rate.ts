@@ -17,7 +17,7 @@ export class Rate {
     this.#weight = this.#weight * keep + (1 - keep);
   }
 
-  /** Right from the first time on: a short past counts as if it had always been so. */
+  /** A short past counts as if the rate had always been so, so that the first value is right. */
   get perSecond(): number {
     return this.#weight === 0 ? 0 : this.#sum / this.#weight;
   }

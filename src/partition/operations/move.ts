@@ -248,7 +248,7 @@ export class Mover {
     const before = await this.#sourceGuard(['fenced', 'moved']);
     const guard = before.row.state === 'moved' ? before : await this.#change(before, 'moved');
     const target = await this.#target();
-    // Whoever takes over after the switch does not know whether the target has the floor.
+    // A process that takes over after the switch does not know whether the target has the floor.
     await Promise.all([this.#switch(guard.version), raiseFloor(target, guard.version)]);
     this.#hasFloor = true;
     return 'activate';

@@ -218,7 +218,7 @@ export class Operations {
     for (;;) {
       if (ranges.some(({ row }) => row.operation !== 0)) return refused('the range is busy');
       const map = await catalogue.mapRow();
-      // Whoever begins one meanwhile changes the row of the map.
+      // An operation that begins meanwhile changes the row of the map, which the commit checks.
       const running = (await catalogue.operations()).length;
       if (running >= (limits?.operationsMax ?? operationsMax))
         return refused('too many operations');

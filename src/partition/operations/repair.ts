@@ -9,7 +9,7 @@ import type { Finding } from '../verify.js';
 /** What was done about a finding. */
 export type Repair = { readonly kind: 'repaired'; readonly finding: Finding } | UnrepairedFinding;
 
-/** It is as it was. */
+/** A finding that is left unchanged. */
 export interface UnrepairedFinding {
   readonly kind: 'left';
   readonly finding: Finding;
@@ -76,7 +76,7 @@ async function carriedOut(
   }
 }
 
-/** Of a range that is no more: its number is never used again. */
+/** Removes the guard of a range that no longer exists: its number is never used again. */
 async function removeGuard(store: MemberStore, range: number): Promise<void> {
   const guard = await readGuard(store, range);
   if (guard === undefined) return;

@@ -195,7 +195,7 @@ export async function differingKeys(
   return differing;
 }
 
-/** Those of some keys in which two stores differ. */
+/** Reads some keys again and returns those in which two stores differ. */
 export function keysStillDiffering(
   source: Place,
   target: Place,

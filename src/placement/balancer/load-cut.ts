@@ -15,7 +15,7 @@ const samplesMin = 20;
 /** Each part has at least so much of the load. */
 const partShareMin = 0.25;
 const hotShare = 0.5;
-/** Of the later calls, so many go beyond all of the earlier ones. */
+/** A load rises when this share of its later calls is beyond all of its earlier ones. */
 const risingShare = 0.75;
 /** Of calls half a sample apart, so many go up, and so few down, when keys rise slowly. */
 const upShareMin = 0.5;

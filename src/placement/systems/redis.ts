@@ -104,7 +104,7 @@ export function redisRing(servers: readonly string[]): RedisRing | Refusal {
     for (let index = 0; index < pointsOfServer / 4; index++) {
       const digest = md5(encoder.encode(`${server}-${index}`));
       for (const at of [0, 4, 8, 12].map((offset) => digest.readUInt32LE(offset))) {
-        // Whoever comes first by name keeps a point that two have, whatever the order of the list.
+        // The first server by name keeps a point that two have, whatever the order given.
         const owner = owners.get(at);
         if (owner === undefined || server < owner) owners.set(at, server);
       }
@@ -120,7 +120,7 @@ function md5(bytes: Bytes): Buffer {
   return createHash('md5').update(bytes).digest();
 }
 
-/** Who has a key, and so who is asked. */
+/** How a client finds the server that has a key. */
 export type RedisScheme =
   | RedisRing
   /** A client that cuts the slots itself, or a cluster, which forwards what comes elsewhere. */

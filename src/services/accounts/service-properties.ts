@@ -34,7 +34,7 @@ export const defaultServiceProperties: ServiceProperties = Object.freeze({
   cors: Object.freeze([]),
 });
 
-/** Those of blobs (blob-service §6.2). */
+/** The default properties of blobs (blob-service §6.2). */
 const defaultBlobProperties: ServiceProperties = Object.freeze({
   ...defaultServiceProperties,
   deleteRetention: Object.freeze({ enabled: false, allowPermanentDelete: false }),

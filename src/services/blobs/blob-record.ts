@@ -28,8 +28,8 @@ export interface PageState {
   /** The generation of the page map that the record sees (`PageRange`); from 1 on. */
   readonly generation: number;
   /**
-   * Of a blob: the last generation that a snapshot sees, 0 when there is none. What was written
-   * later is its own. Of a snapshot: 0.
+   * The last generation that a snapshot of the blob sees, 0 when there is none. What was written
+   * later belongs to the blob alone. 0 in the record of a snapshot.
    */
   readonly sharedGeneration: number;
 }
@@ -54,13 +54,13 @@ export interface BlobRecord {
   readonly tier: BlobTier | undefined;
   readonly lease: StoredLease | undefined;
   readonly copy: CopyState | undefined;
-  /** Of a page blob. */
+  /** Set for page blobs. */
   readonly page: PageState | undefined;
-  /** Of an append blob. */
+  /** Set for append blobs. */
   readonly append: { readonly count: number; readonly isSealed: boolean } | undefined;
-  /** Of a version of a blob: its id. */
+  /** Set for versions: the id of the version. */
   readonly versionMicros: number | undefined;
-  /** Of a soft-deleted blob, snapshot or version (blob-service §16.3). */
+  /** Set for soft-deleted blobs, snapshots and versions (blob-service §16.3). */
   readonly deleted: { readonly micros: number; readonly purgedMicros: number } | undefined;
 }
 

@@ -130,7 +130,7 @@ export interface BlobServiceOptions {
 export class BlobService {
   readonly containers: BlobContainers;
   readonly #context: BlobContext;
-  /** Of what the service itself keeps, such as logs, neither versions nor deleted states stay. */
+  /** Keeps neither versions nor deleted states: for blobs of the service itself, such as logs. */
   readonly #keepingNothing: BlobContext;
   readonly #sweeps: SweepTurns;
   readonly #copies: PendingCopies;

@@ -54,7 +54,7 @@ export function checkWriteConditions(
   }
 }
 
-/** Of an etag and the time that goes with it the etag decides. */
+/** Where an etag and its time are both given, the etag decides. */
 function areMet(conditions: BlobConditions, target: Conditioned): boolean {
   const { ifMatch, ifNoneMatch, ifModifiedSinceSeconds: since } = conditions;
   const isSame =

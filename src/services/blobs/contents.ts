@@ -92,7 +92,7 @@ async function* inChunks(
     yield* placed(segments, offset, { start, end });
     for (const { bytes } of segments) offset += bytes;
     if (offset >= end) return;
-    // Whoever iterates may have done much with the last chunk.
+    // The reader may have worked long on the last chunk.
     await nextTurn();
     chunk = await store.get(keys.chunk(id, offset));
   }

@@ -26,9 +26,9 @@ interface CopiedPieces {
 export interface CopiedContent extends CopiedPieces {
   readonly kind: BlobRecord['kind'];
   readonly bytes: number;
-  /** Of block and append blobs. */
+  /** Segments of block and append blobs. */
   readonly segments: readonly Segment[];
-  /** Of page blobs: those that are not staged. */
+  /** Ranges of page blobs that are not staged. */
   readonly ranges: readonly PageRange[];
   /** The first ranges of a page blob with many. */
   readonly staged: StagedMap | undefined;

@@ -51,7 +51,7 @@ export interface CopiedBlob extends Written {
   readonly copyId: string;
   /** Whether it is done. */
   readonly status: 'success' | 'pending';
-  /** That of the source, as it is stored. */
+  /** The headers of the source, as stored. */
   readonly headers: BlobRecord['headers'];
 }
 
@@ -81,7 +81,7 @@ interface Copying {
   readonly from: BlobKeys;
   readonly to: BlobKeys;
   readonly record: BlobRecord;
-  /** That of the source's entry. */
+  /** The version of the source's entry. */
   readonly version: number | undefined;
 }
 

@@ -238,7 +238,7 @@ class Search {
       if (version > oldest) continue;
       await this.#slice.endOnTime();
       const isOfVersion = await this.#isOfVersion(prefix, readTagHint(key, prefix));
-      // Whoever gives the tag anew has put the hint anew. One that stays is not asked for a while.
+      // A write that sets the tag again puts the hint again. One that stays rests for a while.
       const change = isOfVersion
         ? { puts: [{ key, value }], deletes: [] }
         : { puts: [], deletes: [key] };

@@ -10,7 +10,7 @@ import type { Body } from './types.js';
 export interface ForeignBlob extends Pick<BlobRecord, 'headers' | 'metadata' | 'tags' | 'append'> {
   readonly kind: BlobKind;
   readonly bytes: number;
-  /** Of a page blob. */
+  /** Set for page blobs. */
   readonly sequenceNumber: bigint | undefined;
 }
 

@@ -207,7 +207,7 @@ export type Shielded = <T>(work: () => Promise<T>) => Promise<T>;
 
 export interface PendingCopy {
   readonly keys: BlobKeys;
-  /** That of the copy. */
+  /** The id of the copy. */
   readonly id: string;
 }
 
@@ -325,6 +325,6 @@ export async function failCopyWhenDue(
   return undefined;
 }
 
-/** Of a copy whose server has ended (blob-service §17.1). */
+/** The description of a copy whose server has ended (blob-service §17.1). */
 export const endedDescription =
   '500 OperationCancelled "The server ended before the copy did. Begin it again."';

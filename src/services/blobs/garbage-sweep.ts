@@ -102,10 +102,10 @@ async function clearGroup(
   const changes = new Changes();
   changes.checkRead(entry.key, entry);
   if (!more) changes.delete(entry.key);
-  // Whoever still adds to the group notices.
+  // A commit that still adds to the group fails by its check.
   else if (!isBegun) changes.put(entry.key, encodeGroupGarbage({ ...garbage, isBegun: true }));
   for (const member of entries) {
-    // Whoever else frees the same group must not give up the same names again.
+    // Another sweep of the same group must not give up the same names again.
     changes.checkRead(member.key, member);
     changes.delete(member.key);
   }

@@ -31,7 +31,7 @@ export type WalkedItem =
 /** The bounds of one page. */
 export interface WalkBudget {
   readonly limit: number;
-  /** Of the entries that are taken; the first is taken whatever its size. */
+  /** Bounds the entries that are taken; the first is taken whatever its size. */
   readonly bytesMax: number;
   /** The page ends when this time is over, and the rest follows in the next. */
   readonly timeMsMax: number;

@@ -33,7 +33,7 @@ export interface PageListQuery {
 
 export interface PageList {
   readonly modifiedMicros: number;
-  /** Those of the blob. */
+  /** The size of the blob. */
   readonly bytes: number;
   /** In order; neighbours of one kind are one. */
   readonly ranges: readonly ListedPages[];

@@ -8,9 +8,9 @@ import { asPast } from './retention.js';
 
 /** Two records of one content. */
 export interface SharedContent {
-  /** That of a snapshot or a version, which later writes do not change. */
+  /** The record of a snapshot or a version, which later writes do not change. */
   readonly past: BlobRecord;
-  /** That of the blob. The commit writes it: whoever deletes or changes the blob notices. */
+  /** The record of the blob. The commit writes it, so deletions and changes conflict with it. */
   readonly current: BlobRecord;
 }
 

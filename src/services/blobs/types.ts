@@ -74,7 +74,7 @@ export interface ContainerProperties extends NewContainer {
   readonly name: string;
   readonly modifiedMicros: number;
   readonly lease: LeaseProperties;
-  /** Of a container that was deleted and is kept. `version` tells those of one name apart. */
+  /** Set for a deleted container that is kept. `version` tells those of one name apart. */
   readonly deleted?: DeletionInfo & { readonly version: string };
 }
 
@@ -114,14 +114,14 @@ export interface BlobProperties {
   readonly tags: Tags;
   /** Absent: the default of the account, inferred. */
   readonly tier?: BlobTier;
-  /** Of a version: its id, and whether it is the blob itself. */
+  /** Set for versions: the id, and whether the version is the blob itself. */
   readonly version?: { readonly micros: number; readonly isCurrent: boolean };
-  /** Of the blob itself alone. */
+  /** Set for the blob itself alone. */
   readonly lease?: LeaseProperties;
   readonly copy?: CopyState;
-  /** Of a page blob. */
+  /** Set for page blobs. */
   readonly sequenceNumber?: bigint;
-  /** Of an append blob. */
+  /** Set for append blobs. */
   readonly append?: { readonly count: number; readonly isSealed: boolean };
 }
 
@@ -141,7 +141,7 @@ export interface ListedStates {
 /** The place of the first item of a page. */
 export interface ListPosition {
   readonly name: string;
-  /** Of the blob of this name only what was from this time on, and the blob itself. */
+  /** Skips states of the blob of this name from before this time, but not the blob itself. */
   readonly fromMicros?: number;
 }
 
@@ -167,13 +167,13 @@ export interface ListedPrefix {
 export interface ListedBlob {
   readonly kind: 'blob';
   readonly name: string;
-  /** Of a snapshot. */
+  /** Set for snapshots. */
   readonly snapshotMicros?: number;
-  /** Of a version: its id, and whether it is the blob itself. */
+  /** Set for versions: the id, and whether the version is the blob itself. */
   readonly version?: { readonly micros: number; readonly isCurrent: boolean };
   /** True: versions are all that is left of the blob, and this is the last. */
   readonly hasVersionsOnly?: boolean;
-  /** Of what was deleted and is kept. */
+  /** Set for what was deleted and is kept. */
   readonly deleted?: DeletionInfo;
   /** Absent: the blob has uncommitted blocks only. */
   readonly properties?: BlobProperties;
@@ -192,10 +192,10 @@ export interface BlobList {
 /** The place of the first result of a page. */
 export interface FindPosition {
   readonly container: string;
-  /** Of the tag whose hints the search reads. */
+  /** The value of the tag whose hints the search reads. */
   readonly value: string;
   readonly name: string;
-  /** Of this blob only the versions from this id on, and the blob itself. */
+  /** Skips versions of this blob before this id, but not the blob itself. */
   readonly fromMicros?: number;
 }
 
@@ -210,9 +210,9 @@ export interface FindOptions {
 export interface FoundBlob {
   readonly name: string;
   readonly container: string;
-  /** Those that the query names. */
+  /** The tags that the query names. */
   readonly tags: Tags;
-  /** Of a version, where versions are looked for: its id, and whether it is the blob itself. */
+  /** Set where versions are looked for: the id, and whether the version is the blob itself. */
   readonly version?: { readonly micros: number; readonly isCurrent: boolean };
 }
 
@@ -264,7 +264,7 @@ export interface NewBlockBlob extends NewProperties {
 }
 
 export interface PutBlobResult extends Written {
-  /** Of the body. */
+  /** The MD5 hash of the body. */
   readonly md5: Bytes;
 }
 
@@ -287,8 +287,8 @@ export interface DeleteOptions extends Access {
 }
 
 export interface LeaseOutcome extends Written {
-  /** Of acquire, renew and change. */
+  /** Set after acquire, renew and change. */
   readonly leaseId?: string;
-  /** Of break: the rest of the lease. */
+  /** Set after break: the rest of the lease. */
   readonly remainingSeconds?: number;
 }

@@ -19,7 +19,7 @@ export interface SweepContext {
 
 /** What goes with the commit that deletes entries. */
 export interface Release {
-  /** Of keys of the store. */
+  /** Writes to keys of the store. */
   readonly puts: readonly Put[];
   /** Called when the commit is durable. */
   afterwards(): Promise<void>;

@@ -176,7 +176,7 @@ function reservationOf(clock: Clock, delayMs: number): NameReservation | undefin
   return { clock, micros: delayMs * 1000, refusal: 'TableBeingDeleted' };
 }
 
-/** Of a system table, clients may only delete entities (blob-service §22.1). */
+/** Clients may only delete entities of a system table (blob-service §22.1). */
 function checkWrite(table: string, { kind }: WriteOperation): void {
   if (kind !== 'delete' && isSystemTable(table)) throw new StorageError('AuthorizationFailure');
 }

@@ -89,7 +89,7 @@ export interface PartitionCount {
 }
 
 export interface EntityPage {
-  /** Those that the sink of the query has not taken. */
+  /** The entities that the sink of the query has not taken. */
   readonly entities: readonly StoredEntity[];
   /** All entities of the page, those of the sink included, in order. */
   readonly partitions: readonly PartitionCount[];

@@ -5,7 +5,7 @@ import { LineBytes } from './line-bytes.js';
 /** The forms of a line: 1.0 has 30 fields, 2.0 has eight more about tokens. */
 export type LogVersion = '1.0' | '2.0';
 
-/** Who sent a request, by an access token; absent members are claims that it has not. */
+/** The sender of a request, by its access token; members are absent where the claim is. */
 export interface LoggedBearer {
   readonly objectId?: string | undefined;
   readonly tenantId?: string | undefined;
@@ -155,7 +155,7 @@ export class LogText {
     this.#end = { start, end: line.at };
   }
 
-  /** Who asked whom. */
+  /** Adds the fields about the client and the server. */
   #addParties(record: LogRecord): void {
     const line = this.#line;
     const { authentication, requesterAccount, ownerAccount, service } = record;

@@ -4,7 +4,7 @@ import type { BatchResponse } from './render.js';
 
 /** The answer to one request of a batch of blobs. */
 export interface BlobBatchPart {
-  /** That of the request. */
+  /** The content id of the request. */
   readonly contentId: string | undefined;
   readonly status: number;
   /** One line of visible ASCII; of an error, its message. */
@@ -14,7 +14,7 @@ export interface BlobBatchPart {
   readonly body?: Uint8Array;
 }
 
-/** Of the body that is being written, which is done in one go. */
+/** Writes one body at a time, each without an interruption. */
 const writer = new BodyWriter();
 
 /**

@@ -16,9 +16,9 @@ export interface BlobSubrequest {
   readonly method: 'DELETE' | 'PUT';
   /** An absolute path and its query, as sent. */
   readonly target: SplitTarget;
-  /** Of several fields with one name, the first alone. */
+  /** Has the first of several fields with one name. */
   readonly headers: BatchHeaders;
-  /** Of the part; comes back with its answer. Undefined: the part has none. */
+  /** The content id of the part, which its answer repeats. Undefined: the part has none. */
   readonly contentId: string | undefined;
 }
 

@@ -54,7 +54,7 @@ export type BatchOutcome =
       readonly kind: 'found';
       readonly contentId: string | undefined;
       readonly level: MetadataLevel;
-      /** Of a single entity; a set of entities has none. */
+      /** The etag of a single entity; a set of entities has none. */
       readonly etag: string | undefined;
       /** Further headers, such as continuations. */
       readonly headers: readonly (readonly [name: string, value: string])[];
@@ -86,7 +86,7 @@ const locationAndId = ['Location', 'DataServiceId'] as const;
 const locationAlone = ['Location'] as const;
 const locationStarts = { Location: 'Location: ', DataServiceId: 'DataServiceId: ' } as const;
 
-/** Of the body that is being rendered, which is done in one go. */
+/** Renders one body at a time, each without an interruption. */
 const writer = new BodyWriter();
 
 /** Standard phrases of the statuses in the error registry. */

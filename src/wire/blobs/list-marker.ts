@@ -3,7 +3,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 /** The place of the first item of a page of blobs. */
 export interface MarkedBlob {
   readonly name: string;
-  /** Of this blob only the snapshots from this time on, in microseconds, and the blob itself. */
+  /** Skips snapshots of this blob before this time, in microseconds, but not the blob itself. */
   readonly fromMicros?: number;
 }
 
@@ -37,7 +37,7 @@ export interface MarkedResult {
   readonly container: string;
   readonly value: string;
   readonly name: string;
-  /** Of this blob only the versions from this id on, and the blob itself. */
+  /** Skips versions of this blob before this id, but not the blob itself. */
   readonly fromMicros?: number;
 }
 

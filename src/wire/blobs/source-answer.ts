@@ -10,9 +10,9 @@ export interface SourceProperties {
   /** A source that is no blob is copied as a block blob. */
   readonly kind: BlobKind;
   readonly headers: ContentHeaders;
-  /** Of a page blob. */
+  /** Set for page blobs. */
   readonly sequenceNumber: bigint | undefined;
-  /** Of an append blob. */
+  /** Set for append blobs. */
   readonly append: { readonly count: number; readonly isSealed: boolean } | undefined;
   /** Whether a blob service has answered, which knows its blocks and pages. */
   readonly isBlob: boolean;
@@ -55,7 +55,7 @@ function contentHeadersOf(told: HeaderLookup): ContentHeaders {
     const value = told(name);
     if (value !== undefined && value !== '') headers[member] = value;
   }
-  // That of a part of a blob is told beside.
+  // The hash of a part of a blob is in a header of its own.
   const md5 = Buffer.from(told('x-ms-blob-content-md5') ?? told('content-md5') ?? '', 'base64');
   if (md5.length === md5Bytes) headers.contentMd5 = md5;
   return headers;

@@ -60,7 +60,7 @@ export class EntityWriter {
   readonly #selection: Selection | undefined;
   #target: Buffer;
   #at = 0;
-  /** Of the last entity. */
+  /** The version of the last entity. */
   #version = Number.NaN;
   #partitionKey = '';
   /** Where its members before RowKey and its Timestamp are. */

@@ -47,7 +47,7 @@ const bucketCount = 1024;
  */
 export class MemberHeads {
   readonly #buckets: (MemberHead | undefined)[] = Array.from({ length: bucketCount });
-  /** Of each bucket the last hash without a head. */
+  /** The last hash without a head of each bucket. */
   readonly #unknown = new Int32Array(bucketCount);
   readonly #names = new Map<string, NamedMember>();
   readonly #capacity: number;

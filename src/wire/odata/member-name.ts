@@ -5,9 +5,9 @@ export interface MemberName {
   readonly text: string;
   /** `skipped`: metadata, whose value is ignored. `invalid`: a malformed annotation. */
   readonly role: 'member' | 'annotation' | 'skipped' | 'invalid';
-  /** Of an annotation: the name of the annotated member. */
+  /** The name of the member that an annotation is about. */
   readonly target: string;
-  /** Of a member: true when properties may have the name, its length aside. */
+  /** Whether properties may have the name of a member, its length aside. */
   readonly legal: boolean;
   /** A cheap hash of the name, compared first. */
   readonly mark: number;

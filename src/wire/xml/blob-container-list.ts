@@ -18,7 +18,7 @@ export interface ListedContainer {
   readonly lease: LeaseProperties;
   readonly publicAccess: PublicAccess;
   readonly metadata: Metadata;
-  /** Of a container that was deleted and is kept. */
+  /** Set for a deleted container that is kept. */
   readonly deleted?: DeletedContainer;
 }
 

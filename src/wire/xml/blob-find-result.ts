@@ -11,7 +11,7 @@ import { enumerationEnd, enumerationStart } from './enumeration.js';
 export interface FoundBlob {
   readonly name: string;
   readonly container: string;
-  /** Those that the expression names. */
+  /** The tags that the expression names. */
   readonly tags: Tags;
   /** Where versions are kept, in microseconds since 1970. */
   readonly version?: { readonly micros: number; readonly isCurrent: boolean };

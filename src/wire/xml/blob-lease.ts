@@ -1,7 +1,7 @@
 import type { LeaseProperties } from '../../model/blobs/lease.js';
 import { element } from './element.js';
 
-/** That of nearly all. */
+/** The lease of nearly all blobs. */
 const unleased = element('LeaseStatus', 'unlocked') + element('LeaseState', 'available');
 
 /** The lease of a container or a blob in a list (blob-service §6.1, §8.3). */

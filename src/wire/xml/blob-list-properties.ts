@@ -26,9 +26,9 @@ export interface ListedBlobProperties {
   /** Absent of a snapshot and of what was deleted. */
   readonly lease?: LeaseProperties;
   readonly copy?: CopyState;
-  /** Of a page blob. */
+  /** Set for page blobs. */
   readonly sequenceNumber?: bigint;
-  /** Of an append blob. */
+  /** Set for append blobs. */
   readonly append?: { readonly isSealed: boolean };
 }
 

@@ -28,11 +28,11 @@ export interface ListedPrefix {
 export interface ListedBlob {
   readonly kind: 'blob';
   readonly name: string;
-  /** Of a snapshot. */
+  /** Set for snapshots. */
   readonly snapshotMicros?: number;
   /** Where versions are kept. */
   readonly version?: { readonly micros: number; readonly isCurrent: boolean };
-  /** Of a blob or a snapshot that was deleted and is kept. */
+  /** Set for a deleted blob or snapshot that is kept. */
   readonly deleted?: { readonly timeMicros: number; readonly remainingDays: number };
   /** True when versions are all that is left. */
   readonly hasVersionsOnly?: boolean;

@@ -57,7 +57,7 @@ export class ExtentReplica {
     return this.#copies.end();
   }
 
-  /** Whoever opens the target next deletes what no entry names any more. */
+  /** Marks all extents, so that the next start of the target deletes those that no entry names. */
   suspectAll(): Promise<void> {
     return this.#copies.suspectAll();
   }

@@ -133,7 +133,7 @@ export class OnlineMigration {
     const lastVersion = await this.#source.lastVersion();
     const state = await beginCopy(target, { from, to, lastVersion, isOnline: true });
     if (state.isOnline !== true) {
-      // Of an attempt while nobody wrote to the source: only a comparison tells what is missing.
+      // The attempt began as a copy without notes: only a comparison finds what is missing.
       const entry = copyStateEntry({ ...state, lastVersion, isOnline: true });
       await target.ingest({ entries: [entry], deletes: [], floor: lastVersion });
     }

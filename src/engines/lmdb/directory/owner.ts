@@ -19,7 +19,7 @@ export function recordOf(owner: Owner): Bytes {
 
 export function parseOwner(bytes: Bytes | undefined): Owner | undefined {
   if (bytes === undefined) return undefined;
-  // Whoever writes the record does so in a transaction, so it is never partial.
+  // The record is written in a transaction, so it is never partial.
   return JSON.parse(Buffer.from(bytes).toString('utf8')) as Owner;
 }
 

@@ -24,7 +24,7 @@ export interface PropertyFacts {
   /** How many values there are and how often each occurs; of a list, its items. */
   readonly values?: Distribution;
   /**
-   * Of a list: its different items in an entity that has it, on average. So many rows an index with
+   * Lists: the different items in an entity that has it, on average. So many rows an index with
    * `each` has of an entity. 1 when absent.
    */
   readonly items?: number;
@@ -34,9 +34,9 @@ export interface PropertyFacts {
    * and nothing is assumed of other kinds; a text or number that may increase is asked about.
    */
   readonly order?: ValueOrder;
-  /** Of a text: whether its values are dates or times, written so that they sort by time. */
+  /** Texts alone: whether the values are dates or times, written so that they sort by time. */
   readonly isTime?: boolean;
-  /** Of an embedded object, by the names of its properties. */
+  /** Embedded objects alone: facts by the names of their properties. */
   readonly properties?: Readonly<Record<string, PropertyFacts>>;
 }
 

@@ -96,7 +96,7 @@ export class IndexPlaces {
     return entriesOf(index, this.codec.fromRow(row), row);
   }
 
-  /** That of the entries which is at a key. */
+  /** The index entry of a row that is at a key. */
   entryAt(index: ResolvedIndex, row: StoredRow | undefined, key: RowKey): IndexEntry | undefined {
     return this.entriesOf(index, row).find((entry) => sameKey(entry.key, key));
   }

@@ -16,7 +16,7 @@ export interface Control {
   readonly phase: Phase;
   /** The number of changes of the phase. */
   readonly version: number;
-  /** Of the walks of the phase. */
+  /** How far the walks of the phase are. */
   readonly place: WalkPlace;
 }
 

@@ -123,7 +123,7 @@ export class MapOperations {
       return await this.#runOn(id, found.mode, options);
     } catch (error) {
       const { status } = operationOf(await this.#read(id));
-      // Whoever cancels it changes the phase under the steps of a run.
+      // A cancellation changes the phase while the steps of a run go on.
       if (status === 'cancelled') return operationOf(await this.#read(id));
       if (status === 'cancelling') return this.cancel(id);
       await this.#change(id, { status: 'stopped', details: messageOf(error) });

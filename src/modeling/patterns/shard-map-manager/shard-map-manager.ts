@@ -328,7 +328,7 @@ export class ShardMapManager {
     return this.#rows.copy();
   }
 
-  /** Of all maps, the latest first. A range read for each 1,000. */
+  /** Lists the operations of all maps, the latest first. One range read for each 1,000. */
   async operations(): Promise<readonly Operation[]> {
     const found = (await this.#rows.list('operation')).map(operationOf);
     return found.toSorted((left, right) => (left.begunAt < right.begunAt ? 1 : -1));

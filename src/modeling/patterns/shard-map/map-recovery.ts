@@ -201,7 +201,7 @@ export class MapRecovery {
     );
   }
 
-  /** Of two shards the one with the later handover counts; where it is open, the kept one. */
+  /** Raises the epoch of the kept shard above the other's: the later handover counts. */
   async #preferKept(plan: RecoveryPlan, difference: ShardDifference): Promise<void> {
     const { partitionKey, home, shard } = difference;
     const [kept, other] = plan.keep === 'map' ? [home, shard] : [shard, home];

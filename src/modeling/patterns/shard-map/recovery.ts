@@ -6,7 +6,7 @@ import { fenceOf, fencesOf, type PartitionFence } from './fence.js';
 import { differencesOf } from './partition-copy.js';
 import type { WalkedShard } from './partition-walk.js';
 
-/** Who keeps a partition: where the map looks for it, or the shard that has it. */
+/** Which side keeps a partition: where the map looks for it, or the shard that has it. */
 export type KeptSide = 'map' | 'shards';
 
 /**
