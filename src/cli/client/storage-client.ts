@@ -2,7 +2,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { unreachable } from '../../base/invariant.js';
 import { systemClock } from '../../base/clock.js';
-import type { SharedKeyScheme } from '../../wire/auth/credential.js';
+import type { SharedKeyScheme } from '../../wire/auth/shared-key/shared-key-credential.js';
 import { signRequest } from '../../wire/auth/shared-key/shared-key.js';
 import type { SignedRequest, SigningForm } from '../../wire/auth/shared-key/signed-request.js';
 import { httpDate } from '../../wire/http/http-date.js';

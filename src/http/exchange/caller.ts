@@ -1,7 +1,6 @@
 import { unreachable } from '../../base/invariant.js';
-import type { EntityRange } from '../../model/edm/entity-range.js';
 import type { ServiceName } from '../../model/services/services.js';
-import type { SasResponseHeaders } from '../../wire/auth/sas/fields.js';
+import type { SasBounds } from '../../wire/auth/sas/sas-scope.js';
 import type { StorageError } from '../../model/errors/storage-error.js';
 import type { PublicLevel } from './access.js';
 import type { Permission, Scope } from '../../model/services/permission.js';
@@ -17,19 +16,13 @@ export type AuthKind =
   | 'bearer';
 
 /** The bearer of a signature for one container (table-service §8.3, queue-service §4.3). */
-export interface ContainerSasCaller {
+export interface ContainerSasCaller extends SasBounds {
   readonly kind: 'container-sas';
   readonly authKind: 'service-sas' | 'user-delegation-sas';
   readonly service: ServiceName;
   readonly permissions: ReadonlySet<Permission>;
   /** The identity of the container: see `containerIdentity`. */
   readonly container: string;
-  /** Absent: the whole container. */
-  readonly range?: EntityRange;
-  /** The signature is for one object, which the request addresses. Absent: for the container. */
-  readonly isForObject?: true;
-  /** Headers of the answer to a read, in place of those of the object. */
-  readonly responseHeaders?: SasResponseHeaders;
 }
 
 /** The bearer of an account signature that covers this service. */

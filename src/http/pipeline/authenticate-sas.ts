@@ -1,16 +1,13 @@
 import type { Clock } from '../../base/clock.js';
 import { invariant, unreachable } from '../../base/invariant.js';
 import { authenticationFailed } from '../../model/errors/authentication-failed.js';
-import type {
-  AccountSas,
-  BlobSas,
-  QueueSas,
-  Sas,
-  SasFields,
-  TableSas,
-  UserDelegationBlobSas,
-  UserDelegationQueueSas,
-} from '../../wire/auth/sas/fields.js';
+import type { AccountSas, Sas, SasFields } from '../../wire/auth/sas/fields.js';
+import {
+  sasScope,
+  type SasBounds,
+  type ServiceSas,
+  type UserDelegationSas,
+} from '../../wire/auth/sas/sas-scope.js';
 import { verifySasSignature } from '../../wire/auth/sas/sas-signature.js';
 import type { SignedAddress } from '../../wire/auth/sas/string-to-sign-sas.js';
 import {
@@ -25,8 +22,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
 import { permissionsOfLetters, scopesOfLetters } from '../../model/services/permission.js';
 import { containerIdentity, services, type ServiceName } from '../../model/services/services.js';
-import type { EntityRange } from '../../model/edm/entity-range.js';
-import type { Caller, ContainerSasCaller } from '../exchange/caller.js';
+import type { Caller } from '../exchange/caller.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { SignedContainers } from '../exchange/service.js';
 
@@ -54,28 +50,22 @@ export function authenticateSas(
   account: KeyHolder,
   context: SasContext,
 ): Caller | Promise<Caller> {
-  switch (sas.kind) {
-    case 'account-sas':
-      return accountCaller(sas, exchange, account, context);
-    case 'table-sas':
-      return containerCaller(sas, {
-        exchange,
-        account,
-        address: { container: sas.table },
-        context,
-      });
-    case 'queue-sas':
-    case 'blob-sas': {
-      const address = addressed(exchange, context);
-      return containerCaller(sas, { exchange, account, address, context });
+  const scope = sasScope(sas);
+  switch (scope.kind) {
+    case 'account':
+      return accountCaller(scope.sas, exchange, account, context);
+    case 'service': {
+      const { container, bounds } = scope;
+      const address = container === undefined ? addressed(exchange, context) : { container };
+      return containerCaller(scope.sas, { exchange, account, address, bounds, context });
     }
-    case 'user-delegation-queue-sas':
-    case 'user-delegation-blob-sas': {
+    case 'user-delegation': {
       const address = addressed(exchange, context);
-      return delegatedCaller(sas, { exchange, account, address, context });
+      const { bounds } = scope;
+      return delegatedCaller(scope.sas, { exchange, account, address, bounds, context });
     }
     default:
-      return unreachable(sas);
+      return unreachable(scope);
   }
 }
 
@@ -101,18 +91,18 @@ interface SignedResource {
   readonly account: KeyHolder;
   /** The container named by the signature, or else what the URL names. */
   readonly address: SignedAddress;
+  readonly bounds: SasBounds;
   readonly context: SasContext;
 }
 
 /** Reads the store only for a signature that names a stored policy. */
 function containerCaller(
-  sas: TableSas | QueueSas | BlobSas,
-  { exchange, account, address, context }: SignedResource,
+  sas: ServiceSas,
+  { exchange, account, address, bounds, context }: SignedResource,
 ): Caller | Promise<Caller> {
   const { service, signatures, clock } = context;
   verifySasSignature(sas, account, address);
   const identity = containerIdentity(service, address.container);
-  const bounds = boundsOf(sas);
   const permitted = (terms: SasFields): Caller => {
     checkTerms(terms, exchange, clock);
     return {
@@ -137,46 +127,13 @@ function addressed(exchange: Exchange, { service, signatures }: SasContext): Sig
   throw authenticationFailed(`The signature is for a ${noun}; the request addresses none.`);
 }
 
-/** What a signature is for beside its container, and what it changes in answers. */
-function boundsOf(
-  sas: TableSas | QueueSas | BlobSas | UserDelegationQueueSas | UserDelegationBlobSas,
-): Pick<ContainerSasCaller, 'range' | 'isForObject' | 'responseHeaders'> {
-  switch (sas.kind) {
-    case 'table-sas': {
-      const range = rangeOf(sas);
-      return range === undefined ? {} : { range };
-    }
-    case 'queue-sas':
-    case 'user-delegation-queue-sas':
-      return {};
-    case 'blob-sas':
-    case 'user-delegation-blob-sas': {
-      const { resource, responseHeaders } = sas;
-      return resource === 'c' ? { responseHeaders } : { responseHeaders, isForObject: true };
-    }
-    default:
-      return unreachable(sas);
-  }
-}
-
-function rangeOf(sas: TableSas): EntityRange | undefined {
-  const { startPartitionKey, startRowKey, endPartitionKey, endRowKey } = sas;
-  if (startPartitionKey === undefined && endPartitionKey === undefined) return undefined;
-  return {
-    ...(startPartitionKey === undefined ? {} : { startPartitionKey }),
-    ...(startRowKey === undefined ? {} : { startRowKey }),
-    ...(endPartitionKey === undefined ? {} : { endPartitionKey }),
-    ...(endRowKey === undefined ? {} : { endRowKey }),
-  };
-}
-
 /**
  * A signature made with a user delegation key (queue-service §4.5, blob-service §4.5). It allows no
  * more than the bearer of the token was allowed who got the key.
  */
 function delegatedCaller(
-  sas: UserDelegationQueueSas | UserDelegationBlobSas,
-  { exchange, account, address, context }: SignedResource,
+  sas: UserDelegationSas,
+  { exchange, account, address, bounds, context }: SignedResource,
 ): Caller {
   const { service, clock, bearer } = context;
   if (bearer === undefined) {
@@ -205,7 +162,7 @@ function delegatedCaller(
     service,
     permissions: new Set([...signed].filter((permission) => granted.has(permission))),
     container: containerIdentity(service, address.container),
-    ...boundsOf(sas),
+    ...bounds,
   };
 }
 
@@ -229,10 +186,7 @@ function verifiedGrants(service: ServiceName, verify: (grants: string) => void):
  * The fields of a signature, completed by the policy that it names; each field comes from one of
  * the two.
  */
-function completed<S extends TableSas | QueueSas | BlobSas>(
-  sas: S,
-  policies: readonly SignedIdentifier[],
-): S {
+function completed<S extends ServiceSas>(sas: S, policies: readonly SignedIdentifier[]): S {
   const policy = policies.find(({ id }) => id === sas.identifier);
   if (policy === undefined) {
     throw authenticationFailed('No stored access policy has the id that si names.');

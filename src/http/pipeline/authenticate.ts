@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import { invariant, unreachable } from '../../base/invariant.js';
 import { authenticationFailed } from '../../model/errors/authentication-failed.js';
-import { readCredential, type Credential } from '../../wire/auth/credential.js';
+import { isSas, readCredential, type Credential } from '../../wire/auth/credential.js';
 import type { Sas } from '../../wire/auth/sas/fields.js';
 import { verifySharedKey } from '../../wire/auth/shared-key/shared-key.js';
 import {
@@ -124,11 +124,6 @@ function verify(
   );
 }
 
-/** Whether the version of the request is that of its signature, unless it names one. */
-function isSas({ kind }: Credential): boolean {
-  return kind !== 'none' && kind !== 'shared-key' && kind !== 'bearer';
-}
-
 /** Takes the version that the account has set for requests that name none (blob-service §2). */
 async function chooseVersion(
   exchange: Exchange,
@@ -148,6 +143,10 @@ function verifyCredential(
   const { service, clock, checkClockSkew, rules } = context;
   const { account } = exchange;
   invariant(account !== undefined, 'the address is known before the caller');
+  if (isSas(credential)) {
+    exchange.version = executedVersion(credential, exchange, context.versions);
+    return authenticateSas(credential, exchange, account, context);
+  }
   switch (credential.kind) {
     case 'none':
       return anonymousCaller(exchange, account.name, context);
@@ -159,14 +158,6 @@ function verifyCredential(
       return credential.scheme === 'SharedKeyLite' ? ownerLite : owner;
     case 'bearer':
       return authenticateBearer(exchange, credential.token, context.bearer);
-    case 'table-sas':
-    case 'queue-sas':
-    case 'user-delegation-queue-sas':
-    case 'blob-sas':
-    case 'user-delegation-blob-sas':
-    case 'account-sas':
-      exchange.version = executedVersion(credential, exchange, context.versions);
-      return authenticateSas(credential, exchange, account, context);
     default:
       return unreachable(credential);
   }

@@ -2,18 +2,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import type { ServiceName } from '../../model/services/services.js';
 import type { Sas } from './sas/fields.js';
 import { readSas } from './sas/read-sas.js';
-
-/** The two HMAC schemes; Lite signs only date and resource. */
-export type SharedKeyScheme = 'SharedKey' | 'SharedKeyLite';
-
-export interface SharedKeyCredential {
-  readonly kind: 'shared-key';
-  readonly scheme: SharedKeyScheme;
-  /** The account the client claims to be; not necessarily the one it addresses. */
-  readonly account: string;
-  /** Base64, as sent. */
-  readonly signature: string;
-}
+import type { SharedKeyCredential, SharedKeyScheme } from './shared-key/shared-key-credential.js';
 
 /** An unparsed OAuth access token (table-service §8.5, queue-service §4.6). */
 export interface BearerCredential {
@@ -47,6 +36,12 @@ export function readCredential(
     return token === undefined ? parseAuthorization(authorization) : { kind: 'bearer', token };
   }
   return rawQuery === '' ? none : (readSas(rawQuery, service) ?? none);
+}
+
+/** Whether a credential is a shared access signature, of whatever kind. */
+export function isSas(credential: Credential): credential is Sas {
+  const { kind } = credential;
+  return kind !== 'none' && kind !== 'shared-key' && kind !== 'bearer';
 }
 
 /** The scheme in any case. */

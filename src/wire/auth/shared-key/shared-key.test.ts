@@ -3,7 +3,7 @@ import { createSecretKey } from 'node:crypto';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { StorageError } from '../../../model/errors/storage-error.js';
-import type { SharedKeyScheme } from '../credential.js';
+import type { SharedKeyScheme } from './shared-key-credential.js';
 import { signatureMatches } from './hmac-signature.js';
 import { clockSkewMsMax, isDateWithinSkew, signRequest, verifySharedKey } from './shared-key.js';
 import type { TableSignedRequest } from './signed-request.js';

@@ -6,7 +6,7 @@ import {
   authenticationFailed,
   signatureMismatch,
 } from '../../../model/errors/authentication-failed.js';
-import type { SharedKeyCredential, SharedKeyScheme } from '../credential.js';
+import type { SharedKeyCredential, SharedKeyScheme } from './shared-key-credential.js';
 import { signature, signatureMatches } from './hmac-signature.js';
 import type { SignedRequest, StringToSign } from './signed-request.js';
 import { blobQueueStringsToSign } from './string-to-sign-blob-queue.js';

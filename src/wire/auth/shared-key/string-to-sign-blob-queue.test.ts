@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { queueStringToSign } from '../../../../test/wire/kit/queue-signature.js';
 import { StorageError } from '../../../model/errors/storage-error.js';
-import type { SharedKeyScheme } from '../credential.js';
+import type { SharedKeyScheme } from './shared-key-credential.js';
 import { signRequest, verifySharedKey } from './shared-key.js';
 import type { BlobQueueSignedRequest } from './signed-request.js';
 import { blobQueueStringsToSign } from './string-to-sign-blob-queue.js';

@@ -1,6 +1,6 @@
 import { unreachable } from '../../../base/invariant.js';
 import { signedPaths, type BlobQueueSignedRequest, type StringToSign } from './signed-request.js';
-import type { SharedKeyScheme } from '../credential.js';
+import type { SharedKeyScheme } from './shared-key-credential.js';
 import {
   canonicalizedHeaders,
   documentedOrder,

@@ -1,5 +1,5 @@
 import { signedPaths, type StringToSign, type TableSignedRequest } from './signed-request.js';
-import type { SharedKeyScheme } from '../credential.js';
+import type { SharedKeyScheme } from './shared-key-credential.js';
 
 /**
  * All candidates for the signed text of a table request, the likeliest first (table-service §8.1).
