@@ -28,6 +28,7 @@ import type { ServerChanges, ServerOptions } from './options/table.js';
 import { openSecondary, withSecondary, type SecondaryStore } from './secondary.js';
 import { ListenError } from './listen-error.js';
 import { Migrations } from './migration/online/migrations.js';
+import { openTarget } from './open-place.js';
 import { MovedError } from './moves/moved-error.js';
 import { openData, type OpenData } from './open-data.js';
 import type { Sharing } from './open-engine.js';
@@ -390,7 +391,7 @@ class RunningServer implements TabulariumServer {
     const { storage, clock, timers, logger } = this.#settings;
     const location = storage.kind === 'directory' ? storage.directory : undefined;
     const onMoved = (): void => void this.#endHousekeeping();
-    const options = { store, content, location, clock, timers, logger, onMoved };
+    const options = { store, content, location, openTarget, clock, timers, logger, onMoved };
     return (this.#migrations ??= new Migrations(options));
   }
 

@@ -1,6 +1,10 @@
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import type { Migration, MigrationListener, MigrationPhase } from '../app/migration/migrate.js';
+import type {
+  Migration,
+  MigrationListener,
+  MigrationPhase,
+} from '../app/migration/offline/migrate.js';
 import type { MigrationPlace } from '../app/migration/places.js';
 import { optionTable } from '../app/options/table.js';
 import { byteText } from '../base/byte-text.js';
@@ -87,7 +91,7 @@ async function run(flags: MigrateFlags): Promise<void> {
   const to = placeOf('to', flags.to, flags.toLocation, flags.toSchema);
   if (flags.cancel === true) return runTakeBack(from, to);
   // Loaded on demand: engines take most of the start-up time of other commands.
-  const { migrate } = await import('../app/migration/migrate.js');
+  const { migrate } = await import('../app/migration/offline/migrate.js');
   const progress = new PhaseProgress();
   try {
     const done = await migrate(from, to, progress);
@@ -117,7 +121,7 @@ async function runOnline(flags: MigrateFlags): Promise<void> {
 }
 
 async function runTakeBack(from: MigrationPlace, to: MigrationPlace): Promise<void> {
-  const { takeBack } = await import('../app/migration/interrupted-move.js');
+  const { takeBack } = await import('../app/migration/offline/interrupted-move.js');
   try {
     await takeBack(from, to);
   } catch (error) {

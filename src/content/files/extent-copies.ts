@@ -74,8 +74,8 @@ export class ExtentCopies {
   }
 
   /**
-   * Marks all extents, so that the next start of the target deletes those that nothing names. Needed
-   * where the data changed during the copy. Durable when it resolves.
+   * Marks all extents, so that the next start of the target deletes those that nothing names.
+   * Needed where the data changed during the copy. Durable when it resolves.
    */
   async suspectAll(): Promise<void> {
     if (!this.#files.isThere(suspectAllFile)) {

@@ -1,20 +1,15 @@
-import type { Store } from '../../kv/store.js';
-import { renewCopy } from '../moves/copy-state.js';
-import { MigrationError } from './migration-error.js';
+import type { Store } from '../../../kv/store.js';
+import { renewCopy } from '../../moves/copy-state.js';
+import { MigrationError } from '../migration-error.js';
 import {
   moveNoteKey,
   moveNoteOf,
   moveNotePut,
   moveNoteText,
   type MoveNote,
-} from '../moves/move-note.js';
-import {
-  openSource,
-  openTarget,
-  shownPlace,
-  type MigrationPlace,
-  type MigrationStore,
-} from './places.js';
+} from '../../moves/move-note.js';
+import { openSource, openTarget } from '../../open-place.js';
+import { shownPlace, type MigrationPlace, type MigrationStore } from '../places.js';
 
 // What is to be done about a source whose server ended at the end of a move.
 

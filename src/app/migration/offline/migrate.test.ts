@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { TableClient } from '@azure/data-tables';
 import { BlobServiceClient } from '@azure/storage-blob';
-import { systemClock } from '../../base/clock.js';
-import { StoredExtents } from '../../content/files/stored-extents.js';
-import { openLmdbStore } from '../../engines/lmdb/store.js';
-import { partitionPrefix } from '../../kv/partition-prefix.js';
-import { prefixRange } from '../../kv/tuple.js';
-import { createServer } from '../server.js';
+import { systemClock } from '../../../base/clock.js';
+import { StoredExtents } from '../../../content/files/stored-extents.js';
+import { openLmdbStore } from '../../../engines/lmdb/store.js';
+import { partitionPrefix } from '../../../kv/partition-prefix.js';
+import { prefixRange } from '../../../kv/tuple.js';
+import { createServer } from '../../server.js';
 import { migrate, type MigrationListener } from './migrate.js';
 
 const silent: MigrationListener = { begin: () => undefined, progress: () => undefined };

@@ -1,15 +1,15 @@
-import { concurrently } from '../../base/async/concurrently.js';
-import { ExtentMissingError } from '../../content/errors.js';
-import { ExtentCopies } from '../../content/files/extent-copies.js';
-import { StoredExtents } from '../../content/files/stored-extents.js';
-import type { Entry, Store } from '../../kv/store.js';
+import { concurrently } from '../../../base/async/concurrently.js';
+import { ExtentMissingError } from '../../../content/errors.js';
+import { ExtentCopies } from '../../../content/files/extent-copies.js';
+import { StoredExtents } from '../../../content/files/stored-extents.js';
+import type { Entry, Store } from '../../../kv/store.js';
 import {
   extentsOfBlobs,
   rangeOfBlobs,
   type BlobExtent,
-} from '../../services/blobs/stored-blobs.js';
-import { copyStateKey } from '../moves/copy-state.js';
-import { beginCopy } from './copy-begin.js';
+} from '../../../services/blobs/stored-blobs.js';
+import { copyStateKey } from '../../moves/copy-state.js';
+import { beginCopy } from '../copy-begin.js';
 import {
   bytesOf,
   copyEntries,
@@ -18,19 +18,18 @@ import {
   summaryOf,
   type OnBytes,
   type Summary,
-} from './entries.js';
-import { MigrationError } from './migration-error.js';
+} from '../entries.js';
+import { MigrationError } from '../migration-error.js';
 import { assertMayMove, noteMoved } from './interrupted-move.js';
-import { comparedCopies } from '../moves/differences.js';
+import { comparedCopies } from '../../moves/differences.js';
+import { openSource, openTarget } from '../../open-place.js';
 import {
   assertApart,
   contentDirectoryOf,
-  openSource,
-  openTarget,
   shownPlace,
   type MigrationPlace,
   type MigrationStore,
-} from './places.js';
+} from '../places.js';
 
 /** What a migration does, in order. */
 export type MigrationPhase =

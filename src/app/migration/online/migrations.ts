@@ -11,7 +11,7 @@ import {
 } from '../../../http/control/migration.js';
 import type { Logger } from '../../../http/exchange/logger.js';
 import type { Store } from '../../../kv/store.js';
-import { assertApart, openTarget, shownPlace, type MigrationStore } from '../places.js';
+import { assertApart, shownPlace, type MigrationPlace, type MigrationStore } from '../places.js';
 import {
   MigrationCancelledError,
   OnlineMigration,
@@ -24,6 +24,8 @@ export interface MigrationsOptions {
   readonly content: Pick<ContentStore, 'retain'>;
   /** The data directory; undefined: the data are not in one. */
   readonly location: string | undefined;
+  /** Opens the data of the target; makes the place where it is absent. */
+  readonly openTarget: (place: MigrationPlace) => Promise<MigrationStore>;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
@@ -71,7 +73,7 @@ export class Migrations implements MigrationControl {
     this.#isBeginning = true;
     try {
       assertApart({ location }, goal);
-      const target = await openTarget(goal);
+      const target = await this.#options.openTarget(goal);
       if (this.#isClosed) {
         await target.close();
         throw new MigrationRefusal('The server ends.');

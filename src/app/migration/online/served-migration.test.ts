@@ -9,8 +9,8 @@ import { BlobServiceClient } from '@azure/storage-blob';
 import { systemClock } from '../../../base/clock.js';
 import { openLmdbStore } from '../../../engines/lmdb/store.js';
 import { createServer, type TabulariumServer } from '../../server.js';
-import { takeBack } from '../interrupted-move.js';
-import { migrate } from '../migrate.js';
+import { takeBack } from '../offline/interrupted-move.js';
+import { migrate } from '../offline/migrate.js';
 import { moveNotePut } from '../../moves/move-note.js';
 import { shownPlace } from '../places.js';
 
