@@ -1,3 +1,4 @@
+import { InFlight } from '../base/async/in-flight.js';
 import { compareBytes, type Bytes } from '../base/bytes.js';
 import { backOff } from '../base/async/back-off.js';
 import { sleep } from '../base/async/sleep.js';
@@ -94,9 +95,7 @@ export class PartitionedStore implements RangedStore {
   readonly #frontEnd: string;
   #isClosed = false;
   readonly #meter: RangeMeter;
-  /** Calls under way, and who waits for their end. */
-  #running = 0;
-  readonly #whenIdle: (() => void)[] = [];
+  readonly #calls = new InFlight();
   #loggedCommits = 0;
 
   constructor(options: PartitionedStoreOptions, routes: Routes) {
@@ -199,7 +198,7 @@ export class PartitionedStore implements RangedStore {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    if (this.#running > 0) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+    await this.#calls.none();
     await Promise.all(this.#options.members.all.map((store) => store.close()));
   }
 
@@ -209,13 +208,7 @@ export class PartitionedStore implements RangedStore {
 
   async #run<Result>(call: () => Promise<Result>): Promise<Result> {
     if (this.#isClosed) throw new StoreClosedError();
-    this.#running += 1;
-    try {
-      return await call();
-    } finally {
-      this.#running -= 1;
-      if (this.#running === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
-    }
+    return this.#calls.during(call);
   }
 
   #rangeOf(key: Bytes): RangeRow {

@@ -1,4 +1,5 @@
 import { within } from '../../base/async/deadline.js';
+import { InFlight } from '../../base/async/in-flight.js';
 import type { Timers } from '../../base/async/timers.js';
 import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
@@ -43,9 +44,7 @@ export class WatchedStore implements ServedStore, SnapshotStore {
   #moved: MovedError | undefined;
   /** Keys that commits have written since they are noted. */
   #notes: Map<string, Bytes> | undefined;
-  /** Commits under way, and who waits for their end. */
-  #running = 0;
-  readonly #whenQuiet: (() => void)[] = [];
+  readonly #commits = new InFlight();
   #isRestoring = false;
   /** Resolves when the mode has changed. */
   #changed = signal();
@@ -73,7 +72,7 @@ export class WatchedStore implements ServedStore, SnapshotStore {
 
   commit(batch: GuardedBatch): Promise<CommitResult> {
     if (this.#access !== 'open') return this.#later('write', () => this.commit(batch));
-    this.#running += 1;
+    this.#commits.begin();
     const result = this.inner.commit(batch);
     // A commit that was rejected may have been applied.
     const settle = (): void => this.#settle(batch);
@@ -146,7 +145,7 @@ export class WatchedStore implements ServedStore, SnapshotStore {
   /** Commits wait from now on. Resolves when those before have ended. */
   async fence(): Promise<void> {
     this.#set('fenced');
-    if (this.#running > 0) await new Promise<void>((resolve) => this.#whenQuiet.push(resolve));
+    await this.#commits.none();
   }
 
   get isShut(): boolean {
@@ -182,8 +181,7 @@ export class WatchedStore implements ServedStore, SnapshotStore {
       for (const key of deletes) notes.set(nameOfBytes(key), key);
       for (const { key } of adds) notes.set(nameOfBytes(key), key);
     }
-    this.#running -= 1;
-    if (this.#running === 0) for (const resolve of this.#whenQuiet.splice(0)) resolve();
+    this.#commits.end();
   }
 
   async #later<Result>(kind: 'read' | 'write', call: () => Promise<Result>): Promise<Result> {

@@ -1,28 +1,18 @@
-interface Epoch {
-  readers: number;
-  whenOver: (() => void) | undefined;
-}
+import { InFlight } from '../../base/async/in-flight.js';
 
 /** Waits for the reads that are under way at a moment. */
 export class ReadEpochs {
-  #current: Epoch = { readers: 0, whenOver: undefined };
+  #current = new InFlight();
 
   /** Counts a read until its result settles. */
-  async during<Result>(read: () => Promise<Result>): Promise<Result> {
-    const epoch = this.#current;
-    epoch.readers += 1;
-    try {
-      return await read();
-    } finally {
-      epoch.readers -= 1;
-      if (epoch.readers === 0) epoch.whenOver?.();
-    }
+  during<Result>(read: () => Promise<Result>): Promise<Result> {
+    return this.#current.during(read);
   }
 
   /** Resolves when all reads that have begun by now have ended. One call at a time. */
-  async over(): Promise<void> {
+  over(): Promise<void> {
     const epoch = this.#current;
-    this.#current = { readers: 0, whenOver: undefined };
-    if (epoch.readers > 0) await new Promise<void>((resolve) => (epoch.whenOver = resolve));
+    this.#current = new InFlight();
+    return epoch.none();
   }
 }

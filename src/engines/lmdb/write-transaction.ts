@@ -1,11 +1,11 @@
 import type { RootDatabase } from 'lmdb';
+import { InFlight } from '../../base/async/in-flight.js';
 import type { Bytes } from '../../base/bytes.js';
 import { commitReason } from './commit-error.js';
 
 /** Write transactions of this process in progress, in any environment. */
-let underWay = 0;
+const underWay = new InFlight();
 let isHalted = false;
-const waiting: (() => void)[] = [];
 
 /**
  * Runs one write transaction. Resolves when it is committed, and rejects with the reason when it is
@@ -46,13 +46,7 @@ export function writeAtOnce<Result>(
 
 async function counted<Result>(work: () => Promise<Result>): Promise<Result> {
   if (isHalted) return new Promise(() => undefined);
-  underWay += 1;
-  try {
-    return await work();
-  } finally {
-    underWay -= 1;
-    if (underWay === 0) for (const tell of waiting.splice(0)) tell();
-  }
+  return underWay.during(work);
 }
 
 /**
@@ -61,5 +55,5 @@ async function counted<Result>(work: () => Promise<Result>): Promise<Result> {
  */
 export async function haltWrites(): Promise<void> {
   isHalted = true;
-  if (underWay > 0) await new Promise<void>((resolve) => waiting.push(resolve));
+  await underWay.none();
 }

@@ -1,7 +1,7 @@
 import type { AnswerBudget, Exchange } from '../exchange/exchange.js';
 import { AbortedError } from './body.js';
 import type { HeldMemory } from './held-memory.js';
-import { ConcurrencySlot } from './concurrency-limit.js';
+import { ConcurrencySlot } from './concurrency-slot.js';
 
 /** Shorter answers are counted when they are complete, and never wait. */
 const longBytesMin = 64 * 1024;

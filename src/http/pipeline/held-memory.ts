@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { Logger } from '../exchange/logger.js';
 import { CompactRequest } from './compact-request.js';
-import { ConcurrencyLimit } from './concurrency-limit.js';
+import { heavyTaskGate } from './concurrency-slot.js';
 import { SampledWarning } from './sampled-log.js';
 
 /** Requests that hold no more than this are never cut off, because that would free too little. */
@@ -32,7 +32,7 @@ type Holder = Pick<Exchange, 'heldBytes'>;
  */
 export class HeldMemory {
   /** The work slots for producing long answers. */
-  readonly longAnswers = new ConcurrencyLimit();
+  readonly longAnswers = heavyTaskGate();
   readonly #clock: Clock;
   readonly #refused: SampledWarning;
   readonly #cutOff: SampledWarning;

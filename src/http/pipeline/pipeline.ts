@@ -1,3 +1,4 @@
+import type { Gate } from '../../base/async/gate.js';
 import { messageOf } from '../../base/thrown.js';
 import type { Clock } from '../../base/clock.js';
 import type { Timers } from '../../base/async/timers.js';
@@ -19,7 +20,7 @@ import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
 import { hasLongBody, hasLongHead, isLarge } from './large-request.js';
 import { Router } from '../exchange/router.js';
-import { ConcurrencyLimit } from './concurrency-limit.js';
+import { heavyTaskGate } from './concurrency-slot.js';
 import { WorkSlot } from './work-slot.js';
 import { CountedBudget } from './counted-budget.js';
 import type { Logger } from '../exchange/logger.js';
@@ -92,8 +93,8 @@ export class Pipeline {
     const { memory, limits } = this.#options;
     return new CountedBudget(exchange, memory, limits.heldBytesMax);
   };
-  readonly #longHeads = new ConcurrencyLimit();
-  readonly #longBodies = new ConcurrencyLimit();
+  readonly #longHeads = heavyTaskGate();
+  readonly #longBodies = heavyTaskGate();
   #closing = false;
 
   constructor(options: PipelineOptions) {
@@ -201,7 +202,7 @@ export class Pipeline {
     return hasLongBody(exchange) ? this.#slotOfLimit(this.#longBodies, exchange) : undefined;
   }
 
-  #slotOfLimit(limit: ConcurrencyLimit, exchange: Exchange): WorkSlot {
+  #slotOfLimit(limit: Gate, exchange: Exchange): WorkSlot {
     const { clock, limits } = this.#options;
     return new WorkSlot(exchange, limit, { clock, waitMsMax: limits.operationTimeoutMs });
   }

@@ -1,7 +1,8 @@
 import type { Clock } from '../../base/clock.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { AbortedError } from './body.js';
-import { ConcurrencySlot, type ConcurrencyLimit } from './concurrency-limit.js';
+import type { Gate } from '../../base/async/gate.js';
+import { ConcurrencySlot } from './concurrency-slot.js';
 
 export interface WorkSlotOptions {
   readonly clock: Pick<Clock, 'monotonicMs'>;
@@ -18,7 +19,7 @@ export class WorkSlot {
   readonly #slot: ConcurrencySlot;
   readonly #options: WorkSlotOptions;
 
-  constructor(exchange: Exchange, limit: ConcurrencyLimit, options: WorkSlotOptions) {
+  constructor(exchange: Exchange, limit: Gate, options: WorkSlotOptions) {
     this.#exchange = exchange;
     this.#slot = new ConcurrencySlot(limit);
     this.#options = options;

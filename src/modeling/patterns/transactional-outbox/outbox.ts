@@ -10,7 +10,7 @@ import { sendMessage } from '../../worker/send.js';
 import { OutboxHintMessage } from './hint.js';
 import { outboxRow } from './outbox-row.js';
 import type { OutboxRegistry } from './registry.js';
-import { SharedRuns } from './shared-runs.js';
+import { SharedRuns } from '../../../base/async/shared-runs.js';
 
 /** The options of an outbox. */
 export interface OutboxOptions {

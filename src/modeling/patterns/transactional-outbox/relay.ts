@@ -23,7 +23,7 @@ import {
   type WaitingMessage,
 } from './outbox-row.js';
 import type { OutboxRegistry } from './registry.js';
-import { SharedRuns } from './shared-runs.js';
+import { SharedRuns } from '../../../base/async/shared-runs.js';
 import { readWaiting } from './waiting-messages.js';
 import type { StoredRow } from '../../rows/row.js';
 import { keyOf } from '../../rows/row-parts.js';

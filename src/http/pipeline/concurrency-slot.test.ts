@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ConcurrencyLimit, ConcurrencySlot } from './concurrency-limit.js';
+import { ConcurrencySlot, heavyTaskGate } from './concurrency-slot.js';
 
 describe('work on large requests', () => {
   it('is done for eight at a time, in the order of asking', async () => {
-    const work = new ConcurrencyLimit();
+    const work = heavyTaskGate();
     const began: number[] = [];
     let atWork = 0;
     let most = 0;
