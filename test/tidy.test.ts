@@ -90,6 +90,25 @@ describe('architecture', () => {
     );
   });
 
+  it('has every folder of src in the code map, by its path or in the row of the folder above', () => {
+    const map = read('ARCHITECTURE.md')
+      .split('\n')
+      .filter((line) => line.startsWith('| `src/'));
+    const folders = new Set(source.map((file) => dirname(file).split(sep).join('/')));
+    const isDescribed = (folder: string): boolean => {
+      const [parent, name] = [dirname(folder), folder.split('/').at(-1) ?? ''];
+      const above = map.filter((line) => line.includes(`\`${parent}/\``));
+      return (
+        map.some((line) => line.includes(`\`${folder}/\``)) ||
+        above.some((line) => line.includes(`\`${name}\``) || line.includes(`\`${name}/\``))
+      );
+    };
+    const bad = [...folders]
+      .filter((folder) => folder.split('/').length > 2 && !/^src\/modeling\/\w+\//.test(folder))
+      .filter((folder) => !isDescribed(folder));
+    assert.deepEqual(bad.toSorted(), []);
+  });
+
   it('imports only point down', () => {
     const bad = imports
       .filter(({ from }) => from.startsWith('src/') && !isTest(from))
