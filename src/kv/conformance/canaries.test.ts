@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { startsWith, type Bytes } from '../../base/bytes.js';
+import { nameOfBytes, startsWith, type Bytes } from '../../base/bytes.js';
 import { withLateGuards } from '../../../test/support/late-guards.js';
 import type { Clock } from '../../base/clock.js';
 import { openMemoryStore } from '../../engines/memory/store.js';
+import { counterBytes } from '../counter.js';
 import type { Guarded } from '../guards.js';
 import type { MemberStore } from '../member-store.js';
 import { partitionPrefixLength } from '../partition-prefix.js';
 import type { CommitBatch, Entry, KeyRange, Store } from '../store.js';
 import { commitsConformance } from './commits.js';
+import { countersConformance } from './counters.js';
 import { failuresOf } from '../../base/conformance/failures.js';
 import { guardsConformance } from './members.js';
 import { rangesConformance } from './ranges.js';
@@ -224,6 +226,42 @@ const canaries: readonly Canary[] = [
     }),
     section: transfersConformance,
     caughtBy: ['cuts a range into parts that are about even in bytes'],
+  },
+  {
+    wrong: 'adds to counters although a check of the commit fails',
+    over: (store) => ({
+      async commit(batch) {
+        const result = await store.commit(batch);
+        if (!result.ok) await store.commit({ ...batchOf([], []), adds: batch.adds ?? [] });
+        return result;
+      },
+    }),
+    section: countersConformance,
+    caughtBy: ['adds nothing when a check fails'],
+  },
+  {
+    wrong: 'keeps the version of a counter when it adds to it',
+    over(store) {
+      const versions = new Map<string, number>();
+      const kept = (entry: Entry): Entry => {
+        if (entry.value.length !== counterBytes) return entry;
+        const name = nameOfBytes(entry.key);
+        const version = versions.get(name) ?? entry.version;
+        versions.set(name, version);
+        return { ...entry, version };
+      };
+      return {
+        async getMany(keys) {
+          return (await store.getMany(keys)).map((entry) => entry && kept(entry));
+        },
+        async get(key) {
+          const entry = await store.get(key);
+          return entry && kept(entry);
+        },
+      };
+    },
+    section: countersConformance,
+    caughtBy: ['gives a counter the version of its last commit, which a check can demand'],
   },
 ];
 
