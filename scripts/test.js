@@ -6,6 +6,7 @@
 // `npm run extras` installs; without it they are left out and named.
 // Files named `.postgres.` run when they are named, as `npm run test:postgres` does.
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -95,9 +96,17 @@ const longForm = {
 };
 // `costly` of test/support/run-length.ts.
 const shortForm = wanted.length > 0 ? {} : { TABULARIUM_TEST_SAMPLED: '1' };
+// What `costly` and `sampled` draw; the same files with the same seed have the same draws.
+const drawSeed = process.env.TABULARIUM_TEST_DRAW || String(randomInt(2 ** 31));
+if (!isLong)
+  process.stderr.write(`Parts of tests are drawn by TABULARIUM_TEST_DRAW=${drawSeed}.\n`);
 const runner = spawn(process.execPath, [...options, ...files], {
   stdio: 'inherit',
-  env: { ...process.env, ...(isLong ? longForm : shortForm) },
+  env: {
+    ...process.env,
+    TABULARIUM_TEST_DRAW: drawSeed,
+    ...(isLong ? longForm : shortForm),
+  },
 });
 runner.on('exit', (code, signal) => {
   tellLeftOut();

@@ -1,4 +1,6 @@
-import { numberSetting } from './sim-settings.js';
+import { createHash } from 'node:crypto';
+import { SimRandom } from './sim-random.js';
+import { numberSetting, seedSetting } from './sim-settings.js';
 
 /**
  * True in the long form of tests, as by `npm run test:long` (`TABULARIUM_TEST_LONG=1`), which has
@@ -9,6 +11,19 @@ export const isLong = numberSetting('TABULARIUM_TEST_LONG', 0) > 0;
 /** True when the whole suite runs in its short form. */
 const isSampled = !isLong && numberSetting('TABULARIUM_TEST_SAMPLED', 0) > 0;
 
+/**
+ * The seed of what a process draws. `scripts/test.js` gives all its processes one, and prints it: with
+ * the same seed and the same files the draws are the same.
+ */
+const drawSeed = seedSetting('TABULARIUM_TEST_DRAW');
+const draws = new SimRandom(seedOfProcess());
+
+/** Each file, or group of files, draws for itself: otherwise all would draw alike. */
+function seedOfProcess(): number {
+  const file = (process.argv[1] ?? '').split(/[\\/]/).slice(-2).join('/');
+  return createHash('sha256').update(`${drawSeed} ${file}`).digest().readInt32LE();
+}
+
 /** Of how many costly tests `npm test` runs one. */
 const costlyShare = 4;
 
@@ -17,7 +32,7 @@ const costlyShare = 4;
  * draws one in four of these tests; the long form and a run that names files have all.
  */
 export function costly(): { readonly skip: false | string } {
-  const isDrawn = !isSampled || Math.random() * costlyShare < 1;
+  const isDrawn = !isSampled || draws.int(costlyShare) === 0;
   return { skip: isDrawn ? false : 'not drawn this time' };
 }
 
@@ -38,6 +53,6 @@ export function byLength<Amount>({
  */
 export function sampled<Item>(items: readonly Item[], count = 2): readonly Item[] {
   if (isLong || items.length <= count) return items;
-  const first = Math.floor(Math.random() * items.length);
+  const first = draws.int(items.length);
   return [...items, ...items].slice(first, first + count);
 }
