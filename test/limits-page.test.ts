@@ -179,6 +179,7 @@ const unnoticed = new Set(
     deferredMax
     deletedKeysMax
     deletedLogsMax
+    downShareMax
     emptyMax
     endsMax
     escapeBytesMax
@@ -213,6 +214,7 @@ const unnoticed = new Set(
     joinedBytesMax
     jsonBytesPerUnitMax
     keptBytesMax
+    keptMax
     knownContainersMax
     layersMax
     leavesAtOnceMax
@@ -325,6 +327,7 @@ const unnoticedValues = new Set([
   'attemptsMax = 16',
   'attemptsMax = 3',
   'attemptsMax = 30',
+  'attemptsMax = 4',
   'attemptsMax = 5',
   'bodyBytesMax = 4 * 1024 * 1024',
   'countMax = 2 ** 32 - 1',

@@ -156,7 +156,7 @@ describe('indexes of entities with encrypted properties', () => {
           ...(include === undefined ? {} : { include }),
         }),
       });
-    const open = (indexes: ReturnType<typeof byMail>, mail = mails as TableGateway) =>
+    const open = (indexes: ReturnType<typeof byMail>, mail: TableGateway = mails) =>
       openModel({ table, entities: { people: indexes }, tables: { people: { mail } } });
     for (const include of [undefined, ['salary'] as const]) {
       assert.throws(

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { inspect } from 'node:util';
 import { describe } from 'node:test';
 import { postgresUnderTest, runSql } from '../../../test/support/engine-postgres.js';
 import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
@@ -41,19 +42,19 @@ void describe('the rows of sessions', { skip: withoutPostgres }, () => {
 
   it('tell of a loss when that of an acknowledged batch is not there', async () => {
     const result = await withoutRows((store) => put(store, 'row'));
-    assert.match(String(result), /Commits are lost/);
+    assert.match(inspect(result), /Commits are lost/);
   });
 
   it('tell of none when all that was acknowledged is that checks failed', async () => {
     const result = await withoutRows(async (store) => {
       assert.equal((await put(store, 'row', 'present')).ok, false);
     });
-    assert.ok(typeof result === 'object' && result.ok, String(result));
+    assert.ok(typeof result === 'object' && result.ok, inspect(result));
   });
 
   it('tell of none when they may have been removed, after a day', async () => {
     const result = await withoutRows((store) => put(store, 'row'), dayMicros);
-    assert.ok(typeof result === 'object' && result.ok, String(result));
+    assert.ok(typeof result === 'object' && result.ok, inspect(result));
   });
 
   it('are closed after an hour without a batch and removed a day later, whoever uses them goes on', async () => {

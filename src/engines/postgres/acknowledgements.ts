@@ -82,8 +82,9 @@ export class Acknowledgements {
     const [last, present] = await this.#read(link, kept);
     const lost = kept.filter(({ session, batch }) => batch > (present.get(session) ?? 0));
     if (lost.length === 0 && last >= greatest) return;
-    // Another connection has told of it meanwhile.
-    if (this.#refusal !== undefined) throw this.#refusal;
+    // Another connection may have told of it meanwhile.
+    const { refusal } = this;
+    if (refusal !== undefined) throw refusal;
     if (this.#losses === losses) this.#tell(lost, last);
   }
 

@@ -156,7 +156,7 @@ export class Copies<S extends AnyDefinition, T extends AnyDefinition> {
         const copied = withCopies(this.#options, next, found.source);
         if (this.#isSame(current, copied)) return undefined;
         isWritten = true;
-        return copied as OnlyRead<T, ReadOf<T>>;
+        return copied;
       });
       isChanged = true;
       if (await this.#isCurrent(stored, etag)) return { stored, isWritten };

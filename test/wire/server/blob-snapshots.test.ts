@@ -46,7 +46,7 @@ function eagerTimers(): EagerTimers {
 
 interface Case {
   readonly name: string;
-  start(options: ServerOptions): Promise<StartedServer>;
+  readonly start: (options: ServerOptions) => Promise<StartedServer>;
 }
 
 const cases: readonly Case[] = [

@@ -236,7 +236,7 @@ export class DerivingTable implements TableGateway {
 
   async #announced(items: readonly Item[]): Promise<readonly OutboxMessage[]> {
     const writes = items.map(({ write }) => write);
-    const found = this.#derivations.map((each) => each.announced?.(writes) ?? []);
+    const found = this.#derivations.map(async (each) => each.announced?.(writes) ?? []);
     return (await Promise.all(found)).flat();
   }
 

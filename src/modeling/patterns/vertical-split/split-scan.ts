@@ -26,6 +26,6 @@ export async function* halvesByKey(
     const isLeast = (head: Stored<object> | undefined): boolean =>
       head !== undefined && compareKeys(rowKeyOf(head), least) === 0;
     yield heads.map((head) => (isLeast(head) ? head : undefined));
-    heads = await Promise.all(heads.map((head, at) => (isLeast(head) ? read(at) : head)));
+    heads = await Promise.all(heads.map(async (head, at) => (isLeast(head) ? read(at) : head)));
   }
 }
