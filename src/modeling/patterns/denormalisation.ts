@@ -1,6 +1,6 @@
 import { codecOf } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
-import type { CopiedOf, CreateOf, KeyOf, OnlyRead, ReadOf } from '../definition/shapes.js';
+import type { CopiedOf, CreateOf, KeyOf, ReadOf } from '../definition/shapes.js';
 import { rowKeyOf, plain, storedAs, type Stored } from '../definition/stored-entity.js';
 import { sameContent } from '../rows/same-value.js';
 import { retryConflicts, type ContentionOptions } from '../table/contention.js';
