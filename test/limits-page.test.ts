@@ -187,6 +187,7 @@ const unnoticed = new Set(
     expiredRunMsMax
     extentBytesMax
     extentIdLengthMax
+    failuresMax
     fileWriteBytesMax
     foldersMax
     formatBytesMax

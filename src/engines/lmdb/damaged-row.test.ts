@@ -66,6 +66,15 @@ void describe('a row that is damaged while the store is open', () => {
       await assert.rejects(store.range(everything, options('take')), named);
     });
 
+    it(`of ${length} bytes fails a range that it guards`, async (t) => {
+      const { store, path } = await setUp(t);
+      const version = (await store.get(keyOf(length)))?.version ?? 0;
+      const guarded = { ...options('skip'), guard: { key: keyOf(length), version } };
+      await store.range({ start: Buffer.from('z') }, guarded);
+      await damage(path, length);
+      await assert.rejects(store.range({ start: Buffer.from('z') }, guarded), named);
+    });
+
     it(`of ${length} bytes fails a range that passes over it`, async (t) => {
       const { store, path } = await setUp(t);
       await damage(path, length);

@@ -15,7 +15,7 @@ import { EntryGatherer } from './entry-gatherer.js';
 import type { Environment } from './environment.js';
 import { lastVersionKey, readGuard } from './group-writer.js';
 import { MappedEntries, type MappedSnapshot } from './mapped/mapped-entries.js';
-import { storedChecksum, type StoredRecord } from './rows/record.js';
+import { isIntactRecord, storedChecksum, type StoredRecord } from './rows/record.js';
 import { VerifiedRows } from './verified-rows.js';
 
 /** From the pages that the engine has mapped, or from the package's cursor alone. */
@@ -70,11 +70,17 @@ export class RangeReader {
   ): RangePage {
     if (guard !== undefined) {
       assertKey(guard.key);
-      const refusal = guardRefusal(guard, snapshot.versionOf(guard.key));
+      const refusal = guardRefusal(guard, this.#versionIn(snapshot, guard.key));
       if (refusal !== undefined) throw refusal;
     }
     const rows = snapshot.rows(range);
     return rows === undefined ? { entries: [], more: false } : this.#readPage(rows, options);
+  }
+
+  #versionIn(snapshot: MappedSnapshot, key: Bytes): number | 'absent' {
+    const row = snapshot.row(key);
+    if (row !== undefined && !isIntactRecord(row)) throw this.#environment.entries.damaged(key);
+    return row?.version ?? 'absent';
   }
 
   /** A page that the package reads. */

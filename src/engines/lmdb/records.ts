@@ -3,7 +3,7 @@ import { getLastVersion } from 'lmdb';
 import type { Bytes } from '../../base/bytes.js';
 import { StoreDamagedError } from '../../kv/errors.js';
 import type { Entry } from '../../kv/store.js';
-import { MalformedTreeError } from './mapped/mapped-rows.js';
+import { MalformedTreeError } from './mapped/malformed-tree-error.js';
 import { checksumBytes, isIntact, sealed } from './rows/record.js';
 
 /**

@@ -14,7 +14,7 @@ import { inSchema } from './statements.js';
 const keys = 200;
 const stores = 3;
 /** Of the race for keys that had to be absent, until one was won twice. */
-const racesMax = 60;
+const racesMax = 200;
 const prefix = partitionPrefix('tables', 'account', 1, 'partition');
 
 /** How keys are inserted: `alone` by the function for that, `beside` others by that for all commits. */

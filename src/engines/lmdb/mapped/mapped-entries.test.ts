@@ -18,7 +18,8 @@ import { GroupWriter, lastVersionKey } from '../group-writer.js';
 import { openLmdbStore, type LmdbStore } from '../store.js';
 import { writeAtOnce } from '../write-transaction.js';
 import { MappedEntries } from './mapped-entries.js';
-import { MalformedTreeError, MappedRows } from './mapped-rows.js';
+import { MalformedTreeError } from './malformed-tree-error.js';
+import { MappedRows } from './mapped-rows.js';
 
 const everything: RangeOptions = { limit: Infinity, bytesMax: Infinity };
 /** The flags of a page, in it. */
@@ -174,8 +175,8 @@ void describe('the newest snapshot of mapped entries', { skip: !isToldMaps }, ()
     assert.ok(rows instanceof MappedRows);
     assert.ok(rows.next());
     assert.equal(Buffer.from(rows.row.key).toString(), 'a');
-    assert.equal(typeof mapped.open()?.versionOf(Buffer.from('a')), 'number');
-    assert.equal(mapped.open()?.versionOf(Buffer.from('b')), 'absent');
+    assert.equal(typeof mapped.open()?.row(Buffer.from('a'))?.version, 'number');
+    assert.equal(mapped.open()?.row(Buffer.from('b')), undefined);
     assert.ok(!rows.next());
   });
 });

@@ -1,13 +1,15 @@
 import type { Database } from 'lmdb';
 import { equalBytes, type Bytes } from '../../../base/bytes.js';
 import { messageOf } from '../../../base/thrown.js';
-import { nodeBytes, type PageView } from '../check/page.js';
+import { headerBytes, nodeBytes, pageBytes, type PageView } from '../check/page.js';
 import { treeOf } from '../check/check.js';
 import { headOf, isEmptyTree, type TreeHead } from '../check/snapshot-head.js';
 import type { KeyRange } from '../../../kv/store.js';
 import { mapAccess, type MapAccess } from './native-addon.js';
 import { MappedPages } from './mapped-pages.js';
-import { MalformedTreeError, MappedRows, type MappedTree } from './mapped-rows.js';
+import type { MappedRow } from './mapped-row.js';
+import { MalformedTreeError } from './malformed-tree-error.js';
+import { MappedRows, type MappedTree } from './mapped-rows.js';
 import { mapAt, mapOfFile } from './process-maps.js';
 
 /** Where the lock file has the last transaction, and how much of it is looked at. */
@@ -15,6 +17,8 @@ const transactionAt = 8;
 const lockBytes = 16;
 /** Commits that may end while the tree is looked for. */
 const attemptsMax = 4;
+/** After so many ranges in a row that could not be read here, none is tried again. */
+const failuresMax = 64;
 
 export interface MappedEntriesOptions {
   /** The tree of the engine's own records, and a key of 16 bytes at most that it has. */
@@ -37,10 +41,10 @@ export class MappedSnapshot {
     return this.#tree && new MappedRows(this.#tree, range);
   }
 
-  /** The version of an entry. */
-  versionOf(key: Bytes): number | 'absent' {
+  /** The row of a key. Its checksum is not verified. */
+  row(key: Bytes): MappedRow | undefined {
     const rows = this.rows({ start: key });
-    return rows?.next() === true && equalBytes(rows.row.key, key) ? rows.row.version : 'absent';
+    return rows?.next() === true && equalBytes(rows.row.key, key) ? rows.row : undefined;
   }
 }
 
@@ -60,6 +64,8 @@ export class MappedEntries {
   #lock: Uint32Array | undefined;
   #snapshot: MappedSnapshot | undefined;
   #transaction = -1;
+  /** Ranges in a row that could not be read here. */
+  #failures = 0;
   /** The system does not tell what is mapped. */
   #isOff = false;
 
@@ -78,9 +84,10 @@ export class MappedEntries {
     // Opens the snapshot that protects what is read.
     if (meta.getBinaryFast(key) === undefined) return undefined;
     const lock = (this.#lock ??= this.#mapLock());
-    if (lock !== undefined) return this.#newest(lock);
-    this.#isOff = true;
-    return undefined;
+    const found = lock && this.#newest(lock);
+    this.#failures = found === undefined ? this.#failures + 1 : 0;
+    this.#isOff = lock === undefined || this.#failures >= failuresMax;
+    return found;
   }
 
   #newest(lock: Uint32Array): MappedSnapshot | undefined {
@@ -107,7 +114,7 @@ export class MappedEntries {
     if (head.lastPage >= first.count) this.#pages = this.#mapPages();
     const pages = this.#pages;
     if (pages === undefined || head.lastPage >= pages.count) return undefined;
-    const tree = wellFormed(() => entriesOf(head.main, pages), isProtected);
+    const tree = wellFormed(() => entriesOf(head.main, pages, head.lastPage), isProtected);
     if (tree === undefined) return undefined;
     if (isEmptyTree(tree)) return new MappedSnapshot(undefined);
     const { root, depth } = tree;
@@ -123,7 +130,7 @@ export class MappedEntries {
     if (access === undefined || typeof database !== 'number') return undefined;
     const value = access.getSharedByBinary(database, key.length);
     const map = value === undefined ? undefined : mapAt(access.getBufferAddress(value));
-    return map === undefined ? undefined : new MappedPages(access, map);
+    return map === undefined ? undefined : new MappedPages(access, map, this.#pages);
   }
 
   #mapLock(): Uint32Array | undefined {
@@ -155,9 +162,10 @@ function wellFormed<Result>(read: () => Result, isStill: () => boolean): Result 
 const isProtected = (): boolean => true;
 
 /** The tree of the entries; undefined when the file is not one of a store. */
-function entriesOf(main: TreeHead, pages: MappedPages): TreeHead | undefined {
-  if (main.depth !== 1 || main.root >= pages.count) return undefined;
+function entriesOf(main: TreeHead, pages: MappedPages, lastPage: number): TreeHead | undefined {
+  if (main.depth !== 1 || main.root > lastPage) return undefined;
   const page = pages.view(main.root);
+  if (page.lower > pageBytes - headerBytes) return undefined;
   for (let index = 0; index < page.count; index += 1) {
     const [name, tree] = treeAt(page, page.nodeAt(index));
     if (name === 'entries') return tree;

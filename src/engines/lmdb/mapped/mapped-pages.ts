@@ -1,5 +1,6 @@
 import type { Bytes } from '../../../base/bytes.js';
 import { PageView, pageBytes } from '../check/page.js';
+import { MalformedTreeError } from './malformed-tree-error.js';
 import type { MapAccess } from './native-addon.js';
 import type { FileMap } from './process-maps.js';
 
@@ -25,16 +26,19 @@ export class MappedPages {
   readonly count: number;
   readonly #access: MapAccess;
   readonly #map: FileMap;
-  readonly #windows: Window[] = [];
+  readonly #windows: (Window | undefined)[];
 
-  constructor(access: MapAccess, map: FileMap) {
+  /** `before`: of a map that became too small. Its full windows show the same pages. */
+  constructor(access: MapAccess, map: FileMap, before?: MappedPages) {
     this.#access = access;
     this.#map = map;
     this.count = Math.floor(map.bytes / pageBytes);
+    this.#windows = before === undefined ? [] : before.#fullWindows();
   }
 
   /** The window that has a page, and some pages behind it. */
   windowOf(page: number): Window {
+    if (!(page < this.count)) throw new MalformedTreeError(`page ${page} is not mapped`);
     const index = Math.floor(page / windowPages);
     return (this.#windows[index] ??= this.#windowAt(index));
   }
@@ -47,6 +51,15 @@ export class MappedPages {
   view(page: number): PageView {
     const { bytes, words } = this.windowOf(page);
     return new PageView(bytes, words, this.offsetOf(page));
+  }
+
+  #fullWindows(): (Window | undefined)[] {
+    const full = (windowPages + sharedPages) * pageBytes;
+    const windows: (Window | undefined)[] = [];
+    for (const [index, window] of this.#windows.entries()) {
+      if (window?.bytes.length === full) windows[index] = window;
+    }
+    return windows;
   }
 
   #windowAt(index: number): Window {

@@ -3,8 +3,13 @@ import type { KeyRange } from '../../../kv/store.js';
 import { versionBytes } from '../check/check.js';
 import { headerBytes, nodeBytes, nodeFlags, pageBytes, pageFlags } from '../check/page.js';
 import { checksumBytes } from '../rows/record.js';
+import { MalformedTreeError } from './malformed-tree-error.js';
 import { MappedRow } from './mapped-row.js';
 import type { MappedPages, Window } from './mapped-pages.js';
+
+/** Where a page has its flags, and the end of the offsets of its entries. */
+const [flagsAt, lowerAt] = [18, 20];
+const roomBytes = pageBytes - headerBytes;
 
 /** A tree of a snapshot that is not empty. */
 export interface MappedTree {
@@ -14,9 +19,6 @@ export interface MappedTree {
   /** The last page of the file in this snapshot. */
   readonly lastPage: number;
 }
-
-/** What is in the file is not what a tree has. */
-export class MalformedTreeError extends Error {}
 
 /**
  * The rows of a range of a tree, in order, read from the mapped pages. Valid as long as the process
@@ -188,7 +190,11 @@ export class MappedRows {
   }
 
   #countOf(page: number): number {
-    return (this.#window.words[(page + 20) >> 1] ?? 0) >> 1;
+    const lower = this.#window.words[(page + lowerAt) >> 1] ?? 0;
+    if (lower % 2 !== 0 || lower > roomBytes) {
+      throw new MalformedTreeError('a page has more entries than it has room for');
+    }
+    return lower >> 1;
   }
 
   /** The place of a page in its window. */
@@ -199,7 +205,7 @@ export class MappedRows {
     }
     const { words } = pages.windowOf(number);
     const at = pages.offsetOf(number);
-    if (words[(at + 18) >> 1] !== flags) {
+    if (words[(at + flagsAt) >> 1] !== flags) {
       throw new MalformedTreeError(`page ${number} is not of the kind that should be there`);
     }
     return at;
