@@ -125,6 +125,21 @@ describe('the record of a blob', () => {
     assert.deepEqual([later.createdMicros, later.modifiedMicros], [1234, 5678]);
   });
 
+  it('keeps two numbers behind a tier, whatever they are', () => {
+    const begin = '11 01  10  13 04 20 00  11 05  02 41 72 63 68 69 76 65 00  12 03 e8';
+    const version = '12 07 d0';
+    const stored = (numbers: string) =>
+      Buffer.from(`${begin} ${numbers} ${version}`.replaceAll(' ', ''), 'hex');
+    const wanted = { tier: 'Archive', changedMicros: 1000 } as const;
+    for (const numbers of ['10 10', '11 01 11 02']) {
+      const { bytes: size, tier, versionMicros } = decodeBlobRecord(stored(numbers), 7);
+      assert.deepEqual([size, tier, versionMicros], [5, wanted, 2000]);
+    }
+    const draft = { ...newBlobDraft('block'), headers: {}, bytes: 5, tier: wanted };
+    const written = encodeBlobRecord({ ...draft, versionMicros: 2000 });
+    assert.equal(Buffer.from(written).toString('hex'), stored('10 10').toString('hex'));
+  });
+
   it('of another format is refused', () => {
     assert.throws(() => decodeBlobRecord(encodeTuple([2, 0, 0, 0]), 1), /format 2/);
   });

@@ -138,6 +138,8 @@ const headerParts = [
 const copyStatuses = ['pending', 'success', 'aborted', 'failed'] as const;
 /** Stands for what is absent inside of a part. An index or a time is never 0 there. */
 const absent = 0;
+/** Keeps the place of a number that a part once had; readers drop whatever is there. */
+const reserved = 0;
 
 export function encodeBlobRecord(record: BlobDraft): Bytes {
   let parts = 0;
@@ -238,13 +240,16 @@ function readStage(reader: ElementReader): Stage {
 }
 
 function tierElements({ tier, changedMicros = absent }: BlobTier): TupleElement[] {
-  return [tier, changedMicros];
+  return [tier, changedMicros, reserved, reserved];
 }
 
 function readTier(reader: ElementReader): BlobTier {
   // Only tiers are ever written.
   const tier = reader.text() as AccessTier;
   const changedMicros = reader.number();
+  // Of the rehydration in some records, which nothing reads.
+  reader.number();
+  reader.number();
   return { tier, ...(changedMicros !== absent && { changedMicros }) };
 }
 
