@@ -136,6 +136,11 @@ describe('the capacity of blobs (blob-service §22.3)', () => {
     // The snapshot keeps what was there.
     await put(50);
     await measured(50);
+    // The newest snapshot shares with the blob, which the older one stands between.
+    await blobs.snapshotBlob(at('b'), {});
+    await measured(0);
+    await blobs.snapshotBlob(at('b'), {});
+    await measured(0);
     const id = Buffer.from('id');
     await blobs.putBlock(at('u'), { id }, { body: body(sample(70_000)) });
     await measured(70_000);

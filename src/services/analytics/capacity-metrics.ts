@@ -164,18 +164,25 @@ export class CapacityMetrics {
 }
 
 /**
- * The bytes that entries of blobs tell of, in the order of keys. A blob and its snapshots share
- * what they have; records of the same bytes are neighbours.
+ * The bytes that entries of blobs tell of, in the order of keys: the record of a blob, then those
+ * of its snapshots and versions, the oldest first. Those that share their bytes with another are
+ * neighbours, but for the newest, which may share those of the blob.
  */
 class StoredBytes {
+  /** The content of the record before, and that of the blob. */
   #last: Bytes | undefined;
+  #current: Bytes | undefined;
 
   of({ key, value, version }: Entry): number {
     const kind = kindOfKey(key);
     switch (kind) {
-      case blobKind.base:
+      case blobKind.base: {
+        const record = decodeBlobRecord(value, version);
+        this.#current = record.content?.id;
+        return this.#ofRecord(record, undefined);
+      }
       case blobKind.version:
-        return this.#ofRecord(decodeBlobRecord(value, version));
+        return this.#ofRecord(decodeBlobRecord(value, version), this.#current);
       case blobKind.chunk:
         return sumOf(decodeSegments(value));
       case blobKind.block:
@@ -188,12 +195,16 @@ class StoredBytes {
   }
 
   /** Those that the record itself names: the others are in chunks and ranges. */
-  #ofRecord({ content }: BlobRecord): number {
+  #ofRecord({ content }: BlobRecord, current: Bytes | undefined): number {
     if (content === undefined) return 0;
-    const isKnown = this.#last !== undefined && equalBytes(this.#last, content.id);
+    const isKnown = [this.#last, current].some((id) => isSame(id, content.id));
     this.#last = content.id;
     return isKnown ? 0 : sumOf(content.tail);
   }
+}
+
+function isSame(known: Bytes | undefined, id: Bytes): boolean {
+  return known !== undefined && equalBytes(known, id);
 }
 
 function sumOf(segments: readonly Segment[]): number {
