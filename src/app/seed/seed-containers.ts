@@ -54,6 +54,8 @@ async function makeContainer(
   content: SeedContainer,
 ): Promise<void> {
   const address = { account, container };
+  // One that exists stays as it is, also where a new one of this public access would be refused.
+  if (ifExists === 'skip' && (await blobs.containers.exists(address))) return;
   const { publicAccess = 'none' } = content;
   const metadata = metadataOf(content);
   try {

@@ -34,6 +34,8 @@ class World {
   readonly queues: QueueService;
   readonly blobs: BlobService;
 
+  permitsPublicAccess = true;
+
   constructor(store: Store) {
     this.#store = store;
     const breaking: Store = {
@@ -48,7 +50,9 @@ class World {
     const random = { ...parts, randomness: systemRandomness };
     this.queues = new QueueService(random);
     const content = openMemoryContent();
-    this.blobs = new BlobService({ ...random, content, timers: systemTimers });
+    const permitsPublicAccess = () => this.permitsPublicAccess;
+    const timers = systemTimers;
+    this.blobs = new BlobService({ ...random, content, timers, permitsPublicAccess });
   }
 
   async seed(data: SeedData) {
@@ -256,6 +260,27 @@ describe('a seed', () => {
     assert.deepEqual(second?.slice(0, 3), ['photos', [['owner', 'you']], 'none']);
     assert.deepEqual(await contentOf('empty'), ['no more', plain, [], []]);
     assert.equal(Object.keys(await world.blobsOf('photos')).length, 6);
+  });
+
+  it('keeps public containers where new ones are refused', async (context) => {
+    const world = await openWorld(context);
+    await world.seed(whole);
+    world.permitsPublicAccess = false;
+    const { keptBlobs } = await world.seed(whole);
+    assert.equal(keptBlobs, 5);
+    const refused = async (data: SeedData, container: string) =>
+      assert.rejects(
+        world.seed(data),
+        (error) => error instanceof SeedError && error.path.join(' ') === `containers ${container}`,
+      );
+    await refused({ containers: { fresh: { publicAccess: 'blob' } } }, 'fresh');
+    await refused({ ...whole, ifExists: 'replace' }, 'photos');
+    const [, , containers = []] = await world.state();
+    const kept = containers.map(([name, , publicAccess]) => [name, publicAccess]);
+    assert.deepEqual(kept, [
+      ['bare', 'none'],
+      ['photos', 'blob'],
+    ]);
   });
 
   it('does not bring messages back that were taken', async (context) => {

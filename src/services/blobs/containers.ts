@@ -140,6 +140,10 @@ export class BlobContainers {
     return list({ containers: this.#containers, account, nowMicros, memory }, query);
   }
 
+  async exists({ account, container }: ContainerAddress): Promise<boolean> {
+    return (await this.#containers.find(account, container)) !== undefined;
+  }
+
   async get(address: ContainerAddress, access: Access): Promise<ContainerProperties> {
     const record = await this.#allowed(address, access);
     return containerProperties(record, this.#options.clock.nowMicros());
