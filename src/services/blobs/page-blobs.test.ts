@@ -112,6 +112,21 @@ for (const engine of engineNames) {
       await assert.rejects(change({ kind: 'increment' }), code('SequenceNumberIncrementTooLarge'));
     });
 
+    it('grow up to what their tier holds, and change nothing beyond', async (t) => {
+      const { blobs } = await setUp(engine, t);
+      const holds = 32 * 2 ** 30;
+      await blobs.putPageBlob(address, { ...plain, bytes: 1024, tier: { tier: 'P4' } });
+      const before = await blobs.getProperties(address);
+      const tooLarge = { bytes: holds + pageBytes, headers: { contentType: 'a/b' } };
+      const inadequate = code('BlobTierInadequateForContentLength');
+      await assert.rejects(blobs.changePageBlob(address, tooLarge), inadequate);
+      assert.deepEqual(await blobs.getProperties(address), before);
+      await blobs.changePageBlob(address, { bytes: holds });
+      await blobs.setTier(address, 'P6');
+      await blobs.changePageBlob(address, tooLarge);
+      assert.equal((await blobs.getProperties(address)).bytes, holds + pageBytes);
+    });
+
     it('refuse ranges and bodies that do not fit, and change nothing then', async (t) => {
       const world = await setUp(engine, t);
       const { blobs } = world;

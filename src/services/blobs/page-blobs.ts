@@ -138,7 +138,8 @@ export interface PageBlobChange {
 
 /**
  * Set Blob Properties of a page blob (blob-service §14, §15.1). Pages that are discarded are
- * cleared first, as by `clearPages`.
+ * cleared first, as by `clearPages`. Throws `BlobTierInadequateForContentLength` for a size that
+ * the tier of the blob does not hold.
  */
 export async function changePageBlob(
   context: BlobContext,
@@ -147,7 +148,11 @@ export async function changePageBlob(
   access: Access,
 ): Promise<WrittenPages> {
   if (bytes !== undefined) checkPageBlobBytes(bytes);
-  const check = (state: BlobState) => pageBlobOf(state, access);
+  const check = (state: BlobState) => {
+    const target = pageBlobOf(state, access);
+    if (bytes !== undefined) checkGivenTier('page', target.record.tier, bytes);
+    return target;
+  };
   return changeInSteps(context, address, check, ({ record, page }) => ({
     cleared: { start: bytes ?? record.bytes, end: record.bytes },
     change: (draft) => ({
