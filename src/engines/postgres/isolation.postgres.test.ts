@@ -48,11 +48,10 @@ void describe('commits of several PostgreSQL stores', { skip: withoutPostgres },
     const { url } = server();
     const first = await postgresUnderTest({ url, clock: systemClock });
     const { schema } = first;
-    const file = new URL('../../../../src/engines/postgres/sql/0002-commits.sql', import.meta.url);
-    const sql = (await readFile(file, 'utf8')).replaceAll(
-      'create function',
-      'create or replace function',
-    );
+    const folder = new URL('../../../../src/engines/postgres/sql/', import.meta.url);
+    const files = ['0002-commits.sql', '0003-inserts.sql'];
+    const texts = await Promise.all(files.map((name) => readFile(new URL(name, folder), 'utf8')));
+    const sql = texts.join('\n').replaceAll('create function', 'create or replace function');
     await runSql(url, inSchema(change(sql), schema));
     const others = await Promise.all(
       Array.from({ length: stores - 1 }, () =>
