@@ -2,8 +2,9 @@
 -- the number of the commit of each key, in order. When all keys were absent it returns two numbers:
 -- the version of the first commit, and how many there are.
 --
--- A slot is locked and raised at once, in the order of the array. The session's row comes last: a
--- batch that finds its session closed is undone.
+-- Slots are locked in the order of `commit_batch`, whatever plan the update has: with a hash join it
+-- would lock them in the order of the heap. The session's row comes last: a batch that finds its
+-- session closed is undone.
 create function tabularium.insert_batch(
   p_session bigint, p_batch bigint, p_now bigint, p_count int, p_slots int[],
   p_commits int[], p_keys bytea[], p_values bytea[]
@@ -17,6 +18,9 @@ declare
   failed_commits int[];
   packed bytea;
 begin
+  if cardinality(p_slots) > 1 then
+    perform 1 from tabularium.kv_slot where slot = any(p_slots) order by slot for update;
+  end if;
   with raised as (
     update tabularium.kv_slot slots set last = greatest(slots.last + 1, p_now) + p_count - 1
       from unnest(p_slots) held(slot) where slots.slot = held.slot
