@@ -38,8 +38,8 @@ export interface AcknowledgementsOptions {
 }
 
 /**
- * Batches that are kept. Those before them need no look: a later batch was sent when they had been
- * acknowledged, and a standby that has it has them.
+ * Batches that are kept beside the last one of each session. Those before them need no look: a later
+ * batch of their session was sent when they had been acknowledged, and a standby that has it has them.
  */
 const keptMax = 1_000;
 /** Rows of sessions are kept for a day at least. An hour is left for what clocks are apart. */
@@ -52,7 +52,9 @@ const evidenceMicros = 23 * 3_600_000_000;
  */
 export class Acknowledgements {
   readonly #options: AcknowledgementsOptions;
-  #kept: Kept[] = [];
+  #recent: Kept[] = [];
+  /** The last batch of each session: others may have made all recent ones since. */
+  readonly #lastOf = new Map<string, Kept>();
   #greatest = 0;
   #losses = 0;
   #refusal: StoreWriteError | undefined;
@@ -68,12 +70,14 @@ export class Acknowledgements {
 
   note(batch: AcknowledgedBatch): void {
     this.#greatest = Math.max(this.#greatest, batch.version);
-    this.#kept.push({ ...batch, atMicros: this.#options.clock.nowMicros() });
-    if (this.#kept.length > keptMax * 2) this.#kept = this.#kept.slice(-keptMax);
+    const kept = { ...batch, atMicros: this.#options.clock.nowMicros() };
+    this.#recent.push(kept);
+    this.#lastOf.set(batch.session, kept);
+    if (this.#recent.length > keptMax * 2) this.#trim();
   }
 
   /** Rejects with `StoreWriteError` when commits are lost, unless that is accepted. */
-  async assertKept(link: Link): Promise<void> {
+  async assertKept(link: Pick<Link, 'query'>): Promise<void> {
     if (this.#refusal !== undefined) throw this.#refusal;
     // Taken first: what other connections acknowledge later may be missing in the answer.
     const kept = this.#evidence();
@@ -89,7 +93,7 @@ export class Acknowledgements {
   }
 
   /** As `assertKept`, for connections that only read: they go on. */
-  async look(link: Link): Promise<void> {
+  async look(link: Pick<Link, 'query'>): Promise<void> {
     if (this.#refusal !== undefined) return;
     try {
       await this.assertKept(link);
@@ -99,12 +103,33 @@ export class Acknowledgements {
   }
 
   #evidence(): readonly Kept[] {
-    const fromMicros = this.#options.clock.nowMicros() - evidenceMicros;
-    return this.#kept.slice(-keptMax).filter(({ atMicros }) => atMicros >= fromMicros);
+    const fromMicros = this.#fromMicros();
+    const kept = new Set([...this.#lastOf.values(), ...this.#recent.slice(-keptMax)]);
+    return [...kept].filter(({ atMicros }) => atMicros >= fromMicros);
+  }
+
+  /** When a batch was acknowledged at the earliest whose row must be there. */
+  #fromMicros(): number {
+    return this.#options.clock.nowMicros() - evidenceMicros;
+  }
+
+  #trim(): void {
+    this.#recent = this.#recent.slice(-keptMax);
+    const fromMicros = this.#fromMicros();
+    for (const [session, { atMicros }] of this.#lastOf) {
+      if (atMicros < fromMicros) this.#lastOf.delete(session);
+    }
+  }
+
+  #forget(lost: readonly Kept[]): void {
+    this.#recent = this.#recent.filter((each) => !lost.includes(each));
+    for (const each of lost) {
+      if (this.#lastOf.get(each.session) === each) this.#lastOf.delete(each.session);
+    }
   }
 
   async #read(
-    link: Link,
+    link: Pick<Link, 'query'>,
     kept: readonly Kept[],
   ): Promise<readonly [last: number, present: ReadonlyMap<string, number>]> {
     const { lastVersion, batchesOf } = this.#options.statements;
@@ -127,7 +152,7 @@ export class Acknowledgements {
     const error = lossError(loss);
     this.#losses += 1;
     if (accepts) {
-      this.#kept = this.#kept.filter((each) => !lost.includes(each));
+      this.#forget(lost);
       this.#greatest = Math.min(this.#greatest, last);
     } else this.#refusal = error;
     onLoss(error, loss);

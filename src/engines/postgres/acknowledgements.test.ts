@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Acknowledgements } from './acknowledgements.js';
+import { statementsFor } from './statements.js';
+
+const clock = { nowMicros: () => 1 };
+
+function int8(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigInt64BE(BigInt(value));
+  return bytes;
+}
+
+/** A database that has the given batches of sessions, and ends at the given version. */
+function database(batches: readonly (readonly [number, number])[], last: number) {
+  const rows = batches.map((row) => row.map(int8));
+  const statements = statementsFor('tabularium');
+  return {
+    query: ({ name }: { readonly name: string }) =>
+      Promise.resolve(name === statements.lastVersion.name ? [[int8(last)]] : rows),
+  };
+}
+
+void describe('what was acknowledged', () => {
+  for (const others of [1, 1_500, 5_000]) {
+    void it(`is known of a session that rests while another makes ${others} batches`, async () => {
+      const losses: number[] = [];
+      const acknowledgements = new Acknowledgements({
+        statements: statementsFor('tabularium'),
+        clock,
+        accepts: true,
+        onLoss: (_, { acknowledged }) => losses.push(acknowledged),
+      });
+      acknowledgements.note({ session: '1', batch: 1, commits: 1, version: 1 });
+      for (let batch = 1; batch <= others; batch += 1) {
+        acknowledgements.note({ session: '2', batch, commits: 1, version: batch + 1 });
+      }
+      const last = others + 1;
+      await acknowledgements.assertKept(
+        database(
+          [
+            [1, 1],
+            [2, others],
+          ],
+          last,
+        ),
+      );
+      assert.deepEqual(losses, []);
+      await acknowledgements.assertKept(database([[2, others]], last));
+      assert.deepEqual(losses, [1]);
+      // A loss that was accepted is told once.
+      await acknowledgements.assertKept(database([[2, others]], last));
+      assert.deepEqual(losses, [1]);
+    });
+  }
+});
