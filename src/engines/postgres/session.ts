@@ -88,8 +88,10 @@ export class Session {
   }
 
   async #opened(): Promise<Open> {
-    if (this.#open?.link.isLost === false) return this.#open;
     const { primary, randomness, statements, form, timers, acknowledgements } = this.#options;
+    // Another connection may have found the loss: this one leads to the same database.
+    if (acknowledgements.refusal !== undefined) throw acknowledgements.refusal;
+    if (this.#open?.link.isLost === false) return this.#open;
     for (let failures = 1; ; failures += 1) {
       const link = await primary.connect(connectLimitMs, form.pipelines);
       try {
