@@ -225,8 +225,9 @@ export class PostgresStore implements MemberStore, ServedStore {
     await this.#commits.drained();
     this.#primary.close();
     await this.#heartbeat?.close();
-    await Promise.all(this.#sessions.map((session) => session.close()));
+    // A reading connection that looks for the rows of sessions would take their end for a loss.
     await this.#reads.close();
+    await Promise.all(this.#sessions.map((session) => session.close()));
   }
 
   #assertOpen(): void {
