@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { BalanceInfo } from '../../http/control/partitions.js';
+import type { BalanceInfo, OperationInfo } from '../../http/control/partitions.js';
 import { measuredPlan, planLines } from './balance.js';
+import { allCarriedOut } from './waiting.js';
 
 const unmeasured: BalanceInfo = {
   operations: [],
@@ -45,5 +46,27 @@ void describe('the command that balances', () => {
       'The store b does not answer: its ranges stay, and none moves there.',
     ]);
     assert.deepEqual(planLines({ ...unmeasured, measuredMs: 15_000 }), ['There is nothing to do.']);
+  });
+
+  void it('fails when an operation was cancelled or failed, once all are over', async () => {
+    const asked: number[] = [];
+    const ends: readonly OperationInfo[] = [
+      { operation: 0, state: 'cancelled', problem: 'Writes were too fast.' },
+      { operation: 1, state: 'failed', problem: 'The disk is full.' },
+      { operation: 2, state: 'done' },
+    ];
+    const operation = (number: number) => {
+      asked.push(number);
+      return Promise.resolve(ends[number]);
+    };
+    await assert.rejects(allCarriedOut({ operation }, [0, 1, 2]), {
+      name: 'CommandFailure',
+      lines: [
+        'Operation 0 was cancelled. Writes were too fast.',
+        'Operation 1 failed: The disk is full.',
+      ],
+    });
+    assert.deepEqual(asked, [0, 1, 2]);
+    await allCarriedOut({ operation }, [2]);
   });
 });

@@ -4,7 +4,7 @@ import type { BalanceInfo, PartitionControl } from '../../http/control/partition
 import { showProgress } from '../terminal/progress.js';
 import { counted, printable } from '../terminal/terminal.js';
 import { withAccess, withPartitions, type AccessFlags } from './access.js';
-import { operationEnd, stillRunning } from './waiting.js';
+import { allCarriedOut, stillRunning } from './waiting.js';
 
 interface BalanceFlags extends AccessFlags {
   readonly dryRun?: boolean;
@@ -48,7 +48,7 @@ async function balance(
     process.exitCode = stillRunning;
     return;
   }
-  for (const operation of plan.begun) await operationEnd(control, operation);
+  await allCarriedOut(control, plan.begun);
   if (!json) process.stdout.write('All of it is over.\n');
 }
 

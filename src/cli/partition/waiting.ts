@@ -22,7 +22,7 @@ const quietMs = 1_000;
 
 /** Waits for the end of an operation and shows how it goes on. Throws when it failed. */
 export async function operationEnd(
-  control: PartitionControl,
+  control: Pick<PartitionControl, 'operation'>,
   operation: number,
 ): Promise<OperationInfo> {
   let last: OperationInfo | undefined;
@@ -93,8 +93,28 @@ export async function carriedOut(
   }
   const end = await operationEnd(control, operation);
   if (json) process.stdout.write(`${JSON.stringify(end)}\n`);
-  if (end.state === 'cancelled') {
-    throw new CommandFailure(`Operation ${operation} was cancelled. ${end.problem ?? ''}`.trim());
-  }
+  if (end.state === 'cancelled') throw new CommandFailure(cancelled(operation, end));
   if (!json) process.stdout.write(`${done}\n`);
+}
+
+/** Waits for the ends of all operations. Throws when any failed or was cancelled, and tells which. */
+export async function allCarriedOut(
+  control: Pick<PartitionControl, 'operation'>,
+  operations: readonly number[],
+): Promise<void> {
+  const failures: string[] = [];
+  for (const operation of operations) {
+    try {
+      const end = await operationEnd(control, operation);
+      if (end.state === 'cancelled') failures.push(cancelled(operation, end));
+    } catch (error) {
+      if (!(error instanceof CommandFailure)) throw error;
+      failures.push(`Operation ${operation} failed: ${error.message}`);
+    }
+  }
+  if (failures.length > 0) throw new CommandFailure(failures);
+}
+
+function cancelled(operation: number, { problem = '' }: OperationInfo): string {
+  return `Operation ${operation} was cancelled. ${problem}`.trim();
 }
