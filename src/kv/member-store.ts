@@ -26,6 +26,8 @@ export interface MemberStore extends Store {
    * Estimates the size of a range, and finds `cuts` keys that split it into even parts; at least 0.
    */
   sample(range: KeyRange, cuts: number, options?: Guarded): Promise<RangeSample>;
+  /** As that of a `ServedStore`. Absent: the store does not know. */
+  trouble?(): Error | undefined;
 }
 
 export function canBeMember(store: Store): store is MemberStore {

@@ -1,5 +1,5 @@
 import type { Timers } from '../base/async/timers.js';
-import { StoreUnavailableError } from '../kv/errors.js';
+import { StoreClosedError } from '../kv/errors.js';
 import type { MemberStore } from '../kv/member-store.js';
 import { memberKey } from './keys.js';
 import type { Members } from './members.js';
@@ -8,8 +8,8 @@ import type { Members } from './members.js';
 const answersWithinMs = 2_000;
 
 /**
- * The names of the stores that do not answer now; asks each of them for one key. Throws what a
- * store throws that does answer.
+ * The names of the stores that do not answer now, or that cannot do all of their work; asks each of
+ * them for one key. Rejects with `StoreClosedError` when a store was closed: the process ends.
  */
 export async function awayStores(members: Members, timers: Timers): Promise<ReadonlySet<string>> {
   const { names } = members;
@@ -18,6 +18,7 @@ export async function awayStores(members: Members, timers: Timers): Promise<Read
 }
 
 function doesAnswer(store: MemberStore, timers: Timers): Promise<boolean> {
+  if (store.trouble?.() !== undefined) return Promise.resolve(false);
   return new Promise((resolve, reject) => {
     const timer = timers.start(answersWithinMs, resolve, false);
     store
@@ -25,8 +26,8 @@ function doesAnswer(store: MemberStore, timers: Timers): Promise<boolean> {
       .then(
         () => resolve(true),
         (error: unknown) => {
-          if (error instanceof StoreUnavailableError) resolve(false);
-          else reject(error);
+          if (error instanceof StoreClosedError) reject(error);
+          else resolve(false);
         },
       )
       .finally(() => timer.close());
