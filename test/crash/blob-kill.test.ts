@@ -36,13 +36,18 @@ const connections = 6;
 const key = Buffer.alloc(64, 7).toString('base64');
 const weekMicros = 8 * 24 * 3600 * 1_000_000;
 
-const clientOf = (server: ServerProcess) => new BlobWireClient(server.blobPort, { account, key });
-
 /**
  * What was replaced is freed after half a minute, which is half a second here: the sweep is killed
  * as well.
  */
-const env = fastClockEnv(60);
+const clockFactor = 60;
+const env = fastClockEnv(clockFactor);
+
+/** Signs by the clock of a server that was begun at a moment of this process. */
+function clientOf(server: ServerProcess, begunMs: number): BlobWireClient {
+  const now = () => new Date(begunMs + (Date.now() - begunMs) * clockFactor);
+  return new BlobWireClient(server.blobPort, { account, key, now });
+}
 
 /** The extents that are on the disk. */
 async function extentsIn(directory: string): Promise<Set<string>> {
@@ -87,7 +92,9 @@ it(`keeps every blob whole and no orphan when it is killed ${rounds} times under
   const workers = blobsOf(connections);
   const all = workers.flat();
   // Each start keeps versions or keeps no more, has a journal or has none.
+  let begunMs = 0;
   const start = () => {
+    begunMs = Date.now();
     const flags = ['--account', `${account}:${key}`];
     if (random.chance(0.5)) flags.push('--blob-versioning');
     if (random.chance(0.3)) flags.push('--journal', 'off');
@@ -96,13 +103,14 @@ it(`keeps every blob whole and no orphan when it is killed ${rounds} times under
   let server = await start();
   let acknowledged = 0;
   try {
-    const first = clientOf(server);
+    const first = clientOf(server, begunMs);
     await first.expect(201, { method: 'PUT', path: `/${crashContainer}?restype=container` });
     first.close();
     for (let round = 1; round <= rounds; round += 1) {
       const load: BlobLoad = { random, isOver: false, surprises: [], acknowledged: 0 };
-      const running = server;
-      const done = Promise.all(workers.map((own) => runBlobLoad(load, clientOf(running), own)));
+      const [running, runningMs] = [server, begunMs];
+      const client = () => clientOf(running, runningMs);
+      const done = Promise.all(workers.map((own) => runBlobLoad(load, client(), own)));
       await pause(random.between(50, 500));
       const isLast = round === rounds;
       if (isLast) await someWork(server, () => acknowledged + load.acknowledged, rounds);
@@ -111,13 +119,13 @@ it(`keeps every blob whole and no orphan when it is killed ${rounds} times under
       await done;
       assert.deepEqual(load.surprises, [], `round ${round}\n${output}`);
       server = await start();
-      const client = clientOf(server);
-      await settleBlobs(client, all);
+      const again = clientOf(server, begunMs);
+      await settleBlobs(again, all);
       load.isOver = false;
-      await commitStaged(load, client, all);
-      await settleBlobs(client, all);
+      await commitStaged(load, again, all);
+      await settleBlobs(again, all);
       assert.deepEqual(load.surprises, [], `blocks of round ${round}`);
-      client.close();
+      again.close();
       acknowledged += load.acknowledged;
     }
   } finally {
