@@ -324,6 +324,43 @@ describe('writes of one process from which one row follows', () => {
     }
   });
 
+  it('leave a row as it is only when it is stored so', async () => {
+    const { rows, table: past } = await newTable();
+    let commit: () => void = () => undefined;
+    const committed = new Promise<void>((resolve) => (commit = resolve));
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const table: TableGateway = {
+      table: past.table,
+      encrypts: undefined,
+      get: (key, select) => past.get(key, select),
+      page: (query) => past.page(query),
+      write: (write) => past.write(write),
+      transact: async (writes) => {
+        const results = await past.transact(writes);
+        commit();
+        await answered;
+        return results;
+      },
+    };
+    const { totals, items } = modelOf(table, kept.slice(1)).entities;
+    const others = new MemoryTable(rows);
+    await entitiesOf(Total, others).insert({ label: 'new' });
+    await entitiesOf(Item, others).insert({ name: 'item', id: 1, label: 'wrong' });
+    const copied = items.update({ name: 'item', id: 1 }, (item) => ({ ...item, label: 'mine' }));
+    await committed;
+    // Another process changes both before the answer is there.
+    await entitiesOf(Total, others).upsertReplace({ label: 'old' });
+    await entitiesOf(Item, others).upsertReplace({ name: 'item', id: 1, label: 'old' });
+    const changed = totals.upsertReplace({ label: 'new' });
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    answer();
+    assert.equal((await copied).label, 'new');
+    await changed;
+    assert.equal((await totals.get({}))?.label, 'new');
+    assert.equal((await items.get({ name: 'item', id: 1 }))?.label, 'new');
+  });
+
   it('hold the source of copies without an attempt that fails', async () => {
     const { table } = await newTable();
     const failing = failuresOf(table);

@@ -149,14 +149,20 @@ export class DerivingTable implements TableGateway {
       return (await this.#sent(writes, first)).result;
     }
     const own = ownRows(first, writes);
+    const under = rowsUnder(first.items);
+    const plan = (known: readonly (StoredRow | undefined)[]): Promise<Planned> =>
+      this.#planned(writes, plans, this.#reading(known));
     return updateLinesOf(this.#base).run([...own.values()], this.#retries.timers, (handed) => {
-      let planned: Planned | undefined = isAsRead(own, handed) ? first : undefined;
-      let known = [...handed.values(), ...rowsUnder(first.items)];
+      let next = async (): Promise<Planned> => {
+        if (isAsRead(own, handed)) return first;
+        const planned = await plan([...handed.values(), ...under]);
+        // Another process may have written since; only a read shows that a row stays as it is.
+        return isConditionalOn(planned, handed) ? planned : plan(under);
+      };
       const attempt = async (): Promise<LineEnd<readonly WriteResult[]>> => {
-        const next = planned ?? (await this.#planned(writes, plans, this.#reading(known)));
-        planned = undefined;
-        known = [];
-        return this.#sent(writes, next);
+        const planning = next();
+        next = () => plan([]);
+        return this.#sent(writes, await planning);
       };
       const retries = { ...this.#retries, attemptsMax: updateAttemptsMax };
       return retryConflicts(this.table, retries, attempt, isOvertaken);
@@ -373,6 +379,15 @@ function rowsUnder(items: readonly Item[]): readonly (StoredRow | undefined)[] {
 /** Whether those who were first in line left the rows as they had been read before. */
 function isAsRead(own: ReadonlyMap<string, OwnRow>, handed: Handed): boolean {
   return [...handed].every(([name, row]) => row !== undefined && row.etag === own.get(name)?.etag);
+}
+
+/** Whether a transaction fails when one of the handed rows is no longer the stored one. */
+function isConditionalOn({ items, derived }: Planned, handed: Handed): boolean {
+  const etags = new Map<string, string>();
+  for (const { write } of [...items, ...derived]) {
+    if ('etag' in write) etags.set(nameOfKey(keyOfWrite(write)), write.etag);
+  }
+  return [...handed].every(([name, row]) => row === undefined || etags.get(name) === row.etag);
 }
 
 /** The rows that a transaction has written under conditions of its own, as they are now. */
