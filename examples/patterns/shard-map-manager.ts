@@ -105,8 +105,9 @@ try {
   await manager.setShard('south', { holds: ['logs'] });
   const intervals = { ledger: 3_600_000, logs: 86_400_000 };
   const schedule = { to: backupFiles(directory), intervals, keep: 7 };
-  const { made, unplanned } = await manager.backups.makeDue(schedule);
+  const { made, failed, unplanned } = await manager.backups.makeDue(schedule);
   for (const { name, tables } of made) console.log(name, tables);
+  for (const { shard, error } of failed) console.error(`no backup of ${shard}:`, error);
   console.log(`nobody has said what ${unplanned.join(', ')} holds`);
 
   // The row that registers the map is lost.

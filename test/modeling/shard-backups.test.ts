@@ -104,6 +104,33 @@ describe('backups of shards', () => {
     await assert.rejects(manager().backups.makeDue({ ...schedule, keep: 0 }), DefinitionError);
   });
 
+  it('of other shards are made when those of one fail, until they are aborted', async () => {
+    const { store, clock, manager } = await world();
+    const away = new Error('north is away');
+    const failing: BackupStore = {
+      write: (name, lines) =>
+        name.startsWith('north/') ? Promise.reject(away) : store.write(name, lines),
+      read: (name) => store.read(name),
+      list: (prefix) => store.list(prefix),
+      delete: (name) => store.delete(name),
+    };
+    const schedule = { to: failing, intervals, keep: 1 };
+    const { made, failed } = await manager().backups.makeDue(schedule);
+    assert.deepEqual(
+      made.map(({ shard }) => shard),
+      ['south'],
+    );
+    assert.deepEqual(failed, [{ shard: 'north', error: away }]);
+    const next = await manager().backups.makeDue({ ...schedule, to: store });
+    assert.deepEqual([shardsIn(next.made.map(({ name }) => name)), next.failed], [['north'], []]);
+    clock.advanceMicros(24 * hourMs * 1000);
+    const stopping = new AbortController();
+    const stopped = new Error('stopped');
+    const onProgress = () => stopping.abort(stopped);
+    const last = { to: store, intervals, keep: 1, signal: stopping.signal, onProgress };
+    await assert.rejects(manager().backups.makeDue(last), stopped);
+  });
+
   it('are whole or none wherever their program is killed, and the next call makes them', async () => {
     await crashEverywhere<World>({
       prepare: world,

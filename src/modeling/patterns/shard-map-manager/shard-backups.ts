@@ -34,11 +34,16 @@ export interface ShardBackup {
 
 export interface BackupReport {
   readonly made: readonly ShardBackup[];
+  /** Shards whose backup, or the deletion of former ones, failed; they do not keep the others up. */
+  readonly failed: readonly { readonly shard: string; readonly error: unknown }[];
   /** Names of the backups that were deleted. */
   readonly deleted: readonly string[];
   /** Shards that hold nothing with an interval, and were not backed up: say what they hold. */
   readonly unplanned: readonly string[];
-  /** When the next one is due; undefined: no shard has an interval and a backup. */
+  /**
+   * When the next one is due: in the past when it failed now. Undefined: no shard has an interval
+   * and a backup.
+   */
   readonly next: Date | undefined;
 }
 
@@ -69,8 +74,9 @@ export class ShardBackups {
    * overdue first, and deletes those of a shard that are more than `keep`: for a timer that calls
    * it again and again. When each began stands in the control table. A backup counts when it is
    * whole; what a killed call has left is none, and is deleted a day later. Two programs at once
-   * may make one twice. Detached shards are left out. Throws `DefinitionError` for a schedule that
-   * keeps none.
+   * may make one twice. Detached shards are left out. A shard that fails stands in `failed`, is due
+   * again with the next call, and the others are backed up. Throws the reason of `signal`, the
+   * errors of the control table, and `DefinitionError` for a schedule that keeps none.
    */
   makeDue(schedule: BackupSchedule): Promise<BackupReport> {
     return backUpDue(this.#parts, schedule);
@@ -111,6 +117,7 @@ async function backUpDue(parts: BackupParts, schedule: BackupSchedule): Promise<
   }
   const nowMs = (): number => Math.floor(parts.clock.nowMicros() / 1000);
   const made: ShardBackup[] = [];
+  const failed: { readonly shard: string; readonly error: unknown }[] = [];
   const deleted: string[] = [];
   const due = dueBackups(intervals, await backedUp(parts), nowMs());
   const unplanned = due.filter(({ criticality }) => criticality === undefined);
@@ -118,12 +125,19 @@ async function backUpDue(parts: BackupParts, schedule: BackupSchedule): Promise<
     if (criticality === undefined) continue;
     signal?.throwIfAborted();
     const begunMs = nowMs();
-    made.push(await backUpAll(parts, schedule, { shard, begunMs }));
-    await note(parts.rows, shard, begunMs);
-    deleted.push(...(await deleteOthers(to, { shard, keep, nowMs: nowMs() })));
+    try {
+      const backup = await backUpAll(parts, schedule, { shard, begunMs });
+      await note(parts.rows, shard, begunMs);
+      made.push(backup);
+      deleted.push(...(await deleteOthers(to, { shard, keep, nowMs: nowMs() })));
+    } catch (error) {
+      signal?.throwIfAborted();
+      failed.push({ shard, error });
+    }
   }
   const next = nextOf(intervals, await backedUp(parts));
-  return Object.freeze({ made, deleted, unplanned: unplanned.map(({ shard }) => shard), next });
+  const unnamed = unplanned.map(({ shard }) => shard);
+  return Object.freeze({ made, failed, deleted, unplanned: unnamed, next });
 }
 
 async function backupsOf(store: BackupStore, shard: string): Promise<readonly string[]> {
