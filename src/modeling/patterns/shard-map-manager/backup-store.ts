@@ -60,7 +60,8 @@ export function backupFiles(
       try {
         const file = await open(partial, 'wx', 0o600);
         try {
-          for await (const part of partsOf(lines)) await file.write(part);
+          // A single write may take a part alone.
+          for await (const part of partsOf(lines)) await file.appendFile(part);
           await file.sync();
         } finally {
           await file.close();
