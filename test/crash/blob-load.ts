@@ -105,7 +105,8 @@ class Worker {
     const { random } = this.#load;
     const seed = random.bytes(16);
     const { least, most } = largeMebibytes;
-    const isLarge = random.chance(largeShare);
+    // The service takes no large append.
+    const isLarge = among === sizes && random.chance(largeShare);
     const length = isLarge ? random.between(least, most) * 1024 * 1024 : random.pick(among);
     return Buffer.alloc(length, seed);
   }
