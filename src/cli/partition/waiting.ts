@@ -97,7 +97,7 @@ export async function carriedOut(
   if (!json) process.stdout.write(`${done}\n`);
 }
 
-/** Waits for the ends of all operations. Throws when any failed or was cancelled, and tells which. */
+/** Waits for the ends of all operations. Throws when any failed or was cancelled; tells which. */
 export async function allCarriedOut(
   control: Pick<PartitionControl, 'operation'>,
   operations: readonly number[],

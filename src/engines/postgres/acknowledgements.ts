@@ -38,8 +38,9 @@ export interface AcknowledgementsOptions {
 }
 
 /**
- * Batches that are kept beside the last one of each session. Those before them need no look: a later
- * batch of their session was sent when they had been acknowledged, and a standby that has it has them.
+ * Batches that are kept beside the last one of each session. Those before them need no look: a
+ * later batch of their session was sent when they had been acknowledged, and a standby that has it
+ * has them.
  */
 const keptMax = 1_000;
 /** Rows of sessions are kept for a day at least. An hour is left for what clocks are apart. */

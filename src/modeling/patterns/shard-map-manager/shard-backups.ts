@@ -34,7 +34,7 @@ export interface ShardBackup {
 
 export interface BackupReport {
   readonly made: readonly ShardBackup[];
-  /** Shards whose backup, or the deletion of former ones, failed; they do not keep the others up. */
+  /** Shards whose backup, or the deletion of former ones, failed. The others are backed up. */
   readonly failed: readonly { readonly shard: string; readonly error: unknown }[];
   /** Names of the backups that were deleted. */
   readonly deleted: readonly string[];
