@@ -15,19 +15,12 @@ const highStep = 0x1_0000_0000;
 
 /** A page of a data file somewhere in memory, as LMDB writes it on little endian machines. */
 export class PageView {
-  #bytes: Bytes;
-  #words: Uint16Array;
+  readonly #bytes: Bytes;
+  readonly #words: Uint16Array;
   /** The place of the page in the bytes: an even number. */
-  #start: number;
+  readonly #start: number;
 
   constructor(bytes: Bytes, words: Uint16Array, start: number) {
-    this.#bytes = bytes;
-    this.#words = words;
-    this.#start = start;
-  }
-
-  /** Shows another page: the one at `start`, an even number, of the same memory in both forms. */
-  show(bytes: Bytes, words: Uint16Array, start: number): void {
     this.#bytes = bytes;
     this.#words = words;
     this.#start = start;
