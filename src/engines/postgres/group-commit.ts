@@ -51,11 +51,7 @@ export class GroupCommit {
     while (!this.#waiting.isEmpty) {
       const session = this.#idle.pop();
       if (session === undefined) return;
-      const running = this.#run(session).finally(() => {
-        this.#running.delete(running);
-        this.#idle.push(session);
-        this.#startIdle();
-      });
+      const running = this.#run(session).finally(() => this.#running.delete(running));
       this.#running.add(running);
     }
   }
@@ -66,7 +62,10 @@ export class GroupCommit {
     for (let group = this.#waiting.take(); group !== undefined; group = this.#waiting.take()) {
       await this.#runGroup(session, group);
       this.#waiting.release(group);
+      // What had to come behind this group may be more than this connection takes at once.
+      this.#startIdle();
     }
+    this.#idle.push(session);
   }
 
   async #runGroup(session: Session, { works }: Group): Promise<void> {

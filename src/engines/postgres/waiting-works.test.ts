@@ -100,6 +100,24 @@ describe('commits that wait for a connection', () => {
     assert.equal(works.take()?.works.length, 1);
   });
 
+  it('wait for a group under way that writes what they touch, and others pass them', () => {
+    const batches = [put('a'), put('a'), check('a'), put('b')];
+    const works = worksOf(batches.slice(0, 1));
+    const first = works.take();
+    assert.ok(first !== undefined);
+    for (const batch of batches.slice(1)) void works.add({ kind: 'commit', batch }, 1, false);
+    const beside = works.take();
+    assert.deepEqual(placesOf(beside, batches), [3]);
+    assert.equal(works.take(), undefined);
+    works.release(first);
+    const second = works.take();
+    assert.deepEqual(placesOf(second, batches), [1]);
+    assert.equal(works.take(), undefined, 'the check comes behind the second write');
+    assert.ok(second !== undefined);
+    works.release(second);
+    assert.deepEqual(placesOf(works.take(), batches), [2]);
+  });
+
   it('do not wait for ever for several partitions that are under way in turns', () => {
     const batches = [
       put('0', 'p'),

@@ -26,13 +26,16 @@ const groupBytesMax = 1024 * 1024;
 const lookedAtMax = 1_024;
 
 /**
- * Works that wait for a connection. Those that share a key keep their order. A group is preferred
+ * Works that wait for a connection. Those that share a key keep their order, also with those under
+ * way, whose connection may be lost and whose group may then be sent once more. A group is preferred
  * that needs no slot of those under way: it would wait in the database until they are on disk.
  */
 export class WaitingWorks {
   #waiting: PendingWork[] = [];
   /** How many groups under way hold a slot. */
   readonly #held = new Map<number, number>();
+  /** The keys of each group under way. */
+  readonly #underWay = new Map<Group, TouchedKeys>();
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
@@ -52,23 +55,41 @@ export class WaitingWorks {
     return this.#waiting.splice(0);
   }
 
-  /** The next group, until `release` under way; undefined when nothing waits. */
+  /**
+   * The next group, until `release` under way; undefined when nothing waits, or all that waits has to
+   * come behind a group under way.
+   */
   take(): Group | undefined {
     const [first] = this.#waiting;
     if (first === undefined) return undefined;
     if (!sharesRoundTrip(first)) {
+      if (!this.#isFree(first.uses)) return undefined;
       this.#waiting.shift();
-      return { kind: 'alone', works: [first] };
+      return this.#begin({ kind: 'alone', works: [first] });
     }
     const beside = this.#held.size > 0 ? this.#takeCommits(this.#held) : [];
     const works = beside.length > 0 ? beside : this.#takeCommits(new Map());
-    for (const { slots } of works) this.#count(slots, 1);
-    return { kind: 'commits', works };
+    return works.length === 0 ? undefined : this.#begin({ kind: 'commits', works });
   }
 
   /** A group that was taken is over. */
   release(group: Group): void {
+    this.#underWay.delete(group);
     if (group.kind === 'commits') for (const { slots } of group.works) this.#count(slots, -1);
+  }
+
+  #begin(group: Group): Group {
+    const touched = new TouchedKeys();
+    for (const { uses } of group.works) touched.add(uses);
+    this.#underWay.set(group, touched);
+    if (group.kind === 'commits') for (const { slots } of group.works) this.#count(slots, 1);
+    return group;
+  }
+
+  /** Whether the order behind the groups under way does not matter. */
+  #isFree(uses: Uses): boolean {
+    for (const touched of this.#underWay.values()) if (!touched.isFree(uses)) return false;
+    return true;
   }
 
   /** Commits that may share a round trip, and hold none of the slots. */
@@ -87,7 +108,7 @@ export class WaitingWorks {
       const { slots } = pending;
       const isHeld = slots.some((slot) => held.has(slot) || awaited.has(slot));
       if (isHeld) for (const slot of slots) awaited.add(slot);
-      const isFree = touched.add(pending.uses) && !isHeld;
+      const isFree = touched.add(pending.uses) && !isHeld && this.#isFree(pending.uses);
       if (isFree) {
         works.push(pending);
         bytes += pending.bytes;
@@ -128,13 +149,21 @@ class TouchedKeys {
 
   /** Notes what a commit touches; whether it may be in one group with all that were noted. */
   add(touched: Uses): boolean {
-    let isFree = true;
+    const isFree = this.isFree(touched);
     for (const [name, use] of touched) {
       const before = this.#uses.get(name);
-      if (before !== undefined && (before !== use || use === 'written')) isFree = false;
       this.#uses.set(name, before === undefined ? use : both(before, use));
     }
     return isFree;
+  }
+
+  /** Whether a commit may be in one group with all that were noted, in any order. */
+  isFree(touched: Uses): boolean {
+    for (const [name, use] of touched) {
+      const before = this.#uses.get(name);
+      if (before !== undefined && (before !== use || use === 'written')) return false;
+    }
+    return true;
   }
 }
 
