@@ -34,7 +34,8 @@ export interface PostgresChoice {
   readonly url: string;
   readonly schema: string;
   readonly onLostCommits: 'refuse' | 'accept';
-  readonly commitForm: 'function' | 'transaction';
+  /** Undefined: as the database has it. */
+  readonly commitForm: 'function' | 'transaction' | undefined;
   /** Standbys that the secondary endpoints read. */
   readonly replicas: string | undefined;
   readonly directory: string;
@@ -224,7 +225,7 @@ function postgresOf(options: ServerOptions, directory: string): PostgresChoice |
     url,
     schema,
     onLostCommits: onLostCommits ?? 'refuse',
-    commitForm: postgresCommits ?? 'function',
+    commitForm: postgresCommits,
     replicas: postgresReplicas,
     directory,
   };

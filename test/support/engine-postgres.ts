@@ -1,11 +1,7 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import {
-  openPostgresStore,
-  type CommitFormName,
-  type PostgresStoreOptions,
-} from '../../src/engines/postgres/store.js';
+import { openPostgresStore, type PostgresStoreOptions } from '../../src/engines/postgres/store.js';
 import { quoted } from '../../src/engines/postgres/statements.js';
 import { remoteStore } from '../../src/kv/conformance/remote-store.js';
 import type { SpawnedStore } from '../../src/kv/conformance/suite.js';
@@ -13,13 +9,17 @@ import type { SpawnedStore } from '../../src/kv/conformance/suite.js';
 const child = fileURLToPath(new URL('./engine-postgres-child.js', import.meta.url));
 let schemas = 0;
 
+/** In which form commits are applied, and on whose tables. */
+export type FormOptions = Pick<PostgresStoreOptions, 'commitForm' | 'product'>;
+
 /** A store in a schema of its own, for a conformance suite. */
 export async function postgresUnderTest(
-  options: Pick<PostgresStoreOptions, 'url' | 'clock' | 'durability' | 'commitForm'>,
+  options: FormOptions & Pick<PostgresStoreOptions, 'url' | 'clock' | 'durability'>,
 ) {
   schemas += 1;
   const schema = `test ${process.pid} ${schemas}`;
-  const { url, commitForm } = options;
+  const { url, commitForm, product } = options;
+  const form = { ...(commitForm && { commitForm }), ...(product && { product }) };
   let store = await openPostgresStore({ ...options, schema });
   return {
     store,
@@ -30,7 +30,7 @@ export async function postgresUnderTest(
       store = await openPostgresStore({ ...options, schema });
       return store;
     },
-    spawn: () => spawnPostgresStore(url, schema, commitForm),
+    spawn: () => spawnPostgresStore(url, schema, form),
     dispose: async () => {
       await store.close();
       await dropSchema(url, schema);
@@ -58,10 +58,10 @@ export async function runSql(url: string, text: string): Promise<readonly unknow
 export function spawnPostgresStore(
   url: string,
   schema: string,
-  commitForm: CommitFormName = 'function',
+  form: FormOptions = {},
 ): Promise<SpawnedStore> {
   return remoteStore(
-    fork(child, [url, schema, commitForm], {
+    fork(child, [url, schema, JSON.stringify(form)], {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     }),

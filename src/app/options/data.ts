@@ -132,14 +132,15 @@ export const storageOptions = {
   }),
   /**
    * How commits are applied in the database: by a `function` in it, in one round trip, or as a
-   * `transaction` of plain statements, in two, which needs no function.
+   * `transaction` of plain statements, in two, which needs no function. CockroachDB and YugabyteDB
+   * take the second one alone.
    */
   postgresCommits: option({
     shape: choice(['function', 'transaction']),
     help:
       'how commits are applied in the database: function, in one round trip; transaction, by plain ' +
       'statements in two, without a function in the database',
-    standard: 'function',
+    standardWords: 'function; transaction on CockroachDB and YugabyteDB',
     group: 'Data:',
     flags: [
       {

@@ -3,7 +3,7 @@ import type { GuardedBatch } from '../../kv/guards.js';
 import { floorOf, type Ingestion } from '../../kv/ingestion.js';
 import { byteaArray, int4Array, int8Array } from './binary-array.js';
 import type { CommitOptions } from './commit-form.js';
-import { shortKeyBytesMax } from './statements.js';
+import { shortKeyBytesMax } from './long-keys.js';
 
 /** What `commit_batch` takes for the versions of checks. */
 const anyVersion = { absent: -1, present: -2 } as const;

@@ -7,7 +7,7 @@ import { it } from '../../base/conformance/limited-test.js';
 import { systemClock } from '../../base/clock.js';
 import { GuardError } from '../../kv/errors.js';
 import { partitionPrefix, storeKey } from '../../kv/partition-prefix.js';
-import { shortKeyBytesMax } from './statements.js';
+import { shortKeyBytesMax } from './long-keys.js';
 
 const key = Buffer.concat([partitionPrefix('tables', 'account', 1, 'p'), Buffer.from('row')]);
 const value = Buffer.from('value');

@@ -2,7 +2,8 @@ import { Client } from 'pg';
 import { within } from '../../base/async/deadline.js';
 import type { Timers } from '../../base/async/timers.js';
 import { cutOff, readAsBytes } from './binary-results.js';
-import type { Field, Row } from './rows.js';
+import { productOf, rulesOf, type Product } from './product.js';
+import { bytesOf, type Field, type Row } from './rows.js';
 import type { Statement } from './statements.js';
 
 /** A query without an answer for so long is of a server that is gone. */
@@ -22,28 +23,14 @@ export interface LinkOptions {
 
 const asIs = { getTypeParser: () => (field: Buffer) => field };
 
-/** Among others: every statement can use an index, whatever the statistics of the tables say. */
-const settings = [
-  'jit = off',
-  'plan_cache_mode = force_generic_plan',
-  'enable_seqscan = off',
-  'enable_hashjoin = off',
-  'enable_mergejoin = off',
-  // What an administrator has set for others. Each statement behind a lock needs a new snapshot.
-  "default_transaction_isolation = 'read committed'",
-  'default_transaction_deferrable = off',
-  'statement_timeout = 0',
-  'lock_timeout = 0',
-  'idle_in_transaction_session_timeout = 0',
-  'idle_session_timeout = 0',
-];
-const relaxedSettings = [...settings, 'synchronous_commit = off'];
+const version: Statement = { name: 'version', text: 'select version()' };
 
 /** A connection to one server. */
 export class Link {
   readonly #client: Client;
   readonly #options: LinkOptions;
   #isLost = false;
+  #product: Product = 'PostgreSQL';
 
   /** Not connected yet. */
   private constructor(client: Client, options: LinkOptions) {
@@ -69,13 +56,21 @@ export class Link {
     const link = new Link(client, options);
     try {
       await client.connect();
-      const own = isRelaxed ? relaxedSettings : settings;
-      if (prepares) await link.run(own.map((setting) => `set ${setting}`).join('; '));
+      const [row] = await link.query(version, []);
+      link.#product = productOf(bytesOf(row?.[0]).toString());
+      const { settings, tellsDurability } = rulesOf(link.#product);
+      const relaxed = isRelaxed && tellsDurability ? ['synchronous_commit = off'] : [];
+      const all = [...settings, ...relaxed];
+      if (prepares) await link.run(all.map((setting) => `set ${setting}`).join('; '));
     } catch (error) {
       link.cut();
       throw error;
     }
     return link;
+  }
+
+  get product(): Product {
+    return this.#product;
   }
 
   get isLost(): boolean {

@@ -2,20 +2,20 @@ import { readFile } from 'node:fs/promises';
 import { codeOf } from '../../base/thrown.js';
 import { DatabaseError } from './database-error.js';
 import type { Link } from './link.js';
+import { rulesOf, type Product } from './product.js';
 import { bytesOf } from './rows.js';
 import { inSchema, quoted } from './statements.js';
-
-/** In their order. One that was released never changes. */
-const migrations = ['0001-tables.sql', '0002-commits.sql', '0003-inserts.sql'] as const;
 
 /** The compiled files are in `dist`; the statements stay beside their source. */
 const folder = new URL('../../../../src/engines/postgres/sql/', import.meta.url);
 
 /**
- * Brings the tables of a schema to the format of this release. One process at a time does it.
+ * Brings the tables of a schema to the format of this release. One process at a time does it, where
+ * the product keeps definitions in the transaction.
  * Throws `DatabaseError` when they are of a newer release, or of something else.
  */
-export async function migrate(link: Link, schema: string): Promise<void> {
+export async function migrate(link: Link, schema: string, product: Product): Promise<void> {
+  const { migrations, adapt } = rulesOf(product);
   await makeFormatTable(link, schema).catch((error: unknown) => {
     throw isOfOtherTables(error) ? otherTables(schema, error) : error;
   });
@@ -28,9 +28,10 @@ export async function migrate(link: Link, schema: string): Promise<void> {
     const [row] = await link.query(read, []);
     const format = Number(bytesOf(row?.[0]).toString());
     if (!Number.isSafeInteger(format) || format < 0) throw otherTables(schema);
-    if (format > migrations.length) throw newerFormat(format);
+    if (format > migrations.length) throw newerFormat(format, migrations.length);
     for (const name of migrations.slice(format)) {
-      await link.run(inSchema(await readFile(new URL(name, folder), 'utf8'), schema));
+      const statements = adapt(await readFile(new URL(name, folder), 'utf8'));
+      await link.run(inSchema(statements, schema));
     }
     const write = `update tabularium.kv_meta set value = '${migrations.length}' where name = 'format'`;
     if (format < migrations.length) await link.run(inSchema(write, schema));
@@ -85,9 +86,9 @@ function otherTables(schema: string, cause?: unknown): DatabaseError {
   );
 }
 
-function newerFormat(format: number): DatabaseError {
+function newerFormat(format: number, known: number): DatabaseError {
   return new DatabaseError(
     `The tables in the database have the format ${format}, which is newer than this release knows ` +
-      `(${migrations.length}). Start a newer release.`,
+      `(${known}). Start a newer release.`,
   );
 }

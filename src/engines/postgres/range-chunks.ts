@@ -3,8 +3,9 @@ import { asBuffer } from '../../base/bytes.js';
 import { guardRefusal, type Guard } from '../../kv/guards.js';
 import { keyBytesMax, type Entry, type KeyRange } from '../../kv/store.js';
 import { keyAfter } from '../../kv/tuple.js';
+import { guardParameters, longHeadBytesMax } from './long-keys.js';
 import { bytesOf, numberOf, versionOf, type Row } from './rows.js';
-import { longHeadBytesMax, type Statement, type Statements } from './statements.js';
+import type { Statement, Statements } from './statements.js';
 
 /** Greater than every key: `ff` bytes, one more than the longest key has. */
 const endOfAll = Buffer.alloc(keyBytesMax + 1, 0xff);
@@ -47,7 +48,7 @@ export async function readChunk(
   const [plain, guarded] = reverse ? [backward, backwardGuarded] : [forward, forwardGuarded];
   const rows = await (guard === undefined
     ? query(plain, values)
-    : query(guarded, [...values, asBuffer(guard.key)]));
+    : query(guarded, [...values, ...guardParameters(guard.key)]));
   const entries: Entry[] = [];
   let count = 0;
   for (const [key, version, value] of rows) {

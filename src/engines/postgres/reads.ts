@@ -8,12 +8,12 @@ import {
 } from '../../kv/guards.js';
 import { assertKey, assertRangeOptions } from '../../kv/limits.js';
 import type { Entry, KeyRange, RangePage } from '../../kv/store.js';
-import { keyArrays } from './many-keys.js';
+import { guardParameters, hashOf, isLongKey, keyArrays } from './long-keys.js';
 import { readPage } from './pages.js';
 import type { LinkSource } from './link-source.js';
 import { SharedReaders, SnapshotReaders } from './readers.js';
 import { bytesOf, numberOf, versionOf, type Row } from './rows.js';
-import { shortKeyBytesMax, type Statement, type Statements } from './statements.js';
+import type { Statement, Statements } from './statements.js';
 
 const connections = { shared: 2, snapshots: 4 } as const;
 
@@ -36,8 +36,9 @@ export class Reads {
       return entry;
     }
     const { get, getLong } = this.#statements;
-    const statement = key.length > shortKeyBytesMax ? getLong : get;
-    const [row] = await this.#shared.read(statement, [asBuffer(key)]);
+    const [row] = await (isLongKey(key)
+      ? this.#shared.read(getLong, [hashOf(key)])
+      : this.#shared.read(get, [asBuffer(key)]));
     if (row === undefined) return undefined;
     return { key: Buffer.from(key), version: numberOf(row[0]), value: bytesOf(row[1]) };
   }
@@ -50,7 +51,7 @@ export class Reads {
     if (guard !== undefined) assertKey(guard.key);
     const rows = await (guard === undefined
       ? this.#shared.read(getMany, values)
-      : this.#shared.read(getManyGuarded, [...values, asBuffer(guard.key)]));
+      : this.#shared.read(getManyGuarded, [...values, ...guardParameters(guard.key)]));
     const found = keys.map((): Entry | undefined => undefined);
     for (const [place, version, value] of rows) {
       const index = numberOf(place) - 1;

@@ -1,17 +1,16 @@
 import { DatabaseError } from './database-error.js';
 import type { Link } from './link.js';
-import { bytesOf } from './rows.js';
+import { rulesOf } from './product.js';
 
-/** The oldest release that has all of what is used. */
-const versionMin = 150_000;
-
+/** Settings that a product lacks are null. */
 const settings = {
   name: 'settings',
-  text: `select pg_is_in_recovery()::text, current_setting('transaction_read_only'),
-    current_setting('server_version_num'), current_setting('transaction_isolation'),
-    current_setting('fsync'), current_setting('full_page_writes'),
-    current_setting('synchronous_commit')`,
+  text: `select current_setting('transaction_read_only'), current_setting('transaction_isolation'),
+    current_setting('server_version_num'), current_setting('fsync', true),
+    current_setting('full_page_writes', true), current_setting('synchronous_commit', true)`,
 };
+
+const recovery = { name: 'recovery', text: 'select pg_is_in_recovery()::text' };
 
 /** With the others, a standby that takes over may lack what was acknowledged. */
 const durableCommits = new Set(['on', 'remote_apply']);
@@ -22,29 +21,36 @@ const durableCommits = new Set(['on', 'remote_apply']);
  * Asked on each connection: a standby that takes over has settings of its own.
  */
 export async function isStandby(link: Link, isRelaxed: boolean): Promise<boolean> {
+  const { product } = link;
+  const { versionMin, isolations, tellsDurability } = rulesOf(product);
   const [row = []] = await link.query(settings, []);
-  const [inRecovery, readsOnly, version = '', isolation, ...durability] = row.map((field) =>
-    bytesOf(field).toString(),
+  const [readsOnly, isolation = '', version = '', ...durability] = row.map((field) =>
+    field === null ? '' : field.toString(),
   );
-  if (inRecovery === 'true') return true;
+  // Every server of the others takes writes.
+  if (product === 'PostgreSQL') {
+    const [found] = await link.query(recovery, []);
+    if (found?.[0]?.toString() === 'true') return true;
+  }
   if (readsOnly === 'on') {
     throw new DatabaseError(
       'It is read-only: set default_transaction_read_only = off for the database and the user.',
     );
   }
-  if (Number(version) < versionMin) {
+  if (versionMin !== undefined && Number(version) < versionMin) {
     throw new DatabaseError(
-      `The database is of version ${Number(version) / 10_000}: PostgreSQL 15 or newer is needed.`,
+      `The database is of version ${Number(version) / 10_000}: ${product} ${versionMin / 10_000} or ` +
+        'newer is needed.',
     );
   }
   // A connection of a pooler keeps the settings of its user and its database.
-  if (isolation !== 'read committed') {
+  if (!isolations.has(isolation)) {
     throw new DatabaseError(
       `Transactions of this user are ${isolation} by default. Set default_transaction_isolation = ` +
         `'read committed' for the user and the database.`,
     );
   }
-  if (!isRelaxed) assertDurable(durability);
+  if (!isRelaxed && tellsDurability) assertDurable(durability);
   return false;
 }
 

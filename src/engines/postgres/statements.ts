@@ -1,18 +1,14 @@
+import { longHeadBytesMax } from './long-keys.js';
+
 /** A statement, by the name under which a connection prepares it. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
 }
 
-/** Keys of more bytes are in the table of long keys. */
-export const shortKeyBytesMax = 2600;
-
-/** What of a long key is in its index. */
-export const longHeadBytesMax = 2000;
-
-const guardVersion = (parameter: string) => `coalesce(
-  (select version from tabularium.kv where key = ${parameter}),
-  (select version from tabularium.kv_long where hash = sha256(${parameter})))`;
+const guardVersion = (key: string, hash: string) => `coalesce(
+  (select version from tabularium.kv where key = ${key}),
+  (select version from tabularium.kv_long where hash = ${hash}))`;
 
 const get: Statement = {
   name: 'get',
@@ -21,10 +17,10 @@ const get: Statement = {
 
 const getLong: Statement = {
   name: 'get-long',
-  text: 'select version, value from tabularium.kv_long where hash = sha256($1)',
+  text: 'select version, value from tabularium.kv_long where hash = $1',
 };
 
-/** Reads keys: the position of each that exists, its version and its value. */
+/** By short keys and hashes of long ones: the place of each that is there, version and value. */
 const getMany: Statement = {
   name: 'get-many',
   text: `select k.place, kv.version, kv.value
@@ -32,8 +28,8 @@ const getMany: Statement = {
     join tabularium.kv on kv.key = k.key
     union all
     select k.place, long.version, long.value
-    from unnest($2::bytea[]) with ordinality k(key, place)
-    join tabularium.kv_long long on long.hash = sha256(k.key)`,
+    from unnest($2::bytea[]) with ordinality k(hash, place)
+    join tabularium.kv_long long on long.hash = k.hash`,
 };
 
 /** As `getMany`, without values. */
@@ -44,14 +40,14 @@ const versionsOf: Statement = {
     join tabularium.kv on kv.key = k.key
     union all
     select k.place, long.version
-    from unnest($2::bytea[]) with ordinality k(key, place)
-    join tabularium.kv_long long on long.hash = sha256(k.key)`,
+    from unnest($2::bytea[]) with ordinality k(hash, place)
+    join tabularium.kv_long long on long.hash = k.hash`,
 };
 
-/** As `getMany`, with the version of the guard $3 in a row of its own. */
+/** As `getMany`, with the version of the guard $3, or its hash $4, in a row of its own. */
 const getManyGuarded: Statement = {
   name: 'get-many-guarded',
-  text: `${getMany.text} union all select 0, ${guardVersion('$3')}, null`,
+  text: `${getMany.text} union all select 0, ${guardVersion('$3', '$4')}, null`,
 };
 
 /**
@@ -74,10 +70,10 @@ function rangeText(direction: 'asc' | 'desc'): string {
   ) chunk order by key ${direction}`;
 }
 
-/** The first row has the version of the guard $7, and no key. */
+/** The first row has the version of the guard $7, or its hash $8, and no key. */
 function guardedText(direction: 'asc' | 'desc'): string {
   return `with chunk(key, version, value) as (${rangeText(direction)})
-    select null::bytea, ${guardVersion('$7')}, null::bytea union all select * from chunk`;
+    select null::bytea, ${guardVersion('$7', '$8')}, null::bytea union all select * from chunk`;
 }
 
 const forward: Statement = { name: 'forward', text: rangeText('asc') };
@@ -111,7 +107,7 @@ const lockSession: Statement = {
 
 const lockSlots: Statement = {
   name: 'lock-slots',
-  text: `select last from tabularium.kv_slot where slot = any($1::int[]) order by slot for update`,
+  text: `select last from tabularium.kv_slot where slot = any($1::int4[]) order by slot for update`,
 };
 
 const lockAllSlots: Statement = {
@@ -121,7 +117,7 @@ const lockAllSlots: Statement = {
 
 const setSlots: Statement = {
   name: 'set-slots',
-  text: 'update tabularium.kv_slot set last = $1 where slot = any($2::int[])',
+  text: 'update tabularium.kv_slot set last = $1 where slot = any($2::int4[])',
 };
 
 const setAllSlots: Statement = {
@@ -141,8 +137,7 @@ const deleteKeys: Statement = {
 
 const deleteLongKeys: Statement = {
   name: 'delete-long-keys',
-  text: `delete from tabularium.kv_long
-    where hash in (select sha256(gone.key) from unnest($1::bytea[]) gone(key))`,
+  text: 'delete from tabularium.kv_long where hash = any($1::bytea[])',
 };
 
 const putKeys: Statement = {
@@ -157,8 +152,8 @@ const putKeys: Statement = {
 const putLongKeys: Statement = {
   name: 'put-long-keys',
   text: `insert into tabularium.kv_long (hash, head, key, version, value)
-    select sha256(p.key), substring(p.key from 1 for ${longHeadBytesMax}), p.key, p.version, p.value
-    from unnest($1::bytea[], $2::bigint[], $3::bytea[]) p(key, version, value)
+    select p.hash, substring(p.key from 1 for ${longHeadBytesMax}), p.key, p.version, p.value
+    from unnest($1::bytea[], $2::bigint[], $3::bytea[], $4::bytea[]) p(key, version, value, hash)
     order by p.key
     on conflict (hash) do update set version = excluded.version, value = excluded.value`,
 };

@@ -7,6 +7,14 @@ import { withoutPostgres } from '../../../test/support/postgres-server.js';
 void describe('the PostgreSQL engine', { skip: withoutPostgres }, () => {
   const server = postgresOfSuite();
 
+  const capabilities = {
+    persistent: true,
+    processes: true,
+    groupsCommits: true,
+    versionsGlobal: false,
+    member: true,
+  };
+
   // As behind a pooler: nothing is prepared, and the settings are those of the database.
   const unprepared = { commitForm: 'function', parameters: '?prepare=false' } as const;
   for (const { commitForm, parameters } of [
@@ -20,13 +28,15 @@ void describe('the PostgreSQL engine', { skip: withoutPostgres }, () => {
       open: (options) =>
         postgresUnderTest({ ...options, commitForm, url: `${server().url}${parameters}` }),
       modelRuns: 15,
-      capabilities: {
-        persistent: true,
-        processes: true,
-        groupsCommits: true,
-        versionsGlobal: false,
-        member: true,
-      },
+      capabilities,
     });
   }
+
+  // Its tables lack what only PostgreSQL has, and commits are plain statements.
+  storeConformance({
+    name: 'the PostgreSQL engine with the tables and rules of CockroachDB',
+    open: (options) => postgresUnderTest({ ...options, product: 'CockroachDB', url: server().url }),
+    modelRuns: 15,
+    capabilities,
+  });
 });

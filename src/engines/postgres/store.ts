@@ -22,6 +22,7 @@ import { functionForm } from './function-form.js';
 import { Heartbeat } from './heartbeat.js';
 import { transactionForm } from './transaction-form.js';
 import { Primary } from './primary.js';
+import { rulesOf, type Product } from './product.js';
 import { Reads } from './reads.js';
 import { numberOf } from './rows.js';
 import { Session } from './session.js';
@@ -55,10 +56,16 @@ export interface PostgresStoreOptions {
    */
   readonly onLostCommits?: 'refuse' | 'accept';
   /**
-   * How commits are applied. `function` (the default): by a function in the database, in one round
-   * trip. `transaction`: by plain statements, in two. Stores of both forms may share a database.
+   * How commits are applied. `function`: by a function in the database, in one round trip.
+   * `transaction`: by plain statements, in two. Stores of both forms may share a database. Default:
+   * `function` where the product has it.
    */
-  readonly commitForm?: CommitFormName;
+  readonly commitForm?: CommitFormName | undefined;
+  /**
+   * Whose tables and rules are used. Default: what the server says of itself. PostgreSQL can be
+   * used as CockroachDB is, which tests do.
+   */
+  readonly product?: Product;
   /** Whether the time is written each second, so that standbys show how far they are. */
   readonly beats?: boolean;
   /**
@@ -104,12 +111,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const holding = holdingTimers.start(openLimitMs * 2, () => undefined, undefined);
   try {
     link = await primary.connectFirst(openLimitMs);
+    const { product = link.product } = options;
+    const commitForm = commitFormFor(product, options.commitForm);
     if (!creates) await assertTables(link, schema);
-    await migrate(link, schema);
+    await migrate(link, schema, product);
     const statements = statementsFor(schema);
     await link.query(statements.closeOldSessions, []);
     await link.query(statements.removeOldSessions, []);
-    return new PostgresStore({ ...options, timers, randomness }, primary, statements);
+    return new PostgresStore({ ...options, commitForm, timers, randomness }, primary, statements);
   } catch (error) {
     primary.close();
     throw DatabaseError.of(error);
@@ -119,7 +128,23 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
-type Options = PostgresStoreOptions & Required<Pick<PostgresStoreOptions, 'timers' | 'randomness'>>;
+/** Throws `DatabaseError` when the product lacks the form that is asked for. */
+function commitFormFor(product: Product, asked: CommitFormName | undefined): CommitFormName {
+  const { hasFunctions } = rulesOf(product);
+  if (asked === 'function' && !hasFunctions) {
+    throw new DatabaseError(
+      `${product} lacks the function that applies commits: start without --postgres-commits, or with ` +
+        '--postgres-commits transaction.',
+    );
+  }
+  return asked ?? (hasFunctions ? 'function' : 'transaction');
+}
+
+type Options = PostgresStoreOptions & {
+  readonly [Name in 'timers' | 'randomness' | 'commitForm']: NonNullable<
+    PostgresStoreOptions[Name]
+  >;
+};
 
 /** A store in a PostgreSQL database, which other processes and machines may have open as well. */
 export class PostgresStore implements MemberStore, ServedStore {
@@ -149,7 +174,7 @@ export class PostgresStore implements MemberStore, ServedStore {
     this.#reads = new Reads(new WatchedPrimary(primary, this.#acknowledgements), statements);
     const { beats = false } = options;
     this.#heartbeat = beats ? new Heartbeat(primary, statements.beat, timers) : undefined;
-    const form = forms[options.commitForm ?? 'function'](statements);
+    const form = forms[options.commitForm](statements);
     const acknowledgements = this.#acknowledgements;
     const parts = { primary, statements, form, timers, randomness, acknowledgements };
     this.#sessions = Array.from({ length: writers }, () => new Session(parts));

@@ -7,10 +7,10 @@ import { byteaArray, int4Array, int8Array } from './binary-array.js';
 import type { CommitForm, CommitOptions, SessionBatch } from './commit-form.js';
 import { SessionClosedError } from './failures.js';
 import type { Link } from './link.js';
-import { keyArrays } from './many-keys.js';
+import { hashOf, isLongKey, keyArrays } from './long-keys.js';
 import { encodeOutcomes, type Outcome } from './outcomes.js';
 import { bytesOf, numberOf, type Row } from './rows.js';
-import { shortKeyBytesMax, type Statements } from './statements.js';
+import type { Statements } from './statements.js';
 
 /**
  * A batch is a transaction of plain statements: locks and reads, a decision here, writes.
@@ -149,12 +149,13 @@ class BatchTransaction {
     const { link, statements } = this.#parts;
     const sent: Promise<unknown>[] = [];
     for (const isLong of [false, true]) {
-      const isHere = (key: Bytes) => key.length > shortKeyBytesMax === isLong;
+      const isHere = (key: Bytes) => isLongKey(key) === isLong;
       const gone = deletes.filter(isHere);
       const there = puts.filter(({ key }) => isHere(key));
       const { deleteKeys, deleteLongKeys, putKeys, putLongKeys } = statements;
       if (gone.length > 0) {
-        sent.push(link.query(isLong ? deleteLongKeys : deleteKeys, [byteaArray(gone)]));
+        const names = isLong ? gone.map(hashOf) : gone;
+        sent.push(link.query(isLong ? deleteLongKeys : deleteKeys, [byteaArray(names)]));
       }
       if (there.length === 0) continue;
       sent.push(
@@ -162,6 +163,7 @@ class BatchTransaction {
           byteaArray(there.map(({ key }) => key)),
           int8Array(there.map(({ version }) => version)),
           byteaArray(there.map(({ value }) => value)),
+          ...(isLong ? [byteaArray(there.map(({ key }) => hashOf(key)))] : []),
         ]),
       );
     }

@@ -27,8 +27,9 @@ const lookedAtMax = 1_024;
 
 /**
  * Works that wait for a connection. Those that share a key keep their order, also with those under
- * way, whose connection may be lost and whose group may then be sent once more. A group is preferred
- * that needs no slot of those under way: it would wait in the database until they are on disk.
+ * way, whose connection may be lost and whose group may then be sent once more. A group is
+ * preferred that needs no slot of those under way: it would wait in the database until they are on
+ * disk.
  */
 export class WaitingWorks {
   #waiting: PendingWork[] = [];

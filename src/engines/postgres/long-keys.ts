@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import { asBuffer, type Bytes } from '../../base/bytes.js';
+import { byteaArray } from './binary-array.js';
+
+/** Keys of more bytes are in the table of long keys. */
+export const shortKeyBytesMax = 2600;
+
+/** What of a long key is in its index. */
+export const longHeadBytesMax = 2000;
+
+/** An empty key or hash keeps its place in an array and is never found. */
+const nothing = Buffer.alloc(0);
+
+export function isLongKey(key: Bytes): boolean {
+  return key.length > shortKeyBytesMax;
+}
+
+/** Under which a long key is found. The databases of the family have no common function for it. */
+export function hashOf(key: Bytes): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+/** The parameters of statements that read many keys: the short ones, and hashes of long ones. */
+export function keyArrays(keys: readonly Bytes[]): readonly [Buffer, Buffer] {
+  return [
+    byteaArray(keys.map((key) => (isLongKey(key) ? nothing : key))),
+    byteaArray(
+      keys.some(isLongKey) ? keys.map((key) => (isLongKey(key) ? hashOf(key) : nothing)) : [],
+    ),
+  ];
+}
+
+/** The parameters of statements that read the version of a guard. */
+export function guardParameters(key: Bytes): readonly [Buffer, Buffer | null] {
+  return isLongKey(key) ? [nothing, hashOf(key)] : [asBuffer(key), null];
+}
