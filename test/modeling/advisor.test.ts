@@ -26,21 +26,19 @@ import {
 import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { allRows } from './support/indexed-employees.js';
 import { startTables, type ObservedTable, type ObservedTables } from './support/observed-tables.js';
+import { asEmployee, numbered } from './support/employees.js';
 
 // The advisor against a real server: what it measures, and the requests that operations then send.
 
-const Employee = defineEntity({
-  type: 'Employee',
+const HousedEmployee = defineEntity({
+  ...asEmployee,
   properties: {
-    department: string(),
-    id: int32(),
+    ...numbered,
     lastName: string(),
     email: string(),
     age: int32().optional(),
     address: embedded({ town: string(), zip: int32().optional() }),
   },
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
 
 const someone = {
@@ -67,7 +65,7 @@ function employees() {
 }
 
 async function fill({ gateway }: ObservedTable): Promise<void> {
-  const make = writesOf(Employee);
+  const make = writesOf(HousedEmployee);
   const writes = new Map<string, RowWrite[]>();
   for (const employee of employees()) {
     const of = writes.get(employee.department) ?? [];
@@ -81,16 +79,16 @@ async function fill({ gateway }: ObservedTable): Promise<void> {
 describe('the advisor with a live table', () => {
   let tables: ObservedTables;
   let table: ObservedTable;
-  let entities: Entities<typeof Employee>;
-  let measured: Measurement<typeof Employee>;
+  let entities: Entities<typeof HousedEmployee>;
+  let measured: Measurement<typeof HousedEmployee>;
 
   before(async () => {
     tables = await startTables();
     table = await tables.newTable();
     await fill(table);
-    entities = entitiesOf(Employee, table.gateway);
+    entities = entitiesOf(HousedEmployee, table.gateway);
     table.takeKinds();
-    measured = await measure(Employee, table.gateway);
+    measured = await measure(HousedEmployee, table.gateway);
   });
 
   after(() => tables[Symbol.asyncDispose]());
@@ -116,7 +114,7 @@ describe('the advisor with a live table', () => {
   });
 
   it('tells the bytes that the service counts', async () => {
-    const report = explain(Employee, { ...measured, operations: [] });
+    const report = explain(HousedEmployee, { ...measured, operations: [] });
     const rows = await allRows(table.gateway);
     const total = rows.reduce((sum, row) => {
       // The length of a write stamp is unknown in advance; the estimate uses an average one.
@@ -131,9 +129,9 @@ describe('the advisor with a live table', () => {
 
   it('reads no more of a table than the sample', async () => {
     table.takeKinds();
-    const part = await measure(Employee, table.gateway, { sample: 150 });
+    const part = await measure(HousedEmployee, table.gateway, { sample: 150 });
     assert.deepEqual([part.rows, part.requests, part.isWhole], [150, 1, false]);
-    const spread = await measure(Employee, table.gateway, {
+    const spread = await measure(HousedEmployee, table.gateway, {
       sample: 100,
       from: [{ department: 'Sales' }, { department: 'Legal' }],
     });
@@ -142,10 +140,10 @@ describe('the advisor with a live table', () => {
       Sales: 50,
     });
     assert.deepEqual([spread.requests, spread.isWhole], [2, false]);
-    const every = await measure(Employee, table.gateway, { from: [{ department: 'Legal' }] });
+    const every = await measure(HousedEmployee, table.gateway, { from: [{ department: 'Legal' }] });
     assert.deepEqual([every.rows, every.isWhole], [1_600, false], 'who knows what is before');
     assert.deepEqual(table.takeKinds(), Array.from({ length: 5 }).fill('query'));
-    const { findings } = explain(Employee, { ...spread, operations: [] });
+    const { findings } = explain(HousedEmployee, { ...spread, operations: [] });
     assert.deepEqual(
       findings.map(({ code }) => code),
       ['partial-measurement'],
@@ -161,18 +159,18 @@ describe('the advisor with a live table', () => {
       rowKey: (p) => key`empid_${p.id.padded(6)}`,
     });
     await entitiesOf(Review, mixed.gateway).insert({ id: 1 });
-    await entitiesOf(Employee, mixed.gateway).insert({ ...someone, id: 2 });
-    const found = await measure(Employee, mixed.gateway);
+    await entitiesOf(HousedEmployee, mixed.gateway).insert({ ...someone, id: 2 });
+    const found = await measure(HousedEmployee, mixed.gateway);
     assert.deepEqual([found.rows, found.otherRows], [1, 1]);
   });
 
   it('expects the requests that reads then make', async () => {
     const sales = { department: 'Sales' };
-    const smiths: PartitionQuery<typeof Employee> = {
+    const smiths: PartitionQuery<typeof HousedEmployee> = {
       partition: sales,
       where: (p) => p.lastName.eq('Smith'),
     };
-    const { operations } = explain(Employee, {
+    const { operations } = explain(HousedEmployee, {
       ...measured,
       operations: [
         { kind: 'get', perSecond: 1 },
@@ -217,7 +215,7 @@ describe('the advisor with a live table', () => {
   });
 
   it('expects the requests that writes then make', async () => {
-    const { operations } = explain(Employee, {
+    const { operations } = explain(HousedEmployee, {
       ...measured,
       operations: [
         { kind: 'insert', perSecond: 1 },
@@ -238,8 +236,8 @@ describe('the advisor with a live table', () => {
     await entities.update(at, (current) => ({ ...current, age: 6 }));
     take();
     await transaction(table.gateway)
-      .insert(Employee, { ...someone, id: 2 })
-      .insert(Employee, { ...someone, id: 3 })
+      .insert(HousedEmployee, { ...someone, id: 2 })
+      .insert(HousedEmployee, { ...someone, id: 3 })
       .run();
     take();
     await entities.delete(at, { ifMatch: 'any' });
@@ -257,7 +255,7 @@ describe('the advisor with a live table', () => {
   });
 
   it('expects the requests that writes with indexes then make', async () => {
-    const indexed = withIndexes(Employee, {
+    const indexed = withIndexes(HousedEmployee, {
       email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
       name: indexEntity({ place: 'same-partition', rowKey: (p) => key`name_${p.lastName}` }),
       town: indexTable({

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   bulk,
-  defineEntity,
   int32,
   key,
   oneToManyOf,
@@ -36,24 +35,13 @@ import {
 import { onBadNetworks, Tally, tries, type BadProcess } from './support/bad-network.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
+import { regionalDepartmentOf, RegionalDepartment, RegionalEmployee } from './support/regions.js';
 
 // Several processes on a bad network, with odd keys: what was acknowledged is there, once, and
 // nothing else is. The short form has the same few seeds in each run.
 
 const rounds = { short: 4, long: 100 };
 
-const Department = defineEntity({
-  type: 'Department',
-  properties: { region: string(), name: string(), employees: int32().default(0) },
-  partitionKey: (p) => key`${p.region}`,
-  rowKey: (p) => key`DEPARTMENT_${p.name}`,
-});
-const Employee = defineEntity({
-  type: 'Employee',
-  properties: { region: string(), department: string(), id: int32(), changes: int32().default(0) },
-  partitionKey: (p) => key`${p.region}`,
-  rowKey: (p) => key`EMPLOYEE_${p.id.padded(4)}`,
-});
 const Review = defineWideEntity({
   type: 'Review',
   keys: { region: string(), id: string() },
@@ -70,10 +58,10 @@ async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
 
 const relationOf = (table: TableGateway) =>
   oneToManyOf({
-    parent: Department,
-    child: Employee,
+    parent: RegionalDepartment,
+    child: RegionalEmployee,
     table,
-    parentOf: ({ region, department }) => ({ region, name: department }),
+    parentOf: regionalDepartmentOf,
     count: 'employees',
     timers: impatientTimers,
   });
@@ -213,7 +201,7 @@ describe('on a bad network', () => {
       const moveOf = (tableOf: (rows: MemoryRows, name: string) => TableGateway) =>
         reKeyingOf({
           name: 'move',
-          ...relocated(Employee, tableOf(old, 'old'), tableOf(next, 'new')),
+          ...relocated(RegionalEmployee, tableOf(old, 'old'), tableOf(next, 'new')),
           control: tableOf(control, 'control'),
           refreshMs: 0,
           settleMs: 0,
@@ -281,7 +269,7 @@ describe('on a bad network', () => {
         return shardMapOf({ name: 'map', control, shards: { a, b, c }, ...options });
       };
       const departmentsOf = (map: ShardMap) =>
-        shardedEntitiesOf(Department, map, { timers: impatientTimers });
+        shardedEntitiesOf(RegionalDepartment, map, { timers: impatientTimers });
       const clean = mapOf((each, table) => new MemoryTable(each, { table }));
       await clean.create(hashRouting(['a', 'b']));
       const tallies = new Map(network.pair().map((region) => [region, new Tally()]));
@@ -336,7 +324,7 @@ describe('on a bad network', () => {
   it('many rows are written once, and no success is told as a conflict', () =>
     onBadNetworks(rounds, async (network) => {
       const rows = new MemoryRows();
-      const make = writesOf(Employee, { stamp: false });
+      const make = writesOf(RegionalEmployee, { stamp: false });
       const writes = network
         .pair()
         .flatMap((region) =>

@@ -31,14 +31,14 @@ import { relayOf, type Relay } from '../../src/modeling/patterns/transactional-o
 import { keyPayload } from '../../src/modeling/worker/entity-payload.js';
 import { defineMessage } from '../../src/modeling/worker/message-type.js';
 import { crashEverywhere } from './support/crash-points.js';
-import { Employee, newEmployee } from './support/employees.js';
+import { HiredEmployee, newEmployee } from './support/employees.js';
 import { startQueueWorld } from './support/queue-world.js';
 
 // The change feed of a table, over real tables.
 
 const world = await startQueueWorld();
 const { time } = world;
-const Changed = defineMessage('changed', { payload: keyPayload(Employee) });
+const Changed = defineMessage('changed', { payload: keyPayload(HiredEmployee) });
 const registry = knownPartitions(['Sales']);
 
 interface Parts {
@@ -62,7 +62,7 @@ function testRelay(table: TableGateway): Relay {
 
 /** The table with a feed of its changes. */
 function testModel(table: TableGateway, clock: Clock = time.clock) {
-  const entities = { employees: Employee };
+  const entities = { employees: HiredEmployee };
   return openModel({ table, registry, entities, keeps: [changeFeed()], clock });
 }
 

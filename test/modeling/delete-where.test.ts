@@ -109,13 +109,13 @@ describe('deleting rows', () => {
   it('deletes entities by typed keys and conditions, and keeps rows of other types', async () => {
     const { gateway, takeKinds } = await started.newTable();
     const properties = { shop: string(), id: int32(), state: string().default('open') };
-    const Order = defineEntity({
+    const ShopOrder = defineEntity({
       type: 'Order',
       properties,
       partitionKey: (p) => key`${p.shop}`,
       rowKey: (p) => key`order_${p.id.padded(5)}`,
     });
-    const orders = entitiesOf(Order, gateway);
+    const orders = entitiesOf(ShopOrder, gateway);
     await fill(gateway, 'a', 3);
     for (const shop of ['a', 'b']) {
       for (const [id, state] of ['done', 'open', 'done', 'done'].entries()) {

@@ -16,7 +16,7 @@ import { startTables } from './support/observed-tables.js';
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
 
-const Department = defineEntity({
+const ManagedDepartment = defineEntity({
   type: 'Department',
   properties: {
     name: string(),
@@ -27,7 +27,7 @@ const Department = defineEntity({
   partitionKey: () => key`departments`,
   rowKey: (p) => key`${p.name}`,
 });
-const Employee = defineEntity({
+const Manager = defineEntity({
   type: 'Employee',
   properties: { id: int32(), name: string() },
   partitionKey: (p) => key`${p.id.padded(6)}`,
@@ -35,18 +35,18 @@ const Employee = defineEntity({
 });
 
 function worldOf(employees: TableGateway, departments: TableGateway) {
-  const all = entitiesOf(Department, departments);
+  const all = entitiesOf(ManagedDepartment, departments);
   const managers = copiesOf({
-    source: Employee,
+    source: Manager,
     sourceTable: employees,
-    target: Department,
+    target: ManagedDepartment,
     targetTable: departments,
     sourceOf: ({ managerId }) => (managerId === undefined ? undefined : { id: managerId }),
     copy: (manager) => ({ managerName: manager?.name }),
     targetsOf: ({ id }) => all.query({ partition: {}, where: (p) => p.managerId.eq(id) }),
     attemptsMax: 200,
   });
-  return { managers, departments: all, employees: entitiesOf(Employee, employees) };
+  return { managers, departments: all, employees: entitiesOf(Manager, employees) };
 }
 
 async function newWorld() {
@@ -108,9 +108,9 @@ describe('copies that are called for', () => {
     const { gateways, departments } = await newWorld();
     const [people, units] = gateways;
     const all = copiesOf({
-      source: Employee,
+      source: Manager,
       sourceTable: people,
-      target: Department,
+      target: ManagedDepartment,
       targetTable: units,
       sourceOf: ({ managerId: id }) => (id === undefined ? undefined : { id }),
       copy: (manager) => ({ managerName: manager?.name }),
@@ -206,10 +206,10 @@ describe('copies that are called for', () => {
       rowKey: (p) => key`${p.name}`,
     }).upgrading(Old, ({ money, ...department }) => ({ ...department, budget: money }));
     const table = new MemoryTable(new MemoryRows());
-    await entitiesOf(Employee, table).insert({ id: 1, name: 'Jo' });
+    await entitiesOf(Manager, table).insert({ id: 1, name: 'Jo' });
     await entitiesOf(Old, table).insert({ name: 'Sales', managerId: 1, money: 5 });
     const copies = copiesOf({
-      source: Employee,
+      source: Manager,
       sourceTable: table,
       target: New,
       targetTable: table,

@@ -31,28 +31,26 @@ import {
 import { withLargeValues } from '../../src/modeling/patterns/large-entities/large-table.js';
 import { CountingKey } from './support/encryption-keys.js';
 import { startTables } from './support/observed-tables.js';
+import { asEmployee, numbered } from './support/employees.js';
 
 // Definitions whose properties are encrypted, large, or both.
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
 
-const Employee = defineEntity({
-  type: 'Employee',
+const SecretEmployee = defineEntity({
+  ...asEmployee,
   properties: {
-    department: string(),
-    id: int32(),
+    ...numbered,
     lastName: string(),
     email: string().encrypted(),
     salary: double().encrypted().optional(),
     review: json<{ readonly grade: number }>().named('Review').encrypted().optional(),
     since: instant().encrypted().default(Instant.parse('2020-01-01T00:00:00.0000001Z')),
   },
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
 
-const jones: CreateOf<typeof Employee> = {
+const jones: CreateOf<typeof SecretEmployee> = {
   department: 'Sales',
   id: 123,
   lastName: 'Jones',
@@ -70,7 +68,7 @@ async function fixture() {
   };
   const options = { keys: keyRing(kek.kek), deterministic };
   const encrypted = withEncryption(table, options);
-  return { table, encrypted, options, employees: entitiesOf(Employee, encrypted) };
+  return { table, encrypted, options, employees: entitiesOf(SecretEmployee, encrypted) };
 }
 
 describe('a definition with encrypted properties', () => {
@@ -100,7 +98,12 @@ describe('a definition with encrypted properties', () => {
     const { encrypted, employees } = await fixture();
     await employees.insert(jones);
     await employees.insert({ ...jones, id: 124, email: 'smith@contoso.com' });
-    const condition = await encryptedEquals(encrypted, Employee, 'email', 'jonesj@contoso.com');
+    const condition = await encryptedEquals(
+      encrypted,
+      SecretEmployee,
+      'email',
+      'jonesj@contoso.com',
+    );
     const found = await employees
       .query({ partition: jones, where: (p) => p.lastName.eq('Jones').and(condition) })
       .toArray({ max: 10 });
@@ -108,31 +111,34 @@ describe('a definition with encrypted properties', () => {
       found.map(({ id }) => id),
       [123],
     );
-    const salary = encryptedEquals(encrypted, Employee, 'salary', 1);
+    const salary = encryptedEquals(encrypted, SecretEmployee, 'salary', 1);
     await assert.rejects(salary, /'salary' cannot be looked up/);
   });
 
   it('is written in transactions', async () => {
     const { encrypted, employees } = await fixture();
     await transaction(encrypted)
-      .insert(Employee, jones)
-      .insert(Employee, { ...jones, id: 124 })
+      .insert(SecretEmployee, jones)
+      .insert(SecretEmployee, { ...jones, id: 124 })
       .run();
     assert.equal((await employees.get({ department: 'Sales', id: 124 }))?.salary, 4711.5);
   });
 
   it('is never stored in plain by a table that was opened without encryption', async () => {
     const { table, employees } = await fixture();
-    const careless = entitiesOf(Employee, table);
+    const careless = entitiesOf(SecretEmployee, table);
     await assert.rejects(careless.insert(jones), /must be encrypted/);
-    await assert.rejects(transaction(table).insert(Employee, jones).run(), /must be encrypted/);
+    await assert.rejects(
+      transaction(table).insert(SecretEmployee, jones).run(),
+      /must be encrypted/,
+    );
     await employees.insert(jones);
     await assert.rejects(careless.get(jones), /'email' that was not decrypted/);
   });
 
   it('is not taken in plain from whoever wrote it so', async () => {
     const { table, employees, options } = await fixture();
-    const { encrypt: _, ...row } = codecOf(Employee).toRow(jones);
+    const { encrypt: _, ...row } = codecOf(SecretEmployee).toRow(jones);
     await table.write({ kind: 'insert', row });
     await assert.rejects(employees.get(jones), (error: Error) => {
       assert.ok(error instanceof DecodeError);
@@ -140,7 +146,7 @@ describe('a definition with encrypted properties', () => {
       return true;
     });
     const migrating = entitiesOf(
-      Employee,
+      SecretEmployee,
       withEncryption(table, { ...options, unencrypted: 'accept' }),
     );
     await migrating.update(jones, (now) => ({ ...now }));
@@ -192,7 +198,7 @@ describe('a definition with encrypted properties', () => {
     // @ts-expect-error -- an encrypted entity takes no merge
     await assert.rejects(employees.merge(jones, { lastName: 'Smith' }, { ifMatch: 'any' }));
     await assert.rejects(employees.upsertMerge(jones), /encrypt/);
-    const row = { ...codecOf(Employee).toRow(jones), partitionKey: 'HR' };
+    const row = { ...codecOf(SecretEmployee).toRow(jones), partitionKey: 'HR' };
     await assert.rejects(encrypted.write({ kind: 'upsert-merge', row }), EncryptionError);
     assert.equal(await encrypted.get(row), undefined);
   });
@@ -217,9 +223,9 @@ describe('the types of encrypted properties', () => {
   it('let only encrypted properties be looked up deterministically', async () => {
     const { encrypted } = await fixture();
     // @ts-expect-error -- it is not encrypted, a filter finds it
-    await assert.rejects(encryptedEquals(encrypted, Employee, 'lastName', 'Jones'));
+    await assert.rejects(encryptedEquals(encrypted, SecretEmployee, 'lastName', 'Jones'));
     // @ts-expect-error -- a salary is a number
-    await assert.rejects(encryptedEquals(encrypted, Employee, 'salary', 'much'));
+    await assert.rejects(encryptedEquals(encrypted, SecretEmployee, 'salary', 'much'));
   });
 });
 

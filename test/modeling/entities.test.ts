@@ -23,15 +23,15 @@ import {
 import { startServer } from '../support/start-server.js';
 import { LostAnswers } from './support/lost-answers.js';
 import { startTables } from './support/observed-tables.js';
+import { asEmployee, numbered } from './support/employees.js';
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
 
-const Employee = defineEntity({
-  type: 'Employee',
+const DefaultedEmployee = defineEntity({
+  ...asEmployee,
   properties: {
-    department: string(),
-    id: int32(),
+    ...numbered,
     lastName: string(),
     email: string().optional(),
     level: int32().default(0),
@@ -40,8 +40,6 @@ const Employee = defineEntity({
       .readOnly(),
     search: string().computed({ lastName: string() }, ({ lastName }) => lastName.toLowerCase()),
   },
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
 
 const jones = { department: 'Sales', id: 223, lastName: 'Jones' };
@@ -49,7 +47,7 @@ const keyOfJones = { department: 'Sales', id: 223 };
 
 async function newEmployees() {
   const table = await tables.newTable();
-  return { ...table, employees: entitiesOf(Employee, table.gateway) };
+  return { ...table, employees: entitiesOf(DefaultedEmployee, table.gateway) };
 }
 
 describe('entities', () => {
@@ -115,7 +113,7 @@ describe('entities', () => {
   it('gives undefined for an absent entity, and an error for an absent table', async () => {
     const { employees } = await newEmployees();
     assert.equal(await employees.get(keyOfJones), undefined);
-    const nowhere = entitiesOf(Employee, openTable(tables.clientOf('nowhere')));
+    const nowhere = entitiesOf(DefaultedEmployee, openTable(tables.clientOf('nowhere')));
     await assert.rejects(nowhere.get(keyOfJones), TableNotFoundError);
   });
 

@@ -46,7 +46,12 @@ import { startBlobs } from '../support/blob-backend.js';
 import { keyRing } from '../../src/modeling/encryption/key-wrapper.js';
 import { CountingKey } from './support/encryption-keys.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
-import { Employee, employeeKey, insertEmployee, type EmployeeKey } from './support/employees.js';
+import {
+  HiredEmployee,
+  employeeKey,
+  insertEmployee,
+  type EmployeeKey,
+} from './support/employees.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { messageCount, startQueueWorld } from './support/queue-world.js';
 
@@ -63,7 +68,7 @@ after(async () => {
 });
 
 const jones: EmployeeKey = { department: 'Sales', id: 456 };
-const payload = keyPayload(Employee);
+const payload = keyPayload(HiredEmployee);
 let places = 0;
 
 function context(signal = new AbortController().signal) {
@@ -79,7 +84,7 @@ async function newContainer() {
 
 async function changesOf(table: TableGateway, key = jones): Promise<number | undefined> {
   const row = await table.get(employeeKey(key));
-  return row === undefined ? undefined : codecOf(Employee).fromRow(row).changes;
+  return row === undefined ? undefined : codecOf(HiredEmployee).fromRow(row).changes;
 }
 
 /**
@@ -90,8 +95,8 @@ async function changeOnce(table: TableGateway): Promise<boolean> {
   for (;;) {
     const row = await table.get(employeeKey(jones));
     if (row === undefined) return false;
-    const employee = codecOf(Employee).fromRow(row);
-    const changed = codecOf(Employee).toRow({ ...employee, changes: employee.changes + 1 });
+    const employee = codecOf(HiredEmployee).fromRow(row);
+    const changed = codecOf(HiredEmployee).toRow({ ...employee, changes: employee.changes + 1 });
     try {
       await table.write({ kind: 'replace', row: changed, etag: row.etag });
       return true;
@@ -297,7 +302,7 @@ describe('a move', () => {
     const move = moveStep({
       from: rowIn(current, employeeKey),
       to: rowIn(archive, employeeKey),
-      isMeant: (row: StoredRow) => codecOf(Employee).fromRow(row).hiredAt.getTime() === meant,
+      isMeant: (row: StoredRow) => codecOf(HiredEmployee).fromRow(row).hiredAt.getTime() === meant,
     });
     assert.equal(await move.run(jones, context()), 'done');
     await insertEmployee(current, { hiredAt: new Date('2020-01-01T00:00:00Z'), changes: 7 });
@@ -391,7 +396,7 @@ describe('a mirror', () => {
             await current.write(deletion).catch(ignoreAbsence);
           } else {
             const changes = writer * 100 + change;
-            const row = codecOf(Employee).toRow({ ...(await anEmployee()), changes });
+            const row = codecOf(HiredEmployee).toRow({ ...(await anEmployee()), changes });
             await current.write({ kind: 'upsert-replace', row });
           }
           await converge();
@@ -412,7 +417,7 @@ async function anEmployee() {
   const table = await world.newTable();
   await insertEmployee(table);
   const row = await table.get(employeeKey(jones));
-  return row === undefined ? assert.fail() : codecOf(Employee).fromRow(row);
+  return row === undefined ? assert.fail() : codecOf(HiredEmployee).fromRow(row);
 }
 
 describe('steps to blobs and files', () => {

@@ -18,13 +18,13 @@ import {
 import { defineMessage, handle, keyPayload } from '../../src/modeling/worker/index.js';
 import { MemoryLists } from './support/memory-lists.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
-import { Employee, employeeOf, openStaff, openWholeStaff } from './support/staff.js';
+import { StaffEmployee, employeeOf, openStaff, openWholeStaff } from './support/staff.js';
 
 // Feeds, indexes, counters and copies have one outbox: each message is for one of them.
 
-const Hired = defineMessage('hired', { payload: keyPayload(Employee) });
+const Hired = defineMessage('hired', { payload: keyPayload(StaffEmployee) });
 const hires = announcement({
-  source: Employee,
+  source: StaffEmployee,
   message: Hired,
   of: ({ before, after }) => (before === undefined ? after : undefined),
 });
@@ -80,7 +80,7 @@ describe('a change feed of a table that keeps other things', () => {
     const open = (keeps: readonly ReturnType<typeof changeFeed>[], isHandled: boolean) =>
       openModel({
         table,
-        entities: { employees: Employee },
+        entities: { employees: StaffEmployee },
         keeps: [hires, ...keeps],
         handlers: isHandled
           ? [handle(Hired, ({ id }) => Promise.resolve(void heard.push(id)))]
@@ -130,7 +130,7 @@ describe('a relay that only fills a feed', () => {
       const model = openStaff(places, what);
       await model.entities.badges.insert({ department: 'Sales', id: 1 });
       await model.drain();
-      await entitiesOf(Employee, model.table).insert(employeeOf(1));
+      await entitiesOf(StaffEmployee, model.table).insert(employeeOf(1));
       const registry = tableRegistryOf(table, 'staff', { partitionPrefix: '!outbox-' });
       const feeding = relayOf({ table, registry, sink: feedSinkOf(table) });
       const { dispatched, unfinished } = await feeding.sweep();

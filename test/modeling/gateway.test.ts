@@ -13,9 +13,7 @@ import {
   RequestError,
   TooLargeError,
   ValueError,
-  int32,
   dateTime,
-  key,
   openTable,
   plain,
   string,
@@ -27,6 +25,7 @@ import {
 import { odataKey } from '../../src/modeling/table/odata.js';
 import { startServer } from '../support/start-server.js';
 import { anyRow } from './support/wire-arbitraries.js';
+import { asEmployee, numbered } from './support/employees.js';
 
 const started = await startServer();
 after(() => started[Symbol.asyncDispose]());
@@ -303,19 +302,16 @@ describe('a gateway', () => {
 
   it('writes and reads the entities of a definition', async () => {
     const { gateway } = await newTable();
-    const Employee = defineEntity({
-      type: 'Employee',
+    const HiredEmployee = defineEntity({
+      ...asEmployee,
       properties: {
-        department: string(),
-        id: int32(),
+        ...numbered,
         lastName: string(),
         hiredAt: dateTime().default(() => new Date(5)),
         nickName: string().optional(),
       },
-      partitionKey: (p) => key`${p.department}`,
-      rowKey: (p) => key`empid_${p.id.padded(6)}`,
     });
-    const codec = codecOf(Employee);
+    const codec = codecOf(HiredEmployee);
     const row = codec.toRow({ department: 'Sales', id: 223, lastName: 'Jones' });
     assert.equal(row.rowKey, 'empid_000223');
     await gateway.write({ kind: 'insert', row });

@@ -11,7 +11,8 @@ import {
   withIndexes,
 } from '../../src/modeling/patterns/indexes/index.js';
 import { drainOutbox, testOutbox } from './support/index-outbox.js';
-import { assertInStep, employee, Employee, meddled } from './support/indexed-employees.js';
+import { Employee } from './support/employees.js';
+import { assertInStep, employee, meddled } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
 import { sampled } from '../support/run-length.js';
 

@@ -13,7 +13,8 @@ import { changeListBlob } from '../../src/modeling/patterns/index-entities/list-
 import { startBlobs } from '../support/blob-backend.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { drainOutbox, testOutbox } from './support/index-outbox.js';
-import { assertInStep, driftsOf, employee, Employee } from './support/indexed-employees.js';
+import { Employee } from './support/employees.js';
+import { assertInStep, driftsOf, employee } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
 
 // Index entities in blobs, in a real table and a real blob service.

@@ -28,24 +28,22 @@ import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { allRows, assertInStep, driftsOf } from './support/indexed-employees.js';
 import { keyOfWrite } from '../../src/modeling/table/gateway.js';
 import { startTables } from './support/observed-tables.js';
+import { asEmployee, numbered } from './support/employees.js';
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
 
-const Employee = defineEntity({
-  type: 'Employee',
+const PaidEmployee = defineEntity({
+  ...asEmployee,
   properties: {
-    department: string(),
-    id: int32(),
+    ...numbered,
     lastName: string(),
     email: string(),
     salary: string().encrypted(),
   },
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
 
-const indexes = withIndexes(Employee, {
+const indexes = withIndexes(PaidEmployee, {
   email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
   lastName: indexEntity({ place: 'same-partition', rowKey: (p) => key`name_${p.lastName}` }),
   company: otherPartition({
@@ -125,7 +123,7 @@ describe('indexes of entities with encrypted properties', () => {
 
   it('follow changes, and are filled and mended', async () => {
     const { table, employees, drain } = await newEmployees();
-    const alone = entitiesOf(Employee, table);
+    const alone = entitiesOf(PaidEmployee, table);
     for (let id = 0; id < 5; id++) await alone.insert({ ...jones, id, email: `mail${id}@x` });
     for (const name of ['email', 'lastName', 'company'] as const) {
       for await (const page of employees.backfill(name)) assert.deepEqual(page.drifts, []);
@@ -149,7 +147,7 @@ describe('indexes of entities with encrypted properties', () => {
     const [{ gateway }, { gateway: mails }] = await newTables();
     const table = withEncryption(gateway, { keys: keyRing(new CountingKey('master').kek) });
     const byMail = (include?: readonly ('lastName' | 'salary')[]) =>
-      withIndexes(Employee, {
+      withIndexes(PaidEmployee, {
         mail: indexTable({
           partitionKey: (p) => key`${p.email}`,
           rowKey: (p) => key`${p.id.padded(6)}`,

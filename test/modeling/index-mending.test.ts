@@ -18,12 +18,12 @@ import {
   planRowListChange,
   readRowList,
 } from '../../src/modeling/patterns/index-entities/row-list.js';
+import { Employee } from './support/employees.js';
 import {
   assertInStep,
   drain,
   driftsOf,
   employee,
-  Employee,
   openEmployees,
   type Employees,
   rowKeysOf,

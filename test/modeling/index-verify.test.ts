@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { byLength } from '../support/run-length.js';
 import { entitiesOf, type RowKey, type TableGateway } from '../../src/modeling/index.js';
+import { Employee } from './support/employees.js';
 import {
   allRows,
   assertInStep,
   drain,
   driftsOf,
   employee,
-  Employee,
   meddled,
   openEmployees,
   type Employees,

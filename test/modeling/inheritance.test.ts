@@ -22,7 +22,7 @@ const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
 
 const person = { department: string(), id: int32(), name: string() };
-const Employee = defineEntity({
+const SalariedEmployee = defineEntity({
   type: 'Employee',
   properties: { ...person, salary: double() },
   partitionKey: (p) => key`${p.department}`,
@@ -35,7 +35,7 @@ const Contractor = defineEntity({
   rowKey: (p) => key`EMPLOYEE_${p.id.padded(6)}`,
 });
 /** Recognised by its RowKey alone. */
-const Department = defineEntity({
+const CountedDepartment = defineEntity({
   type: 'Department',
   properties: { department: string(), count: int32() },
   partitionKey: (p) => key`${p.department}`,
@@ -48,9 +48,14 @@ const department = 'SALES';
 async function filled() {
   const table = await started.newTable();
   const { gateway } = table;
-  await entitiesOf(Employee, gateway).insert({ department, id: 123, name: 'Jo', salary: 5 });
+  await entitiesOf(SalariedEmployee, gateway).insert({
+    department,
+    id: 123,
+    name: 'Jo',
+    salary: 5,
+  });
   await entitiesOf(Contractor, gateway).insert({ department, id: 124, name: 'Al', agency: 'X' });
-  await entitiesOf(Department, gateway).insert({ department, count: 2 });
+  await entitiesOf(CountedDepartment, gateway).insert({ department, count: 2 });
   await gateway.write({
     kind: 'insert',
     row: {
@@ -60,7 +65,10 @@ async function filled() {
     },
   });
   table.takeKinds();
-  return { ...table, mixed: mixedTableOf(gateway, Employee, Contractor, Department) };
+  return {
+    ...table,
+    mixed: mixedTableOf(gateway, SalariedEmployee, Contractor, CountedDepartment),
+  };
 }
 
 describe('a table of several types', () => {
@@ -107,8 +115,18 @@ describe('a table of several types', () => {
 
   it('reads some types, each by its own condition', async () => {
     const { gateway, mixed } = await filled();
-    await entitiesOf(Employee, gateway).insert({ department, id: 125, name: 'Di', salary: 9 });
-    await entitiesOf(Employee, gateway).insert({ department, id: 126, name: 'Bo', salary: 1 });
+    await entitiesOf(SalariedEmployee, gateway).insert({
+      department,
+      id: 125,
+      name: 'Di',
+      salary: 9,
+    });
+    await entitiesOf(SalariedEmployee, gateway).insert({
+      department,
+      id: 126,
+      name: 'Bo',
+      salary: 1,
+    });
     const partition = { department };
     const query = mixed.query({
       partition,
@@ -141,7 +159,7 @@ describe('a table of several types', () => {
     await entitiesOf(Old, gateway).insert({ department, id: 1, level: 3 });
     await entitiesOf(Old, gateway).insert({ department, id: 2, level: 1 });
     await entitiesOf(New, gateway).insert({ department, id: 3, level: 30, grade: 'x' });
-    const mixed = mixedTableOf(gateway, New, Department);
+    const mixed = mixedTableOf(gateway, New, CountedDepartment);
     const where = { T: 'all' } as const;
     assert.equal((await mixed.query({ partition: { department }, where }).first(9)).length, 3);
     const high = mixed.query({
@@ -162,7 +180,10 @@ describe('a table of several types', () => {
 
   it('refuses types that could not be told apart, and queries that contradict themselves', async () => {
     const { gateway, mixed } = await filled();
-    assert.throws(() => mixedTableOf(gateway, Employee, Employee), /two definitions/);
+    assert.throws(
+      () => mixedTableOf(gateway, SalariedEmployee, SalariedEmployee),
+      /two definitions/,
+    );
     const both = {
       partition: { department },
       startsWith: 'b',
@@ -175,7 +196,7 @@ describe('a table of several types', () => {
       partitionKey: (p) => key`else_${p.department}`,
       rowKey: () => key`all`,
     });
-    const apart = mixedTableOf(gateway, Department, Elsewhere);
+    const apart = mixedTableOf(gateway, CountedDepartment, Elsewhere);
     assert.throws(() => apart.query({ partition: { department } }), /'else_SALES'/);
     const where = { Emploee: 'all' } as object;
     assert.throws(() => mixed.query({ partition: { department }, where }), /mean 'Employee'/);
@@ -251,7 +272,7 @@ describe('a bag of properties', () => {
     );
     await Promise.all(changes);
     assert.equal((await gateway.get(employee))?.properties['Count']?.value, 16);
-    const typed = await entitiesOf(Employee, gateway).get({ department, id: 123 });
+    const typed = await entitiesOf(SalariedEmployee, gateway).get({ department, id: 123 });
     assert.equal(typed?.salary, 5);
   });
 

@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import {
-  defineEntity,
-  DefinitionError,
-  int32,
-  key,
-  plain,
-  string,
-} from '../../src/modeling/index.js';
+import { defineEntity, DefinitionError, key, plain } from '../../src/modeling/index.js';
 import {
   indexedEntitiesOf,
   IndexValueTakenError,
@@ -29,25 +22,20 @@ import {
   rowKeysOf,
 } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
+import { Employee } from './support/employees.js';
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
 
 // The layout of the guide: partitions `empid_Sales` and `email_Sales`.
-const Employee = defineEntity({
+const PrefixedEmployee = defineEntity({
   type: 'Employee',
-  properties: {
-    department: string(),
-    id: int32(),
-    firstName: string(),
-    lastName: string(),
-    email: string(),
-  },
+  properties: Employee.properties,
   partitionKey: (p) => key`empid_${p.department}`,
   rowKey: (p) => key`${p.id.padded(6)}`,
 });
 
-const indexes = withIndexes(Employee, {
+const indexes = withIndexes(PrefixedEmployee, {
   email: otherPartition({
     partitionKey: (p) => key`email_${p.department}`,
     rowKey: (p) => key`${p.email}`,

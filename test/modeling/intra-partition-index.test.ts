@@ -2,14 +2,11 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import {
   ConditionFailedError,
-  defineEntity,
   entitiesOf,
   EntityExistsError,
   EntityNotFoundError,
-  int32,
   key,
   plain,
-  string,
 } from '../../src/modeling/index.js';
 import {
   indexedEntitiesOf,
@@ -19,24 +16,10 @@ import {
 } from '../../src/modeling/patterns/indexes/index.js';
 import { rowKeysOf } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
+import { Employee } from './support/employees.js';
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
-
-const Employee = defineEntity({
-  type: 'Employee',
-  properties: {
-    department: string(),
-    id: int32(),
-    firstName: string(),
-    lastName: string(),
-    email: string(),
-    badge: int32().optional(),
-    locker: string().optional(),
-  },
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
-});
 
 const indexes = withIndexes(Employee, {
   email: samePartition({ rowKey: (p) => key`email_${p.email}` }),

@@ -17,20 +17,18 @@ import { partitionViewOf } from '../../src/modeling/patterns/materialised-views/
 import { shardedCounterOf } from '../../src/modeling/patterns/materialised-views/sharded-counter.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
+import { asEmployee, numbered } from './support/employees.js';
 
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
 
-const Employee = defineEntity({
-  type: 'Employee',
+const TitledEmployee = defineEntity({
+  ...asEmployee,
   properties: {
-    department: string(),
-    id: int32(),
+    ...numbered,
     title: string().default('Engineer'),
     salary: double().optional(),
   },
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
 
 const Totals = defineEntity({
@@ -48,7 +46,7 @@ const Totals = defineEntity({
 
 function viewOf(table: TableGateway, attemptsMax = 200) {
   return partitionViewOf({
-    source: Employee,
+    source: TitledEmployee,
     view: Totals,
     table,
     attemptsMax,
@@ -62,7 +60,7 @@ function viewOf(table: TableGateway, attemptsMax = 200) {
 }
 
 type View = ReturnType<typeof viewOf>;
-const employees = (table: TableGateway) => entitiesOf(Employee, table);
+const employees = (table: TableGateway) => entitiesOf(TitledEmployee, table);
 const sales = { department: 'Sales' };
 const engineers = { ...sales, title: 'Engineer' };
 
@@ -109,7 +107,7 @@ describe('a view of a partition', () => {
   it('counts what satisfies its condition, before and after a change and when it is rebuilt', async () => {
     const { gateway } = await started.newTable();
     const view = partitionViewOf({
-      source: Employee,
+      source: TitledEmployee,
       view: Totals,
       table: gateway,
       keyOf: ({ department, title }) => ({ department, title }),
@@ -172,7 +170,7 @@ describe('a view of a partition', () => {
     const view = viewOf(gateway);
     for (const id of [1, 2, 3]) await employees(gateway).insert({ ...sales, id, salary: 0.1 });
     await entitiesOf(Totals, gateway).insert({ ...sales, title: 'Gone', employees: 9, badges: 5n });
-    await entitiesOf(Employee, gateway).insert({ department: 'Other', id: 9 });
+    await entitiesOf(TitledEmployee, gateway).insert({ department: 'Other', id: 9 });
     const drift = await view.verify(sales);
     assert.deepEqual(
       drift.map((each) => [each.key, each.stored['employees'] ?? 0, each.actual['employees']]),
@@ -252,7 +250,7 @@ describe('a view of a partition', () => {
     });
     const make = (measures: object) => () =>
       partitionViewOf({
-        source: Employee,
+        source: TitledEmployee,
         view: NoDefault,
         table: gateway,
         keyOf: ({ department }) => ({ department }),
@@ -268,7 +266,7 @@ it('a view refuses names that are no numbers of it', async () => {
   const { gateway } = await started.newTable();
   const make = () =>
     partitionViewOf({
-      source: Employee,
+      source: TitledEmployee,
       view: Totals,
       table: gateway,
       keyOf: ({ department, title }) => ({ department, title }),

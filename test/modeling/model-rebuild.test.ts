@@ -10,7 +10,14 @@ import {
 } from '../../src/modeling/model/index.js';
 import { MemoryLists } from './support/memory-lists.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
-import { Badge, Company, Department, Employee, employeeOf, openStaff } from './support/staff.js';
+import {
+  Badge,
+  Company,
+  StaffDepartment,
+  StaffEmployee,
+  employeeOf,
+  openStaff,
+} from './support/staff.js';
 
 // What follows from entities, after somebody went past the model.
 
@@ -42,7 +49,7 @@ async function newStaff() {
   await model.entities.departments.insert({ ...sales, title: 'Sales' });
   for (const id of [1, 102, 103, 104, 105]) {
     await model.entities.badges.insert({ ...sales, id });
-    await entitiesOf(Employee, model.table).insert(employeeOf(id));
+    await entitiesOf(StaffEmployee, model.table).insert(employeeOf(id));
   }
   await model.drain();
   return { table, open, model };
@@ -50,7 +57,7 @@ async function newStaff() {
 
 /** Goes past the model: wrong counts beside and elsewhere, a wrong copy and a copy of nobody. */
 async function spoil(table: MemoryTable): Promise<void> {
-  await entitiesOf(Department, table).merge(sales, { count: 7, lead: 'Nobody' }, any);
+  await entitiesOf(StaffDepartment, table).merge(sales, { count: 7, lead: 'Nobody' }, any);
   await entitiesOf(Company, table).delete(contoso, any);
   await entitiesOf(Badge, table).merge({ ...sales, id: 103 }, { lastName: 'Nobody' }, any);
 }
@@ -78,11 +85,11 @@ describe('a count in another table', () => {
     const [table, totals] = [newTable('staff'), newTable('totals')];
     const model = openModel({
       table,
-      entities: { employees: Employee, departments: Department },
+      entities: { employees: StaffEmployee, departments: StaffDepartment },
       keeps: [
         counter({
-          source: Employee,
-          view: Department,
+          source: StaffEmployee,
+          view: StaffDepartment,
           viewTable: totals,
           keyOf: ({ department }) => ({ department }),
           measures: { count: () => 1, salaries: ({ salary }) => salary },
@@ -92,7 +99,7 @@ describe('a count in another table', () => {
     const { employees, departments } = model.entities;
     const counted = async () => {
       await model.drain();
-      const found = await entitiesOf(Department, totals).get(sales);
+      const found = await entitiesOf(StaffDepartment, totals).get(sales);
       return [found?.count, found?.salaries];
     };
     await departments.insert({ ...sales, count: 7 });
@@ -102,7 +109,7 @@ describe('a count in another table', () => {
     await employees.delete({ ...sales, id: 2 }, any);
     assert.deepEqual(await counted(), [1, 10]);
     assert.deepEqual(await driftsOf(model), []);
-    await entitiesOf(Department, totals).merge(sales, { count: 9 }, any);
+    await entitiesOf(StaffDepartment, totals).merge(sales, { count: 9 }, any);
     assert.deepEqual(await pagesOf(model), { repaired: 1, drifts: 0 });
     assert.deepEqual(await counted(), [1, 10]);
     assert.equal((await departments.get(sales))?.count, 7);
@@ -148,7 +155,7 @@ describe('a rebuild of a model', () => {
   it('counts nothing twice that a message still tells', async () => {
     const { table, model } = await newStaff();
     await spoil(table);
-    await entitiesOf(Employee, model.table).insert(employeeOf(6));
+    await entitiesOf(StaffEmployee, model.table).insert(employeeOf(6));
     await pagesOf(model);
     await model.drain();
     assert.equal((await model.entities.companies.get(contoso))?.count, 6);
@@ -163,8 +170,8 @@ describe('a rebuild of a model', () => {
     // One before those that were read already, and one behind them.
     table.onCount = async () => {
       changes += 1;
-      await entitiesOf(Employee, model.table).insert(employeeOf(100 - changes));
-      await entitiesOf(Employee, model.table).insert(employeeOf(900 + changes));
+      await entitiesOf(StaffEmployee, model.table).insert(employeeOf(100 - changes));
+      await entitiesOf(StaffEmployee, model.table).insert(employeeOf(900 + changes));
     };
     for await (const { drifts } of model.rebuild({ pageRows: 3 })) {
       for (const drift of drifts) told.push('derived' in drift && drift.derived.of);

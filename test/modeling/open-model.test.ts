@@ -22,8 +22,8 @@ import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
 import {
   Company,
-  Department,
-  Employee,
+  StaffDepartment,
+  StaffEmployee,
   employeeOf,
   openStaff,
   openWholeStaff,
@@ -60,9 +60,9 @@ describe('a model', () => {
     takeKinds();
     await model
       .transaction()
-      .insert(Employee, employeeOf(1))
-      .insert(Employee, employeeOf(2, { lastName: 'Smith' }))
-      .increment(Department, sales, 'changes')
+      .insert(StaffEmployee, employeeOf(1))
+      .insert(StaffEmployee, employeeOf(2, { lastName: 'Smith' }))
+      .increment(StaffDepartment, sales, 'changes')
       .run();
     assert.deepEqual(
       takeKinds().filter((kind) => kind !== 'point-read' && kind !== 'insert'),
@@ -94,14 +94,14 @@ describe('a model', () => {
     const { model, departments, takeKinds } = await newStaff();
     const stored = await departments.insert({ ...sales, title: 'Sales' });
     takeKinds();
-    const begin = () => model.transaction().insert(Employee, employeeOf(1));
-    assert.throws(() => begin().insert(Employee, employeeOf(1)), ValueError);
+    const begin = () => model.transaction().insert(StaffEmployee, employeeOf(1));
+    assert.throws(() => begin().insert(StaffEmployee, employeeOf(1)), ValueError);
     assert.throws(
-      () => begin().insert(Employee, employeeOf(1, { department: 'Support' })),
+      () => begin().insert(StaffEmployee, employeeOf(1, { department: 'Support' })),
       /one partition/,
     );
     const many = model.transaction();
-    for (let id = 0; id < 50; id += 1) many.insert(Employee, employeeOf(id));
+    for (let id = 0; id < 50; id += 1) many.insert(StaffEmployee, employeeOf(id));
     await assert.rejects(many.run(), TooLargeError);
     assert.ok(!takeKinds().includes('transaction'));
     await assert.rejects(
@@ -110,14 +110,14 @@ describe('a model', () => {
     );
     await assert.rejects(departments.replace({ ...stored, count: 3 }), /counted by the table/);
     await assert.rejects(
-      begin().increment(Department, sales, 'count').run(),
+      begin().increment(StaffDepartment, sales, 'count').run(),
       (error) => error instanceof TransactionFailedError && /counted/.test(error.message),
     );
     await begin().run();
     await departments.upsertReplace({ ...sales, title: 'Other' });
     assert.equal((await departments.get(sales))?.count, 1);
     const nowhere = transaction(model.table).increment(
-      Department,
+      StaffDepartment,
       { department: 'None' },
       'changes',
     );
@@ -152,7 +152,7 @@ describe('a model', () => {
     await model
       .transaction()
       .join(relation.adding(employeeOf(1)))
-      .insert(Employee, employeeOf(2))
+      .insert(StaffEmployee, employeeOf(2))
       .run();
     assert.equal((await departments.get(sales))?.changes, 1);
     await model.drain();
@@ -182,8 +182,8 @@ describe('a model', () => {
       Array.from({ length: 9 }, (_, id) =>
         (others[id % 3] ?? model)
           .transaction()
-          .insert(Employee, employeeOf(id, { lastName: `name${id % 2}` }))
-          .increment(Department, sales, 'changes')
+          .insert(StaffEmployee, employeeOf(id, { lastName: `name${id % 2}` }))
+          .increment(StaffDepartment, sales, 'changes')
           .run(),
       ),
     );
@@ -198,7 +198,7 @@ describe('a model', () => {
     const places = { table, mails: table, names: new MemoryLists() };
     for (const what of ['index elsewhere', 'counter elsewhere'] as const) {
       const model = openStaff(places, what);
-      const make = writesOf(Employee, { stamp: false });
+      const make = writesOf(StaffEmployee, { stamp: false });
       const ids = Array.from({ length: 1100 }, (_, id) => id);
       const { failures } = await bulk(
         model.table,
@@ -240,10 +240,10 @@ describe('a model', () => {
     const told = new Promise<void>((resolve) => (tell = resolve));
     await using model = openModel({
       table: gateway,
-      entities: { employees: Employee, companies: Company },
+      entities: { employees: StaffEmployee, companies: Company },
       keeps: [
         announcement({
-          source: Employee,
+          source: StaffEmployee,
           message: Hired,
           of: ({ before, after }) =>
             before === undefined && after !== undefined ? { id: after.id } : undefined,
@@ -258,7 +258,7 @@ describe('a model', () => {
       ],
     });
     const running = model.run();
-    await entitiesOf(Employee, model.table).insert(employeeOf(7));
+    await entitiesOf(StaffEmployee, model.table).insert(employeeOf(7));
     await told;
     await model.entities.employees.merge(at(7), { salary: 11 }, any);
     await model.close();

@@ -37,16 +37,17 @@ import { openAccountTables } from '../../src/modeling/table/account-tables.js';
 import { sampled } from '../support/run-length.js';
 import { keyPayload } from '../../src/modeling/worker/entity-payload.js';
 import { defineMessage } from '../../src/modeling/worker/message-type.js';
+import { Employee } from './support/employees.js';
 import {
   allRows,
   assertInStep,
   drain,
   driftsOf,
   employee,
-  Employee,
   openEmployees,
 } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
+import { regionalDepartmentOf, RegionalDepartment, RegionalEmployee } from './support/regions.js';
 
 // Patterns that read several rows, against a service with pages of every legal shape.
 
@@ -64,18 +65,6 @@ const Counts = defineWideEntity({
   partitionKey: (p) => key`${p.user}`,
   rowKey: () => key`counts`,
   groups: { a: { one: int32() }, b: { two: int32() }, c: { three: int32() }, d: { four: int32() } },
-});
-const Department = defineEntity({
-  type: 'Department',
-  properties: { region: string(), name: string(), employees: int32().default(0) },
-  partitionKey: (p) => key`${p.region}`,
-  rowKey: (p) => key`DEPARTMENT_${p.name}`,
-});
-const Worker = defineEntity({
-  type: 'Worker',
-  properties: { region: string(), department: string(), id: int32() },
-  partitionKey: (p) => key`${p.region}`,
-  rowKey: (p) => key`WORKER_${p.id.padded(3)}`,
 });
 const Total = defineEntity({
   type: 'Total',
@@ -285,22 +274,31 @@ for (const seed of sampled(['1', '2'], 1)) {
 
     it('count children, summarise partitions and add up shards', async () => {
       const table = await newGateway();
-      const parentOf = ({ region, department }: { region: string; department: string }) => ({
-        region,
-        name: department,
-      });
-      const given = { parent: Department, child: Worker, table, parentOf } as const;
+      const given = {
+        parent: RegionalDepartment,
+        child: RegionalEmployee,
+        table,
+        parentOf: regionalDepartmentOf,
+      } as const;
       const relation = oneToManyOf({ ...given, count: 'employees' });
       const view = partitionViewOf({
-        source: Worker,
+        source: RegionalEmployee,
         view: Total,
         table,
         keyOf: ({ region, department }) => ({ region, department }),
         measures: { workers: () => 1 },
       });
-      await entitiesOf(Department, table).insert({ region: 'East', name: 'Sales', employees: 3 });
+      await entitiesOf(RegionalDepartment, table).insert({
+        region: 'East',
+        name: 'Sales',
+        employees: 3,
+      });
       for (const id of upTo(25)) {
-        await entitiesOf(Worker, table).insert({ region: 'East', department: 'Sales', id });
+        await entitiesOf(RegionalEmployee, table).insert({
+          region: 'East',
+          department: 'Sales',
+          id,
+        });
       }
       assert.equal(await relation.recount({ region: 'East', name: 'Sales' }), 25);
       assert.equal((await view.rebuild({ region: 'East' })).length, 1);
@@ -320,13 +318,13 @@ for (const seed of sampled(['1', '2'], 1)) {
     it('load reference data, and know the rows of a bulk that is run again', async () => {
       const table = await newGateway();
       const rows = upTo(250).map((id) => ({ region: 'East', department: 'Sales', id }));
-      const write = writesOf(Worker, { stamp: false });
+      const write = writesOf(RegionalEmployee, { stamp: false });
       const inserts = rows.map((row) => write.insert(row));
       assert.equal((await bulk(table, inserts)).applied, 250);
       const again = await bulk(table, inserts);
       assert.deepEqual([again.applied, again.unchanged, again.failed], [0, 250, 0]);
       const workers = referenceDataOf({
-        load: () => entitiesOf(Worker, table).scanTable().toArray({ max: 1000 }),
+        load: () => entitiesOf(RegionalEmployee, table).scanTable().toArray({ max: 1000 }),
         keyOf: ({ id }) => id,
         ttlMs: 60_000,
       });

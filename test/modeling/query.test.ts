@@ -18,15 +18,15 @@ import {
   type UnreadableRow,
 } from '../../src/modeling/index.js';
 import { startTables } from './support/observed-tables.js';
+import { asEmployee, numbered } from './support/employees.js';
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
 
-const Employee = defineEntity({
-  type: 'Employee',
+const AddressedEmployee = defineEntity({
+  ...asEmployee,
   properties: {
-    department: string(),
-    id: int32(),
+    ...numbered,
     lastName: string().named('LastName'),
     age: int32().optional(),
     salary: double().optional(),
@@ -34,8 +34,6 @@ const Employee = defineEntity({
     hiredAt: dateTime().optional(),
     address: embedded({ city: string(), zip: string().optional() }).optional(),
   },
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
 
 const ByMail = defineEntity({
@@ -84,7 +82,7 @@ function withRaggedPages(inner: TableGateway): TableGateway {
 
 async function newSales() {
   const table = await tables.newTable();
-  const employees = entitiesOf(Employee, table.gateway);
+  const employees = entitiesOf(AddressedEmployee, table.gateway);
   for (let id = 1; id <= 7; id++) {
     await employees.insert({
       department: 'Sales',
@@ -102,7 +100,7 @@ async function newSales() {
 const ids = (found: readonly { readonly id: number }[]) => found.map(({ id }) => id);
 
 describe('the plan of a query', () => {
-  const employees = entitiesOf(Employee, { ...tables.gatewayOfNothing });
+  const employees = entitiesOf(AddressedEmployee, { ...tables.gatewayOfNothing });
   const reviews = entitiesOf(Review, { ...tables.gatewayOfNothing });
   const byMail = entitiesOf(ByMail, { ...tables.gatewayOfNothing });
   const byTown = entitiesOf(ByTown, { ...tables.gatewayOfNothing });
@@ -284,7 +282,7 @@ describe('a query', () => {
 
   it('gives exactly as many as are asked for, across short and empty pages', async () => {
     const { gateway } = await newSales();
-    const employees = entitiesOf(Employee, withRaggedPages(gateway));
+    const employees = entitiesOf(AddressedEmployee, withRaggedPages(gateway));
     const query = employees.query({ partition: { department: 'Sales' } });
     assert.deepEqual(ids(await query.first(5)), [1, 2, 3, 4, 5]);
     const all: number[] = [];
@@ -306,7 +304,7 @@ describe('a query', () => {
   });
 
   it('refuses a page without items before anything is sent', async () => {
-    const employees = entitiesOf(Employee, tables.gatewayOfNothing);
+    const employees = entitiesOf(AddressedEmployee, tables.gatewayOfNothing);
     const one = employees.query({ partition: { department: 'Sales' } });
     const many = employees.queryPartitions({ partitions: [{ department: 'Sales' }] });
     const { gateway } = await tables.newTable();
@@ -319,7 +317,7 @@ describe('a query', () => {
   });
 
   it('ends when the service gives the same page for ever', async () => {
-    const stuck = entitiesOf(Employee, {
+    const stuck = entitiesOf(AddressedEmployee, {
       ...tables.gatewayOfNothing,
       page: () => Promise.resolve({ rows: [], cursor: 'again' }),
     });
@@ -422,7 +420,7 @@ describe('a condition', () => {
     partitionKey: (p) => key`${p.shop}`,
     rowKey: (p) => key`${p.id.padded(4)}`,
   });
-  const Order = defineEntity({
+  const UpgradedOrder = defineEntity({
     type: 'Order',
     version: 2,
     properties: {
@@ -445,7 +443,7 @@ describe('a condition', () => {
     const { gateway } = await tables.newTable();
     for (const id of [1, 2])
       await entitiesOf(FirstOrder, gateway).insert({ ...shop, id, price: id });
-    const orders = entitiesOf(Order, gateway);
+    const orders = entitiesOf(UpgradedOrder, gateway);
     const inserted = await orders.insert({ ...shop, id: 3, cents: 300 });
     const row = orders.codec.toRow(inserted);
     const { state: _state, weight: _weight, ...properties } = row.properties;

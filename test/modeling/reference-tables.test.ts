@@ -27,7 +27,7 @@ import { startTables } from './support/observed-tables.js';
 const started = await startTables({ inMemory: true });
 after(() => started[Symbol.asyncDispose]());
 
-const Order = defineEntity({
+const CountryOrder = defineEntity({
   type: 'Order',
   properties: { tenant: string(), country: string() },
   partitionKey: (p) => key`${p.tenant}`,
@@ -41,7 +41,7 @@ const Country = defineEntity({
 });
 const schema = {
   version: 1,
-  sharded: [sharded(Order, 'tenant')],
+  sharded: [sharded(CountryOrder, 'tenant')],
   reference: [reference(Country, { table: 'countries' })],
 } as const;
 

@@ -13,32 +13,20 @@ import { oneToManyOf } from '../../src/modeling/patterns/relations/one-to-many.j
 import { oneToOneOf } from '../../src/modeling/patterns/relations/one-to-one.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
+import { regionalDepartmentOf, RegionalDepartment, RegionalEmployee } from './support/regions.js';
 
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
-
-const Department = defineEntity({
-  type: 'Department',
-  properties: { region: string(), name: string(), employees: int32().default(0) },
-  partitionKey: (p) => key`${p.region}`,
-  rowKey: (p) => key`DEPARTMENT_${p.name}`,
-});
-const Employee = defineEntity({
-  type: 'Employee',
-  properties: { region: string(), department: string(), id: int32(), name: string().default('Jo') },
-  partitionKey: (p) => key`${p.region}`,
-  rowKey: (p) => key`EMPLOYEE_${p.id.padded(6)}`,
-});
 
 /** Later than every mark of the test. */
 const inTwoDays = manualClock((Date.now() + 2 * 86_400_000) * 1000);
 
 function relationOf(table: TableGateway) {
   return oneToManyOf({
-    parent: Department,
-    child: Employee,
+    parent: RegionalDepartment,
+    child: RegionalEmployee,
     table,
-    parentOf: ({ region, department }) => ({ region, name: department }),
+    parentOf: regionalDepartmentOf,
     count: 'employees',
     attemptsMax: 200,
     clock: inTwoDays,
@@ -48,7 +36,7 @@ function relationOf(table: TableGateway) {
 const sales = { region: 'East', department: 'Sales' };
 
 async function filled(table: TableGateway): Promise<TableGateway> {
-  const departments = entitiesOf(Department, table);
+  const departments = entitiesOf(RegionalDepartment, table);
   for (const name of ['Sales', 'Labs']) await departments.insert({ region: 'East', name });
   await departments.insert({ region: 'West', name: 'Sales' });
   const relation = relationOf(table);
@@ -57,7 +45,7 @@ async function filled(table: TableGateway): Promise<TableGateway> {
 }
 
 async function employee(table: TableGateway, region: string, id: number) {
-  const found = await entitiesOf(Employee, table).get({ region, id });
+  const found = await entitiesOf(RegionalEmployee, table).get({ region, id });
   assert.ok(found, `employee ${id} is not in ${region}`);
   return found;
 }
@@ -66,11 +54,14 @@ async function employee(table: TableGateway, region: string, id: number) {
 async function counts(table: TableGateway): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   const actual: Record<string, number> = {};
-  for await (const { region, name, employees } of entitiesOf(Department, table).scanTable()) {
+  for await (const { region, name, employees } of entitiesOf(
+    RegionalDepartment,
+    table,
+  ).scanTable()) {
     found[`${region} ${name}`] = employees;
     actual[`${region} ${name}`] = 0;
   }
-  for await (const { region, department } of entitiesOf(Employee, table).scanTable()) {
+  for await (const { region, department } of entitiesOf(RegionalEmployee, table).scanTable()) {
     actual[`${region} ${department}`] = (actual[`${region} ${department}`] ?? 0) + 1;
   }
   assert.deepEqual(found, actual, 'counts differ from children');
@@ -105,7 +96,7 @@ describe('one to many', () => {
     await assert.rejects(homeless, { name: 'EntityNotFoundError' });
     await assert.rejects(relation.add({ ...sales, id: 1 }), { name: 'EntityExistsError' });
     const old = await employee(gateway, 'East', 1);
-    await entitiesOf(Employee, gateway).merge(old, { name: 'Al' });
+    await entitiesOf(RegionalEmployee, gateway).merge(old, { name: 'Al' });
     await assert.rejects(relation.remove(old), { name: 'ConditionFailedError' });
     assert.equal((await counts(gateway))['East Sales'], 2);
   });
@@ -132,7 +123,11 @@ describe('one to many', () => {
     const { gateway } = await started.newTable();
     await filled(gateway);
     const parent = { region: 'East', name: 'Sales' };
-    await entitiesOf(Department, gateway).merge(parent, { employees: 77 }, { ifMatch: 'any' });
+    await entitiesOf(RegionalDepartment, gateway).merge(
+      parent,
+      { employees: 77 },
+      { ifMatch: 'any' },
+    );
     const relation = relationOf(gateway);
     await Promise.all([
       relation.recount(parent),
@@ -249,7 +244,10 @@ describe('moving a child to another parent', () => {
     };
     const child = await employee(gateway, 'East', 1);
     await assert.rejects(relationOf(stopping).move(child, { ...child, region: 'West' }), /crash/);
-    assert.equal(await entitiesOf(Employee, gateway).get({ region: 'East', id: 1 }), undefined);
+    assert.equal(
+      await entitiesOf(RegionalEmployee, gateway).get({ region: 'East', id: 1 }),
+      undefined,
+    );
     await Promise.all(
       Array.from({ length: 8 }, () => relationOf(gateway).finishMoves({ region: 'East' })),
     );
@@ -326,7 +324,7 @@ describe('one to one', () => {
   });
   const badgesOf = (table: TableGateway) =>
     oneToOneOf({
-      main: Employee,
+      main: RegionalEmployee,
       mainTable: table,
       detail: Badge,
       detailTable: table,
@@ -335,7 +333,7 @@ describe('one to one', () => {
     });
   const photosOf = (table: TableGateway, photos: TableGateway) =>
     oneToOneOf({
-      main: Employee,
+      main: RegionalEmployee,
       mainTable: table,
       detail: Photo,
       detailTable: photos,
@@ -371,7 +369,7 @@ describe('one to one', () => {
       transact: (writes) => there.transact(writes),
     };
     const badges = oneToOneOf({
-      main: Employee,
+      main: RegionalEmployee,
       mainTable: table,
       detail: Badge,
       detailTable: details,
@@ -416,7 +414,9 @@ describe('one to one', () => {
         pairsOf(world, doomed).removeOrphans({ region: 'East' }, { ageMs: -1000 }),
       crashRecovery: true,
       check: async (world) => {
-        const mains = await entitiesOf(Employee, world.table).scanTable().toArray({ max: 9 });
+        const mains = await entitiesOf(RegionalEmployee, world.table)
+          .scanTable()
+          .toArray({ max: 9 });
         const details = await entitiesOf(Photo, world.photos).scanTable().toArray({ max: 9 });
         assert.deepEqual(
           details.map(({ id }) => id),

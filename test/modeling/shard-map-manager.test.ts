@@ -30,6 +30,7 @@ import {
 import { regionalRouting } from '../../src/placement/index.js';
 import { sampled } from '../support/run-length.js';
 import { startTables, type ObservedTables } from './support/observed-tables.js';
+import { Order, orderSchema as orders } from './support/memory-shards.js';
 
 const [north, south] = [
   await startTables({ inMemory: true }),
@@ -37,12 +38,6 @@ const [north, south] = [
 ];
 after(() => Promise.all([north, south].map((each) => each[Symbol.asyncDispose]())));
 
-const Order = defineEntity({
-  type: 'Order',
-  properties: { customer: int32(), id: int32(), amount: int32() },
-  partitionKey: (p) => key`${p.customer.padded(6)}`,
-  rowKey: (p) => key`${p.id.padded(4)}`,
-});
 const Note = defineEntity({
   type: 'Note',
   properties: { name: string(), text: string() },
@@ -50,7 +45,6 @@ const Note = defineEntity({
   rowKey: () => key`note`,
 });
 
-const orders = { version: 1, sharded: [sharded(Order, 'customer')] } as const;
 const notes = { version: 1, sharded: [sharded(Note, 'name')] } as const;
 const byHundred = {
   kind: 'range',

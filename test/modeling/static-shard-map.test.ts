@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { defineEntity, entitiesOf, int32, key, string } from '../../src/modeling/index.js';
+import { entitiesOf } from '../../src/modeling/index.js';
 import {
   hashRouting,
   listRouting,
@@ -12,16 +12,10 @@ import {
   staticShardMapOf,
 } from '../../src/modeling/patterns/shard-map/index.js';
 import { startTables } from './support/observed-tables.js';
+import { Order } from './support/sharded-orders.js';
 
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
-
-const Order = defineEntity({
-  type: 'Order',
-  properties: { tenant: string(), id: int32(), amount: int32() },
-  partitionKey: (p) => key`${p.tenant}`,
-  rowKey: (p) => key`${p.id.padded(6)}`,
-});
 
 async function newShards() {
   const [a, b] = [await started.newTable(), await started.newTable()];

@@ -41,7 +41,7 @@ import type { QueuePort } from '../../src/modeling/worker/queue-port.js';
 import { queueWorkerOf, type QueueWorker } from '../../src/modeling/worker/worker.js';
 import { startServer } from '../support/start-server.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
-import { Employee, employeeKey, newEmployee, type EmployeeKey } from './support/employees.js';
+import { HiredEmployee, employeeKey, newEmployee, type EmployeeKey } from './support/employees.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { LostAnswers } from './support/lost-answers.js';
 import { messageCount, startQueueWorld, visibleEnvelopes } from './support/queue-world.js';
@@ -50,11 +50,11 @@ import { messageCount, startQueueWorld, visibleEnvelopes } from './support/queue
 
 const world = await startQueueWorld();
 const { time } = world;
-const Hired = defineMessage('hired', { payload: keyPayload(Employee) });
+const Hired = defineMessage('hired', { payload: keyPayload(HiredEmployee) });
 const jones: EmployeeKey = { department: 'Sales', id: 456 };
 
 function insertOf(values: Parameters<typeof newEmployee>[0] = {}): RowWrite {
-  return { kind: 'insert', row: codecOf(Employee).toRow(newEmployee(values)) };
+  return { kind: 'insert', row: codecOf(HiredEmployee).toRow(newEmployee(values)) };
 }
 
 interface Parts {

@@ -26,7 +26,7 @@ import { startTables } from './support/observed-tables.js';
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
 
-const Order = defineEntity({
+const ShopOrder = defineEntity({
   type: 'Order',
   properties: { shop: string(), id: int32(), customer: string() },
   partitionKey: (p) => key`${p.shop}`,
@@ -44,7 +44,7 @@ const Receipt = defineEntity({
   partitionKey: (p) => key`${p.shop}`,
   rowKey: (p) => key`${p.id.padded(6)}`,
 });
-const Ordered = defineMessage('ordered', { payload: keyPayload(Order) });
+const Ordered = defineMessage('ordered', { payload: keyPayload(ShopOrder) });
 
 interface World {
   readonly orders: TableGateway;
@@ -57,14 +57,18 @@ const registry = knownPartitions([shop]);
 async function place({ orders }: World, id: number): Promise<void> {
   const outbox = outboxOf({ table: orders, registry });
   const message = await outbox.message(shop, Ordered, { shop, id });
-  const { writes } = transaction(orders).insert(Order, { shop, id, customer: `customer ${id}` });
+  const { writes } = transaction(orders).insert(ShopOrder, {
+    shop,
+    id,
+    customer: `customer ${id}`,
+  });
   await outbox.transact(writes, [message]);
 }
 
 async function relay({ orders, views }: World): Promise<void> {
   const shops = eventViewOf(Shop, views, { attemptsMax: 500 });
   const receipts = copiesOf({
-    source: Order,
+    source: ShopOrder,
     sourceTable: orders,
     target: Receipt,
     targetTable: views,
@@ -99,7 +103,7 @@ const doomedWorld = ({ orders, views }: World, doomed: Doomed): World => ({
 
 /** Checks that every stored order is counted once and copied. */
 async function check({ orders, views }: World): Promise<void> {
-  const stored = await entitiesOf(Order, orders)
+  const stored = await entitiesOf(ShopOrder, orders)
     .query({ partition: { shop } })
     .toArray({ max: 100 });
   const view = await entitiesOf(Shop, views).get({ shop });

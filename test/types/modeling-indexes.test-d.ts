@@ -24,6 +24,7 @@ import {
   type ListBlobs,
 } from '../../src/modeling/patterns/indexes/index.js';
 import type { Outbox } from '../../src/modeling/patterns/transactional-outbox/index.js';
+import { asEmployee, numbered } from '../modeling/support/employees.js';
 
 type Equal<A, B> =
   // oxlint-disable-next-line no-unnecessary-type-parameters -- the type of a condition shows all
@@ -38,11 +39,10 @@ declare const table: TableGateway;
 declare const outbox: Outbox;
 declare const blobs: ListBlobs;
 
-const Employee = defineEntity({
-  type: 'Employee',
+const FlaggedEmployee = defineEntity({
+  ...asEmployee,
   properties: {
-    department: string(),
-    id: int32(),
+    ...numbered,
     email: string(),
     lastName: string(),
     isActive: boolean(),
@@ -51,11 +51,9 @@ const Employee = defineEntity({
     salary: string().encrypted(),
     search: string().computed({ lastName: string() }, ({ lastName }) => lastName.toLowerCase()),
   },
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
 
-const indexes = withIndexes(Employee, {
+const indexes = withIndexes(FlaggedEmployee, {
   email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
   active: samePartition({
     rowKey: (p) => key`active_${p.email}`,
@@ -154,32 +152,35 @@ void employees.by.lastName.query;
 // Continuing to the entities returns complete ones.
 void (async () => {
   const found = await employees.by.town.entity({ town: 'R', lastName: 'S', id: 1 });
-  same<typeof found, Stored<ReadOf<typeof Employee>> | undefined>();
+  same<typeof found, Stored<ReadOf<typeof FlaggedEmployee>> | undefined>();
   const query = employees.by.town.query({ partition: { town: 'R' } });
   for await (const each of employees.by.town.entities(query)) {
-    same<typeof each, Stored<ReadOf<typeof Employee>>>();
+    same<typeof each, Stored<ReadOf<typeof FlaggedEmployee>>>();
   }
-  same<Awaited<ReturnType<typeof employees.by.lastName.keys>>, readonly KeyOf<typeof Employee>[]>();
+  same<
+    Awaited<ReturnType<typeof employees.by.lastName.keys>>,
+    readonly KeyOf<typeof FlaggedEmployee>[]
+  >();
 });
 
 // Keys of indexes.
-withIndexes(Employee, {
+withIndexes(FlaggedEmployee, {
   // @ts-expect-error an optional property without sparse
   town: samePartition({ rowKey: (p) => key`town_${p.town}` }),
 });
-withIndexes(Employee, {
+withIndexes(FlaggedEmployee, {
   // @ts-expect-error an encrypted property, sparse or not
   salary: samePartition({ sparse: true, rowKey: (p) => key`salary_${p.salary}` }),
 });
-withIndexes(Employee, {
+withIndexes(FlaggedEmployee, {
   // @ts-expect-error a number needs a form that sorts
   level: samePartition({ rowKey: (p) => key`level_${p.level}` }),
 });
-withIndexes(Employee, {
+withIndexes(FlaggedEmployee, {
   // @ts-expect-error no such property to include
   email: samePartition({ rowKey: (p) => key`email_${p.email}`, include: ['name'] }),
 });
-withIndexes(Employee, {
+withIndexes(FlaggedEmployee, {
   // @ts-expect-error a condition reads the entity as it is
   email: samePartition({ rowKey: (p) => key`email_${p.email}`, when: (e) => e.age > 3 }),
 });
@@ -210,13 +211,13 @@ indexedEntitiesOf(indexes, { table, blobs: { everyTown: blobs }, outbox });
 indexedEntitiesOf(indexes, { table, tables: { town: table }, outbox });
 // @ts-expect-error the outbox is missing
 indexedEntitiesOf(indexes, { table, tables: { town: table }, blobs: { everyTown: blobs } });
-const beside = withIndexes(Employee, {
+const beside = withIndexes(FlaggedEmployee, {
   email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
 });
 indexedEntitiesOf(beside, { table });
 // Declared where they are used.
 const inlined = indexedEntitiesOf(
-  withIndexes(Employee, {
+  withIndexes(FlaggedEmployee, {
     email: samePartition({ rowKey: (p) => key`email_${p.email}`, include: ['level'] }),
   }),
   { table },

@@ -9,7 +9,7 @@ import { counts, uniform } from './facts/distribution.js';
 import { designOf, type PlacedDesign } from './design-of.js';
 import { reviewPlacement } from './placement/review-placement.js';
 
-const Order = defineEntity({
+const PricedOrder = defineEntity({
   type: 'Order',
   properties: { customer: string(), number: int32(), total: double(), status: string() },
   partitionKey: (p) => key`${p.customer}`,
@@ -30,13 +30,13 @@ const workload = {
 const routing = listRouting({ contoso: 'one' }, 'two');
 
 function idsOf(placed: PlacedDesign): readonly string[] {
-  const design = designOf(explain(Order, workload), workload, placed);
+  const design = designOf(explain(PricedOrder, workload), workload, placed);
   return reviewPlacement(design).map(({ id }) => id);
 }
 
 describe('a design from a definition and its workload', () => {
   it('has the shards, the queries and the fields that follow', () => {
-    const design = designOf(explain(Order, workload), workload, { routing });
+    const design = designOf(explain(PricedOrder, workload), workload, { routing });
     assert.deepEqual(
       design.queries?.map(({ name, hasKey, readsRange }) => [name, hasKey, readsRange]),
       [
@@ -69,14 +69,16 @@ describe('a design from a definition and its workload', () => {
     const critical = { name: 'of a customer', isCritical: true, targetMs: 5, expectedMs: 9 };
     const queries = [{ ...critical, perSecond: 20, hasKey: true }];
     assert.ok(idsOf({ queries }).includes('slow-critical-query'));
-    const design = designOf(explain(Order, workload), workload, { queries });
+    const design = designOf(explain(PricedOrder, workload), workload, { queries });
     assert.equal(design.queries?.length, 2);
   });
 
   it('deals equal partitions to the shards of a hash, and none where they are not known', () => {
     const equal = { ...workload, partitions: uniform(300) };
     const rates = (placed: PlacedDesign) =>
-      designOf(explain(Order, equal), equal, placed).shards?.map((each) => each.requestsPerSecond);
+      designOf(explain(PricedOrder, equal), equal, placed).shards?.map(
+        (each) => each.requestsPerSecond,
+      );
     const [a, b, ...more] = rates({ routing: hashRouting(['a', 'b'], 4) }) ?? [];
     assert.ok(a !== undefined && a > 0 && a === b && more.length === 0);
     assert.equal(rates({ routing }), undefined);
@@ -88,10 +90,10 @@ describe('a design from a definition and its workload', () => {
       partitions: uniform(1000),
       operations: [{ kind: 'transaction', writes: 3, perSecond: 1 }],
     } as const;
-    const report = explain(Order, single);
+    const report = explain(PricedOrder, single);
     const ids = (
       given: typeof single | { rows: 1000; partitions: typeof single.partitions; operations: [] },
-    ) => reviewPlacement(designOf(explain(Order, given), given)).map(({ id }) => id);
+    ) => reviewPlacement(designOf(explain(PricedOrder, given), given)).map(({ id }) => id);
     assert.equal(designOf(report, single).key?.isOfOneEntity, true);
     assert.ok(ids(single).includes('partition-per-entity'));
     assert.ok(!ids({ ...single, operations: [] }).includes('partition-per-entity'));

@@ -16,24 +16,22 @@ import { findingTexts, type FindingCode } from './findings/finding-texts.js';
 import type { Report } from './report.js';
 import type { LookUpOf, Operation, Workload } from './facts/workload.js';
 import type { PartitionQuery } from '../table/query-plan.js';
+import { asEmployee, numbered } from '../../../test/modeling/support/employees.js';
 
 // For each finding, a workload that has it and a similar one that does not.
 
-const Employee = defineEntity({
-  type: 'Employee',
+const NotedEmployee = defineEntity({
+  ...asEmployee,
   properties: {
-    department: string(),
-    id: int32(),
+    ...numbered,
     lastName: string(),
     email: string(),
     gender: enumeration('female', 'male'),
     age: int32(),
     note: string().optional(),
   },
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
-type E = typeof Employee;
+type E = typeof NotedEmployee;
 
 const sizes = {
   department: { size: 9 },
@@ -46,7 +44,7 @@ const insert = { kind: 'insert', perSecond: 1 } as const;
 const sales = { department: 'Sales' };
 
 function of(operations: readonly Operation<E>[], changes: Partial<Workload<E>> = {}): Report {
-  return explain(Employee, {
+  return explain(NotedEmployee, {
     rows: 100_000,
     partitions: uniform(100),
     properties: sizes,
@@ -123,30 +121,30 @@ function asked<I extends AnyIndexes<E>>(
   });
 }
 
-const byEmail = withIndexes(Employee, {
+const byEmail = withIndexes(NotedEmployee, {
   email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
 });
-const byGender = withIndexes(Employee, {
+const byGender = withIndexes(NotedEmployee, {
   gender: indexTable({
     partitionKey: (p) => key`${p.gender}`,
     rowKey: (p) => key`${p.id.padded(6)}`,
     include: [],
   }),
 });
-const byGenderAndName = withIndexes(Employee, {
+const byGenderAndName = withIndexes(NotedEmployee, {
   gender: indexTable({
     partitionKey: (p) => key`${p.gender}_${p.lastName}`,
     rowKey: (p) => key`${p.id.padded(6)}`,
     include: [],
   }),
 });
-const byName = withIndexes(Employee, {
+const byName = withIndexes(NotedEmployee, {
   name: indexEntity({ place: 'same-partition', rowKey: (p) => key`name_${p.lastName}` }),
 });
-const fullCopy = withIndexes(Employee, {
+const fullCopy = withIndexes(NotedEmployee, {
   email: indexTable({ partitionKey: (p) => key`${p.email}`, rowKey: () => key`1` }),
 });
-const noCopy = withIndexes(Employee, {
+const noCopy = withIndexes(NotedEmployee, {
   email: indexTable({ partitionKey: (p) => key`${p.email}`, rowKey: () => key`1`, include: [] }),
 });
 

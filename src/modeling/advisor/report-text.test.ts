@@ -10,17 +10,16 @@ import { explain } from './explain.js';
 import { byteText } from '../../base/byte-text.js';
 import { amount, percent, short } from './findings/number-text.js';
 import { reportJson, reportText } from './report-text.js';
+import { asEmployee, numbered } from '../../../test/modeling/support/employees.js';
 
-const Employee = defineEntity({
-  type: 'Employee',
-  properties: { department: string(), id: int32(), email: string(), age: int32() },
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
+const UnstampedEmployee = defineEntity({
+  ...asEmployee,
+  properties: { ...numbered, email: string(), age: int32() },
   system: { type: false, writeStamp: false },
 });
 
 const report = explain(
-  withIndexes(Employee, {
+  withIndexes(UnstampedEmployee, {
     byEmail: otherPartition({
       partitionKey: (p) => key`email_${p.email}`,
       rowKey: () => key`1`,
@@ -92,7 +91,7 @@ describe('the report as a text', () => {
 
   it('says that there is nothing to say', () => {
     const text = reportText(
-      explain(Employee, {
+      explain(UnstampedEmployee, {
         rows: 0,
         partitions: zipf(4, 1),
         properties: { department: { size: 9 }, email: { size: 24 } },

@@ -12,6 +12,7 @@ import { boolean, dateTime, double, int32, int64, string } from './scalar-types.
 import type { StandardSchema } from './standard-schema.js';
 import { plain, storedAsOf } from './stored-entity.js';
 import { embedded, json, list } from './structured-types.js';
+import { asEmployee, numbered } from '../../../test/modeling/support/employees.js';
 
 function stored(row: Row, more: RowProperties = {}): StoredRow {
   return { ...row, properties: { ...row.properties, ...more }, etag: 'W/"1"', timestamp: 5n };
@@ -23,8 +24,7 @@ function without(row: StoredRow, name: string): StoredRow {
 }
 
 const properties = {
-  department: string(),
-  id: int32(),
+  ...numbered,
   name: string(),
   level: int32().default(1),
   isActive: boolean().default(() => true),
@@ -32,13 +32,11 @@ const properties = {
   search: string().computed({ name: string() }, ({ name }) => name.toUpperCase()),
 };
 
-const Employee = defineEntity({
-  type: 'Employee',
+const ActiveEmployee = defineEntity({
+  ...asEmployee,
   properties,
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
-const codec = codecOf(Employee);
+const codec = codecOf(ActiveEmployee);
 const jones = { department: 'Sales', id: 1, name: 'Jones' };
 
 describe('writing an entity', () => {

@@ -60,8 +60,8 @@ import { oneToManyOptions } from '../support/staff-relation.js';
 import {
   Badge,
   Day,
-  Department,
-  Employee,
+  StaffDepartment,
+  StaffEmployee,
   employeeOf,
   Event,
   openStaff,
@@ -121,7 +121,7 @@ const Review = defineWideEntity({
 
 /** A process with the models of a case. */
 function open(raw: Raw, { what, under, isUpgraded = false }: Case) {
-  const employee = isUpgraded ? UpgradedEmployee : Employee;
+  const employee = isUpgraded ? UpgradedEmployee : StaffEmployee;
   const { names, archiveNames } = raw;
   const [mails, archiveMails] = [raw.mails, raw.archiveMails].map((each) =>
     under === 'encryption' ? withEncryption(each, { keys: keyRing(wrapper.kek) }) : each,
@@ -141,9 +141,9 @@ function open(raw: Raw, { what, under, isUpgraded = false }: Case) {
     archive,
     relation,
     employees: entitiesOf(employee, model.table, { timers: impatientTimers }),
-    leases: rowLeasesOf(Employee, model.table, { holder: 'test', durationMs: 100 }),
+    leases: rowLeasesOf(StaffEmployee, model.table, { holder: 'test', durationMs: 100 }),
     view: partitionViewOf({
-      source: Employee,
+      source: StaffEmployee,
       view: Summary,
       table: model.table,
       keyOf: ({ department }) => ({ department }),
@@ -153,9 +153,9 @@ function open(raw: Raw, { what, under, isUpgraded = false }: Case) {
     series: dataSeriesOf(Day, model.table, { slots: 24, value: int32() }),
     wide: wideEntitiesOf(Review, model.table),
     tail: logTailOf(Event, model.table, { time: 'at' }),
-    bucket: entitiesOf(Employee, bucketOver(model.table), { timers: impatientTimers }),
+    bucket: entitiesOf(StaffEmployee, bucketOver(model.table), { timers: impatientTimers }),
     titles: copiesOf({
-      source: Department,
+      source: StaffDepartment,
       sourceTable: model.table,
       target: employee,
       targetTable: model.table,
@@ -166,7 +166,7 @@ function open(raw: Raw, { what, under, isUpgraded = false }: Case) {
     }),
     move: reKeyingOf({
       name: 'archive',
-      ...relocated(Employee, model.table, archive.table),
+      ...relocated(StaffEmployee, model.table, archive.table),
       control: raw.control,
       refreshMs: 0,
       settleMs: 0,
@@ -174,10 +174,10 @@ function open(raw: Raw, { what, under, isUpgraded = false }: Case) {
     }),
     step: moveStep({
       from: rowIn(model.table, (key: { department: string; id: number }) =>
-        codecOf(Employee).key(key),
+        codecOf(StaffEmployee).key(key),
       ),
       to: rowIn(archive.table, (key: { department: string; id: number }) =>
-        codecOf(Employee).key(key),
+        codecOf(StaffEmployee).key(key),
       ),
     }),
   };
@@ -244,15 +244,15 @@ const patterns: Readonly<Record<string, Pattern>> = {
     run: ({ model }) =>
       model
         .transaction()
-        .insert(Employee, employeeOf(4, { email: '2@x' }))
-        .update(Employee, at(2), (current) => ({ ...current, email: 'other@x', salary: 1 }))
-        .delete(Employee, at(3), any)
-        .increment(Department, { department: 'Sales' }, 'changes')
+        .insert(StaffEmployee, employeeOf(4, { email: '2@x' }))
+        .update(StaffEmployee, at(2), (current) => ({ ...current, email: 'other@x', salary: 1 }))
+        .delete(StaffEmployee, at(3), any)
+        .increment(StaffDepartment, { department: 'Sales' }, 'changes')
         .run(),
   },
   'bulk work': {
     run: ({ model }) => {
-      const make = writesOf(Employee, { stamp: false });
+      const make = writesOf(StaffEmployee, { stamp: false });
       const ids = [11, 12, 13, 14];
       return bulk(
         model.table,
@@ -441,9 +441,9 @@ async function staffed(site: Site, kind: Case): Promise<Raw> {
   }
   const { model } = open(raw, kind);
   for (const department of ['Sales', 'Support']) {
-    const first = model.transaction().insert(Department, { department, title: department });
+    const first = model.transaction().insert(StaffDepartment, { department, title: department });
     for (const id of department === 'Sales' ? [1, 2, 3] : [1]) {
-      first.insert(Employee, employeeOf(id, { department, email: `${id}@x`, note: long }));
+      first.insert(StaffEmployee, employeeOf(id, { department, email: `${id}@x`, note: long }));
     }
     await first.run();
   }

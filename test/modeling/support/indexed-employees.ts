@@ -1,12 +1,5 @@
 import assert from 'node:assert/strict';
-import {
-  defineEntity,
-  int32,
-  key,
-  type StoredRow,
-  string,
-  type TableGateway,
-} from '../../../src/modeling/index.js';
+import { key, type StoredRow, type TableGateway } from '../../../src/modeling/index.js';
 import {
   type CheckPage,
   type Drift,
@@ -18,20 +11,7 @@ import {
   withIndexes,
 } from '../../../src/modeling/patterns/indexes/index.js';
 import { drainOutbox, testOutbox } from './index-outbox.js';
-
-export const Employee = defineEntity({
-  type: 'Employee',
-  properties: {
-    department: string(),
-    id: int32(),
-    firstName: string(),
-    lastName: string(),
-    email: string(),
-    town: string().optional(),
-  },
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
-});
+import { Employee } from './employees.js';
 
 /** An index of each kind. */
 export const EmployeeIndexes = withIndexes(Employee, {

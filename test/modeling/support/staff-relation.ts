@@ -1,9 +1,9 @@
-import { Department, Employee } from './staff.js';
+import { StaffDepartment, StaffEmployee } from './staff.js';
 
 /** Departments that count their employees once more, by a relation. */
 export const oneToManyOptions = {
-  parent: Department,
-  child: Employee,
+  parent: StaffDepartment,
+  child: StaffEmployee,
   parentOf: ({ department }: { readonly department: string }) => ({ department }),
   count: 'changes',
 } as const;

@@ -45,19 +45,19 @@ const staffed = {
   type: 'Employee',
   properties: { ...person, salary: int32().default(0) },
 } as const;
-export const Employee = defineEntity({
+export const StaffEmployee = defineEntity({
   ...staffed,
   partitionKey: (p) => key`${p.department}`,
   rowKey: (p) => key`empid_${p.id.padded(4)}`,
 });
 /** Employees of whom older programs have stored some. */
-export const UpgradedEmployee: typeof Employee = defineEntity({
+export const UpgradedEmployee: typeof StaffEmployee = defineEntity({
   ...staffed,
   version: 2,
   partitionKey: (p) => key`${p.department}`,
   rowKey: (p) => key`empid_${p.id.padded(4)}`,
 }).upgrading(OldEmployee, ({ [wage]: salary, ...rest }) => ({ ...rest, salary }));
-export const Department = defineEntity({
+export const StaffDepartment = defineEntity({
   type: 'Department',
   properties: {
     department: string(),
@@ -123,7 +123,7 @@ const Events = withIndexes(Event, {
 /** The lead of each department. */
 export const lead = 1;
 
-const indexSetsOf = (employee: typeof Employee) => ({
+const indexSetsOf = (employee: typeof StaffEmployee) => ({
   'index in the partition': withIndexes(employee, {
     email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
   }),
@@ -176,11 +176,11 @@ const indexSetsOf = (employee: typeof Employee) => ({
   }),
 });
 
-const keptOf = (employee: typeof Employee) =>
+const keptOf = (employee: typeof StaffEmployee) =>
   ({
     'copy in the partition': copies({
       source: employee,
-      target: Department,
+      target: StaffDepartment,
       targetsOf: ({ department, id }) => (id === lead ? [{ department }] : []),
       sourceOf: ({ department }) => ({ department, id: lead }),
       copy: (employee) => ({ lead: employee?.lastName }),
@@ -194,7 +194,7 @@ const keptOf = (employee: typeof Employee) =>
     }),
     'counter in the partition': counter({
       source: employee,
-      view: Department,
+      view: StaffDepartment,
       keyOf: ({ department }) => ({ department }),
       measures: { count: () => 1, salaries: ({ salary }) => salary },
     }),
@@ -208,15 +208,15 @@ const keptOf = (employee: typeof Employee) =>
   }) satisfies Readonly<Record<string, DerivationDeclaration>>;
 
 const others = {
-  departments: Department,
+  departments: StaffDepartment,
   companies: Company,
   badges: Badge,
   days: Days,
   events: Events,
 };
 
-const indexSets = indexSetsOf(Employee);
-const kept = keptOf(Employee);
+const indexSets = indexSetsOf(StaffEmployee);
+const kept = keptOf(StaffEmployee);
 
 export type Promised = keyof typeof indexSets | keyof typeof kept;
 export const promised = [...Object.keys(indexSets), ...Object.keys(kept)] as readonly Promised[];
@@ -232,7 +232,7 @@ export interface StaffPlaces {
 export function openStaff(
   { table, mails, names }: StaffPlaces,
   what: Promised = 'all',
-  employee = Employee,
+  employee = StaffEmployee,
 ) {
   const [indexSets, kept] = [indexSetsOf(employee), keptOf(employee)];
   const employees = what in indexSets ? indexSets[what as keyof typeof indexSets] : employee;

@@ -9,10 +9,10 @@ import { indexTable } from './index-tables.js';
 import { otherPartition } from './inter-partition-index.js';
 import { samePartition } from './intra-partition-index.js';
 import { withIndexes } from './with-indexes.js';
+import { asEmployee, numbered } from '../../../../test/modeling/support/employees.js';
 
 const properties = {
-  department: string(),
-  id: int32(),
+  ...numbered,
   email: string().named('E-Mail'),
   town: string().optional(),
   secret: string().encrypted(),
@@ -20,24 +20,16 @@ const properties = {
   search: string().computed({ email: string() }, ({ email }) => email.toLowerCase()),
 };
 
-const Employee = defineEntity({
-  type: 'Employee',
+const MailedEmployee = defineEntity({
+  ...asEmployee,
   properties,
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
 
-const Untyped = defineEntity({
-  type: 'Employee',
-  properties,
-  system: { type: false },
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: (p) => key`empid_${p.id.padded(6)}`,
-});
+const Untyped = defineEntity({ ...asEmployee, properties, system: { type: false } });
 
 describe('withIndexes', () => {
   it('defines the rows of an index by what it includes and both keys', () => {
-    const { rows } = withIndexes(Employee, {
+    const { rows } = withIndexes(MailedEmployee, {
       email: samePartition({ rowKey: (p) => key`email_${p.email}`, include: ['level'] }),
       search: otherPartition({
         partitionKey: (p) => key`search_${p.search}`,
@@ -58,7 +50,7 @@ describe('withIndexes', () => {
 
   it('refuses keys that types cannot refuse in plain JavaScript', () => {
     const untyped = (rowKey: (p: never) => unknown) =>
-      withIndexes(Employee, { broken: samePartition({ rowKey: rowKey as never }) });
+      withIndexes(MailedEmployee, { broken: samePartition({ rowKey: rowKey as never }) });
     assert.throws(
       () => untyped((p: { town: never }) => key`town_${p.town}`),
       /town cannot be .* may be absent/,
@@ -69,7 +61,7 @@ describe('withIndexes', () => {
     );
     assert.throws(
       () =>
-        withIndexes(Employee, {
+        withIndexes(MailedEmployee, {
           email: samePartition({
             rowKey: (p) => key`email_${p.email}`,
             include: ['nope'] as never,
@@ -109,12 +101,12 @@ describe('withIndexes', () => {
     const many = Object.fromEntries(
       Array.from({ length: 17 }, (_, index) => [
         `index${index}`,
-        samePartition<typeof Employee, KeyTemplate>({
+        samePartition<typeof MailedEmployee, KeyTemplate>({
           rowKey: ({ email }) => keyTemplate([`i${index}_`, ''], [email]),
         }),
       ]),
     );
-    assert.throws(() => withIndexes(Employee, many), /no room for more than 16/);
+    assert.throws(() => withIndexes(MailedEmployee, many), /no room for more than 16/);
     assert.throws(
       () => indexEntity({ place: 'same-partition', rowKey: () => key`x`, listUnitsMax: 10 }),
       /128 to 450,000/,
