@@ -30,9 +30,11 @@ describe('a sample by reading', () => {
     const { store, keys } = await filled();
     let reads = 0;
     const sample = await sampleByReading(
-      (part, options) => {
-        reads += 1;
-        return store.range(part, options);
+      {
+        range: (part, options) => {
+          reads += 1;
+          return store.range(part, options);
+        },
       },
       range,
       { cuts: 3, clock: hurriedClock() },
@@ -57,10 +59,12 @@ describe('a sample by reading', () => {
     assert.ok(written.ok);
     let reads = 0;
     const sample = sampleByReading(
-      async (part, options) => {
-        reads += 1;
-        if (reads === 3) await write();
-        return store.range(part, options);
+      {
+        range: async (part, options) => {
+          reads += 1;
+          if (reads === 3) await write();
+          return store.range(part, options);
+        },
       },
       range,
       { cuts: 3, clock: hurriedClock(), guard: { key, version: written.version } },

@@ -28,14 +28,17 @@ interface Mark {
   readonly before: number;
 }
 
-type ReadRange = (range: KeyRange, options: GuardedRangeOptions) => Promise<RangePage>;
+/** A store whose ranges can be read under a guard. */
+interface RangeReader {
+  range(range: KeyRange, options: GuardedRangeOptions): Promise<RangePage>;
+}
 
 /**
  * `sample` for an engine without a better method: reads every entry of the range in slices, each
  * from its own snapshot, and copies a bounded number of keys.
  */
 export async function sampleByReading(
-  read: ReadRange,
+  store: RangeReader,
   range: KeyRange,
   options: Guarded & { readonly cuts: number; readonly clock: Pick<Clock, 'monotonicMs'> },
 ): Promise<RangeSample> {
@@ -56,7 +59,12 @@ export async function sampleByReading(
       marks.pass(candidate);
       return 'skip';
     };
-    await read(rest, { limit: 1, bytesMax: 0, filter, ...(guard !== undefined && { guard }) });
+    await store.range(rest, {
+      limit: 1,
+      bytesMax: 0,
+      filter,
+      ...(guard !== undefined && { guard }),
+    });
     rest = stoppedAt === undefined ? undefined : { ...range, start: stoppedAt };
     await slice.endOnTime();
   }

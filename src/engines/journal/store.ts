@@ -260,11 +260,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
 
   async sample(range: KeyRange, cuts: number, options?: Guarded): Promise<RangeSample> {
     const { clock } = this.#parts;
-    return sampleByReading((part, each) => this.range(part, each), range, {
-      ...options,
-      cuts,
-      clock,
-    });
+    return sampleByReading(this, range, { ...options, cuts, clock });
   }
 
   async lastVersion(): Promise<number> {

@@ -133,9 +133,8 @@ export class MemoryStore implements MemberStore, ServedStore, SnapshotStore {
     this.#lastVersion = Math.max(this.#lastVersion, floorOf(ingestion));
   }
 
-  async sample(range: KeyRange, cuts: number, { guard }: Guarded = {}): Promise<RangeSample> {
-    const options = { cuts, clock: this.#clock, ...(guard !== undefined && { guard }) };
-    return sampleByReading((part, each) => this.range(part, each), range, options);
+  async sample(range: KeyRange, cuts: number, options?: Guarded): Promise<RangeSample> {
+    return sampleByReading(this, range, { ...options, cuts, clock: this.#clock });
   }
 
   async lastVersion(): Promise<number> {

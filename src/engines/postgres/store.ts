@@ -213,8 +213,7 @@ export class PostgresStore implements MemberStore, ServedStore {
 
   async sample(range: KeyRange, cuts: number, options?: Guarded): Promise<RangeSample> {
     const { clock } = this.#options;
-    const read = (part: KeyRange, each: GuardedRangeOptions) => this.range(part, each);
-    return sampleByReading(read, range, { ...options, cuts, clock });
+    return sampleByReading(this, range, { ...options, cuts, clock });
   }
 
   async lastVersion(): Promise<number> {

@@ -1,7 +1,7 @@
 import { messageOf } from '../../../base/thrown.js';
 import { equalBytes, type Bytes } from '../../../base/bytes.js';
 import { checksumBytes, isIntact } from '../rows/record.js';
-import { nodeFlags, PageFile, pageBytes } from './page.js';
+import { nodeBytes, nodeFlags, PageFile, pageBytes, type PageView } from './page.js';
 import { readSnapshotHead, treeHeadOf, treeHeadBytes } from './snapshot-head.js';
 import type { SnapshotHead, TreeHead } from './snapshot-head.js';
 import { Walk, type FoundEntry, type TreeVisitor } from './walk.js';
@@ -153,6 +153,22 @@ export function treeOf({ page, node, key, data }: FoundEntry): [TreeName, TreeHe
   const isTree = page.nodeFlagsOf(node) === nodeFlags.tree && data.length === treeHeadBytes;
   if (name === undefined || !isTree) throw new Error('names a tree that no store has');
   return [name, treeHeadOf(data)];
+}
+
+/**
+ * The tree of the entries, as a main tree of one page names it; undefined when it names none.
+ * Throws for a page that is not one of a store.
+ */
+export function entriesTreeOf(page: PageView): TreeHead | undefined {
+  for (let index = 0; index < page.count; index += 1) {
+    const node = page.nodeAt(index);
+    const keyBytes = page.keyBytesOf(node);
+    const key = page.slice(node + nodeBytes, keyBytes);
+    const data = page.slice(node + nodeBytes + keyBytes, page.dataBytesOf(node));
+    const [name, tree] = treeOf({ page, node, key, data });
+    if (name === 'entries') return tree;
+  }
+  return undefined;
 }
 
 /** A copy: the page is overwritten by the next one. */

@@ -1,5 +1,5 @@
 import { compareBytes, type Bytes } from '../../../base/bytes.js';
-import { treeOf } from '../check/check.js';
+import { entriesTreeOf } from '../check/check.js';
 import { nodeBytes, nodeFlags, Page, pageBytes, type PageFile } from '../check/page.js';
 import { readSnapshotHead, type TreeHead } from '../check/snapshot-head.js';
 
@@ -52,16 +52,7 @@ export class PageSeeker {
   #entriesTree(): TreeHead | undefined {
     const { main } = readSnapshotHead(this.#file);
     const page = this.#pageOf(main.root, 0);
-    if (page === undefined) return undefined;
-    for (let index = 0; index < page.count; index += 1) {
-      const node = page.nodeAt(index);
-      const key = keyOf(page, index);
-      const at = node + nodeBytes + key.length;
-      const data = page.bytes.subarray(at, at + page.dataBytesOf(node));
-      const [name, tree] = treeOf({ page, node, key, data });
-      if (name === 'entries') return tree;
-    }
-    return undefined;
+    return page === undefined ? undefined : entriesTreeOf(page);
   }
 
   #below(number: number, level: number, search: Search): void {

@@ -1,8 +1,8 @@
 import type { Database } from 'lmdb';
 import { equalBytes, type Bytes } from '../../../base/bytes.js';
 import { messageOf } from '../../../base/thrown.js';
-import { headerBytes, nodeBytes, pageBytes, type PageView } from '../check/page.js';
-import { treeOf } from '../check/check.js';
+import { headerBytes, pageBytes } from '../check/page.js';
+import { entriesTreeOf } from '../check/check.js';
 import { headOf, isEmptyTree, type TreeHead } from '../check/snapshot-head.js';
 import type { KeyRange } from '../../../kv/store.js';
 import { mapAccess, type MapAccess } from './native-addon.js';
@@ -165,17 +165,5 @@ const isProtected = (): boolean => true;
 function entriesOf(main: TreeHead, pages: MappedPages, lastPage: number): TreeHead | undefined {
   if (main.depth !== 1 || main.root > lastPage) return undefined;
   const page = pages.view(main.root);
-  if (page.lower > pageBytes - headerBytes) return undefined;
-  for (let index = 0; index < page.count; index += 1) {
-    const [name, tree] = treeAt(page, page.nodeAt(index));
-    if (name === 'entries') return tree;
-  }
-  return undefined;
-}
-
-function treeAt(page: PageView, node: number): ReturnType<typeof treeOf> {
-  const keyBytes = page.keyBytesOf(node);
-  const key = page.slice(node + nodeBytes, keyBytes);
-  const data = page.slice(node + nodeBytes + keyBytes, page.dataBytesOf(node));
-  return treeOf({ page, node, key, data });
+  return page.lower > pageBytes - headerBytes ? undefined : entriesTreeOf(page);
 }
