@@ -1,9 +1,7 @@
-import { codecOf } from '../../definition/codec.js';
-import {
-  defineEntity,
-  type AnyDefinition,
-  type KeyFields,
-  type SystemOptions,
+import type {
+  AnyDefinition,
+  KeyFields,
+  SystemOptions,
 } from '../../definition/entity-definition.js';
 import type { KeyTemplate } from '../../definition/key-template.js';
 import type { Properties } from '../../definition/property.js';
@@ -11,6 +9,7 @@ import { string } from '../../definition/scalar-types.js';
 import { DefinitionError } from '../../rows/model-error.js';
 import {
   assertGroupsApart,
+  definitionOfGroup,
   ownersOf,
   type WideDefinition,
   type WideGroups,
@@ -68,7 +67,7 @@ export function defineVertical<
   PK extends KeyTemplate,
   RK extends KeyTemplate,
 >(options: VerticalOptions<K, G, PK, RK>): VerticalDefinition<K, G> {
-  const { type, keys, groups, leader, partitionKey, rowKey, system = {} } = options;
+  const { type, keys, groups, leader } = options;
   const names = Object.keys(groups);
   if (names.length < 2 || !names.includes(leader)) {
     throw new DefinitionError(`${type}: give two groups or more, and one of them as leader`);
@@ -76,17 +75,6 @@ export function defineVertical<
   const others = new Map([...ownersOf(beside, 'use'), ...ownersOf(keys, 'the keys')]);
   assertGroupsApart(type, groups, others);
   const rows = new Map<string, AnyDefinition>();
-  for (const [group, properties] of Object.entries(groups)) {
-    const definition = defineEntity({
-      type: `${type}.${group}`,
-      properties: { ...properties, ...beside, ...keys },
-      partitionKey: (fields) => partitionKey(fields as KeyFields<K>),
-      rowKey: (fields) => rowKey(fields as KeyFields<K>),
-      system,
-    });
-    // Throws now instead of at the first write when the definition is invalid.
-    codecOf(definition);
-    rows.set(group, definition);
-  }
+  for (const group of names) rows.set(group, definitionOfGroup(options, group, beside));
   return Object.freeze({ type, keys, groups, rows, leader });
 }

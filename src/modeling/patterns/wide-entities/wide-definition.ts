@@ -102,24 +102,46 @@ export function defineWideEntity<
   PK extends KeyTemplate,
   RK extends KeyTemplate,
 >(options: WideOptions<K, G, PK, RK>): WideDefinition<K, G> {
-  const { type, keys, groups, system = {} } = options;
+  const { type, keys, groups } = options;
   checkGroups(options);
-  const rows = new Map<string, AnyDefinition>();
   // Objects list integer names such as 10 before 01.
-  for (const group of Object.keys(groups).toSorted()) {
-    const properties = groups[group] ?? {};
-    const definition = defineEntity({
-      type: `${type}.${group}`,
-      properties: { ...properties, ...keys },
-      partitionKey: (fields) => options.partitionKey(fields as KeyFields<K>),
-      rowKey: (fields) => withSuffix(options.rowKey(fields as KeyFields<K>), group),
-      system,
-    });
-    // Throws now instead of at the first write when the definition is invalid.
-    codecOf(definition);
-    rows.set(group, definition);
+  const names = Object.keys(groups).toSorted();
+  const rows = new Map<string, AnyDefinition>();
+  for (const group of names) {
+    const rowKey = (fields: KeyFields<K>) => withSuffix(options.rowKey(fields), group);
+    rows.set(group, definitionOfGroup({ ...options, rowKey }, group));
   }
   return Object.freeze({ type, keys, groups, rows });
+}
+
+/** What the rows of all groups of an entity are made of. */
+interface GroupedOptions<K extends Properties> {
+  readonly type: string;
+  readonly keys: K;
+  readonly groups: WideGroups;
+  readonly partitionKey: (properties: KeyFields<K>) => KeyTemplate;
+  readonly rowKey: (properties: KeyFields<K>) => KeyTemplate;
+  readonly system?: SystemOptions;
+}
+
+/**
+ * The definition of the row of a group, with the properties of no group that stand `beside`. Throws
+ * `DefinitionError` now instead of at the first write when it is invalid.
+ */
+export function definitionOfGroup<K extends Properties>(
+  { type, keys, groups, partitionKey, rowKey, system = {} }: GroupedOptions<K>,
+  group: string,
+  beside: Properties = {},
+): AnyDefinition {
+  const definition = defineEntity({
+    type: `${type}.${group}`,
+    properties: { ...groups[group], ...beside, ...keys },
+    partitionKey: (fields) => partitionKey(fields as KeyFields<K>),
+    rowKey: (fields) => rowKey(fields as KeyFields<K>),
+    system,
+  });
+  codecOf(definition);
+  return definition;
 }
 
 function withSuffix({ texts, parts }: KeyTemplate, group: string): KeyTemplate {
