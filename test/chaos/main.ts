@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { planOrExit, seedOr, wholeNumber } from '../support/run-arguments.js';
 import { allScenarios } from './all-scenarios.js';
 import { nameOf, repeatLine, runRound, type Round } from './rounds.js';
 import { areas, type Scenario } from './scenario.js';
@@ -11,50 +11,8 @@ const usage = `npm run chaos -- [--minutes N | --rounds N] [--seed S] [--only NA
   --rounds N    runs so many rounds instead
   --seed S      of the first round; each round has the next. A fresh one by default
   --only NAMES  areas (${areas.join(', ')}) or scenarios (such as disk/full), separated by commas
+  --help        shows this
 `;
-
-interface Plan {
-  readonly scenarios: readonly Scenario[];
-  readonly seed: number;
-  readonly rounds: number;
-  readonly endMs: number;
-}
-
-function readPlan(): Plan {
-  const { values } = parseArgs({
-    options: {
-      minutes: { type: 'string' },
-      rounds: { type: 'string' },
-      seed: { type: 'string' },
-      only: { type: 'string' },
-    },
-  });
-  const fresh = String(Math.floor(Math.random() * 2 ** 31));
-  const rounds = values.rounds === undefined ? Infinity : number('rounds', values.rounds);
-  const minutes = values.minutes ?? (rounds === Infinity ? '10' : undefined);
-  return {
-    scenarios: chosen(values.only),
-    seed: number('seed', values.seed ?? fresh),
-    rounds,
-    endMs: minutes === undefined ? Infinity : Date.now() + number('minutes', minutes) * 60_000,
-  };
-}
-
-/** Exits with 2 when the arguments make no sense. */
-function planOrExit(): Plan {
-  try {
-    return readPlan();
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
-    return process.exit(2);
-  }
-}
-
-function number(name: string, text: string): number {
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= 0 && text !== '') return value;
-  throw new Error(`--${name} must be a whole number, not '${text}'`);
-}
 
 function chosen(only: string | undefined): readonly Scenario[] {
   if (only === undefined) return allScenarios;
@@ -83,7 +41,16 @@ function tellSummary(scenarios: readonly Scenario[], rounds: readonly Round[]): 
   }
 }
 
-const plan = planOrExit();
+const plan = planOrExit(usage, ['minutes', 'rounds', 'seed', 'only'], (given) => {
+  const rounds = given.rounds === undefined ? Infinity : wholeNumber('rounds', given.rounds);
+  const minutes = given.minutes ?? (rounds === Infinity ? '10' : undefined);
+  return {
+    scenarios: chosen(given.only),
+    seed: seedOr(given.seed),
+    rounds,
+    endMs: minutes === undefined ? Infinity : Date.now() + wholeNumber('minutes', minutes) * 60_000,
+  };
+});
 const rounds: Round[] = [];
 const started = Date.now();
 while (rounds.length < plan.rounds && Date.now() < plan.endMs) {

@@ -1,6 +1,6 @@
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { planOrExit, seedOr, wholeNumber } from '../support/run-arguments.js';
 import { allMutants, draw, sameMutant, sourceFiles, type Mutant } from './mutants.js';
 import { ProjectCopy } from './project-copy.js';
 import { readReport, showReport, showTrial, writeReport, type MutationReport } from './report.js';
@@ -18,43 +18,20 @@ npm run mutation -- --again FILE [--report FILE]
   --seconds N    how long the tests of one mutant may take, 60 by default
   --report FILE  writes what was found as JSON, after each mutant
   --again FILE   tries the mutants of an earlier report on the tests as they are now
+  --help         shows this
 `;
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 /** A low priority, so that other processes go first. */
 const niceness = 5;
 
-function readPlan() {
-  const text = { type: 'string' } as const;
-  const options = { sample: text, seed: text, files: text, seconds: text, report: text };
-  const { values } = parseArgs({ options: { ...options, again: text } });
-  const fresh = String(Math.floor(Math.random() * 2 ** 31));
-  return {
-    sample: number('sample', values.sample ?? '100'),
-    seed: number('seed', values.seed ?? fresh),
-    files: values.files?.split(',') ?? [],
-    seconds: number('seconds', values.seconds ?? '60'),
-    report: values.report,
-    earlier: values.again === undefined ? undefined : readReport(values.again),
-  };
-}
-
-type Plan = ReturnType<typeof readPlan>;
-
-function number(name: string, text: string): number {
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= 0 && text !== '') return value;
-  throw new Error(`--${name} must be a whole number, not '${text}'`);
-}
-
-/** Exits with 2 when the arguments make no sense. */
-function planOrExit(): Plan {
-  try {
-    return readPlan();
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
-    return process.exit(2);
-  }
+interface Plan {
+  readonly sample: number;
+  readonly seed: number;
+  readonly files: readonly string[];
+  readonly seconds: number;
+  readonly report: string | undefined;
+  readonly earlier: MutationReport | undefined;
 }
 
 function tell(line: string): void {
@@ -101,7 +78,15 @@ async function run(plan: Plan, copy: ProjectCopy): Promise<MutationReport> {
   return { seed, trials: found, gone: plan.earlier === undefined ? 0 : wanted - tried };
 }
 
-const plan = planOrExit();
+const names = ['sample', 'seed', 'files', 'seconds', 'report', 'again'] as const;
+const plan = planOrExit(usage, names, (given) => ({
+  sample: wholeNumber('sample', given.sample ?? '100'),
+  seed: seedOr(given.seed),
+  files: given.files?.split(',') ?? [],
+  seconds: wholeNumber('seconds', given.seconds ?? '60'),
+  report: given.report,
+  earlier: given.again === undefined ? undefined : readReport(given.again),
+}));
 setPriority(niceness);
 tell(`seed ${plan.earlier?.seed ?? plan.seed}`);
 const copy = new ProjectCopy(root);

@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
-import { protections, type Without } from './sim-store.js';
+import { leftOut, planOrExit, seedOr, wholeNumber } from '../support/run-arguments.js';
+import { protections } from './sim-store.js';
 import { simulate } from './simulation.js';
 import { Violation } from './violation.js';
 
@@ -13,56 +13,11 @@ const usage = `npm run sim:partition -- [--seeds N] [--seed S] [--without PROTEC
   --help                shows this
 `;
 
-interface Plan {
-  readonly seeds: number;
-  readonly seed: number;
-  readonly without: Without | undefined;
-}
-
-function number(name: string, text: string): number {
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= 0 && text !== '') return value;
-  throw new Error(`--${name} must be a whole number, not '${text}'`);
-}
-
-function protection(text: string | undefined): Without | undefined {
-  const found = protections.find((each) => each === text);
-  if (text === undefined || found !== undefined) return found;
-  throw new Error(`--without must be one of ${protections.join(', ')}, not '${text}'`);
-}
-
-function readPlan(): Plan {
-  const { values } = parseArgs({
-    options: {
-      seeds: { type: 'string' },
-      seed: { type: 'string' },
-      without: { type: 'string' },
-      help: { type: 'boolean' },
-    },
-  });
-  if (values.help === true) {
-    process.stdout.write(usage);
-    process.exit(0);
-  }
-  const fresh = String(Math.floor(Math.random() * 2 ** 31));
-  return {
-    seeds: number('seeds', values.seeds ?? '300'),
-    seed: number('seed', values.seed ?? fresh),
-    without: protection(values.without),
-  };
-}
-
-/** Exits with 2 when the arguments make no sense. */
-function planOrExit(): Plan {
-  try {
-    return readPlan();
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
-    return process.exit(2);
-  }
-}
-
-const { seeds, seed, without } = planOrExit();
+const { seeds, seed, without } = planOrExit(usage, ['seeds', 'seed', 'without'], (given) => ({
+  seeds: wholeNumber('seeds', given.seeds ?? '300'),
+  seed: seedOr(given.seed),
+  without: leftOut(given.without, protections),
+}));
 const progressSeeds = 100;
 const sums = { calls: 0, movers: 0, ended: 0 };
 const told = () => `${sums.calls} calls, ${sums.movers} movers, ${sums.ended} operations ended`;

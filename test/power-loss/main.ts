@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util';
+import { leftOut, planOrExit, seedOr, wholeNumber } from '../support/run-arguments.js';
 import { simulate } from './simulation.js';
-import { protections, type Without } from './life.js';
+import { protections } from './life.js';
 
 // The long form of the simulated losses of power: docs/internals/correctness.md.
 
@@ -12,56 +12,11 @@ const usage = `npm run sim:journal -- [--images N] [--seed S] [--without PROTECT
   --help                shows this
 `;
 
-interface Plan {
-  readonly images: number;
-  readonly seed: number;
-  readonly without: Without | undefined;
-}
-
-function number(name: string, text: string): number {
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= 0 && text !== '') return value;
-  throw new Error(`--${name} must be a whole number, not '${text}'`);
-}
-
-function protection(text: string | undefined): Without | undefined {
-  const found = protections.find((each) => each === text);
-  if (text === undefined || found !== undefined) return found;
-  throw new Error(`--without must be one of ${protections.join(', ')}, not '${text}'`);
-}
-
-function readPlan(): Plan {
-  const { values } = parseArgs({
-    options: {
-      images: { type: 'string' },
-      seed: { type: 'string' },
-      without: { type: 'string' },
-      help: { type: 'boolean' },
-    },
-  });
-  if (values.help === true) {
-    process.stdout.write(usage);
-    process.exit(0);
-  }
-  const fresh = String(Math.floor(Math.random() * 2 ** 31));
-  return {
-    images: number('images', values.images ?? '1000'),
-    seed: number('seed', values.seed ?? fresh),
-    without: protection(values.without),
-  };
-}
-
-/** Exits with 2 when the arguments make no sense. */
-function planOrExit(): Plan {
-  try {
-    return readPlan();
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
-    return process.exit(2);
-  }
-}
-
-const { images, seed, without } = planOrExit();
+const { images, seed, without } = planOrExit(usage, ['images', 'seed', 'without'], (given) => ({
+  images: wholeNumber('images', given.images ?? '1000'),
+  seed: seedOr(given.seed),
+  without: leftOut(given.without, protections),
+}));
 const progressImages = 500;
 let losses = 0;
 for (let image = 0; image < images; image += 1) {
