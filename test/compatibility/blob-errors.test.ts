@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import type { ErrorDefinition } from '../../src/model/errors/definition.js';
 import { errorRegistry } from '../../src/model/errors/registry.js';
@@ -7,6 +7,7 @@ import { startServer } from '../support/start-server.js';
 import { BlobWireClient } from '../wire/kit/blob-client.js';
 import type { DatedRequest } from '../wire/kit/dated-client.js';
 import type { WireResponse } from '../wire/kit/response.js';
+import { serverSources } from '../support/server-sources.js';
 
 // docs/reference/errors.md: each code of blobs is answered by a request here, is reserved, which
 // means that nothing answers it, or takes what no request of a test can bring about.
@@ -332,16 +333,6 @@ const reserved = [...documented].flatMap(([code, when]) =>
   when.startsWith('Reserved: ') ? [code] : [],
 );
 
-/** The sources of the server without its tests. */
-function sources(): { readonly name: string; readonly text: string }[] {
-  const folder = new URL('../../../src/', import.meta.url);
-  return ['http', 'services', 'wire'].flatMap((layer) =>
-    readdirSync(new URL(`${layer}/`, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-      .map((name) => ({ name, text: readFileSync(new URL(`${layer}/${name}`, folder), 'utf8') })),
-  );
-}
-
 describe('error codes of blobs', () => {
   it('are answered by a request here, rare or reserved', () => {
     const held = [...Object.keys(answeredBy), ...Object.keys(rare), ...reserved];
@@ -350,7 +341,7 @@ describe('error codes of blobs', () => {
 
   it('that are reserved are named by no source but the registry', () => {
     assert.ok(reserved.length > 0);
-    for (const { name, text } of sources()) {
+    for (const { name, text } of serverSources()) {
       for (const code of reserved) assert.ok(!text.includes(`'${code}'`), `${name}: ${code}`);
     }
   });

@@ -7,6 +7,7 @@ import { testIssuer } from '../support/oauth-issuer.js';
 import { startServer } from '../support/start-server.js';
 import { BlobWireClient } from '../wire/kit/blob-client.js';
 import { blobSas } from '../wire/kit/blob-sas.js';
+import { delegatedSas } from '../wire/kit/delegation.js';
 import { assertStatus } from '../wire/kit/errors.js';
 import { elementText, elementTexts } from '../wire/kit/queue-xml.js';
 import type { WireResponse } from '../wire/kit/response.js';
@@ -630,27 +631,8 @@ const snapshot = '2020-01-01T00:00:00.0000000Z';
 const issuerObject = '11111111-2222-3333-4444-555555555555';
 
 /** A signature by a user delegation key. */
-async function delegated(fields: SasParameters): Promise<SasParameters> {
-  const time = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
-  const roles = ['Storage Blob Data Reader'];
-  const token = await issuer.token({ roles, oid: 'o-1', tid: 't-1' });
-  const { text } = await blobs.expect(200, {
-    method: 'POST',
-    path: '/?restype=service&comp=userdelegationkey',
-    headers: { Authorization: `Bearer ${token}` },
-    body: `<KeyInfo><Start>${time(-1)}</Start><Expiry>${time(1)}</Expiry></KeyInfo>`,
-  });
-  const of = (name: string) => elementText(text, name) ?? '';
-  const key = {
-    skoid: of('SignedOid'),
-    sktid: of('SignedTid'),
-    skt: of('SignedStart'),
-    ske: of('SignedExpiry'),
-    sks: of('SignedService'),
-    skv: of('SignedVersion'),
-  };
-  const owner = { account: blobs.account, key: of('Value') };
-  return blobSas('c', { sp: 'r', ...key, ...fields }, owner);
+function delegated(fields: SasParameters): Promise<SasParameters> {
+  return delegatedSas({ wire: blobs, issuer, role: 'Reader' }, 'c', { sp: 'r', ...fields });
 }
 
 holdRows('Fields of signatures of blobs', [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import type { ErrorDefinition } from '../../src/model/errors/definition.js';
 import { errorRegistry } from '../../src/model/errors/registry.js';
@@ -13,6 +13,7 @@ import { messageBody, messagePath } from '../wire/kit/queue-client.js';
 import { readResponse, type WireResponse } from '../wire/kit/response.js';
 import { accountSas, tableSas, withSas } from '../wire/kit/sas.js';
 import type { WireRequest } from '../wire/kit/signing-client.js';
+import { serverSources } from '../support/server-sources.js';
 
 // docs/reference/errors.md: each code that the two services have is answered by a request here, is
 // reserved, which means that nothing answers it, or is among those that are not there.
@@ -269,16 +270,6 @@ const reserved = [...documented].flatMap(([code, when]) =>
   when.startsWith('Reserved: ') ? [code] : [],
 );
 
-/** The sources of the server without its tests. */
-function sources(): { readonly name: string; readonly text: string }[] {
-  const root = new URL('../../../src/', import.meta.url);
-  return ['http', 'services', 'wire'].flatMap((layer) =>
-    readdirSync(new URL(`${layer}/`, root), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-      .map((name) => ({ name, text: readFileSync(new URL(`${layer}/${name}`, root), 'utf8') })),
-  );
-}
-
 describe('error codes', () => {
   it('are answered by a request here, or reserved', () => {
     const held = [...Object.keys(answeredBy), ...reserved];
@@ -287,7 +278,7 @@ describe('error codes', () => {
 
   it('that are reserved are named by no source but the registry', () => {
     assert.ok(reserved.length > 0);
-    for (const { name, text } of sources()) {
+    for (const { name, text } of serverSources()) {
       for (const code of reserved) assert.ok(!text.includes(`'${code}'`), `${name}: ${code}`);
     }
   });

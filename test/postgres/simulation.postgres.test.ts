@@ -1,10 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createServer } from '../../src/app/index.js';
-import { manualClock, systemClock, type Clock } from '../../src/base/clock.js';
+import { manualClock } from '../../src/base/clock.js';
 import { invariant } from '../../src/base/invariant.js';
+import { withRestarts } from '../sim/restarted-server.js';
 import { simulateQueues } from '../sim/queue-simulation.js';
 import { simulate } from '../sim/simulation.js';
 import { postgresUnderTest } from '../support/engine-postgres.js';
@@ -13,13 +10,11 @@ import { queueServices } from '../support/queue-services.js';
 import { byLength } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
-import { WireClient } from '../wire/kit/client.js';
 
 // How to repeat a failure and how to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_SIM_SEED');
 const steps = numberSetting('TABULARIUM_SIM_STEPS', byLength({ short: 200, long: 5_000 }));
-const hourMicros = 3600 * 1_000_000;
 
 void describe(`over PostgreSQL (seed ${seed})`, { skip: withoutPostgres }, () => {
   let database: PostgresServer | undefined;
@@ -32,33 +27,10 @@ void describe(`over PostgreSQL (seed ${seed})`, { skip: withoutPostgres }, () =>
     return database.url;
   };
 
-  void it('a server that is started again and again answers as the model of tables', async () => {
-    const location = await mkdtemp(join(tmpdir(), 'tabularium-sim-'));
-    let restarts = 0;
-    // At each restart the clock is an hour behind: versions must rise nevertheless.
-    const clock: Clock = {
-      ...systemClock,
-      nowMicros: () => systemClock.nowMicros() - restarts * hourMicros,
-    };
-    const options = { location, postgresUrl: url(), clock, checkClockSkew: false };
-    let server = await createServer(options);
-    let client = WireClient.of(server);
-    const restart = async () => {
-      client.close();
-      await server.close();
-      restarts += 1;
-      server = await createServer(options);
-      client = WireClient.of(server);
-      return client;
-    };
-    try {
-      await simulate({ client, steps, restart, restarts: 5, random: new SimRandom(seed) });
-    } finally {
-      client.close();
-      await server.close();
-      await rm(location, { recursive: true, force: true });
-    }
-  });
+  void it('a server that is started again and again answers as the model of tables', () =>
+    withRestarts({ postgresUrl: url() }, (server) =>
+      simulate({ ...server, steps, random: new SimRandom(seed) }),
+    ));
 
   void it('two services on one store answer as the model of queues', async () => {
     const clock = manualClock(1_700_000_000_123_457);

@@ -1,13 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { it } from 'node:test';
 import { byLength } from '../support/run-length.js';
 import { createServer } from '../../src/app/index.js';
-import { systemClock, type Clock } from '../../src/base/clock.js';
 import { SimRandom } from '../support/sim-random.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
 import { WireClient } from '../wire/kit/client.js';
+import { withRestarts } from './restarted-server.js';
 import { simulate, type Simulation } from './simulation.js';
 
 // How to repeat a failure and how to run longer: docs/internals/correctness.md.
@@ -16,8 +13,6 @@ const seed = seedSetting('TABULARIUM_SIM_SEED');
 const stepsInMemory = numberSetting('TABULARIUM_SIM_STEPS', byLength({ short: 600, long: 20_000 }));
 // Each write waits for the disk.
 const stepsOnDisk = numberSetting('TABULARIUM_SIM_STEPS', byLength({ short: 400, long: 10_000 }));
-
-const hourMicros = 3600 * 1_000_000;
 
 async function seeded(simulation: Omit<Simulation, 'random'>): Promise<void> {
   try {
@@ -42,30 +37,5 @@ it(`answers every operation as the model does, in memory (seed ${seed})`, async 
   }
 });
 
-it(`answers every operation as the model does, on disk with restarts (seed ${seed})`, async () => {
-  const location = await mkdtemp(join(tmpdir(), 'tabularium-sim-'));
-  let restarts = 0;
-  // At each restart the clock is an hour behind: versions must rise nevertheless.
-  const clock: Clock = {
-    ...systemClock,
-    nowMicros: () => systemClock.nowMicros() - restarts * hourMicros,
-  };
-  const options = { location, clock, checkClockSkew: false };
-  let server = await createServer(options);
-  let client = WireClient.of(server);
-  const restart = async () => {
-    client.close();
-    await server.close();
-    restarts += 1;
-    server = await createServer(options);
-    client = WireClient.of(server);
-    return client;
-  };
-  try {
-    await seeded({ client, steps: stepsOnDisk, restart, restarts: 5 });
-  } finally {
-    client.close();
-    await server.close();
-    await rm(location, { recursive: true, force: true });
-  }
-});
+it(`answers every operation as the model does, on disk with restarts (seed ${seed})`, () =>
+  withRestarts({}, (server) => seeded({ ...server, steps: stepsOnDisk })));

@@ -22,13 +22,17 @@ import {
 import { pageViewOf, type PageView } from '../../src/services/blobs/page-map.js';
 import { decodePageRange, isSeen } from '../../src/services/blobs/page-range.js';
 import { piecesOf } from '../../src/services/blobs/named-extents.js';
-import type { BlobAddress, Body } from '../../src/services/blobs/types.js';
+import type { BlobAddress, Body, NewProperties } from '../../src/services/blobs/types.js';
 import { partitionPrefixLength } from '../../src/kv/partition-prefix.js';
 import { manualTimers, type ManualTimers } from './manual-timers.js';
 
 export const account = 'acct';
 export const container = 'cont';
 export const at = (blob: string): BlobAddress => ({ account, container, blob });
+export const microsPerDay = 86_400_000_000;
+/** A blob about which nothing is said. */
+export const plain: NewProperties = { headers: {}, metadata: [], tags: [] };
+export const notFound = { code: 'BlobNotFound' };
 
 /** A content store that knows which extents it has. */
 export interface TrackedContent extends ContentStore {
@@ -128,6 +132,9 @@ export function sample(length: number, seed = 0): Buffer {
   for (let at = 0; at < length; at += 1) bytes[at] = (at * 31 + (at >>> 8) + seed * 7) & 0xff;
   return bytes;
 }
+
+/** More than the key space keeps of a blob. */
+export const large = sample(100_000);
 
 /** A body in pieces whose memory is used again, as that of connections is. */
 export async function* body(bytes: Buffer | string, pieceBytes = 20_000): AsyncGenerator<Buffer> {

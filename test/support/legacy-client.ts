@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { requireExtra } from './extras.js';
 
 // The part of the legacy client `azure-storage` that tests use. The last argument is always a
@@ -133,4 +134,26 @@ export function legacyCall<T>(start: (callback: Callback<T>) => void): Promise<T
       else reject(error);
     });
   });
+}
+
+/** The status and code of the error that a call must end with. */
+export async function legacyRefusal(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+  } catch (error) {
+    const { statusCode, code } = error as LegacyError;
+    return `${statusCode} ${code}`;
+  }
+  return assert.fail('expected a failure');
+}
+
+/** Makes containers of a service, whose names are counted. */
+export function legacyNames(create: (name: string, done: Callback<unknown>) => void) {
+  let count = 0;
+  return async (): Promise<string> => {
+    count += 1;
+    const name = `legacy-${count}`;
+    await legacyCall((done) => create(name, done));
+    return name;
+  };
 }

@@ -17,6 +17,22 @@ async function turns(count = 20): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** An operation that is in flight until a test finishes it. */
+function heldOperation() {
+  let finish: (text: string) => void = () => undefined;
+  let begun: () => void = () => undefined;
+  const running = new Promise<void>((resolve) => (begun = resolve));
+  return {
+    /** Resolves when the operation has begun. */
+    running,
+    run: (): Promise<string> => {
+      begun();
+      return new Promise((resolve) => (finish = resolve));
+    },
+    finish: (text: string) => finish(text),
+  };
+}
+
 describe('the server', () => {
   it('answers 500 and logs the cause when an operation fails unexpectedly', async () => {
     await using harness = await start(() => Promise.reject(new TypeError('a defect')));
@@ -28,16 +44,11 @@ describe('the server', () => {
   });
 
   it('answers OperationTimedOut when the time is over and drops the late result', async () => {
-    let finish: (text: string) => void = () => undefined;
-    let begun: () => void = () => undefined;
-    const running = new Promise<void>((resolve) => (begun = resolve));
-    await using harness = await start(() => {
-      begun();
-      return new Promise((resolve) => (finish = resolve));
-    });
+    const operation = heldOperation();
+    await using harness = await start(operation.run);
     using connection = new RawConnection(harness.port);
     connection.write(signedRequest({ target: `${echo.target}?timeout=2` }));
-    await running;
+    await operation.running;
     harness.clock.advanceMicros(1_999_000);
     harness.timers.fire();
     await turns();
@@ -46,7 +57,7 @@ describe('the server', () => {
     harness.timers.fire();
     const response = await connection.read();
     assert.deepEqual([response?.status, response?.text], [500, 'OperationTimedOut']);
-    finish('too late');
+    operation.finish('too late');
     await turns();
     assert.equal(harness.records.length, 1);
     assert.deepEqual(harness.errors, []);
@@ -79,19 +90,14 @@ describe('the server', () => {
   });
 
   it('records a client that goes away while its request runs, once, as aborted', async () => {
-    let finish: (text: string) => void = () => undefined;
-    let begun: () => void = () => undefined;
-    const running = new Promise<void>((resolve) => (begun = resolve));
-    await using harness = await start(() => {
-      begun();
-      return new Promise((resolve) => (finish = resolve));
-    });
+    const operation = heldOperation();
+    await using harness = await start(operation.run);
     const connection = new RawConnection(harness.port);
     connection.write(signedRequest(echo));
-    await running;
+    await operation.running;
     connection.socket.resetAndDestroy();
     while (harness.records.length === 0) await turns(1);
-    finish('nobody reads this');
+    operation.finish('nobody reads this');
     await turns();
     assert.equal(harness.records.length, 1);
     assert.equal(harness.records[0]?.aborted, true);
@@ -100,23 +106,18 @@ describe('the server', () => {
   });
 
   it('finishes what is in flight and closes idle connections when it closes', async () => {
-    let finish: (text: string) => void = () => undefined;
-    let begun: () => void = () => undefined;
-    const running = new Promise<void>((resolve) => (begun = resolve));
-    await using harness = await start(() => {
-      begun();
-      return new Promise((resolve) => (finish = resolve));
-    });
+    const operation = heldOperation();
+    await using harness = await start(operation.run);
     using idle = new RawConnection(harness.port);
     idle.write(plainRequest({ target: '/nobody', headers: { Host: 'x' } }));
     assert.equal((await idle.read())?.status, 404);
     using busy = new RawConnection(harness.port);
     busy.write(signedRequest(echo));
-    await running;
+    await operation.running;
     harness.clock.advanceMicros(1_000_000);
     const closed = harness.server.close();
     assert.equal(await idle.read(), undefined);
-    finish('done');
+    operation.finish('done');
     const response = await busy.read();
     assert.equal(response?.text, 'done');
     assert.equal(response.header('connection'), 'close');
@@ -124,15 +125,11 @@ describe('the server', () => {
   });
 
   it('cuts off what does not finish in the time for closing', async () => {
-    let begun: () => void = () => undefined;
-    const running = new Promise<void>((resolve) => (begun = resolve));
-    await using harness = await start(() => {
-      begun();
-      return new Promise<string>(() => undefined);
-    });
+    const operation = heldOperation();
+    await using harness = await start(operation.run);
     using busy = new RawConnection(harness.port);
     busy.write(signedRequest(echo));
-    await running;
+    await operation.running;
     const closed = harness.server.close();
     harness.timers.fire();
     assert.equal(await busy.read(), undefined);

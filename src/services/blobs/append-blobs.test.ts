@@ -10,6 +10,7 @@ import {
   collected,
   container,
   openBlobs,
+  plain,
   readAll,
   sample,
   settle,
@@ -26,7 +27,6 @@ import type { BlobService } from './blob-service.js';
 import { attemptsMax, chunkSegmentsMax } from './limits.js';
 
 const address = at('log');
-const plain = { headers: {}, metadata: [], tags: [] };
 
 const code = (wanted: string) => (error: unknown) =>
   error instanceof StorageError && error.code === wanted;

@@ -7,6 +7,7 @@ import {
   blobWorld,
   body,
   container,
+  plain,
   readAll,
   sample,
   settle,
@@ -28,7 +29,6 @@ import { containerPrefix } from '../containers/keys.js';
 import { containerKind } from './container-record.js';
 import type { BlobAddress, SnapshotAddress } from './types.js';
 
-const plain = { headers: {}, metadata: [], tags: [] };
 const address = at('b');
 const [other, disk, mirror] = [at('c'), at('d'), at('i')];
 

@@ -12,6 +12,7 @@ import {
   isDirectory,
   md5Of,
   openBlobs,
+  plain,
   readAll,
   sample,
   settle,
@@ -27,7 +28,6 @@ import type { BlobService } from './blob-service.js';
 import { blobKind, garbageRange, kindOfKey } from './keys.js';
 import type { NewBlockBlob } from './types.js';
 
-const plain: NewBlockBlob = { headers: {}, metadata: [], tags: [] };
 const lease = '11111111-0000-4000-8000-000000000000';
 const address = at('b');
 

@@ -8,6 +8,7 @@ import {
   collected,
   container,
   openBlobs,
+  plain,
   sample,
   settle,
 } from '../../../test/support/blob-world.js';
@@ -15,9 +16,7 @@ import { openTestStore } from '../../../test/support/stores.js';
 import { manualClock } from '../../base/clock.js';
 import { formatTimestamp } from '../../model/edm/date-time.js';
 import type { DeleteRetention } from '../../model/resources/service-properties.js';
-import type { NewProperties } from './types.js';
 
-const plain: NewProperties = { headers: {}, metadata: [], tags: [] };
 const disk = at('disk');
 const backup = at('backup');
 const bytes = 65_536;

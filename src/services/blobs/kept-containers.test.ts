@@ -7,19 +7,18 @@ import {
   blobWorld,
   body,
   container,
+  large,
+  microsPerDay,
+  plain,
   readAll,
-  sample,
   settle,
 } from '../../../test/support/blob-world.js';
 import { engineNames, openTestStore, type EngineName } from '../../../test/support/stores.js';
 import { manualClock } from '../../base/clock.js';
 import type { BlobService } from './blob-service.js';
 
-const microsPerDay = 86_400_000_000;
-const plain = { headers: {}, metadata: [], tags: [] };
 const made = { metadata: [], publicAccess: 'none' } as const;
 const place = { account, container };
-const large = sample(100_000);
 
 async function setUp(engine: EngineName, t: TestContext) {
   const clock = manualClock();

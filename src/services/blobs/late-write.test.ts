@@ -9,15 +9,15 @@ import {
   entriesOfBlobs,
   isDirectory,
   openBlobs,
+  plain,
   sample,
   settle,
 } from '../../../test/support/blob-world.js';
 import { openTestStore } from '../../../test/support/stores.js';
 import { manualClock } from '../../base/clock.js';
 import { droppedGraceMicros } from '../containers/reclaim.js';
-import type { Body, NewProperties } from './types.js';
+import type { Body } from './types.js';
 
-const plain: NewProperties = { headers: {}, metadata: [], tags: [] };
 const bytes = sample(50_000);
 const noKind = { sequenceNumber: undefined, append: undefined };
 

@@ -8,7 +8,11 @@ import {
   collected,
   container,
   entriesOfBlobs,
+  large,
+  microsPerDay,
+  notFound,
   openBlobs,
+  plain,
   readAll,
   sample,
   settle,
@@ -17,13 +21,8 @@ import { engineNames, openTestStore, type EngineName } from '../../../test/suppo
 import { manualClock } from '../../base/clock.js';
 import type { DeleteRetention } from '../../model/resources/service-properties.js';
 import type { BlobService } from './blob-service.js';
-import type { NewProperties } from './types.js';
 
-const microsPerDay = 86_400_000_000;
-const plain: NewProperties = { headers: {}, metadata: [], tags: [] };
 const address = at('b');
-const large = sample(100_000);
-const notFound = { code: 'BlobNotFound' };
 
 async function setUp(engine: EngineName, t: TestContext, policy: Partial<DeleteRetention> = {}) {
   const clock = manualClock();

@@ -8,6 +8,7 @@ import {
   body,
   collected,
   container,
+  microsPerDay,
   sample,
   settle,
   type BlobWorld,
@@ -31,7 +32,6 @@ const lengths = [0, 10, 40_000];
 const pageBytes = 512;
 const pages = 8;
 const retentionDays = 7;
-const microsPerDay = 86_400_000_000;
 
 interface ModelState {
   readonly kind: BlobKind;

@@ -7,7 +7,11 @@ import {
   body,
   collected,
   container,
+  large,
+  microsPerDay,
+  notFound,
   openBlobs,
+  plain,
   sample,
   settle,
 } from '../../../test/support/blob-world.js';
@@ -15,13 +19,9 @@ import { openTestStore } from '../../../test/support/stores.js';
 import { manualClock } from '../../base/clock.js';
 import type { DeleteRetention } from '../../model/resources/service-properties.js';
 import type { BlobService } from './blob-service.js';
-import type { ListSelection, Moment, NewProperties } from './types.js';
+import type { ListSelection, Moment } from './types.js';
 
-const microsPerDay = 86_400_000_000;
-const plain: NewProperties = { headers: {}, metadata: [], tags: [] };
 const address = at('b');
-const large = sample(100_000);
-const notFound = { code: 'BlobNotFound' };
 
 /** An account with versions; `isOn` and `days` can change. */
 async function setUp(t: TestContext, { days = 0 } = {}) {

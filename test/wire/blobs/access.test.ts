@@ -4,8 +4,8 @@ import { testIssuer } from '../../support/oauth-issuer.js';
 import { startServer } from '../../support/start-server.js';
 import { BlobWireClient } from '../kit/blob-client.js';
 import { blobSas } from '../kit/blob-sas.js';
+import { delegatedSas } from '../kit/delegation.js';
 import { assertStatus } from '../kit/errors.js';
-import { elementText } from '../kit/queue-xml.js';
 import type { WireResponse } from '../kit/response.js';
 import { accountSas, withSas, type SasParameters } from '../kit/sas.js';
 
@@ -211,28 +211,8 @@ describe('the bearer of a token', () => {
 
 describe('a signature by a user delegation key', () => {
   /** A signature of the greatest letters by a key for the bearer of a role. */
-  async function delegated(name: string, role: string): Promise<SasParameters> {
-    const time = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
-    const roles = [`Storage Blob Data ${role}`];
-    const token = await issuer.token({ roles, oid: 'o-1', tid: 't-1' });
-    const { text } = await wire.expect(200, {
-      method: 'POST',
-      path: '/?restype=service&comp=userdelegationkey',
-      headers: { Authorization: `Bearer ${token}` },
-      body: `<KeyInfo><Start>${time(-1)}</Start><Expiry>${time(1)}</Expiry></KeyInfo>`,
-    });
-    const of = (element: string) => elementText(text, element) ?? '';
-    const key = {
-      skoid: of('SignedOid'),
-      sktid: of('SignedTid'),
-      skt: of('SignedStart'),
-      ske: of('SignedExpiry'),
-      sks: of('SignedService'),
-      skv: of('SignedVersion'),
-    };
-    const owner = { account: wire.account, key: of('Value') };
-    return blobSas(name, { sp: 'racwdxltmeiyf', ...key }, owner);
-  }
+  const delegated = (name: string, role: string): Promise<SasParameters> =>
+    delegatedSas({ wire, issuer, role }, name, { sp: 'racwdxltmeiyf' });
 
   it('allows no more than its bearer was allowed, whatever letters it has', async () => {
     const name = await wire.newContainer();

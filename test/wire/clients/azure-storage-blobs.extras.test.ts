@@ -3,8 +3,9 @@ import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import {
   legacyCall as call,
+  legacyNames,
+  legacyRefusal as answerOf,
   loadLegacyClient,
-  type LegacyError,
 } from '../../support/legacy-client.js';
 import { startFixture } from '../kit/server.js';
 
@@ -28,14 +29,7 @@ interface Page {
 const azure = loadLegacyClient();
 const { server } = await startFixture({});
 const service = azure.createBlobService(server.connectionString());
-let containers = 0;
-
-async function newContainer(): Promise<string> {
-  containers += 1;
-  const name = `legacy-${containers}`;
-  await call((done) => service.createContainer(name, done));
-  return name;
-}
+const newContainer = legacyNames((name, done) => service.createContainer(name, done));
 
 const put = (container: string, name: string, text: string, options: object = {}) =>
   call<Blob>((done) => service.createBlockBlobFromText(container, name, text, options, done));
@@ -43,16 +37,6 @@ const textOf = (container: string, name: string, options: object = {}) =>
   call<string>((done) => service.getBlobToText(container, name, options, done));
 const propertiesOf = (container: string, name: string) =>
   call<Blob>((done) => service.getBlobProperties(container, name, done));
-
-async function answerOf(work: Promise<unknown>): Promise<string> {
-  try {
-    await work;
-  } catch (error) {
-    const { statusCode, code } = error as LegacyError;
-    return `${statusCode} ${code}`;
-  }
-  return assert.fail('expected a failure');
-}
 
 describe('azure-storage: blobs', () => {
   it('makes containers once, and lists them', async () => {

@@ -3,8 +3,9 @@ import { describe, it } from 'node:test';
 import { manualClock } from '../../../src/app/index.js';
 import {
   legacyCall as call,
+  legacyNames,
+  legacyRefusal as answerOf,
   loadLegacyClient,
-  type LegacyError,
 } from '../../support/legacy-client.js';
 import { startFixture } from '../kit/server.js';
 
@@ -36,14 +37,7 @@ const azure = loadLegacyClient();
 const clock = manualClock(Date.now() * 1000);
 const { server } = await startFixture({ clock, checkClockSkew: false });
 const service = azure.createQueueService(server.connectionString());
-let queues = 0;
-
-async function newQueue(): Promise<string> {
-  queues += 1;
-  const name = `legacy-${queues}`;
-  await call((done) => service.createQueue(name, done));
-  return name;
-}
+const newQueue = legacyNames((name, done) => service.createQueue(name, done));
 
 const put = (queue: string, text: string, options: object = {}) =>
   call<Message>((done) => service.createMessage(queue, text, options, done));
@@ -56,16 +50,6 @@ const remove = (queue: string, { messageId = '', popReceipt = '' }: Message) =>
 
 async function peekTexts(queue: string): Promise<(string | undefined)[]> {
   return (await peek(queue)).map(({ messageText }) => messageText);
-}
-
-async function answerOf(work: Promise<unknown>): Promise<string> {
-  try {
-    await work;
-  } catch (error) {
-    const { statusCode, code } = error as LegacyError;
-    return `${statusCode} ${code}`;
-  }
-  return assert.fail('expected a failure');
 }
 
 describe('azure-storage: queues', () => {
