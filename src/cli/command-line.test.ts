@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import type { Command, Option } from 'commander';
+import { longOf } from '../app/options/option.js';
+import { optionRows } from '../app/options/table.js';
 import { buildProgram } from './program.js';
 
 const page = readFileSync(
@@ -22,10 +24,128 @@ function sectionOf(name: string): string {
   return page.slice(start, end === -1 ? undefined : end);
 }
 
-/** How the page writes an option: each of its names, the last with the argument, as code. */
+/** How the page writes an option: each of its names, the last with the argument. */
 function written({ short, long, flags }: Option): string[] {
   const argument = / [<[].+[>\]]$/.exec(flags)?.[0] ?? '';
-  return [...(short === undefined ? [] : [`\`${short}\``]), `\`${long}${argument}\``];
+  return [...(short === undefined ? [] : [short]), `${long}${argument}`];
+}
+
+/** A row of a table of options. */
+interface PageRow {
+  /** What stands as code in the first cell. */
+  readonly names: readonly string[];
+  /** Undefined where the table has no such column. */
+  readonly standard: string | undefined;
+  readonly rest: string;
+}
+
+const codesIn = (text: string): string[] =>
+  [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+
+/** The rows of all tables of a section whose first column is `option`. */
+function rowsOf(section: string): PageRow[] {
+  const tables = section.split(/\n(?!\|)/).map((part) => part.split('\n').filter(isRow));
+  return tables.flatMap(([head = '', , ...rows]) => {
+    const columns = cellsOf(head);
+    if (columns[0] !== 'option') return [];
+    const at = columns.indexOf('default');
+    return rows.map(cellsOf).map((cells) => ({
+      names: codesIn(cells[0] ?? ''),
+      standard: at < 0 ? undefined : cells[at],
+      rest: cells.filter((_, index) => index !== 0 && index !== at).join(' '),
+    }));
+  });
+}
+
+const isRow = (line: string): boolean => line.startsWith('|');
+const cellsOf = (line: string): string[] =>
+  line
+    .split(/(?<!\\)\|/)
+    .slice(1, -1)
+    .map((cell) => cell.trim().replaceAll('\\|', '|'));
+
+/** The variables that a row says to have the meaning of its option. */
+const variablesIn = ({ rest }: PageRow): string[] =>
+  [...(rest.split('Environment: ')[1] ?? '').matchAll(/\b[A-Z]+(?:_[A-Z]+)+\b/g)].map(
+    ([name]) => name,
+  );
+
+/** The default that a row tells as a value: in its own column, or in the meaning. */
+function standardIn({ standard, rest }: PageRow): string | undefined {
+  if (standard === undefined) return /\. Default `([^`]+)`/.exec(rest)?.[1];
+  if (standard === 'see meaning') return /by default `([^`]+)`/.exec(rest)?.[1];
+  return /^(?:`([^`]+)`|(\d+))/
+    .exec(standard)
+    ?.slice(1)
+    .find((found) => found !== undefined);
+}
+
+/** What the table of options says beside a flag of `start`, by the flag. */
+const startFacts = new Map(
+  optionRows().flatMap(([, row]) =>
+    (row.flags ?? []).map((flag) => [
+      longOf(flag),
+      {
+        standardWords: flag.part === undefined ? row.standardWords : undefined,
+        otherVariables: codesIn(flag.otherVariables ?? ''),
+      },
+    ]),
+  ),
+);
+
+/** The default of an option; where only its description tells one, that. */
+function standardOf(option: Option): string | undefined {
+  const { defaultValue, defaultValueDescription, description } = option;
+  if (defaultValueDescription !== undefined) return defaultValueDescription;
+  if (typeof defaultValue === 'string' || typeof defaultValue === 'number') {
+    return String(defaultValue);
+  }
+  return /\(default: ([^)]+)\)$/.exec(description)?.[1];
+}
+
+function variablesOf(option: Option, name: string): readonly string[] {
+  const own = option.envVar ?? / \(env: (\w+)=true\)$/.exec(option.description)?.[1];
+  const { otherVariables = [] } = startFacts.get(longName(option)) ?? {};
+  return [
+    ...(own === undefined ? [] : [own]),
+    ...(name === 'tabularium start' ? otherVariables : []),
+  ];
+}
+
+const longName = ({ long }: Option): string => long ?? '';
+
+/** Throws unless the row tells exactly the default of an option, or one that its words have. */
+function standardHolds(option: Option, row: PageRow, name: string): void {
+  const [told, standard] = [standardIn(row), standardOf(option)];
+  const words = name === 'tabularium start' ? startFacts.get(longName(option))?.standardWords : '';
+  const sentence = standard?.includes(' ') === true ? standard : words;
+  if (standard !== undefined && standard !== sentence) {
+    assert.equal(told, standard, `the default of ${option.flags}`);
+  } else {
+    assert.ok(told === undefined || sentence?.includes(told), `${option.flags} is not ${told}`);
+  }
+}
+
+/** The same of its variables; that of connections stands in a section of its own. */
+function variablesHold(option: Option, row: PageRow, name: string): void {
+  const variables = variablesOf(option, name);
+  const isOfConnections = row.rest.includes('[Connection](#connection)');
+  const told = isOfConnections
+    ? codesIn(sectionOf('Connection')).filter((code) => /^[A-Z]+(?:_[A-Z]+)+$/.test(code))
+    : variablesIn(row);
+  assert.deepEqual(told, variables, `the variables of ${option.flags}`);
+}
+
+/** The names of options, which rows of others may have. */
+const names = new Set(optionRows().map(([name]) => name));
+
+/** The same of its values, which the page has in small letters, as code. */
+function valuesHold({ argChoices, flags }: Option, { rest }: PageRow): void {
+  if (argChoices === undefined) return;
+  const words = codesIn(rest)
+    .filter((code) => /^[a-z][a-z-]*$/.test(code))
+    .filter((code) => argChoices.includes(code) || !names.has(code));
+  assert.deepEqual([...new Set(words)].toSorted(), argChoices.toSorted(), `the values of ${flags}`);
 }
 
 const program = await buildProgram();
@@ -41,23 +161,16 @@ void describe('docs/reference/command-line.md', () => {
   });
 
   for (const [name, command] of commands) {
-    void it(`names every option of ${name}, with its default, and no other`, () => {
-      const section = sectionOf(name);
-      for (const option of command.options) {
-        for (const text of written(option)) {
-          assert.ok(section.includes(text), `${text} is missing`);
-        }
-        const named = `\`${option.long}`;
-        const rows = section.split('\n').filter((line) => line.startsWith('|'));
-        const row = rows.find((line) => line.includes(named)) ?? '';
-        const { defaultValue, envVar, argChoices = [] } = option;
-        const isValue = typeof defaultValue === 'string' || typeof defaultValue === 'number';
-        const facts = [...(isValue ? [String(defaultValue)] : []), envVar ?? '', ...argChoices];
-        for (const fact of facts) {
-          const place = envVar === 'AZURE_STORAGE_CONNECTION_STRING' ? page : row;
-          assert.ok(place.includes(fact), `${option.long}: ${fact} is missing`);
-        }
-      }
+    const section = sectionOf(name);
+    const rows = rowsOf(section);
+    const rowOf = (option: Option): PageRow | undefined =>
+      rows.find(({ names }) => names.includes(written(option).at(-1) ?? ''));
+
+    void it(`names every option of ${name} as it is written, and no other`, () => {
+      assert.deepEqual(
+        rows.flatMap(({ names }) => names).toSorted(),
+        command.options.flatMap(written).toSorted(),
+      );
       const known = new Set(command.options.map(({ long }) => long));
       const flags = [...section.matchAll(/(?<![\w-])--[A-Za-z][A-Za-z0-9-]*/g)].map(
         ([flag]) => flag,
@@ -66,6 +179,16 @@ void describe('docs/reference/command-line.md', () => {
         flags.filter((flag) => !known.has(flag)),
         [],
       );
+    });
+
+    void it(`tells defaults, variables and values of ${name} as its options have them`, () => {
+      for (const option of command.options) {
+        const row = rowOf(option);
+        assert.ok(row !== undefined, option.flags);
+        standardHolds(option, row, name);
+        variablesHold(option, row, name);
+        valuesHold(option, row);
+      }
     });
 
     void it(`explains every option of ${name} in its help`, () => {

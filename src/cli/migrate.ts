@@ -33,6 +33,7 @@ const databaseWord = 'postgres';
 const urlForm = /^postgres(?:ql)?:\/\//;
 const portMax = 65_535;
 const urlVariable = 'TABULARIUM_POSTGRES_URL';
+const schemaDefault = `default: ${optionTable.postgresSchema.standard}`;
 /** Shorter phases show nothing. */
 const quietMs = 1_000;
 
@@ -53,8 +54,8 @@ export function migrateCommand(): Command {
     .option('--to <place>', 'the target, which is empty or absent: as --from')
     .addOption(directoryOption('from', 'where the servers of a source database keep large blobs'))
     .addOption(directoryOption('to', 'where the servers of a target database will keep them'))
-    .option('--from-schema <name>', 'the schema of the source in its database')
-    .option('--to-schema <name>', 'the schema of the target in its database')
+    .option('--from-schema <name>', `the schema of the source in its database (${schemaDefault})`)
+    .option('--to-schema <name>', `the schema of the target in its database (${schemaDefault})`)
     .option(
       '--online',
       'move the data of a server while it serves; --control-port instead of --from',
@@ -82,7 +83,8 @@ Examples:
 }
 
 function directoryOption(side: 'from' | 'to', what: string): Option {
-  return new Option(`--${side}-location <directory>`, what);
+  const { startStandard } = optionTable.location;
+  return new Option(`--${side}-location <directory>`, `${what} (default: ${startStandard})`);
 }
 
 async function run(flags: MigrateFlags): Promise<void> {
