@@ -109,7 +109,6 @@ function delegationSas(signer: SasSigner, issuer: string): string {
 function bySignature(signer: SasSigner, issuer: string): readonly HostileRequest[] {
   const account = signAccountSas(
     {
-      kind: 'account-sas',
       version,
       services: 'tq',
       resourceTypes: 'sco',
@@ -126,19 +125,11 @@ function bySignature(signer: SasSigner, issuer: string): readonly HostileRequest
     endPartitionKey: `z${key}`,
     endRowKey: key,
   };
-  const table = { kind: 'table-sas', version, table: smallTable, ...range } as const;
+  const table = { version, table: smallTable, ...range } as const;
   const ranged = signTableSas({ ...table, permissions: 'r', expiry }, signer);
   const stored = signTableSas({ ...table, identifier: policyId(4) }, signer);
-  const queue = signQueueSas(
-    { kind: 'queue-sas', version, permissions: long('r'), expiry },
-    idleQueue,
-    signer,
-  );
-  const storedOfQueue = signQueueSas(
-    { kind: 'queue-sas', version, identifier: policyId(4) },
-    idleQueue,
-    signer,
-  );
+  const queue = signQueueSas({ version, permissions: long('r'), expiry }, idleQueue, signer);
+  const storedOfQueue = signQueueSas({ version, identifier: policyId(4) }, idleQueue, signer);
   const policiesOf = (service: Service, path: string, letters: string): PlainRequest => {
     return { service, method: 'PUT', path: `${path}?comp=acl`, body: policies(letters) };
   };

@@ -24,7 +24,6 @@ export async function startProber({ ports, target }: ServerProcess): Promise<Pro
   const script = fileURLToPath(new URL('prober-process.js', import.meta.url));
   const sas = signAccountSas(
     {
-      kind: 'account-sas',
       version: '2021-12-02',
       services: 't',
       resourceTypes: 'o',

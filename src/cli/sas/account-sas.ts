@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { systemClock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
-import { scopeLetters } from '../../model/services/permission.js';
+import { letterOf, scopeLetters } from '../../model/services/permission.js';
 import {
   endpointMember,
   serviceNames,
@@ -68,7 +68,7 @@ export function accountSasCommand(print: Print = toStandardOutput): Command {
     .addOption(
       new Option('-p, --permissions <letters>', `what it allows: ${explained(accountLetters)}`)
         .argParser(lettersOf(accountLetters))
-        .default('rl'),
+        .default((['read', 'list'] as const).map(letterOf).join('')),
     );
   withTermOptions(command, sasVersions.account).addOption(tokenFormatOption());
   return withConnectionOptions(command, ...serviceNames)
@@ -94,13 +94,7 @@ function accountToken(flags: AccountSasFlags, nowMicros: number): string {
   invariant(first !== undefined, 'the letters of services are not empty');
   const signer = signerOf(first.connection);
   const terms = termsOf(flags, nowMicros);
-  const fields = {
-    kind: 'account-sas',
-    services: letters,
-    resourceTypes,
-    permissions,
-    ...terms,
-  } as const;
+  const fields = { services: letters, resourceTypes, permissions, ...terms };
   const token = signAccountSas(fields, signer);
   return tokenText(
     {

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { systemClock } from '../../base/clock.js';
+import { letterOf } from '../../model/services/permission.js';
 import { sasVersions } from '../../wire/auth/sas/fields.js';
 import { signBlobSas } from '../../wire/auth/sas/sas-signature.js';
 import { blobPlace, placePath, placeText, type BlobPlace } from '../arguments/blob-place.js';
@@ -14,7 +15,7 @@ import { tokenFormatOption, toStandardOutput, type Print } from './token-output.
 const letters = containerLetters('blob');
 
 /** Letters for a container alone (blob-service §4.3). */
-const lettersOfContainers = ['l', 'f'];
+const lettersOfContainers = (['list', 'find'] as const).map(letterOf);
 
 export function blobSasCommand(print: Print = toStandardOutput): Command {
   const command = new Command('blob')
@@ -50,10 +51,8 @@ function blobToken(place: BlobPlace, flags: ServiceTokenFlags, nowMicros: number
     service: 'blob',
     path: placePath(place),
     what: `${isBlob ? 'the blob' : 'blobs of the container'} ${placeText(place)}`,
-    sign: (fields, signer) => {
-      const signed = { kind: 'blob-sas', resource, responseHeaders: {}, ...fields } as const;
-      return signBlobSas(signed, place, signer);
-    },
+    sign: (fields, signer) =>
+      signBlobSas({ resource, responseHeaders: {}, ...fields }, place, signer),
   });
 }
 

@@ -3,7 +3,9 @@ import { invariant } from '../../base/invariant.js';
 import {
   permissionLetters,
   permissionsOfLetters,
+  scopeLetters,
   type Permission,
+  type Scope,
 } from '../../model/services/permission.js';
 import { serviceNames, services, type ServiceName } from '../../model/services/services.js';
 
@@ -35,11 +37,15 @@ export function containerLetters(service: ServiceName): LetterMeanings {
   });
 }
 
-export const resourceTypeLetters: LetterMeanings = [
-  ['s', 'settings of the service'],
-  ['c', 'tables, queues and containers'],
-  ['o', 'rows, messages and blobs'],
-];
+const scopeMeanings: Readonly<Record<Scope, string>> = {
+  service: 'settings of the service',
+  container: 'tables, queues and containers',
+  object: 'rows, messages and blobs',
+};
+
+export const resourceTypeLetters: LetterMeanings = Object.entries(scopeLetters).map(
+  ([letter, scope]) => [letter, scopeMeanings[scope]],
+);
 
 /** A parser of letters in any order; returns them once each, in the order of clients. */
 export function lettersOf(meanings: LetterMeanings): (text: string) => string {

@@ -1,5 +1,7 @@
-/** The default permission of a token for one table or queue: the least. */
-const defaultPermissions = 'r';
+import { letterOf } from '../../model/services/permission.js';
+
+/** The default permission of a token for one container: the least. */
+export const defaultPermissions = letterOf('read');
 
 /** The letters of a token; with a stored policy the default is none. */
 export function permissionsOrPolicy({

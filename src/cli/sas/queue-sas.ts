@@ -46,6 +46,6 @@ function queueToken(flags: QueueSasFlags, nowMicros: number): string {
     service: 'queue',
     path: queue,
     what: `messages of the queue ${queue}`,
-    sign: (fields, signer) => signQueueSas({ kind: 'queue-sas', ...fields }, queue, signer),
+    sign: (fields, signer) => signQueueSas(fields, queue, signer),
   });
 }

@@ -54,7 +54,6 @@ function tableToken(flags: TableSasFlags, nowMicros: number): string {
     service: 'table',
     path: table,
     what: `rows of the table ${table}${rangeInWords(range)}`,
-    sign: (fields, signer) =>
-      signTableSas({ kind: 'table-sas', table, ...fields, ...range }, signer),
+    sign: (fields, signer) => signTableSas({ table, ...fields, ...range }, signer),
   });
 }

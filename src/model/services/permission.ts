@@ -1,3 +1,5 @@
+import { invariant } from '../../base/invariant.js';
+
 /**
  * The permissions of a credential, by the letters of `sp`, in the order in which clients write them
  * (table-service §8.4, queue-service §4.4, blob-service §4.3). Other letters are ignored.
@@ -27,6 +29,13 @@ export type Permission = (typeof permissionLetters)[keyof typeof permissionLette
  */
 export const scopeLetters = { s: 'service', c: 'container', o: 'object' } as const;
 export type Scope = (typeof scopeLetters)[keyof typeof scopeLetters];
+
+/** The letter of a permission. */
+export function letterOf(permission: Permission): string {
+  const found = Object.entries(permissionLetters).find(([, each]) => each === permission);
+  invariant(found !== undefined, 'a permission has a letter');
+  return found[0];
+}
 
 const permissions: ReadonlyMap<string, Permission> = new Map(Object.entries(permissionLetters));
 const scopes: ReadonlyMap<string, Scope> = new Map(Object.entries(scopeLetters));

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { permissionsOfLetters, scopesOfLetters } from './permission.js';
 import {
+  letterOf,
+  permissionLetters,
+  permissionsOfLetters,
+  scopesOfLetters,
+} from './permission.js';
+import {
+  accountServiceLetters,
   byService,
   containerIdentity,
   containerNounOf,
@@ -49,6 +55,16 @@ describe('the services', () => {
 });
 
 describe('letters', () => {
+  it('are found by their permissions', () => {
+    for (const [letter, permission] of Object.entries(permissionLetters)) {
+      assert.equal(letterOf(permission), letter);
+    }
+  });
+
+  it('of an account are those of all services, and that of files', () => {
+    assert.equal(accountServiceLetters, 'bqtf');
+  });
+
   it('mean permissions and resource types, and others nothing', () => {
     assert.deepEqual([...permissionsOfLetters('zrsa')], ['read', 'add']);
     assert.deepEqual([...scopesOfLetters('zos')], ['object', 'service']);

@@ -16,6 +16,14 @@ export const services: { readonly [Name in ServiceName]: ServiceDescriptor & { n
 /** In display order. */
 export const serviceNames: readonly ServiceName[] = Object.values(services).map(({ name }) => name);
 
+/** The letter of the service of files, which this server does not have. */
+const fileLetter = 'f';
+/** The letters that `ss` can have, in the order in which errors tell them. */
+export const accountServiceLetters: string = [
+  ...serviceNames.map((name) => services[name].signature.letter).toSorted(),
+  fileLetter,
+].join('');
+
 /** A value for each service. */
 export function byService<Value>(
   valueOf: (service: ServiceName) => Value,

@@ -1,7 +1,11 @@
 import { decodeOnce } from '../../http/percent.js';
 import { authenticationFailed } from '../../../model/errors/authentication-failed.js';
 import { scopeLetters } from '../../../model/services/permission.js';
-import { services, type ServiceName } from '../../../model/services/services.js';
+import {
+  accountServiceLetters,
+  services,
+  type ServiceName,
+} from '../../../model/services/services.js';
 import {
   sasIdentifierLengthMax,
   sasVersions,
@@ -325,7 +329,7 @@ function accountSas(parameters: Parameters): AccountSas {
   return {
     kind: 'account-sas',
     ...fields,
-    services: lettersOf(parameters, 'ss', 'bqtf'),
+    services: lettersOf(parameters, 'ss', accountServiceLetters),
     resourceTypes: lettersOf(parameters, 'srt', Object.keys(scopeLetters).join('')),
     encryptionScope: parameters.get('ses'),
   };

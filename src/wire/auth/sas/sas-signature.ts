@@ -75,8 +75,12 @@ export interface SasSigner {
   readonly key: KeyObject;
 }
 
+/** The fields of a signature; which function signs them tells its kind. */
+type Signable<T extends Sas> = Omit<Unsigned<T>, 'kind'>;
+
 /** The query string of a signature for a table, its fields in the order of the official clients. */
-export function signTableSas(sas: Unsigned<TableSas>, signer: SasSigner): string {
+export function signTableSas(fields: Signable<TableSas>, signer: SasSigner): string {
+  const sas = { ...fields, kind: 'table-sas' } as const;
   return queryString([
     ...serviceFieldsOf(sas, signed(sas, signer)),
     ['tn', sas.table],
@@ -88,7 +92,8 @@ export function signTableSas(sas: Unsigned<TableSas>, signer: SasSigner): string
 }
 
 /** The query string of a signature for a queue, its fields in the order of the official clients. */
-export function signQueueSas(sas: Unsigned<QueueSas>, queue: string, signer: SasSigner): string {
+export function signQueueSas(fields: Signable<QueueSas>, queue: string, signer: SasSigner): string {
+  const sas = { ...fields, kind: 'queue-sas' } as const;
   return queryString(serviceFieldsOf(sas, signed(sas, signer, { container: queue })));
 }
 
@@ -97,10 +102,11 @@ export function signQueueSas(sas: Unsigned<QueueSas>, queue: string, signer: Sas
  * official clients. Beside it stands the `snapshot` or `versionid` that it is for.
  */
 export function signBlobSas(
-  sas: Unsigned<BlobSas>,
+  fields: Signable<BlobSas>,
   address: SignedAddress,
   signer: SasSigner,
 ): string {
+  const sas = { ...fields, kind: 'blob-sas' } as const;
   const { cacheControl, contentDisposition, contentEncoding } = sas.responseHeaders;
   const { contentLanguage, contentType } = sas.responseHeaders;
   return queryString([
@@ -119,7 +125,8 @@ export function signBlobSas(
 }
 
 /** The query string of a signature for an account, its fields in the order of the clients. */
-export function signAccountSas(sas: Unsigned<AccountSas>, signer: SasSigner): string {
+export function signAccountSas(fields: Signable<AccountSas>, signer: SasSigner): string {
+  const sas = { ...fields, kind: 'account-sas' } as const;
   return queryString([
     ['sv', sas.version],
     ['ss', sas.services],
