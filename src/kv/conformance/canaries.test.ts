@@ -14,6 +14,7 @@ import { commitsConformance } from './commits.js';
 import { countersConformance } from './counters.js';
 import { failuresOf } from '../../base/conformance/failures.js';
 import { guardsConformance } from './members.js';
+import { modelConformance } from './model.js';
 import { rangesConformance } from './ranges.js';
 import { readsConformance } from './reads.js';
 import type { ConformanceSuite } from './suite.js';
@@ -37,6 +38,8 @@ const everything: KeyRange = { start: Buffer.alloc(0) };
 const refusesUnguarded =
   'refuses calls whose guard has another version or is absent, and does nothing';
 const stopsAtFence = 'lets no guarded commit through behind a fence, whoever writes';
+
+const doesAsModel = 'does what a sorted array does, whatever the operations';
 
 const canaries: readonly Canary[] = [
   {
@@ -263,7 +266,70 @@ const canaries: readonly Canary[] = [
     section: countersConformance,
     caughtBy: ['gives a counter the version of its last commit, which a check can demand'],
   },
+  {
+    wrong: 'orders keys by signed bytes',
+    over: (store) => ({
+      async range(range, options) {
+        const page = await store.range(range, options);
+        const entries = page.entries.toSorted((left, right) => compareSigned(left.key, right.key));
+        return { ...page, entries };
+      },
+    }),
+    section: modelConformance,
+    caughtBy: [doesAsModel],
+  },
+  {
+    wrong: 'has one entry more in a page than its limit',
+    over: (store) => ({
+      range: (range, options) => store.range(range, { ...options, limit: options.limit + 1 }),
+    }),
+    section: modelConformance,
+    caughtBy: [doesAsModel],
+  },
+  {
+    wrong: 'reads every range forwards',
+    over: (store) => ({
+      range: (range, options) => store.range(range, { ...options, reverse: false }),
+    }),
+    section: modelConformance,
+    caughtBy: [doesAsModel],
+  },
+  {
+    wrong: 'has the end of a range in it',
+    over: (store) => ({
+      range: ({ start, end }, options) =>
+        store.range(end === undefined ? { start } : { start, end: after(end) }, options),
+    }),
+    section: modelConformance,
+    caughtBy: [doesAsModel],
+  },
+  {
+    wrong: 'looks at the first check of a commit alone',
+    over: (store) => ({
+      commit: (batch) => store.commit({ ...batch, checks: batch.checks.slice(0, 1) }),
+    }),
+    section: modelConformance,
+    caughtBy: [doesAsModel],
+  },
+  {
+    wrong: 'forgets what a commit deletes beside what it puts',
+    over: (store) => ({
+      commit: (batch) => store.commit(batch.puts.length > 0 ? { ...batch, deletes: [] } : batch),
+    }),
+    section: modelConformance,
+    caughtBy: [doesAsModel],
+  },
 ];
+
+/** The key next to another one. */
+function after(key: Bytes): Bytes {
+  return Buffer.concat([key, Buffer.alloc(1)]);
+}
+
+function compareSigned(left: Bytes, right: Bytes): number {
+  const flipped = (key: Bytes) => key.map((byte) => byte ^ 0x80);
+  return Buffer.compare(flipped(left), flipped(right));
+}
 
 function withoutGuard<T extends Guarded>(options: T): Omit<T, 'guard'> {
   const { guard, ...others } = options;
