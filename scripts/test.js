@@ -45,6 +45,16 @@ function argumentsOf(given) {
   return { isLong, part, wanted: others.toSpliced(at, 2) };
 }
 
+/** The seed that is asked for, or else a fresh one. One that makes no sense ends the process. */
+function drawSeedOf(text) {
+  if (text === undefined || text === '') return String(randomInt(2 ** 31));
+  if (/^\d+$/.test(text) && Number.isSafeInteger(Number(text))) return text;
+  process.stderr.write(
+    `TABULARIUM_TEST_DRAW must be a whole number, as a run of the tests prints it, not '${text}'.\n`,
+  );
+  return process.exit(1);
+}
+
 /** The files whose paths contain one of these texts; without any, those that run by themselves. */
 function filesFor(texts) {
   return present
@@ -97,7 +107,7 @@ const longForm = {
 // `costly` of test/support/run-length.ts.
 const shortForm = wanted.length > 0 ? {} : { TABULARIUM_TEST_SAMPLED: '1' };
 // What `costly` and `sampled` draw; the same files with the same seed have the same draws.
-const drawSeed = process.env.TABULARIUM_TEST_DRAW || String(randomInt(2 ** 31));
+const drawSeed = drawSeedOf(process.env.TABULARIUM_TEST_DRAW);
 if (!isLong)
   process.stderr.write(`Parts of tests are drawn by TABULARIUM_TEST_DRAW=${drawSeed}.\n`);
 const runner = spawn(process.execPath, [...options, ...files], {
