@@ -22,7 +22,7 @@ const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
 
 const person = { department: string(), id: int32(), name: string() };
-const SalariedEmployee = defineEntity({
+const Salaried = defineEntity({
   type: 'Employee',
   properties: { ...person, salary: double() },
   partitionKey: (p) => key`${p.department}`,
@@ -35,7 +35,7 @@ const Contractor = defineEntity({
   rowKey: (p) => key`EMPLOYEE_${p.id.padded(6)}`,
 });
 /** Recognised by its RowKey alone. */
-const CountedDepartment = defineEntity({
+const Headcount = defineEntity({
   type: 'Department',
   properties: { department: string(), count: int32() },
   partitionKey: (p) => key`${p.department}`,
@@ -48,14 +48,9 @@ const department = 'SALES';
 async function filled() {
   const table = await started.newTable();
   const { gateway } = table;
-  await entitiesOf(SalariedEmployee, gateway).insert({
-    department,
-    id: 123,
-    name: 'Jo',
-    salary: 5,
-  });
+  await entitiesOf(Salaried, gateway).insert({ department, id: 123, name: 'Jo', salary: 5 });
   await entitiesOf(Contractor, gateway).insert({ department, id: 124, name: 'Al', agency: 'X' });
-  await entitiesOf(CountedDepartment, gateway).insert({ department, count: 2 });
+  await entitiesOf(Headcount, gateway).insert({ department, count: 2 });
   await gateway.write({
     kind: 'insert',
     row: {
@@ -65,10 +60,7 @@ async function filled() {
     },
   });
   table.takeKinds();
-  return {
-    ...table,
-    mixed: mixedTableOf(gateway, SalariedEmployee, Contractor, CountedDepartment),
-  };
+  return { ...table, mixed: mixedTableOf(gateway, Salaried, Contractor, Headcount) };
 }
 
 describe('a table of several types', () => {
@@ -115,18 +107,8 @@ describe('a table of several types', () => {
 
   it('reads some types, each by its own condition', async () => {
     const { gateway, mixed } = await filled();
-    await entitiesOf(SalariedEmployee, gateway).insert({
-      department,
-      id: 125,
-      name: 'Di',
-      salary: 9,
-    });
-    await entitiesOf(SalariedEmployee, gateway).insert({
-      department,
-      id: 126,
-      name: 'Bo',
-      salary: 1,
-    });
+    await entitiesOf(Salaried, gateway).insert({ department, id: 125, name: 'Di', salary: 9 });
+    await entitiesOf(Salaried, gateway).insert({ department, id: 126, name: 'Bo', salary: 1 });
     const partition = { department };
     const query = mixed.query({
       partition,
@@ -159,7 +141,7 @@ describe('a table of several types', () => {
     await entitiesOf(Old, gateway).insert({ department, id: 1, level: 3 });
     await entitiesOf(Old, gateway).insert({ department, id: 2, level: 1 });
     await entitiesOf(New, gateway).insert({ department, id: 3, level: 30, grade: 'x' });
-    const mixed = mixedTableOf(gateway, New, CountedDepartment);
+    const mixed = mixedTableOf(gateway, New, Headcount);
     const where = { T: 'all' } as const;
     assert.equal((await mixed.query({ partition: { department }, where }).first(9)).length, 3);
     const high = mixed.query({
@@ -180,10 +162,7 @@ describe('a table of several types', () => {
 
   it('refuses types that could not be told apart, and queries that contradict themselves', async () => {
     const { gateway, mixed } = await filled();
-    assert.throws(
-      () => mixedTableOf(gateway, SalariedEmployee, SalariedEmployee),
-      /two definitions/,
-    );
+    assert.throws(() => mixedTableOf(gateway, Salaried, Salaried), /two definitions/);
     const both = {
       partition: { department },
       startsWith: 'b',
@@ -196,7 +175,7 @@ describe('a table of several types', () => {
       partitionKey: (p) => key`else_${p.department}`,
       rowKey: () => key`all`,
     });
-    const apart = mixedTableOf(gateway, CountedDepartment, Elsewhere);
+    const apart = mixedTableOf(gateway, Headcount, Elsewhere);
     assert.throws(() => apart.query({ partition: { department } }), /'else_SALES'/);
     const where = { Emploee: 'all' } as object;
     assert.throws(() => mixed.query({ partition: { department }, where }), /mean 'Employee'/);
@@ -272,7 +251,7 @@ describe('a bag of properties', () => {
     );
     await Promise.all(changes);
     assert.equal((await gateway.get(employee))?.properties['Count']?.value, 16);
-    const typed = await entitiesOf(SalariedEmployee, gateway).get({ department, id: 123 });
+    const typed = await entitiesOf(Salaried, gateway).get({ department, id: 123 });
     assert.equal(typed?.salary, 5);
   });
 

@@ -36,7 +36,7 @@ import { NamedEmployee as Employee } from './support/employees.js';
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
 
-const CountedDepartment = defineEntity({
+const Headcount = defineEntity({
   type: 'Department',
   properties: { department: string(), employees: int32() },
   partitionKey: (p) => key`${p.department}`,
@@ -47,7 +47,7 @@ const sales = { department: 'Sales' };
 
 async function newSales() {
   const table = await tables.newTable();
-  const departments = entitiesOf(CountedDepartment, table.gateway);
+  const departments = entitiesOf(Headcount, table.gateway);
   const employees = entitiesOf(Employee, table.gateway);
   const department = await departments.insert({ ...sales, employees: 0 });
   table.takeKinds();
@@ -59,7 +59,7 @@ describe('a transaction', () => {
     const { gateway, departments, employees, department, takeKinds } = await newSales();
     const results = await transaction(gateway)
       .insert(Employee, { ...sales, id: 1, name: 'Jones' })
-      .replace(CountedDepartment, { ...department, employees: 1 })
+      .replace(Headcount, { ...department, employees: 1 })
       .run();
     assert.deepEqual(takeKinds(), ['transaction']);
     assert.equal(results.length, 2);
@@ -73,7 +73,7 @@ describe('a transaction', () => {
     await departments.replace({ ...department, employees: 5 });
     const run = transaction(gateway)
       .insert(Employee, { ...sales, id: 1, name: 'Jones' })
-      .replace(CountedDepartment, { ...department, employees: 1 })
+      .replace(Headcount, { ...department, employees: 1 })
       .run();
     await assert.rejects(run, (error: unknown) => {
       assert.ok(error instanceof TransactionFailedError);
@@ -84,10 +84,7 @@ describe('a transaction', () => {
     });
     assert.equal(await employees.get({ ...sales, id: 1 }), undefined);
     const kinds: [ReturnType<typeof transaction>, new (...args: never[]) => Error][] = [
-      [
-        transaction(gateway).insert(CountedDepartment, { ...sales, employees: 1 }),
-        EntityExistsError,
-      ],
+      [transaction(gateway).insert(Headcount, { ...sales, employees: 1 }), EntityExistsError],
       [
         transaction(gateway).merge(
           Employee,
@@ -152,7 +149,7 @@ describe('a transaction', () => {
       lost.install(client);
       lost.lose(1, 'POST');
       const results = await transaction(openTable(client))
-        .delete(CountedDepartment, sales, { ifMatch: 'any' })
+        .delete(Headcount, sales, { ifMatch: 'any' })
         .insert(Employee, { ...sales, id: 1, name: 'Jones' })
         .run();
       assert.equal(results.length, 2);
@@ -221,27 +218,22 @@ describe('a refusal of what may have been applied already', () => {
 
   it('is no conflict when nobody can look: a number is not added twice', async () => {
     const rows = new MemoryRows();
-    const departments = entitiesOf(CountedDepartment, new MemoryTable(rows));
+    const departments = entitiesOf(Headcount, new MemoryTable(rows));
     const department = await departments.insert({ ...sales, employees: 1 });
-    const adding = transaction(repeating(rows))
-      .increment(CountedDepartment, sales, 'employees')
-      .run();
+    const adding = transaction(repeating(rows)).increment(Headcount, sales, 'employees').run();
     await assert.rejects(adding, { name: 'LostAnswerError' });
     assert.equal((await departments.get(sales))?.employees, 2);
     await departments.upsertReplace(department);
     const stored = await departments.get(sales);
     assert.ok(stored !== undefined);
-    const replacing = entitiesOf(CountedDepartment, repeating(rows)).replace({
-      ...stored,
-      employees: 5,
-    });
+    const replacing = entitiesOf(Headcount, repeating(rows)).replace({ ...stored, employees: 5 });
     await assert.rejects(replacing, { name: 'LostAnswerError' });
     assert.equal((await departments.get(sales))?.employees, 5);
   });
 
   it('is told by bulk as what it is', async () => {
     const rows = new MemoryRows();
-    const insert = writesOf(CountedDepartment).insert({ ...sales, employees: 0 });
+    const insert = writesOf(Headcount).insert({ ...sales, employees: 0 });
     const { failures } = await bulk(repeating(rows), [insert]);
     assert.deepEqual(
       failures.map(({ error }) => error?.name),
@@ -258,7 +250,7 @@ describe('a refusal of what may have been applied already', () => {
       payload: { encode: (text) => text, decode: String },
     });
     const message = await outbox.message('Sales', Hired, 'Jones');
-    const insert = writesOf(CountedDepartment).insert({ ...sales, employees: 0 });
+    const insert = writesOf(Headcount).insert({ ...sales, employees: 0 });
     await assert.rejects(outbox.transact([insert], [message]), { name: 'LostAnswerError' });
     assert.equal(rows.all.length, 2);
   });

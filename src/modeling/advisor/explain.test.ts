@@ -17,7 +17,7 @@ import type { OperationReport, Report } from './report.js';
 import type { PartitionQuery } from '../table/query-plan.js';
 import { asEmployee, numbered } from '../../../test/modeling/support/employees.js';
 
-const UnstampedEmployee = defineEntity({
+const Unstamped = defineEntity({
   ...asEmployee,
   properties: {
     ...numbered,
@@ -69,7 +69,7 @@ const sales = { department: 'Sales' };
 describe('explain', () => {
   it('counts capacity and cost as a hand does', () => {
     const report = explain(
-      UnstampedEmployee,
+      Unstamped,
       { ...workload, operations: [{ kind: 'get', perSecond: 1 }] },
       { prices: simplePrices },
     );
@@ -93,7 +93,7 @@ describe('explain', () => {
   });
 
   it('reads a partition as far as it goes, and returns what the condition lets through', () => {
-    const report = explain(UnstampedEmployee, {
+    const report = explain(Unstamped, {
       ...workload,
       operations: [
         { kind: 'query', perSecond: 1, query: { partition: sales } },
@@ -133,7 +133,7 @@ describe('explain', () => {
 
   it('gives the range from the smallest partition to the largest', () => {
     const partitions = counts({ Sales: 30_000, Marketing: 15_000, Legal: 5_000 });
-    const report = explain(UnstampedEmployee, {
+    const report = explain(Unstamped, {
       ...workload,
       partitions,
       operations: [{ kind: 'query', perSecond: 1, query: { partition: sales } }],
@@ -147,7 +147,7 @@ describe('explain', () => {
   it('counts pages by bytes as well, and fewer when less is selected', () => {
     const facts = { ...workload.properties, email: { size: 32_000 } };
     const query = { partition: sales };
-    const report = explain(UnstampedEmployee, {
+    const report = explain(Unstamped, {
       ...workload,
       rows: 10_000,
       properties: facts,
@@ -163,7 +163,7 @@ describe('explain', () => {
   });
 
   it('counts a request more for each partition, and for each seam of a scan at worst', () => {
-    const report = explain(UnstampedEmployee, {
+    const report = explain(Unstamped, {
       ...workload,
       operations: [
         {
@@ -205,7 +205,7 @@ describe('explain', () => {
   });
 
   it('adds the rows of indexes in the partition to the transaction', () => {
-    const design = withIndexes(UnstampedEmployee, {
+    const design = withIndexes(Unstamped, {
       email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
       name: indexEntity({ place: 'same-partition', rowKey: (p) => key`name_${p.lastName}` }),
     });
@@ -240,7 +240,7 @@ describe('explain', () => {
   });
 
   it('counts as many attempts of an update at worst as an update makes', () => {
-    const report = explain(UnstampedEmployee, {
+    const report = explain(Unstamped, {
       ...workload,
       operations: [{ kind: 'update', perSecond: 1 }],
     });
@@ -250,7 +250,7 @@ describe('explain', () => {
   });
 
   it('leaves what other partitions have to a worker', () => {
-    const design = withIndexes(UnstampedEmployee, {
+    const design = withIndexes(Unstamped, {
       email: otherPartition({ partitionKey: (p) => key`email_${p.email}`, rowKey: () => key`1` }),
     });
     const report = explain(design, {
@@ -272,7 +272,7 @@ describe('explain', () => {
   });
 
   it('goes on from an index to the entities when it is told to', () => {
-    const design = withIndexes(UnstampedEmployee, {
+    const design = withIndexes(Unstamped, {
       name: indexTable({
         partitionKey: (p) => key`${p.lastName}`,
         rowKey: (p) => key`${p.id.padded(6)}`,
@@ -307,7 +307,7 @@ describe('explain', () => {
   });
 
   it('counts the rows of indexes that share partitions as read by scans', () => {
-    const design = withIndexes(UnstampedEmployee, {
+    const design = withIndexes(Unstamped, {
       email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
       age: otherPartition({
         partitionKey: (p) => key`age_${p.age.padded(3)}`,
@@ -330,7 +330,7 @@ describe('explain', () => {
   });
 
   it('finds the partitions that pass the target, and what for', () => {
-    const report = explain(UnstampedEmployee, {
+    const report = explain(Unstamped, {
       ...workload,
       partitions: zipf(4, 1),
       operations: [
@@ -349,8 +349,7 @@ describe('explain', () => {
   it('lets an operation say what of it goes to the busiest partition', () => {
     const loads = [0.1, 0.9].map((busiest) => {
       const operations = [{ kind: 'get', perSecond: 1_000, busiest } as const];
-      return explain(UnstampedEmployee, { ...workload, operations }).load.places[0]
-        ?.busiestPerSecond;
+      return explain(Unstamped, { ...workload, operations }).load.places[0]?.busiestPerSecond;
     });
     assert.deepEqual(loads, [100, 900]);
   });
@@ -359,7 +358,7 @@ describe('explain', () => {
     const loads = [0.1, 0.9].map((busiest) => {
       const operations = [{ kind: 'get', perSecond: 2_700, busiest } as const];
       const targets = { partitionEntitiesPerSecond: 100 };
-      return explain(UnstampedEmployee, { ...workload, operations }, { targets }).load.places[0];
+      return explain(Unstamped, { ...workload, operations }, { targets }).load.places[0];
     });
     // 270 in each of ten partitions; then 2,430 in one and 30 in each of the nine others.
     assert.deepEqual(
@@ -400,10 +399,8 @@ describe('explain', () => {
       ...workload.properties,
       lastName: { size: 5, present: 0.5, values: uniform(4) },
     };
-    const returned = (
-      where: PartitionQuery<typeof UnstampedEmployee>['where'],
-    ): number | undefined =>
-      explain(UnstampedEmployee, {
+    const returned = (where: PartitionQuery<typeof Unstamped>['where']): number | undefined =>
+      explain(Unstamped, {
         ...workload,
         properties: facts,
         operations: [
@@ -424,7 +421,7 @@ describe('explain', () => {
   it('looks again after a failed write where there are write stamps, and only there', () => {
     const Stamped = defineEntity({
       type: 'Stamped',
-      properties: UnstampedEmployee.properties,
+      properties: Unstamped.properties,
       partitionKey: (p) => key`${p.department}`,
       rowKey: (p) => key`${p.id.padded(6)}`,
     });
@@ -432,11 +429,11 @@ describe('explain', () => {
       { kind: 'insert', perSecond: 1 },
       { kind: 'upsert', perSecond: 1 },
     ] as const;
-    const worst = (definition: typeof UnstampedEmployee | typeof Stamped): readonly number[] =>
+    const worst = (definition: typeof Unstamped | typeof Stamped): readonly number[] =>
       explain(definition, { ...workload, operations }).operations.map(
         ({ requests }) => requests.worst,
       );
-    assert.deepEqual(worst(UnstampedEmployee), [1, 1]);
+    assert.deepEqual(worst(Unstamped), [1, 1]);
     assert.deepEqual(worst(Stamped), [2, 1]);
   });
 
@@ -470,7 +467,7 @@ describe('explain', () => {
 
   it('costs what is done over the month, and loads what is done at the busiest time', () => {
     const report = explain(
-      UnstampedEmployee,
+      Unstamped,
       { ...workload, operations: [{ kind: 'get', perSecond: 100, averagePerSecond: 1 }] },
       { prices: simplePrices },
     );
@@ -481,7 +478,7 @@ describe('explain', () => {
   it('holds a design against other targets than those of the cloud', () => {
     const operations = [{ kind: 'get', perSecond: 50 } as const];
     const report = explain(
-      UnstampedEmployee,
+      Unstamped,
       { ...workload, operations },
       { targets: { partitionEntitiesPerSecond: 4 } },
     );
@@ -489,7 +486,7 @@ describe('explain', () => {
   });
 
   it('is frozen all through, and JSON has all of it', () => {
-    const report = explain(UnstampedEmployee, {
+    const report = explain(Unstamped, {
       ...workload,
       operations: [{ kind: 'scan', perSecond: 1 }],
     });
@@ -522,10 +519,7 @@ describe('explain', () => {
     ];
     for (const [change, message] of bad) {
       const changed = { ...workload, operations: [], ...change };
-      assert.throws(() => explain(UnstampedEmployee, changed as never), {
-        name: 'ValueError',
-        message,
-      });
+      assert.throws(() => explain(Unstamped, changed as never), { name: 'ValueError', message });
     }
   });
 });

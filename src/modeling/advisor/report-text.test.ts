@@ -12,14 +12,14 @@ import { amount, percent, short } from './findings/number-text.js';
 import { reportJson, reportText } from './report-text.js';
 import { asEmployee, numbered } from '../../../test/modeling/support/employees.js';
 
-const UnstampedEmployee = defineEntity({
+const Unstamped = defineEntity({
   ...asEmployee,
   properties: { ...numbered, email: string(), age: int32() },
   system: { type: false, writeStamp: false },
 });
 
 const report = explain(
-  withIndexes(UnstampedEmployee, {
+  withIndexes(Unstamped, {
     byEmail: otherPartition({
       partitionKey: (p) => key`email_${p.email}`,
       rowKey: () => key`1`,
@@ -91,7 +91,7 @@ describe('the report as a text', () => {
 
   it('says that there is nothing to say', () => {
     const text = reportText(
-      explain(UnstampedEmployee, {
+      explain(Unstamped, {
         rows: 0,
         partitions: zipf(4, 1),
         properties: { department: { size: 9 }, email: { size: 24 } },

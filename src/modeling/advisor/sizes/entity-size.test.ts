@@ -24,7 +24,7 @@ import type { FactsByName, SizeRange } from '../facts/property-facts.js';
 import { shapeOf } from './stored-shape.js';
 import { asEmployee, numbered } from '../../../../test/modeling/support/employees.js';
 
-const UnstampedEmployee = defineEntity({
+const Unstamped = defineEntity({
   ...asEmployee,
   properties: { ...numbered, lastName: string(), age: int32() },
   system: { type: false, writeStamp: false },
@@ -73,7 +73,7 @@ const entities = fc.record({
 describe('the size of an entity', () => {
   it('is what a hand counts', () => {
     const facts: FactsByName = { department: { size: 5 }, lastName: { size: 5 } };
-    const size = entitySize(shapeOf(UnstampedEmployee), facts);
+    const size = entitySize(shapeOf(Unstamped), facts);
     // 4; keys 2 × (5 + 12); LastName 8 + 2 × 8 + (2 × 5 + 4); Age 8 + 2 × 3 + 4.
     assert.deepEqual(size.bytes, { average: 4 + 34 + 38 + 18, maximum: 94 });
     assert.equal(size.overheadBytes, 4 + (8 + 16) + (8 + 6));
@@ -109,11 +109,11 @@ describe('the size of an entity', () => {
   });
 
   it('counts an optional property as often as it is there, and at most whole', () => {
-    const with1 = entitySize(shapeOf(UnstampedEmployee), {
+    const with1 = entitySize(shapeOf(Unstamped), {
       lastName: { size: 10 },
       department: { size: 1 },
     });
-    const half = entitySize(shapeOf(UnstampedEmployee), {
+    const half = entitySize(shapeOf(Unstamped), {
       lastName: { size: 10, present: 0.5 },
       department: { size: 1 },
     });
