@@ -17,7 +17,6 @@ import {
 } from '../../src/modeling/patterns/shard-map/index.js';
 import { byLength, isLong } from '../support/run-length.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
-import { startTables } from './support/observed-tables.js';
 import {
   amountsIn,
   mapOf,
@@ -27,12 +26,12 @@ import {
   partitionsIn,
   type Orders,
   type ShardTables,
+  startTwoAccounts,
 } from './support/sharded-orders.js';
 import { wrappedMethods } from './support/wrapped-methods.js';
 
-const here = await startTables({ inMemory: true });
-const there = await startTables({ inMemory: true });
-after(() => Promise.all([here[Symbol.asyncDispose](), there[Symbol.asyncDispose]()]));
+const { here, there, close } = await startTwoAccounts();
+after(close);
 
 const hurried = { timers: here.hurriedTimers, takeOverMs: 0 };
 const toM = rangeRouting([

@@ -34,7 +34,6 @@ import {
   type KeptPartition,
   type ShardRouting,
 } from '../../src/modeling/patterns/shard-map/index.js';
-import { startTables } from './support/observed-tables.js';
 import {
   amountsIn,
   mapOf,
@@ -44,11 +43,11 @@ import {
   ownersIn,
   partitionsIn,
   tenants,
+  startTwoAccounts,
 } from './support/sharded-orders.js';
 
-const here = await startTables({ inMemory: true });
-const there = await startTables({ inMemory: true });
-after(() => Promise.all([here[Symbol.asyncDispose](), there[Symbol.asyncDispose]()]));
+const { here, there, close } = await startTwoAccounts();
+after(close);
 
 const toM = rangeRouting([
   { from: '', shard: 'a' },

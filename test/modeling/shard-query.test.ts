@@ -20,12 +20,16 @@ import {
 } from '../../src/modeling/patterns/shard-map/index.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { manualTime } from './support/manual-timers.js';
-import { startTables } from './support/observed-tables.js';
-import { newShardTables, Order, ordersOf, tenants } from './support/sharded-orders.js';
+import {
+  newShardTables,
+  Order,
+  ordersOf,
+  tenants,
+  startTwoAccounts,
+} from './support/sharded-orders.js';
 
-const here = await startTables({ inMemory: true });
-const there = await startTables({ inMemory: true });
-after(() => Promise.all([here[Symbol.asyncDispose](), there[Symbol.asyncDispose]()]));
+const { here, there, close } = await startTwoAccounts();
+after(close);
 
 /** contoso and fabrikam on a, northwind and tailspin on b, wingtip on c. */
 const routing = rangeRouting([

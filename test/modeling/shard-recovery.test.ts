@@ -12,7 +12,6 @@ import {
   type ShardRouting,
 } from '../../src/modeling/patterns/shard-map/index.js';
 import { sampled } from '../support/run-length.js';
-import { startTables } from './support/observed-tables.js';
 import {
   amountsIn,
   mapOf,
@@ -20,11 +19,11 @@ import {
   Order,
   ordersOf,
   ownersIn,
+  startTwoAccounts,
 } from './support/sharded-orders.js';
 
-const here = await startTables({ inMemory: true });
-const there = await startTables({ inMemory: true });
-after(() => Promise.all([here[Symbol.asyncDispose](), there[Symbol.asyncDispose]()]));
+const { here, there, close } = await startTwoAccounts();
+after(close);
 
 const routings: readonly ShardRouting[] = [
   listRouting({ contoso: 'a', fabrikam: 'b' }, 'a'),

@@ -1,5 +1,7 @@
 import * as fc from 'fast-check';
+import { unreachable } from '../../src/base/invariant.js';
 import type { EntityRange } from '../../src/model/edm/entity-range.js';
+import type { KeyInterval } from '../../src/services/tables/key-interval.js';
 
 /** True when the entity is in the range, by the table of table-service §8.3. */
 export function isInside(range: EntityRange, pk: string, rk: string): boolean {
@@ -31,4 +33,20 @@ function rangeOf(start: Bound, end: Bound): EntityRange {
   return Object.fromEntries(
     Object.entries(range).filter(([, bound]) => bound !== undefined && bound !== null),
   );
+}
+
+/** True when a plan that has the interval reads an entity. */
+export function isRead(interval: KeyInterval, partitionKey: string, rowKey: string): boolean {
+  const inside = ({ start, end }: { start: string; end: string | undefined }, key: string) =>
+    start <= key && (end === undefined || key < end);
+  switch (interval.kind) {
+    case 'point':
+      return interval.partitionKey === partitionKey && interval.rowKey === rowKey;
+    case 'rows':
+      return interval.partitionKey === partitionKey && inside(interval.rows, rowKey);
+    case 'partitions':
+      return inside(interval.partitions, partitionKey);
+    default:
+      return unreachable(interval);
+  }
 }

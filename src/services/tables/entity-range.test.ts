@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
 import { comparison, filterOver, trickyText } from '../../../test/support/edm-arbitraries.js';
-import { entityRanges, isInside } from '../../../test/support/entity-ranges.js';
+import { entityRanges, isInside, isRead } from '../../../test/support/entity-ranges.js';
 import { matches } from '../../../test/support/filter-oracle.js';
 import { account, entity, int, openService, text } from '../../../test/support/table-services.js';
-import { unreachable } from '../../base/invariant.js';
 import type { Filter } from '../../model/edm/filter.js';
 import { contains, type EntityRange } from '../../model/edm/entity-range.js';
-import { intervalsMax, type KeyInterval } from './key-interval.js';
+import { intervalsMax } from './key-interval.js';
 import { planQuery } from './plan.js';
 import { defaultQueryBudget } from './query.js';
 import type { EntityPosition, EntityQuery } from './types.js';
@@ -28,21 +27,6 @@ const filters: fc.Arbitrary<Filter> = filterOver(
     fc.boolean().map((value) => ({ kind: 'constant' as const, value })),
   ),
 );
-
-function reads(interval: KeyInterval, partitionKey: string, rowKey: string): boolean {
-  const inside = ({ start, end }: { start: string; end: string | undefined }, key: string) =>
-    start <= key && (end === undefined || key < end);
-  switch (interval.kind) {
-    case 'point':
-      return interval.partitionKey === partitionKey && interval.rowKey === rowKey;
-    case 'rows':
-      return interval.partitionKey === partitionKey && inside(interval.rows, rowKey);
-    case 'partitions':
-      return inside(interval.partitions, partitionKey);
-    default:
-      return unreachable(interval);
-  }
-}
 
 describe('a range of entities', () => {
   it('has the keys that the protocol says, its bounds included', () => {
@@ -73,7 +57,7 @@ describe('a plan within a range', () => {
       fc.property(fc.oneof(ranges, entityRanges(few)), few, few, (range, pk, rk) => {
         const { intervals, residual } = planQuery(undefined, range);
         assert.equal(residual, undefined);
-        const read = intervals.filter((interval) => reads(interval, pk, rk)).length;
+        const read = intervals.filter((interval) => isRead(interval, pk, rk)).length;
         assert.equal(read, isInside(range, pk, rk) ? 1 : 0);
       }),
       { numRuns: 1_000 },
@@ -86,7 +70,7 @@ describe('a plan within a range', () => {
       fc.property(filters, fc.oneof(ranges, entityRanges(few)), rows, (filter, range, row) => {
         const { pk, rk, n } = row;
         const { intervals, residual } = planQuery(filter, range);
-        const read = intervals.filter((interval) => reads(interval, pk, rk)).length;
+        const read = intervals.filter((interval) => isRead(interval, pk, rk)).length;
         const inside = isInside(range, pk, rk);
         assert.ok(read <= (inside ? 1 : 0));
         const properties = [{ name: 'n', value: int(n) }];
@@ -118,7 +102,7 @@ describe('a plan within a range', () => {
     };
     const { intervals } = planQuery({ kind: 'or', operands }, range);
     assert.ok(intervals.length > 1 && intervals.length <= intervalsMax + 4);
-    const isRead = (pk: string, rk: string) => intervals.some((each) => reads(each, pk, rk));
+    const areRead = (pk: string, rk: string) => intervals.some((each) => isRead(each, pk, rk));
     for (const [pk, rk] of [
       ['p0', 'r'],
       ['p1', ''],
@@ -127,10 +111,10 @@ describe('a plan within a range', () => {
       ['p999', 't'],
       ['p9990', ''],
     ] as const) {
-      assert.ok(!isRead(pk, rk), `${pk}/${rk}`);
+      assert.ok(!areRead(pk, rk), `${pk}/${rk}`);
     }
-    for (const pk of ['p1', 'p10', 'p1999', 'p2', 'p2998']) assert.ok(isRead(pk, 'r'), pk);
-    assert.ok(isRead('p1', 'm') && isRead('p999', 's'), 'so many partitions are read in whole');
+    for (const pk of ['p1', 'p10', 'p1999', 'p2', 'p2998']) assert.ok(areRead(pk, 'r'), pk);
+    assert.ok(areRead('p1', 'm') && areRead('p999', 's'), 'so many partitions are read in whole');
   });
 });
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { comparison, filterOver, trickyText } from '../../../test/support/edm-arbitraries.js';
+import { isRead } from '../../../test/support/entity-ranges.js';
 import { matches, type PlainRow } from '../../../test/support/filter-oracle.js';
-import { unreachable } from '../../base/invariant.js';
 import type { ComparisonOperator, Filter } from '../../model/edm/filter.js';
 import type { EdmValue } from '../../model/edm/value.js';
-import { intervalsMax, type KeyInterval } from './key-interval.js';
+import { intervalsMax } from './key-interval.js';
 import { planQuery, type QueryPlan } from './plan.js';
 
 const long = 'k'.repeat(512);
@@ -36,26 +36,13 @@ const not = (operand: Filter): Filter => ({ kind: 'not', operand });
 const partition = (value: string) => compare('PartitionKey', 'eq', value);
 const row = (value: string) => compare('RowKey', 'eq', value);
 
-function contains(interval: KeyInterval, { partitionKey, rowKey }: PlainRow): boolean {
-  const inside = ({ start, end }: { start: string; end: string | undefined }, key: string) =>
-    start <= key && (end === undefined || key < end);
-  switch (interval.kind) {
-    case 'point':
-      return interval.partitionKey === partitionKey && interval.rowKey === rowKey;
-    case 'rows':
-      return interval.partitionKey === partitionKey && inside(interval.rows, rowKey);
-    case 'partitions':
-      return inside(interval.partitions, partitionKey);
-    default:
-      return unreachable(interval);
-  }
-}
-
 /** The rows that a plan finds, in the order it reads them. */
 function run({ intervals, residual }: QueryPlan, rows: readonly PlainRow[]): PlainRow[] {
   return intervals.flatMap((interval) =>
     rows.filter(
-      (found) => contains(interval, found) && (residual === undefined || matches(residual, found)),
+      (found) =>
+        isRead(interval, found.partitionKey, found.rowKey) &&
+        (residual === undefined || matches(residual, found)),
     ),
   );
 }

@@ -12,7 +12,7 @@ import {
   type ShardMap,
   type ShardMapOptions,
 } from '../../../src/modeling/patterns/shard-map/index.js';
-import type { ObservedTables } from './observed-tables.js';
+import { startTables, type ObservedTables } from './observed-tables.js';
 
 /** Orders of tenants, one partition a tenant. */
 export const Order = defineEntity({
@@ -26,6 +26,14 @@ export type Orders = ShardedEntities<typeof Order>;
 
 /** The tables of a shard map: shards a, b and c, and the table of the map. */
 export type ShardTables = Readonly<Record<'a' | 'b' | 'c' | 'control', TableGateway>>;
+
+/** Starts the servers of two accounts; `close` ends them. */
+export async function startTwoAccounts() {
+  const here = await startTables({ inMemory: true });
+  const there = await startTables({ inMemory: true });
+  const close = () => Promise.all([here[Symbol.asyncDispose](), there[Symbol.asyncDispose]()]);
+  return { here, there, close };
+}
 
 /** Tables of two accounts. */
 export async function newShardTables(
