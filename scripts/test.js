@@ -7,10 +7,11 @@
 // Files named `.postgres.` run when they are named, as `npm run test:postgres` does.
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { longForms } from './long-forms.js';
 import { filesOfPart, parsePart } from './long-parts.js';
 import { grouped } from './test-groups.js';
 
@@ -23,6 +24,7 @@ const present = readdirSync(root, { recursive: true })
   .map(String)
   .filter((file) => file.endsWith('.test.js'))
   .sort();
+const hasLongForm = longForms(root);
 const asked = part === undefined ? filesFor(wanted) : withPart(part);
 const leftOut = hasExtras ? [] : asked.filter((file) => file.endsWith('.extras.test.js'));
 const toRun = asked.filter((file) => !leftOut.includes(file));
@@ -68,13 +70,6 @@ function withPart({ part, parts }) {
   const files = new Set(filesOfPart(filesFor([]), part, parts));
   if (wanted.length > 0) for (const file of filesFor(wanted)) files.add(file);
   return [...files].sort();
-}
-
-/** What tests import that makes more of them in the long form, by itself or by way of another. */
-function hasLongForm(file) {
-  if (file.includes('.long.')) return true;
-  const text = readFileSync(join(root, file), 'utf8');
-  return /\/run-length\.js'|\/crash-points\.js'|(?<!base)\/conformance\/|'fast-check'/.test(text);
 }
 
 /** Says, last of all, which files were not run and how to run them. */
