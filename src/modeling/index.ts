@@ -91,12 +91,11 @@ export {
 export {
   type Entities,
   entitiesOf,
-  type Change,
   type EntitiesOptions,
   type Picked,
   type Selection,
-  type UpdateOptions,
 } from './table/entities.js';
+export type { Change, ChangeInTurn, UpdateOptions } from './table/change.js';
 export {
   writesOf,
   type KeyOrEntity,
@@ -130,6 +129,7 @@ export {
   type TransactionChange,
   type TransactionOptions,
 } from './table/transaction.js';
+export type { Turn } from './table/turn.js';
 export { odataLiteral, odataString } from './table/odata.js';
 export {
   openTable,

@@ -106,6 +106,73 @@ describe('updates of one row in one process', () => {
   });
 });
 
+describe('updates within updates', () => {
+  const others = [{ name: 'a' }, { name: 'b' }, { name: 'c' }];
+
+  async function newRing() {
+    const table = new MemoryTable(new MemoryRows(), { before: slowly, after: slowly });
+    const counters = entitiesOf(Counter, table, { timers: slowestTimers });
+    for (const { name } of others) await counters.insert({ name, value: 0 });
+    const values = async (): Promise<readonly (number | undefined)[]> => {
+      const found = await Promise.all(others.map((each) => counters.get(each)));
+      return found.map((each) => each?.value);
+    };
+    return { table, counters, values };
+  }
+
+  it('do not wait in a circle for a row that another one holds, however long the circle', async () => {
+    for (const count of [2, 3]) {
+      const { table, counters, values } = await newRing();
+      const ring = others.slice(0, count);
+      const changed = ring.map((own, index) => {
+        const next = ring[(index + 1) % count] ?? at;
+        let isDone = false;
+        return counters.update(own, async (current, turn) => {
+          for (let turns = 0; turns < 20; turns += 1) await slowly();
+          if (!isDone) await counters.update(next, increment, { within: turn });
+          isDone = true;
+          return increment(current);
+        });
+      });
+      await Promise.all(changed);
+      assert.deepEqual(await values(), count === 2 ? [2, 2, 0] : [2, 2, 2]);
+      assert.equal(updateLinesOf(table).rows, 0);
+    }
+  });
+
+  it('go on beside the update that they are in, and those that wait for it', async () => {
+    const { table, counters, values } = await newRing();
+    let isDone = false;
+    const first = counters.update(at, async (current, turn) => {
+      await slowly();
+      const within = { within: turn, timers: slowestTimers };
+      if (!isDone) await transaction(table, within).increment(Counter, at, 'value').run();
+      isDone = true;
+      return increment(current);
+    });
+    const waiting = Array.from({ length: 5 }, () => counters.update(at, increment));
+    await Promise.all([first, ...waiting]);
+    assert.deepEqual(await values(), [7, 0, 0]);
+  });
+
+  it('wait for others in line when these do not wait for them', async () => {
+    const { table, counters, values } = await newRing();
+    const names = Array.from({ length: 50 }, (_, index) => `new ${index}`);
+    for (const name of names) await counters.insert({ name, value: 0 });
+    table.requests = 0;
+    const all = names.map((name) =>
+      counters.update({ name }, async (current, turn) => {
+        const { value } = await counters.update(at, increment, { within: turn });
+        return { ...current, value };
+      }),
+    );
+    await Promise.all(all);
+    // A read and an update of each; one read, and the updates, of the one that all of them change.
+    assert.equal(table.requests, 50 * 2 + 51);
+    assert.deepEqual(await values(), [50, 0, 0]);
+  });
+});
+
 const Item = defineEntity({
   type: 'Item',
   properties: { name: string(), id: int32(), label: string().default('') },
@@ -202,21 +269,38 @@ describe('transactions that change one row as it is', () => {
     const gate = new Promise<void>((resolve) => (go = resolve));
     const row = { partitionKey: 'counters', rowKey: 'a' };
     const waiting = Array.from({ length: 10_000 }, () =>
-      updateLinesOf(table).run([row], timers, async () => {
+      updateLinesOf(table).run([row], { timers }, async () => {
         await gate;
         return { result: undefined, written: [] };
       }),
     );
     table.requests = 0;
+    const refused = transaction(table).increment(Counter, at, 'value');
     await assert.rejects(
-      transaction(table).increment(Counter, at, 'value').run(),
+      refused.run(),
       (error) => error instanceof ContentionError && /counters/.test(error.message),
     );
     assert.equal(table.requests, 0);
     go();
     await Promise.all(waiting);
-    await transaction(table).increment(Counter, at, 'value').run();
+    await refused.run();
     assert.equal((await counters.get(at))?.value, 1);
+    await assert.rejects(refused.run(), /runs once/);
+  });
+
+  it('run once, even while they wait, and again when nothing was sent', async () => {
+    const { rows, table, counters } = await newTable();
+    const twice = transaction(table, { timers }).increment(Counter, at, 'value');
+    await Promise.all([twice.run(), assert.rejects(twice.run(), /runs once/)]);
+    const absent = transaction(table, { timers }).increment(Counter, { name: 'new' }, 'value');
+    await assert.rejects(absent.run(), EntityNotFoundError);
+    await entitiesOf(Counter, new MemoryTable(rows)).insert({ name: 'new', value: 1 });
+    await absent.run();
+    const values = await Promise.all([at, { name: 'new' }].map((each) => counters.get(each)));
+    assert.deepEqual(
+      values.map((each) => each?.value),
+      [1, 2],
+    );
   });
 });
 
@@ -322,6 +406,45 @@ describe('writes of one process from which one row follows', () => {
     for (const id of [1, 2]) {
       assert.equal((await items.get({ name: 'item', id }))?.label, 'every one');
     }
+  });
+
+  it('do not wait in a circle when each of two rows follows from the other', async () => {
+    const { table } = await newTable();
+    const properties = { own: int32().default(0), other: int32().default(0) };
+    const partitionKey = () => key`counters`;
+    const Left = defineEntity({ type: 'Left', properties, partitionKey, rowKey: () => key`left` });
+    const Right = defineEntity({
+      type: 'Right',
+      properties,
+      partitionKey,
+      rowKey: () => key`right`,
+    });
+    const alike = {
+      sourceOf: () => ({}),
+      targetsOf: () => [{}],
+      copy: (row: { readonly own: number } | undefined) => ({ other: row?.own ?? 0 }),
+    };
+    const model = openModel({
+      table,
+      entities: { left: Left, right: Right },
+      keeps: [
+        copies({ source: Left, target: Right, ...alike }),
+        copies({ source: Right, target: Left, ...alike }),
+      ],
+      timers: slowestTimers,
+    });
+    const { left, right } = model.entities;
+    await left.insert({});
+    await right.insert({});
+    const all = everyone
+      .slice(0, 20)
+      .map((id) =>
+        (id % 2 === 0 ? left : right).update({}, (row) => ({ ...row, own: row.own + 1 })),
+      );
+    await Promise.all(all);
+    const [leftRow, rightRow] = [await left.get({}), await right.get({})];
+    assert.deepEqual([leftRow?.own, leftRow?.other], [10, 10]);
+    assert.deepEqual([rightRow?.own, rightRow?.other], [10, 10]);
   });
 
   it('leave a row as it is only when it is stored so', async () => {

@@ -37,7 +37,7 @@ import type { ReadOf } from '../definition/shapes.js';
 import type { Stored } from '../definition/stored-entity.js';
 import { Entities } from '../table/entities.js';
 import type { TableGateway } from '../table/gateway.js';
-import { transaction, type Transaction } from '../table/transaction.js';
+import { transaction, type Transaction, type TransactionOptions } from '../table/transaction.js';
 import type { QueueSource } from '../worker/deliverer.js';
 import type { MessageHandler } from '../worker/handler.js';
 import { QueueWorker } from '../worker/worker.js';
@@ -223,10 +223,14 @@ export class Model<E extends ModelEntities> {
           });
   }
 
-  /** A transaction of the table: each method adds a change, `run` sends all or nothing. */
-  transaction(): Transaction {
+  /**
+   * A transaction of the table: each method adds a change, `run` sends all or nothing. One that is
+   * made in a change takes the turn of that one.
+   */
+  transaction(options: Pick<TransactionOptions, 'within'> = {}): Transaction {
     const { randomness, timers } = this.#options;
     return transaction(this.table, {
+      ...options,
       ...(randomness === undefined ? {} : { randomness }),
       ...(timers === undefined ? {} : { timers }),
     });

@@ -4,7 +4,8 @@ import type { CopiedOf, CreateOf, KeyOf, ReadOf } from '../definition/shapes.js'
 import { rowKeyOf, plain, storedAs, type Stored } from '../definition/stored-entity.js';
 import { sameContent } from '../rows/same-value.js';
 import { retryConflicts, type ContentionOptions } from '../table/contention.js';
-import { entitiesOf, type Change, type Entities } from '../table/entities.js';
+import type { Change } from '../table/change.js';
+import { entitiesOf, type Entities } from '../table/entities.js';
 import { ContentionError, EntityNotFoundError } from '../table/errors.js';
 import type { TableGateway } from '../table/gateway.js';
 

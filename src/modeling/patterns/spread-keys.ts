@@ -7,12 +7,8 @@ import type { CreateOf, KeyOf, MergeOf, PartitionOf, ReadOf } from '../definitio
 import type { Stored } from '../definition/stored-entity.js';
 import { DefinitionError } from '../rows/model-error.js';
 import type { Row } from '../rows/row.js';
-import {
-  Entities,
-  type Change,
-  type EntitiesOptions,
-  type UpdateOptions,
-} from '../table/entities.js';
+import { Entities, type EntitiesOptions } from '../table/entities.js';
+import type { ChangeInTurn, UpdateOptions } from '../table/change.js';
 import { EntityExistsError } from '../table/errors.js';
 import type { TableGateway } from '../table/gateway.js';
 import type { Query } from '../table/query.js';
@@ -125,7 +121,7 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
 
   update<R extends ReadOf<D>>(
     key: Unspread<KeyOf<D>, B>,
-    change: Change<D, R>,
+    change: ChangeInTurn<D, R>,
     options?: UpdateOptions<D>,
   ): Promise<Stored<ReadOf<D>>> {
     return this.entities.update(this.key(key), change, options);

@@ -3,7 +3,7 @@ import { systemRandomness, type Randomness } from '../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import { codecOf, type EntityCodec } from '../definition/codec.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
-import type { CreateOf, KeyNames, KeyOf, MergeOf, OnlyRead, ReadOf } from '../definition/shapes.js';
+import type { CreateOf, KeyNames, KeyOf, MergeOf, ReadOf } from '../definition/shapes.js';
 import { isOutdated } from '../definition/row-version.js';
 import { storedAs, type Stored } from '../definition/stored-entity.js';
 import { ModelError, ValueError, type RequestSummary } from '../rows/model-error.js';
@@ -21,6 +21,7 @@ import {
 } from './errors.js';
 import { absentEntityError } from './refusals.js';
 import { satisfies } from './filter-match.js';
+import type { AnyChange, ChangeInTurn, UpdateOptions } from './change.js';
 import { updateAttemptsMax } from './contention.js';
 import type { TableGateway, WriteResult } from './gateway.js';
 import { Gate } from '../../base/async/gate.js';
@@ -45,6 +46,7 @@ import {
 } from './row-writes.js';
 import { hasStamp, newStamp } from './write-stamp.js';
 import type { UnreadableRow } from './unreadable-row.js';
+import type { Turn } from './turn.js';
 import { updateLinesOf, type LineEnd } from './update-lines.js';
 import { writeIfPresent, unlessPresent } from './conditional-write.js';
 
@@ -54,14 +56,6 @@ export interface EntitiesOptions {
   readonly randomness?: Randomness;
   /** For the waits of `update`; the system's when absent. */
   readonly timers?: Timers;
-}
-
-/** The options of `Entities.update`. */
-export interface UpdateOptions<D extends AnyDefinition> {
-  /** How often the function may run; 64 when absent. */
-  readonly attemptsMax?: number;
-  /** Makes the entity to insert when there is none. Without it, an absent entity is an error. */
-  readonly ifAbsent?: () => CreateOf<D> | Promise<CreateOf<D>>;
 }
 
 /** The selected properties of an entity, and those of its keys. */
@@ -269,7 +263,8 @@ export class Entities<D extends AnyDefinition> {
    * Updates of one row through one gateway, and transactions that change it as it is, run in the
    * order of their calls, and one that waited for another starts from what that one wrote, without
    * a read of its own. After one that runs for more than a second the next starts beside it. There
-   * is no order between gateways and processes. Throws `ContentionError`, and sends nothing, when
+   * is no order between gateways and processes. A change that awaits another update hands its turn
+   * on, as `within`: then neither waits for the other, even by way of others. Throws `ContentionError`, and sends nothing, when
    * 10,000 of them wait.
    *
    * With write stamps a change is applied once, even when responses are lost, as long as no more
@@ -279,19 +274,21 @@ export class Entities<D extends AnyDefinition> {
    */
   async update<R extends ReadOf<D>>(
     key: KeyOf<D>,
-    change: Change<D, R>,
+    change: ChangeInTurn<D, R>,
     options: UpdateOptions<D> = {},
   ): Promise<Stored<ReadOf<D>>> {
     const rowKey = this.codec.key(key);
-    return updateLinesOf(this.table).run([rowKey], this.#timers, (handed) =>
-      this.#update(rowKey, handed.get(nameOfKey(rowKey)), change, options),
+    const { within } = options;
+    return updateLinesOf(this.table).run(
+      [rowKey],
+      { timers: this.#timers, within },
+      (handed, turn) =>
+        this.#update({ rowKey, handed: handed.get(nameOfKey(rowKey)), turn }, change, options),
     );
   }
 
-  /** `handed`: the row as another update of this process has just written it. */
   async #update(
-    rowKey: RowKey,
-    handed: StoredRow | undefined,
+    { rowKey, handed, turn }: Update,
     change: AnyChange<D>,
     { attemptsMax = updateAttemptsMax, ifAbsent }: UpdateOptions<D>,
   ): Promise<LineEnd<Stored<ReadOf<D>>>> {
@@ -307,11 +304,11 @@ export class Entities<D extends AnyDefinition> {
       let row = known ?? (await this.table.get(rowKey));
       if (row !== undefined && this.#isOwn(row, stamps)) return unwritten(row);
       const stamp = newStamp(this.#randomness);
-      let write = await this.#change({ row, rowKey, stamp }, change, ifAbsent);
+      let write = await this.#change({ row, rowKey, stamp, turn }, change, ifAbsent);
       if (write === undefined && known !== undefined) {
         // Another process may have written since; only a read shows that nothing is to be done.
         row = await this.table.get(rowKey);
-        write = await this.#change({ row, rowKey, stamp }, change, ifAbsent);
+        write = await this.#change({ row, rowKey, stamp, turn }, change, ifAbsent);
       }
       known = undefined;
       if (write === undefined) {
@@ -320,7 +317,8 @@ export class Entities<D extends AnyDefinition> {
       }
       stamps.push(stamp);
       try {
-        const stored = written(write, await this.table.write(withBefore(write, row)));
+        const sent = { ...withBefore(write, row), turn };
+        const stored = written(write, await this.table.write(sent));
         return { result: this.#stored(stored), written: stored.etag === '' ? [] : [stored] };
       } catch (error) {
         // Without stamps a lost answer cannot be told from a lost request.
@@ -365,7 +363,7 @@ export class Entities<D extends AnyDefinition> {
 
   /** The write that an attempt of `update` makes; undefined when nothing changes. */
   async #change(
-    { row, rowKey, stamp }: Attempt,
+    { row, rowKey, stamp, turn }: Attempt,
     change: AnyChange<D>,
     ifAbsent: UpdateOptions<D>['ifAbsent'],
   ): Promise<PutWrite | undefined> {
@@ -375,7 +373,7 @@ export class Entities<D extends AnyDefinition> {
       return this.#unmoved(writes.insert(await ifAbsent()), rowKey);
     }
     const current = this.codec.fromRow(row);
-    const next = await change(current);
+    const next = await change(current, turn);
     if (next === undefined) return undefined;
     // The result of `change` may be a new object, without the ETag and the unknown properties.
     return writes.replace({ ...next, [storedAs]: current[storedAs] });
@@ -452,20 +450,19 @@ function reporting<T>(read: Decode<T>, report: (row: UnreadableRow) => void): De
   };
 }
 
-/** Makes the new entity of the current one; undefined leaves it unchanged. */
-type AnyChange<D extends AnyDefinition> = (
-  current: Stored<ReadOf<D>>,
-) => ReadOf<D> | undefined | Promise<ReadOf<D> | undefined>;
-
-/** A change whose result has no names that the definition does not declare. */
-export type Change<D extends AnyDefinition, R extends ReadOf<D>> = (
-  current: Stored<ReadOf<D>>,
-) => OnlyRead<D, R> | undefined | Promise<OnlyRead<D, R> | undefined>;
+/** An update that has its turn. */
+interface Update {
+  readonly rowKey: RowKey;
+  /** The row as another update of this process has just written it. */
+  readonly handed: StoredRow | undefined;
+  readonly turn: Turn;
+}
 
 interface Attempt {
   readonly row: StoredRow | undefined;
   readonly rowKey: RowKey;
   readonly stamp: string;
+  readonly turn: Turn;
 }
 
 /** The row as it was written; its Timestamp is not known, nor is its ETag after a lost answer. */

@@ -15,12 +15,20 @@ import {
 import { odataOfSelection, type RowSelection } from './row-selection.js';
 import { RawAnswer } from './sdk-answers.js';
 import { fromSdkError, fromTransactionError } from './sdk-error.js';
+import type { Turn } from './turn.js';
 
 /** One write of one row. The ETag `'*'` matches any stored row. */
-export type RowWrite =
-  | { readonly kind: 'insert' | 'upsert-replace' | 'upsert-merge'; readonly row: Row }
-  | ({ readonly kind: 'replace' | 'merge'; readonly row: Row } & WriteOver)
-  | ({ readonly kind: 'delete'; readonly key: RowKey } & WriteOver);
+export type RowWrite = InTurn &
+  (
+    | { readonly kind: 'insert' | 'upsert-replace' | 'upsert-merge'; readonly row: Row }
+    | ({ readonly kind: 'replace' | 'merge'; readonly row: Row } & WriteOver)
+    | ({ readonly kind: 'delete'; readonly key: RowKey } & WriteOver)
+  );
+
+/** The change of an update or a transaction that a write is of, if it has waited for its turn. */
+interface InTurn {
+  readonly turn?: Turn;
+}
 
 /** The row that a write changes. */
 interface WriteOver {

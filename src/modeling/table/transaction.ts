@@ -14,7 +14,7 @@ import {
   retryConflicts,
   updateAttemptsMax,
 } from './contention.js';
-import type { Change } from './entities.js';
+import type { Change, ChangeInTurn } from './change.js';
 import { isAmbiguous, RequestError, TransactionFailedError } from './errors.js';
 import { absentEntityError } from './refusals.js';
 import {
@@ -33,6 +33,7 @@ import {
   type RowWrites,
   type WriteCondition,
 } from './row-writes.js';
+import type { Turn } from './turn.js';
 import { updateLinesOf, type Handed, type LineEnd } from './update-lines.js';
 import { hasStamp, newStamp } from './write-stamp.js';
 
@@ -44,6 +45,8 @@ export interface TransactionOptions {
   readonly timers?: Timers;
   /** Attempts of a transaction that reads rows; 64 when absent. */
   readonly attemptsMax?: number;
+  /** The turn of the change that the transaction is made in. */
+  readonly within?: Turn;
 }
 
 /** The entity that a change of a transaction makes when there is none. */
@@ -68,7 +71,7 @@ interface Pending {
   readonly key: RowKey;
   readonly place: number;
   /** Undefined: nothing changes. */
-  readonly make: (row: StoredRow | undefined) => Promise<PutWrite | undefined>;
+  readonly make: (row: StoredRow | undefined, turn: Turn) => Promise<PutWrite | undefined>;
 }
 
 /**
@@ -86,11 +89,13 @@ export class Transaction {
   readonly #randomness: Randomness;
   readonly #timers: Timers;
   readonly #attemptsMax: number;
+  readonly #within: Turn | undefined;
   readonly #stamp: string;
   readonly #writesByDefinition = new Map<AnyDefinition, unknown>();
   /** A stamped write, which shows afterwards whether the transaction was applied. */
   #witness: Stamped | undefined;
-  #hasRun = false;
+  #isRun = false;
+  #isSent = false;
 
   constructor(
     table: TableGateway,
@@ -98,12 +103,14 @@ export class Transaction {
       randomness = systemRandomness,
       timers = holdingTimers,
       attemptsMax = updateAttemptsMax,
+      within,
     }: TransactionOptions = {},
   ) {
     this.#table = table;
     this.#randomness = randomness;
     this.#timers = timers;
     this.#attemptsMax = attemptsMax;
+    this.#within = within;
     this.#stamp = newStamp(randomness);
   }
 
@@ -190,19 +197,19 @@ export class Transaction {
   update<D extends AnyDefinition, R extends ReadOf<D>>(
     definition: D,
     key: KeyOf<D>,
-    change: Change<D, R>,
+    change: ChangeInTurn<D, R>,
     { ifAbsent }: ChangeOptions<D> = {},
   ): this {
     const codec = codecOf(definition);
     const rowKey = codec.key(key);
     const writes = this.#writesOf(definition);
-    const make: Pending['make'] = async (row) => {
+    const make: Pending['make'] = async (row, turn) => {
       if (row === undefined) {
         if (ifAbsent === undefined) throw absentEntityError(definition.type, rowKey);
         return unmoved(definition, writes.insert(await ifAbsent()), rowKey);
       }
       const current = codec.fromRow(row);
-      const next = await change(current);
+      const next = await change(current, turn);
       if (next === undefined) return undefined;
       const write = writes.replace({ ...next, [storedAs]: current[storedAs] });
       return 'etag' in write ? { ...write, before: row } : write;
@@ -281,26 +288,35 @@ export class Transaction {
    * When the response is lost, or the client repeated the request, one point read of a stamped row
    * shows whether the transaction was applied; its ETags are then unknown. Without a stamped row,
    * the error of the repetition is thrown; when the read fails as well, the error of the read,
-   * which leaves open whether anything was applied. Runs only once.
+   * which leaves open whether anything was applied. Runs once; again only when
+   * nothing was sent.
    */
   async run(): Promise<readonly WriteResult[]> {
-    if (this.#hasRun) throw new ValueError('a transaction runs once');
+    if (this.#isRun) throw new ValueError('a transaction runs once');
     if (this.#writes.length === 0) throw new ValueError('a transaction needs at least one write');
     if (this.#pending.length === 0) refuseTooLarge(this.#given());
-    this.#hasRun = true;
-    if (this.#pending.length === 0) return this.#send(this.#given());
+    this.#isRun = true;
+    try {
+      return await (this.#pending.length === 0 ? this.#send(this.#given()) : this.#runInLine());
+    } finally {
+      this.#isRun = this.#isSent;
+    }
+  }
+
+  #runInLine(): Promise<readonly WriteResult[]> {
     const retries = {
       randomness: this.#randomness,
       timers: this.#timers,
       attemptsMax: this.#attemptsMax,
     };
     const keys = this.#pending.map(({ key }) => key);
-    return updateLinesOf(this.#table).run(keys, this.#timers, (given, leave) => {
+    const line = { timers: this.#timers, within: this.#within };
+    return updateLinesOf(this.#table).run(keys, line, (given, turn, leave) => {
       let handed = given;
       const attempt = (): Promise<LineEnd<readonly WriteResult[]>> => {
         const known = handed;
         handed = new Map();
-        return this.#attempt(known, leave);
+        return this.#attempt(known, turn, leave);
       };
       return retryConflicts(this.#table.table, retries, attempt, isOvertaken);
     });
@@ -309,6 +325,7 @@ export class Transaction {
   /** `handed`: rows as other changes of this process have just written them. */
   async #attempt(
     handed: Handed,
+    turn: Turn,
     leave: (key: RowKey) => void,
   ): Promise<LineEnd<readonly WriteResult[]>> {
     const places = [...this.#writes];
@@ -316,12 +333,15 @@ export class Transaction {
       this.#pending.map(async ({ key, place, make }) => {
         const known = handed.get(nameOfKey(key));
         // Another process may have written since; only a read shows that nothing is to be done.
-        places[place] = (known && (await make(known))) ?? (await make(await this.#table.get(key)));
+        places[place] =
+          (known && (await make(known, turn))) ?? (await make(await this.#table.get(key), turn));
         // What is kept in step with the other writes may change this row.
         if (places[place] === undefined) leave(key);
       }),
     );
-    const sent = places.flatMap((write, place) => (write === undefined ? [] : [{ write, place }]));
+    const sent = places.flatMap((write, place) =>
+      write === undefined ? [] : [{ write: { ...write, turn }, place }],
+    );
     const unknown: WriteResult = { etag: undefined };
     if (sent.length === 0) return { result: places.map(() => unknown), written: [] };
     const writes = sent.map(({ write }) => write);
@@ -350,6 +370,7 @@ export class Transaction {
   }
 
   async #send(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
+    this.#isSent = true;
     try {
       return await this.#table.transact(writes);
     } catch (error) {

@@ -4,6 +4,7 @@ import { nameOfKey } from '../rows/row-parts.js';
 import type { RowKey, StoredRow } from '../rows/row.js';
 import { ContentionError } from './errors.js';
 import type { TableGateway } from './gateway.js';
+import { Turn } from './turn.js';
 
 /** How long a change may run before the next one in line starts beside it. */
 const turnMs = 1000;
@@ -20,8 +21,15 @@ export interface LineEnd<R> {
 /** The rows, by the names of their keys, that a change had to wait for, as they were written. */
 export type Handed = ReadonlyMap<string, StoredRow | undefined>;
 
+export interface LineOptions {
+  readonly timers: Timers;
+  /** The turn of the change that makes this one. */
+  readonly within?: Turn | undefined;
+}
+
 /** A change in the line of a row. Neither promise rejects. */
 interface Place {
+  readonly turn: Turn;
   readonly started: Promise<void>;
   /** Resolves with the row, when the change wrote it. */
   readonly ended: Promise<StoredRow | undefined>;
@@ -41,8 +49,9 @@ interface Line {
  * that of two changes one is before the other in every line, and none waits in a circle.
  *
  * Nothing depends on it but the number of requests: every write is conditional on the ETag of the
- * row that it was made from. When a change has run for a second, the next one starts beside it, so
- * that a change within a change of the same row, or after one that hangs, comes to an end.
+ * row that it was made from. A change within another one starts beside those that would wait for
+ * that one. When a change has run for a second, the next one starts beside it, so that one after
+ * one that hangs comes to an end.
  */
 export class UpdateLines {
   readonly #table: string;
@@ -58,35 +67,40 @@ export class UpdateLines {
   }
 
   /**
-   * `change` may `leave` the line of a row that it does not write after all. Throws
-   * `ContentionError`, and calls nothing, when 10,000 changes of a row run or wait.
+   * `change` may `leave` the line of a row that it does not write after all, and hands its turn to
+   * changes within it, which name it in `within`. Throws `ContentionError`, and calls nothing, when
+   * 10,000 changes of a row run or wait.
    */
   async run<R>(
     keys: readonly RowKey[],
-    timers: Timers,
-    change: (handed: Handed, leave: (key: RowKey) => void) => Promise<LineEnd<R>>,
+    { timers, within }: LineOptions,
+    change: (handed: Handed, turn: Turn, leave: (key: RowKey) => void) => Promise<LineEnd<R>>,
   ): Promise<R> {
     const names = [...new Set(keys.map(nameOfKey))];
     this.#refuseFull(names);
     let start: () => void = () => undefined;
     const started = new Promise<void>((resolve) => (start = resolve));
-    const places = new Map(names.map((name) => [name, placeFrom(started)]));
-    const turns = [...places].flatMap(([name, place]) => {
+    const turn = new Turn(within);
+    const places = new Map(names.map((name) => [name, placeOf(turn, started)]));
+    const waits = [...places].flatMap(([name, place]) => {
       const before = this.#enter(name, place);
-      return before === undefined ? [] : [turnAfter(before, name, timers)];
+      if (before === undefined || !turn.waitsFor(before.turn)) return [];
+      return [handedBy(before, timers).then((row) => [name, row] as const)];
     });
     const leave = (name: string, written?: StoredRow): void => {
       places.get(name)?.end(written);
       if (places.delete(name)) this.#leave(name);
     };
     try {
-      const handed = new Map(await Promise.all(turns));
+      const handed = new Map(await Promise.all(waits));
+      turn.start();
       start();
-      const { result, written } = await change(handed, (key) => leave(nameOfKey(key)));
+      const { result, written } = await change(handed, turn, (key) => leave(nameOfKey(key)));
       for (const row of written) leave(nameOfKey(row), row);
       return result;
     } finally {
       for (const name of names) leave(name);
+      turn.end();
     }
   }
 
@@ -114,22 +128,18 @@ export class UpdateLines {
   }
 }
 
-function placeFrom(started: Promise<void>): Place {
+function placeOf(turn: Turn, started: Promise<void>): Place {
   let end: Place['end'] = () => undefined;
   const ended = new Promise<StoredRow | undefined>((resolve) => (end = resolve));
-  return { started, ended, end };
+  return { turn, started, ended, end };
 }
 
-async function turnAfter(
-  { started, ended }: Place,
-  name: string,
-  timers: Timers,
-): Promise<readonly [string, StoredRow | undefined]> {
+async function handedBy({ started, ended }: Place, timers: Timers): Promise<StoredRow | undefined> {
   await started;
   const waiting = new AbortController();
   try {
     const late = sleep(timers, turnMs, waiting.signal).then(() => undefined);
-    return [name, await Promise.race([ended, late])];
+    return await Promise.race([ended, late]);
   } finally {
     waiting.abort();
   }

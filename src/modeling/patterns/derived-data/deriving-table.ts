@@ -148,11 +148,13 @@ export class DerivingTable implements TableGateway {
     if (!first.items.some(({ isConcerned }) => isConcerned)) {
       return (await this.#sent(writes, first)).result;
     }
-    const own = ownRows(first, writes);
+    const own = ownRows(first);
+    const within = writes.find(({ turn }) => turn !== undefined)?.turn;
     const under = rowsUnder(first.items);
     const plan = (known: readonly (StoredRow | undefined)[]): Promise<Planned> =>
       this.#planned(writes, plans, this.#reading(known));
-    return updateLinesOf(this.#base).run([...own.values()], this.#retries.timers, (handed) => {
+    const line = { timers: this.#retries.timers, within };
+    return updateLinesOf(this.#base).run([...own.values()], line, (handed) => {
       let next = async (): Promise<Planned> => {
         if (isAsRead(own, handed)) return first;
         const planned = await plan([...handed.values(), ...under]);
@@ -320,7 +322,7 @@ export class DerivingTable implements TableGateway {
     derived: readonly DerivedWrite[],
     messages: readonly OutboxMessage[],
   ): Promise<readonly WriteResult[]> {
-    const writes = [...items, ...derived].map(({ write }) => withoutBefore(write));
+    const writes = [...items, ...derived].map(({ write }) => withoutHints(write));
     const [only] = writes;
     const count = writes.length + messages.length;
     if (only !== undefined && count === 1) return [await this.#base.write(only)];
@@ -350,23 +352,16 @@ interface OwnRow extends RowKey {
   readonly etag: string | undefined;
 }
 
-/**
- * The rows, by the names of their keys, at which other writers make the table begin again. Who
- * tells what a row was has its line already, and does not wait for a row that is only held: the one
- * who changes that may be waiting for this line.
- */
-function ownRows(
-  { items, derived }: Planned,
-  given: readonly RowWrite[],
-): ReadonlyMap<string, OwnRow> {
-  const isInLine = given.some((write) => 'before' in write && write.before !== undefined);
+/** The rows, by the names of their keys, at which other writers make the table begin again. */
+function ownRows({ items, derived }: Planned): ReadonlyMap<string, OwnRow> {
   const rows = new Map<string, OwnRow>();
   for (const { key, before, isOwnCondition } of items) {
     if (isOwnCondition) rows.set(nameOfKey(key), { ...key, etag: before?.etag });
   }
   for (const { write } of derived) {
-    if ('etag' in write && !(isInLine && write.kind === 'merge'))
+    if ('etag' in write) {
       rows.set(nameOfKey(keyOfWrite(write)), { ...keyOfWrite(write), etag: write.etag });
+    }
   }
   return rows;
 }
@@ -478,8 +473,10 @@ function refuseTooLarge(table: string, writes: readonly RowWrite[]): void {
   );
 }
 
-function withoutBefore(write: RowWrite): RowWrite {
-  if (!('before' in write)) return write;
-  const { before: _, ...sent } = write;
+/** Without what a writer tells for the sake of this table. */
+function withoutHints(write: RowWrite): RowWrite {
+  const { turn: _, ...told } = write;
+  if (!('before' in told)) return told;
+  const { before: __, ...sent } = told;
   return sent;
 }

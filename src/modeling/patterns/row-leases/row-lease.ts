@@ -5,7 +5,8 @@ import type { KeyOf, ReadOf } from '../../definition/shapes.js';
 import { storedAs, type Stored } from '../../definition/stored-entity.js';
 import type { RowKey } from '../../rows/row.js';
 import { isConflict, isConflictOrLost } from '../../table/contention.js';
-import type { Change, Entities } from '../../table/entities.js';
+import type { Change } from '../../table/change.js';
+import type { Entities } from '../../table/entities.js';
 import {
   ContentionError,
   EntityNotFoundError,
