@@ -176,6 +176,69 @@ describe('an entity that is split vertically', () => {
     });
   });
 
+  it('that a killed insert has left is no entity to a read, and the next insert takes it', async () => {
+    const other = { ...lamp, name: 'desk', level: 8, supplier: 'globex' };
+    const halves = { groups: ['stock', 'secret'] } as const;
+    await crashEverywhere<Tables>({
+      prepare: newTables,
+      run: (tables, doomed) =>
+        productsOf({
+          about: doomed.wrap(tables.about),
+          stock: doomed.wrap(tables.stock),
+          secret: doomed.wrap(tables.secret),
+        }).insert(lamp),
+      crashRecovery: true,
+      recover: async (tables, doomed) => {
+        const products = productsOf({
+          about: doomed.wrap(tables.about),
+          stock: doomed.wrap(tables.stock),
+          secret: doomed.wrap(tables.secret),
+        });
+        const found = await products.get(one, halves);
+        const listed = [];
+        for await (const row of products.scan({}, halves)) listed.push(row);
+        assert.deepEqual(listed, found === undefined ? [] : [found]);
+        const whole = await products.get(one);
+        if (whole === undefined) await products.insert(other);
+        else await assert.rejects(products.insert(other), EntityExistsError);
+      },
+      check: async (tables) => {
+        const products = productsOf(tables);
+        const found = await products.get(one);
+        assert.ok(found !== undefined);
+        assert.deepEqual(found, found.name === 'lamp' ? lamp : other);
+        assert.deepEqual(await products.verify(), []);
+        for (const table of Object.values(tables)) assert.equal((await rowsIn(table)).length, 1);
+      },
+    });
+  });
+
+  it('is inserted by one of several at once, and keeps what is changed meanwhile', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const tables = await newTables();
+      const inserts = [1, 2, 3, 4].map((level) =>
+        productsOf(tables).insert({ ...lamp, level, supplier: `${level}` }),
+      );
+      const ends = await Promise.allSettled(inserts);
+      const refused = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
+      assert.equal(refused.length, 3);
+      for (const reason of refused) assert.ok(reason instanceof EntityExistsError, `${reason}`);
+      const found = await productsOf(tables).get(one);
+      assert.equal(found?.supplier, `${found?.level}`);
+      assert.equal(ends[Number(found?.level) - 1]?.status, 'fulfilled');
+    }
+    const tables = await newTables();
+    const secret: TableGateway = {
+      ...started.gatewayOfNothing,
+      write: async (write) => {
+        await productsOf(tables).merge(one, { price: 1 });
+        return tables.secret.write(write);
+      },
+    };
+    await productsOf({ ...tables, secret }).insert(lamp);
+    assert.deepEqual(await productsOf(tables).get(one), { ...lamp, price: 1 });
+  });
+
   it('that a crash has left half deleted is no entity, and can be inserted again', async () => {
     await crashEverywhere<Tables>({
       prepare: async () => {

@@ -20,6 +20,7 @@ import {
   partRow,
   type PendingPart,
 } from './split-change.js';
+import { pairOf } from './split-insert.js';
 import { splitChanges, splitPair, splitState } from './vertical-definition.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -92,7 +93,7 @@ export class SplitChanges {
         return this.#prepared(changes, id);
       const halves: ReadPart[] = [];
       for (const change of changes) {
-        halves.push(await this.#half(change, { id, pair: pairIn(head) }));
+        halves.push(await this.#half(change, { id, pair: pairOf(head) }));
       }
       const prepared: ReadPart[] = [];
       for (const half of halves) {
@@ -112,7 +113,7 @@ export class SplitChanges {
     const key = entities.codec.parseKey(keyOfHalf(part));
     for (;;) {
       const head = await leader.get(key);
-      if (head === undefined || pairIn(head) !== part.pair) break;
+      if (head === undefined || pairOf(head) !== part.pair) break;
       const named = changesIn(head);
       if (own(named, name) === part.id) return this.#apply(entities, part);
       // Whoever has read the leader before cannot name the change now.
@@ -228,11 +229,6 @@ function isUnderWay(error: unknown): boolean {
 
 function isOvertaken(error: unknown): boolean {
   return isUnderWay(error) || error instanceof ConditionFailedError;
-}
-
-function pairIn(head: object): string {
-  const pair = own(head as Values, splitPair);
-  return typeof pair === 'string' ? pair : '';
 }
 
 function changesIn(head: object): Named {

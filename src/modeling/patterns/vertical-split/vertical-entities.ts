@@ -6,11 +6,9 @@ import type { MergeOf } from '../../definition/shapes.js';
 import { etagOf, timestampOf, type Stored } from '../../definition/stored-entity.js';
 import { ticksOfMicros } from '../../rows/ticks.js';
 import { DecodeError, DefinitionError, ValueError } from '../../rows/model-error.js';
-import { isConflict } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
-import { EntityExistsError } from '../../table/errors.js';
 import { absentEntityError } from '../../table/refusals.js';
-import { unlessConflict, unlessPresent } from '../../table/conditional-write.js';
+import { unlessConflict } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type {
   GroupOf,
@@ -23,6 +21,7 @@ import type {
 import { halvesByKey } from './split-scan.js';
 import { keyOfHalf, partsOf } from './split-change.js';
 import { SplitChanges } from './split-changes.js';
+import { isMaking, pairOf, SplitInsert } from './split-insert.js';
 import {
   splitChanges,
   splitPair,
@@ -79,7 +78,6 @@ export interface VerticalEntitiesOptions {
 
 const graceDefaultMs = 3_600_000;
 const readsMax = 5;
-const making = 'making';
 const ownNames: ReadonlySet<string> = new Set([splitChanges, splitPair, splitState]);
 
 /**
@@ -93,6 +91,7 @@ export class VerticalEntities<W extends VerticalDefinition> {
   readonly #clock: Clock;
   readonly #randomness: Randomness;
   readonly #changes: SplitChanges;
+  readonly #inserts: SplitInsert;
 
   /** Throws `DefinitionError` for groups without a table. Sends nothing. */
   constructor(
@@ -109,24 +108,24 @@ export class VerticalEntities<W extends VerticalDefinition> {
     this.#groups = new Map(groups);
     this.#clock = clock;
     this.#randomness = randomness;
-    this.#changes = new SplitChanges({ type: definition.type, leader: this.#leader(), randomness });
+    const tools = { type: definition.type, leader: this.#leader(), randomness };
+    this.#changes = new SplitChanges(tools);
+    this.#inserts = new SplitInsert(tools);
   }
 
   /**
-   * An insert of the leader, one of each other group, and a merge of the leader. Throws
-   * `EntityExistsError` when the entity exists, or its insert is under way or was killed: see
-   * `verify`.
+   * An insert of the leader, one of each other group, and an update of the leader. What an insert
+   * has left that was killed is written over, with a read and an update for each row. Of inserts at
+   * the same time one succeeds. Throws `EntityExistsError` when the entity exists, or another
+   * insert of it went first.
    */
   async insert(entity: WideCreateOf<W>): Promise<void> {
     const pair = this.#randomness.uuid();
-    const leader = this.#leader();
-    const values = this.#valuesOf(this.definition.leader, entity, pair);
-    const made = await leader.insert({ ...values, [splitState]: making });
+    const made = await this.#inserts.claim(this.#valuesOf(this.definition.leader, entity, pair));
     for (const [group, entities] of this.#halves()) {
-      await this.#putHalf(entities, this.#valuesOf(group, entity, pair), pair);
+      await this.#inserts.putHalf(entities, this.#valuesOf(group, entity, pair));
     }
-    const { [splitState]: _, ...whole } = made as Values;
-    await leader.replace(whole, { ifMatch: etagOf(made) });
+    await this.#inserts.end(made);
   }
 
   /**
@@ -136,7 +135,7 @@ export class VerticalEntities<W extends VerticalDefinition> {
   get(key: WideKeyOf<W>): Promise<WideReadOf<W> | undefined>;
   /**
    * Some groups: one point read for each. Without the leader, of an entity that is being inserted
-   * as well.
+   * or deleted as well, as long as it has these halves; where it has not, the leader is read too.
    */
   get<const N extends GroupOf<W>>(
     key: WideKeyOf<W>,
@@ -160,7 +159,7 @@ export class VerticalEntities<W extends VerticalDefinition> {
    * page of each group. Nothing is sent before it is iterated.
    */
   scan(within?: Partial<WideKeyOf<W>>): AsyncIterable<WideReadOf<W>>;
-  /** Some groups. Without the leader, entities that are being inserted as well. */
+  /** Some groups. Without the leader, entities that are being inserted or deleted, as `get`. */
   scan<const N extends GroupOf<W>>(
     within: Partial<WideKeyOf<W>>,
     options: { readonly groups: readonly N[] },
@@ -250,15 +249,15 @@ export class VerticalEntities<W extends VerticalDefinition> {
     for await (const row of this.#leader().scanTable()) {
       if (!isSettled(row)) continue;
       const key = picked(row, this.#keyNames());
-      const isMaking = own(row as Values, splitState) === making;
+      const isUnfinished = isMaking(row);
       for (const [group, entities] of this.#halves()) {
-        if (isMaking || pairOf(await entities.get(key)) === pairOf(row)) continue;
+        if (isUnfinished || pairOf(await entities.get(key)) === pairOf(row)) continue;
         // It may have been deleted meanwhile.
         const now = await this.#leader().get(key);
         if (now === undefined || etagOf(now) !== etagOf(row)) continue;
         tell({ kind: 'torn', group, key, isRepaired: false });
       }
-      if (!isMaking) continue;
+      if (!isUnfinished) continue;
       const isRepaired = repair && (await unlessConflict(() => deleted(this.#leader(), row)));
       tell({ kind: 'unfinished', group: this.definition.leader, key, isRepaired });
     }
@@ -299,26 +298,35 @@ export class VerticalEntities<W extends VerticalDefinition> {
   }
 
   async #whole(key: WideKeyOf<W>, groups: readonly string[]): Promise<object | undefined> {
+    let read = groups;
     for (let reads = 1; ; reads += 1) {
-      const found = await Promise.all(groups.map((group) => this.#group(group).get(key)));
-      const head = this.#headOf(groups, found);
+      const found = await Promise.all(read.map((group) => this.#group(group).get(key)));
+      const head = this.#headOf(read, found);
       if (head === undefined) return undefined;
-      const whole = this.#joinedOf(groups, found);
-      if (whole !== undefined) return whole;
-      // It was deleted, or deleted and inserted, between the reads.
-      if (reads < readsMax) continue;
-      const lacking = groups.filter((_, at) => pairOf(found[at]) !== pairOf(head));
-      throw new DecodeError(
-        `${this.definition.type}: the entity lacks its half in ${lacking.join(', ')}; see verify()`,
-      );
+      if (this.#joinedOf(read, found) !== undefined) return joined(found.slice(0, groups.length));
+      // It was deleted, or deleted and inserted, between the reads; or only the leader can tell
+      // that it is no entity.
+      if (!read.includes(this.definition.leader)) read = [...groups, this.definition.leader];
+      else if (reads >= readsMax) throw this.#tornError(read, found, head);
     }
+  }
+
+  #tornError(
+    groups: readonly string[],
+    halves: readonly (object | undefined)[],
+    head: object,
+  ): DecodeError {
+    const lacking = groups.filter((_, at) => pairOf(halves[at]) !== pairOf(head));
+    return new DecodeError(
+      `${this.definition.type}: the entity lacks its half in ${lacking.join(', ')}; see verify()`,
+    );
   }
 
   /** The half that says that there is an entity; undefined: there is none, as far as is read. */
   #headOf(groups: readonly string[], halves: readonly (object | undefined)[]): object | undefined {
     const leads = groups.indexOf(this.definition.leader);
     const head = leads < 0 ? halves.find((half) => half !== undefined) : halves[leads];
-    return head === undefined || own(head as Values, splitState) === making ? undefined : head;
+    return isMaking(head) ? undefined : head;
   }
 
   /** Undefined when halves are of different entities, or absent. */
@@ -347,26 +355,6 @@ export class VerticalEntities<W extends VerticalDefinition> {
     return [...this.#groups.keys()]
       .map((group) => [group, picked(changes, this.#namesOf(group))] as const)
       .filter(([, part]) => Object.values(part).some((value) => value !== undefined));
-  }
-
-  /** A half that another insert has left is replaced, as long as the leader is of this one. */
-  async #putHalf(entities: Entities<AnyDefinition>, values: Values, pair: string): Promise<void> {
-    for (;;) {
-      if ((await unlessPresent(() => entities.insert(values))) !== undefined) return;
-      const found = await entities.get(values);
-      if (found === undefined) continue;
-      if (pairOf(found) === pair) return;
-      if (pairOf(await this.#leader().get(values)) !== pair) {
-        const text = `${this.definition.type}: another insert of these keys went first`;
-        throw new EntityExistsError(text, { status: 409, code: 'EntityAlreadyExists' });
-      }
-      try {
-        await entities.replace(values, { ifMatch: etagOf(found) });
-        return;
-      } catch (error) {
-        if (!isConflict(error)) throw error;
-      }
-    }
   }
 
   #valuesOf(group: string, entity: Values, pair: string): Values {
@@ -413,12 +401,6 @@ async function deleteHalf(
     if (found === undefined || pairOf(found) !== pair) return;
     if (await unlessConflict(() => deleted(entities, found))) return;
   }
-}
-
-/** Empty for a row that is not there. */
-function pairOf(row: object | undefined): string {
-  const pair = row === undefined ? undefined : own(row as Values, splitPair);
-  return typeof pair === 'string' ? pair : '';
 }
 
 /** Without what a read carries for writes, which go to several rows. */
