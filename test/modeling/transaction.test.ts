@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import {
   bulk,
   ConditionFailedError,
+  ContentionError,
   defineEntity,
   entitiesOf,
   EntityExistsError,
@@ -80,6 +81,8 @@ describe('a transaction', () => {
       assert.equal(error.index, 1);
       assert.ok(error.reason instanceof ConditionFailedError);
       assert.equal(error.cause, error.reason);
+      assert.equal(error.reason.request?.rowKey, 'department');
+      assert.match(error.message, /'Sales', 'department'\): 412/);
       return true;
     });
     assert.equal(await employees.get({ ...sales, id: 1 }), undefined);
@@ -103,6 +106,22 @@ describe('a transaction', () => {
         return true;
       });
     }
+  });
+
+  it('names the row at which others were faster', async () => {
+    const { gateway, departments } = await newSales();
+    const run = transaction(gateway, { attemptsMax: 1 })
+      .insert(Employee, { ...sales, id: 1, name: 'Jones' })
+      .update(Department, sales, async (current) => {
+        await departments.merge(sales, { employees: 7 }, { ifMatch: 'any' });
+        return { ...current, employees: 1 };
+      })
+      .run();
+    await assert.rejects(run, (error: unknown) => {
+      assert.ok(error instanceof ContentionError);
+      assert.match(error.message, /'Sales', 'department'\): 412/);
+      return true;
+    });
   });
 
   it('refuses to be split', async () => {

@@ -34,7 +34,7 @@ const attemptsDefault = 50;
 /**
  * Runs an attempt, and repeats it from its first read while `isOvertaken` says that another writer
  * changed the rows first. Other errors are thrown at once. Throws `ContentionError` after the last
- * attempt.
+ * attempt, with what that met: of which row a condition did not hold.
  */
 export async function retryConflicts<T>(
   what: string,
@@ -55,7 +55,9 @@ export async function retryConflicts<T>(
     return await retry(conflict, attempt);
   } catch (error) {
     if (!isOvertaken(error)) throw error;
-    const text = `${what}: other writers were faster at all of ${attemptsMax} attempts`;
+    const conflict = error instanceof OvertakenError ? error.cause : error;
+    const last = conflict instanceof Error ? `; at last: ${conflict.message}` : '';
+    const text = `${what}: other writers were faster at all of ${attemptsMax} attempts${last}`;
     throw new ContentionError(text, { cause: error });
   }
 }

@@ -204,7 +204,8 @@ class ClientGateway implements TableGateway {
         etag: kind === 'delete' ? undefined : subResponses[index]?.etag?.trim(),
       }));
     } catch (error) {
-      throw fromTransactionError(error, call.summary, writes.length);
+      const rowKeys = writes.map((write) => keyOfWrite(write).rowKey);
+      throw fromTransactionError(error, call.summary, rowKeys);
     }
   }
 

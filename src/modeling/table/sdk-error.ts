@@ -60,19 +60,23 @@ export function fromSdkError(error: unknown, request: RequestSummary): ModelErro
 }
 
 /**
- * As `fromSdkError`, for a transaction of `count` operations. The service puts the index of the
- * operation in front of its message, and may omit it when there is only one.
+ * As `fromSdkError`, for a transaction with writes of the rows with these RowKeys. The service puts
+ * the index of the operation in front of its message, and may omit it when there is only one. The
+ * error names the row of that operation.
  */
 export function fromTransactionError(
   error: unknown,
   request: RequestSummary,
-  count: number,
+  rowKeys: readonly string[],
 ): ModelError {
-  const reason = fromSdkError(error, request);
   const index = /^(\d+):/.exec(messageOf(error))?.[1];
+  const only = rowKeys.length === 1 ? 0 : undefined;
+  const position = index === undefined ? only : Number(index);
   // Either the outcome is unknown or nothing was sent: no operation failed.
-  if (isAmbiguous(reason) || statusOf(error) === 0) return reason;
-  const position = index === undefined ? (count === 1 ? 0 : undefined) : Number(index);
+  if (statusOf(error) === 0) return fromSdkError(error, request);
+  const rowKey = position === undefined ? undefined : rowKeys[position];
+  const reason = fromSdkError(error, rowKey === undefined ? request : { ...request, rowKey });
+  if (isAmbiguous(reason)) return reason;
   const where = position === undefined ? 'An operation' : `Operation ${position}`;
   return new TransactionFailedError(`${where} failed: ${reason.message}`, position, reason);
 }
