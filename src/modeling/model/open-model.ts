@@ -184,6 +184,7 @@ export class Model<E extends ModelEntities> {
       declared.bind({
         table: new DerivingTable(base, others[at] ?? [], { ...tools, outbox }),
         outbox,
+        clock,
       }),
     );
     const kept = this.#bound.map(({ derivation }) => derivation);

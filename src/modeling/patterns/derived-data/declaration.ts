@@ -1,3 +1,4 @@
+import type { Clock } from '../../../base/clock.js';
 import type { MessageHandler } from '../../worker/handler.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { Derivation } from './derivation.js';
@@ -12,6 +13,7 @@ export interface DerivationPlace {
    */
   readonly table: TableGateway;
   readonly outbox: DerivingOutbox | undefined;
+  readonly clock: Clock;
 }
 
 /** Something derived that differs from what it is derived from. */

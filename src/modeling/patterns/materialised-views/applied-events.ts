@@ -1,35 +1,32 @@
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { escapeKeyText } from '../../definition/key-escape.js';
-import { successorOfPrefix } from '../../definition/key-template.js';
 import { codecOf } from '../../definition/codec.js';
-import { reservedRowKeys } from '../../definition/reserved-keys.js';
 import type { CreateOf, KeyOf, ReadOf } from '../../definition/shapes.js';
 import type { Stored } from '../../definition/stored-entity.js';
 import type { Instant } from '../../rows/instant.js';
-import type { RowProperties } from '../../rows/row.js';
 import type { ContentionOptions } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { EntityExistsError, TransactionFailedError } from '../../table/errors.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
-import { odataLiteral } from '../../table/odata.js';
 import { transaction, type TransactionChange } from '../../table/transaction.js';
 import {
   deleteWhere,
   type DeleteOptions,
   type DeleteProgress,
 } from '../high-volume-delete/delete-where.js';
+import { markProperties, marks, marksBefore } from './mark-upkeep.js';
 
 /** Records that an event is in the view, in the view's partition, so that both are one change. */
-function markOf(partitionKey: string, event: string): RowWrite {
+function markOf(partitionKey: string, event: string, outbox: string | undefined): RowWrite {
   const rowKey = `${marks.from}${escapeKeyText(event, '')}`;
-  const properties: RowProperties = { EntityType: { type: 'String', value: rowType } };
-  return { kind: 'insert', row: { partitionKey, rowKey, properties } };
+  return { kind: 'insert', row: { partitionKey, rowKey, properties: markProperties(outbox) } };
 }
 
-/** The range of the RowKeys of these records. */
-const { appliedEvent } = reservedRowKeys;
-const marks = { from: appliedEvent, before: successorOfPrefix(appliedEvent) };
-const rowType = 'AppliedEvent';
+/** How an event came. */
+export interface EventOrigin {
+  /** The partition whose outbox has its message, by which `MarkUpkeep` sees that it is gone. */
+  readonly outbox?: string | undefined;
+}
 
 /**
  * Views in another partition or table than their sources, updated by events that may be delivered
@@ -64,9 +61,10 @@ export class EventView<V extends AnyDefinition> {
     event: string,
     viewKey: KeyOf<V>,
     change: (current: Stored<ReadOf<V>> | undefined) => CreateOf<V> & object,
+    origin: EventOrigin = {},
   ): Promise<'applied' | 'applied-before'> {
     try {
-      const applied = this.applying(event, viewKey, change);
+      const applied = this.applying(event, viewKey, change, origin);
       await transaction(this.#table, this.#options).join(applied).run();
       return 'applied';
     } catch (error) {
@@ -83,6 +81,7 @@ export class EventView<V extends AnyDefinition> {
     event: string,
     viewKey: KeyOf<V>,
     change: (current: Stored<ReadOf<V>> | undefined) => CreateOf<V> & object,
+    { outbox }: EventOrigin = {},
   ): TransactionChange {
     const { partitionKey } = codecOf(this.#view).key(viewKey);
     // A view has the names that it is made of, which the compiler cannot follow here.
@@ -90,7 +89,7 @@ export class EventView<V extends AnyDefinition> {
     return {
       addTo: (writes) =>
         writes
-          .add(markOf(partitionKey, event))
+          .add(markOf(partitionKey, event, outbox))
           .update(this.#view, viewKey, next, { ifAbsent: () => change(undefined) }),
     };
   }
@@ -102,12 +101,7 @@ export class EventView<V extends AnyDefinition> {
    */
   forget(viewKey: KeyOf<V>, before: Instant, options?: DeleteOptions): Promise<DeleteProgress> {
     const { partitionKey } = codecOf(this.#view).key(viewKey);
-    const time = odataLiteral({ type: 'DateTime', value: before.ticks });
-    const scope = {
-      partitionKey,
-      rowKeys: marks,
-      filter: `EntityType eq '${rowType}' and Timestamp lt ${time}`,
-    };
+    const scope = { partitionKey, rowKeys: marks, filter: marksBefore(before.ticks) };
     return deleteWhere(this.#table, scope, options);
   }
 }

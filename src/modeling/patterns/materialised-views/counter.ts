@@ -14,6 +14,7 @@ import type { DerivationDeclaration } from '../derived-data/declaration.js';
 import type { Derivation, RowChange } from '../derived-data/derivation.js';
 import type { DerivingOutbox } from '../derived-data/deriving-table.js';
 import { EventView } from './applied-events.js';
+import { MarkUpkeep } from './mark-upkeep.js';
 import { checkMeasures, type Numbers } from './measures.js';
 import { added, deltasOf, type Delta } from './summary-delta.js';
 import { checkedCounts } from './view-audit.js';
@@ -41,14 +42,16 @@ export function counter<S extends AnyDefinition, V extends AnyDefinition>(
 ): DerivationDeclaration {
   checkMeasures(options.view, options.measures);
   return {
-    bind({ table, outbox }) {
+    bind({ table, outbox, clock }) {
       const { source, view, viewTable = table } = options;
       const message = messageOf(source, view);
       const events = new EventView(view, viewTable);
       const codec = codecOf(view);
-      const handler = handle(message, async ({ key, numbers }, { id }) => {
+      const upkeep = new MarkUpkeep({ table: viewTable, outbox: table, clock });
+      const handler = handle(message, async ({ key, numbers, from }, { id }) => {
         const delta = { key: codec.parseKey(key), numbers };
-        await events.apply(id, delta.key, (current) => added(current, delta));
+        await events.apply(id, delta.key, (current) => added(current, delta), { outbox: from });
+        await upkeep.applied(key.partitionKey);
       });
       return {
         handlers: [handler],
@@ -133,7 +136,7 @@ class CounterDerivation<S extends AnyDefinition, V extends AnyDefinition> implem
                   `table than the ${source.type} in '${from.partitionKey}': it needs an outbox`,
               );
             }
-            const payload = { key, numbers: delta.numbers };
+            const payload = { key, numbers: delta.numbers, from: from.partitionKey };
             return [this.#outbox.message(from.partitionKey, messageOf(source, view), payload)];
           }),
         ),
@@ -173,6 +176,8 @@ function isKept(given: WireValue, stored: WireValue | undefined): boolean {
 interface Counted {
   readonly key: RowKey;
   readonly numbers: Numbers;
+  /** The PartitionKey of the entity, whose outbox has the message. */
+  readonly from: string;
 }
 
 function messageOf(source: AnyDefinition, view: AnyDefinition) {
@@ -181,10 +186,14 @@ function messageOf(source: AnyDefinition, view: AnyDefinition) {
   });
 }
 
-/** `{ key: [PartitionKey, RowKey], numbers: { name: number | text } }`; texts are 64-bit integers. */
+/**
+ * `{ key: [PartitionKey, RowKey], from: PartitionKey, numbers: { name: number | text } }`; texts are
+ * 64-bit integers.
+ */
 const countedPayload: PayloadCodec<Counted, Counted> = {
-  encode: ({ key, numbers }) => ({
+  encode: ({ key, from, numbers }) => ({
     key: [key.partitionKey, key.rowKey],
+    from,
     numbers: Object.fromEntries(
       Object.entries(numbers).map(([name, value]) => [
         name,
@@ -193,14 +202,19 @@ const countedPayload: PayloadCodec<Counted, Counted> = {
     ),
   }),
   decode: (payload) => {
-    const { key, numbers } = Object(payload) as Readonly<Record<string, JsonValue>>;
+    const { key, from, numbers } = Object(payload) as Readonly<Record<string, JsonValue>>;
     const [partitionKey, rowKey] = Array.isArray(key) ? (key as readonly JsonValue[]) : [];
-    if (typeof partitionKey !== 'string' || typeof rowKey !== 'string') {
-      throw new ValueError('a count has the key of its summary');
+    if (
+      typeof partitionKey !== 'string' ||
+      typeof rowKey !== 'string' ||
+      typeof from !== 'string'
+    ) {
+      throw new ValueError('a count has the key of its summary, and the partition of its entity');
     }
     const amounts = Object.entries(Object(numbers) as Readonly<Record<string, JsonValue>>);
     return {
       key: { partitionKey, rowKey },
+      from,
       numbers: Object.fromEntries(amounts.map(([name, value]) => [name, amountOf(name, value)])),
     };
   },

@@ -1,0 +1,158 @@
+import type { Clock } from '../../../base/clock.js';
+import { own } from '../../../base/own.js';
+import { escapeKeyText } from '../../definition/key-escape.js';
+import { successorOfPrefix } from '../../definition/key-template.js';
+import { reservedRowKeys } from '../../definition/reserved-keys.js';
+import type { RowProperties, StoredRow } from '../../rows/row.js';
+import { keyOf, storedText, textIn } from '../../rows/row-parts.js';
+import { ticksOfMicros } from '../../rows/ticks.js';
+import { transactIf } from '../../table/conditional-write.js';
+import { transactionWritesMax, type RowWrite, type TableGateway } from '../../table/gateway.js';
+import { odataLiteral } from '../../table/odata.js';
+import {
+  envelopeOfRow,
+  isOutboxRow,
+  poisonMessages,
+  waitingMessages,
+} from '../transactional-outbox/outbox-row.js';
+
+/**
+ * A mark says that an event is in a view. It is in the view's partition:
+ *
+ *   RowKey   ~applied_<id of the event>
+ *   Outbox   the partition whose outbox had the message; absent where the event came otherwise
+ *   Settled  present once the message was found to be gone
+ */
+export const marks = {
+  from: reservedRowKeys.appliedEvent,
+  before: successorOfPrefix(reservedRowKeys.appliedEvent),
+};
+export const markType = 'AppliedEvent';
+const typeProperty = 'EntityType';
+const outboxProperty = 'Outbox';
+const settledProperty = 'Settled';
+
+/** Events between two rounds: so many marks come in a round, and as many may go. */
+const eventsOfRound = transactionWritesMax;
+const pagesMax = 10;
+/** Partitions of an outbox that a round asks for waiting messages. */
+const outboxesMax = 20;
+/** How long a process may hold a message that it has read, in microseconds: a day. */
+const keepMicros = 86_400e6;
+
+/** The properties of a mark. */
+export function markProperties(outbox: string | undefined): RowProperties {
+  return {
+    [typeProperty]: storedText(markType),
+    ...(outbox === undefined ? {} : { [outboxProperty]: storedText(outbox) }),
+  };
+}
+
+/** OData: marks that were last written before a time, in ticks. */
+export function marksBefore(ticks: bigint): string {
+  const time = odataLiteral({ type: 'DateTime', value: ticks });
+  return `EntityType eq '${markType}' and Timestamp lt ${time}`;
+}
+
+export interface MarkUpkeepOptions {
+  /** The table of the views. */
+  readonly table: TableGateway;
+  /** The table of the outbox. */
+  readonly outbox: TableGateway;
+  readonly clock: Clock;
+}
+
+/**
+ * Forgets marks of events that cannot be delivered again. A message is delivered as long as it is
+ * in its outbox, waiting or poisoned, and by a relay that has read it before it was removed. So a
+ * mark that is a day old is settled when the outbox no longer has its message, and deleted a day
+ * later.
+ */
+export class MarkUpkeep {
+  readonly #options: MarkUpkeepOptions;
+  #events = 0;
+
+  constructor(options: MarkUpkeepOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Tells of an event that was applied to a view in this partition. Every hundredth makes a round
+   * there: up to ten range reads for at most 100 old marks, two for each outbox that they came
+   * from, and two transactions.
+   */
+  async applied(partitionKey: string): Promise<void> {
+    this.#events += 1;
+    if (this.#events % eventsOfRound === 0) await this.round(partitionKey);
+  }
+
+  async round(partitionKey: string): Promise<void> {
+    const { table } = this.#options;
+    const old = await this.#old(partitionKey);
+    const settled = old.filter(({ properties }) => own(properties, settledProperty) !== undefined);
+    // Where another process was faster, it has done the same.
+    await transactIf(
+      table,
+      settled.map((mark): RowWrite => ({ kind: 'delete', key: keyOf(mark), etag: mark.etag })),
+    );
+    const gone = await this.#gone(old.filter((mark) => !settled.includes(mark)));
+    await transactIf(table, gone.map(settling));
+  }
+
+  /** Marks that nobody has written for a day, and that name an outbox. */
+  async #old(partitionKey: string): Promise<readonly StoredRow[]> {
+    const { table, clock } = this.#options;
+    const before = ticksOfMicros(clock.nowMicros() - keepMicros);
+    const found: StoredRow[] = [];
+    let cursor: string | undefined;
+    for (let pages = 0; pages === 0 || (cursor !== undefined && pages < pagesMax); pages += 1) {
+      const query = { partitionKey, rowKey: marks, filter: marksBefore(before) };
+      const page = await table.page({ ...query, cursor });
+      found.push(
+        ...page.rows.filter(
+          ({ properties, timestamp }) =>
+            timestamp < before && textIn(properties, outboxProperty) !== undefined,
+        ),
+      );
+      ({ cursor } = page);
+      if (found.length >= eventsOfRound) break;
+    }
+    return found.slice(0, eventsOfRound);
+  }
+
+  /** Those whose messages are in no outbox any more. */
+  async #gone(old: readonly StoredRow[]): Promise<readonly StoredRow[]> {
+    const byOutbox = new Map<string, StoredRow[]>();
+    for (const mark of old) {
+      const outbox = textIn(mark.properties, outboxProperty) ?? '';
+      byOutbox.set(outbox, [...(byOutbox.get(outbox) ?? []), mark]);
+    }
+    const gone: StoredRow[] = [];
+    for (const [outbox, of] of [...byOutbox].slice(0, outboxesMax)) {
+      const there = await this.#messagesIn(outbox);
+      if (there === undefined) continue;
+      gone.push(...of.filter(({ rowKey }) => !there.has(rowKey.slice(marks.from.length))));
+    }
+    return gone;
+  }
+
+  /**
+   * The ids of the messages of a partition; undefined when there are more than fit on a page.
+   * Poison messages first, because a redrive moves them to those that wait.
+   */
+  async #messagesIn(partitionKey: string): Promise<ReadonlySet<string> | undefined> {
+    const ids = new Set<string>();
+    for (const messages of [poisonMessages(partitionKey), waitingMessages(partitionKey)]) {
+      const page = await this.#options.outbox.page(messages);
+      if (page.cursor !== undefined) return undefined;
+      for (const row of page.rows.filter(isOutboxRow))
+        ids.add(escapeKeyText(envelopeOfRow(row).id, ''));
+    }
+    return ids;
+  }
+}
+
+function settling({ partitionKey, rowKey, etag }: StoredRow): RowWrite {
+  const properties: RowProperties = { [settledProperty]: { type: 'Boolean', value: true } };
+  return { kind: 'merge', row: { partitionKey, rowKey, properties }, etag };
+}
