@@ -65,17 +65,36 @@ const Noted = defineEntity({
   partitionKey: (p) => key`${p.department}`,
   rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
-const notedIndexes = withIndexes(Noted, {
-  email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
-  apart: otherPartition({
-    partitionKey: (p) => key`company_${p.department}`,
-    rowKey: (p) => key`kwok_${p.id.padded(6)}`,
-  }),
-  mail: indexTable({
-    partitionKey: (p) => key`${p.email}`,
-    rowKey: (p) => key`${p.id.padded(6)}`,
-  }),
+const notedIndexesOf = (noted: typeof Noted) =>
+  withIndexes(noted, {
+    email: samePartition({ rowKey: (p) => key`email_${p.email}` }),
+    apart: otherPartition({
+      partitionKey: (p) => key`company_${p.department}`,
+      rowKey: (p) => key`kwok_${p.id.padded(6)}`,
+    }),
+    mail: indexTable({
+      partitionKey: (p) => key`${p.email}`,
+      rowKey: (p) => key`${p.id.padded(6)}`,
+    }),
+  });
+const notedIndexes = notedIndexesOf(Noted);
+
+/** What was a remark is a note in the second version. */
+const OldNoted = defineEntity({
+  type: 'Noted',
+  properties: { department: string(), id: int32(), email: string(), remark: string() },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
+const upgradedIndexes = notedIndexesOf(
+  defineEntity({
+    type: 'Noted',
+    version: 2,
+    properties: { department: string(), id: int32(), email: string(), note: string() },
+    partitionKey: (p) => key`${p.department}`,
+    rowKey: (p) => key`empid_${p.id.padded(6)}`,
+  }).upgrading(OldNoted, ({ remark, ...rest }) => ({ ...rest, note: remark })),
+);
 
 const jones = {
   department: 'Sales',
@@ -241,6 +260,32 @@ describe('indexes of entities with encrypted properties', () => {
     assert.equal((await relation.finishMoves({ department: 'Sales' })).finished, 1);
     await model.drain();
     assert.equal((await people.get({ department: 'Support', id: 1 }))?.note, 'a secret');
+    assert.deepEqual(await modelDrifts(model), []);
+  });
+
+  it('encrypt what a resolver chooses of rows of an older version, by its name in the new one', async () => {
+    const resolver = (_partition: string, row: string, property: string): boolean =>
+      ['note', 'remark'].includes(property) && row.startsWith('empid_');
+    const [{ gateway }, { gateway: bareMails }] = await newTables();
+    const keys = keyRing(new CountingKey('master').kek);
+    const table = withEncryption(gateway, { keys, resolver });
+    const old = entitiesOf(OldNoted, table);
+    for (const id of [1, 2]) await old.insert({ ...at, id, email: `${id}@x`, remark: 'a secret' });
+    const mail = withEncryption(bareMails, { keys });
+    const model = openModel({
+      table,
+      entities: { people: upgradedIndexes },
+      tables: { people: { mail } },
+    });
+    for await (const { drifts } of model.rebuild()) assert.deepEqual(drifts, []);
+    const rows = [...(await allRows(gateway)), ...(await allRows(bareMails))];
+    const notes = rows.filter(({ properties }) => 'note' in properties);
+    assert.equal(notes.length, 6);
+    for (const { rowKey, properties } of notes) {
+      assert.equal(properties['note']?.type, 'Binary', rowKey);
+    }
+    const found = await model.entities.people.by.email.get({ department: 'Sales', email: '2@x' });
+    assert.equal(found?.note, 'a secret');
     assert.deepEqual(await modelDrifts(model), []);
   });
 

@@ -1,7 +1,10 @@
 import { sameKey } from '../../rows/row-parts.js';
+import { withEncryptedNames } from '../../table/encrypted-names.js';
+import { isOutdated } from '../../definition/row-version.js';
 import { own } from '../../../base/own.js';
 import { codecOf, type EntityCodec } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
+import type { Stored } from '../../definition/stored-entity.js';
 import { DefinitionError, ValueError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import type { TableGateway } from '../../table/gateway.js';
@@ -93,7 +96,8 @@ export class IndexPlaces {
   /** The entries of an entity's row in an index; none without a row, or when it is not indexed. */
   entriesOf(index: ResolvedIndex, row: StoredRow | undefined): readonly IndexEntry[] {
     if (row === undefined) return [];
-    return entriesOf(index, this.codec.fromRow(row), row);
+    const entity = this.codec.fromRow(row);
+    return entriesOf(index, entity, this.#marked(entity, row));
   }
 
   /** The index entry of a row that is at a key. */
@@ -106,8 +110,19 @@ export class IndexPlaces {
     const found = new Map<ResolvedIndex, readonly IndexEntry[]>();
     if (row === undefined) return found;
     const entity = this.codec.fromRow(row);
-    for (const index of this.indexes) found.set(index, entriesOf(index, entity, row));
+    const primary = this.#marked(entity, row);
+    for (const index of this.indexes) found.set(index, entriesOf(index, entity, primary));
     return found;
+  }
+
+  /**
+   * An upgrade may have changed the names under which a row of an older version is encrypted, and
+   * copies have the new ones.
+   */
+  #marked(entity: Stored<object>, row: StoredRow): StoredRow {
+    if (!isOutdated(this.entity, row)) return row;
+    const { encrypt = [] } = withEncryptedNames(this.table, this.codec.toRow(entity));
+    return { ...row, encrypt: [...new Set([...(row.encrypt ?? []), ...encrypt])] };
   }
 
   /** Reads the row of an entity; undefined when there is none. One point read. */
