@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 const lengthening = /\/run-length\.js'|\bfrom 'fast-check'/;
 
 /** Relative imports, as the compiler writes them. */
-const importPattern = /^(?:import|export)\b[^']*'(\.[^']+)'/gm;
+const importPattern = /^(?:import|export)\b(?:[^']*\bfrom)? '(\.[^']+\.js)'/gm;
 
 /**
  * Tells of a test file whether it, or what it imports by way of whatever else, makes more of it in the
