@@ -13,9 +13,11 @@ import {
   key,
   logTailOf,
   oneToManyOf,
+  oneToOneOf,
   string,
   upgradeRows,
   writesOf,
+  type ReadOf,
   type TableGateway,
 } from '../../../src/modeling/index.js';
 import {
@@ -36,7 +38,10 @@ import {
 } from '../../../src/modeling/patterns/high-volume-delete/index.js';
 import type { ListBlobs } from '../../../src/modeling/patterns/indexes/index.js';
 import { withLargeValues } from '../../../src/modeling/patterns/large-entities/index.js';
-import { partitionViewOf } from '../../../src/modeling/patterns/materialised-views/index.js';
+import {
+  eventViewOf,
+  partitionViewOf,
+} from '../../../src/modeling/patterns/materialised-views/index.js';
 import {
   relocated,
   reKeyingOf,
@@ -75,7 +80,7 @@ import {
 const wrapper = new CountingKey('matrix');
 const long = 'x'.repeat(600);
 const at = (id: number) => ({ department: 'Sales', id });
-const any = { ifMatch: 'any' };
+const any = { ifMatch: 'any' } as const;
 
 /** The tables of a world, by name: whatever a process sends goes to one of them. */
 const tableNames = ['main', 'more', 'archive', 'control', 'mails', 'archiveMails'] as const;
@@ -83,13 +88,22 @@ const listNames = ['names', 'archiveNames'] as const;
 type Raw = Readonly<Record<(typeof tableNames)[number], TableGateway>> &
   Readonly<Record<(typeof listNames)[number], ListBlobs>>;
 
+function overShards({ main, more, control }: Raw): TableGateway {
+  const shards = { main, more };
+  return shardMapOf({ name: 'staff', control, shards, refreshMs: 0, settleMs: 0 }).table;
+}
+
+function isNoteOfEmployee(_partition: string, row: string, property: string): boolean {
+  return property === 'note' && row.startsWith('empid_');
+}
+
 /** What is beneath the table. Of an employee, the note is encrypted by its key, or large. */
 const beneath = {
   nothing: ({ main }: Raw) => main,
   encryption: ({ main }: Raw) =>
     withEncryption(main, {
       keys: keyRing(wrapper.kek),
-      resolver: (_partition, row, property) => property === 'note' && row.startsWith('empid_'),
+      resolver: isNoteOfEmployee,
     }),
   'large values': ({ main }: Raw) =>
     withLargeValues(main, {
@@ -97,11 +111,37 @@ const beneath = {
       compression: 'identity',
       properties: ['note'],
     }),
-  'a shard map': ({ main, more, control }: Raw) =>
-    shardMapOf({ name: 'staff', control, shards: { main, more }, refreshMs: 0, settleMs: 0 }).table,
+  'a shard map': overShards,
+  'encrypted large values of shards': (raw: Raw) =>
+    withEncryption(
+      withLargeValues(overShards(raw), {
+        compression: 'identity',
+        binaryBytesInline: 100,
+        properties: ['note'],
+      }),
+      { keys: keyRing(wrapper.kek), resolver: isNoteOfEmployee },
+    ),
 } satisfies Readonly<Record<string, (raw: Raw) => TableGateway>>;
 
 export type Beneath = keyof typeof beneath;
+
+function isEncrypted(under: Beneath): boolean {
+  return under === 'encryption' || under === 'encrypted large values of shards';
+}
+
+function isSharded(under: Beneath): boolean {
+  return under === 'a shard map' || under === 'encrypted large values of shards';
+}
+
+/** Rows move as they are stored: the archive has what is beneath the table as well, on one shard. */
+function beneathArchive(raw: Raw, under: Beneath): TableGateway {
+  const { archive: main } = raw;
+  if (under === 'a shard map') return main;
+  return beneath[under === 'encrypted large values of shards' ? 'encryption' : under]({
+    ...raw,
+    main,
+  });
+}
 
 interface Case {
   readonly what: Promised;
@@ -124,12 +164,10 @@ function open(raw: Raw, { what, under, isUpgraded = false }: Case) {
   const employee = isUpgraded ? UpgradedEmployee : StaffEmployee;
   const { names, archiveNames } = raw;
   const [mails, archiveMails] = [raw.mails, raw.archiveMails].map((each) =>
-    under === 'encryption' ? withEncryption(each, { keys: keyRing(wrapper.kek) }) : each,
+    isEncrypted(under) ? withEncryption(each, { keys: keyRing(wrapper.kek) }) : each,
   ) as [TableGateway, TableGateway];
   const model = openStaff({ table: beneath[under](raw), mails, names }, what, employee);
-  // Rows move as they are stored: the archive has what is beneath the table as well.
-  const table =
-    under === 'a shard map' ? raw.archive : beneath[under]({ ...raw, main: raw.archive });
+  const table = beneathArchive(raw, under);
   const archive = openStaff({ table, mails: archiveMails, names: archiveNames }, what, employee);
   const relation = oneToManyOf({
     ...oneToManyOptions,
@@ -152,6 +190,15 @@ function open(raw: Raw, { what, under, isUpgraded = false }: Case) {
     }),
     series: dataSeriesOf(Day, model.table, { slots: 24, value: int32() }),
     wide: wideEntitiesOf(Review, model.table),
+    events: eventViewOf(Summary, model.table, { timers: impatientTimers }),
+    badged: oneToOneOf({
+      main: employee,
+      mainTable: model.table,
+      detail: Badge,
+      detailTable: model.table,
+      detailOf: ({ department, id }) => ({ department, id }),
+      mainOf: ({ department, id }) => ({ department, id }),
+    }),
     tail: logTailOf(Event, model.table, { time: 'at' }),
     bucket: entitiesOf(StaffEmployee, bucketOver(model.table), { timers: impatientTimers }),
     titles: copiesOf({
@@ -334,6 +381,57 @@ const patterns: Readonly<Record<string, Pattern>> = {
       await lease.release();
     },
   },
+  'a transaction under a lease': {
+    run: async ({ leases }) => {
+      const lease = await leases.acquire(at(1));
+      await lease.transact((writes) =>
+        writes
+          .upsertReplace(Employee, employeeOf(1, { lastName: 'Brown', note: long }))
+          .delete(Employee, at(2), any),
+      );
+      await lease.release();
+    },
+  },
+  'an update within an update': {
+    run: async ({ model, employees }) => {
+      const { departments } = model.entities;
+      await employees.update(at(1), async (current, turn) => {
+        const title = (department: ReadOf<typeof Department>) => ({ ...department, title: 'x' });
+        await departments.update({ department: 'Sales' }, title, { within: turn });
+        return { ...current, lastName: 'Brown', salary: 3 };
+      });
+    },
+  },
+  'an entity and its detail': {
+    run: async ({ badged, employees }) => {
+      await badged.insert(employeeOf(5, { note: long }), { department: 'Sales', id: 5 });
+      const found = await employees.get(at(2));
+      if (found !== undefined) await badged.delete(found);
+    },
+    finish: async ({ badged }) => {
+      await badged.removeOrphans({}, { ageMs: 0 });
+    },
+  },
+  'wide entities': {
+    run: async ({ wide }) => {
+      const key = { ...at(1), plan: 'a', result: 'b' };
+      await wide.insert(key);
+      await wide.change(at(1), { plan: 'c', result: 'd' }, any);
+      await wide.delete(at(1), any);
+    },
+  },
+  'an event of a view': {
+    run: async ({ model, events }) => {
+      const sales = { department: 'Sales' };
+      const more = (current: { readonly people: number } | undefined) => ({
+        ...sales,
+        people: (current?.people ?? 0) + 1,
+      });
+      await events.apply('first', sales, more);
+      const second = events.applying('second', sales, more);
+      await model.transaction().join(second).insert(Employee, employeeOf(4)).run();
+    },
+  },
   'a view of the partition': {
     run: async ({ view, employees }) => {
       await view.insert(employeeOf(4));
@@ -344,6 +442,21 @@ const patterns: Readonly<Record<string, Pattern>> = {
   'a move by an intent': {
     run: ({ step }) => step.run(at(2), stepContext()),
     finish: ({ step }) => step.run(at(2), stepContext()),
+  },
+  ...Object.fromEntries(
+    (['verifying', 'reading-new', 'done'] as const).map((phase) => [
+      `re-keying, the step to ${phase}`,
+      {
+        prepare: ({ move }) => stepsTo(move, before[phase]),
+        run: ({ move }) => stepsTo(move, phase),
+        finish: ({ move }) => stepsTo(move, 'done'),
+      } satisfies Pattern,
+    ]),
+  ),
+  're-keying, the way back': {
+    prepare: ({ move }) => stepsTo(move, 'verifying'),
+    run: ({ move }) => move.rollBack(),
+    finish: ({ move }) => move.rollBack(),
   },
   ...Object.fromEntries(
     phases.map((phase) => [
@@ -360,6 +473,13 @@ const patterns: Readonly<Record<string, Pattern>> = {
     ]),
   ),
 };
+
+/** The phase that leads to each other one. */
+const before = {
+  verifying: 'dual-writing',
+  'reading-new': 'verifying',
+  done: 'reading-new',
+} as const satisfies Partial<Record<Phase, Phase>>;
 
 function storeOldRows(_process: Process, { main, more, mails }: Raw): Promise<unknown> {
   return Promise.all([main, more, mails].map(storeOldEmployees));
@@ -434,7 +554,7 @@ function record<Name extends string, Value>(
 
 async function staffed(site: Site, kind: Case): Promise<Raw> {
   const raw = await site.newRaw();
-  if (kind.under === 'a shard map') {
+  if (isSharded(kind.under)) {
     const { control, main, more } = raw;
     const map = shardMapOf({ name: 'staff', control, shards: { main, more } });
     await map.create(hashRouting(['main', 'more']));
@@ -543,7 +663,7 @@ function runs(chosen: readonly ChosenCase[], { under, place, site }: RunsOptions
         recover: async (raw) => finish?.(open(raw, kind)),
         check: async (raw) => {
           await assertInStep(open(raw, kind), kind);
-          if (under === 'encryption') await assertSealed(raw);
+          if (isEncrypted(under)) await assertSealed(raw);
         },
       });
     });
@@ -553,12 +673,13 @@ function runs(chosen: readonly ChosenCase[], { under, place, site }: RunsOptions
 /**
  * Every way to write × everything that a table keeps, over what is beneath the table, killed at
  * every request: nothing differs afterwards. The tables are in memory; some cases run on a server
- * as well. The short form has a few cases, others each time.
+ * as well. The short form has a few cases, others each time; so has the long form beyond `longMax`.
  */
-export function modelMatrix(under: Beneath): void {
+export function modelMatrix(under: Beneath, longMax = cases.length): void {
   describe(`whatever writes, over ${under}`, () => {
-    const inMemory = isLong ? cases : shuffled(cases).slice(0, 2);
-    runs(inMemory, { under, place: 'in memory', site: memory });
+    const inMemory = longMax < cases.length || !isLong ? shuffled(cases) : cases;
+    const count = byLength({ short: 2, long: longMax });
+    runs(inMemory.slice(0, count), { under, place: 'in memory', site: memory });
     const onServer = shuffled(cases).slice(0, byLength({ short: 1, long: 2 }));
     runs(onServer, { under, place: 'on a server', site: server });
   });
