@@ -72,8 +72,7 @@ export class SplitInsert {
     await this.#retried(async () => {
       const head = known ?? (await leader.get(made));
       known = undefined;
-      if (head === undefined)
-        throw absentEntityError(this.#options.type, leader.codec.key(made));
+      if (head === undefined) throw absentEntityError(this.#options.type, leader.codec.key(made));
       if (pairOf(head) !== pairOf(made)) throw this.#existsError(made);
       if (!isMaking(head)) return;
       const { [splitState]: _, ...whole } = head as Values;
