@@ -35,7 +35,7 @@ function pageOfBlobs(): Buffer {
     endpoint: 'http://127.0.0.1:10000/devstoreaccount1/',
     container: 'bench',
     version: '2026-02-06',
-    include: { metadata: false, tags: false, copy: false },
+    include: { metadata: false, tags: false, copy: false, policies: false, legalHolds: false },
     items,
   });
 }

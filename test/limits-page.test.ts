@@ -57,6 +57,7 @@ const documented: Readonly<Record<string, string>> = {
   hostCharactersMax: '`allowHosts` has at most',
   hostsMax: '`allowHosts` has at most',
   intervalsMax: 'ranges of keys that a plan reads',
+  policyDaysMax: 'immutability policy',
   keepAliveSecondsMax: 'keep-alive time on the command line',
   keyBytesMax: 'set of keys of an issuer',
   keyCharactersMax: 'a key of one',

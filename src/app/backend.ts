@@ -126,7 +126,7 @@ export function backendOver(
     randomness,
     strictness,
     timers,
-    blobKeeping: { versioning, containerRetentionDays, permitsPublicAccess },
+    blobKeeping: { versioning, immutability, containerRetentionDays, permitsPublicAccess },
   }: Pick<ServerSettings, 'storageClock' | 'randomness' | 'strictness' | 'timers' | 'blobKeeping'>,
   {
     onGarbage = () => undefined,
@@ -140,7 +140,7 @@ export function backendOver(
   const tables = paging ? new ShapedTableService(ofTables, paging) : new TableService(ofTables);
   const retention = async (account: string) =>
     (await properties.get('blob', account)).deleteRetention;
-  const kept = { retention, containerRetentionDays, versioning, permitsPublicAccess };
+  const kept = { retention, containerRetentionDays, versioning, immutability, permitsPublicAccess };
   const shield = shielded && { shielded };
   const ofBlobs = { ...ofQueues, store: contentStore, timers, content, ...kept, ...shield };
   const blobs = paging ? new ShapedBlobService(ofBlobs, paging) : new BlobService(ofBlobs);

@@ -7,6 +7,7 @@ import type { BlobKeepingOptions } from './options/blobs.js';
 export class BlobKeeping {
   #options: Required<BlobKeepingOptions> = {
     blobVersioning: false,
+    blobImmutability: false,
     containerRetentionDays: 0,
     refusePublicAccess: false,
   };
@@ -16,17 +17,25 @@ export class BlobKeeping {
   }
 
   /** What is absent stays. */
-  change({ blobVersioning, containerRetentionDays, refusePublicAccess }: BlobKeepingOptions): void {
+  change(options: BlobKeepingOptions): void {
+    const { blobVersioning, blobImmutability, containerRetentionDays, refusePublicAccess } =
+      options;
+    const before = this.#options;
     this.#options = {
-      blobVersioning: blobVersioning ?? this.#options.blobVersioning,
-      containerRetentionDays: containerRetentionDays ?? this.#options.containerRetentionDays,
-      refusePublicAccess: refusePublicAccess ?? this.#options.refusePublicAccess,
+      blobVersioning: blobVersioning ?? before.blobVersioning,
+      blobImmutability: blobImmutability ?? before.blobImmutability,
+      containerRetentionDays: containerRetentionDays ?? before.containerRetentionDays,
+      refusePublicAccess: refusePublicAccess ?? before.refusePublicAccess,
     };
   }
 
-  /** Whether an account keeps versions of its blobs. */
+  /** Whether an account keeps versions of its blobs. Without them nothing is immutable. */
   readonly versioning = (account: string): boolean =>
-    isAmong(account, this.#options.blobVersioning);
+    isAmong(account, this.#options.blobVersioning) || this.immutability(account);
+
+  /** Whether blobs of an account can have policies and legal holds. */
+  readonly immutability = (account: string): boolean =>
+    isAmong(account, this.#options.blobImmutability);
 
   /** Whether containers of an account may be public. */
   readonly permitsPublicAccess = (account: string): boolean =>

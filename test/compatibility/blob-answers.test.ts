@@ -153,19 +153,25 @@ async function askOtherBlobs(): Promise<void> {
   await ask({ method: 'HEAD', path: '/walked/incremental' });
 }
 
-/** What is sent where versions are kept, and snapshots that were deleted. */
+/** What is sent where versions are kept, and blobs by policies, and snapshots that were deleted. */
 async function askWithVersions(): Promise<void> {
-  const keeping = await startServer({ blobVersioning: true });
+  const keeping = await startServer({ blobImmutability: true });
   const versions = BlobWireClient.of(keeping.server);
   const kept =
     '<StorageServiceProperties><DeleteRetentionPolicy><Enabled>true</Enabled><Days>1</Days>' +
     '<AllowPermanentDelete>true</AllowPermanentDelete></DeleteRetentionPolicy></StorageServiceProperties>';
   const container = await versions.newContainer();
   const path = `/${container}/b`;
+  const until = new Date(Date.now() + 60_000).toUTCString();
+  const policy = { 'x-ms-immutability-policy-until-date': until };
   for (const request of [
     { method: 'PUT', ...properties, body: kept },
     { method: 'PUT', path, headers: block, body: 'x' },
+    { method: 'PUT', path: `${path}?comp=immutabilityPolicies`, headers: policy },
+    { method: 'PUT', path: `${path}?comp=legalhold`, headers: { 'x-ms-legal-hold': 'true' } },
     { path },
+    { method: 'PUT', path: `${path}?comp=legalhold`, headers: { 'x-ms-legal-hold': 'false' } },
+    { method: 'DELETE', path: `${path}?comp=immutabilityPolicies` },
     { method: 'DELETE', path },
   ]) {
     answers.push(await versions.send(request));

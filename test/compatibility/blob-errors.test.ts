@@ -125,6 +125,24 @@ const root = `/${wire.account}${nowhere}`;
 const deletion = `DELETE ${root} HTTP/1.1\r\nContent-Length: 0\r\n`;
 const tiering = `PUT ${root}?comp=tier HTTP/1.1\r\nx-ms-access-tier: Hot\r\nContent-Length: 0\r\n`;
 
+const held = { 'x-ms-legal-hold': 'true' };
+const policy = {
+  'x-ms-immutability-policy-until-date': new Date(Date.now() + 600_000).toUTCString(),
+  'x-ms-immutability-policy-mode': 'locked',
+};
+
+/** Asks about a blob that is kept, in a container of its own. */
+async function kept(
+  by: Headers,
+  about: (path: string) => Promise<WireResponse>,
+): Promise<WireResponse> {
+  const path = `/${await wire.newContainer()}/b`;
+  await started.server.reload({ blobImmutability: true });
+  await made(path, { ...block, ...by }, 'text');
+  await started.server.reload({ blobImmutability: false });
+  return about(path);
+}
+
 /** For every code that is not reserved or rare, a request that gets it. */
 const answeredBy: Readonly<Record<string, Probe>> = {
   AccessTierNotSupportedForBlobType: async () =>
@@ -138,6 +156,8 @@ const answeredBy: Readonly<Record<string, Probe>> = {
     await made(`${path}?comp=tier`, { 'x-ms-access-tier': 'Archive' });
     return wire.send({ path });
   },
+  BlobImmutableDueToLegalHold: () => kept(held, (path) => wire.send({ method: 'DELETE', path })),
+  BlobImmutableDueToPolicy: () => kept(policy, (path) => wire.send({ method: 'DELETE', path })),
   BlobIsSealed: async () => {
     const path = await newLog();
     await made(`${path}?comp=seal`);
@@ -274,6 +294,14 @@ const answeredBy: Readonly<Record<string, Probe>> = {
     const path = await newBlob({ ...pages, 'x-ms-blob-sequence-number': String(2n ** 63n - 1n) });
     return put(`${path}?comp=properties`, { 'x-ms-sequence-number-action': 'increment' });
   },
+  ContainerImmutableStorageWithVersioningEnabled: () =>
+    kept(held, (path) =>
+      wire.send({ method: 'DELETE', path: `${path.replace(/\/b$/, '')}?restype=container` }),
+    ),
+  ImmutabilityPolicyDeleteOnLockedPolicy: () =>
+    kept(policy, (path) =>
+      wire.send({ method: 'DELETE', path: `${path}?comp=immutabilityPolicies` }),
+    ),
   IncrementalCopyBlobMismatch: async () => incrementalCopy(await newPages(), await newPages()),
   IncrementalCopyOfEralierVersionSnapshotNotAllowed: async () => {
     const source = await newPages();

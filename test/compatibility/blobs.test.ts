@@ -305,9 +305,32 @@ holdRows('Request headers of blobs', [
     'x-ms-expiry-option, x-ms-expiry-time',
     refusedOnWrites(['x-ms-expiry-option', 'x-ms-expiry-time']),
   ),
-  absent(
-    'x-ms-immutability-policy-until-date, x-ms-legal-hold',
-    refusedOnWrites(['x-ms-immutability-policy-until-date', 'x-ms-legal-hold']),
+  differs(
+    'x-ms-immutability-policy-until-date, x-ms-immutability-policy-mode, x-ms-legal-hold',
+    async () => {
+      const path = `/${await blobs.newContainer()}/b`;
+      const until = new Date(Date.now() + 60_000).toUTCString();
+      const policy = {
+        'x-ms-immutability-policy-until-date': until,
+        'x-ms-immutability-policy-mode': 'Locked',
+      };
+      const held = { 'x-ms-legal-hold': 'true' };
+      for (const given of [policy, held]) {
+        const refused = await put(path, { ...blockBlob, ...given });
+        assertStatus(refused, 501, 'NotImplemented');
+        assert.match(refused.text, /--blob-immutability/);
+        const block = await put(`${path}?comp=block&blockid=YQ==`, given);
+        assertStatus(block, 400, 'UnsupportedHeader');
+      }
+      assertStatus(await put(path, { ...blockBlob, 'x-ms-legal-hold': 'false' }), 201);
+      await started.server.reload({ blobImmutability: true });
+      assertStatus(await put(path, { ...blockBlob, ...policy, ...held }), 201);
+      await started.server.reload({ blobImmutability: false });
+      const shown = await blobs.expect(200, { method: 'HEAD', path });
+      assert.equal(shown.header('x-ms-immutability-policy-until-date'), until);
+      assert.equal(shown.header('x-ms-immutability-policy-mode'), 'locked');
+      assert.equal(shown.header('x-ms-legal-hold'), 'true');
+    },
   ),
   supported(
     'x-ms-if-sequence-number-le, x-ms-if-sequence-number-lt, x-ms-if-sequence-number-eq',
@@ -562,7 +585,9 @@ holdRows('Query parameters of blobs', [
   }),
   differs('include', async () => {
     const path = `/${await blobs.newContainer()}?restype=container&comp=list`;
-    const all = 'snapshots,metadata,uncommittedblobs,copy,deleted,tags,versions,permissions';
+    const all =
+      'snapshots,metadata,uncommittedblobs,copy,deleted,tags,versions,permissions,' +
+      'immutabilitypolicy,legalhold';
     await blobs.expect(200, { path: `${path}&include=${all}` });
     assertStatus(await blobs.send({ path: `${path}&include=x` }), 400);
 

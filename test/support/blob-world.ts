@@ -96,6 +96,7 @@ export function blobWorld(
     readonly retention?: BlobServiceOptions['retention'];
     readonly containerRetentionDays?: number;
     readonly versioning?: BlobServiceOptions['versioning'];
+    readonly immutability?: BlobServiceOptions['immutability'];
   },
 ): BlobWorld {
   const { count = 1, clock, randomness = systemRandomness } = options;
@@ -103,8 +104,9 @@ export function blobWorld(
   const timers = manualTimers();
   const { retention = () => Promise.resolve(undefined) } = options;
   const ruled = withPartitionRule(options.commits?.(store) ?? store);
-  const { containerRetentionDays, versioning = () => false } = options;
-  const settings = { retention, containerRetentionDays: () => containerRetentionDays, versioning };
+  const { containerRetentionDays, versioning = () => false, immutability = () => false } = options;
+  const kept = { retention, containerRetentionDays: () => containerRetentionDays };
+  const settings = { ...kept, versioning, immutability };
   const shared = { store: ruled, content, randomness, timers, ...settings };
   const services = Array.from(
     { length: count },
@@ -117,7 +119,9 @@ export function blobWorld(
 export async function openBlobs(
   store: Store,
   clock: ManualClock,
-  options: Pick<BlobServiceOptions, 'retention' | 'versioning'> = {},
+  options: Pick<BlobServiceOptions, 'retention' | 'versioning' | 'immutability'> & {
+    readonly commits?: (store: Store) => Store;
+  } = {},
 ): Promise<BlobWorld & { readonly blobs: BlobService; readonly beside: BlobService }> {
   const world = blobWorld(store, { ...options, clock, count: 2 });
   const [blobs, beside] = world.services;

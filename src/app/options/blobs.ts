@@ -35,6 +35,28 @@ export const blobRows = {
     page: '../guides/blobs.md#versions',
   }),
   /**
+   * Let blobs have immutability policies and legal holds, and keep versions of blobs, as the cloud
+   * service needs it for them: `true` in all accounts, or in those of these names (`*`: in all).
+   * What keeps a blob stays when the option is taken away. Default: in none.
+   */
+  blobImmutability: option({
+    shape: accounts,
+    help: 'let blobs have immutability policies and legal holds, and keep versions: in all accounts, or in those that are named',
+    standard: false,
+    group: 'Data:',
+    flags: [
+      {
+        spelling: '--blob-immutability [accounts]',
+        form: 'names',
+        help: 'let blobs have immutability policies and legal holds, and keep versions: in all accounts (*), or in those that are named, separated by commas',
+        variable: 'TABULARIUM_BLOB_IMMUTABILITY',
+      },
+    ],
+    file: { member: 'blobs.immutability', example: true },
+    reloads: true,
+    page: '../guides/blobs.md#immutable-blobs',
+  }),
+  /**
    * Refuse requests without a credential, and containers that would be public: `true` in all
    * accounts, or in those of these names (`*`: in all). Default: in none.
    */

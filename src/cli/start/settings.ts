@@ -61,10 +61,16 @@ export function changesOf({ accounts, options }: StartSettings): ServerChanges {
   const { tls, faults = [], throttle = 'off' } = options;
   const {
     blobVersioning = false,
+    blobImmutability = false,
     containerRetentionDays = 0,
     refusePublicAccess = false,
   } = options;
-  const keeping = { blobVersioning, containerRetentionDays, refusePublicAccess };
+  const keeping = {
+    blobVersioning,
+    blobImmutability,
+    containerRetentionDays,
+    refusePublicAccess,
+  };
   return { accounts, faults, throttle, ...keeping, ...(tls === undefined ? {} : { tls }) };
 }
 

@@ -11,8 +11,6 @@ const absentHeaders = {
   'x-ms-encryption-scope': 'There are no encryption scopes: leave the header out.',
   'x-ms-expiry-option': 'Blobs do not expire: leave it out, and delete the blob.',
   'x-ms-expiry-time': 'Blobs do not expire: leave it out, and delete the blob.',
-  'x-ms-immutability-policy-until-date': 'There are no immutability policies: leave it out.',
-  'x-ms-legal-hold': 'There are no legal holds: leave the header out.',
 } as const;
 
 /** Values that mean what this server does anyway. */

@@ -20,22 +20,12 @@ const queryContents = absent(
   objectAccess('read'),
   'Blobs are not queried here. Read the blob, or ranges of it, and select in your program.',
 );
-const setPolicy = absent(
-  objectAccess('protect'),
-  'There are no immutability policies. Keep others from writing by a lease or a signature.',
-);
-const setLegalHold = absent(
-  objectAccess('protect'),
-  'There are no legal holds. Keep others from writing by a lease or a signature.',
-);
 const setExpiry = absent(
   objectAccess('write'),
   'Blobs do not expire: that needs an account with a hierarchical namespace. Delete the blob.',
 );
 
 const ofBlob = { resource: 'blob' } as const;
-const policy = { ...ofBlob, comp: 'immutabilityPolicies', since: '2020-06-12' } as const;
-const hold = { ...ofBlob, comp: 'legalhold', since: '2020-06-12' } as const;
 const expiry = { ...ofBlob, comp: 'expiry', since: '2020-02-10' } as const;
 const query = { ...ofBlob, comp: 'query', since: '2019-12-12' } as const;
 
@@ -45,9 +35,6 @@ const query = { ...ofBlob, comp: 'query', since: '2019-12-12' } as const;
  */
 export const absentRoutes: readonly BlobRoute[] = [
   routeTo('QueryBlobContents', { methods: ['POST'], ...query }, queryContents),
-  routeTo('SetBlobImmutabilityPolicy', { methods: ['PUT'], ...policy }, setPolicy),
-  routeTo('DeleteBlobImmutabilityPolicy', { methods: ['DELETE'], ...policy }, setPolicy),
-  routeTo('SetBlobLegalHold', { methods: ['PUT'], ...hold }, setLegalHold),
   routeTo('SetBlobExpiry', { methods: ['PUT'], ...expiry }, setExpiry),
 ];
 

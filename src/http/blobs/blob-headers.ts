@@ -1,6 +1,7 @@
 import type { BlobTier, CopyState } from '../../model/blobs/properties.js';
 import type { BlobProperties } from '../../services/blobs/types.js';
 import { answeredContentHeaders } from '../../wire/blobs/content-headers.js';
+import { answeredImmutability } from '../../wire/blobs/immutability-headers.js';
 import { blobTypeText, copyProgressText } from '../../wire/blobs/property-texts.js';
 import { formatSnapshotTime } from '../../wire/blobs/snapshot-time.js';
 import { httpDate } from '../../wire/http/http-date.js';
@@ -69,7 +70,7 @@ function versionHeaders({ micros, isCurrent }: NonNullable<BlobProperties['versi
  * checksum is not among them: which header has it depends on the request.
  */
 export function blobHeaders(blob: BlobProperties, { responseHeaders }: BlobRequest): string[] {
-  const { headers, lease, copy, tags, metadata, version } = blob;
+  const { headers, lease, copy, tags, metadata, version, immutability } = blob;
   return [
     ...modifiedHeaders(blob.modifiedMicros),
     ...answeredContentHeaders(headers, responseHeaders).flat(),
@@ -79,6 +80,7 @@ export function blobHeaders(blob: BlobProperties, { responseHeaders }: BlobReque
     ...(lease === undefined ? [] : leaseHeaders(lease)),
     ...(copy === undefined ? [] : copyHeaders(copy)),
     ...(tags.length === 0 ? [] : ['x-ms-tag-count', String(tags.length)]),
+    ...(immutability === undefined ? [] : answeredImmutability(immutability)),
     'x-ms-creation-time',
     httpDate(blob.createdMicros),
     'x-ms-server-encrypted',

@@ -31,7 +31,7 @@ import { laterSource, onceSource } from './foreign-source.js';
 import { authoriseSource, readOwn, type OwnSource } from './own-source.js';
 import type { BlobOperation, BlobRequest } from './request.js';
 import { checkNoBody } from './streamed-body.js';
-import { createBlobAccess, replacing, tagsOf, tierOf } from './write-blob.js';
+import { createBlobAccess, keptBy, replacing, tagsOf, tierOf } from './write-blob.js';
 
 interface Input {
   readonly address: BlobAddress;
@@ -58,6 +58,7 @@ function parse(request: BlobRequest): Input {
     metadata: metadata.length === 0 ? undefined : metadata,
     tags: source.copiesTags ? 'source' : tagsOf(request),
     tier,
+    immutability: keptBy(request),
     isSealed: booleanHeader(header, 'x-ms-seal-blob'),
   };
   const access = blobAccessOf(request, 'write');

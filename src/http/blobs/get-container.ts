@@ -18,13 +18,12 @@ interface Input {
 
 /**
  * Headers for features that no container has here; the cloud sends them in every answer as well.
+ * Policies and legal holds are those of blobs.
  */
 const absentFeatures = [
   'x-ms-has-immutability-policy',
   'false',
   'x-ms-has-legal-hold',
-  'false',
-  'x-ms-immutable-storage-with-versioning-enabled',
   'false',
   'x-ms-default-encryption-scope',
   accountEncryptionScope,
@@ -56,10 +55,12 @@ function reading(
 }
 
 /** `GET` or `HEAD /container?restype=container` (blob-service §7). */
-export const getContainerProperties = reading(({ lease, publicAccess }) => [
+export const getContainerProperties = reading(({ lease, publicAccess, hasImmutableStorage }) => [
   ...leaseHeaders(lease),
   ...publicAccessHeaders(publicAccess),
   ...absentFeatures,
+  'x-ms-immutable-storage-with-versioning-enabled',
+  String(hasImmutableStorage),
 ]);
 
 /** `GET` or `HEAD /container?restype=container&comp=metadata` (blob-service §7). */

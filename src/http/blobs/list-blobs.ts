@@ -27,8 +27,8 @@ interface Input extends ListInput {
 }
 
 /**
- * `GET /container?restype=container&comp=list` (blob-service §8). Policies that can be included are
- * ignored: no blob has any.
+ * `GET /container?restype=container&comp=list` (blob-service §8). Permissions that can be included
+ * are ignored: no blob has any.
  */
 export const listBlobs: BlobOperation<Input, BlobList> = {
   access: { ...containerAccess('list'), publicAt: 'container' },
@@ -69,6 +69,8 @@ export const listBlobs: BlobOperation<Input, BlobList> = {
         metadata: included.has('metadata'),
         tags: included.has('tags'),
         copy: included.has('copy'),
+        policies: included.has('immutabilitypolicy'),
+        legalHolds: included.has('legalhold'),
       },
       items,
     });

@@ -5,7 +5,9 @@ import { isPermitted } from '../exchange/caller.js';
 import type { Exchange } from '../exchange/exchange.js';
 import type { PartitionLoad } from '../exchange/request-load.js';
 import type { Operation, Reply, StreamedReply } from '../exchange/service.js';
+import type { Permission } from '../../model/services/permission.js';
 import type { SasResponseHeaders } from '../../wire/auth/sas/fields.js';
+import { givenImmutability } from '../../wire/blobs/immutability-headers.js';
 import { isRepeated, type QueryOptions } from '../../wire/http/query-string.js';
 import { parseBlobPath, type BlobResource } from '../../wire/blobs/resource-path.js';
 import type { BlobService } from '../../services/blobs/blob-service.js';
@@ -34,7 +36,6 @@ export type AnyBlobOperation = BlobOperation<unknown, unknown, Reply | StreamedR
 
 /** Headers that read or write the tags of a blob, whatever the operation (blob-service §4.3). */
 const tagHeaders = ['x-ms-tags', 'x-ms-if-tags'];
-const tagAccess = objectAccess('tag');
 
 /** One request to the blob service. Throws `InvalidUri`. */
 export class BlobRequest implements ServiceRequest<BlobBackend> {
@@ -89,7 +90,10 @@ export class BlobRequest implements ServiceRequest<BlobBackend> {
   }
 
   get furtherAccess(): GrantedAccess | undefined {
-    return tagHeaders.some((name) => this.header(name) !== undefined) ? tagAccess : undefined;
+    const permissions: Permission[] = [];
+    if (tagHeaders.some((name) => this.header(name) !== undefined)) permissions.push('tag');
+    if (givenImmutability(this.header) !== undefined) permissions.push('protect');
+    return permissions.length === 0 ? undefined : objectAccess(...permissions);
   }
 
   /**

@@ -37,6 +37,7 @@ import { getAccountInformation } from './get-account-information.js';
 import { getBlob } from './get-blob.js';
 import { getBlobMetadata, getBlobProperties } from './get-blob-properties.js';
 import { getBlockList } from './get-block-list.js';
+import { deleteImmutabilityPolicy, setImmutabilityPolicy, setLegalHold } from './immutability.js';
 import { incrementalCopyBlob } from './incremental-copy.js';
 import { listBlobs } from './list-blobs.js';
 import { listContainers } from './list-containers.js';
@@ -60,6 +61,8 @@ const container = { resource: 'container', restype: 'container' } as const;
 const batchOf = { methods: ['POST'], comp: 'batch' } as const;
 const tags = { resource: 'blob', comp: 'tags' } as const;
 const tier = { resource: 'blob', comp: 'tier' } as const;
+const policy = { ...blob, comp: 'immutabilityPolicies', since: '2020-06-12' } as const;
+const hold = { ...blob, comp: 'legalhold', since: '2020-06-12' } as const;
 const inAccount = { resource: 'service', comp: 'blobs' } as const;
 const inContainer = { ...container, comp: 'blobs' } as const;
 const metadata = { ...container, comp: 'metadata' } as const;
@@ -171,6 +174,13 @@ export const blobRoutes: readonly BlobRoute[] = [
   // Clients of an account that stands in the path take it for a container.
   routeTo('BlobBatch', { ...container, ...batchOf, resource: 'service' }, blobBatch),
   routeTo('SetBlobTier', { methods: ['PUT'], ...tier }, setBlobTier),
+  routeTo('SetBlobImmutabilityPolicy', { methods: ['PUT'], ...policy }, setImmutabilityPolicy),
+  routeTo(
+    'DeleteBlobImmutabilityPolicy',
+    { methods: ['DELETE'], ...policy },
+    deleteImmutabilityPolicy,
+  ),
+  routeTo('SetBlobLegalHold', { methods: ['PUT'], ...hold }, setLegalHold),
   routeTo('GetContainerProperties', { methods: reading, ...container }, getContainerProperties),
   routeTo('CreateContainer', { methods: ['PUT'], ...container }, createContainer),
   routeTo('DeleteContainer', { methods: ['DELETE'], ...container }, deleteContainer),

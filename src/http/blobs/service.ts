@@ -8,6 +8,7 @@ import type { Exchange } from '../exchange/exchange.js';
 import type { HttpService } from '../exchange/service.js';
 import { refuseAbsentFeatures } from './absent-features.js';
 import { isAbsent } from './absent-operations.js';
+import { refuseImmutability } from './immutability-operations.js';
 import { BlobRequest, type BlobBackend } from './request.js';
 import { blobPreflight, blobRouter } from './routes.js';
 import { refuseStructured } from './structured-operations.js';
@@ -43,6 +44,7 @@ export function blobHttpService(backend: BlobBackend): HttpService {
       const route = routeOf(blobRouter, request);
       if (!isAbsent(route)) refuseAbsentFeatures(request);
       refuseStructured(route.operation, request);
+      refuseImmutability(route.operation, request);
       return withoutServiceWrites(route, request);
     },
     renderError: (error, exchange) =>

@@ -1,9 +1,11 @@
 import { invalidHeader } from '../../model/errors/query-errors.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobConditions } from '../../model/blobs/conditions.js';
+import type { Immutability } from '../../model/blobs/immutability.js';
 import type { BlobTier } from '../../model/blobs/properties.js';
 import type { Tags } from '../../model/blobs/tags.js';
 import type { Access, NewProperties } from '../../services/blobs/types.js';
+import { immutabilityHeaders } from '../../wire/blobs/immutability-headers.js';
 import { parseTagsHeader } from '../../wire/blobs/tags-header.js';
 import { accessTierHeader } from '../../wire/blobs/tier-headers.js';
 import type { GrantedAccess } from '../exchange/access.js';
@@ -20,18 +22,28 @@ export const createBlobAccess: GrantedAccess = {
 };
 
 /**
- * The metadata, tags and tier that a request gives a blob. Throws as `tagsOf`, and
- * `InvalidHeaderValue`.
+ * The metadata, tags and tier that a request gives a blob, and what keeps it from now on. Throws as
+ * `tagsOf` and `immutabilityHeaders`, and `InvalidHeaderValue`.
  */
 export function describedBy(
-  request: Pick<BlobRequest, 'header' | 'exchange' | 'version'>,
+  request: Pick<BlobRequest, 'header' | 'exchange' | 'version' | 'backend'>,
 ): Omit<NewProperties, 'headers'> {
   const tier = tierOf(request);
+  const immutability = keptBy(request);
   return {
     metadata: metadataOf(request.exchange),
     tags: tagsOf(request),
     ...(tier === undefined ? {} : { tier }),
+    ...(immutability === undefined ? {} : { immutability }),
   };
+}
+
+/** What a request says of what keeps a blob that it writes. Throws as `immutabilityHeaders`. */
+export function keptBy({
+  header,
+  backend,
+}: Pick<BlobRequest, 'header' | 'backend'>): Immutability | undefined {
+  return immutabilityHeaders(header, backend.clock.nowMicros());
 }
 
 /** The tier that a request sets; undefined when it sets none. Throws `InvalidHeaderValue`. */

@@ -23,6 +23,10 @@ export const blobErrors = {
     409,
     'This operation is not permitted because the blob is being rehydrated.',
   ),
+  BlobImmutableDueToLegalHold: storageXml(
+    409,
+    'This operation is not permitted as the blob is immutable due to one or more legal holds.',
+  ),
   BlobImmutableDueToPolicy: storageXml(
     409,
     'This operation is not permitted as the blob is immutable due to a policy.',
@@ -75,6 +79,10 @@ export const blobErrors = {
     409,
     'The specified container has been disabled by the administrator.',
   ),
+  ContainerImmutableStorageWithVersioningEnabled: storageXml(
+    409,
+    'The requested operation is not allowed as the container has a immutable storage with versioning enabled.',
+  ),
   ContainerNotFound: storageXml(404, 'The specified container does not exist.'),
   ContentLengthLargerThanTierLimit: storageXml(
     409,
@@ -101,6 +109,10 @@ export const blobErrors = {
   FeatureVersionMismatch: storageXml(
     409,
     'The operation is not supported in the version of the request. Use a newer x-ms-version.',
+  ),
+  ImmutabilityPolicyDeleteOnLockedPolicy: storageXml(
+    409,
+    'A locked immutability policy cannot be deleted.',
   ),
   IncrementalCopyBlobMismatch: storageXml(
     409,

@@ -74,6 +74,7 @@ export class BlobLogs implements LogSink {
       publicAccess: 'none',
       identifiers: [],
       lease: undefined,
+      isImmutable: false,
       modifiedMicros: 'commit',
     }));
   }

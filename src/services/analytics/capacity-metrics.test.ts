@@ -41,6 +41,7 @@ async function openAccount(t: Parameters<typeof openTestStore>[1]) {
         publicAccess: 'none',
         modifiedMicros: 'commit',
         lease: undefined,
+        isImmutable: false,
         identifiers: [],
       }));
       const prefix = containerPrefix('blob', account, record.id);

@@ -17,6 +17,7 @@ import type { Changes } from './changes.js';
 import { appendSegment } from './append-content.js';
 import { appendedBlocksMax } from './limits.js';
 import { putPiece, withNewPiece, type NewPiece } from './new-piece.js';
+import { checkChangeable } from './protection.js';
 import { putTagHints } from './tag-hints.js';
 import { checkGivenTier } from './tiers.js';
 import type { Access, BlobAddress, Body, NewProperties, Written } from './types.js';
@@ -107,6 +108,7 @@ function checkAppend(state: BlobState, access: AppendAccess, bytes: number): App
   const target = appendBlobOf(state, access);
   const { record, append } = target;
   if (append.isSealed) throw new StorageError('BlobIsSealed');
+  checkChangeable(record);
   const { appendPosition, maxBytes } = access.append ?? {};
   checkPosition(record, appendPosition);
   if (maxBytes !== undefined && record.bytes + bytes > maxBytes) {

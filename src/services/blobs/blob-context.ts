@@ -1,4 +1,5 @@
 import type { KeyedGate } from '../../base/async/keyed-gate.js';
+import type { SharedRuns } from '../../base/async/shared-runs.js';
 import type { ForwardClock } from '../../base/forward-clock.js';
 import type { Bytes } from '../../base/bytes.js';
 import type { Randomness } from '../../base/randomness.js';
@@ -24,6 +25,10 @@ export interface BlobContext {
   readonly retention: (account: string) => Promise<DeleteRetention | undefined>;
   /** Whether an account keeps versions of its blobs. */
   readonly versioning: (account: string) => boolean;
+  /** Whether blobs of an account can have policies and legal holds. */
+  readonly immutability: (account: string) => boolean;
+  /** Notes in the records of containers that blobs of them are protected (`protecting`). */
+  readonly protections: SharedRuns;
   /** Called when there is something to free. */
   readonly onGarbage: () => void;
 }

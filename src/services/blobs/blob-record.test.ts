@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { encodeTuple } from '../../kv/tuple.js';
+import { decodeTuple, encodeTuple } from '../../kv/tuple.js';
 import { containerKind, type ContainerDraft } from './container-record.js';
 import {
   decodeBlobRecord,
@@ -105,6 +105,15 @@ const record: fc.Arbitrary<BlobRecord> = fc.record({
   ),
   append: maybe(fc.record({ count: fc.nat({ max: 50_000 }), isSealed: fc.boolean() })),
   versionMicros: maybe(micros),
+  immutability: maybe(
+    fc.oneof(
+      fc.constant({ hasLegalHold: true }),
+      fc.record({
+        policy: fc.record({ untilSeconds: micros, mode: fc.constantFrom('unlocked', 'locked') }),
+        hasLegalHold: fc.boolean(),
+      }),
+    ),
+  ),
   deleted: maybe(fc.record({ micros, purgedMicros: micros })),
 });
 
@@ -115,6 +124,13 @@ describe('the record of a blob', () => {
         assert.deepEqual(plain(decodeBlobRecord(encodeBlobRecord(written), 7)), plain(written));
       }),
     );
+  });
+
+  it('has another format with immutability, which earlier servers refuse to read', () => {
+    const formatOf = (draft: BlobDraft) => decodeTuple(encodeBlobRecord(draft), 0, 1)[0];
+    const draft = newBlobDraft('block');
+    assert.equal(formatOf(draft), 1);
+    assert.equal(formatOf({ ...draft, immutability: { hasLegalHold: true } }), 2);
   });
 
   it('has the time of its commit where it was left open', () => {
@@ -141,7 +157,7 @@ describe('the record of a blob', () => {
   });
 
   it('of another format is refused', () => {
-    assert.throws(() => decodeBlobRecord(encodeTuple([2, 0, 0, 0]), 1), /format 2/);
+    assert.throws(() => decodeBlobRecord(encodeTuple([3, 0, 0, 0]), 1), /format 3/);
   });
 
   it('that was cut off is refused', () => {
@@ -171,6 +187,7 @@ describe('the record of a container', () => {
       publicAccess: fc.constantFrom('none', 'blob', 'container'),
       modifiedMicros: fc.oneof(fc.constant('commit' as const), micros),
       lease: maybe(lease),
+      isImmutable: fc.boolean(),
       identifiers: fc.array(
         fc.record({ id: text, start: text, permission: text }, { requiredKeys: ['id'] }),
         { maxLength: 3 },

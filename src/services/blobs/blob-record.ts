@@ -9,6 +9,11 @@ import {
   type ContentHeaders,
   type CopyState,
 } from '../../model/blobs/properties.js';
+import {
+  immutabilityOf,
+  type Immutability,
+  type PolicyMode,
+} from '../../model/blobs/immutability.js';
 import type { Tags } from '../../model/blobs/tags.js';
 import type { Metadata } from '../../model/resources/metadata.js';
 import { ElementReader } from './element-reader.js';
@@ -60,6 +65,8 @@ export interface BlobRecord {
   readonly append: { readonly count: number; readonly isSealed: boolean } | undefined;
   /** Set for versions: the id of the version. */
   readonly versionMicros: number | undefined;
+  /** Its policy and its legal hold (blob-service §15.5). */
+  readonly immutability: Immutability | undefined;
   /** Set for soft-deleted blobs, snapshots and versions (blob-service §16.3). */
   readonly deleted: { readonly micros: number; readonly purgedMicros: number } | undefined;
 }
@@ -93,12 +100,18 @@ export function newBlobDraft(kind: BlobKind): BlobDraft {
     page: undefined,
     append: undefined,
     versionMicros: undefined,
+    immutability: undefined,
     deleted: undefined,
   };
 }
 
 // Permanent: these values are in every data directory. See docs/internals/blob-keys.md.
 const recordFormat = 1;
+/**
+ * The format of a record with immutability. A server that does not know the part does not know the
+ * format either: it fails, and deletes nothing.
+ */
+const immutableFormat = 2;
 const kinds: readonly BlobKind[] = ['block', 'append', 'page'];
 /** The parts of a record that it may lack, in the order of their elements. */
 const part = {
@@ -124,6 +137,7 @@ const part = {
   deleted: 1 << 19,
   content: 1 << 20,
   chunks: 1 << 21,
+  immutability: 1 << 22,
 } as const;
 
 /** The text headers in the order of their elements. */
@@ -135,6 +149,7 @@ const headerParts = [
   ['contentDisposition', part.contentDisposition],
 ] as const;
 
+const policyModes: readonly PolicyMode[] = ['unlocked', 'locked'];
 const copyStatuses = ['pending', 'success', 'aborted', 'failed'] as const;
 /** Stands for what is absent inside of a part. An index or a time is never 0 there. */
 const absent = 0;
@@ -143,7 +158,8 @@ const reserved = 0;
 
 export function encodeBlobRecord(record: BlobDraft): Bytes {
   let parts = 0;
-  const elements: TupleElement[] = [recordFormat, kinds.indexOf(record.kind), 0, record.bytes];
+  const format = record.immutability === undefined ? recordFormat : immutableFormat;
+  const elements: TupleElement[] = [format, kinds.indexOf(record.kind), 0, record.bytes];
   const add = (flag: number, ...values: readonly TupleElement[]): void => {
     parts |= flag;
     elements.push(...values);
@@ -155,8 +171,8 @@ export function encodeBlobRecord(record: BlobDraft): Bytes {
     const value = record.headers[name];
     if (value !== undefined) add(flag, value);
   }
-  const { headers, metadata, tags, stage, tier, lease, copy, page, append, deleted, content } =
-    record;
+  const { headers, metadata, tags, stage, tier, lease, copy, page, append } = record;
+  const { immutability, deleted, content } = record;
   if (headers.contentMd5 !== undefined) add(part.contentMd5, headers.contentMd5);
   if (metadata.length > 0) add(part.metadata, metadata.length, ...metadata.flat());
   if (tags.length > 0) add(part.tags, tags.length, ...tags.flat());
@@ -168,6 +184,7 @@ export function encodeBlobRecord(record: BlobDraft): Bytes {
   if (page !== undefined) add(part.page, ...pageElements(page));
   if (append !== undefined) add(part.append, append.count, append.isSealed ? 1 : 0);
   if (record.versionMicros !== undefined) add(part.version, record.versionMicros);
+  if (immutability !== undefined) add(part.immutability, ...immutabilityElements(immutability));
   if (deleted !== undefined) add(part.deleted, deleted.micros, deleted.purgedMicros);
   if (content !== undefined) {
     add(part.content, content.id, ...content.tail.flatMap(segmentElements));
@@ -184,10 +201,7 @@ export function peekBlobRecord(value: Bytes): {
   readonly isVersion: boolean;
 } {
   const [format, , parts] = decodeTuple(value, 0, 3);
-  invariant(
-    format === recordFormat && typeof parts === 'number',
-    'unknown format of a blob record',
-  );
+  invariant(isKnown(format) && typeof parts === 'number', 'unknown format of a blob record');
   return {
     isUncommitted: (parts & part.uncommitted) !== 0,
     isDeleted: (parts & part.deleted) !== 0,
@@ -195,10 +209,14 @@ export function peekBlobRecord(value: Bytes): {
   };
 }
 
+function isKnown(format: TupleElement | undefined): boolean {
+  return format === recordFormat || format === immutableFormat;
+}
+
 /** `version`: that of the record's entry. */
 export function decodeBlobRecord(value: Bytes, version: number): BlobRecord {
   const elements = decodeTuple(value);
-  invariant(elements[0] === recordFormat, `unknown format ${String(elements[0])} of a blob record`);
+  invariant(isKnown(elements[0]), `unknown format ${String(elements[0])} of a blob record`);
   const reader = new ElementReader(elements, 1);
   const kind = kinds[reader.number()];
   invariant(kind !== undefined, 'unknown kind of a blob');
@@ -221,6 +239,7 @@ export function decodeBlobRecord(value: Bytes, version: number): BlobRecord {
     page: has(part.page) ? readPage(reader) : undefined,
     append: has(part.append) ? readAppend(reader) : undefined,
     versionMicros: has(part.version) ? reader.number() : undefined,
+    immutability: has(part.immutability) ? readImmutability(reader) : undefined,
     deleted: has(part.deleted) ? readDeleted(reader) : undefined,
     content: has(part.content) ? readContent(reader, has(part.chunks)) : undefined,
   };
@@ -307,6 +326,20 @@ function readPage(reader: ElementReader): PageState {
 
 function readAppend(reader: ElementReader): NonNullable<BlobRecord['append']> {
   return { count: reader.number(), isSealed: reader.number() === 1 };
+}
+
+function immutabilityElements({ policy, hasLegalHold }: Immutability): TupleElement[] {
+  const hold = hasLegalHold ? 1 : 0;
+  if (policy === undefined) return [hold, absent, absent];
+  return [hold, policy.untilSeconds, policyModes.indexOf(policy.mode)];
+}
+
+function readImmutability(reader: ElementReader): Immutability | undefined {
+  const hasLegalHold = reader.number() === 1;
+  const untilSeconds = reader.number();
+  const mode = policyModes[reader.number()];
+  invariant(mode !== undefined, 'unknown mode of an immutability policy');
+  return immutabilityOf(untilSeconds === absent ? undefined : { untilSeconds, mode }, hasLegalHold);
 }
 
 function readDeleted(reader: ElementReader): NonNullable<BlobRecord['deleted']> {

@@ -1,4 +1,5 @@
 import { KeyedGate } from '../../base/async/keyed-gate.js';
+import { SharedRuns } from '../../base/async/shared-runs.js';
 import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import type { ForwardClock } from '../../base/forward-clock.js';
 import type { Timers } from '../../base/async/timers.js';
@@ -7,6 +8,7 @@ import type { ContentStore } from '../../content/content-store.js';
 import type { Store } from '../../kv/store.js';
 import type { BlockReference } from '../../model/blobs/block-list.js';
 import type { BlobConditions } from '../../model/blobs/conditions.js';
+import type { Immutability, ImmutabilityPolicy } from '../../model/blobs/immutability.js';
 import type { LeaseAction } from '../../model/blobs/lease.js';
 import type { AccessTier, ContentHeaders } from '../../model/blobs/properties.js';
 import type { TagQuery } from '../../model/blobs/tag-expression.js';
@@ -45,6 +47,8 @@ import {
 } from './foreign-copies.js';
 import { garbageSweep } from './garbage-sweep.js';
 import { findInAccount, findInContainer } from './find.js';
+import { deleteImmutabilityPolicy, setImmutabilityPolicy, setLegalHold } from './immutability.js';
+import { contentPrefix, hasBlobs, immutableContainer, protecting } from './immutable-storage.js';
 import { copyIncrementally, type IncrementalCopyRequest } from './incremental-copies.js';
 import { listBlobs } from './listing.js';
 import { undeleteBlob } from './undeletion.js';
@@ -111,6 +115,8 @@ export interface BlobServiceOptions {
   readonly containerRetentionDays?: () => number | undefined;
   /** Whether an account keeps versions of its blobs. Absent: none does. */
   readonly versioning?: (account: string) => boolean;
+  /** Whether blobs of an account can have policies and legal holds. Absent: those of none can. */
+  readonly immutability?: (account: string) => boolean;
   /** Whether containers of an account may be public. Absent: those of all may. */
   readonly permitsPublicAccess?: (account: string) => boolean;
   /** Default: the data are never replaced. */
@@ -142,12 +148,22 @@ export class BlobService {
     const readers = new BlobReaders({ store, clock, timers });
     const { containerRetentionDays: retentionDays = () => undefined } = options;
     const { permitsPublicAccess = () => true } = options;
-    const kept = { retentionDays, permitsPublicAccess };
-    const ofContainers = { containers, clock, randomness, onGarbage, ...kept };
+    const { immutability = () => false } = options;
+    const kept = { retentionDays, permitsPublicAccess, immutability };
+    const ofContainers: BlobContainersOptions = {
+      containers,
+      clock,
+      randomness,
+      onGarbage,
+      ...kept,
+      hasBlobs: (account, record) => hasBlobs({ store, clock }, contentPrefix(account, record)),
+    };
     this.containers = options.containersOver?.(ofContainers) ?? new BlobContainers(ofContainers);
     const turns = new KeyedGate();
     const { versioning = () => false } = options;
-    const services = { containers, readers, turns, retention, versioning, onGarbage };
+    const protections = new SharedRuns();
+    const keeping = { retention, versioning, immutability, protections };
+    const services = { containers, readers, turns, onGarbage, ...keeping };
     this.#context = { store, content, clock, randomness, ...services };
     const nothing = { retention: () => Promise.resolve(undefined), versioning: () => false };
     this.#keepingNothing = { ...this.#context, ...nothing };
@@ -169,7 +185,9 @@ export class BlobService {
     blob: NewBlockBlob,
     request: Access & { readonly body: Body },
   ): Promise<PutBlobResult> {
-    return putBlockBlob(this.#context, address, blob, request);
+    return this.#protecting(address, blob, () =>
+      putBlockBlob(this.#context, address, blob, request),
+    );
   }
 
   putBlock(
@@ -185,7 +203,9 @@ export class BlobService {
     list: NewProperties & { readonly blocks: readonly BlockReference[] },
     access: Access = {},
   ): Promise<Written> {
-    return putBlockList(this.#context, address, list, access);
+    return this.#protecting(address, list, () =>
+      putBlockList(this.#context, address, list, access),
+    );
   }
 
   getBlockList(
@@ -224,7 +244,9 @@ export class BlobService {
     properties: NewProperties,
     access: Access = {},
   ): Promise<Written> {
-    return putAppendBlob(this.#context, address, properties, access);
+    return this.#protecting(address, properties, () =>
+      putAppendBlob(this.#context, address, properties, access),
+    );
   }
 
   appendBlock(
@@ -239,7 +261,7 @@ export class BlobService {
   }
 
   putPageBlob(address: BlobAddress, blob: NewPageBlob, access: Access = {}): Promise<WrittenPages> {
-    return putPageBlob(this.#context, address, blob, access);
+    return this.#protecting(address, blob, () => putPageBlob(this.#context, address, blob, access));
   }
 
   putPages(
@@ -279,7 +301,9 @@ export class BlobService {
   }
 
   copyBlob(target: BlobAddress, request: CopyRequest, access: Access = {}): Promise<CopiedBlob> {
-    return copyBlob(this.#context, target, request, access);
+    return this.#protecting(target, request, () =>
+      copyBlob(this.#context, target, request, access),
+    );
   }
 
   copyIncrementally(
@@ -292,7 +316,9 @@ export class BlobService {
 
   /** Copies a block blob that this service does not keep; done when it resolves. */
   copyForeign(address: BlobAddress, copy: ForeignCopy, access: Access = {}): Promise<CopiedBlob> {
-    return copyForeign(this.#context, address, copy, access);
+    return this.#protecting(address, copy.request, () =>
+      copyForeign(this.#context, address, copy, access),
+    );
   }
 
   /**
@@ -305,7 +331,9 @@ export class BlobService {
     access: Access = {},
   ): Promise<CopiedBlob> {
     this.#copies.checkRoom();
-    const { keys, ...begun } = await beginCopy(this.#context, address, copy, access);
+    const { keys, ...begun } = await this.#protecting(address, copy.request, () =>
+      beginCopy(this.#context, address, copy, access),
+    );
     this.#copies.begin({ keys, id: begun.copyId }, copy.source);
     return begun;
   }
@@ -368,6 +396,46 @@ export class BlobService {
 
   setTier(address: SnapshotAddress, tier: AccessTier, access: Access = {}): Promise<TierOutcome> {
     return setTier(this.#context, address, tier, access);
+  }
+
+  /** `policy.untilSeconds`: later than now, which is up to the caller. */
+  setImmutabilityPolicy(
+    address: SnapshotAddress,
+    policy: ImmutabilityPolicy,
+    conditions: BlobConditions = {},
+  ): Promise<Immutability | undefined> {
+    const given = { immutability: { policy, hasLegalHold: false } };
+    return this.#protecting(address, given, () =>
+      setImmutabilityPolicy(this.#context, address, policy, conditions),
+    );
+  }
+
+  async deleteImmutabilityPolicy(
+    address: SnapshotAddress,
+    conditions: BlobConditions = {},
+  ): Promise<Immutability | undefined> {
+    await immutableContainer(this.#context, address);
+    return deleteImmutabilityPolicy(this.#context, address, conditions);
+  }
+
+  async setLegalHold(
+    address: SnapshotAddress,
+    hasLegalHold: boolean,
+    conditions: BlobConditions = {},
+  ): Promise<Immutability | undefined> {
+    await immutableContainer(this.#context, address);
+    const given = hasLegalHold ? { immutability: { hasLegalHold } } : {};
+    return this.#protecting(address, given, () =>
+      setLegalHold(this.#context, address, hasLegalHold, conditions),
+    );
+  }
+
+  #protecting<T>(
+    address: ContainerAddress,
+    { immutability }: { readonly immutability?: Immutability | undefined },
+    write: () => Promise<T>,
+  ): Promise<T> {
+    return protecting(this.#context, address, immutability, write);
   }
 
   /**

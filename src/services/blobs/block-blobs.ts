@@ -25,7 +25,7 @@ import { decodeBlock, encodeBlock } from './segments.js';
 import { dropStage, openStage, putStageHint, type OpenStage } from './stages.js';
 import { putTagHints } from './tag-hints.js';
 import { checkGivenTier } from './tiers.js';
-import { keepReplaced } from './versions.js';
+import { checkReplaceable, keepReplaced } from './versions.js';
 import type {
   Access,
   BlobAddress,
@@ -50,7 +50,9 @@ export async function putBlockBlob(
   checkMetadata(blob.metadata);
   checkGivenTier('block', blob.tier, 0);
   const keys = await keysOf(context, address);
-  checkWrite(await readState(context, keys), access, 'create');
+  const before = await readState(context, keys);
+  checkWrite(before, access, 'create');
+  checkReplaceable(context, before);
   const hash = hashed(body);
   const checkContainer = containerCheck(context, address, keys);
   return withNewPiece(context, { keys, body: hash.body }, async (piece) => {
@@ -124,6 +126,7 @@ export function overwritten(state: BlobState, { kind, properties }: Replacement)
     metadata: properties.metadata,
     tags: properties.tags,
     tier: properties.tier ?? tierKept(record, kind),
+    immutability: properties.immutability,
     lease: leaseKept(state),
   };
 }

@@ -15,11 +15,13 @@ interface Listing {
   readonly account: string;
   readonly nowMicros: number;
   readonly memory: MemoryBudget | undefined;
+  /** Whether all containers of the account have immutable storage. */
+  readonly hasImmutableStorage: boolean;
 }
 
 /** One page of containers in order of their names. */
 export async function listContainers(
-  { containers, account, nowMicros, memory }: Listing,
+  { containers, account, memory, ...shown }: Listing,
   { prefix, from = '', limit, includesSystem = false }: ContainerQuery,
 ): Promise<ContainerList> {
   const { records, next } = await containers.list(
@@ -31,7 +33,7 @@ export async function listContainers(
     },
     memory,
   );
-  const listed = lazyList(records, (record) => containerProperties(record, nowMicros));
+  const listed = lazyList(records, (record) => containerProperties(record, shown));
   return next === undefined ? { containers: listed } : { containers: listed, next };
 }
 
@@ -43,7 +45,7 @@ export async function listWithDeleted(
   listing: Listing,
   query: ContainerQuery,
 ): Promise<ContainerList> {
-  const { containers, account, nowMicros, memory } = listing;
+  const { containers, account, memory } = listing;
   const { limit, prefix } = query;
   const from = query.from === undefined ? undefined : placeIn(query.from);
   const live = await listContainers(listing, liveQuery(query, from));
@@ -63,7 +65,7 @@ export async function listWithDeleted(
     })),
     lazyList(kept.containers, ({ record, deleted }) => ({
       place: { name: record.name, id: record.id },
-      properties: deletedProperties({ record, deleted }, nowMicros),
+      properties: deletedProperties({ record, deleted }, listing),
     })),
   ];
   const ends: Place[] = [];
@@ -178,21 +180,30 @@ function* merged(lists: readonly List<PlacedContainer>[]): Generator<PlacedConta
   }
 }
 
+/** What the properties of a container depend on beside its record. */
+type Shown = Pick<Listing, 'nowMicros' | 'hasImmutableStorage'>;
+
 /** What answers show of a container. */
 export function containerProperties(
-  { name, metadata, publicAccess, modifiedMicros, lease }: ContainerRecord,
-  nowMicros: number,
+  { name, metadata, publicAccess, modifiedMicros, lease, isImmutable }: ContainerRecord,
+  { nowMicros, hasImmutableStorage }: Shown,
 ): ContainerProperties {
-  const shown = leaseProperties(lease, nowMicros);
-  return { name, metadata, publicAccess, modifiedMicros, lease: shown };
+  return {
+    name,
+    metadata,
+    publicAccess,
+    modifiedMicros,
+    lease: leaseProperties(lease, nowMicros),
+    hasImmutableStorage: isImmutable || hasImmutableStorage,
+  };
 }
 
 function deletedProperties(
   { record, deleted }: KeptContainer<ContainerRecord>,
-  nowMicros: number,
+  shown: Shown,
 ): ContainerProperties {
   return {
-    ...containerProperties(record, nowMicros),
-    deleted: { version: deletionId(record.id), ...deletionInfo(deleted, nowMicros) },
+    ...containerProperties(record, shown),
+    deleted: { version: deletionId(record.id), ...deletionInfo(deleted, shown.nowMicros) },
   };
 }

@@ -17,6 +17,11 @@ export interface ContainerRecord extends PolicedRecord {
   /** The time that ETag and Last-Modified show, in microseconds since 1970. */
   readonly modifiedMicros: number;
   readonly lease: StoredLease | undefined;
+  /**
+   * A blob of the container has had a policy or a legal hold. From then on the container has
+   * immutable storage, whatever the options say, and is deleted only when it is empty.
+   */
+  readonly isImmutable: boolean;
 }
 
 /** A record to write. */
@@ -26,6 +31,8 @@ export type ContainerDraft = Omit<ContainerRecord, 'modifiedMicros'> & {
 
 // Permanent: these bytes are in every data directory. See docs/internals/blob-keys.md.
 const recordFormat = 1;
+/** The format of the record of a container with immutable storage, otherwise the same. */
+const immutableFormat = 2;
 const publicAccesses: readonly PublicAccess[] = ['none', 'blob', 'container'];
 /** Stands for the time of the commit, and for no lease. */
 const absent = 0;
@@ -35,13 +42,13 @@ export const containerKind: ContainerKind<ContainerRecord, ContainerDraft> = {
   service: 'blob',
   encode: encodeContainerRecord,
   decode: decodeContainerRecord,
-  idOf: (value) => recordId(value, recordFormat),
+  idOf: (value) => recordId(value, recordFormat, immutableFormat),
 };
 
 function encodeContainerRecord(record: ContainerDraft): Bytes {
   const { id, name, metadata, publicAccess, modifiedMicros, lease, identifiers } = record;
   const elements: TupleElement[] = [
-    recordFormat,
+    record.isImmutable ? immutableFormat : recordFormat,
     id,
     name,
     modifiedMicros === 'commit' ? absent : modifiedMicros,
@@ -56,7 +63,11 @@ function encodeContainerRecord(record: ContainerDraft): Bytes {
 function decodeContainerRecord(value: Bytes, version: number): ContainerRecord {
   const reader = new ElementReader(decodeTuple(value));
   const format = reader.number();
-  invariant(format === recordFormat, `unknown format ${format} of a container record`);
+  const isImmutable = format === immutableFormat;
+  invariant(
+    isImmutable || format === recordFormat,
+    `unknown format ${format} of a container record`,
+  );
   const id = reader.number();
   const name = reader.text();
   const modifiedMicros = reader.number();
@@ -68,6 +79,7 @@ function decodeContainerRecord(value: Bytes, version: number): ContainerRecord {
     modifiedMicros: modifiedMicros === absent ? version : modifiedMicros,
     publicAccess,
     lease: reader.number() === present ? readLease(reader) : undefined,
+    isImmutable,
     metadata: reader.pairs(),
     identifiers: policiesOf(reader.elements.slice(reader.at)),
   };

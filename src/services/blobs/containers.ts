@@ -37,6 +37,10 @@ export interface BlobContainersOptions {
   readonly retentionDays: () => number | undefined;
   /** Whether containers of an account may be public. */
   readonly permitsPublicAccess: (account: string) => boolean;
+  /** Whether containers of an account have immutable storage. */
+  readonly immutability: (account: string) => boolean;
+  /** Whether a container has anything that its deletion would take along. */
+  readonly hasBlobs: (account: string, record: ContainerRecord) => Promise<boolean>;
   /** Called when a container was dropped. */
   readonly onGarbage: () => void;
 }
@@ -73,6 +77,7 @@ export class BlobContainers {
       publicAccess,
       identifiers: [],
       lease: undefined,
+      isImmutable: false,
       modifiedMicros: 'commit',
     }));
     if (!created) throw new StorageError('ContainerAlreadyExists');
@@ -92,13 +97,17 @@ export class BlobContainers {
 
   /**
    * Atomic, whatever the container holds; its name can be reused at once. It is kept where
-   * containers are, but for its lease.
+   * containers are, but for its lease. Throws `ContainerImmutableStorageWithVersioningEnabled` for
+   * one with immutable storage that is not empty (blob-service §15.5).
    */
   async delete({ account, container }: ContainerAddress, access: Access): Promise<void> {
     refuseOfService(container);
     const { clock, onGarbage } = this.#options;
     const retentionDays = this.#options.retentionDays();
-    const check = (record: ContainerRecord) => this.#check(record, access, 'write');
+    const check = async (record: ContainerRecord) => {
+      this.#check(record, access, 'write');
+      await this.#checkDeletable(account, record);
+    };
     const isDeleted =
       retentionDays === undefined
         ? await this.#containers.drop(account, container, check)
@@ -106,13 +115,19 @@ export class BlobContainers {
             account,
             container,
             keepingFor(retentionDays, clock.nowMicros()),
-            (record) => {
-              check(record);
+            async (record) => {
+              await check(record);
               return { ...record, lease: undefined };
             },
           );
     if (!isDeleted) throw notFound(container);
     onGarbage();
+  }
+
+  async #checkDeletable(account: string, record: ContainerRecord): Promise<void> {
+    if (!record.isImmutable && !this.#options.immutability(account)) return;
+    if (!(await this.#options.hasBlobs(account, record))) return;
+    throw new StorageError('ContainerImmutableStorageWithVersioningEnabled');
   }
 
   /**
@@ -135,9 +150,9 @@ export class BlobContainers {
     query: ContainerQuery,
     memory?: MemoryBudget,
   ): Promise<ContainerList> {
-    const nowMicros = this.#options.clock.nowMicros();
+    const shown = this.#shown(account);
     const list = query.includesDeleted === true ? listWithDeleted : listContainers;
-    return list({ containers: this.#containers, account, nowMicros, memory }, query);
+    return list({ containers: this.#containers, account, memory, ...shown }, query);
   }
 
   async exists({ account, container }: ContainerAddress): Promise<boolean> {
@@ -146,7 +161,12 @@ export class BlobContainers {
 
   async get(address: ContainerAddress, access: Access): Promise<ContainerProperties> {
     const record = await this.#allowed(address, access);
-    return containerProperties(record, this.#options.clock.nowMicros());
+    return containerProperties(record, this.#shown(address.account));
+  }
+
+  #shown(account: string) {
+    const { clock, immutability } = this.#options;
+    return { nowMicros: clock.nowMicros(), hasImmutableStorage: immutability(account) };
   }
 
   /** Replaces all metadata. */

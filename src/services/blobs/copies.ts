@@ -1,4 +1,5 @@
 import type { BlobConditions } from '../../model/blobs/conditions.js';
+import type { Immutability } from '../../model/blobs/immutability.js';
 import type { BlobTier, CopyState } from '../../model/blobs/properties.js';
 import type { Tags } from '../../model/blobs/tags.js';
 import { StorageError } from '../../model/errors/storage-error.js';
@@ -40,6 +41,8 @@ export interface CopyRequest {
   readonly tags: Tags | 'source';
   /** Absent: as Put Blob has it. An archived source needs one. */
   readonly tier?: BlobTier | undefined;
+  /** What keeps the target. Absent: nothing, whatever keeps the source. */
+  readonly immutability?: Immutability | undefined;
   /** Whether an append blob is sealed. Absent: as the source is. */
   readonly isSealed?: boolean | undefined;
   /** The source must be a block blob of at most so many bytes. Absent: any blob. */
@@ -124,6 +127,7 @@ function putCopy(
       metadata: request.metadata ?? record.metadata,
       tags: tagsOf(record, request),
       ...(request.tier !== undefined && { tier: request.tier }),
+      ...(request.immutability !== undefined && { immutability: request.immutability }),
     };
     const draft = await replacing(context, state, changes, { kind, properties });
     const written = putRecord(state, changes, {

@@ -17,6 +17,7 @@ import {
 import type { Changes } from './changes.js';
 import { releaseContents } from './contents.js';
 import { accountOfKey, type BlobKeys } from './keys.js';
+import { checkDeletable } from './protection.js';
 import { asDeleted, asDeletedPast, deletionMark, type PastRecord } from './retention.js';
 import { dropStage } from './stages.js';
 import type { Access, DeleteOptions, Moment, SnapshotAddress } from './types.js';
@@ -36,6 +37,8 @@ export interface Deletion {
  * Delete Blob (blob-service §16.2): the blob, also an uncommitted one; its snapshots with it, or
  * alone. In one commit, whatever its size; the space is freed later. An account with a retention
  * keeps what is deleted, uncommitted blocks aside; in one with versions the blob stays as one.
+ * Nothing is deleted where a policy or a legal hold protects the blob or one of the snapshots
+ * (blob-service §15.5).
  */
 export async function deleteBlob(
   context: BlobContext,
@@ -55,9 +58,12 @@ export async function deleteBlob(
     const snapshotsThere = await snapshotsOf(context, state);
     if (snapshotsThere.length > 0 && snapshots === undefined)
       throw new StorageError('SnapshotsPresent');
+    const { nowMicros } = state;
+    const isBlobDeleted = snapshots !== 'only';
+    if (isBlobDeleted) checkDeletable(record, nowMicros);
+    for (const entry of snapshotsThere) checkDeletable(recordIn(entry), nowMicros);
     const isCommitted = record.state === 'committed';
     const mark = isCommitted ? await deletionMark(context, state) : undefined;
-    const isBlobDeleted = snapshots !== 'only';
     if (isBlobDeleted) await dropStage(context, keys, changes, record);
     const becomesVersion = isBlobDeleted && isCommitted && keepsVersion(context, state, record);
     if (becomesVersion) {
@@ -99,6 +105,7 @@ function deletePast(
     if (micros === undefined) throw new StorageError('OperationNotAllowedOnRootBlob');
     const record = await readPast(context, keys, moment, changes);
     checkAccess({ ...state, record }, access, 'change');
+    checkDeletable(record, state.nowMicros);
     const mark = await deletionMark(context, state);
     if (mark !== undefined) {
       putPast(state, changes, asDeletedPast({ micros, record }, mark));
@@ -211,7 +218,7 @@ function markPast(
   entry: Entry,
   mark: NonNullable<BlobRecord['deleted']>,
 ): void {
-  const record = decodeBlobRecord(entry.value, entry.version);
+  const record = recordIn(entry);
   changes.checkRead(entry.key, entry);
   putPast({ keys }, changes, asDeletedPast({ micros: keys.microsOf(entry.key), record }, mark));
 }
@@ -219,5 +226,9 @@ function markPast(
 function releasePast(changes: Changes, entry: Entry) {
   changes.checkRead(entry.key, entry);
   changes.delete(entry.key);
-  return decodeBlobRecord(entry.value, entry.version);
+  return recordIn(entry);
+}
+
+function recordIn({ value, version }: Entry): BlobRecord {
+  return decodeBlobRecord(value, version);
 }

@@ -128,7 +128,7 @@ async function draftOf(
   changes: Changes,
   {
     blob,
-    request: { tier, isSealed },
+    request: { tier, immutability, isSealed },
     metadata,
     tags,
   }: {
@@ -137,7 +137,13 @@ async function draftOf(
   } & Pick<BlobRecord, 'metadata' | 'tags'>,
 ): Promise<BlobDraft> {
   const { kind, headers, append, sequenceNumber = 0n } = blob;
-  const properties = { headers, metadata, tags, ...(tier !== undefined && { tier }) };
+  const properties = {
+    headers,
+    metadata,
+    tags,
+    ...(tier !== undefined && { tier }),
+    ...(immutability !== undefined && { immutability }),
+  };
   const draft = await replacing(context, state, changes, { kind, properties });
   return {
     ...draft,

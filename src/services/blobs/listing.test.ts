@@ -28,6 +28,7 @@ async function world(): Promise<ListingContext & { readonly prefix: Uint8Array }
     publicAccess: 'none',
     identifiers: [],
     lease: undefined,
+    isImmutable: false,
     modifiedMicros: 'commit',
   }));
   const prefix = containerPrefix(containerKind.service, address.account, record.id);

@@ -21,6 +21,7 @@ import { putPiece, withNewPiece } from './new-piece.js';
 import { pageViewOf, planPageWrite, rangesSeen } from './page-map.js';
 import type { PageRange } from './page-range.js';
 import type { Bounds } from './byte-run.js';
+import { checkChangeable } from './protection.js';
 import { putTagHints } from './tag-hints.js';
 import { checkGivenTier } from './tiers.js';
 import type { Access, BlobAddress, Body, NewProperties, Written } from './types.js';
@@ -139,7 +140,7 @@ export interface PageBlobChange {
 /**
  * Set Blob Properties of a page blob (blob-service §14, §15.1). Pages that are discarded are
  * cleared first, as by `clearPages`. Throws `BlobTierInadequateForContentLength` for a size that
- * the tier of the blob does not hold.
+ * the tier of the blob does not hold. A protected blob keeps its size.
  */
 export async function changePageBlob(
   context: BlobContext,
@@ -150,7 +151,10 @@ export async function changePageBlob(
   if (bytes !== undefined) checkPageBlobBytes(bytes);
   const check = (state: BlobState) => {
     const target = pageBlobOf(state, access);
-    if (bytes !== undefined) checkGivenTier('page', target.record.tier, bytes);
+    if (bytes !== undefined) {
+      checkChangeable(target.record);
+      checkGivenTier('page', target.record.tier, bytes);
+    }
     return target;
   };
   return changeInSteps(context, address, check, ({ record, page }) => ({
@@ -207,7 +211,7 @@ async function changeInSteps(
     const step = await changeBlob(context, keys, async (state, changes) => {
       // The conditions are about the blob before the first step, which itself changes the ETag.
       const isOwn = before !== undefined && state.record?.modifiedMicros === before;
-      const target = isOwn ? targetOf(existing(state.record)) : check(state);
+      const target = isOwn ? stillChangeable(state) : check(state);
       const { cleared, change } = planOf(target);
       const { overlapped, more } = await overlap(context, state, target.record, cleared);
       const end = more === undefined ? cleared.end : Math.max(cleared.start, more);
@@ -264,6 +268,13 @@ function pageBlobOf(state: BlobState, access: Access): PageTarget {
   return target;
 }
 
+/** The blob between two steps of a change: it may be protected since the first. */
+function stillChangeable(state: BlobState): PageTarget {
+  const target = targetOf(existing(state.record));
+  checkChangeable(target.record);
+  return target;
+}
+
 /** Throws `InvalidBlobType`. */
 function targetOf(record: BlobRecord): PageTarget {
   const { page } = record;
@@ -274,6 +285,7 @@ function targetOf(record: BlobRecord): PageTarget {
 function checkPageWrite(state: BlobState, { start, end }: Bounds, access: PageAccess): PageTarget {
   const target = pageBlobOf(state, access);
   checkSequence(target.page, access.sequence ?? {});
+  checkChangeable(target.record);
   const isAligned = start % pageBytes === 0 && end % pageBytes === 0 && start < end;
   if (!isAligned || end > target.record.bytes) throw new StorageError('InvalidPageRange');
   return target;

@@ -9,6 +9,7 @@ import type { BlobDraft, BlobRecord } from './blob-record.js';
 import { changeBlob, checkWrite, existing, keysOf, leaseKept, putRecord } from './blob-state.js';
 import { checkWriteConditions } from './conditions.js';
 import { changeLease } from './lease.js';
+import { checkChangeable } from './protection.js';
 import type { Access, BlobAddress, LeaseOutcome, Written } from './types.js';
 import { beginVersion } from './versions.js';
 
@@ -51,7 +52,10 @@ export function setHeaders(
   );
 }
 
-/** Set Blob Metadata (blob-service §15.2): replaces all of it. */
+/**
+ * Set Blob Metadata (blob-service §15.2): replaces all of it. A protected blob keeps its own, also
+ * where it would stay as a version (blob-service §15.5).
+ */
 export function setMetadata(
   context: BlobContext,
   address: BlobAddress,
@@ -59,7 +63,10 @@ export function setMetadata(
   access: Access,
 ): Promise<Written> {
   checkMetadata(metadata);
-  const change = (record: BlobRecord): BlobDraft => ({ ...record, metadata });
+  const change = (record: BlobRecord): BlobDraft => {
+    checkChangeable(record);
+    return { ...record, metadata };
+  };
   return changeRecord(context, address, access, change, { makesVersion: true });
 }
 

@@ -189,7 +189,7 @@ export function propertiesOf(
   nowMicros: number,
 ): BlobProperties {
   const { kind, bytes, createdMicros, modifiedMicros, headers, metadata, tags } = record;
-  const { tier, copy, page, append, lease, deleted, versionMicros } = record;
+  const { tier, copy, page, append, lease, deleted, versionMicros, immutability } = record;
   const isLeasable = isBlob && deleted === undefined;
   return {
     kind,
@@ -207,5 +207,6 @@ export function propertiesOf(
     ...(copy !== undefined && { copy }),
     ...(page !== undefined && { sequenceNumber: page.sequenceNumber }),
     ...(append !== undefined && { append }),
+    ...(immutability !== undefined && { immutability }),
   };
 }

@@ -46,7 +46,9 @@ export async function snapshotBlob(
     const first = await newMomentMicros(context, state);
     const snapshotMicros = Math.max(first, (version?.micros ?? -1) + 1);
     const modifiedMicros: CommitTime = metadata === undefined ? record.modifiedMicros : 'commit';
-    const draft = { ...past, versionMicros: undefined, metadata: metadata ?? record.metadata };
+    // What keeps the blob does not keep its snapshots.
+    const own = { versionMicros: undefined, immutability: undefined };
+    const draft = { ...past, ...own, metadata: metadata ?? record.metadata };
     changes.put(keys.version(snapshotMicros), encodeBlobRecord({ ...draft, modifiedMicros }));
     const taken = { micros: snapshotMicros, record: past };
     const versionMicros = await newVersionMicros(context, state, taken);

@@ -1,6 +1,7 @@
 import type { Bytes } from '../../base/bytes.js';
 import type { List } from '../../base/lazy-list.js';
 import type { BlobConditions } from '../../model/blobs/conditions.js';
+import type { Immutability } from '../../model/blobs/immutability.js';
 import type { LeaseProperties } from '../../model/blobs/lease.js';
 import type {
   BlobKind,
@@ -74,6 +75,8 @@ export interface ContainerProperties extends NewContainer {
   readonly name: string;
   readonly modifiedMicros: number;
   readonly lease: LeaseProperties;
+  /** Its blobs can have policies and legal holds, and it is deleted only when it is empty. */
+  readonly hasImmutableStorage: boolean;
   /** Set for a deleted container that is kept. `version` tells those of one name apart. */
   readonly deleted?: DeletionInfo & { readonly version: string };
 }
@@ -123,6 +126,8 @@ export interface BlobProperties {
   readonly sequenceNumber?: bigint;
   /** Set for append blobs. */
   readonly append?: { readonly count: number; readonly isSealed: boolean };
+  /** What keeps it from being changed and deleted. Absent: nothing. */
+  readonly immutability?: Immutability;
 }
 
 /** What a list shows beside blobs that are there (blob-service §8). */
@@ -253,6 +258,10 @@ export interface NewProperties {
   readonly tags: Tags;
   /** Absent: a tier that was set stays (blob-service §12.1). */
   readonly tier?: BlobTier;
+  /**
+   * What keeps the blob from now on. Absent: nothing, whatever keeps the one that is replaced.
+   */
+  readonly immutability?: Immutability;
 }
 
 export interface NewBlockBlob extends NewProperties {

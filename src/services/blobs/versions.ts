@@ -3,6 +3,7 @@ import { encodeBlobRecord, type BlobDraft, type BlobRecord } from './blob-record
 import { committedOf, type BlobState } from './blob-state.js';
 import type { Changes } from './changes.js';
 import { accountOfKey } from './keys.js';
+import { checkChangeable } from './protection.js';
 import { asDeletedPast, asPast, deletionMark, type PastRecord } from './retention.js';
 import { shareContent } from './shared-content.js';
 
@@ -30,14 +31,28 @@ export interface Replaced {
 }
 
 /**
+ * Refuses to replace a blob that a policy or a legal hold protects, unless it stays as a version
+ * (blob-service §15.5). Throws as `checkChangeable`.
+ */
+export function checkReplaceable(
+  context: Pick<BlobContext, 'versioning'>,
+  state: Pick<BlobState, 'keys' | 'record'>,
+): void {
+  const record = committedOf(state.record);
+  if (record !== undefined && !keepsVersion(context, state, record)) checkChangeable(record);
+}
+
+/**
  * Keeps what the commit replaces: as a version, where versions are kept; as a deleted snapshot, if
- * the account keeps what is deleted, or if it is a deleted blob whose name is used again.
+ * the account keeps what is deleted, or if it is a deleted blob whose name is used again. Throws as
+ * `checkReplaceable`.
  */
 export async function keepReplaced(
   context: BlobContext,
   state: BlobState,
   changes: Changes,
 ): Promise<Replaced> {
+  checkReplaceable(context, state);
   const past = await pastOf(context, state);
   if (past !== undefined) putPast(state, changes, past);
   const versionMicros = await newVersionMicros(context, state, past);

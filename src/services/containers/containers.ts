@@ -189,9 +189,13 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
    * no such container. `allow` sees the record that is dropped, throws what keeps it, and may be
    * called several times.
    */
-  async drop(account: string, identity: string, allow?: (record: R) => void): Promise<boolean> {
-    const dropped = await this.#replace(account, identity, (entry) => {
-      allow?.(this.#decode(entry));
+  async drop(
+    account: string,
+    identity: string,
+    allow?: (record: R) => void | Promise<void>,
+  ): Promise<boolean> {
+    const dropped = await this.#replace(account, identity, async (entry) => {
+      await allow?.(this.#decode(entry));
       return {
         puts:
           this.#reservations === undefined
@@ -213,10 +217,10 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
     account: string,
     identity: string,
     keeping: Keeping,
-    plan: (record: R) => Draft,
+    plan: (record: R) => Draft | Promise<Draft>,
   ): Promise<boolean> {
-    const kept = await this.#replace(account, identity, (entry) => {
-      const record = plan(this.#decode(entry));
+    const kept = await this.#replace(account, identity, async (entry) => {
+      const record = await plan(this.#decode(entry));
       const value = encodeKept(keeping, this.#kind.encode(record));
       const key = keptContainerKey(this.#kind.service, account, { identity, id: record.id });
       return { puts: [{ key, value }], deletes: [entry.key], result: () => true };

@@ -166,7 +166,7 @@ describe('@azure/storage-blob reads', () => {
       version,
       prefix: '',
       delimiter: '/',
-      include: { metadata: true, tags: true, copy: true },
+      include: { metadata: true, tags: true, copy: true, policies: true, legalHolds: true },
       items: [
         ...items,
         { kind: 'prefix', name: 'dir /' },
@@ -218,6 +218,7 @@ describe('@azure/storage-blob reads', () => {
           lease: { status: 'unlocked', state: 'available' },
           publicAccess: 'blob',
           metadata: [['Key', 'v']],
+          hasImmutableStorage: true,
         },
       ],
     });

@@ -14,6 +14,7 @@ const container: ListedContainer = {
   lease: { status: 'unlocked', state: 'available' },
   publicAccess: 'none',
   metadata: [['Key', 'a&b']],
+  hasImmutableStorage: false,
 };
 
 function render(list: Partial<RenderedContainerList>): string {
@@ -37,6 +38,7 @@ describe('a list of containers', () => {
         `<Etag>&quot;${etagText(modifiedMicros)}&quot;</Etag>` +
         '<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>' +
         '<HasImmutabilityPolicy>false</HasImmutabilityPolicy><HasLegalHold>false</HasLegalHold>' +
+        '<ImmutableStorageWithVersioningEnabled>false</ImmutableStorageWithVersioningEnabled>' +
         '</Properties></Container></Containers><NextMarker /></EnumerationResults>',
     );
   });
@@ -68,6 +70,13 @@ describe('a list of containers', () => {
     const text = render({ containers: [{ ...container, deleted }] });
     assert.ok(text.includes('<Name>c1</Name><Deleted>true</Deleted><Version>01D6</Version>'));
     assert.ok(text.includes('</DeletedTime><RemainingRetentionDays>7</RemainingRetentionDays>'));
+  });
+
+  it('says whether containers have immutable storage, to who knows of it', () => {
+    const containers = [{ ...container, hasImmutableStorage: true }];
+    const element = 'ImmutableStorageWithVersioningEnabled';
+    assert.ok(render({ containers }).includes(`<${element}>true</${element}>`));
+    assert.ok(!render({ containers, version: '2020-04-08' }).includes(element));
   });
 
   it('has the form of old versions', () => {

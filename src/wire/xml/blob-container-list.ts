@@ -9,7 +9,7 @@ import { leaseElements } from './blob-lease.js';
 import { element, LongDocument, textElement } from './element.js';
 import { enumerationEnd, enumerationStart, type EnumeratedPage } from './enumeration.js';
 import { metadataElement } from './metadata.js';
-import { containerPropertiesVersion, corsVersion } from './versions.js';
+import { containerPropertiesVersion, corsVersion, immutabilityVersion } from './versions.js';
 
 export interface ListedContainer {
   readonly name: string;
@@ -18,6 +18,7 @@ export interface ListedContainer {
   readonly lease: LeaseProperties;
   readonly publicAccess: PublicAccess;
   readonly metadata: Metadata;
+  readonly hasImmutableStorage: boolean;
   /** Set for a deleted container that is kept. */
   readonly deleted?: DeletedContainer;
 }
@@ -87,6 +88,10 @@ function renderProperties(container: ListedContainer, version: string): string {
   }
   children += element('HasImmutabilityPolicy', 'false');
   children += element('HasLegalHold', 'false');
+  if (version >= immutabilityVersion) {
+    const text = String(container.hasImmutableStorage);
+    children += element('ImmutableStorageWithVersioningEnabled', text);
+  }
   if (deleted !== undefined) {
     children += element('DeletedTime', httpDate(deleted.timeMicros));
     children += element('RemainingRetentionDays', String(deleted.remainingDays));

@@ -1,3 +1,4 @@
+import type { Immutability } from '../../model/blobs/immutability.js';
 import type { LeaseProperties } from '../../model/blobs/lease.js';
 import type {
   BlobKind,
@@ -30,13 +31,15 @@ export interface ListedBlobProperties {
   readonly sequenceNumber?: bigint;
   /** Set for append blobs. */
   readonly append?: { readonly isSealed: boolean };
+  readonly immutability?: Immutability;
 }
 
 /** What else the elements depend on. */
 export interface BlobElementOptions {
   /** `x-ms-version` of the request. */
   readonly version: string;
-  readonly showsCopy: boolean;
+  /** What the request asked for. */
+  readonly include: Readonly<Record<'copy' | 'policies' | 'legalHolds', boolean>>;
   readonly tagCount: number;
   /** The elements about a deletion, which stand among the others. */
   readonly deletion: string;
@@ -60,12 +63,26 @@ export function blobPropertyElements(
   xml += element('BlobType', blobTypeText(blob.kind));
   if (version >= tiersVersion) xml += tierElements(blob);
   if (blob.lease !== undefined) xml += leaseElements(blob.lease);
-  if (shown.showsCopy && blob.copy !== undefined) xml += copyElements(blob.copy);
+  if (shown.include.copy && blob.copy !== undefined) xml += copyElements(blob.copy);
   if (version >= encryptionVersion) xml += encrypted;
   if (blob.copy?.incremental !== undefined) xml += incrementalElements(blob.copy.incremental);
   xml += shown.deletion;
   if (tagCount > 0 && version >= tagsVersion) xml += element('TagCount', String(tagCount));
-  return blob.append?.isSealed === true ? xml + element('Sealed', 'true') : xml;
+  if (blob.append?.isSealed === true) xml += element('Sealed', 'true');
+  return blob.immutability === undefined ? xml : xml + kept(blob.immutability, shown);
+}
+
+/** What keeps a blob, as far as the request asked for it. */
+function kept(
+  { policy, hasLegalHold }: Immutability,
+  { include }: Pick<BlobElementOptions, 'include'>,
+): string {
+  let xml = '';
+  if (include.policies && policy !== undefined) {
+    xml += element('ImmutabilityPolicyUntilDate', httpDate(policy.untilSeconds * 1_000_000));
+    xml += element('ImmutabilityPolicyMode', policy.mode);
+  }
+  return include.legalHolds && hasLegalHold ? xml + element('LegalHold', 'true') : xml;
 }
 
 /** The properties of a blob that has uncommitted blocks only. */

@@ -26,7 +26,7 @@ function render(list: Partial<RenderedBlobList>): string {
     endpoint: 'http://h/a/',
     container: 'c1',
     version: '2021-12-02',
-    include: { metadata: false, tags: false, copy: false },
+    include: { metadata: false, tags: false, copy: false, policies: false, legalHolds: false },
     items: [blob],
     ...list,
   };
@@ -73,6 +73,10 @@ describe('a list of blobs', () => {
         tags: [['k', 'v']],
         metadata: [['colour', 'blue']],
         append: { isSealed: true },
+        immutability: {
+          policy: { untilSeconds: Math.floor(micros / 1_000_000), mode: 'unlocked' },
+          hasLegalHold: true,
+        },
         tier: { tier: 'Archive', changedMicros: micros },
         lease: { status: 'locked', state: 'leased', duration: 'fixed' },
         copy: {
@@ -87,7 +91,7 @@ describe('a list of blobs', () => {
         },
       },
     };
-    const include = { metadata: true, tags: true, copy: true };
+    const include = { metadata: true, tags: true, copy: true, policies: true, legalHolds: true };
     const text = render({ items: [everything], include });
     assert.deepEqual(namesOf(text), [
       ...'Creation-Time Last-Modified Etag Content-Length Content-Type'.split(' '),
@@ -97,6 +101,7 @@ describe('a list of blobs', () => {
       ...'LeaseDuration CopyId CopyStatus CopySource CopyProgress CopyCompletionTime'.split(' '),
       ...'CopyStatusDescription ServerEncrypted IncrementalCopy DestinationSnapshot'.split(' '),
       ...'DeletedTime RemainingRetentionDays TagCount Sealed'.split(' '),
+      ...'ImmutabilityPolicyUntilDate ImmutabilityPolicyMode LegalHold'.split(' '),
     ]);
     assert.ok(text.includes('<Deleted>true</Deleted><Snapshot>2020-03-19T06:23:28.030077'));
     assert.ok(text.includes('<CopySource>http://h/a/c/b?x&amp;y</CopySource>'));
@@ -107,8 +112,13 @@ describe('a list of blobs', () => {
           '<Tags><TagSet><Tag><Key>k</Key><Value>v</Value></Tag></TagSet></Tags></Blob>',
       ),
     );
+    const until = 'Thu, 19 Mar 2020 06:23:28 GMT';
+    assert.ok(text.includes(`UntilDate>${until}</ImmutabilityPolicyUntilDate>`));
+    assert.ok(text.includes('<ImmutabilityPolicyMode>unlocked</ImmutabilityPolicyMode>'));
     const without = render({ items: [everything] });
-    for (const name of ['Metadata', '<Tags>', 'CopyId']) assert.ok(!without.includes(name), name);
+    for (const name of ['Metadata', '<Tags>', 'CopyId', 'Immutability', 'LegalHold']) {
+      assert.ok(!without.includes(name), name);
+    }
   });
 
   it('shows prefixes and what the request asked for', () => {
@@ -137,7 +147,7 @@ describe('a list of blobs', () => {
     assert.ok(text.includes('</Properties><HasVersionsOnly>true</HasVersionsOnly></Blob>'));
     const uncommitted = render({
       items: [{ kind: 'blob', name: 'u' }],
-      include: { metadata: true, tags: true, copy: true },
+      include: { metadata: true, tags: true, copy: true, policies: true, legalHolds: true },
     });
     assert.deepEqual(namesOf(uncommitted), ['Content-Length', 'BlobType']);
     assert.ok(!uncommitted.includes('Metadata'));

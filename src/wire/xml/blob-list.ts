@@ -45,6 +45,8 @@ export interface BlobListInclude {
   readonly metadata: boolean;
   readonly tags: boolean;
   readonly copy: boolean;
+  readonly policies: boolean;
+  readonly legalHolds: boolean;
 }
 
 /** One page of blobs, and what the request asked for. */
@@ -142,6 +144,6 @@ function propertiesOf(
       ? ''
       : element('DeletedTime', httpDate(deleted.timeMicros)) +
         element('RemainingRetentionDays', String(deleted.remainingDays));
-  const shown = { version, showsCopy: include.copy, tagCount: properties.tags.length, deletion };
+  const shown = { version, include, tagCount: properties.tags.length, deletion };
   return blobPropertyElements(properties, shown);
 }

@@ -14,3 +14,4 @@ export const creationTimeVersion = '2017-11-09';
 export const staticWebsiteVersion = '2018-03-28';
 export const tagsVersion = '2019-12-12';
 export const permanentDeleteVersion = '2020-02-10';
+export const immutabilityVersion = '2020-06-12';

@@ -1,0 +1,27 @@
+import { StorageError } from '../../model/errors/storage-error.js';
+import type { BlobDraft } from './blob-record.js';
+
+// What a policy or a legal hold forbids (blob-service §15.5).
+
+type Kept = Pick<BlobDraft, 'immutability'>;
+
+/**
+ * Refuses to delete a blob, a snapshot or a version while it is protected. Throws
+ * `BlobImmutableDueToLegalHold`, `BlobImmutableDueToPolicy`.
+ */
+export function checkDeletable({ immutability }: Kept, nowMicros: number): void {
+  if (immutability === undefined) return;
+  if (immutability.hasLegalHold) throw new StorageError('BlobImmutableDueToLegalHold');
+  const { policy } = immutability;
+  if (policy !== undefined && policy.untilSeconds * 1_000_000 > nowMicros) {
+    throw new StorageError('BlobImmutableDueToPolicy');
+  }
+}
+
+/**
+ * Refuses to change a blob in place. What has had a policy can be deleted when that has ended, but
+ * is not changed as long as it has the policy. Throws as `checkDeletable`.
+ */
+export function checkChangeable(kept: Kept): void {
+  checkDeletable(kept, -Infinity);
+}
