@@ -434,6 +434,29 @@ void describe('tabularium blob delete', () => {
     assert.deepEqual(await stored(), []);
   });
 
+  void it('names a blob that is kept, and says what to do', async () => {
+    const { server } = started;
+    const service = BlobServiceClient.fromConnectionString(server.connectionString());
+    const kept = service.getContainerClient('kept');
+    await kept.create();
+    await server.reload({ blobImmutability: true });
+    await kept.getBlockBlobClient('held').upload('x', 1, { legalHold: true });
+    const expiriesOn = new Date(Date.now() + 600_000);
+    const immutabilityPolicy = { expiriesOn, policyMode: 'Unlocked' } as const;
+    await kept.getAppendBlobClient('for a time').create({ immutabilityPolicy });
+    await server.reload({ blobImmutability: false });
+    const held = await cli('delete', ['kept/held']);
+    assert.equal(held.code, 1);
+    assert.match(
+      held.stderr,
+      /BlobImmutableDueToLegalHold.*kept\/held: A legal hold keeps it: try/,
+    );
+    const all = await cli('delete', ['--prefix', 'kept/for', '--yes']);
+    assert.equal(all.code, 1);
+    assert.match(all.stderr, /kept\/for a time: Its immutability policy keeps it: try again when/);
+    assert.doesNotMatch(all.stderr, /Deleted/);
+  });
+
   void it('deletes all with a prefix only when it is told twice', async () => {
     const refused = await cli('delete', ['--prefix', 'photos/a/']);
     assert.equal(refused.code, 2);

@@ -17,7 +17,7 @@ import {
 import { BlobClient } from './client/blob-client.js';
 import { listPages } from './client/blob-pages.js';
 import { briefRetries, retrying } from './client/retry.js';
-import { withCreateHint } from './client/service-error.js';
+import { changing, withCreateHint } from './client/service-error.js';
 import { UsageError } from './terminal/failure.js';
 import { notice } from './terminal/notice.js';
 import { counted } from './terminal/terminal.js';
@@ -81,8 +81,11 @@ async function copy(from: string, to: string, flags: CopyFlags): Promise<void> {
       ? copiesBelow(sources, source.place, target.place)
       : [oneCopy(sources, source, target.place)];
     await concurrently(plan, copiesAtOnce, async (planned) => {
-      await copyFrom(targets, planned.target, planned.source, (bytes) => progress.add(bytes));
-      progress.print(placeText(planned.target));
+      const name = placeText(planned.target);
+      await changing(name, () =>
+        copyFrom(targets, planned.target, planned.source, (bytes) => progress.add(bytes)),
+      );
+      progress.print(name);
       count += 1;
     });
   } catch (error) {

@@ -9,7 +9,7 @@ import {
 import { BlobClient } from './client/blob-client.js';
 import { listPages } from './client/blob-pages.js';
 import { briefRetries, retrying } from './client/retry.js';
-import { ServiceError } from './client/service-error.js';
+import { changing, ServiceError } from './client/service-error.js';
 import { confirmed } from './terminal/confirm.js';
 import { CommandFailure, UsageError } from './terminal/failure.js';
 import { notice } from './terminal/notice.js';
@@ -96,7 +96,9 @@ async function deletePlace(
   for await (const names of pages) {
     await concurrently(names, deletesAtOnce, async (name) => {
       try {
-        await retrying(briefRetries, () => client.deleteBlob({ container, blob: name }));
+        await changing(placeText({ container, blob: name }), () =>
+          retrying(briefRetries, () => client.deleteBlob({ container, blob: name })),
+        );
         deleted.count += 1;
       } catch (error) {
         // Another client may have deleted a listed blob.

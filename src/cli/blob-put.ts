@@ -10,7 +10,7 @@ import {
 } from './client/connection-options.js';
 import { BlobClient } from './client/blob-client.js';
 import { briefRetries, retrying } from './client/retry.js';
-import { withCreateHint } from './client/service-error.js';
+import { changing, withCreateHint } from './client/service-error.js';
 import { openInputFile, streamBytes } from './import/input.js';
 import { UsageError } from './terminal/failure.js';
 import { notice } from './terminal/notice.js';
@@ -84,11 +84,15 @@ async function put(words: readonly string[], flags: PutFlags): Promise<void> {
       await retrying(briefRetries, () => client.createContainer(place.container));
     }
     await concurrently(plan.uploads, filesAtOnce, async (planned) => {
-      await upload(client, planned.blob, await sourceOf(planned), {
-        contentType: flags.contentType,
-        onStored: (bytes) => progress.add(bytes),
-      });
-      progress.print(placeText(planned.blob));
+      const name = placeText(planned.blob);
+      const source = await sourceOf(planned);
+      await changing(name, () =>
+        upload(client, planned.blob, source, {
+          contentType: flags.contentType,
+          onStored: (bytes) => progress.add(bytes),
+        }),
+      );
+      progress.print(name);
       count += 1;
     });
     progress.stop();

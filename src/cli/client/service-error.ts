@@ -46,6 +46,29 @@ export function withCreateHint(error: unknown): unknown {
   return new ServiceError(status, code, `${message} Make it with --create.`);
 }
 
+const whenFree = 'when that has ended or is taken away; a copy of it is not kept';
+
+/** What keeps a blob, and what to do, by the code of the refusal. */
+const keepers: ReadonlyMap<string, string> = new Map([
+  ['BlobImmutableDueToPolicy', `Its immutability policy keeps it: try again ${whenFree}.`],
+  ['BlobImmutableDueToLegalHold', `A legal hold keeps it: try again ${whenFree}.`],
+]);
+
+/**
+ * Changes or deletes a blob. The refusal of one that is kept says which blob it is, and what to do.
+ */
+export async function changing<T>(blob: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const { status, code, message } = error;
+    const hint = keepers.get(code);
+    if (hint === undefined) throw error;
+    throw new ServiceError(status, code, `${message} ${blob}: ${hint}`);
+  }
+}
+
 /** The error in a response body of any of the service's shapes. */
 export function serviceErrorOf(status: number, body: string): ServiceError {
   const { code, message } = jsonError(body) ?? xmlError(body) ?? {};
