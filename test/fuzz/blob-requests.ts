@@ -45,6 +45,7 @@ function partsOf(random: SimRandom, copied: string, container: string): Parts {
     grow: 6,
     copy: 4,
     change: 6,
+    keep: 3,
     lease: 4,
     remove: 2,
     container: 4,
@@ -86,6 +87,8 @@ function partsOf(random: SimRandom, copied: string, container: string): Parts {
     }
     case 'change':
       return change(random);
+    case 'keep':
+      return keep(random);
     case 'lease': {
       const headers = {
         'x-ms-lease-action': random.pick(leaseActions),
@@ -132,6 +135,31 @@ function change(random: SimRandom): Parts {
       return { ...put, headers: { 'x-ms-blob-content-type': 'text/plain' } };
     default:
       return { ...put, headers: { 'x-ms-meta-a': 'b' } };
+  }
+}
+
+function keep(random: SimRandom): Parts {
+  const until = new Date(Date.now() + random.pick([2_000, 3_600_000])).toUTCString();
+  const policy = {
+    'x-ms-immutability-policy-until-date': until,
+    'x-ms-immutability-policy-mode': random.pick(['Unlocked', 'Unlocked', 'Locked']),
+  };
+  const hold = { 'x-ms-legal-hold': random.pick(['true', 'false', 'false']) };
+  const ofPolicy = [['comp', 'immutabilityPolicies'] as const];
+  switch (random.pick(['write', 'policy', 'no policy', 'hold'])) {
+    case 'write':
+      return {
+        method: 'PUT',
+        query: [],
+        headers: { 'x-ms-blob-type': 'BlockBlob', ...policy, ...hold },
+        body: random.pick(bodies),
+      };
+    case 'policy':
+      return { method: 'PUT', query: ofPolicy, headers: policy };
+    case 'no policy':
+      return { method: 'DELETE', query: ofPolicy, headers: {} };
+    default:
+      return { method: 'PUT', query: [['comp', 'legalhold']], headers: hold };
   }
 }
 
@@ -218,7 +246,7 @@ const strange = [
   '"',
 ];
 const headerNames =
-  'If-Match If-None-Match If-Modified-Since If-Unmodified-Since x-ms-if-tags Range x-ms-range Content-MD5 x-ms-content-crc64 Content-Type x-ms-blob-type x-ms-blob-content-length x-ms-blob-sequence-number x-ms-sequence-number-action x-ms-access-tier x-ms-tags x-ms-copy-source x-ms-source-range x-ms-source-if-match x-ms-source-content-md5 x-ms-lease-id x-ms-lease-action x-ms-lease-duration x-ms-lease-break-period x-ms-proposed-lease-id x-ms-delete-snapshots x-ms-page-write x-ms-blob-condition-appendpos x-ms-blob-condition-maxsize x-ms-if-sequence-number-eq x-ms-range-get-content-md5 x-ms-range-get-content-crc64 x-ms-version x-ms-meta-a x-ms-blob-public-access x-ms-copy-source-tag-option x-ms-rehydrate-priority Origin'.split(
+  'If-Match If-None-Match If-Modified-Since If-Unmodified-Since x-ms-if-tags Range x-ms-range Content-MD5 x-ms-content-crc64 Content-Type x-ms-blob-type x-ms-blob-content-length x-ms-blob-sequence-number x-ms-sequence-number-action x-ms-access-tier x-ms-tags x-ms-copy-source x-ms-source-range x-ms-source-if-match x-ms-source-content-md5 x-ms-lease-id x-ms-lease-action x-ms-lease-duration x-ms-lease-break-period x-ms-proposed-lease-id x-ms-delete-snapshots x-ms-page-write x-ms-blob-condition-appendpos x-ms-blob-condition-maxsize x-ms-if-sequence-number-eq x-ms-range-get-content-md5 x-ms-range-get-content-crc64 x-ms-version x-ms-meta-a x-ms-blob-public-access x-ms-copy-source-tag-option x-ms-rehydrate-priority x-ms-immutability-policy-until-date x-ms-immutability-policy-mode x-ms-legal-hold Origin'.split(
     ' ',
   );
 const optionNames =

@@ -20,13 +20,14 @@ const requests = numberSetting(
 const rawShare = 0.02;
 
 it(`answers ${requests} spoilt requests for blobs properly (seed ${seed})`, async (t) => {
-  await using started = await startServer();
+  const random = new SimRandom(seed);
+  const blobImmutability = random.chance(0.5);
+  await using started = await startServer({ blobImmutability });
   const { server } = started;
   const wire = BlobWireClient.of(server);
   t.after(() => wire.close());
   const connection = new WireConnection(server.blobPort);
   t.after(() => connection.close());
-  const random = new SimRandom(seed);
   const source = `http://${wire.authority}/${wire.account}`;
   const statuses = new Map<number, number>();
   const answered = async (index: number): Promise<void> => {
@@ -56,7 +57,8 @@ it(`answers ${requests} spoilt requests for blobs properly (seed ${seed})`, asyn
     }
     await answered(index);
   }
-  t.diagnostic(JSON.stringify(Object.fromEntries(statuses)));
+  const kept = blobImmutability ? 'with' : 'without';
+  t.diagnostic(`${kept} immutable blobs: ${JSON.stringify(Object.fromEntries(statuses))}`);
   const passed = [...statuses].reduce((sum, [status, n]) => sum + (status < 300 ? n : 0), 0);
   assert.ok(passed > requests / 10, `${passed} of ${requests} passed`);
   assert.deepEqual(started.errors, [], 'the server logged errors');

@@ -199,6 +199,8 @@ export function peekBlobRecord(value: Bytes): {
   readonly isUncommitted: boolean;
   readonly isDeleted: boolean;
   readonly isVersion: boolean;
+  /** It has a policy or a legal hold. */
+  readonly isKept: boolean;
 } {
   const [format, , parts] = decodeTuple(value, 0, 3);
   invariant(isKnown(format) && typeof parts === 'number', 'unknown format of a blob record');
@@ -206,6 +208,7 @@ export function peekBlobRecord(value: Bytes): {
     isUncommitted: (parts & part.uncommitted) !== 0,
     isDeleted: (parts & part.deleted) !== 0,
     isVersion: (parts & part.version) !== 0,
+    isKept: (parts & part.immutability) !== 0,
   };
 }
 

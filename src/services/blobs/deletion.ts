@@ -61,7 +61,9 @@ export async function deleteBlob(
     const { nowMicros } = state;
     const isBlobDeleted = snapshots !== 'only';
     if (isBlobDeleted) checkDeletable(record, nowMicros);
-    for (const entry of snapshotsThere) checkDeletable(recordIn(entry), nowMicros);
+    for (const entry of snapshotsThere) {
+      if (peekBlobRecord(entry.value).isKept) checkDeletable(recordIn(entry), nowMicros);
+    }
     const isCommitted = record.state === 'committed';
     const mark = isCommitted ? await deletionMark(context, state) : undefined;
     if (isBlobDeleted) await dropStage(context, keys, changes, record);

@@ -4,6 +4,7 @@ import {
   account,
   assertTidy,
   at,
+  blobWorld,
   body,
   collected,
   container,
@@ -16,6 +17,7 @@ import { costly } from '../../../test/support/run-length.js';
 import { openTestStore } from '../../../test/support/stores.js';
 import { manualClock } from '../../base/clock.js';
 import type { Store } from '../../kv/store.js';
+import { formatTimestamp } from '../../model/edm/date-time.js';
 import type { Immutability } from '../../model/blobs/immutability.js';
 import type { ErrorCode } from '../../model/errors/registry.js';
 import type { BlobService } from './blob-service.js';
@@ -325,7 +327,6 @@ describe('what keeps a blob', () => {
     await putText(blobs, address, 'kept');
     const { snapshotMicros } = await blobs.snapshotBlob(address);
     const snapshot = { ...address, snapshotMicros };
-    assert.equal((await blobs.getProperties(snapshot)).immutability, undefined);
     await blobs.setLegalHold(snapshot, true);
     const before = await seen(world);
     for (const snapshots of ['include', 'only'] as const) {
@@ -335,6 +336,37 @@ describe('what keeps a blob', () => {
     assert.deepEqual(await seen(world), before);
     await blobs.setLegalHold(snapshot, false);
     await blobs.deleteBlob(address, { snapshots: 'include' });
+  });
+
+  it('stays with a blob and its version when a snapshot is made, which is kept by nothing', async (t) => {
+    const { blobs } = await setUp(t);
+    const { versionMicros = -1 } = await putText(blobs, address, 'kept');
+    await blobs.setLegalHold(address, true);
+    const { snapshotMicros } = await blobs.snapshotBlob(address);
+    const keptOf = async (moment: Moment) =>
+      (await blobs.getProperties({ ...address, ...moment })).immutability;
+    assert.deepEqual(await keptOf({}), { hasLegalHold: true });
+    assert.deepEqual(await keptOf({ versionMicros }), { hasLegalHold: true });
+    assert.equal(await keptOf({ snapshotMicros }), undefined);
+  });
+
+  it('is given to snapshots of incremental copies, not to what the next copy changes', async (t) => {
+    const { blobs } = await setUp(t, { versions: false });
+    await blobs.putPageBlob(address, { ...plain, bytes: 512, sequenceNumber: 0n });
+    const { snapshotMicros } = await blobs.snapshotBlob(address);
+    const time = encodeURIComponent(formatTimestamp(snapshotMicros));
+    const request = {
+      source: { ...address, snapshotMicros },
+      sourceUrl: `http://h/acct/cont/b?snapshot=${time}`,
+    };
+    await blobs.copyIncrementally(other, request);
+    const code = 'OperationNotAllowedOnIncrementalCopyBlob';
+    await assert.rejects(blobs.setLegalHold(other, true), { code });
+    const { copy: made } = await blobs.getProperties(other);
+    const taken = { ...other, snapshotMicros: made?.incremental?.snapshotMicros ?? -1 };
+    await blobs.setLegalHold(taken, true);
+    await blobs.copyIncrementally(other, request);
+    await assert.rejects(blobs.deleteBlob(taken), { code: 'BlobImmutableDueToLegalHold' });
   });
 
   it('changes neither the ETag nor needs the lease, and obeys conditions', async (t) => {
@@ -539,15 +571,50 @@ describe('a container with immutable storage', () => {
   });
 
   it('refuses a protected blob that came too late for its deletion', async (t) => {
-    const { blobs, beside } = await setUp(t);
-    async function* late() {
-      yield Buffer.from('ke');
-      await beside.containers.delete(address2, {});
-      yield Buffer.from('pt');
+    const made = { metadata: [], publicAccess: 'none' } as const;
+    for (const isMadeAgain of [false, true]) {
+      const { blobs, beside } = await setUp(t);
+      async function* late() {
+        yield Buffer.from('ke');
+        await beside.containers.delete(address2, {});
+        if (isMadeAgain) await beside.containers.create(address2, made);
+        yield Buffer.from('pt');
+      }
+      const immutable = { ...plain, immutability: { hasLegalHold: true } };
+      await assert.rejects(blobs.putBlockBlob(address, immutable, { body: late() }), {
+        code: 'ContainerNotFound',
+      });
+      if (isMadeAgain) await beside.containers.delete(address2, {});
     }
-    const immutable = { ...plain, immutability: { hasLegalHold: true } };
-    await assert.rejects(blobs.putBlockBlob(address, immutable, { body: late() }), {
-      code: 'ContainerNotFound',
+  });
+
+  it('is kept after its deletion only when it was empty, and comes back as one', async (t) => {
+    const clock = manualClock();
+    const isOn = { immutability: true };
+    const { services } = blobWorld(await openTestStore('memory', t, clock), {
+      clock,
+      containerRetentionDays: 7,
+      versioning: () => true,
+      immutability: () => isOn.immutability,
     });
+    const [blobs] = services;
+    assert.ok(blobs !== undefined);
+    await blobs.containers.create(address2, { metadata: [], publicAccess: 'none' });
+    await putText(blobs, address, 'kept');
+    await blobs.setLegalHold(address, true);
+    isOn.immutability = false;
+    await assert.rejects(blobs.containers.delete(address2, {}), not);
+    await blobs.setLegalHold(address, false);
+    const { version } = await blobs.getProperties(address);
+    await blobs.deleteBlob(address);
+    await blobs.deleteBlob({ ...address, versionMicros: version?.micros ?? -1 });
+    await blobs.containers.delete(address2, {});
+    const query = { limit: 9, includesDeleted: true };
+    const { containers } = await blobs.containers.list(account, query);
+    const [{ deleted, hasImmutableStorage } = assert.fail('it is listed')] = containers;
+    assert.equal(hasImmutableStorage, true);
+    await blobs.containers.restore({ ...address2, version: deleted?.version ?? '' });
+    await putText(blobs, address, 'again', { immutability: { hasLegalHold: true } });
+    await assert.rejects(blobs.containers.delete(address2, {}), not);
   });
 });

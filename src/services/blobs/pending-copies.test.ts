@@ -78,6 +78,23 @@ describe('pending copies', () => {
     await assertTidy(world);
   });
 
+  it('bring the bytes of a blob that is kept from the beginning', async (t) => {
+    const clock = manualClock();
+    const options = { versioning: () => true, immutability: () => true };
+    const world = await openBlobs(await openTestStore('memory', t, clock), clock, options);
+    const { blobs } = world;
+    const content = sample(100_000);
+    const source = sourceOf(content.length, () => body(content));
+    const immutability = { hasLegalHold: true };
+    await blobs.beginCopy(target, { source, request: { ...request, immutability } });
+    await until(async () => (await copyOf(blobs))?.status === 'success');
+    assert.deepEqual(await readAll(blobs, target), content);
+    assert.deepEqual((await blobs.getProperties(target)).immutability, immutability);
+    await assert.rejects(blobs.deleteBlob(target), code('BlobImmutableDueToLegalHold'));
+    await settle(world);
+    await assertTidy(world);
+  });
+
   it('tell that they go on, and fail when their process is silent', async (t) => {
     const world = await setUp(t);
     const { blobs, beside, clock, timers } = world;

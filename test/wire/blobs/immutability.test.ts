@@ -163,6 +163,15 @@ describe('a legal hold', () => {
     assertStatus(await put(`${path}?comp=legalhold`, held), 404, 'BlobNotFound');
   });
 
+  it('is told by records of requests: what was refused, and why', async () => {
+    const path = await newBlob(held);
+    const before = started.records.length;
+    assertStatus(await wire.send({ method: 'DELETE', path }), 409, holdCode);
+    await started.recorded(before + 1);
+    const record = started.records.find(({ errorCode }) => errorCode === holdCode);
+    assert.deepEqual([record?.operation, record?.status], ['DeleteBlob', 409]);
+  });
+
   it('refuses each request of a batch by itself', async () => {
     const container = await wire.newContainer();
     for (const name of ['free', 'held']) {
