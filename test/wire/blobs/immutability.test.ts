@@ -137,6 +137,26 @@ describe('a policy', () => {
   });
 });
 
+describe('a locked policy', () => {
+  it('lets a backup program put a version in its place that it may delete', async () => {
+    const path = await newBlob(policyOf(1, 'Locked'));
+    const remove = (query = '') => wire.send({ method: 'DELETE', path: `${path}${query}` });
+    assertStatus(await remove(), 409, policyCode);
+    const marker = await put(path, { ...block, ...policyOf(0.1) }, '');
+    assertStatus(marker, 201);
+    assertStatus(await remove('?comp=immutabilityPolicies'), 200);
+    assertStatus(await remove(), 202);
+    const id = encodeURIComponent(marker.header('x-ms-version-id') ?? '');
+    assertStatus(await remove(`?versionid=${id}`), 202);
+    assertStatus(await wire.send({ path }), 404, 'BlobNotFound');
+    const container = path.split('/')[1] ?? '';
+    const list = `/${container}?restype=container&comp=list&include=versions,immutabilitypolicy`;
+    const { text } = await wire.expect(200, { path: list });
+    assert.equal(text.split('<Blob>').length, 2, 'the locked version is left');
+    assert.equal(elementText(text, 'ImmutabilityPolicyMode'), 'locked');
+  });
+});
+
 describe('a legal hold', () => {
   it('keeps a blob, a snapshot and a version until it is taken away', async () => {
     const path = await newBlob();
