@@ -6,19 +6,19 @@ import type { BlobRequest } from './request.js';
  * Headers of features that this server does not have, and what to do instead. To ignore one would
  * store something else than the client means.
  */
-const absentHeaders = {
+const absentHeaders = Object.entries({
   'x-ms-encryption-key': 'There are no keys of clients: encrypt before you write.',
   'x-ms-encryption-scope': 'There are no encryption scopes: leave the header out.',
   'x-ms-expiry-option': 'Blobs do not expire: leave it out, and delete the blob.',
   'x-ms-expiry-time': 'Blobs do not expire: leave it out, and delete the blob.',
-} as const;
+});
 
 /** Values that mean what this server does anyway. */
 const asksForNothing: ReadonlySet<string> = new Set(['', 'false', accountEncryptionScope]);
 
 /** Refuses a request that asks for one of them. Throws `NotImplemented`. */
 export function refuseAbsentFeatures({ header }: Pick<BlobRequest, 'header'>): void {
-  for (const [name, instead] of Object.entries(absentHeaders)) {
+  for (const [name, instead] of absentHeaders) {
     const value = header(name);
     if (value === undefined || asksForNothing.has(value)) continue;
     throw new StorageError('NotImplemented', { message: `${name} is not supported. ${instead}` });

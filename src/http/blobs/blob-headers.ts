@@ -1,6 +1,7 @@
+import { asBuffer } from '../../base/bytes.js';
 import type { BlobTier, CopyState } from '../../model/blobs/properties.js';
 import type { BlobProperties } from '../../services/blobs/types.js';
-import { answeredContentHeaders } from '../../wire/blobs/content-headers.js';
+import { addContentHeaders } from '../../wire/blobs/content-headers.js';
 import { answeredImmutability } from '../../wire/blobs/immutability-headers.js';
 import { blobTypeText, copyProgressText } from '../../wire/blobs/property-texts.js';
 import { formatSnapshotTime } from '../../wire/blobs/snapshot-time.js';
@@ -10,10 +11,10 @@ import type { BlobRequest } from './request.js';
 import { modifiedHeaders, versionIdHeader } from '../../wire/blobs/modified-headers.js';
 import { leaseHeaders } from './state-headers.js';
 
-/** The MD5 of a whole blob as a header; none when it has none. */
-export function md5Headers(name: string, { headers }: BlobProperties): string[] {
+/** Adds the MD5 of a whole blob under this name, if it has one. */
+export function addMd5Header(lines: string[], name: string, { headers }: BlobProperties): void {
   const { contentMd5: md5 } = headers;
-  return md5 === undefined ? [] : [name, Buffer.from(md5).toString('base64')];
+  if (md5 !== undefined) lines.push(name, asBuffer(md5).toString('base64'));
 }
 
 /** The tier, which Get Blob Properties shows. Blobs of other kinds have none of the account. */
@@ -48,8 +49,9 @@ function copyHeaders(copy: CopyState): string[] {
   return headers;
 }
 
-function kindHeaders({ kind, sequenceNumber, append }: BlobProperties): string[] {
-  const headers = ['x-ms-blob-type', blobTypeText(kind)];
+function addKindHeaders(headers: string[], blob: BlobProperties): void {
+  const { kind, sequenceNumber, append } = blob;
+  headers.push('x-ms-blob-type', blobTypeText(kind));
   if (sequenceNumber !== undefined) {
     headers.push('x-ms-blob-sequence-number', String(sequenceNumber));
   }
@@ -57,7 +59,6 @@ function kindHeaders({ kind, sequenceNumber, append }: BlobProperties): string[]
     headers.push('x-ms-blob-committed-block-count', String(append.count));
     if (append.isSealed) headers.push('x-ms-blob-sealed', 'true');
   }
-  return headers;
 }
 
 function versionHeaders({ micros, isCurrent }: NonNullable<BlobProperties['version']>): string[] {
@@ -70,22 +71,17 @@ function versionHeaders({ micros, isCurrent }: NonNullable<BlobProperties['versi
  * checksum is not among them: which header has it depends on the request.
  */
 export function blobHeaders(blob: BlobProperties, { responseHeaders }: BlobRequest): string[] {
-  const { headers, lease, copy, tags, metadata, version, immutability } = blob;
-  return [
-    ...modifiedHeaders(blob.modifiedMicros),
-    ...answeredContentHeaders(headers, responseHeaders).flat(),
-    ...metadataHeaders(metadata),
-    ...kindHeaders(blob),
-    ...(version === undefined ? [] : versionHeaders(version)),
-    ...(lease === undefined ? [] : leaseHeaders(lease)),
-    ...(copy === undefined ? [] : copyHeaders(copy)),
-    ...(tags.length === 0 ? [] : ['x-ms-tag-count', String(tags.length)]),
-    ...(immutability === undefined ? [] : answeredImmutability(immutability)),
-    'x-ms-creation-time',
-    httpDate(blob.createdMicros),
-    'x-ms-server-encrypted',
-    'true',
-    'Accept-Ranges',
-    'bytes',
-  ];
+  const { lease, copy, tags, metadata, version, immutability } = blob;
+  const headers = modifiedHeaders(blob.modifiedMicros);
+  addContentHeaders(headers, blob.headers, responseHeaders);
+  if (metadata.length > 0) headers.push(...metadataHeaders(metadata));
+  addKindHeaders(headers, blob);
+  if (version !== undefined) headers.push(...versionHeaders(version));
+  if (lease !== undefined) headers.push(...leaseHeaders(lease));
+  if (copy !== undefined) headers.push(...copyHeaders(copy));
+  if (tags.length > 0) headers.push('x-ms-tag-count', String(tags.length));
+  if (immutability !== undefined) headers.push(...answeredImmutability(immutability));
+  headers.push('x-ms-creation-time', httpDate(blob.createdMicros));
+  headers.push('x-ms-server-encrypted', 'true', 'Accept-Ranges', 'bytes');
+  return headers;
 }

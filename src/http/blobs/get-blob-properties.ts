@@ -4,7 +4,7 @@ import { objectAccess } from '../operations/access.js';
 import type { ReplyStream } from '../exchange/reply-stream.js';
 import type { StreamedReply } from '../exchange/service.js';
 import { blobAccessOf, snapshotOf } from './blob.js';
-import { blobHeaders, md5Headers, tierHeaders } from './blob-headers.js';
+import { addMd5Header, blobHeaders, tierHeaders } from './blob-headers.js';
 import type { BlobOperation } from './request.js';
 import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 
@@ -43,11 +43,9 @@ export const getBlobProperties: BlobOperation<Input, BlobProperties, StreamedRep
   ...common,
 
   render(blob, _input, request) {
-    const headers = [
-      ...blobHeaders(blob, request),
-      ...md5Headers('Content-MD5', blob),
-      ...tierHeaders(blob),
-    ];
+    const headers = blobHeaders(blob, request);
+    addMd5Header(headers, 'Content-MD5', blob);
+    headers.push(...tierHeaders(blob));
     return { status: 200, headers, stream: withoutBody(blob.bytes) };
   },
 };

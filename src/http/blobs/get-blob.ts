@@ -13,7 +13,7 @@ import { isStructured } from '../../wire/blobs/structured-body.js';
 import { crc64 } from '../../wire/checksum/crc64.js';
 import type { Reply, StreamedReply } from '../exchange/service.js';
 import { blobAccessOf, snapshotOf } from './blob.js';
-import { blobHeaders, md5Headers } from './blob-headers.js';
+import { addMd5Header, blobHeaders } from './blob-headers.js';
 import { readBlobAccess } from './get-blob-properties.js';
 import type { BlobOperation, BlobRequest } from './request.js';
 import { structuredAnswer } from './structured-answer.js';
@@ -75,7 +75,7 @@ export const getBlob: BlobOperation<Input, BlobReading, Reply | StreamedReply> =
     return backend.blobs.getBlob(address, { ...access, range });
   },
 
-  async render(reading, { range, checksum, isStructured: asStructured }, request) {
+  render(reading, { range, checksum, isStructured: asStructured }, request) {
     const { properties, start, end } = reading;
     const headers = blobHeaders(properties, request);
     const status = range === undefined ? 200 : 206;
@@ -85,17 +85,23 @@ export const getBlob: BlobOperation<Input, BlobReading, Reply | StreamedReply> =
       headers.push('Content-Range', part);
     }
     // Content-MD5 is that of the body.
-    headers.push(...md5Headers(isPart ? 'x-ms-blob-content-md5' : 'Content-MD5', properties));
-    if (checksum !== undefined) {
-      const whole = await wholeOf(reading, request);
-      headers.push(...summed(checksum, whole));
-      return { status, headers, body: whole };
-    }
-    if (!asStructured) return { status, headers, ...contentOf(reading) };
+    addMd5Header(headers, isPart ? 'x-ms-blob-content-md5' : 'Content-MD5', properties);
+    const head = { status, headers };
+    if (checksum !== undefined) return summedAnswer(reading, { ...head, checksum }, request);
+    if (!asStructured) return { ...head, ...contentOf(reading) };
     const answer = structuredAnswer(reading);
     return { ...answer, status, headers: [...headers, ...answer.headers] };
   },
 };
+
+async function summedAnswer(
+  reading: BlobReading,
+  { status, headers, checksum }: Pick<Reply, 'status' | 'headers'> & { checksum: RangeChecksum },
+  request: BlobRequest,
+): Promise<Reply> {
+  const whole = await wholeOf(reading, request);
+  return { status, headers: [...headers, ...summed(checksum, whole)], body: whole };
+}
 
 /** Short content is sent with its headers. */
 function contentOf(reading: BlobReading): Pick<Reply, 'body'> | Pick<StreamedReply, 'stream'> {

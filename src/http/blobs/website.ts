@@ -5,7 +5,7 @@ import { websiteContainer } from '../../services/blobs/container-name.js';
 import type { BlobReading, ReadRange } from '../../services/blobs/types.js';
 import { contentRange, readRange } from '../../wire/blobs/byte-ranges.js';
 import { readConditions } from '../../wire/blobs/conditions.js';
-import { answeredContentHeaders } from '../../wire/blobs/content-headers.js';
+import { addContentHeaders } from '../../wire/blobs/content-headers.js';
 import { modifiedHeaders } from '../../wire/blobs/modified-headers.js';
 import { blobNameLengthMax, parseBlobPath } from '../../wire/blobs/resource-path.js';
 import { errorPage } from '../../wire/errors/error-page.js';
@@ -19,7 +19,7 @@ import type {
   StreamedReply,
 } from '../exchange/service.js';
 import { accountName } from '../operations/request.js';
-import { md5Headers } from './blob-headers.js';
+import { addMd5Header } from './blob-headers.js';
 import type { BlobBackend } from './request.js';
 
 /** `account.web.…`, and as in the cloud `account.z6.web.…`. */
@@ -105,19 +105,16 @@ const getWebContent: Operation<WebsiteRequest, Input, Found, StreamedReply> = {
 
   render({ reading, isError }, { range }, { exchange }) {
     const { properties, start, end, body } = reading;
-    const headers = [
-      ...modifiedHeaders(properties.modifiedMicros),
-      ...answeredContentHeaders(properties.headers, {}).flat(),
-      'Accept-Ranges',
-      'bytes',
-    ];
+    const headers = modifiedHeaders(properties.modifiedMicros);
+    addContentHeaders(headers, properties.headers, {});
+    headers.push('Accept-Ranges', 'bytes');
     const stream = { bytes: end - start, pieces: body, close: () => reading.close() };
     if (isError) return { status: 404, headers, stream };
     if (range !== undefined) {
       const part = contentRange({ first: start, last: end - 1 }, properties.bytes);
       return { status: 206, headers: [...headers, 'Content-Range', part], stream };
     }
-    headers.push(...md5Headers('Content-MD5', properties));
+    addMd5Header(headers, 'Content-MD5', properties);
     if (exchange.method === 'GET') return { status: 200, headers, stream };
     reading.close();
     return { status: 200, headers, stream: { ...stream, pieces: nothing() } };

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Exchange } from '../exchange/exchange.js';
 import { ignoreLostClient } from '../exchange/lost-client.js';
+import { writeOnePieceAtOnce } from './one-piece-writes.js';
 
 /** Bounds of how long an idle connection is expected to send another request soon. */
 const quietMsMin = 25;
@@ -35,6 +36,7 @@ export class Connection {
     this.#answeredMs = nowMs;
     // Node removes its own listener when a request asks for another protocol.
     socket.on('error', ignoreLostClient);
+    writeOnePieceAtOnce(socket);
   }
 
   /** The time after which an idle connection is not expected to send a request soon. */

@@ -77,24 +77,24 @@ const answered = [
 const headerText = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
- * The headers of an answer to Get Blob and Get Blob Properties that are properties of the blob,
- * without its checksum (blob-service §11.1). `replaced`: those of a signature.
+ * Adds to an answer to Get Blob or Get Blob Properties the headers that are properties of the blob,
+ * without its checksum: name, value, name, value, … (blob-service §11.1). `replaced`: those of a
+ * signature.
  *
  * @throws {StorageError} `InvalidQueryParameterValue` when a signature has a text that no header
  * can have
  */
-export function answeredContentHeaders(
+export function addContentHeaders(
+  lines: string[],
   headers: ContentHeaders,
   replaced: SasResponseHeaders,
-): readonly (readonly [name: string, value: string])[] {
-  const lines: (readonly [string, string])[] = [];
+): void {
   for (const [member, name, field] of answered) {
     const other = replaced[member];
     if (other !== undefined && !headerText.test(other)) {
       throw invalidQueryParameter(field, other, 'A header cannot have it.');
     }
     const value = other ?? headers[member];
-    if (value !== undefined) lines.push([name, value]);
+    if (value !== undefined) lines.push(name, value);
   }
-  return lines;
 }
