@@ -13,6 +13,7 @@ import { changing, ServiceError } from './client/service-error.js';
 import { confirmed } from './terminal/confirm.js';
 import { CommandFailure, UsageError } from './terminal/failure.js';
 import { notice } from './terminal/notice.js';
+import { rateOf, showProgress } from './terminal/progress.js';
 import { counted } from './terminal/terminal.js';
 
 interface DeleteFlags extends ConnectionFlags {
@@ -55,8 +56,11 @@ async function deleteBlobs(words: readonly string[], flags: DeleteFlags): Promis
   const client = new BlobClient(connection);
   const deleted = { count: 0 };
   try {
-    if (prefix && !yes) await ask(client, places, connection.endpoint);
-    for (const place of places) await deletePlace(client, place, prefix, deleted);
+    const asked = prefix && !yes ? await ask(client, places, connection.endpoint) : undefined;
+    const total = asked ?? (prefix ? undefined : places.length);
+    await showingCount('deleted', deleted, total, async () => {
+      for (const place of places) await deletePlace(client, place, prefix, deleted);
+    });
     report(deleted.count);
   } catch (error) {
     if (deleted.count > 0) report(deleted.count);
@@ -66,22 +70,49 @@ async function deleteBlobs(words: readonly string[], flags: DeleteFlags): Promis
   }
 }
 
+/** Shorter work shows no progress. */
+const quietMs = 1000;
+
+/** Shows how many blobs work has counted so far, when it takes long; `total` where it is known. */
+async function showingCount(
+  what: string,
+  counter: { readonly count: number },
+  total: number | undefined,
+  work: () => Promise<void>,
+): Promise<void> {
+  const rate = rateOf(() => counter.count);
+  const progress = showProgress({
+    stream: process.stderr,
+    share: total === undefined ? undefined : () => counter.count / Math.max(1, total),
+    facts: () => [`${counted(counter.count, 'blob')} ${what}`, `${rate()}/s`],
+    quietMs,
+  });
+  try {
+    await work();
+  } finally {
+    progress.stop();
+  }
+}
+
 function report(count: number): void {
   notice(`Deleted ${counted(count, 'blob')}.`);
 }
 
+/** Returns how many there are. Throws unless they are to be deleted. */
 async function ask(
   client: BlobClient,
   places: readonly BlobPlace[],
   endpoint: string,
-): Promise<void> {
-  let count = 0;
-  for (const place of places) {
-    for await (const names of namesOf(client, place)) count += names.length;
-  }
+): Promise<number> {
+  const found = { count: 0 };
+  await showingCount('found', found, undefined, async () => {
+    for (const place of places) {
+      for await (const names of namesOf(client, place)) found.count += names.length;
+    }
+  });
   const what = places.map((place) => `${placeText(place)}*`).join(', ');
-  const question = `Delete ${counted(count, 'blob')}, ${what}, at ${endpoint}?`;
-  if (await confirmed(question, process.stdin, process.stderr)) return;
+  const question = `Delete ${counted(found.count, 'blob')}, ${what}, at ${endpoint}?`;
+  if (await confirmed(question, process.stdin, process.stderr)) return found.count;
   throw new CommandFailure('Nothing was deleted.');
 }
 

@@ -24,3 +24,10 @@ void it('draws a bar that makes room for lines and goes in the end', () => {
   assert.match(bar, /█{20}░{20} 50%  1 MiB  2\/s$/);
   assert.deepEqual([clear, line, rest], ['\r\x1b[K', 'a line\\x1b\n', []]);
 });
+
+void it('draws what is done where nobody knows how much there is', () => {
+  const { written, stream } = terminal();
+  const report = showProgress({ stream, share: undefined, facts: () => ['7 blobs', '2/s'] });
+  report.stop();
+  assert.deepEqual(written, ['\r\x1b[K7 blobs  2/s', '\r\x1b[K']);
+});

@@ -1,7 +1,10 @@
 import { systemClock } from '../../base/clock.js';
 import { printable } from './terminal.js';
 
-/** Shows the progress of work: a bar on a terminal, otherwise a line every few seconds. */
+/**
+ * Shows the progress of work: on a terminal in one line that is drawn again, with a bar when it is
+ * known how much there is; elsewhere by a line every few seconds.
+ */
 export interface ProgressReport {
   /** Prints a line above the bar. */
   line(text: string): void;
@@ -22,7 +25,7 @@ export interface ProgressSource {
   readonly share: (() => number) | undefined;
   /** What is done, in short texts. */
   readonly facts: () => readonly string[];
-  /** The bar is drawn after this time, so that short work shows none. Default: at once. */
+  /** On a terminal short work, up to this time, shows nothing. Default: it shows at once. */
   readonly quietMs?: number;
 }
 
@@ -32,8 +35,7 @@ const clearLine = '\r\x1b[K';
 const lineIntervalMs = 5000;
 
 export function showProgress(work: ProgressSource): ProgressReport {
-  const { stream, share } = work;
-  return stream.isTTY && share !== undefined ? barReport(work, share) : lineReport(work);
+  return work.stream.isTTY === true ? drawnReport(work) : lineReport(work);
 }
 
 /** How many a second, since it was made. */
@@ -46,19 +48,14 @@ export function rateOf(count: () => number): () => number {
   };
 }
 
-function barReport(
-  { stream, facts, quietMs = 0 }: ProgressSource,
-  share: () => number,
-): ProgressReport {
+function drawnReport({ stream, share, facts, quietMs = 0 }: ProgressSource): ProgressReport {
   const startMs = systemClock.monotonicMs();
   let isShown = false;
   const draw = (): void => {
     if (systemClock.monotonicMs() - startMs < quietMs) return;
     isShown = true;
-    const done = Math.min(1, share());
-    const full = Math.floor(done * barColumns);
-    const bar = '█'.repeat(full) + '░'.repeat(barColumns - full);
-    stream.write(`${clearLine}${bar} ${[percentage(done), ...facts()].join('  ')}`);
+    const bar = share === undefined ? [] : [barOf(share())];
+    stream.write(`${clearLine}${[...bar, ...facts()].join('  ')}`);
   };
   draw();
   const timer = setInterval(draw, barIntervalMs);
@@ -77,6 +74,12 @@ function barReport(
       clear();
     },
   };
+}
+
+function barOf(share: number): string {
+  const done = Math.min(1, share);
+  const full = Math.floor(done * barColumns);
+  return `${'█'.repeat(full)}${'░'.repeat(barColumns - full)} ${percentage(done)}`;
 }
 
 function lineReport({ stream, share, facts }: ProgressSource): ProgressReport {
