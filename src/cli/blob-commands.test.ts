@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
 import { runCli, type CliOptions, type CliResult } from '../../test/support/cli-process.js';
 import { costly } from '../../test/support/run-length.js';
@@ -321,6 +323,58 @@ void describe('a bad network', () => {
     assert.equal(code, 1);
     assert.match(stderr, /^error: photos\/large was changed while it was read: get it again\.$/m);
     assert.deepEqual(await readdir(directory), []);
+  });
+
+  void it('does not lose what has arrived: the next get goes on with it', async () => {
+    const content = randomBytes(3 * blockBytes + 7);
+    await photos.getBlockBlobClient('large').uploadData(content);
+    const reached = (headers: IncomingHttpHeaders): number =>
+      Number(/^bytes=(\d+)-/.exec(String(headers['x-ms-range']))?.[1]) / blockBytes;
+    const get = (intercept: Interceptor) => through(intercept, 'get', ['photos/large']);
+    const broken = await get(({ headers }, response) => {
+      if (reached(headers) < 2) return 'pass';
+      response.destroy();
+      return 'done';
+    });
+    assert.equal(broken.code, 1);
+    const [kept = ''] = await readdir(directory);
+    assert.match(kept, /^large\.0x[0-9A-F]+\.part$/);
+    assert.ok(broken.stderr.includes(`${kept}: the same command goes on with it.`), broken.stderr);
+    assert.ok(content.subarray(0, 2 * blockBytes).equals(await readFile(join(directory, kept))));
+
+    const asked: number[] = [];
+    const resumed = await get(({ headers }) => {
+      asked.push(reached(headers));
+      return 'pass';
+    });
+    assert.equal(resumed.code, 0, resumed.stderr);
+    assert.match(resumed.stderr, /^Got photos\/large, 4 MiB, as large\. 8 MiB were there\.$/m);
+    assert.deepEqual(asked, [0, 2, 3]);
+    assert.ok(content.equals(await readFile(join(directory, 'large'))));
+
+    await rm(join(directory, 'large'));
+    await writeFile(join(directory, kept), Buffer.alloc(blockBytes));
+    const damaged = await cli('get', ['photos/large']);
+    assert.equal(damaged.code, 1);
+    assert.match(
+      damaged.stderr,
+      /^error: What an earlier try had kept of photos\/large was damaged/m,
+    );
+    assert.deepEqual(await readdir(directory), []);
+  });
+
+  void it('lets deletions take long, and shows how far they are', costly(), async () => {
+    for (const name of ['a', 'b']) await photos.getBlockBlobClient(name).uploadData(Buffer.of(1));
+    const { code, stderr } = await through(
+      async ({ method, url = '' }): Promise<'pass'> => {
+        if (method === 'DELETE' && url.endsWith('/b')) await sleep(6000);
+        return 'pass';
+      },
+      'delete',
+      ['photos/a', 'photos/b'],
+    );
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^50%, 1 blob deleted, \d+\/s\n(?:.*\n)*Deleted 2 blobs\.\n$/);
   });
 
   void it('does not stop what is sent: each request is sent again', async () => {

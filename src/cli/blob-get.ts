@@ -14,7 +14,7 @@ import { notice } from './terminal/notice.js';
 import { counted } from './terminal/terminal.js';
 import { download } from './transfer/download.js';
 import { hasBytesOf, makeParents, plannedDownloads } from './transfer/download-files.js';
-import { writeNewFile } from './transfer/new-file.js';
+import { writeNewFile, type Resumable } from './transfer/new-file.js';
 import { TransferProgress } from './transfer/transfer-progress.js';
 import { outputDrained, outputFlushed } from './views/row-output.js';
 
@@ -94,8 +94,15 @@ async function getBelow(place: BlobPlace, directory: string, flags: GetFlags): P
         counts.there += 1;
       } else {
         await makeParents(path);
-        const options = { checksBlob: flags.check, onSize: () => undefined };
-        await writeNewFile(path, counting(download(client, blob, options), progress));
+        await writeNewFile(
+          path,
+          (target) => {
+            const onSize = (_: number, bytesThere: number) => progress.skip(bytesThere);
+            const options = { checksBlob: flags.check, onSize, file: target };
+            return counting(download(client, blob, options), progress);
+          },
+          tellKept,
+        );
         progress.print(path);
         counts.got += 1;
       }
@@ -113,24 +120,32 @@ async function getBelow(place: BlobPlace, directory: string, flags: GetFlags): P
 }
 
 async function getOne(blob: NamedBlob, file: string | undefined, flags: GetFlags): Promise<void> {
-  const target = file ?? fileNameOf(blob);
+  const name = file ?? fileNameOf(blob);
   const client = new BlobClient(connectionOf(flags, 'blob'));
   let bytesTotal = Infinity;
   const progress = new TransferProgress(process.stderr, () => bytesTotal);
-  const bytes = counting(
-    download(client, blob, {
-      checksBlob: flags.check,
-      onSize: (size) => (bytesTotal = size),
-    }),
-    progress,
-  );
+  const bytesInto = (target?: Resumable): AsyncGenerator<Buffer> => {
+    const onSize = (total: number, there: number): void => {
+      bytesTotal = total;
+      progress.skip(there);
+    };
+    const options = { checksBlob: flags.check, onSize, ...(target && { file: target }) };
+    return counting(download(client, blob, options), progress);
+  };
   try {
-    await (target === '-' ? writeOutput(bytes) : writeNewFile(target, bytes));
+    await (name === '-' ? writeOutput(bytesInto()) : writeNewFile(name, bytesInto, tellKept));
   } finally {
     progress.stop();
     client.close();
   }
-  if (target !== '-') notice(`Got ${placeText(blob)}, ${byteText(progress.bytes)}, as ${target}.`);
+  if (name === '-') return;
+  const { bytes, bytesThere } = progress;
+  const before = bytesThere === 0 ? '' : ` ${byteText(bytesThere)} were there.`;
+  notice(`Got ${placeText(blob)}, ${byteText(bytes)}, as ${name}.${before}`);
+}
+
+function tellKept(place: string): void {
+  notice(`What has arrived stays in ${place}: the same command goes on with it.`);
 }
 
 async function* counting(

@@ -11,20 +11,24 @@ import {
 import { briefRetries, retrying } from '../client/retry.js';
 import { ServiceError } from '../client/service-error.js';
 import { CommandFailure } from '../terminal/failure.js';
+import type { Resumable } from './new-file.js';
 
 export interface DownloadOptions {
   /** Whether the MD5 that is kept with the blob must be that of its bytes. */
   readonly checksBlob: boolean;
-  /** Called once, before the first bytes. */
-  readonly onSize: (bytesTotal: number) => void;
+  /** Called once, before the first bytes: those of the blob, and those that are there already. */
+  readonly onSize: (bytesTotal: number, bytesThere: number) => void;
+  /** Where a download that breaks off is kept, and where the next one goes on. Absent: nowhere. */
+  readonly file?: Resumable;
 }
 
 /** Ranges in flight or in memory at a time. */
 const rangesAtOnce = 4;
 
 /**
- * The bytes of a blob in their order, all of one state of the blob. Each range is checked by its
- * MD5 before it is given.
+ * The bytes of a blob in their order, all of one state of the blob, without those that the file has
+ * already. Each range is checked by its MD5 before it is given. Only what the MD5 of the whole will
+ * be checked of is kept and gone on with.
  *
  * @throws {ServiceError | ConnectionError | CommandFailure} when the bytes that were given are no
  * whole blob, or not the one that its writer meant
@@ -32,21 +36,43 @@ const rangesAtOnce = 4;
 export async function* download(
   client: BlobClient,
   blob: NamedBlob,
-  { checksBlob, onSize }: DownloadOptions,
+  { checksBlob, onSize, file }: DownloadOptions,
 ): AsyncGenerator<Buffer> {
   const first = await firstPart(client, blob);
-  onSize(first.bytesTotal);
+  const { bytesTotal, etag, md5 } = first;
   const hash = createHash('md5');
-  for await (const { body } of parts(client, blob, first)) {
-    hash.update(body);
-    yield body;
+  const isKept = checksBlob && md5 !== undefined && first.body.length < bytesTotal;
+  const kept = isKept ? await file?.resume(stateOf(etag)) : undefined;
+  const bytesThere = kept?.bytes ?? 0;
+  onSize(bytesTotal, bytesThere);
+  try {
+    for await (const chunk of kept?.chunks ?? []) hash.update(chunk);
+    for await (const body of partsBehind(bytesThere, client, blob, first)) {
+      hash.update(body);
+      yield body;
+    }
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.status !== 412) throw error;
+    file?.forget();
+    throw changed(blob);
   }
   const found = hash.digest('base64');
-  if (!checksBlob || first.md5 === undefined || first.md5 === found) return;
+  if (!checksBlob || md5 === undefined || md5 === found) return;
+  file?.forget();
+  if (bytesThere > 0) {
+    throw new CommandFailure(
+      `What an earlier try had kept of ${placeText(blob)} was damaged: get it again.`,
+    );
+  }
   throw new CommandFailure(
-    `${placeText(blob)} is not what its writer meant: its MD5 is ${found}, and ${first.md5} is ` +
+    `${placeText(blob)} is not what its writer meant: its MD5 is ${found}, and ${md5} is ` +
       'kept with it. Get it as it is with --no-check.',
   );
+}
+
+/** What tells states of a blob apart, as a part of a file's name. */
+function stateOf(etag: string): string {
+  return etag.replaceAll(/[^0-9A-Za-z]/g, '');
 }
 
 async function firstPart(client: BlobClient, blob: NamedBlob): Promise<BlobPart> {
@@ -60,21 +86,19 @@ async function firstPart(client: BlobClient, blob: NamedBlob): Promise<BlobPart>
   }
 }
 
-async function* parts(
+/** The bytes from a place on. */
+async function* partsBehind(
+  there: number,
   client: BlobClient,
   blob: NamedBlob,
   first: BlobPart,
-): AsyncGenerator<BlobPart> {
-  yield first;
-  const rest = ranges(first.body.length, first.bytesTotal);
-  try {
-    yield* concurrentlyInOrder(rest, rangesAtOnce, (range) =>
-      retrying(briefRetries, () => client.getRange(blob, range, first.etag)),
-    );
-  } catch (error) {
-    if (error instanceof ServiceError && error.status === 412) throw changed(blob);
-    throw error;
-  }
+): AsyncGenerator<Buffer> {
+  if (there < first.body.length) yield first.body.subarray(there);
+  const rest = ranges(Math.max(there, first.body.length), first.bytesTotal);
+  const parts = concurrentlyInOrder(rest, rangesAtOnce, (range) =>
+    retrying(briefRetries, () => client.getRange(blob, range, first.etag)),
+  );
+  for await (const { body } of parts) yield body;
 }
 
 function* ranges(from: number, total: number): Generator<BlobRange> {

@@ -1,50 +1,133 @@
-import { rmSync } from 'node:fs';
-import { open, realpath, rename, stat, type FileHandle } from 'node:fs/promises';
+import { createReadStream, renameSync, rmSync } from 'node:fs';
+import { open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { systemRandomness } from '../../base/randomness.js';
 import { kindOf } from '../../base/regular-file.js';
 import { codeOf, CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
 
 const signals = ['SIGINT', 'SIGTERM'] as const;
 
+/** The first bytes of a file, of an earlier try that did not end. */
+export interface KeptBytes {
+  readonly bytes: number;
+  readonly chunks: AsyncIterable<Buffer>;
+}
+
+/** What the source of a new file may ask of it. */
+export interface Resumable {
+  /**
+   * From now on what is written stays when it cannot be completed, and the next file of this name
+   * and state goes on with it. Returns what is there by now. Called before the first chunk; those
+   * that follow are behind it. `state` tells contents apart and is made of letters and digits.
+   */
+  resume(state: string): Promise<KeptBytes>;
+  /** What is written and was kept is of no use: nothing stays. */
+  forget(): void;
+}
+
 /**
  * Writes a file that appears, or replaces another, when all of it is on disk. Until then it is
- * beside its place under another name, which is removed when the chunks or the disk fail, or the
- * process is told to end.
+ * beside its place under another name. When the chunks or the disk fail, or the process is told to
+ * end, it is removed, or kept as its source has asked; `onKept` is called with the place then,
+ * unless the process ends.
  *
  * @throws {UsageError} for a place that is taken by anything but a file
  */
-export async function writeNewFile(path: string, chunks: AsyncIterable<Buffer>): Promise<void> {
-  const target = await checkedTarget(path);
-  const temporary = `${target}.${systemRandomness.uuid()}.part`;
-  const handle = await writing(path, () => open(temporary, 'wx'));
+export async function writeNewFile(
+  path: string,
+  chunksFor: (file: Resumable) => AsyncIterable<Buffer>,
+  onKept: (place: string) => void = () => undefined,
+): Promise<void> {
+  const file = await NewFile.create(path);
   const stopped = (signal: NodeJS.Signals): void => {
-    rmSync(temporary, { force: true });
+    file.giveUp();
     for (const each of signals) process.removeListener(each, stopped);
     process.kill(process.pid, signal);
   };
   for (const each of signals) process.on(each, stopped);
-  let isDone = false;
   try {
-    await fill(path, handle, chunks);
-    await writing(path, () => rename(temporary, target));
-    isDone = true;
+    await file.fill(chunksFor(file));
+  } catch (error) {
+    const keptAt = file.giveUp();
+    if (keptAt !== undefined) onKept(keptAt);
+    throw error;
   } finally {
     for (const each of signals) process.removeListener(each, stopped);
-    if (!isDone) rmSync(temporary, { force: true });
   }
 }
 
-async function fill(
-  path: string,
-  handle: FileHandle,
-  chunks: AsyncIterable<Buffer>,
-): Promise<void> {
-  try {
-    for await (const chunk of chunks) await writing(path, () => handle.writeFile(chunk));
-    await writing(path, () => handle.sync());
-  } finally {
-    await handle.close();
+/** A file that is being written beside its place. */
+class NewFile implements Resumable {
+  readonly #path: string;
+  readonly #target: string;
+  readonly #temporary: string;
+  #handle: FileHandle;
+  /** Where it goes when it cannot be completed; undefined: it is removed. */
+  #keptAs: string | undefined;
+
+  private constructor(path: string, target: string, temporary: string, handle: FileHandle) {
+    this.#path = path;
+    this.#target = target;
+    this.#temporary = temporary;
+    this.#handle = handle;
   }
+
+  static async create(path: string): Promise<NewFile> {
+    const target = await checkedTarget(path);
+    const temporary = `${target}.${systemRandomness.uuid()}.part`;
+    return new NewFile(path, target, temporary, await writing(path, () => open(temporary, 'wx')));
+  }
+
+  async resume(state: string): Promise<KeptBytes> {
+    const keptAs = `${this.#target}.${state}.part`;
+    this.#keptAs = keptAs;
+    try {
+      // By its name alone it belongs to this process: nobody else goes on with it.
+      await rename(keptAs, this.#temporary);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw notWritten(this.#path, error);
+      return { bytes: 0, chunks: nothing() };
+    }
+    await this.#handle.close();
+    this.#handle = await writing(this.#path, () => open(this.#temporary, 'a'));
+    const { size } = await writing(this.#path, () => this.#handle.stat());
+    return { bytes: size, chunks: createReadStream(this.#temporary) };
+  }
+
+  forget(): void {
+    this.#keptAs = undefined;
+  }
+
+  async fill(chunks: AsyncIterable<Buffer>): Promise<void> {
+    try {
+      for await (const chunk of chunks) {
+        await writing(this.#path, () => this.#handle.writeFile(chunk));
+      }
+      await writing(this.#path, () => this.#handle.sync());
+    } finally {
+      await this.#handle.close();
+    }
+    await writing(this.#path, () => rename(this.#temporary, this.#target));
+    // What an earlier process kept meanwhile is of the same bytes.
+    if (this.#keptAs !== undefined) await rm(this.#keptAs, { force: true });
+  }
+
+  /** Leaves nothing beside the place, or what is to be kept; returns where. Does not throw. */
+  giveUp(): string | undefined {
+    const keptAs = this.#keptAs;
+    try {
+      if (keptAs !== undefined) renameSync(this.#temporary, keptAs);
+      else rmSync(this.#temporary, { force: true });
+      return keptAs;
+    } catch {
+      // The failure that led here is the one to tell.
+      rmSync(this.#temporary, { force: true });
+      return undefined;
+    }
+  }
+}
+
+async function* nothing(): AsyncGenerator<Buffer> {
+  // No bytes.
 }
 
 /** What the file is called when links are followed. */

@@ -8,6 +8,7 @@ const quietMs = 1000;
 /** Counts the bytes of a transfer, and shows them when it takes long. */
 export class TransferProgress {
   #bytes = 0;
+  #bytesThere = 0;
   readonly #report: ProgressReport;
 
   /** `total`: the bytes that are expected; undefined when nobody will know. */
@@ -15,14 +16,24 @@ export class TransferProgress {
     const rate = rateOf(() => this.#bytes);
     this.#report = showProgress({
       stream,
-      share: total && (() => this.#bytes / Math.max(1, total())),
-      facts: () => [byteText(this.#bytes), `${byteText(rate())}/s`],
+      share: total && (() => (this.#bytesThere + this.#bytes) / Math.max(1, total())),
+      facts: () => [byteText(this.#bytesThere + this.#bytes), `${byteText(rate())}/s`],
       quietMs,
     });
   }
 
+  /** Without those that were there. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  get bytesThere(): number {
+    return this.#bytesThere;
+  }
+
+  /** Bytes that an earlier transfer has left: they are done, and have taken no time. */
+  skip(bytes: number): void {
+    this.#bytesThere += bytes;
   }
 
   add(bytes: number): void {
