@@ -16,6 +16,7 @@ type Said = string | SeedBlob | null;
 
 /** Blobs that are written at the same time: each waits for the disk. */
 const blobsAtOnce = 8;
+
 /** Records mistakes that can be found before anything is created. */
 export function noteContainerMistakes(
   name: string,
@@ -31,6 +32,27 @@ export function noteContainerMistakes(
   for (const [blob, said] of Object.entries(content.blobs ?? {})) {
     if (mistakes.isFull) return;
     mistakes.note(() => checkSeedBlob(name, blob, blobOf(said), [...path, 'blobs', blob]));
+  }
+}
+
+/** Where containers of a seed go. */
+type AccountTarget = Pick<ContainerTarget, 'blobs' | 'account' | 'ifExists'>;
+
+/** Records public access that the account refuses, of containers that would get it. */
+export async function noteRefusedAccess(
+  { blobs: { containers }, account, ifExists }: AccountTarget,
+  contents: Readonly<Record<string, SeedContainer | null>>,
+  path: SeedPath,
+  mistakes: SeedMistakes,
+): Promise<void> {
+  if (containers.permitsPublicAccess(account)) return;
+  for (const [container, content] of Object.entries(contents)) {
+    const { publicAccess = 'none' } = content ?? {};
+    if (publicAccess === 'none' || mistakes.isFull) continue;
+    // One that exists stays as it is.
+    if (ifExists === 'skip' && (await containers.exists({ account, container }))) continue;
+    const place = [...path, 'containers', container];
+    mistakes.note(() => refused(place, () => containers.checkPublicAccess(account)));
   }
 }
 

@@ -273,8 +273,15 @@ describe('a seed', () => {
         world.seed(data),
         (error) => error instanceof SeedError && error.path.join(' ') === `containers ${container}`,
       );
-    await refused({ containers: { fresh: { publicAccess: 'blob' } } }, 'fresh');
+    const fresh = {
+      queues: { other: {} },
+      containers: { fresh: { publicAccess: 'blob' } },
+    } as const;
+    const before = await world.state();
+    await refused(fresh, 'fresh');
+    await refused({ ...whole, ...fresh, ifExists: 'replace' }, 'fresh');
     await refused({ ...whole, ifExists: 'replace' }, 'photos');
+    assert.deepEqual(await world.state(), before, 'something was made before it was refused');
     const [, , containers = []] = await world.state();
     const kept = containers.map(([name, , publicAccess]) => [name, publicAccess]);
     assert.deepEqual(kept, [

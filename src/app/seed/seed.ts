@@ -9,7 +9,7 @@ import {
   type SeedProgress,
   seededNothing,
 } from './seed-data.js';
-import { noteContainerMistakes, seedContainer } from './seed-containers.js';
+import { noteContainerMistakes, noteRefusedAccess, seedContainer } from './seed-containers.js';
 import { SeedMistakes } from './seed-mistakes.js';
 import { noteQueueMistakes, seedQueue } from './seed-queues.js';
 import { noteTableMistakes, seedTable } from './seed-tables.js';
@@ -46,7 +46,12 @@ export async function seed(target: SeedTarget, data: SeedData): Promise<SeedCoun
   const { ifExists = 'skip' } = data;
   const parts = partsOf(data, target.accounts);
   const mistakes = new SeedMistakes();
-  for (const part of parts) check(part, mistakes);
+  for (const part of parts) {
+    check(part, mistakes);
+    const { account, content, path } = part;
+    const blobsTarget = { blobs: target.blobs, account, ifExists };
+    await noteRefusedAccess(blobsTarget, content.containers ?? {}, path, mistakes);
+  }
   mistakes.throwAll();
   let progress = seededNothing;
   const counts = { tables: 0, queues: 0, containers: 0 };

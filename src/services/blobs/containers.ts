@@ -222,10 +222,14 @@ export class BlobContainers {
     };
   }
 
+  /** Whether containers of the account may be public. */
+  permitsPublicAccess(account: string): boolean {
+    return this.#options.permitsPublicAccess(account);
+  }
+
   /** Throws `PublicAccessNotPermitted` where containers of the account may not be public. */
   checkPublicAccess(account: string): void {
-    if (!this.#options.permitsPublicAccess(account))
-      throw new StorageError('PublicAccessNotPermitted');
+    if (!this.permitsPublicAccess(account)) throw new StorageError('PublicAccessNotPermitted');
   }
 
   /**
@@ -233,7 +237,7 @@ export class BlobContainers {
    * containers of the account may not be public (blob-service §4.6).
    */
   async publicAccess({ account, container }: ContainerAddress): Promise<PublicAccess> {
-    if (!this.#options.permitsPublicAccess(account)) return 'none';
+    if (!this.permitsPublicAccess(account)) return 'none';
     return (await this.#containers.find(account, container))?.publicAccess ?? 'none';
   }
 
