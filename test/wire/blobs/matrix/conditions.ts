@@ -58,6 +58,9 @@ export function headersOf(
   };
 }
 
+/** A version in which everything of the table holds. */
+const newest = '2021-12-02';
+
 /** `met`, or the status and the code of the refusal. */
 export type Outcome = string;
 
@@ -65,10 +68,12 @@ export function outcomeOf(
   { use, conditions: taken, seesUncommitted }: TableOperation,
   given: Conditions,
   presence: Presence,
+  version = newest,
 ): Outcome {
   const standard = taken === 'all' ? given : {};
   const conditions = { ...standard, tags: taken === 'none' ? undefined : given.tags };
-  const malformed = use === 'read' ? malformedRead(conditions) : malformedWrite(conditions);
+  const malformed =
+    use === 'read' ? malformedRead(conditions, version) : malformedWrite(conditions);
   if (malformed !== undefined) return malformed;
   const isThere = presence === 'there' || (presence === 'uncommitted' && seesUncommitted === true);
   if (!isThere && (use === 'read' || use === 'change')) return '404 BlobNotFound';
@@ -77,11 +82,16 @@ export function outcomeOf(
     if (use === 'read' && given.tags !== undefined) return '412 ConditionNotMet';
     return conditions.match === undefined ? 'met' : '412 ConditionNotMet';
   }
-  return use === 'read' ? ofRead(conditions) : ofWrite(conditions, use);
+  return use === 'read' ? ofRead(conditions, version) : ofWrite(conditions, use);
 }
 
-function malformedRead({ noneMatch }: Conditions): Outcome | undefined {
-  return noneMatch === 'any' ? '400 UnsatisfiableCondition' : undefined;
+/** Before this version reads take the combinations that writes take. */
+const manySince = '2013-08-15';
+
+function malformedRead(conditions: Conditions, version: string): Outcome | undefined {
+  if (version < manySince) return malformedWrite(conditions);
+  const isUnsatisfiable = conditions.noneMatch === 'any' && version >= '2016-05-31';
+  return isUnsatisfiable ? '400 UnsatisfiableCondition' : undefined;
 }
 
 function malformedWrite(conditions: Conditions): Outcome | undefined {
@@ -99,13 +109,21 @@ function malformedWrite(conditions: Conditions): Outcome | undefined {
 
 const matches = { own: true, any: true, several: true, other: false } as const;
 
-function ofRead({ match, noneMatch, modifiedSince, unmodifiedSince, tags }: Conditions): Outcome {
+function ofRead(conditions: Conditions, version: string): Outcome {
+  const { match, noneMatch, modifiedSince, unmodifiedSince, tags } =
+    version < manySince ? deciding(conditions) : conditions;
   const isRefused =
     (match !== undefined && !matches[match]) || unmodifiedSince === 'before' || tags === 'other';
   if (isRefused) return '412 ConditionNotMet';
   if (noneMatch === undefined && modifiedSince === undefined) return 'met';
   const isOther = noneMatch !== undefined && !matches[noneMatch];
   return isOther || modifiedSince === 'before' ? 'met' : '304 ConditionNotMet';
+}
+
+/** Of two that may stand together, the etag. */
+function deciding({ match, noneMatch, modifiedSince, unmodifiedSince }: Conditions): Conditions {
+  if (match !== undefined) return { match };
+  return noneMatch === undefined ? { modifiedSince, unmodifiedSince } : { noneMatch };
 }
 
 function ofWrite(conditions: Conditions, use: TableOperation['use']): Outcome {
