@@ -26,7 +26,12 @@ function testFiles() {
 
 export const javascript = {
   name: 'javascript',
-  clients: ['@azure/data-tables', '@azure/storage-queue', '@auth/azure-tables-adapter'],
+  clients: [
+    '@azure/data-tables',
+    '@azure/storage-queue',
+    '@azure/storage-blob',
+    '@auth/azure-tables-adapter',
+  ],
   missing: () => undefined,
   prepare: () => isInstalled() || succeeds('npm', ['ci', '--no-progress'], { cwd: tests }),
   run: (env) =>
