@@ -32,16 +32,18 @@ export interface EchoServer extends AsyncDisposable {
 
 interface EchoService {
   readonly bodyBytesMax?: number;
+  readonly timeLimits?: number;
   readonly onRoute?: (exchange: Exchange) => void;
 }
 
 function serviceOf(
   run: () => Promise<string>,
-  { bodyBytesMax = 1000, onRoute = () => undefined }: EchoService,
+  { bodyBytesMax = 1000, timeLimits = 1, onRoute = () => undefined }: EchoService,
 ): HttpService {
   const operation: Operation<unknown, unknown, string> = {
     access: { kind: 'granted', scope: 'object', permissions: ['read'], needs: 'all' },
     bodyBytesMax,
+    timeLimits,
     parse: () => undefined,
     run,
     render: (text) => ({ status: 200, headers: [], body: Buffer.from(text) }),

@@ -66,6 +66,8 @@ interface Outcome {
 export const blobBatch: BlobOperation<Input, readonly Outcome[]> = {
   access: { kind: 'credential', byToken: true },
   bodyBytesMax,
+  // Two minutes (blob-service §3.1).
+  timeLimits: 4,
 
   parse({ exchange, header }) {
     const requests = parseBlobBatch(exchange.body, header('content-type') ?? '');

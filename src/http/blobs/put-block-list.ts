@@ -24,6 +24,8 @@ const blockListBytesMax = 8 * 1024 * 1024;
 export const putBlockList: BlobOperation<Input, Written> = {
   access: objectAccess('write'),
   bodyBytesMax: blockListBytesMax,
+  // A minute (blob-service §3.1).
+  timeLimits: 2,
 
   parse(request) {
     const { header, exchange } = request;

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseBlobPath } from '../../wire/blobs/resource-path.js';
 import { byLowerName, parseQueryString } from '../../wire/http/query-string.js';
+import { defaultLimits } from '../pipeline/limits.js';
 import { routeOf } from '../operations/route.js';
 import type { RoutedBlobRequest } from './blob-route.js';
-import { blobRouter } from './routes.js';
+import { blobRouter, blobRoutes } from './routes.js';
 
 function routed(text: string, headers: Readonly<Record<string, string>> = {}): string {
   const [method = '', target = ''] = text.split(' ');
@@ -63,6 +64,13 @@ describe('the route table of blobs', () => {
     ] as const) {
       assert.equal(routed(request, { 'x-ms-lease-action': action }), operation);
     }
+  });
+
+  it('gives lists of blocks a minute and batches two (blob-service §3.1)', () => {
+    const longer = blobRoutes.flatMap(({ name, operation: { timeLimits } }) =>
+      timeLimits === undefined ? [] : [`${name} ${timeLimits * defaultLimits.operationTimeoutMs}`],
+    );
+    assert.deepEqual(new Set(longer), new Set(['PutBlockList 60000', 'BlobBatch 120000']));
   });
 
   it('has other verbs for what is there', () => {

@@ -50,6 +50,8 @@ export interface Operation<
    * not read. Absent: false.
    */
   readonly streamsBody?: boolean;
+  /** How many times the usual time limit the storage work may take at most. Absent: 1. */
+  readonly timeLimits?: number;
   /** Validates the request without storage. */
   parse(request: Request): Input;
   /**

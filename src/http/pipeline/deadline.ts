@@ -11,9 +11,10 @@ import type { Exchange } from '../exchange/exchange.js';
 export function setDeadline(exchange: Exchange, nowMs: number, maxMs: number): void {
   // A preflight carries the options of the request to come, which do not apply to it.
   const hasOptions = exchange.queryText !== '' && exchange.method !== 'OPTIONS';
-  const seconds = hasOptions ? parseTimeout(exchange.queryOptionsByLowerName) : undefined;
-  const timeoutMs = seconds === undefined ? maxMs : Math.min(seconds * 1000, maxMs);
-  exchange.deadlineMs = nowMs + timeoutMs;
+  const seconds = hasOptions
+    ? parseTimeout(exchange.queryOptionsByLowerName, maxMs / 1000)
+    : undefined;
+  exchange.deadlineMs = nowMs + (seconds === undefined ? maxMs : seconds * 1000);
 }
 
 export const deadlineCheckMs = 250;

@@ -233,7 +233,8 @@ export class Pipeline {
     if (large) await nextTurn();
     while (lock.isWriting) await lock.released();
     exchange.openBudget = this.#openBudget;
-    setDeadline(exchange, clock.monotonicMs(), limits.operationTimeoutMs);
+    const { timeLimits = 1 } = operation;
+    setDeadline(exchange, clock.monotonicMs(), timeLimits * limits.operationTimeoutMs);
     lock.enter();
     let output: unknown;
     try {

@@ -63,6 +63,35 @@ describe('the server', () => {
     assert.deepEqual(harness.errors, []);
   });
 
+  it('lets an operation take as many times the limit as it may, and no longer', async () => {
+    for (const [query, seconds] of [
+      ['', 60],
+      ['?timeout=0', 60],
+      ['?timeout=45', 45],
+      ['?timeout=600', 60],
+    ] as const) {
+      let begun: () => void = () => undefined;
+      const running = new Promise<void>((resolve) => (begun = resolve));
+      await using harness = await start(
+        () => {
+          begun();
+          return new Promise(() => undefined);
+        },
+        { timeLimits: 2 },
+      );
+      using connection = new RawConnection(harness.port);
+      connection.write(signedRequest({ target: `${echo.target}${query}` }));
+      await running;
+      harness.clock.advanceMicros(seconds * 1_000_000 - 1_000);
+      harness.timers.fire();
+      await turns();
+      assert.equal(harness.records.length, 0, query);
+      harness.clock.advanceMicros(1000);
+      harness.timers.fire();
+      assert.equal((await connection.read())?.text, 'OperationTimedOut', query);
+    }
+  });
+
   it('takes in the clients that wait at its port before long work goes on', async () => {
     const clients = 40;
     const arrived: Exchange[] = [];

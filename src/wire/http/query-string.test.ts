@@ -78,7 +78,7 @@ describe('a repeated option', () => {
 });
 
 describe('the time limit', () => {
-  it('is at most and by default 30 seconds', () => {
+  it('is at most 30 seconds, or what the operation may take', () => {
     for (const [text, seconds] of [
       ['1', 1],
       ['30', 30],
@@ -87,6 +87,14 @@ describe('the time limit', () => {
       ['999999999', 30],
     ] as const) {
       assert.equal(parseTimeout(parseQueryString(`timeout=${text}`)), seconds);
+    }
+    for (const [text, seconds] of [
+      ['1', 1],
+      ['31', 31],
+      ['61', 60],
+      ['0', 60],
+    ] as const) {
+      assert.equal(parseTimeout(parseQueryString(`timeout=${text}`), 60), seconds);
     }
     assert.equal(parseTimeout(parseQueryString('timeout=')), undefined);
     assert.equal(parseTimeout(parseQueryString('')), undefined);

@@ -63,20 +63,24 @@ export function filled(options: QueryOptions, name: string): string | undefined 
   return value === '' ? undefined : value;
 }
 
+/** The longest time limit of most operations. */
 export const timeoutSecondsMax = 30;
 
 const digits = /^[0-9]{1,9}$/;
 
 /**
- * The time limit of a request in seconds; 0 and values over 30 mean 30 (table-service §10.4,
- * queue-service §3.1). Throws `InvalidQueryParameterValue` for anything else.
+ * The time limit of a request in seconds; 0 and more than the longest one mean that (table-service
+ * §10.4, queue-service §3.1, blob-service §3.1). Throws `InvalidQueryParameterValue` for anything else.
  */
-export function parseTimeout(options: QueryOptions): number | undefined {
+export function parseTimeout(
+  options: QueryOptions,
+  secondsMax = timeoutSecondsMax,
+): number | undefined {
   const text = filled(options, 'timeout');
   if (text === undefined) return undefined;
   if (!digits.test(text)) {
     throw invalidQueryParameter('timeout', text, 'It must be a whole number of seconds.');
   }
   const seconds = Number(text);
-  return seconds === 0 ? timeoutSecondsMax : Math.min(seconds, timeoutSecondsMax);
+  return seconds === 0 ? secondsMax : Math.min(seconds, secondsMax);
 }
