@@ -133,16 +133,30 @@ export function backendOver(
     shielded,
   }: Pick<BlobServiceOptions, 'onGarbage' | 'shielded'> = {},
 ): Backend {
-  const { rules, tableDeleteDelayMs, paging } = strictness;
+  const { rules, tableDeleteDelayMs, containerDeleteDelayMs, paging } = strictness;
   const { countMax: propertiesMax } = rules.properties;
   const ofTables = { store, clock, propertiesMax, deleteDelayMs: tableDeleteDelayMs, onGarbage };
   const ofQueues = { store, clock, randomness, onGarbage };
   const tables = paging ? new ShapedTableService(ofTables, paging) : new TableService(ofTables);
   const retention = async (account: string) =>
     (await properties.get('blob', account)).deleteRetention;
-  const kept = { retention, containerRetentionDays, versioning, immutability, permitsPublicAccess };
+  const kept = {
+    retention,
+    containerRetentionDays,
+    containerDeleteDelayMs,
+    versioning,
+    immutability,
+  };
   const shield = shielded && { shielded };
-  const ofBlobs = { ...ofQueues, store: contentStore, timers, content, ...kept, ...shield };
+  const ofBlobs = {
+    ...ofQueues,
+    store: contentStore,
+    timers,
+    content,
+    permitsPublicAccess,
+    ...kept,
+    ...shield,
+  };
   const blobs = paging ? new ShapedBlobService(ofBlobs, paging) : new BlobService(ofBlobs);
   // Every line would leave a version of its log, and logs whose time is over would stay.
   const keepingNothing = { retention: () => Promise.resolve(undefined), versioning: () => false };

@@ -7,6 +7,7 @@ export interface Strictness {
   readonly rules: RequestRules;
   readonly strictApiVersions: boolean;
   readonly tableDeleteDelayMs: number;
+  readonly containerDeleteDelayMs: number;
   readonly paging: PagingPolicy | undefined;
 }
 
@@ -16,6 +17,7 @@ export function strictnessOf(options: StrictnessOptions): Strictness {
     rules: requestRulesOf(options.lenient ?? false),
     strictApiVersions: options.strictApiVersions ?? false,
     tableDeleteDelayMs: options.tableDeleteDelayMs ?? 0,
+    containerDeleteDelayMs: options.containerDeleteDelayMs ?? 0,
     paging: pagingOf(options.pagingTestMode ?? false),
   };
 }

@@ -15,9 +15,13 @@ import { serverSources } from '../support/server-sources.js';
 const page = readFileSync(new URL('../../../docs/reference/errors.md', import.meta.url), 'utf8');
 const started = await startServer();
 const wire = BlobWireClient.of(started.server);
+const delayed = await startServer({ containerDeleteDelayMs: 60_000 });
+const delayedWire = BlobWireClient.of(delayed.server);
 after(async () => {
   wire.close();
+  delayedWire.close();
   await started[Symbol.asyncDispose]();
+  await delayed[Symbol.asyncDispose]();
 });
 
 const container = await wire.newContainer();
@@ -53,6 +57,12 @@ async function newBlob(headers: Headers = block, body?: string): Promise<string>
   const path = `/${container}/${blobs}`;
   await made(path, headers, body ?? (headers === block ? 'text' : undefined));
   return path;
+}
+
+async function containerMadeTooSoon(): Promise<WireResponse> {
+  const path = `/${await delayedWire.newContainer()}?restype=container`;
+  await delayedWire.expect(202, { method: 'DELETE', path });
+  return delayedWire.send({ method: 'PUT', path });
 }
 
 const newPages = () => newBlob(pages);
@@ -204,6 +214,7 @@ const answeredBy: Readonly<Record<string, Probe>> = {
   CannotVerifyCopySource: () => put(nowhere, { 'x-ms-copy-source': 'http://other.example/a/b' }),
   ConditionNotMet: writing('', { ...block, 'If-Match': '"0x8D000000000000A"' }, 'x'),
   ContainerAlreadyExists: () => put(`/${container}?restype=container`),
+  ContainerBeingDeleted: containerMadeTooSoon,
   ContainerNotFound: to({ path: '/not-there?restype=container' }),
   Crc64Mismatch: to({
     method: 'PUT',

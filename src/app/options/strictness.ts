@@ -10,7 +10,7 @@ import {
   type Shape,
 } from '../../base/shape/shape.js';
 import { lenientItemNames, type LenientItem } from '../../http/operations/request-rules.js';
-import { tableDeleteDelayMsMax } from '../../services/tables/limits.js';
+import { deleteDelayMsMax } from '../../services/containers/name-reservations.js';
 import { option, type OptionsOf } from './option.js';
 
 const lenient: Shape<boolean | readonly LenientItem[]> = either([
@@ -20,9 +20,9 @@ const lenient: Shape<boolean | readonly LenientItem[]> = either([
 
 /** A duration on a command line or in a file. */
 export const delayShape: Shape<string | number> = either(
-  [text({ pattern: /^[0-9]{1,9}(ms|s|m)?$/ }), whole(0, tableDeleteDelayMsMax / 1000)],
+  [text({ pattern: /^[0-9]{1,9}(ms|s|m)?$/ }), whole(0, deleteDelayMsMax / 1000)],
   {
-    expected: `at most ${tableDeleteDelayMsMax / 60_000}m: seconds, or a number with ms, s or m, such as 40s`,
+    expected: `at most ${deleteDelayMsMax / 60_000}m: seconds, or a number with ms, s or m, such as 40s`,
   },
 );
 
@@ -100,7 +100,7 @@ export const strictnessRows = {
    * most ten minutes. The cloud service takes 40 seconds and more. Default 0: it is free at once.
    */
   tableDeleteDelayMs: option({
-    shape: whole(0, tableDeleteDelayMsMax),
+    shape: whole(0, deleteDelayMsMax),
     help: 'for how many milliseconds the name of a deleted table stays taken',
     standard: 0,
     group,
@@ -118,7 +118,33 @@ export const strictnessRows = {
       help: 'for how long the name of a deleted table stays taken, at most 10m: seconds, or a number with ms, s or m',
       example: '40s',
     },
-    page: 'strictness.md#deleting-tables-slowly',
+    page: 'strictness.md#deleting-slowly',
+  }),
+  /**
+   * How long the name of a deleted container of blobs stays taken (409 `ContainerBeingDeleted`), in
+   * milliseconds, at most ten minutes. The cloud service takes 30 seconds and more. Default 0: it
+   * is free at once.
+   */
+  containerDeleteDelayMs: option({
+    shape: whole(0, deleteDelayMsMax),
+    help: 'for how many milliseconds the name of a deleted container of blobs stays taken',
+    standard: 0,
+    group,
+    flags: [
+      {
+        spelling: '--simulate-container-delete-delay <time>',
+        form: 'text',
+        shape: delayShape,
+        help: 'keep the name of a deleted container of blobs taken, for 30s as the cloud service does, or for 500ms or 1m',
+      },
+    ],
+    file: {
+      member: 'simulateContainerDeleteDelay',
+      shape: delayShape,
+      help: 'for how long the name of a deleted container of blobs stays taken, at most 10m: seconds, or a number with ms, s or m',
+      example: '30s',
+    },
+    page: 'strictness.md#deleting-slowly',
   }),
   /**
    * Answer queries and lists in pages of every legal shape. The same seed gives the same shapes;

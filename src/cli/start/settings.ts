@@ -142,7 +142,8 @@ function programValue(values: OptionValues, name: OptionName): unknown {
   if (said === undefined) return undefined;
   switch (name) {
     case 'tableDeleteDelayMs':
-      return delayValue(values, said);
+    case 'containerDeleteDelayMs':
+      return delayValue(values, name, said);
     case 'pagingTestMode':
       return pagingValue(said);
     case 'oauth':
@@ -160,11 +161,11 @@ function withHosts(said: unknown): unknown {
   throw new UsageError('--copy-source-private needs --copy-source <host>.');
 }
 
-function delayValue(values: OptionValues, said: unknown): number {
+function delayValue(values: OptionValues, name: OptionName, said: unknown): number {
   const delayMs = delayMsOf(String(said));
   if (delayMs !== undefined) return delayMs;
   const problem = `must be ${expectedWords(delayShape)}, not ${shownValue(said)}`;
-  return values.refuseOne({ path: ['tableDeleteDelayMs'], problem, unknownName: undefined });
+  return values.refuseOne({ path: [name], problem, unknownName: undefined });
 }
 
 /** The variable that allows HTTP may be set for other uses. */

@@ -70,18 +70,20 @@ describe('options of strictness', () => {
   it('appear in the banner and in the log', () => {
     const args =
       '--lenient top,clock --strict-api-versions --simulate-table-delete-delay 40s ' +
-      '--paging-test-mode 42';
+      '--simulate-container-delete-delay 500ms --paging-test-mode 42';
     const settings = settingsOf(...args.split(' '));
     assert.deepEqual(strictnessLines(settings), [
       '  Lenient     clock, top',
       '  Versions    only those of the cloud',
-      '  Deleted     names stay taken for 40000 ms',
+      '  Deleted     names of tables stay taken for 40000 ms',
+      '  Deleted     names of containers stay taken for 500 ms',
       '  Paging      test mode, seed 42',
     ]);
     assert.deepEqual(Object.keys(strictnessFields(settings)), [
       'lenient',
       'apiVersions',
       'deletedTables',
+      'deletedContainers',
       'paging',
     ]);
   });

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Help } from 'commander';
 import type { StrictnessOptions } from '../../app/index.js';
 import { requestRulesOf, lenientItems } from '../../http/operations/request-rules.js';
-import { tableDeleteDelayMsMax } from '../../services/tables/limits.js';
+import { deleteDelayMsMax } from '../../services/containers/name-reservations.js';
 
 /** The help text about the items of `--lenient`; `helper` knows the width. */
 export function lenientItemsText(helper: Help): string {
@@ -28,14 +28,17 @@ export function strictnessLines(options: StrictnessOptions): string[] {
 
 /** The deviations from the cloud service, for the log; empty without deviations. */
 export function strictnessFields(options: StrictnessOptions): Record<string, string> {
-  const { tableDeleteDelayMs = 0, pagingTestMode = false } = options;
+  const { tableDeleteDelayMs = 0, containerDeleteDelayMs = 0, pagingTestMode = false } = options;
   const { items } = requestRulesOf(options.lenient ?? false);
   return {
     ...(items.length === 0 ? {} : { lenient: items.join(', ') }),
     ...(options.strictApiVersions === true ? { apiVersions: 'only those of the cloud' } : {}),
     ...(tableDeleteDelayMs === 0
       ? {}
-      : { deletedTables: `names stay taken for ${tableDeleteDelayMs} ms` }),
+      : { deletedTables: `names of tables stay taken for ${tableDeleteDelayMs} ms` }),
+    ...(containerDeleteDelayMs === 0
+      ? {}
+      : { deletedContainers: `names of containers stay taken for ${containerDeleteDelayMs} ms` }),
     ...(typeof pagingTestMode === 'object'
       ? { paging: `test mode, seed ${pagingTestMode.seed}` }
       : {}),
@@ -46,6 +49,7 @@ const labels: Readonly<Record<string, string>> = {
   lenient: 'Lenient',
   apiVersions: 'Versions',
   deletedTables: 'Deleted',
+  deletedContainers: 'Deleted',
   paging: 'Paging',
 };
 
@@ -55,7 +59,7 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, '': 1000, s: 1000, m: 
 export function delayMsOf(text: string): number | undefined {
   const [, digits = '', unit = ''] = /^(\d{1,9})(ms|s|m)?$/.exec(text) ?? [];
   const delayMs = Number(digits) * (unitMs[unit] ?? NaN);
-  return digits !== '' && delayMs <= tableDeleteDelayMsMax ? delayMs : undefined;
+  return digits !== '' && delayMs <= deleteDelayMsMax ? delayMs : undefined;
 }
 
 const seedVariable = 'TABULARIUM_PAGING_SEED';

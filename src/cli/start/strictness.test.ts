@@ -28,7 +28,7 @@ describe('tabularium start', () => {
     const cli = await startCli(['--location', directory.path, '--workers', '2', ...modes]);
     try {
       assert.match(cli.stdout, /\n {2}Lenient {5}top\n/);
-      assert.match(cli.stdout, /\n {2}Deleted {5}names stay taken for 40000 ms\n/);
+      assert.match(cli.stdout, /\n {2}Deleted {5}names of tables stay taken for 40000 ms\n/);
       assert.match(cli.stdout, /\n {2}Paging {6}test mode, seed \d+\n/);
       const port = Number(endpointOf(cli).port);
       const client = new WireClient(port);

@@ -17,6 +17,7 @@ import type { Metadata } from '../../model/resources/metadata.js';
 import type { DeleteRetention } from '../../model/resources/service-properties.js';
 import { Containers } from '../containers/containers.js';
 import { keptContainersSweep } from '../containers/kept-containers.js';
+import { nameReservationSweep, reservationFor } from '../containers/name-reservations.js';
 import { droppedContainersSweep } from '../containers/reclaim.js';
 import type { Reclaimed } from '../containers/sweep-cursor.js';
 import { SweepTurns } from '../containers/sweep-turns.js';
@@ -113,6 +114,11 @@ export interface BlobServiceOptions {
   readonly retention?: (account: string) => Promise<DeleteRetention | undefined>;
   /** For how many days deleted containers are kept now, 1 to 365. Absent: not at all. */
   readonly containerRetentionDays?: () => number | undefined;
+  /**
+   * How long, in milliseconds, the name of a deleted container cannot be used again: creating
+   * throws `ContainerBeingDeleted`. Default 0.
+   */
+  readonly containerDeleteDelayMs?: number;
   /** Whether an account keeps versions of its blobs. Absent: none does. */
   readonly versioning?: (account: string) => boolean;
   /** Whether blobs of an account can have policies and legal holds. Absent: those of none can. */
@@ -144,7 +150,9 @@ export class BlobService {
   constructor(options: BlobServiceOptions) {
     const { store, content, clock, randomness, timers, onGarbage = () => undefined } = options;
     const { retention = () => Promise.resolve(undefined) } = options;
-    const containers = new Containers(store, containerKind);
+    const { containerDeleteDelayMs: delayMs = 0 } = options;
+    const reservation = reservationFor(delayMs, 'ContainerBeingDeleted', clock);
+    const containers = new Containers(store, containerKind, reservation);
     const readers = new BlobReaders({ store, clock, timers });
     const { containerRetentionDays: retentionDays = () => undefined } = options;
     const { permitsPublicAccess = () => true } = options;
@@ -174,6 +182,7 @@ export class BlobService {
       garbageSweep(this.#context),
       droppedContainersSweep(store, clock, service, droppedBlobs(this.#context)),
       keptContainersSweep(store, clock, service),
+      nameReservationSweep(store, clock, service),
       dueSweep(this.#context),
       { step: () => this.#sweepOrphans() },
     ]);

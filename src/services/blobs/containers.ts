@@ -96,9 +96,10 @@ export class BlobContainers {
   }
 
   /**
-   * Atomic, whatever the container holds; its name can be reused at once. It is kept where
-   * containers are, but for its lease. Throws `ContainerImmutableStorageWithVersioningEnabled` for
-   * one with immutable storage that is not empty (blob-service §15.5).
+   * Atomic, whatever the container holds; its name can be reused at once, or after the configured
+   * delay. It is kept where containers are, but for its lease. Throws
+   * `ContainerImmutableStorageWithVersioningEnabled` for one with immutable storage that is not empty
+   * (blob-service §15.5).
    */
   async delete({ account, container }: ContainerAddress, access: Access): Promise<void> {
     refuseOfService(container);

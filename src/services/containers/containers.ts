@@ -197,10 +197,7 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
     const dropped = await this.#replace(account, identity, async (entry) => {
       await allow?.(this.#decode(entry));
       return {
-        puts:
-          this.#reservations === undefined
-            ? [this.#dropped(account, entry)]
-            : [this.#dropped(account, entry), this.#reservations.held(account, identity)],
+        puts: [this.#dropped(account, entry), ...this.#held(account, identity)],
         deletes: [entry.key],
         result: () => true,
       };
@@ -208,9 +205,14 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
     return dropped ?? false;
   }
 
+  /** What reserves the name of a container that is deleted, where names are reserved. */
+  #held(account: string, identity: string) {
+    return this.#reservations === undefined ? [] : [this.#reservations.held(account, identity)];
+  }
+
   /**
-   * Deletes a container and keeps it, in one commit: its name is free, and it can be restored for a
-   * time (`keptContainersSweep`). `plan` returns the record to keep, throws what stands in the way,
+   * Deletes a container and keeps it, in one commit: its name is free, unless names are reserved,
+   * and it can be restored for a time (`keptContainersSweep`). `plan` returns the record to keep, throws what stands in the way,
    * and may be called several times. False when there is no such container.
    */
   async keep(
@@ -223,7 +225,8 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
       const record = await plan(this.#decode(entry));
       const value = encodeKept(keeping, this.#kind.encode(record));
       const key = keptContainerKey(this.#kind.service, account, { identity, id: record.id });
-      return { puts: [{ key, value }], deletes: [entry.key], result: () => true };
+      const puts = [{ key, value }, ...this.#held(account, identity)];
+      return { puts, deletes: [entry.key], result: () => true };
     });
     return kept ?? false;
   }

@@ -17,6 +17,18 @@ export interface NameReservation {
   readonly refusal: ErrorCode;
 }
 
+/** The longest time, in milliseconds, that the name of a deleted container can stay reserved. */
+export const deleteDelayMsMax = 10 * 60 * 1000;
+
+/** The reservation for a delay in milliseconds; undefined for none. */
+export function reservationFor(
+  delayMs: number,
+  refusal: ErrorCode,
+  clock: Clock,
+): NameReservation | undefined {
+  return delayMs === 0 ? undefined : { clock, micros: delayMs * 1000, refusal };
+}
+
 /**
  * Reservations of names of dropped containers. They are stored, so they hold for all processes and
  * across restarts. The end of a reservation is fixed when the container is dropped.

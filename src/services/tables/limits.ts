@@ -4,9 +4,6 @@ import { entitySizeMax, keyLengthMax, propertiesMax } from '../../model/edm/limi
 import type { EntityInput, PropertyBag } from '../../model/edm/value.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 
-/** The longest time, in milliseconds, that the name of a deleted table can stay reserved. */
-export const tableDeleteDelayMsMax = 10 * 60 * 1000;
-
 /** True when an entity can have these keys, so that a lookup is worthwhile. */
 export function areKeysPossible(partitionKey: string, rowKey: string): boolean {
   return isKeyPossible(partitionKey) && isKeyPossible(rowKey);

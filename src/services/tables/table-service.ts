@@ -6,7 +6,7 @@ import { propertiesMax } from '../../model/edm/limits.js';
 import type { StoredEntity } from '../../model/edm/value.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { SignedIdentifier } from '../../model/resources/signed-identifier.js';
-import { nameReservationSweep, type NameReservation } from '../containers/name-reservations.js';
+import { nameReservationSweep, reservationFor } from '../containers/name-reservations.js';
 import { droppedContainersSweep } from '../containers/reclaim.js';
 import type { Reclaimed } from '../containers/sweep-cursor.js';
 import { SweepTurns } from '../containers/sweep-turns.js';
@@ -59,7 +59,7 @@ export class TableService {
     this.#store = store;
     this.#clock = clock;
     this.#budget = options.budget ?? defaultQueryBudget;
-    this.#tables = new Tables(store, reservationOf(clock, deleteDelayMs));
+    this.#tables = new Tables(store, reservationFor(deleteDelayMs, 'TableBeingDeleted', clock));
     this.#writes = { store, propertiesMax: options.propertiesMax ?? propertiesMax };
     this.#sweeps = new SweepTurns([
       droppedContainersSweep(store, clock, tableKind.service),
@@ -169,11 +169,6 @@ export class TableService {
   reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
     return this.#sweeps.step(entriesMax);
   }
-}
-
-function reservationOf(clock: Clock, delayMs: number): NameReservation | undefined {
-  if (delayMs === 0) return undefined;
-  return { clock, micros: delayMs * 1000, refusal: 'TableBeingDeleted' };
 }
 
 /** Clients may only delete entities of a system table (blob-service §22.1). */
