@@ -91,12 +91,12 @@ void describe('tabularium blob put', () => {
     const { code, stdout, stderr } = await cli('put', ['cat.jpg', 'photos']);
     assert.deepEqual([code, stdout], [0, 'photos/cat.jpg\n'], stderr);
     assert.match(stderr, /Put 1 blob into photos, 5 bytes\./);
-    const typed = ['cat.jpg', 'photos/2030/ü 1?.jpg', '--content-type', 'image/jpeg'];
+    const typed = ['cat.jpg', 'photos/2030/ü 1?.jpg', '--content-type', 'image/x-cat'];
     assert.equal((await cli('put', typed)).code, 0);
     assert.equal((await cli('put', ['cat.jpg', 'photos/2031/'])).code, 0);
     assert.deepEqual(await stored(), ['2030/ü 1?.jpg', '2031/cat.jpg', 'cat.jpg']);
     const properties = await photos.getBlobClient('2030/ü 1?.jpg').getProperties();
-    assert.equal(properties.contentType, 'image/jpeg');
+    assert.equal(properties.contentType, 'image/x-cat');
     assert.equal(
       Buffer.from(properties.contentMD5 ?? []).toString('base64'),
       md5(Buffer.from('a cat')),
@@ -153,6 +153,13 @@ void describe('tabularium blob put', () => {
     const { code, stdout, stderr } = await cli('put', ['-r', 'site', 'other', 'photos/v1/']);
     assert.equal(code, 0, stderr);
     assert.deepEqual(await stored(), ['v1/css/a.css', 'v1/index.html', 'v1/other']);
+    for (const [name, type] of [
+      ['v1/css/a.css', 'text/css'],
+      ['v1/index.html', 'text/html'],
+      ['v1/other', 'application/octet-stream'],
+    ] as const) {
+      assert.equal((await photos.getBlobClient(name).getProperties()).contentType, type);
+    }
     assert.equal(stdout.split('\n').filter((line) => line !== '').length, 3);
     assert.match(stderr, /Left out: site\/link, neither a file nor a directory\./);
   });

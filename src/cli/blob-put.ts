@@ -15,6 +15,7 @@ import { openInputFile, streamBytes } from './import/input.js';
 import { UsageError } from './terminal/failure.js';
 import { notice } from './terminal/notice.js';
 import { counted } from './terminal/terminal.js';
+import { mediaTypeOf } from './transfer/media-type.js';
 import { TransferProgress } from './transfer/transfer-progress.js';
 import { planUploads, type PlannedUpload } from './transfer/upload-files.js';
 import { upload, type UploadSource } from './transfer/upload.js';
@@ -43,7 +44,7 @@ export function blobPutCommand(): Command {
     .addOption(
       new Option(
         '--content-type <type>',
-        'the media type of the blobs (default: application/octet-stream)',
+        'the media type of the blobs (default: by the ending of the name)',
       ),
     )
     .addOption(createOption('container'));
@@ -52,7 +53,7 @@ export function blobPutCommand(): Command {
       'after',
       `
 Examples:
-  tabularium blob put cat.jpg photos --create --content-type image/jpeg
+  tabularium blob put cat.jpg photos --create
   tabularium blob put --recursive site '$web'
   tar cz data | tabularium blob put - backups/data.tar.gz`,
     )
@@ -88,7 +89,7 @@ async function put(words: readonly string[], flags: PutFlags): Promise<void> {
       const source = await sourceOf(planned);
       await changing(name, () =>
         upload(client, planned.blob, source, {
-          contentType: flags.contentType,
+          contentType: flags.contentType ?? mediaTypeOf(planned.blob.blob),
           onStored: (bytes) => progress.add(bytes),
         }),
       );
