@@ -8,11 +8,11 @@ import {
   settleJournal,
   type JournaledStoreOptions,
 } from '../../src/engines/journal/store.js';
-import { openMemoryStore } from '../../src/engines/memory/store.js';
 import { manualTimers } from '../support/manual-timers.js';
 import { SimRandom } from '../support/sim-random.js';
-import { atomicData, ModelBase } from './model-base.js';
-import { ModelDisk, noFaults } from './model-disk.js';
+import { ModelBase } from './model-base.js';
+import { ModelData } from './model-data.js';
+import { ModelDisk, noDrops, noFaults } from './model-disk.js';
 import { Schedule } from './schedule.js';
 import { keyOf, stateOf } from './work.js';
 
@@ -33,20 +33,14 @@ async function machine(seed: number) {
   const random = new SimRandom(seed);
   const clock = manualClock();
   const disk = new ModelDisk();
-  const data = atomicData(await openMemoryStore({ clock }));
+  const data = await ModelData.empty(clock);
   /** Runs an action for this many steps; true when it completed before. */
   const run = async (deed: Deed, steps: number): Promise<boolean> => {
     const schedule = new Schedule(random);
-    const process = {
-      schedule,
-      random,
-      faults: noFaults,
-      dropsSyncs: false,
-      dropsReadSyncs: false,
-    };
+    const process = { schedule, random, faults: noFaults, drops: noDrops };
     const state = { isDone: false };
     const done = deed({
-      base: new ModelBase(data, process, 0),
+      base: new ModelBase(data, process),
       files: disk.filesFor(process),
       clock,
       timers: manualTimers(),
@@ -56,6 +50,7 @@ async function machine(seed: number) {
     for (let step = 0; step < steps && !state.isDone; step += 1) await schedule.advance();
     schedule.end();
     disk.losePower(random);
+    await data.losePower(random);
     if (state.isDone) await done;
     return state.isDone;
   };

@@ -7,25 +7,35 @@ import type { CommitResult } from '../../src/kv/store.js';
 import { manualTimers } from '../support/manual-timers.js';
 import type { SimRandom } from '../support/sim-random.js';
 import { Wrong, type AskedAlone, type AskedCommit, type Ledger, type State } from './ledger.js';
-import { ModelBase, type Data } from './model-base.js';
+import { ModelBase } from './model-base.js';
+import type { ModelData } from './model-data.js';
 import { noFaults, type ModelDisk, type Process } from './model-disk.js';
 import { Schedule } from './schedule.js';
 import { batchOf, drawCommit, keyOf, stateOf } from './work.js';
 
 /** Protections that can be disabled, to show that the simulation notices. */
-export const protections = ['checksum', 'sync', 'sequence', 'read-sync'] as const;
+export const protections = [
+  'checksum',
+  'sync',
+  'sequence',
+  'read-sync',
+  'base-sync',
+  'base-order',
+] as const;
 export type Without = (typeof protections)[number];
 
 export interface World {
   readonly random: SimRandom;
   readonly disk: ModelDisk;
-  readonly data: Data;
+  readonly data: ModelData;
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly without: Without | undefined;
   readonly nextSerial: () => number;
 }
 
+/** Of a life whose disk is not well. */
+const someFaults = { writeFails: 0.1, annulFails: 0.1, createFails: 0.2, baseRefuses: 0.1 };
 const atOnceMax = 8;
 /** The longest delay of a pass. This disk always answers, so no limit of a write runs out. */
 const passDelayMs = 5_000;
@@ -53,12 +63,16 @@ export class Life {
     this.#process = {
       schedule: new Schedule(random),
       random,
-      faults: isFaulty ? { writeFails: 0.1, annulFails: 0.1, createFails: 0.2 } : noFaults,
-      dropsSyncs: without === 'sync',
-      dropsReadSyncs: without === 'read-sync',
+      faults: isFaulty ? someFaults : noFaults,
+      drops: {
+        sync: without === 'sync',
+        readSync: without === 'read-sync',
+        baseSync: without === 'base-sync',
+        baseOrder: without === 'base-order',
+      },
     };
     this.#options = {
-      base: new ModelBase(data, this.#process, isFaulty ? 0.2 : 0),
+      base: new ModelBase(data, this.#process),
       files: disk.filesFor(this.#process),
       clock,
       timers: this.#timers,

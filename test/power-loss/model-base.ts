@@ -1,50 +1,22 @@
-import { StoreFailedError, StoreWriteError } from '../../src/kv/errors.js';
 import type { Guarded, GuardedBatch, GuardedRangeOptions } from '../../src/kv/guards.js';
 import type { Ingestion } from '../../src/kv/ingestion.js';
 import type { RangeSample } from '../../src/kv/sample.js';
 import type { SnapshotStore, StoreSnapshot } from '../../src/kv/snapshots.js';
 import type { CommitBatch, CommitResult, Entry, KeyRange, RangePage } from '../../src/kv/store.js';
 import type { JournalBase } from '../../src/engines/journal/store.js';
+import type { ModelData } from './model-data.js';
 import type { Process } from './model-disk.js';
-
-/** A data file as used by processes in sequence. */
-export interface Data {
-  readonly store: JournalBase & SnapshotStore;
-  /** Only the last process that has opened it may write. */
-  owner: object;
-  /**
-   * Applies a write to the data file. The implementation decides what remains of it after a loss of
-   * power.
-   */
-  write(process: Process, apply: () => Promise<void>): Promise<void>;
-}
-
-/** Data whose writes are atomic, at some moment of the call. */
-export function atomicData(store: JournalBase & SnapshotStore): Data {
-  return {
-    store,
-    owner: {},
-    async write({ schedule }, apply) {
-      await schedule.step();
-      if (schedule.isOver) return;
-      await apply();
-      await schedule.step();
-    },
-  };
-}
 
 /** The data file as one process sees it: writes take time, may fail, and stop with the process. */
 export class ModelBase implements JournalBase, SnapshotStore {
   readonly versionsGlobal = true;
-  readonly #data: Data;
+  readonly #data: ModelData;
   readonly #process: Process;
-  readonly #refuses: number;
 
-  constructor(data: Data, process: Process, refuses: number) {
+  constructor(data: ModelData, process: Process) {
     this.#data = data;
     this.#process = process;
-    this.#refuses = refuses;
-    data.owner = this;
+    data.owner = process;
   }
 
   get(key: Uint8Array, options?: Guarded): Promise<Entry | undefined> {
@@ -70,7 +42,7 @@ export class ModelBase implements JournalBase, SnapshotStore {
   }
 
   ingest(ingestion: Ingestion): Promise<void> {
-    return this.#write(() => this.#data.store.ingest(ingestion));
+    return this.#data.write(this.#process, (store) => store.ingest(ingestion));
   }
 
   sample(range: KeyRange, cuts: number, options?: Guarded): Promise<RangeSample> {
@@ -86,7 +58,7 @@ export class ModelBase implements JournalBase, SnapshotStore {
   }
 
   restoreSnapshot(snapshot?: StoreSnapshot, beside?: readonly Entry[]): Promise<void> {
-    return this.#write(() => this.#data.store.restoreSnapshot(snapshot, beside));
+    return this.#data.write(this.#process, (store) => store.restoreSnapshot(snapshot, beside));
   }
 
   space() {
@@ -104,13 +76,5 @@ export class ModelBase implements JournalBase, SnapshotStore {
 
   async #pause(): Promise<void> {
     if (this.#process.random.chance(0.2)) await this.#process.schedule.step();
-  }
-
-  async #write(apply: () => Promise<void>): Promise<void> {
-    await this.#data.write(this.#process, async () => {
-      if (this.#data.owner !== this) throw new StoreFailedError('another process has the data');
-      if (this.#process.random.chance(this.#refuses)) throw new StoreWriteError('ENOSPC');
-      await apply();
-    });
   }
 }

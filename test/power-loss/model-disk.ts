@@ -34,20 +34,36 @@ export interface DiskFaults {
   readonly writeFails: number;
   readonly annulFails: number;
   readonly createFails: number;
+  /** A transaction of the data file. */
+  readonly baseRefuses: number;
 }
 
-export const noFaults: DiskFaults = { writeFails: 0, annulFails: 0, createFails: 0 };
+export const noFaults: DiskFaults = {
+  writeFails: 0,
+  annulFails: 0,
+  createFails: 0,
+  baseRefuses: 0,
+};
+
+/** What the disk is not waited for, for tests of the simulation itself. */
+export interface Drops {
+  /** Writes of frames resolve when they have begun. */
+  readonly sync: boolean;
+  /** Files of earlier openings are read without being synced first. */
+  readonly readSync: boolean;
+  /** Transactions of the data file resolve before the root that names their pages is durable. */
+  readonly baseSync: boolean;
+  /** The root of a transaction is written before its pages are durable. */
+  readonly baseOrder: boolean;
+}
+
+export const noDrops: Drops = { sync: false, readSync: false, baseSync: false, baseOrder: false };
 
 export interface Process {
   readonly schedule: Schedule;
   readonly random: SimRandom;
   readonly faults: DiskFaults;
-  /**
-   * Writes resolve when they have begun, as without a sync: for a test of the simulation itself.
-   */
-  readonly dropsSyncs: boolean;
-  /** Files of earlier openings are read without being synced first. */
-  readonly dropsReadSyncs: boolean;
+  readonly drops: Drops;
 }
 
 /**
@@ -160,7 +176,7 @@ class ModelFiles implements JournalFiles {
       if (write.hasFailed === true) tear(content, write, this.#process.random);
       else content.set(write.bytes, write.position);
     }
-    if (!this.#process.dropsReadSyncs) {
+    if (!this.#process.drops.readSync) {
       file.content = Buffer.from(content);
       file.doubtful = [];
     }
@@ -266,7 +282,7 @@ class OpenFile implements JournalFile {
   }
 
   async write(bytes: Uint8Array, position: number): Promise<void> {
-    const { schedule, random, faults, dropsSyncs } = this.#process;
+    const { schedule, random, faults, drops } = this.#process;
     const write: DoubtfulWrite = { position, bytes: Buffer.from(bytes) };
     const file = this.#file;
     file.doubtful.push(write);
@@ -277,7 +293,7 @@ class OpenFile implements JournalFile {
       write.hasFailed = true;
       throw new Error('EIO: i/o error');
     }
-    if (dropsSyncs) return;
+    if (drops.sync) return;
     if (random.chance(0.5)) await schedule.step();
     file.content.set(write.bytes, position);
     file.doubtful = file.doubtful

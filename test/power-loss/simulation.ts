@@ -1,9 +1,8 @@
 import { manualClock } from '../../src/base/clock.js';
-import { openMemoryStore } from '../../src/engines/memory/store.js';
 import { SimRandom } from '../support/sim-random.js';
 import { Ledger } from './ledger.js';
 import { Life, type Without, type World } from './life.js';
-import { atomicData } from './model-base.js';
+import { ModelData } from './model-data.js';
 import { ModelDisk } from './model-disk.js';
 
 const livesMax = 4;
@@ -34,7 +33,7 @@ export async function simulate({ seed, without }: SimulationOptions): Promise<Si
   const world: World = {
     random,
     disk: new ModelDisk(),
-    data: atomicData(await openMemoryStore({ clock })),
+    data: await ModelData.empty(clock),
     ledger: new Ledger(),
     clock,
     without,
@@ -61,6 +60,7 @@ export async function simulate({ seed, without }: SimulationOptions): Promise<Si
     }
     life.kill();
     world.disk.losePower(random);
+    await world.data.losePower(random);
     losses += 1;
   }
   await lookForGood(world, zombie);

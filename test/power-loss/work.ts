@@ -1,6 +1,6 @@
 import { encodeTuple } from '../../src/kv/tuple.js';
 import { partitionPrefix, storeService } from '../../src/kv/partition-prefix.js';
-import type { KeyRange, Store } from '../../src/kv/store.js';
+import type { Entry, KeyRange, Store } from '../../src/kv/store.js';
 import type { SimRandom } from '../support/sim-random.js';
 import type { AskedCommit, State } from './ledger.js';
 
@@ -18,21 +18,27 @@ export function keyOf(name: string): Uint8Array {
 /** The content of a store, without the keys of stores. */
 export async function stateOf(store: Pick<Store, 'range'>, isReverse: boolean): Promise<State> {
   const found = new Map<string, { text: string; version: number }>();
+  for await (const { key, value, version } of entriesOf(store, isReverse)) {
+    const name = nameOf(key);
+    if (name === undefined) continue;
+    const text = Buffer.from(value).toString(name.includes('/count') ? 'hex' : 'latin1');
+    found.set(name, { text, version });
+  }
+  return found;
+}
+
+/** The whole content of a store, in several pages. */
+export async function* entriesOf(
+  store: Pick<Store, 'range'>,
+  isReverse: boolean,
+): AsyncGenerator<Entry, void, void> {
   let range = everything;
   for (;;) {
     const options = { limit: 20, bytesMax: 20_000, reverse: isReverse };
     const page = await store.range(range, options);
-    for (const { key, value, version } of page.entries) {
-      const name = nameOf(key);
-      if (name === undefined) continue;
-      const bytes = Buffer.from(value);
-      found.set(name, {
-        text: bytes.toString(name.includes('/count') ? 'hex' : 'latin1'),
-        version,
-      });
-    }
+    yield* page.entries;
     const last = page.entries.at(-1);
-    if (!page.more || last === undefined) return found;
+    if (!page.more || last === undefined) return;
     const behind = Buffer.concat([last.key, Buffer.from([0])]);
     range = isReverse ? { ...range, end: last.key } : { ...range, start: behind };
   }
