@@ -4,19 +4,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { journalDirectory } from '../../../../test/support/journals.js';
 import { holdingTimers } from '../../../base/async/timers.js';
 import { systemClock } from '../../../base/clock.js';
 import { openMemoryContent } from '../../../content/memory/content.js';
+import type { JournalBase } from '../../../engines/journal/store.js';
 import { openMemoryStore, type MemoryStore } from '../../../engines/memory/store.js';
 import { CommitUnknownError, StoreUnavailableError } from '../../../kv/errors.js';
 import type { Ingestion } from '../../../kv/ingestion.js';
+import type { MemberStore } from '../../../kv/member-store.js';
 import { partitionPrefix } from '../../../kv/partition-prefix.js';
-import type { Entry } from '../../../kv/store.js';
+import type { Entry, Store } from '../../../kv/store.js';
 import { copyStateKey, copyStateOf, isCopied, renewCopy } from '../../moves/copy-state.js';
 import { moveNoteOf } from '../../moves/move-note.js';
 import type { MigrationStore } from '../places.js';
 import { OnlineMigration, type OnlineListener, type OnlinePhase } from './online-migration.js';
-import { WatchedStore } from '../../moves/watched-store.js';
+import { WatchedStore, type WatchableStore } from '../../moves/watched-store.js';
 
 const prefix = partitionPrefix('tables', 'account', 1, 'partition');
 const keyOf = (name: string) => Buffer.concat([prefix, Buffer.from(name)]);
@@ -32,11 +35,14 @@ interface World {
   }): Promise<unknown>;
 }
 
-async function worldOf(t: TestContext, as = (store: MemoryStore) => store): Promise<World> {
+async function worldOf(
+  t: TestContext,
+  as: (store: MemoryStore) => WatchableStore | Promise<WatchableStore> = (store) => store,
+): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'tabularium-online-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const clock = systemClock;
-  const source = new WatchedStore(as(await openMemoryStore({ clock })), holdingTimers);
+  const source = new WatchedStore(await as(await openMemoryStore({ clock })), holdingTimers);
   const target = await openMemoryStore({ clock });
   const content = openMemoryContent();
   return {
@@ -64,16 +70,16 @@ function put(store: Pick<WatchedStore, 'commit'>, name: string, text: string) {
   return store.commit({ checks: [], puts, deletes: [] });
 }
 
-async function contentOf(store: Pick<MemoryStore, 'range'>): Promise<readonly Entry[]> {
+async function contentOf(store: Pick<Store, 'range'>): Promise<readonly Entry[]> {
   return (await store.range({ start: Buffer.alloc(0) }, readAll)).entries.filter(isCopied);
 }
 
 /** The store, with another method in the place of one. */
-function replaced<Name extends 'commit' | 'ingest'>(
-  store: MemoryStore,
+function replaced<Of extends MemberStore, Name extends 'commit' | 'ingest'>(
+  store: Of,
   method: Name,
-  by: MemoryStore[Name],
-): MemoryStore {
+  by: Of[Name],
+): Of {
   return new Proxy(store, {
     get(of, name) {
       if (name === method) return by;
@@ -104,46 +110,71 @@ function isSwitch({ deletes }: Ingestion): boolean {
   return deletes.some((key) => Buffer.compare(key, copyStateKey) === 0);
 }
 
+/** Commits wait for the data file after every few. Its timers stand still: only bounds begin passes. */
+const tinyJournal = {
+  tableBytesMax: 4_000,
+  tableRowsMax: 16,
+  changesMax: 24,
+  filesMax: 2,
+  fileBytes: 32_768,
+};
+
+/** Moves the data while clients write; nothing that they were told is missing. */
+async function moveUnderWrites(world: World): Promise<void> {
+  const { source } = world;
+  await fill(world, 1_500);
+  const acknowledged = new Map<string, string | undefined>();
+  const write = async (writer: number): Promise<void> => {
+    for (let count = 0; ; count += 1) {
+      // Keys of its own, before, between and behind those that are there.
+      const name = `${String((count * 37) % 2_000).padStart(5, '0')}-${writer}`;
+      const text = count % 3 === 0 ? undefined : `${writer}, ${count}`;
+      if (text === undefined) {
+        await source.commit({ checks: [], puts: [], deletes: [keyOf(name)] });
+      } else await put(source, name, text);
+      acknowledged.set(name, text);
+      await turn();
+    }
+  };
+  const writers = [1, 2, 3].map((writer) =>
+    write(writer).catch((error: unknown) => (error instanceof Error ? error.name : error)),
+  );
+  // Each page takes a while, in which writers go on.
+  const target = ingesting(world.target, async (_, apply) => {
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    await apply();
+  });
+  await world.run({ target });
+  assert.deepEqual(await Promise.all(writers), ['MovedError', 'MovedError', 'MovedError']);
+  await assert.rejects(source.get(keyOf('00001')), { name: 'MovedError' });
+
+  const found = await contentOf(target);
+  assert.deepEqual(found, await contentOf(source.inner));
+  const texts = new Map(found.map(({ key, value }) => [String(key), String(value)]));
+  for (const [name, text] of acknowledged) assert.equal(texts.get(String(keyOf(name))), text, name);
+  assert.ok(acknowledged.size > 20, `${acknowledged.size} keys`);
+  assert.equal(await copyStateOf(target), undefined);
+  assert.equal((await moveNoteOf(source.inner))?.isOver, true);
+  const { version } = (await put(target, 'next', 'next')) as { version: number };
+  assert.ok(version > (await source.inner.lastVersion()));
+}
+
 void describe('a migration of data that are served', () => {
   void it('takes every write that was acknowledged, and lets nobody read here afterwards', async (t) => {
-    const world = await worldOf(t, slow);
-    const { source } = world;
-    await fill(world, 1_500);
-    const acknowledged = new Map<string, string | undefined>();
-    const write = async (writer: number): Promise<void> => {
-      for (let count = 0; ; count += 1) {
-        // Keys of its own, before, between and behind those that are there.
-        const name = `${String((count * 37) % 2_000).padStart(5, '0')}-${writer}`;
-        const text = count % 3 === 0 ? undefined : `${writer}, ${count}`;
-        if (text === undefined) {
-          await source.commit({ checks: [], puts: [], deletes: [keyOf(name)] });
-        } else await put(source, name, text);
-        acknowledged.set(name, text);
-        await turn();
-      }
-    };
-    const writers = [1, 2, 3].map((writer) =>
-      write(writer).catch((error: unknown) => (error instanceof Error ? error.name : error)),
-    );
-    // Each page takes a while, in which writers go on.
-    const target = ingesting(world.target, async (_, apply) => {
-      for (let turns = 0; turns < 20; turns += 1) await turn();
-      await apply();
-    });
-    await world.run({ target });
-    assert.deepEqual(await Promise.all(writers), ['MovedError', 'MovedError', 'MovedError']);
-    await assert.rejects(source.get(keyOf('00001')), { name: 'MovedError' });
+    await moveUnderWrites(await worldOf(t, slow));
+  });
 
-    const found = await contentOf(target);
-    assert.deepEqual(found, await contentOf(source.inner));
-    const texts = new Map(found.map(({ key, value }) => [String(key), String(value)]));
-    for (const [name, text] of acknowledged)
-      assert.equal(texts.get(String(keyOf(name))), text, name);
-    assert.ok(acknowledged.size > 100, `${acknowledged.size} keys`);
-    assert.equal(await copyStateOf(target), undefined);
-    assert.equal((await moveNoteOf(source.inner))?.isOver, true);
-    const { version } = (await put(target, 'next', 'next')) as { version: number };
-    assert.ok(version > (await source.inner.lastVersion()));
+  void it('takes every write from a source whose journal is at its bounds all the time', async (t) => {
+    await using made = await journalDirectory();
+    let passes = 0;
+    const counted = (base: JournalBase) =>
+      replaced(base, 'ingest', (ingestion) => {
+        passes += 1;
+        return base.ingest(ingestion);
+      });
+    const world = await worldOf(t, () => made.open({ limits: tinyJournal, base: counted }));
+    await moveUnderWrites(world);
+    assert.ok(passes > 100, `${passes} transactions of the data file`);
   });
 
   void it('leaves the source as it was when the target refuses, and goes on later', async (t) => {
