@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { WorkloadKind } from '../kinds.js';
+import type { BuildsOptions } from './options.js';
 
 /** One build under one kind of load, in a process that waits until it is asked for a stretch. */
 export interface BuildProcess {
@@ -29,9 +30,9 @@ function answer(child: ChildProcess): Promise<number> {
 export async function startBuild(
   repository: string,
   kind: WorkloadKind,
-  connections: number,
+  { connections, durability }: Pick<BuildsOptions, 'connections' | 'durability'>,
 ): Promise<BuildProcess> {
-  const child = fork(script, [repository, kind, String(connections)], {
+  const child = fork(script, [repository, kind, String(connections), durability], {
     execArgv: [],
     env: { ...process.env, NODE_ENV: 'production' },
   });

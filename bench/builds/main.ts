@@ -56,7 +56,8 @@ async function compare(kind: WorkloadKind, options: BuildsOptions): Promise<Stre
     const builds: BuildProcess[] = [];
     try {
       for (const each of repositories) {
-        builds.push(await startBuild(each, kind, connectionsOf(kind, options.connections)));
+        const connections = connectionsOf(kind, options.connections);
+        builds.push(await startBuild(each, kind, { ...options, connections }));
       }
       const measured = await measureKind(builds, kind, options);
       for (const [index, each] of all.entries()) each.micros.push(...(measured[index] ?? []));

@@ -13,6 +13,8 @@ export interface BuildsOptions {
   /** Measured stretches a start, of each build. */
   readonly stretches: number;
   readonly connections: number;
+  /** `durable`: behind a journal, as a server runs by default. */
+  readonly durability: 'durable' | 'relaxed';
 }
 
 const defaultKinds = 'point,range,scan,insert,batch,queue-put,queue-get-delete';
@@ -30,6 +32,8 @@ are to the first directory.
                     (default 3)
   --stretches N     measured stretches a start (default 150)
   --connections N   keep-alive connections, a closed loop on each (default 8)
+  --journal         wait for the disk, behind a journal; without it neither is there, and a stretch
+                    has no waiting in it
 `;
 
 /** The options, or `undefined` when the usage was asked for. Throws on what it does not know. */
@@ -42,6 +46,7 @@ export function parseOptions(args: readonly string[]): BuildsOptions | undefined
       starts: { type: 'string', default: '3' },
       stretches: { type: 'string', default: '150' },
       connections: { type: 'string', default: '8' },
+      journal: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -54,6 +59,7 @@ export function parseOptions(args: readonly string[]): BuildsOptions | undefined
     starts: positive('starts', values.starts),
     stretches: positive('stretches', values.stretches),
     connections: positive('connections', values.connections),
+    durability: values.journal ? 'durable' : 'relaxed',
   };
 }
 

@@ -1,5 +1,5 @@
-// `stretch-process.js REPOSITORY KIND CONNECTIONS`: a server of a compiled repository and its load
-// in one process. Each message is a number of requests; the answer is the processor time that each
+// `stretch-process.js REPOSITORY KIND CONNECTIONS [DURABILITY]`: a server of a compiled repository and
+// its load in one process. Each message is a number of requests; the answer is the processor time that each
 // of them took, in microseconds, client and server together.
 import { createSecretKey } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -29,7 +29,7 @@ import { StretchLoad } from './stretch-load.js';
 /** Messages that a connection may hold or find missing in a queue that is not empty. */
 const sparePerConnection = 96;
 
-const [, , repository = '', kindText = '', connectionsText = '8'] = process.argv;
+const [, , repository = '', kindText = '', connectionsText = '8', durability] = process.argv;
 const connections = Number(connectionsText);
 const kind = workloadKinds.find((each) => each === kindText) ?? 'point';
 
@@ -38,7 +38,7 @@ const { createServer } = (await import(main)) as { createServer: typeof CreateSe
 const directory = mkdtempSync(join(tmpdir(), 'tabularium-builds-'));
 const server = await createServer({
   location: directory,
-  durability: 'relaxed',
+  durability: durability === 'durable' ? 'durable' : 'relaxed',
   tablePort: 0,
   queuePort: 0,
   blobPort: 0,
