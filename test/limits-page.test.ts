@@ -218,6 +218,7 @@ const unnoticed = new Set(
     keptBytesMax
     keptMax
     knownContainersMax
+    knownVersionsMax
     layersMax
     leavesAtOnceMax
     linearSearchMax

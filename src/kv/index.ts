@@ -38,6 +38,8 @@ export {
 export type { Guard, Guarded, GuardedBatch, GuardedRangeOptions } from './guards.js';
 export { guardRefusal } from './guards.js';
 export type { Ingestion } from './ingestion.js';
+export type { InstantVersions } from './instant-versions.js';
+export { hasInstantVersions } from './instant-versions.js';
 export type { MemberStore } from './member-store.js';
 export { canBeMember } from './member-store.js';
 export type { RangeSample } from './sample.js';

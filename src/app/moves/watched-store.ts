@@ -5,6 +5,7 @@ import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 import { StoreUnavailableError, StoreWriteError } from '../../kv/errors.js';
 import type { GuardedBatch } from '../../kv/guards.js';
+import { hasInstantVersions, type InstantVersions } from '../../kv/instant-versions.js';
 import type { ServedStore, StoreSpace } from '../../kv/served-store.js';
 import type { SnapshotStore, StoreSnapshot } from '../../kv/snapshots.js';
 import type {
@@ -35,7 +36,7 @@ type AccessMode = 'open' | 'fenced' | 'closed';
  * written, and lets nobody in while the move ends. Reads and writes go straight to the store
  * otherwise.
  */
-export class WatchedStore implements ServedStore, SnapshotStore {
+export class WatchedStore implements ServedStore, SnapshotStore, InstantVersions {
   readonly versionsGlobal: boolean;
   /** The store itself, for who moves its data. */
   readonly inner: WatchableStore;
@@ -58,6 +59,11 @@ export class WatchedStore implements ServedStore, SnapshotStore {
   get(key: Bytes): Promise<Entry | undefined> {
     if (this.#access !== 'closed') return this.inner.get(key);
     return this.#later('read', () => this.inner.get(key));
+  }
+
+  versionNow(key: Bytes): number | undefined {
+    const canTell = this.#access !== 'closed' && hasInstantVersions(this.inner);
+    return canTell ? this.inner.versionNow(key) : undefined;
   }
 
   getMany(keys: readonly Bytes[]): Promise<(Entry | undefined)[]> {

@@ -59,6 +59,11 @@ export class MemoryTable {
     return this.#entries.get(key);
   }
 
+  /** The entry whose key has this name. */
+  named(name: string): TableEntry | undefined {
+    return this.#entries.named(name);
+  }
+
   /** Calls `read` with a view of all entries as they are now, valid until its result settles. */
   async during<Result>(
     read: (entries: SortedByKey<TableEntry>) => Promise<Result>,

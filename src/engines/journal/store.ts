@@ -1,4 +1,4 @@
-import { compareBytes, type Bytes } from '../../base/bytes.js';
+import { compareBytes, nameOfBytes, type Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
@@ -12,6 +12,7 @@ import {
 } from '../../kv/errors.js';
 import type { Guarded, GuardedBatch, GuardedRangeOptions } from '../../kv/guards.js';
 import { assertIngestion, type Ingestion } from '../../kv/ingestion.js';
+import type { InstantVersions } from '../../kv/instant-versions.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import type { CommitStats } from '../../kv/pending-commits.js';
@@ -37,6 +38,7 @@ import type { FrameContent, ShowChanges } from './journal.js';
 import type { JournalFiles } from './journal-files.js';
 import { defaultJournalLimits, type JournalLimits } from './journal-limits.js';
 import { MemoryTable, type TableEntry } from './memory-table.js';
+import { KnownVersions } from './known-versions.js';
 import { mergedRange } from './merged-range.js';
 import { ReadEpochs } from './read-epochs.js';
 import { recover, type Trust } from './recovery.js';
@@ -136,7 +138,7 @@ interface StoreParts extends JournaledStoreOptions {
 const beginShare = 4;
 
 /** A store in front of another one, whose commits cost one write to a file. */
-export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
+export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, InstantVersions {
   readonly versionsGlobal = true;
   readonly #parts: StoreParts;
   readonly #base: JournalBase;
@@ -144,6 +146,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
   readonly #table: MemoryTable;
   readonly #epochs = new ReadEpochs();
   readonly #dead = new DeadRuns();
+  readonly #known: KnownVersions;
   readonly #commits: CommitGroups;
   readonly #applier: Applier;
   readonly #stuck: StuckWrites;
@@ -155,6 +158,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     const { base, table, journal, timers, generation, limits, clock } = parts;
     this.#parts = parts;
     this.#base = base;
+    this.#known = new KnownVersions(base);
     this.#fenced = new FencedBase({ base, generation, onFailed: (error) => this.#fail(error) });
     this.#table = table;
     this.#lastVersion = parts.lastVersion;
@@ -179,7 +183,16 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     assertKey(key);
     if (options?.guard !== undefined) return (await this.getMany([key], options))[0];
     const entry = this.#table.get(key);
-    return entry === undefined ? this.#base.get(key) : entryOf(entry, key);
+    return entry === undefined ? await this.#base.get(key) : entryOf(entry, key);
+  }
+
+  versionNow(key: Bytes): number | undefined {
+    this.#assertOpen();
+    assertKey(key);
+    const name = nameOfBytes(key);
+    const entry = this.#table.named(name);
+    if (entry !== undefined) return entry.isDeletion ? undefined : entry.version;
+    return this.#known.versionNow(key, name);
   }
 
   async getMany(keys: readonly Bytes[], options?: Guarded): Promise<(Entry | undefined)[]> {
@@ -289,7 +302,8 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
     await this.#append({ kind: 'restart', lastVersion: this.#lastVersion, changes: [] });
     try {
       const entries = [...beside, noteEntry(journal.position)];
-      await this.#fenced.write(() => base.restoreSnapshot(inBase, entries));
+      const restore = () => base.restoreSnapshot(inBase, entries);
+      await this.#known.during(() => this.#fenced.write(restore));
     } finally {
       this.#dead.clear();
     }
@@ -419,6 +433,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore {
         invariant(evaluated !== undefined, 'a frame has the changes that it was given');
         const { key, value, isNew, name } = evaluated;
         this.#table.apply(change, sequence, isNew, name);
+        this.#known.forget(name);
         if (value !== undefined) this.#dead.revive(key, name);
       }
       this.#applier.wake();

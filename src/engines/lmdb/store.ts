@@ -13,6 +13,7 @@ import {
   type GuardedRangeOptions,
 } from '../../kv/guards.js';
 import { assertIngestion, type Ingestion } from '../../kv/ingestion.js';
+import type { InstantVersions } from '../../kv/instant-versions.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import { sampleByReading, type RangeSample } from '../../kv/sample.js';
 import type { ServedStore, StoreEvents, StoreSpace } from '../../kv/served-store.js';
@@ -205,7 +206,7 @@ interface StoreParts {
  * keeps freed pages from reuse. What the disk may have to give is brought into the cache of the
  * system first. Commits run in groups.
  */
-export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
+export class LmdbStore implements MemberStore, ServedStore, SnapshotStore, InstantVersions {
   readonly versionsGlobal = true;
   readonly #environment: Environment;
   readonly #entries: Records;
@@ -233,6 +234,18 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore {
     try {
       this.#assertGuard(options?.guard);
       return this.#entries.get(key);
+    } finally {
+      this.#entries.endRead();
+    }
+  }
+
+  /** Undefined while the disk may have to be waited for. */
+  versionNow(key: Bytes): number | undefined {
+    this.#assertOpen();
+    assertKey(key);
+    if (this.#cold.areCold) return undefined;
+    try {
+      return this.#entries.versionOf(key);
     } finally {
       this.#entries.endRead();
     }

@@ -12,6 +12,7 @@ import {
   type GuardedRangeOptions,
 } from '../../kv/guards.js';
 import { assertIngestion, floorOf, type Ingestion } from '../../kv/ingestion.js';
+import type { InstantVersions } from '../../kv/instant-versions.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import { sampleByReading, type RangeSample } from '../../kv/sample.js';
 import type { ServedStore, StoreSpace } from '../../kv/served-store.js';
@@ -47,7 +48,7 @@ class MemorySnapshot implements StoreSnapshot {
   }
 }
 
-export class MemoryStore implements MemberStore, ServedStore, SnapshotStore {
+export class MemoryStore implements MemberStore, ServedStore, SnapshotStore, InstantVersions {
   readonly versionsGlobal = true;
   readonly #clock: Clock;
   #entries = new SortedByKey<Entry>();
@@ -63,6 +64,12 @@ export class MemoryStore implements MemberStore, ServedStore, SnapshotStore {
     assertKey(key);
     this.#assertGuard(guard);
     return this.#entries.get(key);
+  }
+
+  versionNow(key: Bytes): number | undefined {
+    this.#assertOpen();
+    assertKey(key);
+    return this.#entries.get(key)?.version;
   }
 
   async getMany(keys: readonly Bytes[], { guard }: Guarded = {}): Promise<(Entry | undefined)[]> {

@@ -1,4 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Bytes } from '../../base/bytes.js';
+import { hasInstantVersions } from '../instant-versions.js';
 import { canBeMember, type MemberStore } from '../member-store.js';
 import type { Store } from '../store.js';
 
@@ -25,6 +27,7 @@ export function withCallLimits(store: Store, callMillisMax = callMillisDefault):
     range: (range, options) => limited('range', store.range(range, options)),
     commit: (batch) => limited('commit', store.commit(batch)),
     close: () => limited('close', store.close()),
+    ...(hasInstantVersions(store) && { versionNow: (key: Bytes) => store.versionNow(key) }),
   };
   if (!canBeMember(store)) return contract;
   const member: MemberStore = {

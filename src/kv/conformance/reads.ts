@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from '../../base/conformance/suite-test.js';
+import { hasInstantVersions } from '../instant-versions.js';
 import { partitionPrefix } from '../partition-prefix.js';
 import { keyBytesMax } from '../store.js';
 import { appendString, stringAt } from '../tuple.js';
@@ -30,6 +31,32 @@ export function readsConformance(suite: ConformanceSuite): void {
     assert.deepEqual(Buffer.from(entry.value), bytes('one'));
     assert.equal(await store.get(keyNamed('b')), undefined);
     assert.equal(await store.get(keyNamed('a\0')), undefined);
+  });
+
+  it('tells at once no other version than a read returns', async (t) => {
+    const { store } = await setUp(suite, t);
+    if (!hasInstantVersions(store)) return;
+    const told = () => ['a', 'b', 'c'].map((name) => store.versionNow(keyNamed(name)));
+    const isTold = async (expected: (number | undefined)[]) => {
+      const found = await store.getMany(['a', 'b', 'c'].map(keyNamed));
+      assert.deepEqual(
+        found.map((entry) => entry?.version),
+        expected,
+      );
+      // Not telling is always right.
+      for (const [index, version] of told().entries()) {
+        if (version !== undefined) assert.equal(version, expected[index]);
+      }
+    };
+    await isTold([undefined, undefined, undefined]);
+    const first = await commit(store, { puts: [put('a', '1'), put('b', '1')] });
+    await isTold([first, first, undefined]);
+    const second = await commit(store, { puts: [put('a', '2')], deletes: [keyNamed('b')] });
+    await isTold([second, undefined, undefined]);
+    const third = await commit(store, { puts: [put('b', '3')], deletes: [keyNamed('a')] });
+    await isTold([undefined, third, undefined]);
+    await store.close();
+    assert.throws(told);
   });
 
   it('returns many keys in the order asked, missing and repeated ones too', async (t) => {

@@ -3,7 +3,9 @@ import { describe, it, type TestContext } from 'node:test';
 import { note, noteKind, type NoteRecord } from '../../../test/support/containers.js';
 import { engineNames, openTestStore, type EngineName } from '../../../test/support/stores.js';
 import { failsWith } from '../../../test/support/table-services.js';
+import type { Bytes } from '../../base/bytes.js';
 import { systemClock } from '../../base/clock.js';
+import { hasInstantVersions } from '../../kv/instant-versions.js';
 import { withPartitionRule } from '../../kv/partition-rule.js';
 import type { Store } from '../../kv/store.js';
 import { prefixRange } from '../../kv/tuple.js';
@@ -219,6 +221,25 @@ describe('a container', () => {
     assert.deepEqual(calls, { gets: before.gets + 1, commits: before.commits });
     const next = await containers.create(account, 'other', note('other'));
     assert.equal(next.record.id, 2);
+  });
+
+  it('that is known has its prefix without a read where the store tells versions at once', async (t) => {
+    const store = await openTestStore('memory', t, systemClock);
+    assert.ok(hasInstantVersions(store));
+    const versionNow = (key: Bytes) => store.versionNow(key);
+    const { store: rest, calls } = counted(store);
+    const containers = new Containers<NoteRecord>(Object.assign(rest, { versionNow }), noteKind);
+    await containers.create(account, 'box', note('box'));
+    const first = await containers.prefixOf(account, 'box');
+    calls.gets = 0;
+    assert.deepEqual(containers.prefixOf(account, 'box'), first);
+    assert.equal(calls.gets, 0);
+    await containers.replaceId(account, 'box', (record, id) => ({ ...record, id }));
+    const second = await containers.prefixOf(account, 'box');
+    assert.notDeepEqual(second, first);
+    assert.deepEqual(containers.prefixOf(account, 'box'), second);
+    await containers.drop(account, 'box');
+    assert.equal(await containers.prefixOf(account, 'box'), undefined);
   });
 
   it('that does not exist costs neither id nor commit', async (t) => {

@@ -2,6 +2,7 @@ import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import { lazyList, type List } from '../../base/lazy-list.js';
+import { hasInstantVersions } from '../../kv/instant-versions.js';
 import type { CommitBatch, Entry, KeyRange, RangePage, Store } from '../../kv/store.js';
 import { appendString, prefixRange, stringAt, stringRange } from '../../kv/tuple.js';
 import { ContainerIds } from './container-ids.js';
@@ -308,10 +309,19 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
 
   /**
    * The prefix of the container's content, for a name in any accepted spelling; undefined when
-   * there is no such container. Takes one read, because any process may have dropped it.
+   * there is no such container. Takes one read, because any process may have dropped it; none when
+   * the store tells at once that the container is the known one.
    */
-  async prefixOf(account: string, name: string): Promise<Bytes | undefined> {
+  prefixOf(account: string, name: string): Bytes | Promise<Bytes | undefined> {
     const spelled = `${account}/${name}`;
+    const known = this.#known.get(spelled);
+    if (known !== undefined && hasInstantVersions(this.#store)) {
+      if (this.#store.versionNow(known.key) === known.version) return known.prefix;
+    }
+    return this.#readPrefix(account, name, spelled);
+  }
+
+  async #readPrefix(account: string, name: string, spelled: string): Promise<Bytes | undefined> {
     const known = this.#known.get(spelled);
     const key = known?.key ?? this.#keyOfName(account, name);
     if (key === undefined) return undefined;

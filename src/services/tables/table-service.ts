@@ -148,8 +148,17 @@ export class TableService {
   ): Promise<readonly WriteResult[]> {
     checkGroup(operations);
     for (const operation of operations) checkWrite(table, operation);
-    const prefix = await this.#tables.prefixOf(account, table).catch(rethrowForFirst);
+    const prefix = await this.#prefixForGroup(account, table);
     return await writeGroup(this.#writes, prefix, operations);
+  }
+
+  /** A group whose table is missing fails at its first operation. */
+  async #prefixForGroup(account: string, table: string): Promise<Bytes> {
+    try {
+      return await this.#tables.prefixOf(account, table);
+    } catch (error) {
+      throw error instanceof StorageError ? error.atOperation(0) : error;
+    }
   }
 
   /** The prefix of the entities of a system table, which is made when it is not there yet. */
@@ -174,10 +183,4 @@ export class TableService {
 /** Clients may only delete entities of a system table (blob-service §22.1). */
 function checkWrite(table: string, { kind }: WriteOperation): void {
   if (kind !== 'delete' && isSystemTable(table)) throw new StorageError('AuthorizationFailure');
-}
-
-/** A group whose table is missing fails at its first operation. */
-function rethrowForFirst(error: unknown): never {
-  if (!(error instanceof StorageError)) throw error;
-  throw error.atOperation(0);
 }

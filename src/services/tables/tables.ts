@@ -86,10 +86,9 @@ export class Tables {
   }
 
   /** The prefix of a table's entities. */
-  async prefixOf(account: string, name: string): Promise<Bytes> {
-    const prefix = await this.#containers.prefixOf(account, name);
-    if (prefix === undefined) throw missing(name);
-    return prefix;
+  prefixOf(account: string, name: string): Bytes | Promise<Bytes> {
+    const prefix = this.#containers.prefixOf(account, name);
+    return prefix instanceof Promise ? prefix.then((found) => found ?? refuse(name)) : prefix;
   }
 
   /** The prefix of the entities of a system table, which is made when it is not there yet. */
@@ -116,6 +115,10 @@ export class Tables {
   async #find(account: string, name: string): Promise<PolicedRecord | undefined> {
     return isTableName(name) ? this.#containers.find(account, tableIdentity(name)) : undefined;
   }
+}
+
+function refuse(name: string): never {
+  throw missing(name);
 }
 
 /** The error for a missing table or an illegal table name. */
