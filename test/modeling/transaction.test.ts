@@ -112,7 +112,7 @@ describe('a transaction', () => {
     const { gateway, departments } = await newSales();
     const run = transaction(gateway, { attemptsMax: 1 })
       .insert(Employee, { ...sales, id: 1, name: 'Jones' })
-      .update(Department, sales, async (current) => {
+      .update(Headcount, sales, async (current) => {
         await departments.merge(sales, { employees: 7 }, { ifMatch: 'any' });
         return { ...current, employees: 1 };
       })

@@ -233,7 +233,7 @@ class World {
 
   async #rows({ account, identity }: Place): Promise<string[]> {
     const prefixes = await Promise.all(
-      this.#processes.map((containers) => containers.prefixOf(account, identity)),
+      this.#processes.map(async (containers) => containers.prefixOf(account, identity)),
     );
     const [prefix] = prefixes;
     assert.ok(prefix !== undefined);

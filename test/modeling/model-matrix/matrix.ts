@@ -386,8 +386,8 @@ const patterns: Readonly<Record<string, Pattern>> = {
       const lease = await leases.acquire(at(1));
       await lease.transact((writes) =>
         writes
-          .upsertReplace(Employee, employeeOf(1, { lastName: 'Brown', note: long }))
-          .delete(Employee, at(2), any),
+          .upsertReplace(StaffEmployee, employeeOf(1, { lastName: 'Brown', note: long }))
+          .delete(StaffEmployee, at(2), any),
       );
       await lease.release();
     },
@@ -396,7 +396,10 @@ const patterns: Readonly<Record<string, Pattern>> = {
     run: async ({ model, employees }) => {
       const { departments } = model.entities;
       await employees.update(at(1), async (current, turn) => {
-        const title = (department: ReadOf<typeof Department>) => ({ ...department, title: 'x' });
+        const title = (department: ReadOf<typeof StaffDepartment>) => ({
+          ...department,
+          title: 'x',
+        });
         await departments.update({ department: 'Sales' }, title, { within: turn });
         return { ...current, lastName: 'Brown', salary: 3 };
       });
@@ -429,7 +432,7 @@ const patterns: Readonly<Record<string, Pattern>> = {
       });
       await events.apply('first', sales, more);
       const second = events.applying('second', sales, more);
-      await model.transaction().join(second).insert(Employee, employeeOf(4)).run();
+      await model.transaction().join(second).insert(StaffEmployee, employeeOf(4)).run();
     },
   },
   'a view of the partition': {
