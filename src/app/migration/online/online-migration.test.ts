@@ -110,7 +110,7 @@ function isSwitch({ deletes }: Ingestion): boolean {
   return deletes.some((key) => Buffer.compare(key, copyStateKey) === 0);
 }
 
-/** Commits wait for the data file after every few. Its timers stand still: only bounds begin passes. */
+/** Commits wait for the data file after every few. Timers stand still: only bounds begin passes. */
 const tinyJournal = {
   tableBytesMax: 4_000,
   tableRowsMax: 16,

@@ -101,7 +101,7 @@ export class EventView<V extends AnyDefinition> {
    */
   forget(viewKey: KeyOf<V>, before: Instant, options?: DeleteOptions): Promise<DeleteProgress> {
     const { partitionKey } = codecOf(this.#view).key(viewKey);
-    const scope = { partitionKey, rowKeys: marks, filter: marksBefore(before.ticks) };
+    const scope = { partitionKey, rowKeys: marks, filter: String(marksBefore(before.ticks)) };
     return deleteWhere(this.#table, scope, options);
   }
 }

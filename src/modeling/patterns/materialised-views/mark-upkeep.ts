@@ -7,8 +7,8 @@ import type { RowProperties, StoredRow } from '../../rows/row.js';
 import { keyOf, storedText, textIn } from '../../rows/row-parts.js';
 import { ticksOfMicros } from '../../rows/ticks.js';
 import { transactIf } from '../../table/conditional-write.js';
+import { whereStored, type Filter } from '../../table/filter.js';
 import { transactionWritesMax, type RowWrite, type TableGateway } from '../../table/gateway.js';
-import { odataLiteral } from '../../table/odata.js';
 import {
   envelopeOfRow,
   isOutboxRow,
@@ -48,10 +48,10 @@ export function markProperties(outbox: string | undefined): RowProperties {
   };
 }
 
-/** OData: marks that were last written before a time, in ticks. */
-export function marksBefore(ticks: bigint): string {
-  const time = odataLiteral({ type: 'DateTime', value: ticks });
-  return `EntityType eq '${markType}' and Timestamp lt ${time}`;
+/** Marks that were last written before a time, in ticks. */
+export function marksBefore(ticks: bigint): Filter {
+  const isMark = whereStored(typeProperty, 'eq', storedText(markType));
+  return isMark.and(whereStored('Timestamp', 'lt', { type: 'DateTime', value: ticks }));
 }
 
 export interface MarkUpkeepOptions {
@@ -106,7 +106,7 @@ export class MarkUpkeep {
     const found: StoredRow[] = [];
     let cursor: string | undefined;
     for (let pages = 0; pages === 0 || (cursor !== undefined && pages < pagesMax); pages += 1) {
-      const query = { partitionKey, rowKey: marks, filter: marksBefore(before) };
+      const query = { partitionKey, rowKey: marks, where: marksBefore(before) };
       const page = await table.page({ ...query, cursor });
       found.push(
         ...page.rows.filter(
