@@ -23,7 +23,8 @@ export interface LinkOptions {
 
 const asIs = { getTypeParser: () => (field: Buffer) => field };
 
-const version: Statement = { name: 'version', text: 'select version()' };
+/** Asked once of each connection, so not prepared. */
+const versionText = 'select version()';
 
 /** A connection to one server. */
 export class Link {
@@ -56,7 +57,7 @@ export class Link {
     const link = new Link(client, options);
     try {
       await client.connect();
-      const [row] = await link.query(version, []);
+      const [row] = await link.#read({ text: versionText });
       link.#product = productOf(bytesOf(row?.[0]).toString());
       const { settings, tellsDurability } = rulesOf(link.#product);
       const relaxed = isRelaxed && tellsDurability ? ['synchronous_commit = off'] : [];
@@ -78,16 +79,18 @@ export class Link {
   }
 
   /** Rejects as the package does. A connection that stalls is cut off. */
-  async query({ name, text }: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
+  query({ name, text }: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
+    return this.#read({ text, values: [...values], ...(this.#options.prepares && { name }) });
+  }
+
+  async #read(query: { text: string; values?: unknown[]; name?: string }): Promise<readonly Row[]> {
     const config = {
-      text,
-      values: [...values],
+      ...query,
       rowMode: 'array',
       types: asIs,
       binary: true,
       // Without parameters and a name the results would be texts.
       queryMode: 'extended',
-      ...(this.#options.prepares && { name }),
     } as const;
     const { rows } = await this.#limited(this.#client.query<Field[]>(config));
     return rows;
