@@ -87,10 +87,12 @@ begin
 
   if cardinality(guard_commits) > 0 then
     for each_row in
-      select g.number, coalesce(kv.version, -1) as actual
+      select g.number, coalesce(kv.version, long.version, -1) as actual
       from unnest(guard_commits, guard_keys, guard_versions) g(number, key, version)
       left join tabularium.kv on kv.key = g.key
-      where kv.version is distinct from g.version
+      left join tabularium.kv_long long
+        on long.hash = case when octet_length(g.key) > 2600 then sha256(g.key) end
+      where coalesce(kv.version, long.version) is distinct from g.version
     loop
       statuses[each_row.number] := 2;
       seconds[each_row.number] := each_row.actual;
@@ -204,7 +206,10 @@ declare
 begin
   perform tabularium.begin_batch(p_session, p_batch);
   perform 1 from tabularium.kv_slot order by slot for update;
-  select version into actual from tabularium.kv where key = guard_key;
+  actual := coalesce(
+    (select version from tabularium.kv where key = guard_key),
+    (select version from tabularium.kv_long
+      where octet_length(guard_key) > 2600 and hash = sha256(guard_key)));
   if guard_key is not null and actual is distinct from guard_version then
     packed := int8send(2) || int8send(0) || int8send(coalesce(actual, -1));
   else
