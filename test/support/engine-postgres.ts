@@ -19,7 +19,6 @@ export async function postgresUnderTest(
   schemas += 1;
   const schema = `test ${process.pid} ${schemas}`;
   const { url, commitForm, product } = options;
-  const form = { ...(commitForm && { commitForm }), ...(product && { product }) };
   let store = await openPostgresStore({ ...options, schema });
   return {
     store,
@@ -30,7 +29,7 @@ export async function postgresUnderTest(
       store = await openPostgresStore({ ...options, schema });
       return store;
     },
-    spawn: () => spawnPostgresStore(url, schema, form),
+    spawn: () => spawnPostgresStore(url, schema, { commitForm, product }),
     dispose: async () => {
       await store.close();
       await dropSchema(url, schema);

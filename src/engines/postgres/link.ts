@@ -23,6 +23,13 @@ export interface LinkOptions {
 
 const asIs = { getTypeParser: () => (field: Buffer) => field };
 
+interface QueryText {
+  readonly text: string;
+  readonly values?: unknown[];
+  /** Under which it is prepared. */
+  readonly name?: string;
+}
+
 /** Asked once of each connection, so not prepared. */
 const versionText = 'select version()';
 
@@ -83,7 +90,7 @@ export class Link {
     return this.#read({ text, values: [...values], ...(this.#options.prepares && { name }) });
   }
 
-  async #read(query: { text: string; values?: unknown[]; name?: string }): Promise<readonly Row[]> {
+  async #read(query: QueryText): Promise<readonly Row[]> {
     const config = {
       ...query,
       rowMode: 'array',

@@ -5,6 +5,8 @@ export type Product = 'PostgreSQL' | 'CockroachDB' | 'YugabyteDB';
 export interface ProductRules {
   /** Whether it has the functions of the form `function`. */
   readonly hasFunctions: boolean;
+  /** Whether a server may be a standby. Every server of the others takes writes. */
+  readonly hasStandbys: boolean;
   /** What is set on each connection. */
   readonly settings: readonly string[];
   /** The least `server_version_num`; undefined: it says nothing of what the product has. */
@@ -37,6 +39,7 @@ function ifAbsent(statements: string): string {
 const rules: Readonly<Record<Product, ProductRules>> = {
   PostgreSQL: {
     hasFunctions: true,
+    hasStandbys: true,
     settings: [
       ...commonSettings,
       'default_transaction_deferrable = off',
@@ -64,6 +67,7 @@ const rules: Readonly<Record<Product, ProductRules>> = {
   // meet: that one is sent again.
   CockroachDB: {
     hasFunctions: false,
+    hasStandbys: false,
     settings: commonSettings,
     isolations: new Set(['read committed', 'serializable']),
     tellsDurability: false,
@@ -74,6 +78,7 @@ const rules: Readonly<Record<Product, ProductRules>> = {
   // transaction is a snapshot: then it ends one of two commits that meet, as above.
   YugabyteDB: {
     hasFunctions: false,
+    hasStandbys: false,
     settings: commonSettings,
     isolations: new Set(['read committed', 'repeatable read', 'serializable']),
     tellsDurability: false,

@@ -22,13 +22,12 @@ const durableCommits = new Set(['on', 'remote_apply']);
  */
 export async function isStandby(link: Link, isRelaxed: boolean): Promise<boolean> {
   const { product } = link;
-  const { versionMin, isolations, tellsDurability } = rulesOf(product);
+  const { hasStandbys, versionMin, isolations, tellsDurability } = rulesOf(product);
   const [row = []] = await link.query(settings, []);
   const [readsOnly, isolation = '', version = '', ...durability] = row.map((field) =>
     field === null ? '' : field.toString(),
   );
-  // Every server of the others takes writes.
-  if (product === 'PostgreSQL') {
+  if (hasStandbys) {
     const [found] = await link.query(recovery, []);
     if (found?.[0]?.toString() === 'true') return true;
   }

@@ -65,7 +65,7 @@ export interface PostgresStoreOptions {
    * Whose tables and rules are used. Default: what the server says of itself. PostgreSQL can be
    * used as CockroachDB is, which tests do.
    */
-  readonly product?: Product;
+  readonly product?: Product | undefined;
   /** Whether the time is written each second, so that standbys show how far they are. */
   readonly beats?: boolean;
   /**
