@@ -10,6 +10,7 @@ import { changesetParts, insertOperation, sendChangeset } from '../wire/kit/batc
 import { acceptFull, acceptNone, entityPath } from '../wire/kit/client.js';
 import { assertStatus } from '../wire/kit/errors.js';
 import { messageBody } from '../wire/kit/queue-client.js';
+import { freshDelegationKey } from '../wire/kit/delegation.js';
 import { elementText } from '../wire/kit/queue-xml.js';
 import { accountSas, queueSas, tableSas, withSas, type SasParameters } from '../wire/kit/sas.js';
 import { signatureOf } from '../wire/kit/signature.js';
@@ -114,26 +115,14 @@ async function bearer(): Promise<string> {
 
 /** A signature for a queue, by a user delegation key. */
 async function delegated(fields: SasParameters = {}): Promise<SasParameters> {
-  const time = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
-  const { text } = await queues.expect(200, {
-    method: 'POST',
-    path: '/?restype=service&comp=userdelegationkey',
-    version: '2025-07-05',
-    headers: { Authorization: await bearer() },
-    body: `<KeyInfo><Start>${time(-1)}</Start><Expiry>${time(1)}</Expiry></KeyInfo>`,
-  });
-  const of = (name: string) => elementText(text, name) ?? '';
+  const headers = { Authorization: await bearer() };
+  const key = await freshDelegationKey(queues, { version: '2025-07-05', headers });
   const token: SasParameters = {
     sv: '2025-07-05',
     sr: 'q',
     sp: 'r',
     se: '2099-01-01T00:00:00Z',
-    skoid: of('SignedOid'),
-    sktid: of('SignedTid'),
-    skt: of('SignedStart'),
-    ske: of('SignedExpiry'),
-    sks: of('SignedService'),
-    skv: of('SignedVersion'),
+    ...key.fields,
     ...fields,
   };
   const line = (name: string) => token[name] ?? '';
@@ -143,7 +132,7 @@ async function delegated(fields: SasParameters = {}): Promise<SasParameters> {
     ...['skoid', 'sktid', 'skt', 'ske', 'sks', 'skv', 'skdutid', 'sduoid'].map(line),
     ...['sip', 'spr', 'sv'].map(line),
   ];
-  return { ...token, sig: signatureOf(of('Value'), lines.join('\n')) };
+  return { ...token, sig: signatureOf(key.value, lines.join('\n')) };
 }
 
 holdRows('Credentials', [
