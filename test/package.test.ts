@@ -103,7 +103,7 @@ describe('an install', { timeout: 600_000 }, () => {
 });
 
 describe('the packed package', { timeout: 600_000 }, () => {
-  it('exports what publint finds in order', async () => {
+  it('exports what publint finds in order', costly(), async () => {
     const publint = join(root, 'node_modules/publint/src/cli.js');
     const { stdout } = await node([publint, tarball, '--strict'], place);
     assert.match(stdout, /All good/);

@@ -13,6 +13,7 @@ import { engineTable } from './report.js';
 import { StoreBench } from './store-bench.js';
 import { StoreWork } from './store-work.js';
 import { openStore, storeEngines } from './stores.js';
+import { costly } from '../../test/support/run-length.js';
 
 const partitions = 3;
 const plan = {
@@ -106,22 +107,26 @@ describe('a closed loop', () => {
 });
 
 describe('the benchmark of engines', () => {
-  it('opens an engine again with its rows, draining it inside or outside of the clock', async () => {
-    for (const name of ['lmdb', 'journal-drained'] as const) {
-      const directory = mkdtempSync(join(tmpdir(), 'tabularium-bench-engine-'));
-      try {
-        const bench = await StoreBench.open(storeEngines[name], directory, plan);
-        await bench.fill(name);
-        for (const kind of ['commit', 'get'] as const) {
-          const { opsPerSecond } = await bench.measure(kind);
-          assert.ok(opsPerSecond > 0);
+  it(
+    'opens an engine again with its rows, draining it inside or outside of the clock',
+    costly(),
+    async () => {
+      for (const name of ['lmdb', 'journal-drained'] as const) {
+        const directory = mkdtempSync(join(tmpdir(), 'tabularium-bench-engine-'));
+        try {
+          const bench = await StoreBench.open(storeEngines[name], directory, plan);
+          await bench.fill(name);
+          for (const kind of ['commit', 'get'] as const) {
+            const { opsPerSecond } = await bench.measure(kind);
+            assert.ok(opsPerSecond > 0);
+          }
+          await bench.close();
+        } finally {
+          rmSync(directory, { recursive: true, force: true });
         }
-        await bench.close();
-      } finally {
-        rmSync(directory, { recursive: true, force: true });
       }
-    }
-  });
+    },
+  );
 
   it('writes groups of rows to a bare file', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'tabularium-bench-engine-'));

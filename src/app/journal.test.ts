@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { temporaryLocation } from '../../test/support/engine-lmdb.js';
-import { sampled } from '../../test/support/run-length.js';
+import { sampled, costly } from '../../test/support/run-length.js';
 import { WireClient } from '../../test/wire/kit/client.js';
 import { journalFolder } from '../engines/journal/disk-files.js';
 import { openDirectoryOwner } from './directory-owner.js';
@@ -84,7 +84,7 @@ describe('the journal of a server', () => {
     assert.throws(() => settingsOf(relaxed), wrong);
   });
 
-  it('is given to the data file by the next start, whatever its mode', async (t) => {
+  it('is given to the data file by the next start, whatever its mode', costly(), async (t) => {
     const location = await newLocation(t);
     const modes: ServerOptions[] = [{}, { journal: 'off' }, { durability: 'relaxed' }];
     for (const [at, mode] of sampled(modes, 1).entries()) {
@@ -102,7 +102,7 @@ describe('the journal of a server', () => {
     await owner.close();
   });
 
-  it('is shared with no worker', async (t) => {
+  it('is shared with no worker', costly(), async (t) => {
     const location = await newLocation(t);
     {
       await using _ = await createServer({ location });

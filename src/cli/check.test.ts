@@ -13,7 +13,7 @@ import {
 } from '../../test/support/cli-server.js';
 import { costly } from '../../test/support/run-length.js';
 
-void it('tells whether a data directory is intact, and lists what is not', async () => {
+void it('tells whether a data directory is intact, and lists what is not', costly(), async () => {
   await using directory = await temporaryDirectory();
   const location = join(directory.path, 'data');
   const check = () => runCommand(['check', '--location', location]);

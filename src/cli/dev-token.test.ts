@@ -148,32 +148,36 @@ describe('tabularium dev-token', () => {
 });
 
 describe('tabularium start --oauth', () => {
-  it('takes tokens of dev-token over TLS, from official clients, with two commands', async () => {
-    await using directory = await temporaryDirectory();
-    const cwd = directory.path;
-    const args = ['--tls', 'self-signed', '--oauth', 'dev', '--location', 'data'];
-    const server = await startCli(args, { cwd });
-    try {
-      const { stdout } = await runCli(['dev-token', '--json'], { cwd });
-      const credential = {
-        getToken: () =>
-          Promise.resolve(JSON.parse(stdout) as { token: string; expiresOnTimestamp: number }),
-      };
-      const ca = await readFile(join(cwd, 'data/tls/certificate.pem'), 'utf8');
-      const table = new TableClient(endpointOf(server).href, 'people', credential, {
-        tlsOptions: { ca },
-      });
-      await table.createTable();
-      await table.createEntity({ partitionKey: 'p', rowKey: 'r', name: 'Ada' });
-      assert.equal((await table.getEntity('p', 'r'))['name'], 'Ada');
-      assert.equal(await stopCli(server), 0);
-      assert.ok(!server.stderr.includes('eyJ'), 'no token is logged');
-      assert.ok(server.stdout.includes(`\n  Tokens      of ${devIssuer}\n`), server.stdout);
-      assert.ok(!server.stderr.includes('Note:'), server.stderr);
-    } finally {
-      server.child.kill('SIGKILL');
-    }
-  });
+  it(
+    'takes tokens of dev-token over TLS, from official clients, with two commands',
+    costly(),
+    async () => {
+      await using directory = await temporaryDirectory();
+      const cwd = directory.path;
+      const args = ['--tls', 'self-signed', '--oauth', 'dev', '--location', 'data'];
+      const server = await startCli(args, { cwd });
+      try {
+        const { stdout } = await runCli(['dev-token', '--json'], { cwd });
+        const credential = {
+          getToken: () =>
+            Promise.resolve(JSON.parse(stdout) as { token: string; expiresOnTimestamp: number }),
+        };
+        const ca = await readFile(join(cwd, 'data/tls/certificate.pem'), 'utf8');
+        const table = new TableClient(endpointOf(server).href, 'people', credential, {
+          tlsOptions: { ca },
+        });
+        await table.createTable();
+        await table.createEntity({ partitionKey: 'p', rowKey: 'r', name: 'Ada' });
+        assert.equal((await table.getEntity('p', 'r'))['name'], 'Ada');
+        assert.equal(await stopCli(server), 0);
+        assert.ok(!server.stderr.includes('eyJ'), 'no token is logged');
+        assert.ok(server.stdout.includes(`\n  Tokens      of ${devIssuer}\n`), server.stdout);
+        assert.ok(!server.stderr.includes('Note:'), server.stderr);
+      } finally {
+        server.child.kill('SIGKILL');
+      }
+    },
+  );
 
   it('says that no token will be accepted over http', costly(), async () => {
     await using directory = await temporaryDirectory();

@@ -10,6 +10,7 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runCli } from '../../test/support/cli-process.js';
 import { runCommand } from '../../test/support/command-host.js';
+import { costly } from '../../test/support/run-length.js';
 
 // Text from a server or the command line is printed so that it can neither control the terminal nor
 // change the direction of a line.
@@ -173,7 +174,7 @@ describe('an endpoint that answers with control characters', () => {
 });
 
 describe('a command line with control characters', () => {
-  it('is refused without repeating them as they are', async () => {
+  it('is refused without repeating them as they are', costly(), async () => {
     const wrong: readonly (readonly string[])[] = [
       [evil],
       ['table', evil],

@@ -9,6 +9,7 @@ import { QueueServiceClient } from '@azure/storage-queue';
 import { runCli, type CliResult } from '../../test/support/cli-process.js';
 import { runCommand } from '../../test/support/command-host.js';
 import { createServer, type TabulariumServer } from '../app/index.js';
+import { costly } from '../../test/support/run-length.js';
 
 // A directory as Azurite writes it. test/import-azurite.extras.test.ts does the same with
 // Azurite itself.
@@ -137,7 +138,7 @@ function serve(location: string): Promise<TabulariumServer> {
 const insecure = { allowInsecureConnection: true };
 
 describe('tabularium import azurite', () => {
-  it('says with --dry-run what it would do, and writes nothing', async () => {
+  it('says with --dry-run what it would do, and writes nothing', costly(), async () => {
     const { code, stderr } = await importInto(join(folder, 'dry'), '--dry-run');
     assert.equal(code, 1, 'something is refused');
     assert.match(stderr, /Would import one: 1 table with 2 entities, 1 queue with 4 messages\./);
@@ -158,7 +159,7 @@ describe('tabularium import azurite', () => {
     assert.ok(!existsSync(join(folder, 'dry')));
   });
 
-  it('takes over every type, metadata, policies, properties and accounts', async () => {
+  it('takes over every type, metadata, policies, properties and accounts', costly(), async () => {
     const location = join(folder, 'data');
     const { stderr } = await importInto(location);
     assert.match(stderr, /Imported one: 1 table with 2 entities/);
@@ -208,7 +209,7 @@ describe('tabularium import azurite', () => {
     assert.deepEqual(received, ['second', 'first <b>& ü😀', 'for ever']);
   });
 
-  it('can be done again: what is there stays, or is replaced', async () => {
+  it('can be done again: what is there stays, or is replaced', costly(), async () => {
     const location = join(folder, 'again');
     await importInto(location);
     const changed = async (): Promise<unknown> => {
@@ -241,24 +242,28 @@ describe('tabularium import azurite', () => {
     assert.equal((await readdir(source)).length, 5);
   });
 
-  it('refuses directories that are none of Azurite, and data directories in use', async () => {
-    const broken = join(folder, 'broken');
-    await mkdir(broken);
-    const location = join(folder, 'used');
-    const fails = async (from: string, reason: RegExp): Promise<void> => {
-      const { code, stderr } = await runCli(['import', 'azurite', from, '-l', location]);
-      assert.match(stderr, reason);
-      assert.equal(code, 1);
-    };
-    await fails(join(folder, 'missing'), /There is no directory .*missing/);
-    await fails(broken, /neither __azurite_db_table__\.json nor/);
-    await writeFile(join(broken, '__azurite_db_table__.json'), '{"collections": [');
-    await fails(broken, /no complete file of Azurite.*Stop Azurite first/);
-    await writeFile(join(broken, '__azurite_db_table__.json'), '{}');
-    await fails(broken, /it has no collections/);
-    assert.ok(!existsSync(location));
-    await using server = await serve(location);
-    await fails(source, /data directory|in use|another/i);
-    assert.ok(server.tablePort > 0);
-  });
+  it(
+    'refuses directories that are none of Azurite, and data directories in use',
+    costly(),
+    async () => {
+      const broken = join(folder, 'broken');
+      await mkdir(broken);
+      const location = join(folder, 'used');
+      const fails = async (from: string, reason: RegExp): Promise<void> => {
+        const { code, stderr } = await runCli(['import', 'azurite', from, '-l', location]);
+        assert.match(stderr, reason);
+        assert.equal(code, 1);
+      };
+      await fails(join(folder, 'missing'), /There is no directory .*missing/);
+      await fails(broken, /neither __azurite_db_table__\.json nor/);
+      await writeFile(join(broken, '__azurite_db_table__.json'), '{"collections": [');
+      await fails(broken, /no complete file of Azurite.*Stop Azurite first/);
+      await writeFile(join(broken, '__azurite_db_table__.json'), '{}');
+      await fails(broken, /it has no collections/);
+      assert.ok(!existsSync(location));
+      await using server = await serve(location);
+      await fails(source, /data directory|in use|another/i);
+      assert.ok(server.tablePort > 0);
+    },
+  );
 });

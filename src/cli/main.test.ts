@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startCli, stopCli } from '../../test/support/cli-server.js';
+import { costly } from '../../test/support/run-length.js';
 
 /** Makes objects that survive, at a signal, within the program. */
 const survivors = `
@@ -13,13 +14,17 @@ const survivors = `
 `;
 
 void describe('the program', () => {
-  void it('has new objects allocated in the young generation, whatever survives', async () => {
-    const module = `data:text/javascript,${encodeURIComponent(survivors)}`;
-    const nodeArgs = ['--trace-pretenuring-statistics', '--import', module];
-    const server = await startCli(['--in-memory'], { nodeArgs });
-    server.child.kill('SIGUSR2');
-    await server.printed('made 500000');
-    assert.equal(await stopCli(server), 0);
-    assert.doesNotMatch(server.stdout, /AllocationSite/);
-  });
+  void it(
+    'has new objects allocated in the young generation, whatever survives',
+    costly(),
+    async () => {
+      const module = `data:text/javascript,${encodeURIComponent(survivors)}`;
+      const nodeArgs = ['--trace-pretenuring-statistics', '--import', module];
+      const server = await startCli(['--in-memory'], { nodeArgs });
+      server.child.kill('SIGUSR2');
+      await server.printed('made 500000');
+      assert.equal(await stopCli(server), 0);
+      assert.doesNotMatch(server.stdout, /AllocationSite/);
+    },
+  );
 });

@@ -8,6 +8,7 @@ import { runCli, type CliOptions, type CliResult } from '../../test/support/cli-
 import { runCommand } from '../../test/support/command-host.js';
 import { startProxy } from '../../test/support/forwarding-proxy.js';
 import { startServer, type StartedServer } from '../../test/support/start-server.js';
+import { costly } from '../../test/support/run-length.js';
 
 let started: StartedServer;
 let work: QueueClient;
@@ -308,7 +309,7 @@ void describe('tabularium queue list', () => {
     await other.delete();
   });
 
-  void it('follows pages to the end', async () => {
+  void it('follows pages to the end', costly(), async () => {
     const service = QueueServiceClient.fromConnectionString(started.server.connectionString());
     const names = Array.from({ length: 1100 }, (_, at) => `page-${String(at).padStart(4, '0')}`);
     for (let start = 0; start < names.length; start += 100) {

@@ -30,20 +30,30 @@ function started(args: readonly string[], options: CliOptions = {}): Promise<Cli
 }
 
 void describe('tabularium start', () => {
-  void it('prints the endpoint, where data are and a connection string that works', async () => {
-    await using directory = await temporaryDirectory();
-    const server = await startCli(['--location', directory.path]);
-    for (const label of ['Tables', 'Queues', 'Blobs'] as const) {
-      assert.match(endpointOf(server, label).href, /^http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1$/);
-    }
-    assert.ok(server.stdout.includes(directory.path));
-    assert.ok(!server.stdout.includes('UseDevelopmentStorage'), 'the port is not the default one');
-    assert.ok(server.stdout.includes(developmentKey), 'it is public');
-    const insert = ['table', 'insert', '-t', 'people', '--create', 'PartitionKey=a', 'RowKey=b'];
-    const written = await runCommand([...insert, '-c', connectionStringOf(server)]);
-    assert.equal(written.code, 0, written.stderr);
-    assert.equal(await stopCli(server), 0);
-  });
+  void it(
+    'prints the endpoint, where data are and a connection string that works',
+    costly(),
+    async () => {
+      await using directory = await temporaryDirectory();
+      const server = await startCli(['--location', directory.path]);
+      for (const label of ['Tables', 'Queues', 'Blobs'] as const) {
+        assert.match(
+          endpointOf(server, label).href,
+          /^http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1$/,
+        );
+      }
+      assert.ok(server.stdout.includes(directory.path));
+      assert.ok(
+        !server.stdout.includes('UseDevelopmentStorage'),
+        'the port is not the default one',
+      );
+      assert.ok(server.stdout.includes(developmentKey), 'it is public');
+      const insert = ['table', 'insert', '-t', 'people', '--create', 'PartitionKey=a', 'RowKey=b'];
+      const written = await runCommand([...insert, '-c', connectionStringOf(server)]);
+      assert.equal(written.code, 0, written.stderr);
+      assert.equal(await stopCli(server), 0);
+    },
+  );
 
   for (const signal of sampled(['SIGINT', 'SIGTERM'] as const, 1)) {
     void it(`finishes the request in flight and ends with 0 at ${signal}`, async () => {

@@ -8,7 +8,7 @@ import { CliProcess, runCli, type CliResult } from '../../test/support/cli-proce
 import { runCommand } from '../../test/support/command-host.js';
 import { startProxy } from '../../test/support/forwarding-proxy.js';
 import { startServer, type StartedServer } from '../../test/support/start-server.js';
-import { sampled } from '../../test/support/run-length.js';
+import { sampled, costly } from '../../test/support/run-length.js';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -72,53 +72,57 @@ async function exists(path: string): Promise<boolean> {
 }
 
 void describe('tabularium table import', () => {
-  void it('reads typed CSV, makes keys from templates and reports bad rows by line', async () => {
-    const table = newTable();
-    const path = await file(
-      'cities.csv',
-      '\ufeffCountry,Id,Name,Pop@int64,Founded:datetime,Old Name\r\n' +
-        'FR,1,Paris,2000000,0300-01-01,Lutetia\r\n' +
-        'FR,2,"Ly\non",500000,,\r\n' +
-        'DE,3,Berlin,many,,\r\n' +
-        'DE,4,"K""öln",1,2020-01-02T03:04:05.1234567Z,Colonia\r\n' +
-        ',5,Nowhere,1,,\r\n' +
-        'D/E,6,Slash,1,,\r\n' +
-        'DE,7,Long,1,,,,\r\n',
-    );
-    const errors = join(directory, 'errors.jsonl');
-    const mapping = ['-p', '{Country}', '-r', '{Country}-{Id:03}', '--omit', 'Id'];
-    mapping.push('--rename', 'Old Name=OldName', '--errors', errors);
-    const result = await importFile([path, '-t', table, ...mapping]);
-    assert.equal(result.code, 1);
-    assert.deepEqual(await rowsOf(table), [
-      {
-        PartitionKey: 'DE',
-        RowKey: 'DE-004',
-        Country: 'DE',
-        Name: 'K"öln',
-        'Pop@odata.type': 'Edm.Int64',
-        Pop: '1',
-        'Founded@odata.type': 'Edm.DateTime',
-        Founded: '2020-01-02T03:04:05.1234567Z',
-        OldName: 'Colonia',
-      },
-      {
-        PartitionKey: 'FR',
-        RowKey: 'FR-002',
-        Country: 'FR',
-        Name: 'Ly\non',
-        'Pop@odata.type': 'Edm.Int64',
-        Pop: '500000',
-      },
-    ]);
-    const refused = (await readFile(errors, 'utf8')).trim().split('\n');
-    const lines = refused.map((line) => (JSON.parse(line) as { line: number }).line);
-    assert.deepEqual(lines, [2, 5, 7, 8, 9]);
-    assert.match(result.stderr, /line 5: InvalidInput: Column Pop is no Edm\.Int64: 'many'/);
-    assert.match(result.stderr, /line 7: KeyColumnMissing/);
-    assert.match(result.stderr, /line 8: OutOfRangeInput: The PartitionKey 'D\/E' holds "\/"/);
-    assert.match(result.stderr, /Imported 2 rows .*5 refused/);
-  });
+  void it(
+    'reads typed CSV, makes keys from templates and reports bad rows by line',
+    costly(),
+    async () => {
+      const table = newTable();
+      const path = await file(
+        'cities.csv',
+        '\ufeffCountry,Id,Name,Pop@int64,Founded:datetime,Old Name\r\n' +
+          'FR,1,Paris,2000000,0300-01-01,Lutetia\r\n' +
+          'FR,2,"Ly\non",500000,,\r\n' +
+          'DE,3,Berlin,many,,\r\n' +
+          'DE,4,"K""öln",1,2020-01-02T03:04:05.1234567Z,Colonia\r\n' +
+          ',5,Nowhere,1,,\r\n' +
+          'D/E,6,Slash,1,,\r\n' +
+          'DE,7,Long,1,,,,\r\n',
+      );
+      const errors = join(directory, 'errors.jsonl');
+      const mapping = ['-p', '{Country}', '-r', '{Country}-{Id:03}', '--omit', 'Id'];
+      mapping.push('--rename', 'Old Name=OldName', '--errors', errors);
+      const result = await importFile([path, '-t', table, ...mapping]);
+      assert.equal(result.code, 1);
+      assert.deepEqual(await rowsOf(table), [
+        {
+          PartitionKey: 'DE',
+          RowKey: 'DE-004',
+          Country: 'DE',
+          Name: 'K"öln',
+          'Pop@odata.type': 'Edm.Int64',
+          Pop: '1',
+          'Founded@odata.type': 'Edm.DateTime',
+          Founded: '2020-01-02T03:04:05.1234567Z',
+          OldName: 'Colonia',
+        },
+        {
+          PartitionKey: 'FR',
+          RowKey: 'FR-002',
+          Country: 'FR',
+          Name: 'Ly\non',
+          'Pop@odata.type': 'Edm.Int64',
+          Pop: '500000',
+        },
+      ]);
+      const refused = (await readFile(errors, 'utf8')).trim().split('\n');
+      const lines = refused.map((line) => (JSON.parse(line) as { line: number }).line);
+      assert.deepEqual(lines, [2, 5, 7, 8, 9]);
+      assert.match(result.stderr, /line 5: InvalidInput: Column Pop is no Edm\.Int64: 'many'/);
+      assert.match(result.stderr, /line 7: KeyColumnMissing/);
+      assert.match(result.stderr, /line 8: OutOfRangeInput: The PartitionKey 'D\/E' holds "\/"/);
+      assert.match(result.stderr, /Imported 2 rows .*5 refused/);
+    },
+  );
 
   void it('reads JSON arrays with exact numbers and JSONL with broken lines', async () => {
     const array = newTable();
@@ -158,30 +162,34 @@ void describe('tabularium table import', () => {
     );
   });
 
-  void it('lets the last of several rows with one key win, across transactions', async () => {
-    const table = newTable();
-    const text = Array.from({ length: 350 }, (_, at) => `a,${at % 3},${at}\n`).join('');
-    const path = await file('duplicates.csv', `PartitionKey,RowKey,n:int32\n${text}`);
-    const target = started.server.tableEndpoint;
-    await using proxy = await startProxy(
-      target,
-      async (_request, _response, count): Promise<'pass'> => {
-        await delay((5 - (count % 6)) * 8);
-        return 'pass';
-      },
-    );
-    const args = ['table', 'import', path, '-t', table, '--concurrency', '16'];
-    const result = await runCommand([...args, '-c', connectionBy(proxy.origin)]);
-    assert.equal(result.code, 0, result.stderr);
-    assert.deepEqual(
-      (await rowsOf(table)).map(({ RowKey, n }) => [RowKey, n]),
-      [
-        ['0', 348],
-        ['1', 349],
-        ['2', 347],
-      ],
-    );
-  });
+  void it(
+    'lets the last of several rows with one key win, across transactions',
+    costly(),
+    async () => {
+      const table = newTable();
+      const text = Array.from({ length: 350 }, (_, at) => `a,${at % 3},${at}\n`).join('');
+      const path = await file('duplicates.csv', `PartitionKey,RowKey,n:int32\n${text}`);
+      const target = started.server.tableEndpoint;
+      await using proxy = await startProxy(
+        target,
+        async (_request, _response, count): Promise<'pass'> => {
+          await delay((5 - (count % 6)) * 8);
+          return 'pass';
+        },
+      );
+      const args = ['table', 'import', path, '-t', table, '--concurrency', '16'];
+      const result = await runCommand([...args, '-c', connectionBy(proxy.origin)]);
+      assert.equal(result.code, 0, result.stderr);
+      assert.deepEqual(
+        (await rowsOf(table)).map(({ RowKey, n }) => [RowKey, n]),
+        [
+          ['0', 348],
+          ['1', 349],
+          ['2', 347],
+        ],
+      );
+    },
+  );
 
   void it('writes the rest of a transaction when the service refuses rows of it', async () => {
     const table = newTable();
@@ -236,7 +244,7 @@ void describe('tabularium table import', () => {
 
   for (const signal of ['SIGKILL', 'SIGINT'] as const) {
     for (const format of sampled(['csv', 'jsonl', 'json'] as const, 1)) {
-      void it(`continues ${format} where ${signal} stopped it`, async () => {
+      void it(`continues ${format} where ${signal} stopped it`, costly(), async () => {
         await interrupted(signal, format);
       });
     }

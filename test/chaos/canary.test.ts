@@ -5,7 +5,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startProxy, type Interceptor } from '../support/forwarding-proxy.js';
-import { sampled } from '../support/run-length.js';
+import { sampled, costly } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
 import { killed } from '../crash/unanswered.js';
 import { assertEndedClearly, assertStopped } from './endings.js';
@@ -102,7 +102,7 @@ void describe('the chaos suite', () => {
   };
   for (const [name, run] of sampled(Object.entries(losses), 1)) void it(name, run);
 
-  void it('finds an acknowledged upload of a blob that was dropped', async () => {
+  void it('finds an acknowledged upload of a blob that was dropped', costly(), async () => {
     await using world = await World.make(new SimRandom(7));
     const isUpload = (method: string, _: string, headers: IncomingHttpHeaders) =>
       method === 'PUT' && headers['x-ms-blob-type'] !== undefined;

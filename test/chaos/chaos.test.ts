@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { byLength, sampled } from '../support/run-length.js';
+import { byLength, sampled, costly } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
 import { allScenarios } from './all-scenarios.js';
@@ -14,7 +14,7 @@ const roundsOfArea = numberSetting('TABULARIUM_CHAOS_ROUNDS', byLength({ short: 
 
 void describe(`chaos (seed ${seed})`, () => {
   for (const area of sampled(areas, 1)) {
-    void it(`keeps every promise under troubles of ${area}`, async (t) => {
+    void it(`keeps every promise under troubles of ${area}`, costly(), async (t) => {
       const random = new SimRandom(seed);
       const left = allScenarios.filter((scenario) => scenario.area === area);
       for (let round = 0; round < roundsOfArea && left.length > 0; round += 1) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { byLength } from '../support/run-length.js';
+import { byLength, costly } from '../support/run-length.js';
 import { systemClock } from '../../src/base/clock.js';
 import { DataDirectoryError } from '../../src/engines/lmdb/directory/data-directory-error.js';
 import { openLmdbStore, type LmdbStore } from '../../src/engines/lmdb/store.js';
@@ -93,41 +93,45 @@ async function readAll(store: LmdbStore): Promise<Rows> {
   return rows;
 }
 
-it(`serves all rows of a damaged file, or none with a reason (${rounds} times, seed ${seed})`, async (t) => {
-  const { directory, remove } = await temporaryLocation();
-  t.after(remove);
-  const expected = await fill(directory);
-  const file = join(directory, 'data.mdb');
-  const intact = await readFile(file);
-  const random = new SimRandom(seed);
-  let refused = 0;
-  for (let round = 0; round < rounds; round += 1) {
-    const { what, bytes } = damage(intact, random);
-    await writeFile(file, bytes);
-    const store = await open(directory).catch((error: unknown) => {
-      assert.ok(
-        error instanceof DataDirectoryError && error.reason === 'damaged',
-        `${what}: ${String(error)}`,
-      );
-      assert.match(error.message, /data\.mdb is damaged: .* Restore a backup/);
-      return undefined;
-    });
-    if (store === undefined) {
-      refused += 1;
-      continue;
-    }
-    try {
-      assert.deepEqual(await readAll(store), expected, what);
-      for (const key of [...expected.keys()].slice(0, 20)) {
-        assert.equal(String((await store.get(Buffer.from(key)))?.value), expected.get(key), what);
+it(
+  `serves all rows of a damaged file, or none with a reason (${rounds} times, seed ${seed})`,
+  costly(),
+  async (t) => {
+    const { directory, remove } = await temporaryLocation();
+    t.after(remove);
+    const expected = await fill(directory);
+    const file = join(directory, 'data.mdb');
+    const intact = await readFile(file);
+    const random = new SimRandom(seed);
+    let refused = 0;
+    for (let round = 0; round < rounds; round += 1) {
+      const { what, bytes } = damage(intact, random);
+      await writeFile(file, bytes);
+      const store = await open(directory).catch((error: unknown) => {
+        assert.ok(
+          error instanceof DataDirectoryError && error.reason === 'damaged',
+          `${what}: ${String(error)}`,
+        );
+        assert.match(error.message, /data\.mdb is damaged: .* Restore a backup/);
+        return undefined;
+      });
+      if (store === undefined) {
+        refused += 1;
+        continue;
       }
-      const puts = [{ key: Buffer.from('new'), value: Buffer.from('row') }];
-      assert.equal((await store.commit({ checks: [], puts, deletes: [] })).ok, true, what);
-      assert.equal((await readAll(store)).size, expected.size + 1, what);
-    } finally {
-      await store.close();
+      try {
+        assert.deepEqual(await readAll(store), expected, what);
+        for (const key of [...expected.keys()].slice(0, 20)) {
+          assert.equal(String((await store.get(Buffer.from(key)))?.value), expected.get(key), what);
+        }
+        const puts = [{ key: Buffer.from('new'), value: Buffer.from('row') }];
+        assert.equal((await store.commit({ checks: [], puts, deletes: [] })).ok, true, what);
+        assert.equal((await readAll(store)).size, expected.size + 1, what);
+      } finally {
+        await store.close();
+      }
     }
-  }
-  t.diagnostic(`${refused} of ${rounds} were refused`);
-  assert.ok(refused > rounds / 4);
-});
+    t.diagnostic(`${refused} of ${rounds} were refused`);
+    assert.ok(refused > rounds / 4);
+  },
+);

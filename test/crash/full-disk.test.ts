@@ -52,30 +52,34 @@ async function assertServes(client: WireClient, kept: readonly string[]): Promis
   assert.deepEqual(keys.map(Number).sort(byNumber), kept.map(Number), 'and nothing refused');
 }
 
-it('refuses writes and serves reads while its data file cannot grow, and recovers', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'tabularium-full-'));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  let server = await ServerProcess.start(directory, { fileKiBMax: 3000 });
-  t.after(() => server.end('SIGKILL'));
-  const client = server.client();
-  await client.send({ method: 'POST', path: '/Tables', body: '{"TableName":"full"}' });
-  const kept = await fillUp(client);
-  assert.ok(kept.length > 50, `${kept.length} rows`);
-  for (let index = rowsMax; index < rowsMax + 5; index += 1) {
-    const response = await insert(client, index);
-    // Pages that others no longer need may be free meanwhile.
-    if (response.status === 204) kept.push(String(index));
-    else assertWriteRefused(response);
-  }
-  await assertServes(client, kept);
-  client.close();
-  assert.equal((await server.end('SIGTERM')).code, 0);
-  server = await ServerProcess.start(directory);
-  const again = server.client();
-  await assertServes(again, kept);
-  assert.equal((await insert(again, kept.length)).status, 204);
-  again.close();
-});
+it(
+  'refuses writes and serves reads while its data file cannot grow, and recovers',
+  costly(),
+  async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'tabularium-full-'));
+    t.after(() => rm(directory, { recursive: true, force: true }));
+    let server = await ServerProcess.start(directory, { fileKiBMax: 3000 });
+    t.after(() => server.end('SIGKILL'));
+    const client = server.client();
+    await client.send({ method: 'POST', path: '/Tables', body: '{"TableName":"full"}' });
+    const kept = await fillUp(client);
+    assert.ok(kept.length > 50, `${kept.length} rows`);
+    for (let index = rowsMax; index < rowsMax + 5; index += 1) {
+      const response = await insert(client, index);
+      // Pages that others no longer need may be free meanwhile.
+      if (response.status === 204) kept.push(String(index));
+      else assertWriteRefused(response);
+    }
+    await assertServes(client, kept);
+    client.close();
+    assert.equal((await server.end('SIGTERM')).code, 0);
+    server = await ServerProcess.start(directory);
+    const again = server.client();
+    await assertServes(again, kept);
+    assert.equal((await insert(again, kept.length)).status, 204);
+    again.close();
+  },
+);
 
 /** Puts messages until even a small one is refused; returns how many were put. */
 async function fillQueue(queues: QueueWireClient, queue: string): Promise<number> {
@@ -323,29 +327,34 @@ it(
   },
 );
 
-it('refuses content that the disk has no room for, says why, and serves the rest', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'tabularium-full-'));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  const server = await ServerProcess.start(directory, { fileKiBMax: 3000 });
-  t.after(() => server.end('SIGKILL'));
-  const blobs = server.blobClient();
-  const path = `/${await blobs.newContainer()}/a`;
-  const headers = { 'x-ms-blob-type': 'BlockBlob' };
-  const put = (mebibytes: number) =>
-    blobs.send({ method: 'PUT', path, headers, body: Buffer.alloc(mebibytes << 20, mebibytes) });
-  assert.equal((await put(1)).status, 201);
-  for (let attempt = 0; attempt < 2; attempt += 1) assertStatus(await put(4), 500, 'InternalError');
-  assert.ok((await blobs.expect(200, { path })).body.equals(Buffer.alloc(1 << 20, 1)));
-  assert.equal((await put(2)).status, 201);
-  blobs.close();
-  const { code, output } = await server.end('SIGTERM');
-  assert.equal(code, 0);
-  assert.match(
-    output,
-    /"reason":"The content could not be written: EFBIG[^"]*","operation":"PutBlob"/,
-  );
-  assert.doesNotMatch(output, /"stack"/);
-});
+it(
+  'refuses content that the disk has no room for, says why, and serves the rest',
+  costly(),
+  async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'tabularium-full-'));
+    t.after(() => rm(directory, { recursive: true, force: true }));
+    const server = await ServerProcess.start(directory, { fileKiBMax: 3000 });
+    t.after(() => server.end('SIGKILL'));
+    const blobs = server.blobClient();
+    const path = `/${await blobs.newContainer()}/a`;
+    const headers = { 'x-ms-blob-type': 'BlockBlob' };
+    const put = (mebibytes: number) =>
+      blobs.send({ method: 'PUT', path, headers, body: Buffer.alloc(mebibytes << 20, mebibytes) });
+    assert.equal((await put(1)).status, 201);
+    for (let attempt = 0; attempt < 2; attempt += 1)
+      assertStatus(await put(4), 500, 'InternalError');
+    assert.ok((await blobs.expect(200, { path })).body.equals(Buffer.alloc(1 << 20, 1)));
+    assert.equal((await put(2)).status, 201);
+    blobs.close();
+    const { code, output } = await server.end('SIGTERM');
+    assert.equal(code, 0);
+    assert.match(
+      output,
+      /"reason":"The content could not be written: EFBIG[^"]*","operation":"PutBlob"/,
+    );
+    assert.doesNotMatch(output, /"stack"/);
+  },
+);
 
 it('says what to do where the disk takes no journal at the start', costly(), async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-no-journal-'));

@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { ServerProcess } from '../support/crash-server.js';
 import { Faults, syncCalls } from '../support/faults/faults.js';
 import { withoutFaults } from '../support/faults/shim.js';
+import { costly } from '../support/run-length.js';
 
 const counted = { calls: syncCalls, action: { kind: 'count' } } as const;
 
@@ -38,16 +39,20 @@ async function leftJournal(t: TestContext) {
 }
 
 describe('the journal of a server that was killed', { skip: withoutFaults }, () => {
-  it('is durable before the next one builds on it', async (t) => {
+  it('is durable before the next one builds on it', costly(), async (t) => {
     const { syncsOfStart } = await leftJournal(t);
     assert.ok((await syncsOfStart('/1.old/')) > 0);
   });
 
-  it('is durable in the data file before a server without syncs takes it away', async (t) => {
-    const { location, syncsOfStart } = await leftJournal(t);
-    const relaxed = ['--durability', 'relaxed'];
-    assert.ok((await syncsOfStart('data.mdb', relaxed)) > 0);
-    assert.equal(existsSync(join(location, 'journal')), false);
-    assert.equal(await syncsOfStart('data.mdb', relaxed), 0, 'it makes none by itself');
-  });
+  it(
+    'is durable in the data file before a server without syncs takes it away',
+    costly(),
+    async (t) => {
+      const { location, syncsOfStart } = await leftJournal(t);
+      const relaxed = ['--durability', 'relaxed'];
+      assert.ok((await syncsOfStart('data.mdb', relaxed)) > 0);
+      assert.equal(existsSync(join(location, 'journal')), false);
+      assert.equal(await syncsOfStart('data.mdb', relaxed), 0, 'it makes none by itself');
+    },
+  );
 });

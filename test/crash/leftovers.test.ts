@@ -49,29 +49,33 @@ async function fill(client: WireClient, table: string, count: number): Promise<v
   }
 }
 
-it('starts over a lock file and temporary files that a crash left in pieces', async (t) => {
-  const directory = await temporary();
-  let server = await ServerProcess.start(directory);
-  t.after(() => server.end('SIGKILL'));
-  await fill(server.client(), 'kept', 150);
-  for (const bytes of sampled([0, 1, 100, 4096], 1)) {
+it(
+  'starts over a lock file and temporary files that a crash left in pieces',
+  costly(),
+  async (t) => {
+    const directory = await temporary();
+    let server = await ServerProcess.start(directory);
+    t.after(() => server.end('SIGKILL'));
+    await fill(server.client(), 'kept', 150);
+    for (const bytes of sampled([0, 1, 100, 4096], 1)) {
+      await server.end('SIGKILL');
+      await truncate(join(directory, 'data.mdb-lock'), bytes);
+      await writeFile(join(directory, 'format.new-torn'), '{"prod');
+      await writeFile(join(directory, 'lock-torn.sock'), '');
+      server = await ServerProcess.start(directory);
+      const client = server.client();
+      const { rows } = await readEverything(client);
+      assert.equal(rows.size, 150);
+      client.close();
+    }
     await server.end('SIGKILL');
-    await truncate(join(directory, 'data.mdb-lock'), bytes);
-    await writeFile(join(directory, 'format.new-torn'), '{"prod');
-    await writeFile(join(directory, 'lock-torn.sock'), '');
+    await rm(join(directory, 'data.mdb-lock'));
     server = await ServerProcess.start(directory);
-    const client = server.client();
-    const { rows } = await readEverything(client);
-    assert.equal(rows.size, 150);
-    client.close();
-  }
-  await server.end('SIGKILL');
-  await rm(join(directory, 'data.mdb-lock'));
-  server = await ServerProcess.start(directory);
-  assert.equal((await readEverything(server.client())).rows.size, 150);
-});
+    assert.equal((await readEverything(server.client())).rows.size, 150);
+  },
+);
 
-it('refuses a directory whose format file is torn, and says so', async () => {
+it('refuses a directory whose format file is torn, and says so', costly(), async () => {
   const directory = await temporary();
   const server = await ServerProcess.start(directory);
   await server.end('SIGKILL');

@@ -14,6 +14,7 @@ import { syncCalls, writeCalls } from '../support/faults/faults.js';
 import { withoutFaults } from '../support/faults/shim.js';
 import { startCliWithFaults } from '../support/faults/start-with-faults.js';
 import { untilEnded, workerPids } from '../support/process-states.js';
+import { costly } from '../support/run-length.js';
 
 /** Stops a worker in the middle of a commit, so that it keeps the lock, and kills its primary. */
 async function leaveLocked(
@@ -57,7 +58,7 @@ function start(location: string): CliProcess {
 const isLong = process.env['TABULARIUM_LOCK_WAIT'] === 'whole';
 
 void describe('a start while a stopped process holds the lock', { skip: withoutFaults }, () => {
-  void it('says for whom it waits, and goes on when that has ended', async () => {
+  void it('says for whom it waits, and goes on when that has ended', costly(), async () => {
     await using directory = await temporaryDirectory();
     const location = join(directory.path, 'data');
     await using locked = await leaveLocked(location);

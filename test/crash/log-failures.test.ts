@@ -42,27 +42,32 @@ function requestsIn(text: string): number {
 }
 
 void describe('a log that cannot be written', { skip: onWindows }, () => {
-  void it('keeps no request waiting when the disk under it is full, and tells what was lost', async (t) => {
-    if (withoutFaults !== false) return t.skip(withoutFaults);
-    await using directory = await temporaryDirectory();
-    const file = join(directory.path, 'debug.log');
-    await using faulty = await startCliWithFaults(['--in-memory', '--debug', file]);
-    const { server, faults } = faulty;
-    await ask(server, 1);
-    const action = { kind: 'fail', error: 'ENOSPC' } as const;
-    faults.set({ path: 'debug.log', calls: writeCalls, action });
-    await ask(server, 500);
-    await faults.hit();
-    faults.clear();
-    while (!(await readFile(file, 'utf8')).includes('lines of the log were lost')) await pause(50);
-    await ask(server, 1);
-    assert.equal(await stopCli(server), 0);
-    const text = await readFile(file, 'utf8');
-    const lost = Number(/"lines":(\d+),"msg":"lines of the log were lost/.exec(text)?.[1]);
-    assert.ok(lost > 0);
-    assert.equal(requestsIn(text) + lost, 502);
-    assert.equal(text.trimEnd().split('\n').length, 502 - lost + 4, 'lines are whole');
-  });
+  void it(
+    'keeps no request waiting when the disk under it is full, and tells what was lost',
+    costly(),
+    async (t) => {
+      if (withoutFaults !== false) return t.skip(withoutFaults);
+      await using directory = await temporaryDirectory();
+      const file = join(directory.path, 'debug.log');
+      await using faulty = await startCliWithFaults(['--in-memory', '--debug', file]);
+      const { server, faults } = faulty;
+      await ask(server, 1);
+      const action = { kind: 'fail', error: 'ENOSPC' } as const;
+      faults.set({ path: 'debug.log', calls: writeCalls, action });
+      await ask(server, 500);
+      await faults.hit();
+      faults.clear();
+      while (!(await readFile(file, 'utf8')).includes('lines of the log were lost'))
+        await pause(50);
+      await ask(server, 1);
+      assert.equal(await stopCli(server), 0);
+      const text = await readFile(file, 'utf8');
+      const lost = Number(/"lines":(\d+),"msg":"lines of the log were lost/.exec(text)?.[1]);
+      assert.ok(lost > 0);
+      assert.equal(requestsIn(text) + lost, 502);
+      assert.equal(text.trimEnd().split('\n').length, 502 - lost + 4, 'lines are whole');
+    },
+  );
 
   void it('is no reason not to start, nor not to end', costly(), async () => {
     const server = await startCli(['--in-memory', '--debug', '/dev/full']);

@@ -55,7 +55,7 @@ const hangupWhileLoading = [
 ];
 
 void describe('SIGHUP while the program is being loaded', () => {
-  void it('does not end a server, by whatever name it is started', async () => {
+  void it('does not end a server, by whatever name it is started', costly(), async () => {
     for (const name of sampled([['start'], ['azurite'], []], 1)) {
       const args = [...name, '--in-memory', ...freePorts];
       const server = new CliProcess(args, { nodeArgs: hangupWhileLoading });

@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ServerProcess } from '../support/crash-server.js';
+import { costly } from '../support/run-length.js';
 
-it('finishes a request whose body is still coming when SIGTERM arrives', async (t) => {
+it('finishes a request whose body is still coming when SIGTERM arrives', costly(), async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-stop-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
   let server = await ServerProcess.start(directory);

@@ -1,5 +1,5 @@
 import { it } from 'node:test';
-import { byLength, sampled } from '../support/run-length.js';
+import { byLength, sampled, costly } from '../support/run-length.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
 import { fuzz } from './run.js';
 
@@ -17,7 +17,11 @@ for (const flags of sampled([
   ['--workers', '2'],
 ])) {
   const mode = flags.join(' ');
-  it(`answers ${requests} spoilt requests properly with ${mode} (seed ${seed})`, async (t) => {
-    await fuzz(t, { seed, requests, flags, repeat });
-  });
+  it(
+    `answers ${requests} spoilt requests properly with ${mode} (seed ${seed})`,
+    costly(),
+    async (t) => {
+      await fuzz(t, { seed, requests, flags, repeat });
+    },
+  );
 }

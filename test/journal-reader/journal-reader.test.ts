@@ -20,7 +20,7 @@ import { entriesOf, keyOf } from '../power-loss/work.js';
 import { ServerProcess } from '../support/crash-server.js';
 import { temporaryLocation } from '../support/engine-lmdb.js';
 import { manualTimers } from '../support/manual-timers.js';
-import { byLength } from '../support/run-length.js';
+import { byLength, costly } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
 import { seedSetting } from '../support/sim-settings.js';
 
@@ -211,7 +211,7 @@ async function temporaryFolder(t: TestContext): Promise<string> {
 }
 
 describe('a reader of journals that was written from their page', { skip: withoutPython }, () => {
-  it('lists what a start finds of a server that was killed', async (t) => {
+  it('lists what a start finds of a server that was killed', costly(), async (t) => {
     const folder = await temporaryFolder(t);
     const location = join(folder, 'data');
     for (const round of [1, 2]) {
@@ -230,23 +230,27 @@ describe('a reader of journals that was written from their page', { skip: withou
     }
   });
 
-  it(`agrees with the store on ${images} directories, most of them spoilt (seed ${seed})`, async (t) => {
-    const random = new SimRandom(seed);
-    const folder = await temporaryFolder(t);
-    const made: { readonly directory: string; readonly deed: string }[] = [];
-    for (let image = 0; image < images; image += 1) {
-      const killed = await killedServers(join(folder, `${image}`), random);
-      const directory = killed.at(-1);
-      assert.ok(directory !== undefined);
-      made.push({ directory, deed: await spoil(directory, killed.at(-2), random) });
-    }
-    const listings = await listingsOf(made.map(({ directory }) => directory));
-    for (const [index, { directory, deed }] of made.entries()) {
-      const listing = listings[index];
-      assert.ok(listing !== undefined);
-      await assertAgree(directory, listing).catch((cause: unknown) => {
-        throw new Error(`image ${index}, '${deed}', of seed ${seed}`, { cause });
-      });
-    }
-  });
+  it(
+    `agrees with the store on ${images} directories, most of them spoilt (seed ${seed})`,
+    costly(),
+    async (t) => {
+      const random = new SimRandom(seed);
+      const folder = await temporaryFolder(t);
+      const made: { readonly directory: string; readonly deed: string }[] = [];
+      for (let image = 0; image < images; image += 1) {
+        const killed = await killedServers(join(folder, `${image}`), random);
+        const directory = killed.at(-1);
+        assert.ok(directory !== undefined);
+        made.push({ directory, deed: await spoil(directory, killed.at(-2), random) });
+      }
+      const listings = await listingsOf(made.map(({ directory }) => directory));
+      for (const [index, { directory, deed }] of made.entries()) {
+        const listing = listings[index];
+        assert.ok(listing !== undefined);
+        await assertAgree(directory, listing).catch((cause: unknown) => {
+          throw new Error(`image ${index}, '${deed}', of seed ${seed}`, { cause });
+        });
+      }
+    },
+  );
 });

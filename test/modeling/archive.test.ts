@@ -20,6 +20,7 @@ import { keyOfWrite } from '../../src/modeling/table/gateway.js';
 import { backUpShard, restoreShard } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import { startTables } from './support/observed-tables.js';
 import { amountsIn, mapOf, newShardTables, Order, ordersOf } from './support/sharded-orders.js';
+import { costly } from '../support/run-length.js';
 
 const here = await startTables({ inMemory: true });
 after(() => here[Symbol.asyncDispose]());
@@ -52,7 +53,7 @@ async function world(count = 3) {
 }
 
 describe('rows that are loaded into shards', () => {
-  it('come to the shard of their partition, a crash notwithstanding', async () => {
+  it('come to the shard of their partition, a crash notwithstanding', costly(), async () => {
     const { map, orders, writes, tables } = await world(120);
     let position = 0;
     const stop = new AbortController();

@@ -18,6 +18,7 @@ import {
 } from '../../src/modeling/index.js';
 import { transactionBytes, transactionBytesMax } from '../../src/modeling/table/request-size.js';
 import { startTables } from './support/observed-tables.js';
+import { costly } from '../support/run-length.js';
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
@@ -193,7 +194,7 @@ describe('bulk', () => {
     assert.deepEqual([again.unchanged, again.failed], [5, 0]);
   });
 
-  it('reads what it writes as it goes, and passes on what that throws', async () => {
+  it('reads what it writes as it goes, and passes on what that throws', costly(), async () => {
     const { gateway } = await tables.newTable();
     let given = 0;
     let settled = 0;

@@ -33,6 +33,7 @@ import { defineMessage } from '../../src/modeling/worker/message-type.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { HiredEmployee, newEmployee } from './support/employees.js';
 import { startQueueWorld } from './support/queue-world.js';
+import { costly } from '../support/run-length.js';
 
 // The change feed of a table, over real tables.
 
@@ -123,31 +124,35 @@ describe('a change feed', () => {
     assert.deepEqual(requests, ['page', 'get', 'transact']);
   });
 
-  it('has each event once, those of a writer in order, however many write and relay', async () => {
-    const { table, feed } = await newParts();
-    const writing = new Set(upTo(6));
-    const writers = upTo(6).map(async (writer) => {
-      const outbox = testOutbox(table);
-      for (let n = 0; n < 20; n += 1) await change(outbox, writer * 100 + n);
-      writing.delete(writer);
-    });
-    const relays = upTo(4).map(async () => {
-      while (writing.size > 0) await testRelay(table).partition('Sales');
-    });
-    await Promise.all([...writers, ...relays]);
-    await testRelay(table).partition('Sales');
-    const events = await readAll(feed);
-    assert.deepEqual(numbersOf(events), upTo(120));
-    for (const writer of upTo(6)) {
-      const own = idsOf(events).filter((id) => Math.floor(id / 100) === writer);
-      assert.deepEqual(
-        own,
-        Array.from({ length: 20 }, (_, n) => writer * 100 + n),
-      );
-    }
-  });
+  it(
+    'has each event once, those of a writer in order, however many write and relay',
+    costly(),
+    async () => {
+      const { table, feed } = await newParts();
+      const writing = new Set(upTo(6));
+      const writers = upTo(6).map(async (writer) => {
+        const outbox = testOutbox(table);
+        for (let n = 0; n < 20; n += 1) await change(outbox, writer * 100 + n);
+        writing.delete(writer);
+      });
+      const relays = upTo(4).map(async () => {
+        while (writing.size > 0) await testRelay(table).partition('Sales');
+      });
+      await Promise.all([...writers, ...relays]);
+      await testRelay(table).partition('Sales');
+      const events = await readAll(feed);
+      assert.deepEqual(numbersOf(events), upTo(120));
+      for (const writer of upTo(6)) {
+        const own = idsOf(events).filter((id) => Math.floor(id / 100) === writer);
+        assert.deepEqual(
+          own,
+          Array.from({ length: 20 }, (_, n) => writer * 100 + n),
+        );
+      }
+    },
+  );
 
-  it('can be read in pages of any size, and resumed anywhere', async () => {
+  it('can be read in pages of any size, and resumed anywhere', costly(), async () => {
     const { feed } = await newFeed(130);
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 7, max: 200 }), async (limit) => {

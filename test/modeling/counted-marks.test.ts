@@ -17,6 +17,7 @@ import {
   waitingMessages,
 } from '../../src/modeling/patterns/transactional-outbox/outbox-row.js';
 import { startTables } from './support/observed-tables.js';
+import { costly } from '../support/run-length.js';
 
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
@@ -137,7 +138,7 @@ describe('marks of counted changes', () => {
     assert.equal(await counted(table), 1);
   });
 
-  it('go by themselves as changes are counted', async () => {
+  it('go by themselves as changes are counted', costly(), async () => {
     const { gateway: table } = await started.newTable();
     const model = modelOf(table, manualClock(now() + 30 * hour));
     const make = writesOf(Person, { stamp: false });

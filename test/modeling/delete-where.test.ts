@@ -17,6 +17,7 @@ import { reservedRowKeys } from '../../src/modeling/definition/reserved-keys.js'
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { manualTime } from './support/manual-timers.js';
 import { startTables } from './support/observed-tables.js';
+import { costly } from '../support/run-length.js';
 
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
@@ -207,7 +208,7 @@ describe('deleting rows', () => {
     assert.equal(all.deleted, 1);
   });
 
-  it('stops where it is told to, and goes on from its cursor', async () => {
+  it('stops where it is told to, and goes on from its cursor', costly(), async () => {
     const { gateway } = await started.newTable();
     await fill(gateway, 'a', 2500);
     const first = await deleteWhere(gateway, { partitionKey: 'a' }, { rowsMax: 500 });
@@ -251,7 +252,7 @@ describe('deleting rows', () => {
     assert.equal((await done).deleted, 2000);
   });
 
-  it('may be done by several at once', async () => {
+  it('may be done by several at once', costly(), async () => {
     const { gateway } = await started.newTable();
     await fill(gateway, 'a', 700);
     const all = await Promise.all(

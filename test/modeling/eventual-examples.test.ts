@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startFixture } from '../wire/kit/server.js';
+import { costly } from '../support/run-length.js';
 
 // The programs of the guide's pages on eventual consistency, run as a user runs them.
 
@@ -32,7 +33,7 @@ describe('the pages on eventual consistency', () => {
       assert.deepEqual(blocksOf(page, 'ts'), [program]);
     });
 
-    it(`say what the program ${name} prints, each time that it is run`, async () => {
+    it(`say what the program ${name} prints, each time that it is run`, costly(), async () => {
       const program = fileURLToPath(new URL(`../../examples/patterns/${name}.js`, import.meta.url));
       const AZURE_STORAGE_CONNECTION_STRING = server.connectionString();
       const env = { ...process.env, AZURE_STORAGE_CONNECTION_STRING };

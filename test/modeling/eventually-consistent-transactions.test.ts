@@ -54,6 +54,7 @@ import {
 } from './support/employees.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { messageCount, startQueueWorld } from './support/queue-world.js';
+import { costly } from '../support/run-length.js';
 
 // Queue-first changes over real tables, queues, blobs and files.
 
@@ -233,7 +234,7 @@ describe('a move', () => {
     assert.equal(await move.run({ ...jones, id: 1 }, context()), 'void');
   });
 
-  it('keeps every change that others make meanwhile', async () => {
+  it('keeps every change that others make meanwhile', costly(), async () => {
     for (let round = 0; round < 2; round += 1) {
       const office = await newOffice();
       await workflowOf(office, moveSteps).start(office.queue, jones);
@@ -378,34 +379,38 @@ describe('a mirror', () => {
     assert.equal(await changesOf(archive), 1);
   });
 
-  it('is like its original in the end, however many write and mirror at once', async () => {
-    for (let round = 0; round < 2; round += 1) {
-      const { current, archive } = await newOffice();
-      const mirror = mirrorOf(current, archive);
-      const converge = async (): Promise<void> => {
-        await mirror.run(jones, context()).catch((error: unknown) => {
-          if (!(error instanceof StepConflictError)) throw error;
-          return converge();
-        });
-      };
-      const writers = Array.from({ length: 8 }, async (_, writer) => {
-        for (let change = 0; change < 6; change += 1) {
-          const isDelete = (writer + change + round) % 3 === 0;
-          if (isDelete) {
-            const deletion = { kind: 'delete', key: employeeKey(jones), etag: '*' } as const;
-            await current.write(deletion).catch(ignoreAbsence);
-          } else {
-            const changes = writer * 100 + change;
-            const row = codecOf(HiredEmployee).toRow({ ...(await anEmployee()), changes });
-            await current.write({ kind: 'upsert-replace', row });
+  it(
+    'is like its original in the end, however many write and mirror at once',
+    costly(),
+    async () => {
+      for (let round = 0; round < 2; round += 1) {
+        const { current, archive } = await newOffice();
+        const mirror = mirrorOf(current, archive);
+        const converge = async (): Promise<void> => {
+          await mirror.run(jones, context()).catch((error: unknown) => {
+            if (!(error instanceof StepConflictError)) throw error;
+            return converge();
+          });
+        };
+        const writers = Array.from({ length: 8 }, async (_, writer) => {
+          for (let change = 0; change < 6; change += 1) {
+            const isDelete = (writer + change + round) % 3 === 0;
+            if (isDelete) {
+              const deletion = { kind: 'delete', key: employeeKey(jones), etag: '*' } as const;
+              await current.write(deletion).catch(ignoreAbsence);
+            } else {
+              const changes = writer * 100 + change;
+              const row = codecOf(HiredEmployee).toRow({ ...(await anEmployee()), changes });
+              await current.write({ kind: 'upsert-replace', row });
+            }
+            await converge();
           }
-          await converge();
-        }
-      });
-      await Promise.all(writers);
-      assert.equal(await changesOf(archive), await changesOf(current));
-    }
-  });
+        });
+        await Promise.all(writers);
+        assert.equal(await changesOf(archive), await changesOf(current));
+      }
+    },
+  );
 });
 
 function ignoreAbsence(error: unknown): undefined {

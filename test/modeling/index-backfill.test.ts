@@ -14,7 +14,7 @@ import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { Employee } from './support/employees.js';
 import { assertInStep, employee, meddled } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
-import { sampled } from '../support/run-length.js';
+import { sampled, costly } from '../support/run-length.js';
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
@@ -78,7 +78,7 @@ async function pagesOf(pages: AsyncIterable<BackfillPage>): Promise<BackfillPage
 }
 
 describe('backfill', () => {
-  it('fills an index of each kind, and verifies it at the end', async () => {
+  it('fills an index of each kind, and verifies it at the end', costly(), async () => {
     const { employees, drain } = await newTable(60);
     for (const name of names) {
       const pages = await pagesOf(employees.backfill(name));
@@ -104,7 +104,7 @@ describe('backfill', () => {
     assert.equal(kinds.filter((kind) => kind === 'insert').length, 0);
   });
 
-  it('loses no change of the writers that work meanwhile', async () => {
+  it('loses no change of the writers that work meanwhile', costly(), async () => {
     for (const name of sampled(names, 1)) {
       const { employees, open, drain } = await newTable(40);
       const filled = new AbortController();

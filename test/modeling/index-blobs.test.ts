@@ -16,6 +16,7 @@ import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { Employee } from './support/employees.js';
 import { assertInStep, driftsOf, employee } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
+import { costly } from '../support/run-length.js';
 
 // Index entities in blobs, in a real table and a real blob service.
 
@@ -139,7 +140,7 @@ describe('index entities in blobs', () => {
     await assertInStep(employees);
   });
 
-  it('are filled for a table that is in use', async () => {
+  it('are filled for a table that is in use', costly(), async () => {
     const world = await newWorld();
     const employees = open(world);
     for (let id = 0; id < 40; id++) await employees.insert(employee(id));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { EntityExistsError } from '../../src/modeling/index.js';
-import { isLong, sampled } from '../support/run-length.js';
+import { isLong, sampled, costly } from '../support/run-length.js';
 import { crashEverywhere, type Doomed, type Moment } from './support/crash-points.js';
 import {
   allRows,
@@ -100,7 +100,7 @@ describe('a writer that dies', () => {
     assert.deepEqual(requests, ['get', 'transact']);
   });
 
-  it('leaves a change of every value done or not done', async () => {
+  it('leaves a change of every value done or not done', costly(), async () => {
     const requests = await crashEverywhere<World>({
       prepare: () => newWorld(9),
       run: (world, doomed) => doomedEmployees(world, doomed).merge(at(4), moved, any),
@@ -129,7 +129,7 @@ describe('a writer that dies', () => {
 });
 
 describe('a worker that dies', () => {
-  it('leaves an intent that the next one brings to its end', async () => {
+  it('leaves an intent that the next one brings to its end', costly(), async () => {
     await crashEverywhere<World>({
       prepare: async () => {
         const world = await newWorld(3);
@@ -149,7 +149,7 @@ describe('a worker that dies', () => {
 });
 
 describe('a repair that dies', () => {
-  it('is finished by the next rebuild', async () => {
+  it('is finished by the next rebuild', costly(), async () => {
     await crashEverywhere<World>({
       prepare: async () => {
         const world = await newWorld(2);
@@ -169,7 +169,7 @@ describe('a repair that dies', () => {
     });
   });
 
-  it('of a new index is finished by the next backfill', async () => {
+  it('of a new index is finished by the next backfill', costly(), async () => {
     for (const index of sampled(indexNames)) {
       await crashEverywhere<World>({
         prepare: async () => {

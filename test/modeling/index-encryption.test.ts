@@ -29,6 +29,7 @@ import { allRows, assertInStep, driftsOf } from './support/indexed-employees.js'
 import { keyOfWrite } from '../../src/modeling/table/gateway.js';
 import { startTables } from './support/observed-tables.js';
 import { asEmployee, numbered } from './support/employees.js';
+import { costly } from '../support/run-length.js';
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
@@ -189,79 +190,84 @@ describe('indexes of entities with encrypted properties', () => {
     assert.deepEqual(await modelDrifts(model), []);
   });
 
-  it('encrypt what a resolver chooses, by the keys of the entity, wherever copies are', async () => {
-    const resolver = (_partition: string, row: string, property: string): boolean =>
-      property === 'note' && row.startsWith('empid_');
-    const [{ gateway }, { gateway: bareMails }] = await newTables();
-    const keys = keyRing(new CountingKey('master').kek);
-    let refuses: string | undefined;
-    const stopping: TableGateway = {
-      table: gateway.table,
-      get: (key, select) => gateway.get(key, select),
-      page: (query) => gateway.page(query),
-      write: (write) => gateway.write(write),
-      transact: (writes) =>
-        writes.some((write) => keyOfWrite(write).partitionKey === refuses)
-          ? Promise.reject(new Error('stays on its way'))
-          : gateway.transact(writes),
-    };
-    const table = withEncryption(stopping, { keys, resolver });
-    const open = (mail: TableGateway) =>
-      openModel({
-        table,
-        entities: { people: notedIndexes },
-        tables: { people: { mail } },
+  it(
+    'encrypt what a resolver chooses, by the keys of the entity, wherever copies are',
+    costly(),
+    async () => {
+      const resolver = (_partition: string, row: string, property: string): boolean =>
+        property === 'note' && row.startsWith('empid_');
+      const [{ gateway }, { gateway: bareMails }] = await newTables();
+      const keys = keyRing(new CountingKey('master').kek);
+      let refuses: string | undefined;
+      const stopping: TableGateway = {
+        table: gateway.table,
+        get: (key, select) => gateway.get(key, select),
+        page: (query) => gateway.page(query),
+        write: (write) => gateway.write(write),
+        transact: (writes) =>
+          writes.some((write) => keyOfWrite(write).partitionKey === refuses)
+            ? Promise.reject(new Error('stays on its way'))
+            : gateway.transact(writes),
+      };
+      const table = withEncryption(stopping, { keys, resolver });
+      const open = (mail: TableGateway) =>
+        openModel({
+          table,
+          entities: { people: notedIndexes },
+          tables: { people: { mail } },
+        });
+      const kwok = { ...at, id: 1, email: 'kwok@x', note: 'a secret' };
+      const alone = open(bareMails);
+      await assert.rejects(
+        alone.entities.people.insert(kwok),
+        (error) =>
+          error instanceof ValueError && /'mail'.*note.*withEncryption/s.test(error.message),
+      );
+      assert.deepEqual(await allRows(gateway), []);
+      const mails = withEncryption(bareMails, { keys });
+      const model = open(mails);
+      const { people } = model.entities;
+      await people.insert(kwok);
+      await people.merge(at, { email: 'new@x' }, { ifMatch: 'any' });
+      await model.drain();
+      const stored = await people.get(at);
+      assert.ok(stored !== undefined);
+      const relation = oneToManyOf({
+        parent: Team,
+        child: Noted,
+        table: model.table,
+        parentOf: ({ department }) => ({ department }),
+        count: 'people',
       });
-    const kwok = { ...at, id: 1, email: 'kwok@x', note: 'a secret' };
-    const alone = open(bareMails);
-    await assert.rejects(
-      alone.entities.people.insert(kwok),
-      (error) => error instanceof ValueError && /'mail'.*note.*withEncryption/s.test(error.message),
-    );
-    assert.deepEqual(await allRows(gateway), []);
-    const mails = withEncryption(bareMails, { keys });
-    const model = open(mails);
-    const { people } = model.entities;
-    await people.insert(kwok);
-    await people.merge(at, { email: 'new@x' }, { ifMatch: 'any' });
-    await model.drain();
-    const stored = await people.get(at);
-    assert.ok(stored !== undefined);
-    const relation = oneToManyOf({
-      parent: Team,
-      child: Noted,
-      table: model.table,
-      parentOf: ({ department }) => ({ department }),
-      count: 'people',
-    });
-    for (const department of ['Sales', 'Support']) {
-      await relation.parents.insert({ department, people: 1 });
-    }
-    refuses = 'Support';
-    await assert.rejects(
-      relation.move(stored, { ...kwok, department: 'Support' }),
-      /stays on its way/,
-    );
-    await model.drain();
-    await people.insert({ ...kwok, id: 2, email: 'other@x' });
-    await model.drain();
-    const rows = [...(await allRows(gateway)), ...(await allRows(bareMails))];
-    const notes = rows.filter(({ properties }) => 'note' in properties);
-    assert.deepEqual(
-      notes.map(({ rowKey }) => rowKey.replace(/^(~moving_).*/, '$1')),
-      ['email_other@x', 'empid_000002', '~moving_', 'kwok_000002', '000002'],
-    );
-    for (const { rowKey, properties } of notes) {
-      assert.equal(properties['note']?.type, 'Binary', rowKey);
-    }
-    const found = await people.by.email.get({ department: 'Sales', email: 'other@x' });
-    assert.equal(found?.note, 'a secret');
-    refuses = undefined;
-    assert.equal((await relation.finishMoves({ department: 'Sales' })).finished, 1);
-    await model.drain();
-    assert.equal((await people.get({ department: 'Support', id: 1 }))?.note, 'a secret');
-    assert.deepEqual(await modelDrifts(model), []);
-  });
+      for (const department of ['Sales', 'Support']) {
+        await relation.parents.insert({ department, people: 1 });
+      }
+      refuses = 'Support';
+      await assert.rejects(
+        relation.move(stored, { ...kwok, department: 'Support' }),
+        /stays on its way/,
+      );
+      await model.drain();
+      await people.insert({ ...kwok, id: 2, email: 'other@x' });
+      await model.drain();
+      const rows = [...(await allRows(gateway)), ...(await allRows(bareMails))];
+      const notes = rows.filter(({ properties }) => 'note' in properties);
+      assert.deepEqual(
+        notes.map(({ rowKey }) => rowKey.replace(/^(~moving_).*/, '$1')),
+        ['email_other@x', 'empid_000002', '~moving_', 'kwok_000002', '000002'],
+      );
+      for (const { rowKey, properties } of notes) {
+        assert.equal(properties['note']?.type, 'Binary', rowKey);
+      }
+      const found = await people.by.email.get({ department: 'Sales', email: 'other@x' });
+      assert.equal(found?.note, 'a secret');
+      refuses = undefined;
+      assert.equal((await relation.finishMoves({ department: 'Sales' })).finished, 1);
+      await model.drain();
+      assert.equal((await people.get({ department: 'Support', id: 1 }))?.note, 'a secret');
+      assert.deepEqual(await modelDrifts(model), []);
+    },
+  );
 
   it('encrypt what a resolver chooses of rows of an older version, by its name in the new one', async () => {
     const resolver = (_partition: string, row: string, property: string): boolean =>

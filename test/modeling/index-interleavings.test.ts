@@ -9,7 +9,7 @@ import {
   withIndexes,
 } from '../../src/modeling/patterns/indexes/index.js';
 import { isOutboxRow } from '../../src/modeling/patterns/transactional-outbox/outbox-row.js';
-import { isLong } from '../support/run-length.js';
+import { isLong, costly } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
 import { handleIntent, testOutbox } from './support/index-outbox.js';
 import { impatientTimers } from './support/impatient-timers.js';
@@ -139,7 +139,11 @@ async function runOnce(seed: number): Promise<void> {
 }
 
 describe('indexes elsewhere', () => {
-  it('end right, however writers and workers overtake each other and are killed', async () => {
-    for (let seed = 1; seed <= (isLong ? 3000 : 120); seed += 1) await runOnce(seed);
-  });
+  it(
+    'end right, however writers and workers overtake each other and are killed',
+    costly(),
+    async () => {
+      for (let seed = 1; seed <= (isLong ? 3000 : 120); seed += 1) await runOnce(seed);
+    },
+  );
 });

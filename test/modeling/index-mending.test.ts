@@ -29,6 +29,7 @@ import {
   rowKeysOf,
 } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
+import { costly } from '../support/run-length.js';
 
 // The repair of indexes for each kind of drift, and with writes between two of its requests.
 
@@ -226,7 +227,7 @@ describe('the first phase of a backfill', () => {
 });
 
 describe('a list in several rows', () => {
-  it('is verified and mended as one list', async () => {
+  it('is verified and mended as one list', costly(), async () => {
     const { places, employees } = await threeEmployees();
     for (let id = 10; id < 40; id += 1) await employees.insert(employee(id));
     await drain(places, employees);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { byLength } from '../support/run-length.js';
+import { byLength, costly } from '../support/run-length.js';
 import { entitiesOf, type RowKey, type TableGateway } from '../../src/modeling/index.js';
 import { Employee } from './support/employees.js';
 import {
@@ -154,7 +154,7 @@ describe('verify', () => {
 });
 
 describe('rebuild', () => {
-  it('mends whatever drifted, while others write', async () => {
+  it('mends whatever drifted, while others write', costly(), async () => {
     const { employees, places } = await newEmployees(30);
     const alone = entitiesOf(Employee, places.table);
     for (let id = 0; id < 30; id += 3) {
@@ -194,7 +194,7 @@ describe('rebuild', () => {
     }
   });
 
-  it('makes indexes anew whose rows are all gone', async () => {
+  it('makes indexes anew whose rows are all gone', costly(), async () => {
     const { employees, places } = await newEmployees(25);
     for (const table of [places.table, places.town, places.firstName]) {
       for (const row of await allRows(table)) {

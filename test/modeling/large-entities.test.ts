@@ -20,7 +20,7 @@ import {
 } from '../../src/modeling/table/errors.js';
 import type { TableGateway } from '../../src/modeling/table/gateway.js';
 import { startBlobs } from '../support/blob-backend.js';
-import { sampled } from '../support/run-length.js';
+import { sampled, costly } from '../support/run-length.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
 
@@ -380,58 +380,62 @@ describe('other writers', () => {
     assert.deepEqual((await large.get(key))?.properties, { V, ...added });
   });
 
-  it('never make a mix of two writes, nor rows or blobs that nothing points to', async () => {
-    const { given, table, large, blobs } = await withBlobs(small);
-    // Each writer fills all properties with its own byte: in parts, in rows and in a blob.
-    const filled = (fill: number): RowProperties => ({
-      A: { type: 'Binary', value: Buffer.alloc(1000 + fill, fill) },
-      V: { type: 'Binary', value: Buffer.alloc(3000 + fill * 300, fill) },
-      W: { type: 'Binary', value: Buffer.alloc(10, fill) },
-    });
-    await large.write({ kind: 'insert', row: rowOf(filled(0)) });
-    assert.deepEqual(
-      Object.values((await large.describe(key))?.values ?? {}).map(({ at }) => at),
-      ['entity', 'rows', 'blob'],
-    );
-    let reads = 0;
-    const left = { writing: 16 };
-    const writers = Array.from({ length: 16 }, async (_, index) => {
-      const own = withLargeValues(table, given);
-      const row = rowOf(filled(index + 1));
-      try {
-        for (let done = false; !done;) {
-          done = await own.write({ kind: 'upsert-replace', row }).then(
-            () => true,
-            (error: Error) => {
-              assert.equal(error.name, 'ContentionError');
-              return false;
-            },
-          );
+  it(
+    'never make a mix of two writes, nor rows or blobs that nothing points to',
+    costly(),
+    async () => {
+      const { given, table, large, blobs } = await withBlobs(small);
+      // Each writer fills all properties with its own byte: in parts, in rows and in a blob.
+      const filled = (fill: number): RowProperties => ({
+        A: { type: 'Binary', value: Buffer.alloc(1000 + fill, fill) },
+        V: { type: 'Binary', value: Buffer.alloc(3000 + fill * 300, fill) },
+        W: { type: 'Binary', value: Buffer.alloc(10, fill) },
+      });
+      await large.write({ kind: 'insert', row: rowOf(filled(0)) });
+      assert.deepEqual(
+        Object.values((await large.describe(key))?.values ?? {}).map(({ at }) => at),
+        ['entity', 'rows', 'blob'],
+      );
+      let reads = 0;
+      const left = { writing: 16 };
+      const writers = Array.from({ length: 16 }, async (_, index) => {
+        const own = withLargeValues(table, given);
+        const row = rowOf(filled(index + 1));
+        try {
+          for (let done = false; !done;) {
+            done = await own.write({ kind: 'upsert-replace', row }).then(
+              () => true,
+              (error: Error) => {
+                assert.equal(error.name, 'ContentionError');
+                return false;
+              },
+            );
+          }
+        } finally {
+          left.writing -= 1;
         }
-      } finally {
-        left.writing -= 1;
-      }
-    });
-    const reader = async () => {
-      while (left.writing > 0) {
-        const read = await large.get(key);
-        const fills = new Set(
-          Object.values(read?.properties ?? {}).flatMap(({ value }) =>
-            Array.from(value as Uint8Array),
-          ),
-        );
-        assert.equal(fills.size, 1, `a mix of ${[...fills].join(', ')}`);
-        reads += 1;
-      }
-    };
-    await Promise.all([...writers, reader(), reader()]);
-    assert.ok(reads > 0);
-    const report = await verifyLargeValues(large, { clock: manualClock(9e15), readValues: true });
-    assert.deepEqual(report.unreadable, []);
-    assert.deepEqual([report.abandonedRows, report.abandonedBlobs], [[], []]);
-    assert.equal((await namesOf(blobs)).length, 1);
-    assert.equal((await rowKeysOf(table)).length, 2);
-  });
+      });
+      const reader = async () => {
+        while (left.writing > 0) {
+          const read = await large.get(key);
+          const fills = new Set(
+            Object.values(read?.properties ?? {}).flatMap(({ value }) =>
+              Array.from(value as Uint8Array),
+            ),
+          );
+          assert.equal(fills.size, 1, `a mix of ${[...fills].join(', ')}`);
+          reads += 1;
+        }
+      };
+      await Promise.all([...writers, reader(), reader()]);
+      assert.ok(reads > 0);
+      const report = await verifyLargeValues(large, { clock: manualClock(9e15), readValues: true });
+      assert.deepEqual(report.unreadable, []);
+      assert.deepEqual([report.abandonedRows, report.abandonedBlobs], [[], []]);
+      assert.equal((await namesOf(blobs)).length, 1);
+      assert.equal((await rowKeysOf(table)).length, 2);
+    },
+  );
 });
 
 describe('a process that is killed', () => {

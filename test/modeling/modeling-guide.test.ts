@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { createServer } from '../../src/app/index.js';
 import { pageShapes } from '../support/page-shapes.js';
 import { findingTexts } from '../../src/modeling/advisor/findings/finding-texts.js';
+import { costly } from '../support/run-length.js';
 
 // The first page of the guide, its program, and the index of the pattern pages.
 
@@ -33,7 +34,7 @@ function blocksOf(page: string, language: string): readonly string[] {
 describe('getting started with table design', () => {
   const page = 'docs/guides/modeling.md';
 
-  it('prints what the page says, again and again', async () => {
+  it('prints what the page says, again and again', costly(), async () => {
     const env = { ...process.env, AZURE_STORAGE_CONNECTION_STRING: server.connectionString() };
     const [printed = ''] = blocksOf(page, 'text');
     for (let round = 0; round < 2; round += 1) {

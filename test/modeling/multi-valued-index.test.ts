@@ -24,6 +24,7 @@ import {
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { startTables } from './support/observed-tables.js';
+import { costly } from '../support/run-length.js';
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
@@ -132,7 +133,7 @@ describe('an index over a list', () => {
     assert.equal(rows, 4);
   });
 
-  it('follows a change, a deletion and every way to write', async () => {
+  it('follows a change, a deletion and every way to write', costly(), async () => {
     const places = await newPlaces();
     const library = open(places);
     await library.insert({ ...apollo, actors: ['Tom Hanks', 'Kevin Bacon'] });
@@ -163,32 +164,36 @@ describe('an index over a list', () => {
     assert.deepEqual(await moviesOf(places, 'Kevin Bacon'), []);
   });
 
-  it('is in step after a crash at every request of a change and of its worker', async () => {
-    await crashEverywhere<Places>({
-      prepare: async () => {
-        const places = await newPlaces();
-        await open(places).insert({ ...apollo, actors: ['Tom Hanks', 'Kevin Bacon'] });
-        await settled(places);
-        return places;
-      },
-      run: async (places, doomed) => {
-        const doomedPlaces = wrapped(places, doomed);
-        const library = open(doomedPlaces);
-        await library.merge(apollo, { actors: ['Kevin Bacon', 'Ed Harris'] }, { ifMatch: 'any' });
-        await drainOutbox(doomedPlaces.table, library.handler);
-      },
-      recover: async (places) => {
-        await settled(places);
-      },
-      check: async (places) => {
-        assert.deepEqual(await settled(places), []);
-        const left = await moviesOf(places, 'Tom Hanks');
-        const joined = await moviesOf(places, 'Ed Harris');
-        assert.equal(left.length + joined.length, 1);
-        assert.equal((await moviesOf(places, 'Kevin Bacon')).length, 1);
-      },
-    });
-  });
+  it(
+    'is in step after a crash at every request of a change and of its worker',
+    costly(),
+    async () => {
+      await crashEverywhere<Places>({
+        prepare: async () => {
+          const places = await newPlaces();
+          await open(places).insert({ ...apollo, actors: ['Tom Hanks', 'Kevin Bacon'] });
+          await settled(places);
+          return places;
+        },
+        run: async (places, doomed) => {
+          const doomedPlaces = wrapped(places, doomed);
+          const library = open(doomedPlaces);
+          await library.merge(apollo, { actors: ['Kevin Bacon', 'Ed Harris'] }, { ifMatch: 'any' });
+          await drainOutbox(doomedPlaces.table, library.handler);
+        },
+        recover: async (places) => {
+          await settled(places);
+        },
+        check: async (places) => {
+          assert.deepEqual(await settled(places), []);
+          const left = await moviesOf(places, 'Tom Hanks');
+          const joined = await moviesOf(places, 'Ed Harris');
+          assert.equal(left.length + joined.length, 1);
+          assert.equal((await moviesOf(places, 'Kevin Bacon')).length, 1);
+        },
+      });
+    },
+  );
 
   it('is filled for what is there already, and finds rows that are missing or left over', async () => {
     const places = await newPlaces();

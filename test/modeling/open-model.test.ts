@@ -28,6 +28,7 @@ import {
   openStaff,
   openWholeStaff,
 } from './support/staff.js';
+import { costly } from '../support/run-length.js';
 
 // One declaration of a table: what it keeps, and what runs to keep it.
 
@@ -193,24 +194,28 @@ describe('a model', () => {
     assert.deepEqual(await driftsOf(model), []);
   });
 
-  it('keeps the messages of what was deleted with its partition, beyond a page as well', async () => {
-    const table = new MemoryTable(new MemoryRows(), { table: 'staff' });
-    const places = { table, mails: table, names: new MemoryLists() };
-    for (const what of ['index elsewhere', 'counter elsewhere'] as const) {
-      const model = openStaff(places, what);
-      const make = writesOf(StaffEmployee, { stamp: false });
-      const ids = Array.from({ length: 1100 }, (_, id) => id);
-      const { failures } = await bulk(
-        model.table,
-        ids.map((id) => make.insert(employeeOf(id))),
-      );
-      assert.deepEqual(failures, []);
-      const { deleted } = await deleteWhere(model.table, { partitionKey: 'Sales' });
-      assert.equal(deleted, ids.length);
-      assert.deepEqual((await model.drain()).unfinished, []);
-      assert.deepEqual(await driftsOf(model), [], what);
-    }
-  });
+  it(
+    'keeps the messages of what was deleted with its partition, beyond a page as well',
+    costly(),
+    async () => {
+      const table = new MemoryTable(new MemoryRows(), { table: 'staff' });
+      const places = { table, mails: table, names: new MemoryLists() };
+      for (const what of ['index elsewhere', 'counter elsewhere'] as const) {
+        const model = openStaff(places, what);
+        const make = writesOf(StaffEmployee, { stamp: false });
+        const ids = Array.from({ length: 1100 }, (_, id) => id);
+        const { failures } = await bulk(
+          model.table,
+          ids.map((id) => make.insert(employeeOf(id))),
+        );
+        assert.deepEqual(failures, []);
+        const { deleted } = await deleteWhere(model.table, { partitionKey: 'Sales' });
+        assert.equal(deleted, ids.length);
+        assert.deepEqual((await model.drain()).unfinished, []);
+        assert.deepEqual(await driftsOf(model), [], what);
+      }
+    },
+  );
 
   it('has marks of what is counted elsewhere until they are forgotten', async () => {
     const { model, gateway, employees } = await newStaff();

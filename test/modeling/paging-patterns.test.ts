@@ -34,7 +34,7 @@ import { relayOf } from '../../src/modeling/patterns/transactional-outbox/relay.
 import { defineWideEntity } from '../../src/modeling/patterns/wide-entities/wide-definition.js';
 import { wideEntitiesOf } from '../../src/modeling/patterns/wide-entities/wide-entities.js';
 import { openAccountTables } from '../../src/modeling/table/account-tables.js';
-import { sampled } from '../support/run-length.js';
+import { sampled, costly } from '../support/run-length.js';
 import { keyPayload } from '../../src/modeling/worker/entity-payload.js';
 import { defineMessage } from '../../src/modeling/worker/message-type.js';
 import { Employee } from './support/employees.js';
@@ -139,7 +139,7 @@ for (const seed of sampled(['1', '2'], 1)) {
       }
     });
 
-    it('fill an index, list its entities, and find and mend what drifted', async () => {
+    it('fill an index, list its entities, and find and mend what drifted', costly(), async () => {
       const { places, employees } = await newEmployees();
       const plain = entitiesOf(Employee, places.table);
       for (const id of upTo(15)) await plain.insert(newEmployee(id));
@@ -171,7 +171,7 @@ for (const seed of sampled(['1', '2'], 1)) {
       await assertInStep(employees);
     });
 
-    it('keep indexes in step while entities change and go', async () => {
+    it('keep indexes in step while entities change and go', costly(), async () => {
       const { places, employees } = await newEmployees();
       for (const id of upTo(15)) await employees.insert(newEmployee(id));
       for (const id of [1, 5, 9]) {
@@ -200,7 +200,7 @@ for (const seed of sampled(['1', '2'], 1)) {
       }
     });
 
-    it('read and drop buckets of time', async () => {
+    it('read and drop buckets of time', costly(), async () => {
       const clock = manualClock(Date.UTC(2014, 6, 1) * 1000);
       const set = { prefix: `Log${seed}x`, period: 'day', retention: { days: 60 } } as const;
       const buckets = timeBucketsOf({
@@ -239,7 +239,7 @@ for (const seed of sampled(['1', '2'], 1)) {
       );
     });
 
-    it('put the rows of wide and of large entities together', async () => {
+    it('put the rows of wide and of large entities together', costly(), async () => {
       const wide = wideEntitiesOf(Counts, await newGateway());
       for (const user of ['a', 'b', 'c']) {
         await wide.insert({ user, one: 1, two: 2, three: 3, four: 4 });

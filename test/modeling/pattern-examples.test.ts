@@ -54,8 +54,8 @@ async function printedBy(names: readonly string[]): Promise<ReadonlyMap<string, 
 }
 
 describe('the programs of the pattern guide', () => {
-  /** A third of them in the short form of the tests. */
-  const drawn = sampled(programs, Math.ceil(programs.length / 3));
+  /** A sixth of them in the short form of the tests. */
+  const drawn = sampled(programs, Math.ceil(programs.length / 6));
   const able = drawn.filter((name) => lackOf(name) === false);
   // All programs run in one process: loading the same modules takes most of their time.
   let together: Promise<ReadonlyMap<string, string>> | undefined;

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { EntityExistsError, EntityNotFoundError } from '../../src/modeling/index.js';
 import type { MoveDrift } from '../../src/modeling/patterns/re-keying/index.js';
 import { systemTimers } from '../../src/base/async/timers.js';
-import { byLength, isLong } from '../support/run-length.js';
+import { byLength, isLong, costly } from '../support/run-length.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import {
   amountsOf,
@@ -83,7 +83,7 @@ describe('a move that is killed', () => {
     });
   });
 
-  it('while it is rolled back is rolled back by the same step', async () => {
+  it('while it is rolled back is rolled back by the same step', costly(), async () => {
     await crashEverywhere<OrderTables>({
       prepare: async () => {
         const tables = await filled();
@@ -249,79 +249,83 @@ describe('two programs that take the same steps', () => {
 describe('writers and a move', () => {
   const writerCount = byLength({ short: 4, long: 8 });
 
-  it('lose no update, bring nothing back, and find all of it, there and back and there', async () => {
-    const tables = await filled(8);
-    const shared = Array.from({ length: 8 }, () => 0);
-    const own = new Map<number, number>();
-    let isOver = false;
-    const isRunning = () => !isOver;
-    const writer = async (number: number): Promise<void> => {
-      const { entities } = moveOf(tables, { refreshMs: number % 2 === 0 ? 5 : 40 });
-      for (let turn = 0; isRunning(); turn += 1) {
-        const common = (turn * 3 + number) % 8;
-        await entities.update(order(common), (each) => ({ ...each, amount: each.amount + 1 }));
-        shared[common] = (shared[common] ?? 0) + 1;
-        const id = 100 + number * 10 + (turn % 2);
-        const known = own.get(id);
-        assert.equal((await entities.get(order(id)))?.amount, known, `${id}`);
-        if (known === undefined) {
-          await entities.insert(order(id, turn));
-          own.set(id, turn);
-        } else if (turn % 3 === 0) {
-          await entities.delete(order(id), { ifMatch: 'any' });
-          own.delete(id);
-        } else {
-          await assert.rejects(entities.insert(order(id)), EntityExistsError);
-          await entities.merge(order(id), { amount: turn }, { ifMatch: 'any' });
-          own.set(id, turn);
+  it(
+    'lose no update, bring nothing back, and find all of it, there and back and there',
+    costly(),
+    async () => {
+      const tables = await filled(8);
+      const shared = Array.from({ length: 8 }, () => 0);
+      const own = new Map<number, number>();
+      let isOver = false;
+      const isRunning = () => !isOver;
+      const writer = async (number: number): Promise<void> => {
+        const { entities } = moveOf(tables, { refreshMs: number % 2 === 0 ? 5 : 40 });
+        for (let turn = 0; isRunning(); turn += 1) {
+          const common = (turn * 3 + number) % 8;
+          await entities.update(order(common), (each) => ({ ...each, amount: each.amount + 1 }));
+          shared[common] = (shared[common] ?? 0) + 1;
+          const id = 100 + number * 10 + (turn % 2);
+          const known = own.get(id);
+          assert.equal((await entities.get(order(id)))?.amount, known, `${id}`);
+          if (known === undefined) {
+            await entities.insert(order(id, turn));
+            own.set(id, turn);
+          } else if (turn % 3 === 0) {
+            await entities.delete(order(id), { ifMatch: 'any' });
+            own.delete(id);
+          } else {
+            await assert.rejects(entities.insert(order(id)), EntityExistsError);
+            await entities.merge(order(id), { amount: turn }, { ifMatch: 'any' });
+            own.set(id, turn);
+          }
+          const nothing = entities.delete(order(999), { ifMatch: 'any' });
+          await assert.rejects(nothing, EntityNotFoundError);
+          // Gives the move a turn.
+          await delay(25);
         }
-        const nothing = entities.delete(order(999), { ifMatch: 'any' });
-        await assert.rejects(nothing, EntityNotFoundError);
-        // Gives the move a turn.
-        await delay(25);
+      };
+      const writers = Array.from({ length: writerCount }, (_, number) =>
+        writer(number).finally(() => (isOver = true)),
+      );
+      const settleMs = byLength({ short: 100, long: 150 });
+      const move = moveOf(tables, { settleMs, timers: systemTimers });
+      const pause = () => delay(settleMs);
+      try {
+        await pause();
+        await move.start();
+        await pause();
+        await move.backfill({ pageRows: 10 });
+        await move.verify({ pageRows: 10 });
+        await move.cutOver({ pageRows: 10 });
+        await pause();
+        await move.rollBack({ pageRows: 10 });
+        await pause();
+        await stepsTo(move, 'verifying');
+        await pause();
+        await move.cutOver({ pageRows: 10 });
+        // Until enough has happened, however slow the machine is.
+        do await pause();
+        while (isRunning() && shared.some((sum) => sum < 3));
+      } finally {
+        isOver = true;
       }
-    };
-    const writers = Array.from({ length: writerCount }, (_, number) =>
-      writer(number).finally(() => (isOver = true)),
-    );
-    const settleMs = byLength({ short: 100, long: 150 });
-    const move = moveOf(tables, { settleMs, timers: systemTimers });
-    const pause = () => delay(settleMs);
-    try {
-      await pause();
-      await move.start();
-      await pause();
-      await move.backfill({ pageRows: 10 });
-      await move.verify({ pageRows: 10 });
-      await move.cutOver({ pageRows: 10 });
-      await pause();
-      await move.rollBack({ pageRows: 10 });
-      await pause();
-      await stepsTo(move, 'verifying');
-      await pause();
-      await move.cutOver({ pageRows: 10 });
-      // Until enough has happened, however slow the machine is.
-      do await pause();
-      while (isRunning() && shared.some((sum) => sum < 3));
-    } finally {
-      isOver = true;
-    }
-    await Promise.all(writers);
-    const expected = sorted(
-      new Map([...shared.map((sum, id) => [id, id * 10 + sum] as const), ...own]),
-    );
-    await checkBoth(tables, expected);
-    const quiet = moveOf(tables);
-    await quiet.rollBack();
-    await checkBoth(tables, expected);
-    await quiet.start();
-    await quiet.backfill();
-    await verifiedClean(quiet);
-    await quiet.cutOver();
-    await quiet.finish();
-    await quiet.cleanUp();
-    const { old, new: next } = await amountsOf(tables);
-    assert.equal(old.size, 0);
-    assert.deepEqual(sorted(next), expected);
-  });
+      await Promise.all(writers);
+      const expected = sorted(
+        new Map([...shared.map((sum, id) => [id, id * 10 + sum] as const), ...own]),
+      );
+      await checkBoth(tables, expected);
+      const quiet = moveOf(tables);
+      await quiet.rollBack();
+      await checkBoth(tables, expected);
+      await quiet.start();
+      await quiet.backfill();
+      await verifiedClean(quiet);
+      await quiet.cutOver();
+      await quiet.finish();
+      await quiet.cleanUp();
+      const { old, new: next } = await amountsOf(tables);
+      assert.equal(old.size, 0);
+      assert.deepEqual(sorted(next), expected);
+    },
+  );
 });

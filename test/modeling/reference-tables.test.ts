@@ -23,6 +23,7 @@ import {
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
+import { costly } from '../support/run-length.js';
 
 const started = await startTables({ inMemory: true });
 after(() => started[Symbol.asyncDispose]());
@@ -197,7 +198,7 @@ describe('reference data of shards', () => {
     assert.deepEqual(await countries.verify(), []);
   });
 
-  it('agree in the end, wherever their worker is killed', async () => {
+  it('agree in the end, wherever their worker is killed', costly(), async () => {
     await crashEverywhere<World>({
       prepare: world,
       run: async (made, doomed) => {

@@ -28,7 +28,7 @@ import {
   type ShardPlace,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import { regionalRouting } from '../../src/placement/index.js';
-import { sampled } from '../support/run-length.js';
+import { sampled, costly } from '../support/run-length.js';
 import { startTables, type ObservedTables } from './support/observed-tables.js';
 import { Order, orderSchema as orders } from './support/memory-shards.js';
 
@@ -298,7 +298,7 @@ describe('an operation on a map', () => {
     });
   }
 
-  it('stops at any request, and is resumed by another program', async () => {
+  it('stops at any request, and is resumed by another program', costly(), async () => {
     const { settings, id, shards } = await begun('offline');
     // Each program is stopped at the next progress; the last one finds nothing left to do.
     let status = 'running';

@@ -15,7 +15,7 @@ import {
   StaleMapError,
   type ShardMap,
 } from '../../src/modeling/patterns/shard-map/index.js';
-import { byLength, isLong } from '../support/run-length.js';
+import { byLength, isLong, costly } from '../support/run-length.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import {
   amountsIn,
@@ -119,29 +119,37 @@ describe('a change that is killed', () => {
     });
   });
 
-  it('while partitions are handed over is rolled back, and then tried again', async () => {
-    await crashEverywhere<ShardTables>({
-      prepare: () => handingOver(),
-      run: (tables, doomed) => wrapped(tables, doomed).cutOver(),
-      recover: async (tables) => {
-        const map = mapOf(tables, hurried);
-        await map.rollBack();
-        await checkAll(tables, expected);
-        await ordersOf(map).merge({ tenant: 'contoso', id: 0 }, { amount: 20 }, { ifMatch: 'any' });
-        await map.cleanUp();
-        assert.deepEqual(await partitionsIn(tables.c), []);
-        await map.apply(toC);
-      },
-      check: async (tables) => {
-        const { phase } = await mapOf(tables).state();
-        const amount = phase === 'settled' ? 20 : 10;
-        await checkAll(tables, [['contoso 0', amount], ...expected.slice(1)]);
-      },
-      moments: ['after'],
-    });
-  });
+  it(
+    'while partitions are handed over is rolled back, and then tried again',
+    costly(),
+    async () => {
+      await crashEverywhere<ShardTables>({
+        prepare: () => handingOver(),
+        run: (tables, doomed) => wrapped(tables, doomed).cutOver(),
+        recover: async (tables) => {
+          const map = mapOf(tables, hurried);
+          await map.rollBack();
+          await checkAll(tables, expected);
+          await ordersOf(map).merge(
+            { tenant: 'contoso', id: 0 },
+            { amount: 20 },
+            { ifMatch: 'any' },
+          );
+          await map.cleanUp();
+          assert.deepEqual(await partitionsIn(tables.c), []);
+          await map.apply(toC);
+        },
+        check: async (tables) => {
+          const { phase } = await mapOf(tables).state();
+          const amount = phase === 'settled' ? 20 : 10;
+          await checkAll(tables, [['contoso 0', amount], ...expected.slice(1)]);
+        },
+        moments: ['after'],
+      });
+    },
+  );
 
-  it('while partitions are handed back is rolled back by the same call', async () => {
+  it('while partitions are handed back is rolled back by the same call', costly(), async () => {
     await crashEverywhere<ShardTables>({
       prepare: async () => {
         const tables = await handingOver(expected.slice(0, 1));
@@ -235,29 +243,33 @@ function pausingMap(tables: ShardTables, wrap: (port: TableGateway) => TableGate
 describe('a program that stood still', () => {
   const stale = { refreshMs: Infinity };
 
-  it('since before a change writes where the partitions are, blind writes and inserts too', async () => {
-    const tables = await filled();
-    const orders = ordersOf(mapOf(tables, stale));
-    await orders.get({ tenant: 'contoso', id: 0 });
-    const map = mapOf(tables);
-    await map.apply(toC);
-    await orders.upsertReplace({ tenant: 'contoso', id: 0, amount: 20 });
-    await checkAll(tables, [['contoso 0', 20], ...expected.slice(1)]);
-    const other = ordersOf(mapOf(tables, stale));
-    await map.apply(mergeShards('c', 'b'));
-    await map.cleanUp();
-    await orders.insert({ tenant: 'contoso', id: 2, amount: 12 });
-    await orders.insert({ tenant: 'fabrikam', id: 0, amount: 10 });
-    await other.delete({ tenant: 'contoso', id: 1 }, { ifMatch: 'any' });
-    await checkAll(tables, [
-      ['contoso 0', 20],
-      ['contoso 2', 12],
-      ['fabrikam 0', 10],
-      ['wingtip 0', 10],
-    ]);
-  });
+  it(
+    'since before a change writes where the partitions are, blind writes and inserts too',
+    costly(),
+    async () => {
+      const tables = await filled();
+      const orders = ordersOf(mapOf(tables, stale));
+      await orders.get({ tenant: 'contoso', id: 0 });
+      const map = mapOf(tables);
+      await map.apply(toC);
+      await orders.upsertReplace({ tenant: 'contoso', id: 0, amount: 20 });
+      await checkAll(tables, [['contoso 0', 20], ...expected.slice(1)]);
+      const other = ordersOf(mapOf(tables, stale));
+      await map.apply(mergeShards('c', 'b'));
+      await map.cleanUp();
+      await orders.insert({ tenant: 'contoso', id: 2, amount: 12 });
+      await orders.insert({ tenant: 'fabrikam', id: 0, amount: 10 });
+      await other.delete({ tenant: 'contoso', id: 1 }, { ifMatch: 'any' });
+      await checkAll(tables, [
+        ['contoso 0', 20],
+        ['contoso 2', 12],
+        ['fabrikam 0', 10],
+        ['wingtip 0', 10],
+      ]);
+    },
+  );
 
-  it('undoes nothing and misplaces nothing, wherever in a write it stood', async () => {
+  it('undoes nothing and misplaces nothing, wherever in a write it stood', costly(), async () => {
     for (const write of ['update', 'insert'] as const) {
       for (const request of standingAt([1, 2, 3, 4, 5, 6, 7])) {
         const tables = await filled();
@@ -290,32 +302,36 @@ describe('a program that stood still', () => {
     }
   });
 
-  it('in a step of a change harms no later one, there and back and there again', async () => {
-    for (const request of standingAt([3, 9, 15, 21, 27, 33, 39, 45, 51, 57])) {
-      const tables = await filled();
-      const { wrap, goOn, reached } = pausing(request);
-      const slow = pausingMap(tables, wrap);
-      const sleeping = slow.apply(toC).catch((error: unknown) => error);
-      await Promise.race([reached, sleeping]);
-      const map = mapOf(tables, hurried);
-      const orders = ordersOf(map);
-      const add = (): Promise<unknown> =>
-        orders.update({ tenant: 'contoso', id: 0 }, (o) => ({ ...o, amount: o.amount + 1 }));
-      await add();
-      await map.rollBack();
-      await add();
-      await map.apply(toC);
-      await map.start(moveShard('c', 'a'));
-      await map.backfill();
-      await add();
-      goOn();
-      await sleeping;
-      await add();
-      await map.rollBack();
-      await map.apply(moveShard('c', 'a'));
-      await checkAll(tables, [['contoso 0', 14], ...expected.slice(1)]);
-    }
-  });
+  it(
+    'in a step of a change harms no later one, there and back and there again',
+    costly(),
+    async () => {
+      for (const request of standingAt([3, 9, 15, 21, 27, 33, 39, 45, 51, 57])) {
+        const tables = await filled();
+        const { wrap, goOn, reached } = pausing(request);
+        const slow = pausingMap(tables, wrap);
+        const sleeping = slow.apply(toC).catch((error: unknown) => error);
+        await Promise.race([reached, sleeping]);
+        const map = mapOf(tables, hurried);
+        const orders = ordersOf(map);
+        const add = (): Promise<unknown> =>
+          orders.update({ tenant: 'contoso', id: 0 }, (o) => ({ ...o, amount: o.amount + 1 }));
+        await add();
+        await map.rollBack();
+        await add();
+        await map.apply(toC);
+        await map.start(moveShard('c', 'a'));
+        await map.backfill();
+        await add();
+        goOn();
+        await sleeping;
+        await add();
+        await map.rollBack();
+        await map.apply(moveShard('c', 'a'));
+        await checkAll(tables, [['contoso 0', 14], ...expected.slice(1)]);
+      }
+    },
+  );
 });
 
 describe('a partition that is closed while it moves', () => {
@@ -440,7 +456,7 @@ describe('two programs that make the same change', () => {
 describe('writers with old maps and new, while shards move, split and merge', () => {
   const writerCount = byLength({ short: 4, long: 8 });
 
-  it('lose no update, misplace none, and bring nothing back', async () => {
+  it('lose no update, misplace none, and bring nothing back', costly(), async () => {
     const tables = await filled();
     const partitions = ['c0', 'f1', 'n2', 't3'];
     const shared = partitions.map(() => 0);

@@ -45,6 +45,7 @@ import {
   tenants,
   startTwoAccounts,
 } from './support/sharded-orders.js';
+import { costly } from '../support/run-length.js';
 
 const { here, there, close } = await startTwoAccounts();
 after(close);
@@ -283,7 +284,7 @@ describe('a change of a shard map', () => {
     });
   }
 
-  it('by a hash from two shards to three moves about a third', async () => {
+  it('by a hash from two shards to three moves about a third', costly(), async () => {
     const tables = await newShardTables(here, there);
     const map = mapOf(tables, { refreshMs: 60_000 });
     await map.create(hashRouting(['a', 'b']));
@@ -302,7 +303,7 @@ describe('a change of a shard map', () => {
     );
   });
 
-  it('shows every entity once in every phase, and takes writes', async () => {
+  it('shows every entity once in every phase, and takes writes', costly(), async () => {
     const { map, orders } = await world();
     const expected = new Map(allOf().map(([name, amount]) => [String(name), Number(amount)]));
     const touch = async (): Promise<void> => {

@@ -27,6 +27,7 @@ import {
   tenants,
   startTwoAccounts,
 } from './support/sharded-orders.js';
+import { costly } from '../support/run-length.js';
 
 const { here, there, close } = await startTwoAccounts();
 after(close);
@@ -281,21 +282,25 @@ describe('a query over four shards', () => {
   const counts = { a: 1200, b: 40, c: 700, d: 3 };
   const total = 1943;
 
-  it('holds no more rows than the pages of as many shards as it asks at once', async () => {
-    for (const order of ['keys', 'none'] as const) {
-      for (const parallel of [1, 2, 4]) {
-        const { map, asked } = await fourShards(counts);
-        const rows = await shown(map, { order, parallel });
-        assert.equal(rows.length, total);
-        assert.equal(new Set(rows).size, total);
-        assert.ok(asked.most <= parallel, `${order}: ${asked.most} at once of ${parallel}`);
-        const held = [...asked.limits.values()].toSorted((left, right) => right - left);
-        const most = order === 'keys' ? held : held.slice(0, parallel);
-        const sum = most.reduce((left, right) => left + right, 0);
-        assert.ok(sum <= parallel * 1000, `${order}: ${sum} rows of ${parallel} pages`);
+  it(
+    'holds no more rows than the pages of as many shards as it asks at once',
+    costly(),
+    async () => {
+      for (const order of ['keys', 'none'] as const) {
+        for (const parallel of [1, 2, 4]) {
+          const { map, asked } = await fourShards(counts);
+          const rows = await shown(map, { order, parallel });
+          assert.equal(rows.length, total);
+          assert.equal(new Set(rows).size, total);
+          assert.ok(asked.most <= parallel, `${order}: ${asked.most} at once of ${parallel}`);
+          const held = [...asked.limits.values()].toSorted((left, right) => right - left);
+          const most = order === 'keys' ? held : held.slice(0, parallel);
+          const sum = most.reduce((left, right) => left + right, 0);
+          assert.ok(sum <= parallel * 1000, `${order}: ${sum} rows of ${parallel} pages`);
+        }
       }
-    }
-  });
+    },
+  );
 
   it('goes on without a shard that is gone, or fails with its name', async () => {
     const { shards, open } = await fourShards({ a: 2, b: 2, c: 2, d: 2 });

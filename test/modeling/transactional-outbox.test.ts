@@ -45,6 +45,7 @@ import { HiredEmployee, employeeKey, newEmployee, type EmployeeKey } from './sup
 import { impatientTimers } from './support/impatient-timers.js';
 import { LostAnswers } from './support/lost-answers.js';
 import { messageCount, startQueueWorld, visibleEnvelopes } from './support/queue-world.js';
+import { costly } from '../support/run-length.js';
 
 // The transactional outbox over real tables and queues.
 
@@ -302,7 +303,7 @@ describe('a relay', () => {
     assert.deepEqual(handled, ['1', '2', '3', '4']);
   });
 
-  it('loses nothing when many of them meet', async () => {
+  it('loses nothing when many of them meet', costly(), async () => {
     const parts = await newParts();
     const outbox = testOutbox(parts);
     for (let id = 0; id < 80; id += 1) await hire(outbox, { id });
@@ -491,21 +492,25 @@ describe('a message that cannot be handed on', () => {
 });
 
 describe('a registry of partitions', () => {
-  it('knows each partition once, whoever registers it, over more than a page', async () => {
-    const table = await world.newTable();
-    const names = Array.from({ length: 1100 }, (_, index) => `partition ${index}`);
-    const registries = [1, 2].map(() => tableRegistryOf(table, 'some', { buckets: 1 }));
-    for (let at = 0; at < names.length; at += 50) {
-      const some = names.slice(at, at + 50);
-      await Promise.all(
-        registries.flatMap((registry) => some.map((name) => registry.register(name))),
-      );
-    }
-    await tableRegistryOf(table, 'other', { buckets: 1 }).register('of another table');
-    const found: string[] = [];
-    for await (const name of registries[0]?.partitions() ?? []) found.push(name);
-    assert.deepEqual(found.toSorted(), names.toSorted());
-  });
+  it(
+    'knows each partition once, whoever registers it, over more than a page',
+    costly(),
+    async () => {
+      const table = await world.newTable();
+      const names = Array.from({ length: 1100 }, (_, index) => `partition ${index}`);
+      const registries = [1, 2].map(() => tableRegistryOf(table, 'some', { buckets: 1 }));
+      for (let at = 0; at < names.length; at += 50) {
+        const some = names.slice(at, at + 50);
+        await Promise.all(
+          registries.flatMap((registry) => some.map((name) => registry.register(name))),
+        );
+      }
+      await tableRegistryOf(table, 'other', { buckets: 1 }).register('of another table');
+      const found: string[] = [];
+      for await (const name of registries[0]?.partitions() ?? []) found.push(name);
+      assert.deepEqual(found.toSorted(), names.toSorted());
+    },
+  );
 
   it('refuses a partition that it does not know, before anything changes', async () => {
     const table = await world.newTable();

@@ -21,6 +21,7 @@ import { updateLinesOf } from '../../src/modeling/table/update-lines.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { manualTime } from './support/manual-timers.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
+import { costly } from '../support/run-length.js';
 
 const Counter = defineEntity({
   type: 'Counter',
@@ -263,7 +264,7 @@ describe('transactions that change one row as it is', () => {
     assert.equal((await counters.get(at))?.value, 60);
   });
 
-  it('are refused beyond 10,000 of them, before anything is sent', async () => {
+  it('are refused beyond 10,000 of them, before anything is sent', costly(), async () => {
     const { table, counters } = await newTable();
     let go: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (go = resolve));

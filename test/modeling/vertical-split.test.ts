@@ -19,6 +19,7 @@ import {
 } from '../../src/modeling/patterns/vertical-split/index.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
+import { costly } from '../support/run-length.js';
 
 const started = await startTables({ inMemory: true });
 after(() => started[Symbol.asyncDispose]());
@@ -176,42 +177,46 @@ describe('an entity that is split vertically', () => {
     });
   });
 
-  it('that a killed insert has left is no entity to a read, and the next insert takes it', async () => {
-    const other = { ...lamp, name: 'desk', level: 8, supplier: 'globex' };
-    const halves = { groups: ['stock', 'secret'] } as const;
-    await crashEverywhere<Tables>({
-      prepare: newTables,
-      run: (tables, doomed) =>
-        productsOf({
-          about: doomed.wrap(tables.about),
-          stock: doomed.wrap(tables.stock),
-          secret: doomed.wrap(tables.secret),
-        }).insert(lamp),
-      crashRecovery: true,
-      recover: async (tables, doomed) => {
-        const products = productsOf({
-          about: doomed.wrap(tables.about),
-          stock: doomed.wrap(tables.stock),
-          secret: doomed.wrap(tables.secret),
-        });
-        const found = await products.get(one, halves);
-        const listed = [];
-        for await (const row of products.scan({}, halves)) listed.push(row);
-        assert.deepEqual(listed, found === undefined ? [] : [found]);
-        const whole = await products.get(one);
-        if (whole === undefined) await products.insert(other);
-        else await assert.rejects(products.insert(other), EntityExistsError);
-      },
-      check: async (tables) => {
-        const products = productsOf(tables);
-        const found = await products.get(one);
-        assert.ok(found !== undefined);
-        assert.deepEqual(found, found.name === 'lamp' ? lamp : other);
-        assert.deepEqual(await products.verify(), []);
-        for (const table of Object.values(tables)) assert.equal((await rowsIn(table)).length, 1);
-      },
-    });
-  });
+  it(
+    'that a killed insert has left is no entity to a read, and the next insert takes it',
+    costly(),
+    async () => {
+      const other = { ...lamp, name: 'desk', level: 8, supplier: 'globex' };
+      const halves = { groups: ['stock', 'secret'] } as const;
+      await crashEverywhere<Tables>({
+        prepare: newTables,
+        run: (tables, doomed) =>
+          productsOf({
+            about: doomed.wrap(tables.about),
+            stock: doomed.wrap(tables.stock),
+            secret: doomed.wrap(tables.secret),
+          }).insert(lamp),
+        crashRecovery: true,
+        recover: async (tables, doomed) => {
+          const products = productsOf({
+            about: doomed.wrap(tables.about),
+            stock: doomed.wrap(tables.stock),
+            secret: doomed.wrap(tables.secret),
+          });
+          const found = await products.get(one, halves);
+          const listed = [];
+          for await (const row of products.scan({}, halves)) listed.push(row);
+          assert.deepEqual(listed, found === undefined ? [] : [found]);
+          const whole = await products.get(one);
+          if (whole === undefined) await products.insert(other);
+          else await assert.rejects(products.insert(other), EntityExistsError);
+        },
+        check: async (tables) => {
+          const products = productsOf(tables);
+          const found = await products.get(one);
+          assert.ok(found !== undefined);
+          assert.deepEqual(found, found.name === 'lamp' ? lamp : other);
+          assert.deepEqual(await products.verify(), []);
+          for (const table of Object.values(tables)) assert.equal((await rowsIn(table)).length, 1);
+        },
+      });
+    },
+  );
 
   it('is inserted by one of several at once, and keeps what is changed meanwhile', async () => {
     for (let round = 0; round < 5; round += 1) {
@@ -266,7 +271,7 @@ describe('an entity that is split vertically', () => {
     });
   });
 
-  it('is changed in several groups as a whole, killed at any request', async () => {
+  it('is changed in several groups as a whole, killed at any request', costly(), async () => {
     const doomedProducts = (tables: Tables, wrap: <T extends object>(port: T) => T) =>
       productsOf({
         about: wrap(tables.about),

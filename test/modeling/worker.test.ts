@@ -18,6 +18,7 @@ import type { DeliveryEvent, WorkerEvent } from '../../src/modeling/worker/worke
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { messageCount, startQueueWorld, until, visibleEnvelopes } from './support/queue-world.js';
+import { costly } from '../support/run-length.js';
 
 // The worker over real queues. The clock stands still until a test advances it.
 
@@ -307,35 +308,41 @@ describe('a message that fails', () => {
 });
 
 describe('a message that nobody can read', () => {
-  it('goes to the poison queue at once, whatever it is, and is never handled', async () => {
-    const { queue, poison, worker } = await newWork();
-    let handled = 0;
-    const counting = worker(() => {
-      handled += 1;
-      return done();
-    });
-    const printable = fc
-      .string({ unit: 'grapheme' })
-      .filter((text) => !/[\ufffe\uffff]/.test(text));
-    const wrongPayload = fc
-      .jsonValue()
-      .filter((payload) => Object(wholeNumber['~standard'].validate(payload)).issues !== undefined)
-      .map((payload) => JSON.stringify({ v: 1, type: 'count', version: 1, id: 'x', payload }));
-    await fc.assert(
-      fc.asyncProperty(fc.oneof(printable, fc.json(), wrongPayload), async (text) => {
-        await queue.sendMessage(text);
-        const { poisoned } = await counting.drain();
-        assert.equal(poisoned, 1);
-        assert.equal(await messageCount(queue), 0);
-        const [message] = (await poison.receiveMessages()).receivedMessageItems;
-        const kept = JSON.parse(message?.messageText ?? '') as { readonly poison?: object };
-        assert.equal(Object(kept.poison).reason, 'malformed');
-        await poison.clearMessages();
-      }),
-      { numRuns: 20 },
-    );
-    assert.equal(handled, 0);
-  });
+  it(
+    'goes to the poison queue at once, whatever it is, and is never handled',
+    costly(),
+    async () => {
+      const { queue, poison, worker } = await newWork();
+      let handled = 0;
+      const counting = worker(() => {
+        handled += 1;
+        return done();
+      });
+      const printable = fc
+        .string({ unit: 'grapheme' })
+        .filter((text) => !/[\ufffe\uffff]/.test(text));
+      const wrongPayload = fc
+        .jsonValue()
+        .filter(
+          (payload) => Object(wholeNumber['~standard'].validate(payload)).issues !== undefined,
+        )
+        .map((payload) => JSON.stringify({ v: 1, type: 'count', version: 1, id: 'x', payload }));
+      await fc.assert(
+        fc.asyncProperty(fc.oneof(printable, fc.json(), wrongPayload), async (text) => {
+          await queue.sendMessage(text);
+          const { poisoned } = await counting.drain();
+          assert.equal(poisoned, 1);
+          assert.equal(await messageCount(queue), 0);
+          const [message] = (await poison.receiveMessages()).receivedMessageItems;
+          const kept = JSON.parse(message?.messageText ?? '') as { readonly poison?: object };
+          assert.equal(Object(kept.poison).reason, 'malformed');
+          await poison.clearMessages();
+        }),
+        { numRuns: 20 },
+      );
+      assert.equal(handled, 0);
+    },
+  );
 });
 
 describe('a handler that is slow', () => {
@@ -520,7 +527,7 @@ async function drainFlaky(
 }
 
 describe('two workers', () => {
-  it('share the messages of a queue and handle each of them once', async () => {
+  it('share the messages of a queue and handle each of them once', costly(), async () => {
     const { queue, worker } = await newWork();
     const count = 120;
     for (let n = 0; n < count; n += 1) await sendMessage(queue, Count, { n });

@@ -10,7 +10,7 @@ import { MapOperations } from '../../src/modeling/patterns/shard-map-manager/map
 import { ShardMapManager } from '../../src/modeling/patterns/shard-map-manager/shard-map-manager.js';
 import { MapRecovery } from '../../src/modeling/patterns/shard-map/map-recovery.js';
 import { ShardMap } from '../../src/modeling/patterns/shard-map/shard-map.js';
-import { sampled } from '../support/run-length.js';
+import { sampled, costly } from '../support/run-length.js';
 import { guidanceSentences } from './guidance-sentences.js';
 
 // The guide to partitioning, and its programs that need no server.
@@ -27,7 +27,7 @@ function blocksOf(language: string): readonly string[] {
 
 describe('the guide to partitioning', () => {
   for (const file of sampled(readdirSync(`${root}examples/placement`))) {
-    it(`prints by ${file} what the page says`, async () => {
+    it(`prints by ${file} what the page says`, costly(), async () => {
       const program = `${root}dist/examples/placement/${file.replace(/ts$/, 'js')}`;
       const { stdout } = await run(process.execPath, [program]);
       assert.ok(blocksOf('text').includes(stdout), stdout);
@@ -52,7 +52,7 @@ describe('the guide to partitioning', () => {
     for (const block of blocks) assert.ok(programs.includes(block), `not there:\n${block}`);
   });
 
-  it('answers every sentence by something that is there', async () => {
+  it('answers every sentence by something that is there', costly(), async () => {
     const [, table = ''] = page.split('## Sentence by sentence');
     const rows = [...table.matchAll(/^\| ([A-Z]+\d+) +\| ([^|]+?) +\| (\w+) +\| (.+?) +\|$/gm)].map(
       ([, number = '', asked = '', kind = '', answer = '']) => ({ number, asked, kind, answer }),

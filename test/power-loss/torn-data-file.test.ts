@@ -15,7 +15,7 @@ import { openLmdbStore } from '../../src/engines/lmdb/store.js';
 import type { SnapshotStore } from '../../src/kv/snapshots.js';
 import { temporaryLocation } from '../support/engine-lmdb.js';
 import { manualTimers } from '../support/manual-timers.js';
-import { byLength } from '../support/run-length.js';
+import { byLength, costly } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
 import { seedSetting } from '../support/sim-settings.js';
 import { sectorBytes, tear } from './sectors.js';
@@ -151,47 +151,51 @@ function batch(random: SimRandom) {
   return { checks: [], puts: isGone ? [] : [put], deletes: isGone ? [put.key] : [] };
 }
 
-it(`finds everything whatever was written of a transaction of the data file and of a frame (seed ${seed})`, async () => {
-  const random = new SimRandom(seed);
-  const { directory, remove } = await temporaryLocation();
-  const [live, image] = [join(directory, 'live'), join(directory, 'image')];
-  await mkdir(directory, { recursive: true });
-  const held: Held = { before: () => Promise.resolve() };
-  const store = await open(live, held);
-  const path = join(live, dataFile);
-  try {
-    for (let round = 0; round < images; round += 1) {
-      for (let frame = 0; frame < 5; frame += 1) {
-        const commits = Array.from({ length: 4 }, () => store.commit(batch(random)));
-        assert.ok((await Promise.all(commits)).every(({ ok }) => ok));
+it(
+  `finds everything whatever was written of a transaction of the data file and of a frame (seed ${seed})`,
+  costly(),
+  async () => {
+    const random = new SimRandom(seed);
+    const { directory, remove } = await temporaryLocation();
+    const [live, image] = [join(directory, 'live'), join(directory, 'image')];
+    await mkdir(directory, { recursive: true });
+    const held: Held = { before: () => Promise.resolve() };
+    const store = await open(live, held);
+    const path = join(live, dataFile);
+    try {
+      for (let round = 0; round < images; round += 1) {
+        for (let frame = 0; frame < 5; frame += 1) {
+          const commits = Array.from({ length: 4 }, () => store.commit(batch(random)));
+          assert.ok((await Promise.all(commits)).every(({ ok }) => ok));
+        }
+        const expected = await stateOf(store, false);
+        const journalBefore = await journalOf(live);
+        const before = await readFile(path);
+        const transaction = transactionOf(path);
+        // Neither the last commit nor the pass over those before it has ended when power is lost.
+        held.before = async () => {
+          assert.ok((await store.commit(batch(random))).ok);
+        };
+        await store.takeSnapshot();
+        held.before = () => Promise.resolve();
+        const withLast = await stateOf(store, false);
+        assert.equal(transactionOf(path), transaction + 1);
+        const folder = join(image, `${round}`);
+        await mkdir(folder, { recursive: true });
+        await cp(join(live, 'format'), join(folder, 'format'));
+        const data = tornData(before, await readFile(path), random);
+        await writeImage(folder, data, tornJournal(journalBefore, await journalOf(live), random));
+        const found = await open(folder);
+        const state = await stateOf(found, false);
+        assert.ok(
+          [expected, withLast].some((each) => isDeepStrictEqual(each, state)),
+          `image ${round} has neither what was acknowledged nor that and the last commit`,
+        );
+        await found.close();
       }
-      const expected = await stateOf(store, false);
-      const journalBefore = await journalOf(live);
-      const before = await readFile(path);
-      const transaction = transactionOf(path);
-      // Neither the last commit nor the pass over those before it has ended when power is lost.
-      held.before = async () => {
-        assert.ok((await store.commit(batch(random))).ok);
-      };
-      await store.takeSnapshot();
-      held.before = () => Promise.resolve();
-      const withLast = await stateOf(store, false);
-      assert.equal(transactionOf(path), transaction + 1);
-      const folder = join(image, `${round}`);
-      await mkdir(folder, { recursive: true });
-      await cp(join(live, 'format'), join(folder, 'format'));
-      const data = tornData(before, await readFile(path), random);
-      await writeImage(folder, data, tornJournal(journalBefore, await journalOf(live), random));
-      const found = await open(folder);
-      const state = await stateOf(found, false);
-      assert.ok(
-        [expected, withLast].some((each) => isDeepStrictEqual(each, state)),
-        `image ${round} has neither what was acknowledged nor that and the last commit`,
-      );
-      await found.close();
+    } finally {
+      await store.close();
+      await remove();
     }
-  } finally {
-    await store.close();
-    await remove();
-  }
-});
+  },
+);

@@ -25,11 +25,11 @@ function seedOfProcess(): number {
 }
 
 /** Of how many costly tests `npm test` runs one. */
-const costlyShare = 4;
+const costlyShare = 6;
 
 /**
  * Options of a test that starts processes of its own, or takes seconds. A run of the whole suite
- * draws one in four of these tests; the long form and a run that names files have all.
+ * draws one in six of these tests; the long form and a run that names files have all.
  */
 export function costly(): { readonly skip: false | string } {
   const isDrawn = !isSampled || draws.int(costlyShare) === 0;

@@ -16,6 +16,7 @@ import { silentLogger, type Logger } from '../../http/exchange/logger.js';
 import { testIssuer, type TestIssuer } from '../../../test/support/oauth-issuer.js';
 import { openIssuerKeys, type OpenIssuerKeys } from './issuer-keys.js';
 import { ServerOptionsError } from '../options/server-options-error.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const first = await testIssuer({ keyId: 'first', algorithm: 'ES256' });
 const second = await testIssuer({ keyId: 'second', algorithm: 'ES256' });
@@ -324,26 +325,30 @@ describe('keys of a URL', () => {
     assert.equal(server.asked, 1);
   });
 
-  it('are not waited for when half an answer has come and memory was collected', async () => {
-    await using server = await keyServer('');
-    const timeIsUp: (() => void)[] = [];
-    const timers: Timers = {
-      start(_delayMs, callback, argument) {
-        timeIsUp.push(() => callback(argument));
-        return { close: () => undefined };
-      },
-    };
-    server.answers = () => 'half';
-    const keys = await openUrl(server, manualClock(), { timers });
-    const waiting = withoutKeys(keys);
-    await until(() => server.asked === 1);
-    for (let times = 0; times < 20; times++) {
-      await new Promise((resolve) => setImmediate(resolve));
-      collectGarbage();
-    }
-    for (const end of timeIsUp) end();
-    await Promise.all([waiting, server.leftAlone]);
-  });
+  it(
+    'are not waited for when half an answer has come and memory was collected',
+    costly(),
+    async () => {
+      await using server = await keyServer('');
+      const timeIsUp: (() => void)[] = [];
+      const timers: Timers = {
+        start(_delayMs, callback, argument) {
+          timeIsUp.push(() => callback(argument));
+          return { close: () => undefined };
+        },
+      };
+      server.answers = () => 'half';
+      const keys = await openUrl(server, manualClock(), { timers });
+      const waiting = withoutKeys(keys);
+      await until(() => server.asked === 1);
+      for (let times = 0; times < 20; times++) {
+        await new Promise((resolve) => setImmediate(resolve));
+        collectGarbage();
+      }
+      for (const end of timeIsUp) end();
+      await Promise.all([waiting, server.leftAlone]);
+    },
+  );
 
   it('may need a password, which no log and no message has', async () => {
     await using server = await keyServer(jwksOf(first));

@@ -10,6 +10,7 @@ import { runCommand } from '../../../test/support/command-host.js';
 import { commandWords } from './command-names.js';
 import { UsageError } from '../terminal/failure.js';
 import { buildProgram } from '../program.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const commands = await buildProgram();
 
@@ -83,7 +84,7 @@ describe('scripts that start Azurite', () => {
     '--silent --inMemoryPersistence --tablePort 0 --queuePort 0 --blobPort 0 ' +
     '--extentMemoryLimit 5 --loose';
 
-  it('get the server that they know the flags of', async () => {
+  it('get the server that they know the flags of', costly(), async () => {
     const server = new CliProcess(flags.split(' '), { cwd: folder });
     await server.printed('to stop.');
     server.child.kill('SIGTERM');
@@ -92,7 +93,7 @@ describe('scripts that start Azurite', () => {
     assert.match(stderr, /--extentMemoryLimit has no effect: blobs/);
   });
 
-  it('may find it under the name azurite', async () => {
+  it('may find it under the name azurite', costly(), async () => {
     const bin = fileURLToPath(new URL('../../../../bin/tabularium.js', import.meta.url));
     const link = join(folder, 'azurite');
     await symlink(bin, link);

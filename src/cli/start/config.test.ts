@@ -56,30 +56,34 @@ async function statusWith(server: CliProcess, account: string, key: string): Pro
 }
 
 describe('tabularium start --config', () => {
-  it('goes before defaults, behind the environment and behind the command line', async () => {
-    await using directory = await temporaryDirectory();
-    const config = join(directory.path, 'config.yaml');
-    await writeFile(
-      config,
-      'location: data\nhost: 127.0.0.3\nworkers: 2\ndurability: relaxed\nlogLevel: debug\n' +
-        'queues: { host: 127.0.0.4, limits: { keepAliveTimeoutMs: 7000 } }\n' +
-        `accounts: [{ name: filed, keys: [${keyA}] }]\n`,
-    );
-    const server = await startCli(['--config', config, '--workers', '1'], {
-      env: { TABULARIUM_HOST: '127.0.0.2' },
-      cwd: directory.path,
-    });
-    assert.equal(endpointOf(server, 'Tables').hostname, '127.0.0.2');
-    assert.equal(endpointOf(server, 'Queues').hostname, '127.0.0.4');
-    assert.ok(server.stdout.includes(join(directory.path, 'data')));
-    assert.match(server.stdout, /relaxed durability/);
-    assert.doesNotMatch(server.stdout, /Workers/);
-    assert.equal(await statusWith(server, 'filed', keyA), 200);
-    const { headers } = await fetch(`${endpointOf(server, 'Queues').origin}/healthz`);
-    assert.equal(headers.get('keep-alive'), 'timeout=7');
-    assert.equal(await stopCli(server), 0);
-    assert.match(server.stderr, /"operation":"QueryTables"/, 'the log level of the file');
-  });
+  it(
+    'goes before defaults, behind the environment and behind the command line',
+    costly(),
+    async () => {
+      await using directory = await temporaryDirectory();
+      const config = join(directory.path, 'config.yaml');
+      await writeFile(
+        config,
+        'location: data\nhost: 127.0.0.3\nworkers: 2\ndurability: relaxed\nlogLevel: debug\n' +
+          'queues: { host: 127.0.0.4, limits: { keepAliveTimeoutMs: 7000 } }\n' +
+          `accounts: [{ name: filed, keys: [${keyA}] }]\n`,
+      );
+      const server = await startCli(['--config', config, '--workers', '1'], {
+        env: { TABULARIUM_HOST: '127.0.0.2' },
+        cwd: directory.path,
+      });
+      assert.equal(endpointOf(server, 'Tables').hostname, '127.0.0.2');
+      assert.equal(endpointOf(server, 'Queues').hostname, '127.0.0.4');
+      assert.ok(server.stdout.includes(join(directory.path, 'data')));
+      assert.match(server.stdout, /relaxed durability/);
+      assert.doesNotMatch(server.stdout, /Workers/);
+      assert.equal(await statusWith(server, 'filed', keyA), 200);
+      const { headers } = await fetch(`${endpointOf(server, 'Queues').origin}/healthz`);
+      assert.equal(headers.get('keep-alive'), 'timeout=7');
+      assert.equal(await stopCli(server), 0);
+      assert.match(server.stderr, /"operation":"QueryTables"/, 'the log level of the file');
+    },
+  );
 
   it('has its say where a variable of the environment is set to nothing', costly(), async () => {
     await using directory = await temporaryDirectory();
@@ -132,49 +136,53 @@ describe('tabularium start --config', () => {
   });
 
   for (const workers of sampled([1, 2], 1)) {
-    it(`changes keys and accounts while requests run, with ${workers} workers`, async () => {
-      await using directory = await temporaryDirectory();
-      const config = join(directory.path, 'config.json');
-      await writeFile(config, accountsText({ first: [keyA] }));
-      const args = ['--config', config, '--location', join(directory.path, 'data')];
-      const server = await startCli([...args, '--workers', String(workers)]);
-      const over = new AbortController();
-      const statuses: number[] = [];
-      // The first key is replaced by the second, which is valid during the whole test.
-      const load = async (): Promise<void> => {
-        while (!over.signal.aborted) {
-          statuses.push(await statusWith(server, 'first', keyB));
-          await pause(10);
+    it(
+      `changes keys and accounts while requests run, with ${workers} workers`,
+      costly(),
+      async () => {
+        await using directory = await temporaryDirectory();
+        const config = join(directory.path, 'config.json');
+        await writeFile(config, accountsText({ first: [keyA] }));
+        const args = ['--config', config, '--location', join(directory.path, 'data')];
+        const server = await startCli([...args, '--workers', String(workers)]);
+        const over = new AbortController();
+        const statuses: number[] = [];
+        // The first key is replaced by the second, which is valid during the whole test.
+        const load = async (): Promise<void> => {
+          while (!over.signal.aborted) {
+            statuses.push(await statusWith(server, 'first', keyB));
+            await pause(10);
+          }
+        };
+        // A single process watches the file; a server with workers gets SIGHUP.
+        const change = async (accounts: Readonly<Record<string, readonly string[]>>) => {
+          await replaceFile(config, accountsText(accounts));
+          if (workers > 1) server.child.kill('SIGHUP');
+        };
+        await change({ first: [keyA, keyB] });
+        await server.printed(reloaded);
+        const running = Promise.all([load(), load(), load()]);
+        assert.equal(await statusWith(server, 'first', keyA), 200);
+        await change({ first: [keyB], second: [keyC] });
+        await server.printed(reloaded, 2);
+        for (let time = 0; time < 4; time++) {
+          assert.equal(await statusWith(server, 'first', keyA), 403);
+          assert.equal(await statusWith(server, 'second', keyC), 200);
         }
-      };
-      // A single process watches the file; a server with workers gets SIGHUP.
-      const change = async (accounts: Readonly<Record<string, readonly string[]>>) => {
-        await replaceFile(config, accountsText(accounts));
-        if (workers > 1) server.child.kill('SIGHUP');
-      };
-      await change({ first: [keyA, keyB] });
-      await server.printed(reloaded);
-      const running = Promise.all([load(), load(), load()]);
-      assert.equal(await statusWith(server, 'first', keyA), 200);
-      await change({ first: [keyB], second: [keyC] });
-      await server.printed(reloaded, 2);
-      for (let time = 0; time < 4; time++) {
-        assert.equal(await statusWith(server, 'first', keyA), 403);
-        assert.equal(await statusWith(server, 'second', keyC), 200);
-      }
-      await change({ first: [keyB, keyC] });
-      await server.printed(reloaded, 3);
-      for (let time = 0; time < 4; time++) {
-        assert.equal(await statusWith(server, 'second', keyC), 404);
-        assert.equal(await statusWith(server, 'first', keyC), 200);
-      }
-      over.abort();
-      await running;
-      assert.ok(statuses.length > 0);
-      assert.deepEqual([...new Set(statuses)], [200]);
-      assert.equal(await stopCli(server), 0);
-      for (const key of [keyA, keyB, keyC]) assert.ok(!server.stderr.includes(key));
-    });
+        await change({ first: [keyB, keyC] });
+        await server.printed(reloaded, 3);
+        for (let time = 0; time < 4; time++) {
+          assert.equal(await statusWith(server, 'second', keyC), 404);
+          assert.equal(await statusWith(server, 'first', keyC), 200);
+        }
+        over.abort();
+        await running;
+        assert.ok(statuses.length > 0);
+        assert.deepEqual([...new Set(statuses)], [200]);
+        assert.equal(await stopCli(server), 0);
+        for (const key of [keyA, keyB, keyC]) assert.ok(!server.stderr.includes(key));
+      },
+    );
   }
 
   it(

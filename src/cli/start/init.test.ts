@@ -45,7 +45,7 @@ queues:
 
 describe('tabularium start --init', () => {
   for (const workers of sampled([1, 2], 1)) {
-    it(`makes what is absent at every start, once, with ${workers} workers`, async () => {
+    it(`makes what is absent at every start, once, with ${workers} workers`, costly(), async () => {
       await using directory = await temporaryDirectory();
       const seed = join(directory.path, 'seed.yaml');
       await writeFile(seed, seedText);

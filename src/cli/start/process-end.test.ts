@@ -85,19 +85,23 @@ void describe('exit codes', () => {
 });
 
 void describe('the end of a process', { skip: process.platform === 'win32' }, () => {
-  void it('is 70 after an error that nobody caught, which is logged with its stack', async () => {
-    await using directory = await temporaryDirectory();
-    const location = join(directory.path, 'data');
-    for (const workers of sampled(['1', '2'], 1)) {
-      const server = await startCli(['--location', location, '--workers', workers], trapped);
-      server.child.kill('SIGUSR2');
-      const { code, signal, stderr } = await server.result;
-      assert.deepEqual([code, signal], [exitCodes.broken, null], stderr);
-      assert.match(stderr, unexpected);
-      await untilEnded(workerPids({ stderr }));
-      await assertUsable(location);
-    }
-  });
+  void it(
+    'is 70 after an error that nobody caught, which is logged with its stack',
+    costly(),
+    async () => {
+      await using directory = await temporaryDirectory();
+      const location = join(directory.path, 'data');
+      for (const workers of sampled(['1', '2'], 1)) {
+        const server = await startCli(['--location', location, '--workers', workers], trapped);
+        server.child.kill('SIGUSR2');
+        const { code, signal, stderr } = await server.result;
+        assert.deepEqual([code, signal], [exitCodes.broken, null], stderr);
+        assert.match(stderr, unexpected);
+        await untilEnded(workerPids({ stderr }));
+        await assertUsable(location);
+      }
+    },
+  );
 
   void it('is 70 for a worker as well, which is replaced', costly(), async () => {
     await using directory = await temporaryDirectory();
@@ -144,26 +148,32 @@ void describe('the end of a process', { skip: process.platform === 'win32' }, ()
     }
   });
 
-  void it('comes to workers whose primary was killed in the middle of their writes', async () => {
-    await using directory = await temporaryDirectory();
-    const location = join(directory.path, 'data');
-    for (let round = 0; round < rounds; round += 1) {
-      const server = await startCli(['--location', location, '--workers', '2']);
-      await server.printed('a worker listens', 2);
-      const table = tableOf(server);
-      await table.createTable();
-      const over = new AbortController();
-      const write = async (client: number): Promise<void> => {
-        for (let at = 0; !over.signal.aborted; at += 1)
-          await table.upsertEntity({ partitionKey: `p${client}`, rowKey: `r${at}` });
-      };
-      const writers = Promise.allSettled(Array.from({ length: 12 }, (_, client) => write(client)));
-      await pause(100);
-      server.child.kill('SIGKILL');
-      await untilEnded(workerPids(server));
-      over.abort();
-      await writers;
-      await assertUsable(location);
-    }
-  });
+  void it(
+    'comes to workers whose primary was killed in the middle of their writes',
+    costly(),
+    async () => {
+      await using directory = await temporaryDirectory();
+      const location = join(directory.path, 'data');
+      for (let round = 0; round < rounds; round += 1) {
+        const server = await startCli(['--location', location, '--workers', '2']);
+        await server.printed('a worker listens', 2);
+        const table = tableOf(server);
+        await table.createTable();
+        const over = new AbortController();
+        const write = async (client: number): Promise<void> => {
+          for (let at = 0; !over.signal.aborted; at += 1)
+            await table.upsertEntity({ partitionKey: `p${client}`, rowKey: `r${at}` });
+        };
+        const writers = Promise.allSettled(
+          Array.from({ length: 12 }, (_, client) => write(client)),
+        );
+        await pause(100);
+        server.child.kill('SIGKILL');
+        await untilEnded(workerPids(server));
+        over.abort();
+        await writers;
+        await assertUsable(location);
+      }
+    },
+  );
 });

@@ -5,6 +5,7 @@ import { startCli, stopCli } from '../../../test/support/cli-server.js';
 import { byServiceOption } from '../../app/options/addresses.js';
 import { developmentAccount, type AccountSettings } from '../../services/accounts/directory.js';
 import { exposureWarning } from './reach.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const own = { name: 'own', keys: [Buffer.from('a key of its own').toString('base64')] };
 const both = { name: 'both', keys: [...own.keys, ...developmentAccount.keys] };
@@ -31,7 +32,7 @@ describe('who can reach a server with the public key', () => {
     assert.equal(warned({ host: '0.0.0.0', ...alone }), false);
   });
 
-  it('is said by the banner and the log, with the addresses of the machine', async () => {
+  it('is said by the banner and the log, with the addresses of the machine', costly(), async () => {
     const server = await startCli(['--in-memory', '--host', '0.0.0.0']);
     const addresses = Object.values(networkInterfaces())
       .flatMap((each) => each ?? [])

@@ -5,6 +5,7 @@ import { inferredValue, textOfValue } from '../client/edm-text.js';
 import { columnsJson, parseEntityJson } from '../client/entity-json.js';
 import { renderGrid } from './grid.js';
 import { displayWidth, printable, truncated } from '../terminal/terminal.js';
+import { costly } from '../../../test/support/run-length.js';
 
 void describe('inferred values', () => {
   void it('are typed only where the text comes back unchanged', () => {
@@ -32,7 +33,7 @@ void describe('inferred values', () => {
 });
 
 void describe('columns as JSON', () => {
-  void it('come back with the same types and values', () => {
+  void it('come back with the same types and values', costly(), () => {
     const column = fc.oneof(
       fc.string({ unit: 'binary' }).map((value) => ({ type: 'Edm.String' as const, value })),
       fc.integer().map((value) => ({ type: 'Edm.Int32' as const, value })),

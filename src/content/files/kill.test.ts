@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { ChildMessage } from '../../../test/support/content/content-child.js';
 import { countFiles } from '../../../test/support/content/temporary-content.js';
-import { byLength } from '../../../test/support/run-length.js';
+import { byLength, costly } from '../../../test/support/run-length.js';
 import { SimRandom } from '../../../test/support/sim-random.js';
 import { seedSetting } from '../../../test/support/sim-settings.js';
 import { systemClock } from '../../base/clock.js';
@@ -98,30 +98,34 @@ async function kill(child: ChildProcess): Promise<void> {
   await closed;
 }
 
-it(`keeps what is named and no orphan when processes are killed (seed ${seed})`, async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'tabularium-content-'));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  const random = new SimRandom(seed);
-  const space = new KeySpace(random);
-  let most = 0;
-  for (let round = 0; round < rounds; round += 1) {
-    // Two at a time, of which each sweeps what earlier ones have left.
-    const children = [0, 1].map((at) => start(directory, seed + 2 * round + at, space));
-    for (const { child, begun } of children) {
-      await begun;
-      await pause(random.between(100, 500));
-      await kill(child);
+it(
+  `keeps what is named and no orphan when processes are killed (seed ${seed})`,
+  costly(),
+  async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'tabularium-content-'));
+    t.after(() => rm(directory, { recursive: true, force: true }));
+    const random = new SimRandom(seed);
+    const space = new KeySpace(random);
+    let most = 0;
+    for (let round = 0; round < rounds; round += 1) {
+      // Two at a time, of which each sweeps what earlier ones have left.
+      const children = [0, 1].map((at) => start(directory, seed + 2 * round + at, space));
+      for (const { child, begun } of children) {
+        await begun;
+        await pause(random.between(100, 500));
+        await kill(child);
+      }
+      most = Math.max(most, space.named.size);
+      const options = { clock: systemClock, randomness: systemRandomness };
+      const content = await openFileContent({ directory, ...options });
+      await content.free(Array.from(space.notes));
+      space.notes.clear();
+      await sweep(content, naming(...space.named.keys()));
+      for (const [id, bytes] of space.named) assert.ok((await readAll(content, id)).equals(bytes));
+      assert.equal(await countFiles(join(directory, contentFolder)), space.named.size);
+      await content.close();
     }
-    most = Math.max(most, space.named.size);
-    const options = { clock: systemClock, randomness: systemRandomness };
-    const content = await openFileContent({ directory, ...options });
-    await content.free(Array.from(space.notes));
-    space.notes.clear();
-    await sweep(content, naming(...space.named.keys()));
-    for (const [id, bytes] of space.named) assert.ok((await readAll(content, id)).equals(bytes));
-    assert.equal(await countFiles(join(directory, contentFolder)), space.named.size);
-    await content.close();
-  }
-  t.diagnostic(`${most} extents at most over ${rounds} rounds`);
-  assert.ok(most > 0);
-});
+    t.diagnostic(`${most} extents at most over ${rounds} rounds`);
+    assert.ok(most > 0);
+  },
+);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { temporaryContent } from '../../../test/support/content/temporary-content.js';
-import { byLength } from '../../../test/support/run-length.js';
+import { byLength, costly } from '../../../test/support/run-length.js';
 import { sample } from '../conformance/samples.js';
 
 const mebibyte = 1024 * 1024;
@@ -14,7 +14,7 @@ function held(): number {
   return heapUsed + external;
 }
 
-it('takes no more memory for a long stream than for a short one', async (t) => {
+it('takes no more memory for a long stream than for a short one', costly(), async (t) => {
   const { content, dispose } = await temporaryContent();
   t.after(dispose);
   const before = held();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { journalDirectory } from '../../../test/support/journals.js';
-import { byLength } from '../../../test/support/run-length.js';
+import { byLength, costly } from '../../../test/support/run-length.js';
 import { manualClock } from '../../base/clock.js';
 import { forwardClock } from '../../base/forward-clock.js';
 import { systemRandomness } from '../../base/randomness.js';
@@ -76,53 +76,57 @@ describe('a key that is new', () => {
     await store.close();
   });
 
-  it('is there or not as its last commit says, over groups, passes and ends of processes', async () => {
-    const row = fc.nat(1);
-    const step = fc.oneof(
-      { weight: 6, arbitrary: fc.record({ kind: fc.constant('put' as const), row }) },
-      { weight: 6, arbitrary: fc.record({ kind: fc.constant('delete' as const), row }) },
-      { weight: 3, arbitrary: fc.record({ kind: fc.constant('settled' as const), row }) },
-      { weight: 2, arbitrary: fc.record({ kind: fc.constant('pass' as const), row }) },
-      { weight: 1, arbitrary: fc.record({ kind: fc.constant('end' as const), row }) },
-    );
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(step, { minLength: 1, maxLength: 60, size: 'max' }),
-        async (steps) => {
-          await using made = await journalDirectory();
-          let store = await made.open();
-          const model = new Map<number, number>();
-          const pending: Promise<unknown>[] = [];
-          const commit = (batch: Partial<CommitBatch>) =>
-            pending.push(store.commit({ checks: [], puts: [], deletes: [], ...batch }));
-          const expected = () =>
-            [...model]
-              .toSorted(([one], [other]) => one - other)
-              .map(([at, number]) => `${Buffer.from(keyOf(at)).toString('hex')} ${number}`);
-          const settle = async () => {
-            await Promise.all(pending.splice(0));
-            assert.deepEqual(await contentOf(store), expected());
-          };
-          for (const [number, { kind, row: at }] of steps.entries()) {
-            const key = keyOf(at);
-            if (kind === 'put') {
-              commit({ puts: [{ key, value: Buffer.of(number), isNew: !model.has(at) }] });
-              model.set(at, number);
-            } else if (kind === 'delete') {
-              commit({ deletes: [key] });
-              model.delete(at);
-            } else {
-              await settle();
-              if (kind === 'pass') await store.takeSnapshot();
-              if (kind === 'end') store = await made.open();
+  it(
+    'is there or not as its last commit says, over groups, passes and ends of processes',
+    costly(),
+    async () => {
+      const row = fc.nat(1);
+      const step = fc.oneof(
+        { weight: 6, arbitrary: fc.record({ kind: fc.constant('put' as const), row }) },
+        { weight: 6, arbitrary: fc.record({ kind: fc.constant('delete' as const), row }) },
+        { weight: 3, arbitrary: fc.record({ kind: fc.constant('settled' as const), row }) },
+        { weight: 2, arbitrary: fc.record({ kind: fc.constant('pass' as const), row }) },
+        { weight: 1, arbitrary: fc.record({ kind: fc.constant('end' as const), row }) },
+      );
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(step, { minLength: 1, maxLength: 60, size: 'max' }),
+          async (steps) => {
+            await using made = await journalDirectory();
+            let store = await made.open();
+            const model = new Map<number, number>();
+            const pending: Promise<unknown>[] = [];
+            const commit = (batch: Partial<CommitBatch>) =>
+              pending.push(store.commit({ checks: [], puts: [], deletes: [], ...batch }));
+            const expected = () =>
+              [...model]
+                .toSorted(([one], [other]) => one - other)
+                .map(([at, number]) => `${Buffer.from(keyOf(at)).toString('hex')} ${number}`);
+            const settle = async () => {
+              await Promise.all(pending.splice(0));
+              assert.deepEqual(await contentOf(store), expected());
+            };
+            for (const [number, { kind, row: at }] of steps.entries()) {
+              const key = keyOf(at);
+              if (kind === 'put') {
+                commit({ puts: [{ key, value: Buffer.of(number), isNew: !model.has(at) }] });
+                model.set(at, number);
+              } else if (kind === 'delete') {
+                commit({ deletes: [key] });
+                model.delete(at);
+              } else {
+                await settle();
+                if (kind === 'pass') await store.takeSnapshot();
+                if (kind === 'end') store = await made.open();
+              }
             }
-          }
-          await settle();
-          await store.close();
-          assert.deepEqual(await contentOf(made.memory), expected());
-        },
-      ),
-      { numRuns: byLength({ short: 100, long: 2_000 }) },
-    );
-  });
+            await settle();
+            await store.close();
+            assert.deepEqual(await contentOf(made.memory), expected());
+          },
+        ),
+        { numRuns: byLength({ short: 100, long: 2_000 }) },
+      );
+    },
+  );
 });

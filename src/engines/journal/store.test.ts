@@ -3,8 +3,9 @@ import { systemTimers } from '../../base/async/timers.js';
 import type { Clock } from '../../base/clock.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { storeConformance } from '../../kv/conformance/index.js';
+import type { ConformanceSuite } from '../../kv/conformance/suite.js';
 import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
-import { byLength } from '../../../test/support/run-length.js';
+import { byLength, sampled } from '../../../test/support/run-length.js';
 import { openLmdbStore } from '../lmdb/store.js';
 import { openMemoryStore } from '../memory/store.js';
 import { DiskFiles } from './disk-files.js';
@@ -72,33 +73,39 @@ const modelRunsAgain = 8;
 
 const amounts = { modelRuns: 30, fenceRounds: byLength({ short: 3, long: 12 }) };
 
-storeConformance({
-  name: 'a journal before the memory engine',
-  open: ({ clock }) => overMemory(clock),
-  ...amounts,
-  capabilities,
-});
+const suites: readonly ConformanceSuite[] = [
+  {
+    name: 'a journal before the memory engine',
+    open: ({ clock }) => overMemory(clock),
+    ...amounts,
+    capabilities,
+  },
 
-storeConformance({
-  name: 'a journal before the memory engine that is told of each commit',
-  open: ({ clock }) =>
-    overMemory(clock, { ...defaultJournalLimits, tableBytesMax: 1, filesMax: 4 }),
-  ...amounts,
-  modelRuns: modelRunsAgain,
-  capabilities: { ...capabilities, groupsCommits: false },
-});
+  {
+    name: 'a journal before the memory engine that is told of each commit',
+    open: ({ clock }) =>
+      overMemory(clock, { ...defaultJournalLimits, tableBytesMax: 1, filesMax: 4 }),
+    ...amounts,
+    modelRuns: modelRunsAgain,
+    capabilities: { ...capabilities, groupsCommits: false },
+  },
 
-storeConformance({
-  name: 'a journal before the LMDB engine',
-  open: ({ clock }) => overLmdb(clock),
-  ...amounts,
-  capabilities: { ...capabilities, persistent: true },
-});
+  {
+    name: 'a journal before the LMDB engine',
+    open: ({ clock }) => overLmdb(clock),
+    ...amounts,
+    capabilities: { ...capabilities, persistent: true },
+  },
 
-storeConformance({
-  name: 'a journal before the LMDB engine that is told of each commit',
-  open: ({ clock }) => overLmdb(clock, { ...defaultJournalLimits, tableBytesMax: 1, filesMax: 4 }),
-  ...amounts,
-  modelRuns: modelRunsAgain,
-  capabilities: { ...capabilities, persistent: true, groupsCommits: false },
-});
+  {
+    name: 'a journal before the LMDB engine that is told of each commit',
+    open: ({ clock }) =>
+      overLmdb(clock, { ...defaultJournalLimits, tableBytesMax: 1, filesMax: 4 }),
+    ...amounts,
+    modelRuns: modelRunsAgain,
+    capabilities: { ...capabilities, persistent: true, groupsCommits: false },
+  },
+];
+
+/** Two of them in the short form of the tests. */
+for (const suite of sampled(suites)) storeConformance(suite);

@@ -10,7 +10,7 @@ import {
   type FaultRule,
 } from '../../../test/support/faults/faults.js';
 import { withoutFaults } from '../../../test/support/faults/shim.js';
-import { byLength, sampled } from '../../../test/support/run-length.js';
+import { byLength, costly, sampled } from '../../../test/support/run-length.js';
 
 /** More calls than a start makes. */
 const callsMax = 30;
@@ -40,7 +40,7 @@ describe('the first start on a directory', () => {
   for (const calls of sampled([writeCalls, syncCalls, ['ftruncate'] as const], 1)) {
     it(
       `says what the disk did when any ${calls.join(' or ')} fails, and starts afterwards`,
-      { skip: withoutFaults },
+      { skip: withoutFaults || costly().skip },
       async () => {
         await using faults = await Faults.make();
         for (let after = Math.floor(Math.random() * step); ; after += step) {

@@ -19,6 +19,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import type { ReplyStream } from '../exchange/reply-stream.js';
 import type { ResponseFault } from '../exchange/response-fault.js';
 import type { HttpLimits } from './limits.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const target = '/devstoreaccount1/x';
 const get = signedRequest({ target });
@@ -306,7 +307,7 @@ describe('an answer in pieces that fails', () => {
     assert.deepEqual([harness.memory.bytes, harness.errors], [0, []]);
   });
 
-  it('is closed at once when its client leaves, wherever it is', async () => {
+  it('is closed at once when its client leaves, wherever it is', costly(), async () => {
     const streams = [
       streamOf([never]),
       streamOf([Buffer.alloc(10), never]),

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { extraFile, requireExtra } from '../../../test/support/extras.js';
-import { byLength } from '../../../test/support/run-length.js';
+import { byLength, costly } from '../../../test/support/run-length.js';
 import { cosmosKey, type CosmosValue, type CosmosVersion } from './cosmos-db.js';
 import { eventHubsHash, eventHubsPartition } from './event-hubs.js';
 
@@ -57,7 +57,7 @@ describe('the rules of known systems, beside the official clients', { skip }, ()
     );
   });
 
-  it('make the effective keys that the client of Cosmos DB makes', () => {
+  it('make the effective keys that the client of Cosmos DB makes', costly(), () => {
     const load = (file: string, name: string): CosmosHash =>
       (requireExtra(`${cosmos}/${file}`) as Readonly<Record<string, CosmosHash>>)[name] ??
       (() => name);

@@ -25,6 +25,7 @@ import { manualClock } from '../../base/clock.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobService } from './blob-service.js';
 import { attemptsMax, chunkSegmentsMax } from './limits.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const address = at('log');
 
@@ -128,14 +129,18 @@ async function run(engine: EngineName, steps: readonly Step[]): Promise<void> {
 
 for (const engine of engineNames) {
   describe(`append blobs over ${engine}`, () => {
-    it('and their snapshots read as plain bytes do, and leave nothing behind', async () => {
-      const property = fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), (steps) =>
-        run(engine, steps),
-      );
-      await fc.assert(property, { numRuns: engine === 'memory' ? 25 : 6 });
-    });
+    it(
+      'and their snapshots read as plain bytes do, and leave nothing behind',
+      costly(),
+      async () => {
+        const property = fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), (steps) =>
+          run(engine, steps),
+        );
+        await fc.assert(property, { numRuns: engine === 'memory' ? 25 : 6 });
+      },
+    );
 
-    it('grow over many chunks', async (t) => {
+    it('grow over many chunks', costly(), async (t) => {
       const world = await setUp(engine, t);
       const { blobs } = world;
       await blobs.putAppendBlob(address, plain);

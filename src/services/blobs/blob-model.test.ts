@@ -13,7 +13,7 @@ import {
   settle,
   type BlobWorld,
 } from '../../../test/support/blob-world.js';
-import { byLength } from '../../../test/support/run-length.js';
+import { byLength, costly } from '../../../test/support/run-length.js';
 import { SimRandom } from '../../../test/support/sim-random.js';
 import { engineNames, reopenableStore, type EngineName } from '../../../test/support/stores.js';
 import { manualClock } from '../../base/clock.js';
@@ -290,12 +290,16 @@ async function simulate(engine: EngineName, seed: number, steps: number): Promis
 
 for (const engine of engineNames) {
   describe(`random operations on blobs over ${engine}`, () => {
-    it('have the outcome that the protocol gives them, and leave nothing behind', async () => {
-      const rounds = byLength({ short: 3, long: 100 });
-      const first = Math.floor(Math.random() * 1_000_000);
-      for (let round = 0; round < rounds; round += 1) {
-        await simulate(engine, first + round, byLength({ short: 250, long: 600 }));
-      }
-    });
+    it(
+      'have the outcome that the protocol gives them, and leave nothing behind',
+      costly(),
+      async () => {
+        const rounds = byLength({ short: 3, long: 100 });
+        const first = Math.floor(Math.random() * 1_000_000);
+        for (let round = 0; round < rounds; round += 1) {
+          await simulate(engine, first + round, byLength({ short: 250, long: 600 }));
+        }
+      },
+    );
   });
 }

@@ -27,6 +27,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobService } from './blob-service.js';
 import { blobKind, garbageRange, kindOfKey } from './keys.js';
 import type { NewBlockBlob } from './types.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const lease = '11111111-0000-4000-8000-000000000000';
 const address = at('b');
@@ -108,7 +109,7 @@ for (const engine of engineNames) {
       );
     });
 
-    it('with thousands of blocks are read in the middle', async (t) => {
+    it('with thousands of blocks are read in the middle', costly(), async (t) => {
       const world = await setUp(engine, t);
       const { blobs } = world;
       const ids = Array.from({ length: 1_300 }, (_, index) => `${10_000 + index}`);

@@ -24,6 +24,7 @@ import { containerPrefix } from '../containers/keys.js';
 import { blobKind, BlobKeys } from './keys.js';
 import { copiedRangesPerCommitMax } from './limits.js';
 import { decodePageRange, encodePageRange, pageRangeKey } from './page-range.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const pageBytes = 512;
 /** Every other page is written, so that no two ranges are neighbours. */
@@ -118,7 +119,7 @@ describe('a copy of a page blob with many ranges', () => {
     await assertTidy(world);
   });
 
-  it('that fails in the middle leaves nothing', async () => {
+  it('that fails in the middle leaves nothing', costly(), async () => {
     const clock = manualClock();
     await using opened = await reopenableStore.memory(clock);
     const world = await setUp(clock, opened.store());
@@ -134,7 +135,7 @@ describe('a copy of a page blob with many ranges', () => {
     assert.equal(world.content.ids.size, 1);
   });
 
-  it('begins again when a sweep takes its first part for left', async () => {
+  it('begins again when a sweep takes its first part for left', costly(), async () => {
     const clock = manualClock();
     await using opened = await reopenableStore.memory(clock);
     const world = await setUp(clock, opened.store());

@@ -12,6 +12,7 @@ import { appendString, prefixRange, stringAt } from '../../kv/tuple.js';
 import { Containers } from './containers.js';
 import { containerPrefix, droppedContainersPrefix } from './keys.js';
 import { droppedContainersSweep, droppedGraceMicros } from './reclaim.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const account = 'acct';
 
@@ -100,7 +101,7 @@ for (const engine of engineNames) {
       assert.equal((await store.range(left, { limit: 10, bytesMax: 1000 })).entries.length, 1);
     });
 
-    it('reaches every container of a list longer than a page', async (t) => {
+    it('reaches every container of a list longer than a page', costly(), async (t) => {
       const { store, containers, reclaimAll } = await open(engine, t);
       await containers.create(account, 'box', note('box'));
       const clears = 1100;

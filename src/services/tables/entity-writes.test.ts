@@ -14,6 +14,7 @@ import type { EntityInput, StoredEntity } from '../../model/edm/value.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { TableService } from './table-service.js';
 import type { Condition, WriteOperation } from './types.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const any: Condition = { kind: 'any' };
 const never: Condition = { kind: 'never' };
@@ -78,7 +79,7 @@ for (const engine of ['memory', 'lmdb'] as const) {
       for (const { reason } of failures) assert.ok(failsWith('EntityAlreadyExists')(reason));
     });
 
-    it('loses no increment when a hundred writers merge with etags', async (t) => {
+    it('loses no increment when a hundred writers merge with etags', costly(), async (t) => {
       const { service, write, insert } = await openTable(t, engine);
       await insert(entity('p', 'r', { n: 0 }));
       await Promise.all(Array.from({ length: 100 }, () => increment(service, write)));

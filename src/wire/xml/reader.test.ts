@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { parseXml, xmlDepthMax, xmlElementsMax, type XmlLimits } from './reader.js';
+import { costly } from '../../../test/support/run-length.js';
 
 /** The details of the refusal of a document. */
 function refusal(body: string | Buffer, limits?: XmlLimits): Readonly<Record<string, string>> {
@@ -123,7 +124,7 @@ describe('parseXml', () => {
     assert.ok((refusal(`<a>&${'b'.repeat(100_000)};</a>`)['Reason'] ?? '').length < 300);
   });
 
-  it('takes no more than linear time', () => {
+  it('takes no more than linear time', costly(), () => {
     // A megabyte of each. Quadratic work would take minutes, and the process is killed before that.
     const script = `
       const { parseXml } = await import(${JSON.stringify(new URL('reader.js', import.meta.url))});

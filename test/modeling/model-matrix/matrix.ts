@@ -54,7 +54,9 @@ import {
   wideEntitiesOf,
 } from '../../../src/modeling/patterns/wide-entities/index.js';
 import { allRows } from '../../../src/modeling/table/all-rows.js';
-import { byLength, isLong } from '../../support/run-length.js';
+import { byLength, costly } from '../../support/run-length.js';
+import { numberSetting, seedSetting } from '../../support/sim-settings.js';
+import { SimRandom } from '../../support/sim-random.js';
 import { crashEverywhere, type Doomed } from '../support/crash-points.js';
 import { CountingKey } from '../support/encryption-keys.js';
 import { impatientTimers } from '../support/impatient-timers.js';
@@ -643,9 +645,14 @@ interface RunsOptions {
   readonly site: Site;
 }
 
+/** The official client takes many times as long as tables in memory. */
+function costlyAt(site: Site): ReturnType<typeof costly> {
+  return site === server ? costly() : { skip: false };
+}
+
 function runs(chosen: readonly ChosenCase[], { under, place, site }: RunsOptions): void {
   for (const { pattern, what } of chosen) {
-    it(`keeps ${what}, over ${under}, ${place}: ${pattern}`, async () => {
+    it(`keeps ${what}, over ${under}, ${place}: ${pattern}`, costlyAt(site), async () => {
       const { isUpgraded, prepare, run, finish } = patterns[pattern] ?? unknown;
       const kind = { what, under, isUpgraded };
       const prepared = async (): Promise<Raw> => {
@@ -673,25 +680,30 @@ function runs(chosen: readonly ChosenCase[], { under, place, site }: RunsOptions
   }
 }
 
+const seed = seedSetting('MATRIX_SEED');
+
 /**
  * Every way to write × everything that a table keeps, over what is beneath the table, killed at
  * every request: nothing differs afterwards. The tables are in memory; some cases run on a server
- * as well. The short form has a few cases, others each time; so has the long form beyond `longMax`.
+ * as well. A run has some of the cases, others each time: `long` of them in the long form, or as many as
+ * MATRIX_CASES says. MATRIX_SEED repeats a run.
  */
-export function modelMatrix(under: Beneath, longMax = cases.length): void {
-  describe(`whatever writes, over ${under}`, () => {
-    const inMemory = longMax < cases.length || !isLong ? shuffled(cases) : cases;
-    const count = byLength({ short: 2, long: longMax });
-    runs(inMemory.slice(0, count), { under, place: 'in memory', site: memory });
-    const onServer = shuffled(cases).slice(0, byLength({ short: 1, long: 2 }));
+export function modelMatrix(under: Beneath, long = 120): void {
+  const count = numberSetting('MATRIX_CASES', byLength({ short: 2, long }));
+  describe(`whatever writes, over ${under} (MATRIX_SEED=${seed})`, () => {
+    const random = new SimRandom(seed);
+    const inMemory = drawn(random, count);
+    runs(inMemory, { under, place: 'in memory', site: memory });
+    const onServer = drawn(random, byLength({ short: 1, long: 2 }));
     runs(onServer, { under, place: 'on a server', site: server });
   });
 }
 
-/** In a random order, because neighbours are alike. */
-function shuffled<Item>(items: readonly Item[]): readonly Item[] {
-  return items
-    .map((item) => ({ item, rank: Math.random() }))
+/** So many of the cases, or all, in a random order: neighbours are alike. */
+function drawn(random: SimRandom, count: number): readonly ChosenCase[] {
+  return cases
+    .map((item) => ({ item, rank: random.int(2 ** 31) }))
     .sort((left, right) => left.rank - right.rank)
+    .slice(0, count)
     .map(({ item }) => item);
 }

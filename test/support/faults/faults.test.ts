@@ -7,6 +7,7 @@ import type { WireClient } from '../../wire/kit/client.js';
 import { syncCalls, writeCalls, type FaultAction } from './faults.js';
 import { withoutFaults } from './shim.js';
 import { startWithFaults } from './start-with-faults.js';
+import { costly } from '../run-length.js';
 
 /** So that each commit writes to the data file before it is acknowledged. */
 const unjournaled = { flags: ['--journal', 'off'] } as const;
@@ -19,7 +20,7 @@ async function createTable(client: WireClient, name: string): Promise<number> {
 }
 
 void describe('injected faults', { skip: withoutFaults }, () => {
-  void it('sees the calls by which the engine and the program write', async () => {
+  void it('sees the calls by which the engine and the program write', costly(), async () => {
     await using directory = await temporaryDirectory();
     const count = { kind: 'count' } as const;
     const rules = [
@@ -35,22 +36,26 @@ void describe('injected faults', { skip: withoutFaults }, () => {
     assert.deepEqual(seen, [true, true, true, true, true, false]);
   });
 
-  void it('fails calls from the next one on, as often as asked, and lets all pass again', async () => {
-    await using directory = await temporaryDirectory();
-    await using faulty = await startWithFaults(join(directory.path, 'data'), unjournaled);
-    const client = faulty.server.client();
-    assert.equal(await createTable(client, 'before'), 201);
-    const fail = { kind: 'fail', error: 'ENOSPC' } as const;
-    faulty.faults.set({ path: 'data.mdb', calls: ['pwrite', 'writev'], action: fail, times: 1 });
-    // Refused, or without a response because the server ends.
-    assert.notEqual(await createTable(client, 'during').catch(() => 'closed'), 201);
-    assert.equal(faulty.faults.counts()[0]?.hit, 1);
-    faulty.faults.clear();
-    assert.deepEqual(faulty.faults.counts(), []);
-    client.close();
-  });
+  void it(
+    'fails calls from the next one on, as often as asked, and lets all pass again',
+    costly(),
+    async () => {
+      await using directory = await temporaryDirectory();
+      await using faulty = await startWithFaults(join(directory.path, 'data'), unjournaled);
+      const client = faulty.server.client();
+      assert.equal(await createTable(client, 'before'), 201);
+      const fail = { kind: 'fail', error: 'ENOSPC' } as const;
+      faulty.faults.set({ path: 'data.mdb', calls: ['pwrite', 'writev'], action: fail, times: 1 });
+      // Refused, or without a response because the server ends.
+      assert.notEqual(await createTable(client, 'during').catch(() => 'closed'), 201);
+      assert.equal(faulty.faults.counts()[0]?.hit, 1);
+      faulty.faults.clear();
+      assert.deepEqual(faulty.faults.counts(), []);
+      client.close();
+    },
+  );
 
-  void it('holds a call up until the rules change', async () => {
+  void it('holds a call up until the rules change', costly(), async () => {
     await using directory = await temporaryDirectory();
     await using faulty = await startWithFaults(join(directory.path, 'data'), unjournaled);
     const client = faulty.server.client();
@@ -62,26 +67,30 @@ void describe('injected faults', { skip: withoutFaults }, () => {
     client.close();
   });
 
-  void it('ends the process at a call, and tells calls of other processes apart', async () => {
-    await using directory = await temporaryDirectory();
-    const location = join(directory.path, 'data');
-    for (const when of ['before', 'after', 'halfway'] as const) {
-      await using faulty = await startWithFaults(location, unjournaled);
-      const client = faulty.server.client();
-      const action: FaultAction = { kind: 'end', when };
-      faulty.faults.set({ ...onData, action, pid: 1 });
-      assert.equal(await createTable(client, `kept${when}`), 201);
-      faulty.faults.set({ ...onData, action, pid: faulty.server.pid, after: 1 });
-      await assert.rejects(createTable(client, `unknown${when}`), /closed without/);
-      assert.deepEqual((await faulty.server.end('SIGKILL')).signal, 'SIGKILL');
-    }
-    const server = await ServerProcess.start(location);
-    const client = server.client();
-    const kept = (await client.send({ path: '/Tables' })).items
-      .map((item) => String(item['TableName']))
-      .filter((name) => name.startsWith('kept'));
-    client.close();
-    await server.end('SIGKILL');
-    assert.deepEqual(kept, ['keptafter', 'keptbefore', 'kepthalfway']);
-  });
+  void it(
+    'ends the process at a call, and tells calls of other processes apart',
+    costly(),
+    async () => {
+      await using directory = await temporaryDirectory();
+      const location = join(directory.path, 'data');
+      for (const when of ['before', 'after', 'halfway'] as const) {
+        await using faulty = await startWithFaults(location, unjournaled);
+        const client = faulty.server.client();
+        const action: FaultAction = { kind: 'end', when };
+        faulty.faults.set({ ...onData, action, pid: 1 });
+        assert.equal(await createTable(client, `kept${when}`), 201);
+        faulty.faults.set({ ...onData, action, pid: faulty.server.pid, after: 1 });
+        await assert.rejects(createTable(client, `unknown${when}`), /closed without/);
+        assert.deepEqual((await faulty.server.end('SIGKILL')).signal, 'SIGKILL');
+      }
+      const server = await ServerProcess.start(location);
+      const client = server.client();
+      const kept = (await client.send({ path: '/Tables' })).items
+        .map((item) => String(item['TableName']))
+        .filter((name) => name.startsWith('kept'));
+      client.close();
+      await server.end('SIGKILL');
+      assert.deepEqual(kept, ['keptafter', 'keptbefore', 'kepthalfway']);
+    },
+  );
 });

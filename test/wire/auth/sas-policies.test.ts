@@ -17,6 +17,7 @@ import { queueSas, tableSas, withSas, type SasParameters } from '../kit/sas.js';
 import { failureOf } from '../kit/sdk.js';
 import { startFixture } from '../kit/server.js';
 import { developmentAccount, developmentKey } from '../kit/signature.js';
+import { costly } from '../../support/run-length.js';
 
 // Stored access policies: the rights that they give to signatures, and how these are revoked.
 
@@ -252,7 +253,7 @@ describe('taking a policy back', () => {
     for (const each of clients) each.close();
   });
 
-  it('stops clients of every process that serves the data', async () => {
+  it('stops clients of every process that serves the data', costly(), async () => {
     await using directory = await temporaryDirectory();
     const cli = await startCli(['--location', directory.path, '--workers', '2']);
     const { port } = endpointOf(cli);

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startFixture } from '../kit/server.js';
+import { costly } from '../../support/run-length.js';
 
 // The examples for queues and blobs in the documentation, run like a user runs them.
 
@@ -25,30 +26,34 @@ function exampleOf(page: string, heading: string) {
 }
 
 describe('the examples of queues and blobs', () => {
-  it('the quick start of the official client of queues runs and leaves nothing', async () => {
-    const program = fileURLToPath(
-      new URL('../../../examples/queue-quickstart/main.js', import.meta.url),
-    );
-    const AZURE_STORAGE_CONNECTION_STRING = server.connectionString();
-    const env = { ...process.env, AZURE_STORAGE_CONNECTION_STRING };
-    for (let round = 0; round < 2; round += 1) {
-      const { stdout } = await run(process.execPath, [program], { env });
-      const lines = stdout.trimEnd().split('\n');
-      assert.deepEqual(lines.slice(4, 7), [
-        '\t First message',
-        '\t Second message',
-        '\t Third message',
-      ]);
-      assert.ok(lines.includes('Approximate queue length: 3'));
-      const processed = lines.filter((line) => line.startsWith('\tProcessing'));
-      assert.deepEqual(processed.toSorted(), [
-        '\tProcessing First message',
-        '\tProcessing Second message',
-        '\tProcessing Third message has been updated',
-      ]);
-      assert.equal(lines.at(-1), 'Done');
-    }
-  });
+  it(
+    'the quick start of the official client of queues runs and leaves nothing',
+    costly(),
+    async () => {
+      const program = fileURLToPath(
+        new URL('../../../examples/queue-quickstart/main.js', import.meta.url),
+      );
+      const AZURE_STORAGE_CONNECTION_STRING = server.connectionString();
+      const env = { ...process.env, AZURE_STORAGE_CONNECTION_STRING };
+      for (let round = 0; round < 2; round += 1) {
+        const { stdout } = await run(process.execPath, [program], { env });
+        const lines = stdout.trimEnd().split('\n');
+        assert.deepEqual(lines.slice(4, 7), [
+          '\t First message',
+          '\t Second message',
+          '\t Third message',
+        ]);
+        assert.ok(lines.includes('Approximate queue length: 3'));
+        const processed = lines.filter((line) => line.startsWith('\tProcessing'));
+        assert.deepEqual(processed.toSorted(), [
+          '\tProcessing First message',
+          '\tProcessing Second message',
+          '\tProcessing Third message has been updated',
+        ]);
+        assert.equal(lines.at(-1), 'Done');
+      }
+    },
+  );
 
   it('the first program of the official client of blobs runs unchanged', async () => {
     const program = fileURLToPath(
@@ -67,7 +72,7 @@ describe('the examples of queues and blobs', () => {
     assert.equal(lines.at(-1), 'Downloaded blob content: Hello world!');
   });
 
-  it('the programs of the README run as they are', async () => {
+  it('the programs of the README run as they are', costly(), async () => {
     const text = readFileSync(`${root}README.md`, 'utf8');
     const section = text.split(/^## /m).find((each) => each.startsWith('Start\n')) ?? '';
     const programs = [...section.matchAll(/^```js\n([^]*?)^```$/gm)].map(([, code = '']) => code);
@@ -89,7 +94,7 @@ describe('the examples of queues and blobs', () => {
     ['docs/guides/blobs.md', 'A first program'],
   ];
   for (const [page, heading] of programs) {
-    it(`the program of ${page} prints what it says`, async () => {
+    it(`the program of ${page} prints what it says`, costly(), async () => {
       const { program, printed } = exampleOf(page, heading);
       const connected = program.replaceAll('UseDevelopmentStorage=true', server.connectionString());
       const args = ['--input-type=module', '--eval', connected];

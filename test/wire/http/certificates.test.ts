@@ -8,6 +8,7 @@ import { plainRequest } from '../../support/raw-http.js';
 import { startServer, type StartedServer } from '../../support/start-server.js';
 import { makePair, TlsFolder, withoutOpenssl } from '../../support/tls-files.js';
 import { failureOf, secured, tableOf, textOf } from '../../support/tls-clients.js';
+import { costly } from '../../support/run-length.js';
 
 /** The certificate that a new connection receives. */
 async function shownBy(started: StartedServer): Promise<string> {
@@ -133,7 +134,7 @@ describe('a client whose TLS is too old', () => {
 });
 
 describe('a certificate whose files change', () => {
-  it('is replaced without a failed request, and open connections go on', async () => {
+  it('is replaced without a failed request, and open connections go on', costly(), async () => {
     await using folder = await TlsFolder.make();
     const pairs = [await makePair(), await makePair(), await makePair()];
     const [first, second, third] = pairs;
@@ -159,7 +160,7 @@ describe('a certificate whose files change', () => {
     assert.deepEqual(started.errors, []);
   });
 
-  it('stays while the pair does not belong together, which is said once', async () => {
+  it('stays while the pair does not belong together, which is said once', costly(), async () => {
     await using folder = await TlsFolder.make();
     const [first, second] = [await makePair(), await makePair()];
     const files = await folder.putPair(first);

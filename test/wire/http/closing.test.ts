@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { RawConnection, send, signedRequest } from '../../support/raw-http.js';
 import { startServer } from '../../support/start-server.js';
+import { costly } from '../../support/run-length.js';
 
 const account = '/devstoreaccount1';
 const writers = 16;
@@ -28,19 +29,23 @@ async function write(port: number, writer: number): Promise<Outcome> {
   }
 }
 
-it('writers at work when a server closes get an answer to each of their requests', async () => {
-  for (let round = 0; round < 5; round++) {
-    await using started = await startServer();
-    const { tablePort: port } = started.server;
-    const table = { method: 'POST', target: `${account}/Tables`, body: '{"TableName":"rows"}' };
-    assert.equal((await send(port, table)).status, 201);
-    const outcomes = Array.from({ length: writers }, (_, writer) => write(port, writer));
-    await started.recorded(1 + writers * (5 + round));
-    await started.server.close();
-    const all = await Promise.all(outcomes);
-    assert.deepEqual(
-      all.filter(({ isLost }) => isLost),
-      [],
-    );
-  }
-});
+it(
+  'writers at work when a server closes get an answer to each of their requests',
+  costly(),
+  async () => {
+    for (let round = 0; round < 5; round++) {
+      await using started = await startServer();
+      const { tablePort: port } = started.server;
+      const table = { method: 'POST', target: `${account}/Tables`, body: '{"TableName":"rows"}' };
+      assert.equal((await send(port, table)).status, 201);
+      const outcomes = Array.from({ length: writers }, (_, writer) => write(port, writer));
+      await started.recorded(1 + writers * (5 + round));
+      await started.server.close();
+      const all = await Promise.all(outcomes);
+      assert.deepEqual(
+        all.filter(({ isLost }) => isLost),
+        [],
+      );
+    }
+  },
+);

@@ -10,6 +10,7 @@ import { BlobWireClient } from '../kit/blob-client.js';
 import { QueueWireClient } from '../kit/queue-client.js';
 import type { Headers } from '../kit/request-bytes.js';
 import type { WireResponse } from '../kit/response.js';
+import { costly } from '../../support/run-length.js';
 
 // queue-service §10, blob-service §19 and table-service §11 by raw requests: the access of pages from other origins.
 // For the public key further rules hold: test/wire/auth/public-key-guard.test.ts.
@@ -376,7 +377,7 @@ describe('rules of a server that is reset', () => {
 });
 
 describe('rules of a server of several processes', () => {
-  it('decide about the next request of a page, whichever process it meets', async () => {
+  it('decide about the next request of a page, whichever process it meets', costly(), async () => {
     await using directory = await temporaryDirectory();
     const cli = await startCli(['--location', directory.path, '--workers', '2']);
     const { port } = endpointOf(cli);

@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { sendBytes } from '../../support/raw-http.js';
 import { startServer, type StartedServer } from '../../support/start-server.js';
+import { costly } from '../../support/run-length.js';
 
 const health = 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
 const insert =
@@ -77,7 +78,7 @@ describe('connections that clients reset', () => {
       assert.equal((await sendBytes(port, health)).status, 200);
   }
 
-  it('do no harm after requests that ask for another protocol or none', async () => {
+  it('do no harm after requests that ask for another protocol or none', costly(), async () => {
     const { tablePort, queuePort, controlPort = 0 } = started.server;
     for (const port of [tablePort, queuePort, controlPort]) await resetAll(port, foreignRequests);
     await stillAnswers();

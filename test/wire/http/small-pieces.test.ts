@@ -10,6 +10,7 @@ import {
 } from '../../support/raw-http.js';
 import type { CliProcess } from '../../support/cli-process.js';
 import { tableSas, withSas, type SasParameters } from '../kit/sas.js';
+import { costly } from '../../support/run-length.js';
 
 const table = 'pieces';
 const service = '/devstoreaccount1';
@@ -82,32 +83,38 @@ async function startWorkersOverTls(location: string): Promise<CliProcess> {
   return server;
 }
 
-it('takes bodies in chunks of one byte over TLS with workers, and no more than a token allows', async () => {
-  await using directory = await temporaryDirectory();
-  const server = await startWorkersOverTls(directory.path);
-  const port = Number(endpointOf(server).port);
-  const body = JSON.stringify({ TableName: table });
-  assert.equal(await statusOf(port, { method: 'POST', target: `${service}/Tables`, body }), 201);
-  const names = Array.from({ length: 12 }, (_, index) => `r${index}`);
+it(
+  'takes bodies in chunks of one byte over TLS with workers, and no more than a token allows',
+  costly(),
+  async () => {
+    await using directory = await temporaryDirectory();
+    const server = await startWorkersOverTls(directory.path);
+    const port = Number(endpointOf(server).port);
+    const body = JSON.stringify({ TableName: table });
+    assert.equal(await statusOf(port, { method: 'POST', target: `${service}/Tables`, body }), 201);
+    const names = Array.from({ length: 12 }, (_, index) => `r${index}`);
 
-  const inserted = await Promise.all([
-    ...names.map((name) => insertInPieces(port, name)),
-    ...names.map((name) => leaveHalfway(port, `half-${name}`).then(() => 201)),
-  ]);
-  assert.deepEqual(new Set(inserted), new Set([201]));
-  const again = await Promise.all(names.slice(0, 4).map((name) => insertInPieces(port, name)));
-  assert.deepEqual(new Set(again), new Set([409]));
-  const replaced = await Promise.all(names.slice(0, 4).map((name) => replaceInPieces(port, name)));
-  assert.deepEqual(new Set(replaced), new Set([403]), 'refused before the end of its body');
+    const inserted = await Promise.all([
+      ...names.map((name) => insertInPieces(port, name)),
+      ...names.map((name) => leaveHalfway(port, `half-${name}`).then(() => 201)),
+    ]);
+    assert.deepEqual(new Set(inserted), new Set([201]));
+    const again = await Promise.all(names.slice(0, 4).map((name) => insertInPieces(port, name)));
+    assert.deepEqual(new Set(again), new Set([409]));
+    const replaced = await Promise.all(
+      names.slice(0, 4).map((name) => replaceInPieces(port, name)),
+    );
+    assert.deepEqual(new Set(replaced), new Set([403]), 'refused before the end of its body');
 
-  using reader = openConnection(port, true);
-  reader.write(signedRequest({ target: `${service}/${table}()` }));
-  const page = (await reader.read())?.json['value'] as { RowKey: string; text: string }[];
-  const rows = page.map(({ RowKey, text }) => `${RowKey} ${text.length}`);
-  assert.deepEqual(
-    rows,
-    names.toSorted().map((name) => `${name} 300`),
-  );
-  reader.socket.destroy();
-  assert.equal(await stopCli(server), 0);
-});
+    using reader = openConnection(port, true);
+    reader.write(signedRequest({ target: `${service}/${table}()` }));
+    const page = (await reader.read())?.json['value'] as { RowKey: string; text: string }[];
+    const rows = page.map(({ RowKey, text }) => `${RowKey} ${text.length}`);
+    assert.deepEqual(
+      rows,
+      names.toSorted().map((name) => `${name} 300`),
+    );
+    reader.socket.destroy();
+    assert.equal(await stopCli(server), 0);
+  },
+);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualClock } from '../../../src/app/index.js';
-import { byLength } from '../../support/run-length.js';
+import { byLength, costly } from '../../support/run-length.js';
 import { startDurableServer, startServer, type StartedServer } from '../../support/start-server.js';
 import { assertQueueError } from '../kit/errors.js';
 import { QueueWireClient } from '../kit/queue-client.js';
@@ -165,33 +165,37 @@ for (const [engine, start] of Object.entries(engines)) {
       }
     });
 
-    it('32 consumers of many messages get each exactly once, roughly in the order of puts', async (t) => {
-      const consumers = 32;
-      const messages = byLength({ short: 300, long: 2000 });
-      await using round = await race(consumers);
-      const { clients, queues } = round;
-      const queue = await queues.newQueue();
-      for (let index = 0; index < messages; index += 1) await queues.put(queue, String(index));
-      const delivered: number[] = [];
-      const consume = async (client: QueueWireClient): Promise<void> => {
-        for (;;) {
-          const got: QueueMessage[] = await client.get(queue, hidden);
-          if (got.length === 0) return;
-          delivered.push(...got.map(({ MessageText }) => Number(MessageText)));
-        }
-      };
-      await Promise.all(clients.map(consume));
-      assert.deepEqual(
-        delivered.toSorted((left, right) => left - right),
-        Array.from({ length: messages }, (_, index) => index),
-      );
-      const places = delivered.map((index, place) => Math.abs(index - place));
-      const farthest = Math.max(...places);
-      t.diagnostic(`farthest from its place: ${farthest}`);
-      // Each consumer processes one message at a time; a delivery is recorded when its response
-      // arrives.
-      assert.ok(farthest <= 4 * consumers, `a message came ${farthest} places from its own`);
-    });
+    it(
+      '32 consumers of many messages get each exactly once, roughly in the order of puts',
+      costly(),
+      async (t) => {
+        const consumers = 32;
+        const messages = byLength({ short: 300, long: 2000 });
+        await using round = await race(consumers);
+        const { clients, queues } = round;
+        const queue = await queues.newQueue();
+        for (let index = 0; index < messages; index += 1) await queues.put(queue, String(index));
+        const delivered: number[] = [];
+        const consume = async (client: QueueWireClient): Promise<void> => {
+          for (;;) {
+            const got: QueueMessage[] = await client.get(queue, hidden);
+            if (got.length === 0) return;
+            delivered.push(...got.map(({ MessageText }) => Number(MessageText)));
+          }
+        };
+        await Promise.all(clients.map(consume));
+        assert.deepEqual(
+          delivered.toSorted((left, right) => left - right),
+          Array.from({ length: messages }, (_, index) => index),
+        );
+        const places = delivered.map((index, place) => Math.abs(index - place));
+        const farthest = Math.max(...places);
+        t.diagnostic(`farthest from its place: ${farthest}`);
+        // Each consumer processes one message at a time; a delivery is recorded when its response
+        // arrives.
+        assert.ok(farthest <= 4 * consumers, `a message came ${farthest} places from its own`);
+      },
+    );
 
     it('producers and consumers at once lose nothing and repeat nothing', async () => {
       const consumers = 12;

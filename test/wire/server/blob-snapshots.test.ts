@@ -9,6 +9,7 @@ import { contentFolder } from '../../../src/content/files/content-directory.js';
 import { garbageGraceMicros } from '../../../src/services/blobs/blob-readers.js';
 import { countFiles } from '../../support/content/temporary-content.js';
 import { startDurableServer, startServer, type StartedServer } from '../../support/start-server.js';
+import { costly } from '../../support/run-length.js';
 
 // Blobs whose bytes rest beside the key space, in a server that is set back to a snapshot of before
 // they were replaced. The sweep must leave what a snapshot names, and take the rest.
@@ -105,7 +106,7 @@ async function until(isDone: () => Promise<boolean>): Promise<void> {
 
 for (const { name, start } of cases) {
   describe(`blobs of a server ${name} that is set back`, () => {
-    it('are what they were, byte for byte, after the sweep had its time', async () => {
+    it('are what they were, byte for byte, after the sweep had its time', costly(), async () => {
       const clock = manualClock(Date.now() * 1_000);
       const timers = eagerTimers();
       await using started = await start({ clock, timers, checkClockSkew: false });

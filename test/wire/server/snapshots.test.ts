@@ -5,6 +5,7 @@ import { SnapshotError } from '../../../src/app/index.js';
 import { startDurableServer, startServer, type StartedServer } from '../../support/start-server.js';
 import { WireClient } from '../kit/client.js';
 import { QueueWireClient } from '../kit/queue-client.js';
+import { costly } from '../../support/run-length.js';
 
 const starts: readonly [name: string, start: () => Promise<StartedServer>][] = [
   ['in memory', () => startServer()],
@@ -85,7 +86,7 @@ for (const [name, start] of starts) {
       assert.equal((await queues.delete(queue, put)).status, 204);
     });
 
-    it('gives tables that are created after a restore an id of their own', async () => {
+    it('gives tables that are created after a restore an id of their own', costly(), async () => {
       await server.reset();
       await server.snapshot('empty');
       // More ids than one block has, so that the stored counter advances.

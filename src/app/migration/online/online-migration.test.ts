@@ -20,6 +20,7 @@ import { moveNoteOf } from '../../moves/move-note.js';
 import type { MigrationStore } from '../places.js';
 import { OnlineMigration, type OnlineListener, type OnlinePhase } from './online-migration.js';
 import { WatchedStore, type WatchableStore } from '../../moves/watched-store.js';
+import { costly } from '../../../../test/support/run-length.js';
 
 const prefix = partitionPrefix('tables', 'account', 1, 'partition');
 const keyOf = (name: string) => Buffer.concat([prefix, Buffer.from(name)]);
@@ -164,18 +165,22 @@ void describe('a migration of data that are served', () => {
     await moveUnderWrites(await worldOf(t, slow));
   });
 
-  void it('takes every write from a source whose journal is at its bounds all the time', async (t) => {
-    await using made = await journalDirectory();
-    let passes = 0;
-    const counted = (base: JournalBase) =>
-      replaced(base, 'ingest', (ingestion) => {
-        passes += 1;
-        return base.ingest(ingestion);
-      });
-    const world = await worldOf(t, () => made.open({ limits: tinyJournal, base: counted }));
-    await moveUnderWrites(world);
-    assert.ok(passes > 100, `${passes} transactions of the data file`);
-  });
+  void it(
+    'takes every write from a source whose journal is at its bounds all the time',
+    costly(),
+    async (t) => {
+      await using made = await journalDirectory();
+      let passes = 0;
+      const counted = (base: JournalBase) =>
+        replaced(base, 'ingest', (ingestion) => {
+          passes += 1;
+          return base.ingest(ingestion);
+        });
+      const world = await worldOf(t, () => made.open({ limits: tinyJournal, base: counted }));
+      await moveUnderWrites(world);
+      assert.ok(passes > 100, `${passes} transactions of the data file`);
+    },
+  );
 
   void it('leaves the source as it was when the target refuses, and goes on later', async (t) => {
     const world = await worldOf(t);

@@ -13,6 +13,7 @@ import { takeBack } from '../offline/interrupted-move.js';
 import { migrate } from '../offline/migrate.js';
 import { moveNotePut } from '../../moves/move-note.js';
 import { shownPlace } from '../places.js';
+import { costly } from '../../../../test/support/run-length.js';
 
 const silent = { begin: () => undefined, progress: () => undefined };
 const options = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
@@ -44,7 +45,7 @@ async function end(server: TabulariumServer): Promise<Info> {
 }
 
 void describe('a server whose data move while it serves', () => {
-  void it('hands over rows and blobs, and sends clients away', async (t) => {
+  void it('hands over rows and blobs, and sends clients away', costly(), async (t) => {
     const folder = await folderOf(t);
     const [source, target] = [join(folder, 'source'), join(folder, 'target')];
     const first = await createServer({ location: source, controlPort: 0 });

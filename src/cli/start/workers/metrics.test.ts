@@ -8,12 +8,13 @@ import {
   temporaryDirectory,
 } from '../../../../test/support/cli-server.js';
 import { startServer } from '../../../../test/support/start-server.js';
+import { costly } from '../../../../test/support/run-length.js';
 
 const insecure = { allowInsecureConnection: true };
 const hourTable = '$MetricsHourPrimaryTransactionsTable';
 
 describe('metrics of several processes', () => {
-  it('are sums over all of them', async () => {
+  it('are sums over all of them', costly(), async () => {
     await using directory = await temporaryDirectory();
     const location = directory.path;
     const workers = await startCli(['--workers', '2', '--location', location]);

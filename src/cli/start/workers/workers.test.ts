@@ -120,7 +120,7 @@ void describe('tabularium start --workers', () => {
   };
   const endings = (): number => server.stderr.split('"msg":"a worker ended').length - 1;
 
-  void it('serves one data directory on the same ports from every worker', async () => {
+  void it('serves one data directory on the same ports from every worker', costly(), async () => {
     assert.equal(server.stdout.split('Tabularium\n').length, 2, 'one banner');
     assert.match(server.stdout, /Workers +2\n/);
     assert.deepEqual(await health(server), [200, 200]);
@@ -153,43 +153,47 @@ void describe('tabularium start --workers', () => {
     }
   });
 
-  void it('replaces a killed worker and loses nothing that was acknowledged', async () => {
-    const { table, queue } = clients(server);
-    const acknowledged: string[] = [];
-    const stopping = new AbortController();
-    const write = async (client: number): Promise<void> => {
-      for (let at = 0; !stopping.signal.aborted; at++) {
-        const name = `c${client}-${at}`;
-        try {
-          await table.upsertEntity({ partitionKey: 'p', rowKey: name });
-          await queue.sendMessage(name);
-          acknowledged.push(name);
-        } catch {
-          // The worker was killed during the request, so nothing was acknowledged.
+  void it(
+    'replaces a killed worker and loses nothing that was acknowledged',
+    costly(),
+    async () => {
+      const { table, queue } = clients(server);
+      const acknowledged: string[] = [];
+      const stopping = new AbortController();
+      const write = async (client: number): Promise<void> => {
+        for (let at = 0; !stopping.signal.aborted; at++) {
+          const name = `c${client}-${at}`;
+          try {
+            await table.upsertEntity({ partitionKey: 'p', rowKey: name });
+            await queue.sendMessage(name);
+            acknowledged.push(name);
+          } catch {
+            // The worker was killed during the request, so nothing was acknowledged.
+          }
+          // All acknowledged rows are read back at the end.
+          await pause(5);
         }
-        // All acknowledged rows are read back at the end.
-        await pause(5);
+      };
+      const writers = Array.from({ length: 6 }, (_, client) => write(client));
+      for (let kill = 1; kill <= 2; kill++) {
+        await pause(200);
+        await replace(workerPids(server).slice(-1));
       }
-    };
-    const writers = Array.from({ length: 6 }, (_, client) => write(client));
-    for (let kill = 1; kill <= 2; kill++) {
       await pause(200);
-      await replace(workerPids(server).slice(-1));
-    }
-    await pause(200);
-    stopping.abort();
-    await Promise.all(writers);
-    assert.ok(acknowledged.length > 0);
-    assert.deepEqual(await health(server), [200, 200]);
-    const rows = new Set<string | undefined>();
-    for await (const { rowKey } of table.listEntities()) rows.add(rowKey);
-    const messages = new Set(await drained(queue));
-    assert.deepEqual(
-      acknowledged.filter((name) => !rows.has(name) || !messages.has(name)),
-      [],
-    );
-    assert.match(server.stderr, /"exit":"SIGKILL","next":"restart","msg":"a worker ended/);
-  });
+      stopping.abort();
+      await Promise.all(writers);
+      assert.ok(acknowledged.length > 0);
+      assert.deepEqual(await health(server), [200, 200]);
+      const rows = new Set<string | undefined>();
+      for await (const { rowKey } of table.listEntities()) rows.add(rowKey);
+      const messages = new Set(await drained(queue));
+      assert.deepEqual(
+        acknowledged.filter((name) => !rows.has(name) || !messages.has(name)),
+        [],
+      );
+      assert.match(server.stderr, /"exit":"SIGKILL","next":"restart","msg":"a worker ended/);
+    },
+  );
 
   void it('comes back on the same ports when all workers were killed', costly(), async () => {
     const ended = endings();
