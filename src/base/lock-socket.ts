@@ -40,18 +40,21 @@ export async function listenOn(
 
 /** True when a living process listens there. Also true when that is uncertain. */
 export function isListening(directory: string, name: string): Promise<boolean> {
-  return withAddress(directory, name, (address) => {
-    const { promise, resolve: settle } = withResolver<boolean>();
+  return withAddress(directory, name, async (address) => {
     const socket = connect(address);
-    const timer = setTimeout(() => settle(true), connectWaitMs);
-    socket.once('connect', () => settle(true));
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      settle(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT');
-    });
-    return promise.finally(() => {
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      return await new Promise<boolean>((settle) => {
+        timer = setTimeout(() => settle(true), connectWaitMs);
+        socket.once('connect', () => settle(true));
+        socket.once('error', (error: NodeJS.ErrnoException) => {
+          settle(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT');
+        });
+      });
+    } finally {
       clearTimeout(timer);
       socket.destroy();
-    });
+    }
   });
 }
 
@@ -136,10 +139,4 @@ async function withAddress<T>(
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }
-}
-
-function withResolver<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
-  let resolve: (value: T) => void = () => undefined;
-  const promise = new Promise<T>((settle) => (resolve = settle));
-  return { promise, resolve };
 }

@@ -13,7 +13,7 @@ import { changing, ServiceError } from './client/service-error.js';
 import { confirmed } from './terminal/confirm.js';
 import { CommandFailure, UsageError } from './terminal/failure.js';
 import { notice } from './terminal/notice.js';
-import { rateOf, showProgress } from './terminal/progress.js';
+import { quietMs, rateOf, showProgress } from './terminal/progress.js';
 import { counted } from './terminal/terminal.js';
 
 interface DeleteFlags extends ConnectionFlags {
@@ -69,9 +69,6 @@ async function deleteBlobs(words: readonly string[], flags: DeleteFlags): Promis
     client.close();
   }
 }
-
-/** Shorter work shows no progress. */
-const quietMs = 1000;
 
 /** Shows how many blobs work has counted so far, when it takes long; `total` where it is known. */
 async function showingCount(

@@ -1,16 +1,11 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { byteText } from '../base/byte-text.js';
 import type { MigrationGoal, MigrationInfo } from '../http/control/migration.js';
 import { ControlClient } from './client/control-client.js';
+import { finalAnswer } from './client/retry.js';
 import { CommandFailure } from './terminal/failure.js';
 import { notice } from './terminal/notice.js';
-import { showProgress, type ProgressReport } from './terminal/progress.js';
+import { quietMs, showProgress, type ProgressReport } from './terminal/progress.js';
 import { timeLeft } from './terminal/time-left.js';
-
-const firstLookMs = 20;
-const lookMs = 250;
-/** Shorter phases show nothing. */
-const quietMs = 1_000;
 
 /**
  * Lets a server move its data, or finds that it does, and waits for the end. Throws `UsageError`
@@ -20,27 +15,26 @@ export async function migrateOnline(port: number, goal: MigrationGoal): Promise<
   const server = clientOf(port);
   const shown = new MigrationProgress();
   try {
-    let info = await server.ask<MigrationInfo>('POST', 'migration', goal);
-    for (
-      let waitMs = firstLookMs;
-      info.state === 'running';
-      waitMs = Math.min(lookMs, waitMs * 2)
-    ) {
-      shown.update(info);
-      await pause(waitMs);
-      const found = await server.find<MigrationInfo>('migration');
-      if (found === undefined) {
-        throw new CommandFailure(
-          'The server was started anew. Begin again: what was copied stays.',
-        );
-      }
-      info = found;
-    }
+    await server.ask<MigrationInfo>('POST', 'migration', goal);
+    const end = await finalAnswer(
+      async () => {
+        const info = await migrationOf(server);
+        if (info.state === 'running') shown.update(info);
+        return info;
+      },
+      ({ state }) => state !== 'running',
+    );
     shown.stop();
-    tell(info);
+    tell(end);
   } finally {
     shown.stop();
   }
+}
+
+async function migrationOf(server: ControlClient): Promise<MigrationInfo> {
+  const info = await server.find<MigrationInfo>('migration');
+  if (info !== undefined) return info;
+  throw new CommandFailure('The server was started anew. Begin again: what was copied stays.');
 }
 
 /** Throws `CommandFailure` when nothing was called off. */

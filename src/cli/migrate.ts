@@ -12,7 +12,7 @@ import { wholeNumber } from './arguments/option-parsers.js';
 import { cancelOnline, migrateOnline } from './migrate-online.js';
 import { CommandFailure, messageOf, UsageError } from './terminal/failure.js';
 import { notice } from './terminal/notice.js';
-import { rateOf, showProgress, type ProgressReport } from './terminal/progress.js';
+import { quietMs, rateOf, showProgress, type ProgressReport } from './terminal/progress.js';
 import { counted, grouped } from './terminal/terminal.js';
 import { timeLeft } from './terminal/time-left.js';
 
@@ -34,8 +34,6 @@ const urlForm = /^postgres(?:ql)?:\/\//;
 const portMax = 65_535;
 const urlVariable = 'TABULARIUM_POSTGRES_URL';
 const schemaDefault = `default: ${optionTable.postgresSchema.standard}`;
-/** Shorter phases show nothing. */
-const quietMs = 1_000;
 
 export function migrateCommand(): Command {
   const places =

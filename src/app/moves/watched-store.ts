@@ -1,4 +1,5 @@
 import { within } from '../../base/async/deadline.js';
+import { deferred } from '../../base/async/deferred.js';
 import { InFlight } from '../../base/async/in-flight.js';
 import type { Timers } from '../../base/async/timers.js';
 import { nameOfBytes, type Bytes } from '../../base/bytes.js';
@@ -18,37 +19,36 @@ import type {
 } from '../../kv/store.js';
 import type { MovedError } from './moved-error.js';
 
-/** A call waits so long for a store that is just being switched, in milliseconds. */
+/** How long a call waits for the last step of a move, in milliseconds. */
 const waitMillisMax = 10_000;
 
-/** What is said to who wants to replace data that move. */
+/** The refusal to replace data that are moving. */
 export const movingText =
   'The data are moving to another place, so they cannot be set back. Call that off first: ' +
   'tabularium migrate --online --cancel.';
 
 export type WatchableStore = ServedStore & SnapshotStore;
 
-/** `fenced`: reads only. `closed`: nothing. Calls that the mode excludes wait. */
+/** `fenced`: only reads are served. `closed`: nothing is. Other calls wait. */
 type AccessMode = 'open' | 'fenced' | 'closed';
 
 /**
- * The one way to a store whose data may move while they are served. It notes which keys were
- * written, and lets nobody in while the move ends. Reads and writes go straight to the store
- * otherwise.
+ * All access of a server to a store whose data may move. Usually calls go straight to the store.
+ * During a move it notes the keys that are written, and holds calls back in the end.
  */
 export class WatchedStore implements ServedStore, SnapshotStore, InstantVersions {
   readonly versionsGlobal: boolean;
-  /** The store itself, for who moves its data. */
+  /** The store itself, for the code that moves its data. */
   readonly inner: WatchableStore;
   readonly #timers: Timers;
   #access: AccessMode = 'open';
   #moved: MovedError | undefined;
-  /** Keys that commits have written since they are noted. */
+  /** The keys that were written since `note`; undefined while none are noted. */
   #notes: Map<string, Bytes> | undefined;
   readonly #commits = new InFlight();
   #isRestoring = false;
   /** Resolves when the mode has changed. */
-  #changed = signal();
+  #changed = deferred();
 
   constructor(inner: WatchableStore, timers: Timers) {
     this.inner = inner;
@@ -80,7 +80,7 @@ export class WatchedStore implements ServedStore, SnapshotStore, InstantVersions
     if (this.#access !== 'open') return this.#later('write', () => this.commit(batch));
     this.#commits.begin();
     const result = this.inner.commit(batch);
-    // A commit that was rejected may have been applied.
+    // Rejected commits are noted too, because they may have been applied.
     const settle = (): void => this.#settle(batch);
     result.then(settle, settle);
     return result;
@@ -116,17 +116,17 @@ export class WatchedStore implements ServedStore, SnapshotStore, InstantVersions
     return this.inner.close();
   }
 
-  /** Keys are noted, or the data have moved: they cannot be replaced. */
+  /** Whether the data are moving, or have moved, so that they cannot be replaced. */
   get isMoving(): boolean {
     return this.#notes !== undefined || this.#access !== 'open';
   }
 
-  /** The data are being replaced, so that nobody could say what is written. */
+  /** Whether the data are being replaced, during which written keys cannot be noted. */
   get isRestoring(): boolean {
     return this.#isRestoring;
   }
 
-  /** From now on keys are noted: those of each commit that has not ended yet. */
+  /** Begins to note the keys of commits, including those under way. */
   note(): void {
     invariant(!this.#isRestoring, 'nobody notes what replaces everything');
     this.#notes = new Map();
@@ -136,7 +136,7 @@ export class WatchedStore implements ServedStore, SnapshotStore, InstantVersions
     return this.#notes?.size ?? 0;
   }
 
-  /** The keys that were noted; they are forgotten here. */
+  /** Returns the keys that were noted, and forgets them. */
   takeNotes(): readonly Bytes[] {
     if (this.#notes === undefined || this.#notes.size === 0) return [];
     const keys = [...this.#notes.values()];
@@ -148,7 +148,7 @@ export class WatchedStore implements ServedStore, SnapshotStore, InstantVersions
     this.#notes = undefined;
   }
 
-  /** Commits wait from now on. Resolves when those before have ended. */
+  /** Holds further commits back. Resolves when those under way have ended. */
   async fence(): Promise<void> {
     this.#set('fenced');
     await this.#commits.none();
@@ -158,7 +158,7 @@ export class WatchedStore implements ServedStore, SnapshotStore, InstantVersions
     return this.#access === 'closed';
   }
 
-  /** Reads wait as well. */
+  /** Holds reads back as well. */
   shut(): void {
     this.#set('closed');
   }
@@ -167,7 +167,7 @@ export class WatchedStore implements ServedStore, SnapshotStore, InstantVersions
     this.#set('open');
   }
 
-  /** Refuses calls that wait, and every later one. */
+  /** Refuses all calls from now on, waiting ones included. */
   leave(moved: MovedError): void {
     this.#moved = moved;
     this.#set('closed');
@@ -176,7 +176,7 @@ export class WatchedStore implements ServedStore, SnapshotStore, InstantVersions
   #set(mode: AccessMode): void {
     this.#access = mode;
     const changed = this.#changed;
-    this.#changed = signal();
+    this.#changed = deferred();
     changed.resolve();
   }
 
@@ -204,17 +204,4 @@ export class WatchedStore implements ServedStore, SnapshotStore, InstantVersions
       await this.#changed.promise;
     }
   }
-}
-
-interface Signal {
-  readonly promise: Promise<void>;
-  readonly resolve: () => void;
-}
-
-function signal(): Signal {
-  let resolve: () => void = () => undefined;
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
 }

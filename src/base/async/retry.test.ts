@@ -1,21 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { immediateTimers } from '../../../test/support/quick-timers.js';
 import { systemRandomness } from '../randomness.js';
 import { retry, type RetryOptions } from './retry.js';
 import type { Timers } from './timers.js';
-
-/** Timers that fire at once, and the delays that were asked for. */
-function immediateTimers(): { readonly timers: Timers; readonly waits: number[] } {
-  const waits: number[] = [];
-  const timers: Timers = {
-    start: (delayMs, callback, argument) => {
-      waits.push(delayMs);
-      setImmediate(callback, argument);
-      return { close: () => undefined };
-    },
-  };
-  return { timers, waits };
-}
 
 const passing = new Error('passing');
 const lasting = new Error('lasting');
@@ -34,8 +22,8 @@ function optionsWith(timers: Timers, others: Partial<RetryOptions> = {}): RetryO
 }
 
 describe('retry', () => {
-  it('gives what the first attempt gives that succeeds, and waits longer each time', async () => {
-    const { timers, waits } = immediateTimers();
+  it('gives what the first attempt gives that succeeds, and delays longer each time', async () => {
+    const { timers, delays } = immediateTimers();
     const counts: number[] = [];
     const found = await retry(optionsWith(timers), (count) => {
       counts.push(count);
@@ -44,7 +32,7 @@ describe('retry', () => {
     assert.equal(found, 'found');
     assert.deepEqual(counts, [1, 2, 3, 4]);
     assert.deepEqual(
-      waits.map((wait, index) => wait >= 5 * 2 ** index && wait <= 10 * 2 ** index),
+      delays.map((wait, index) => wait >= 5 * 2 ** index && wait <= 10 * 2 ** index),
       [true, true, true],
     );
   });
@@ -61,12 +49,12 @@ describe('retry', () => {
   });
 
   it('throws at once what no other attempt mends', async () => {
-    const { timers, waits } = immediateTimers();
+    const { timers, delays } = immediateTimers();
     await assert.rejects(
       retry(optionsWith(timers), () => Promise.reject(lasting)),
       lasting,
     );
-    assert.deepEqual(waits, []);
+    assert.deepEqual(delays, []);
   });
 
   it('begins no attempt after the signal was aborted in a wait', async () => {

@@ -1,3 +1,5 @@
+import { deferred } from './deferred.js';
+
 /** A run that has started or waits for the one before it. */
 interface Run {
   /** Whether the run went to its end. Resolves in any case. */
@@ -39,8 +41,8 @@ export class SharedRuns {
     signal: AbortSignal | undefined,
     work: () => Promise<R>,
   ): Promise<R> {
-    let end: (isWhole: boolean) => void = () => undefined;
-    const run: Run = { ended: new Promise((resolve) => (end = resolve)), next: undefined };
+    const { promise: ended, resolve: end } = deferred<boolean>();
+    const run: Run = { ended, next: undefined };
     if (before !== undefined) {
       before.next = run;
       await before.ended;

@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { BalanceInfo, PartitionControl } from '../../http/control/partitions.js';
-import { showProgress } from '../terminal/progress.js';
+import { finalAnswer } from '../client/retry.js';
+import { quietMs, showProgress } from '../terminal/progress.js';
 import { counted, printable } from '../terminal/terminal.js';
 import { withAccess, withPartitions, type AccessFlags } from './access.js';
 import { allCarriedOut, stillRunning } from './waiting.js';
@@ -11,10 +11,8 @@ interface BalanceFlags extends AccessFlags {
   readonly wait: boolean;
 }
 
-/** Between two looks at a plan that waits for measures. Each takes the size of one range. */
-const lookMs = 200;
-/** Shorter work shows nothing. */
-const quietMs = 1_000;
+/** The delay between two plans while loads are measured, each of which measures one range. */
+const planDelayMs = { first: 200, last: 200 } as const;
 
 export function partitionBalanceCommand(): Command {
   const command = new Command('balance')
@@ -80,19 +78,23 @@ export function planLines(plan: BalanceInfo): readonly string[] {
 export async function measuredPlan(
   control: Pick<PartitionControl, 'balance'>,
 ): Promise<BalanceInfo> {
-  let plan = await control.balance(true);
+  let known = { measuredMs: 0, neededMs: 1 };
   const report = showProgress({
     stream: process.stderr,
-    share: () => Math.min(1, plan.measuredMs / plan.neededMs),
-    facts: () => [`loads measured for ${seconds(plan.measuredMs)} of ${seconds(plan.neededMs)}`],
+    share: () => Math.min(1, known.measuredMs / known.neededMs),
+    facts: () => [`loads measured for ${seconds(known.measuredMs)} of ${seconds(known.neededMs)}`],
     quietMs,
   });
   try {
-    while (!isMeasured(plan) && plan.operations.length === 0) {
-      await pause(lookMs);
-      plan = await control.balance(true);
-    }
-    return plan;
+    return await finalAnswer(
+      async () => {
+        const plan = await control.balance(true);
+        known = plan;
+        return plan;
+      },
+      (plan) => isMeasured(plan) || plan.operations.length > 0,
+      planDelayMs,
+    );
   } finally {
     report.stop();
   }

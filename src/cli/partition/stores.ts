@@ -1,19 +1,17 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import type { NewStore, PartitionControl } from '../../http/control/partitions.js';
+import { finalAnswer } from '../client/retry.js';
 import { UsageError } from '../terminal/failure.js';
 import { notice } from '../terminal/notice.js';
-import { showProgress } from '../terminal/progress.js';
+import { quietMs, showProgress } from '../terminal/progress.js';
 import { counted } from '../terminal/terminal.js';
 import { timeLeft } from '../terminal/time-left.js';
 import { tell, withAccess, withPartitions, type AccessFlags } from './access.js';
 import { stillRunning } from './waiting.js';
 
-/** Between two looks at a store that is emptied. */
-const lookMs = 500;
-/** Shorter work shows nothing. */
-const quietMs = 1_000;
+/** The delay between two questions about a store that is being emptied. */
+const drainDelayMs = { first: 500, last: 500 } as const;
 const urlForm = /^postgres(?:ql)?:\/\//;
 
 interface AddFlags extends AccessFlags {
@@ -105,17 +103,22 @@ export async function emptied(control: PartitionControl, name: string): Promise<
     // A range that another store serves by now may still be deleted here.
     return Math.max(left, operations.filter(({ from }) => from === name).length);
   };
-  let ranges = await rangesOf();
-  const before = ranges;
+  let ranges = 0;
+  let before = 0;
   const share = (): number => 1 - ranges / Math.max(1, before);
   const remaining = timeLeft(share);
   const facts = (): readonly string[] => [`${counted(ranges, 'range')} to move`, remaining()];
   const report = showProgress({ stream: process.stderr, share, facts, quietMs });
   try {
-    while (ranges > 0) {
-      await pause(lookMs);
-      ranges = await rangesOf();
-    }
+    await finalAnswer(
+      async () => {
+        ranges = await rangesOf();
+        before = Math.max(before, ranges);
+        return ranges;
+      },
+      (left) => left === 0,
+      drainDelayMs,
+    );
   } finally {
     report.stop();
   }

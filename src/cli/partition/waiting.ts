@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { byteText } from '../../base/byte-text.js';
 import {
   noOperation,
@@ -6,19 +5,15 @@ import {
   type OperationInfo,
   type PartitionControl,
 } from '../../http/control/partitions.js';
+import { finalAnswer } from '../client/retry.js';
 import { CommandFailure } from '../terminal/failure.js';
 import { notice } from '../terminal/notice.js';
-import { showProgress } from '../terminal/progress.js';
+import { quietMs, showProgress } from '../terminal/progress.js';
 import { grouped } from '../terminal/terminal.js';
 import { timeLeft } from '../terminal/time-left.js';
 
 /** Exit codes beside 0, done, 1, failed, and 2, refused. */
 export const stillRunning = 3;
-
-const firstLookMs = 20;
-const lookMs = 250;
-/** Shorter work shows nothing. */
-const quietMs = 1_000;
 
 /** Waits for the end of an operation and shows how it goes on. Throws when it failed. */
 export async function operationEnd(
@@ -38,17 +33,20 @@ export async function operationEnd(
   const report = showProgress({ stream: process.stderr, share, facts, quietMs });
   let told: string | undefined;
   try {
-    for (let waitMs = firstLookMs; ; waitMs = Math.min(lookMs, waitMs * 2)) {
-      last = await control.operation(operation);
-      if (last === undefined) throw new CommandFailure(noOperation(operation));
-      if (last.state === 'failed') throw new CommandFailure(last.problem ?? 'It failed.');
-      if (last.state !== 'running') return last;
-      if (last.problem !== undefined && last.problem !== told) {
-        report.line(`It will be tried again: ${last.problem}`);
-      }
-      told = last.problem;
-      await pause(waitMs);
-    }
+    return await finalAnswer(
+      async () => {
+        last = await control.operation(operation);
+        if (last === undefined) throw new CommandFailure(noOperation(operation));
+        if (last.state === 'failed') throw new CommandFailure(last.problem ?? 'It failed.');
+        const isNew = last.problem !== undefined && last.problem !== told;
+        if (last.state === 'running' && isNew) {
+          report.line(`It will be tried again: ${last.problem}`);
+        }
+        told = last.problem;
+        return last;
+      },
+      ({ state }) => state !== 'running',
+    );
   } finally {
     report.stop();
   }
@@ -66,13 +64,16 @@ export async function jobResult(control: PartitionControl, job: number): Promise
   };
   const report = showProgress({ stream: process.stderr, share, facts, quietMs });
   try {
-    for (let waitMs = firstLookMs; ; waitMs = Math.min(lookMs, waitMs * 2)) {
-      last = await control.job(job);
-      if (last === undefined) throw new CommandFailure('The server was started anew: try again.');
-      if (last.state === 'failed') throw new CommandFailure(last.problem ?? 'It failed.');
-      if (last.state === 'done') return last.result;
-      await pause(waitMs);
-    }
+    const end = await finalAnswer(
+      async () => {
+        last = await control.job(job);
+        if (last === undefined) throw new CommandFailure('The server was started anew: try again.');
+        if (last.state === 'failed') throw new CommandFailure(last.problem ?? 'It failed.');
+        return last;
+      },
+      ({ state }) => state === 'done',
+    );
+    return end.result;
   } finally {
     report.stop();
   }

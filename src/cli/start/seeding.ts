@@ -2,10 +2,7 @@ import { SeedError, type ServerOptions } from '../../app/index.js';
 import { systemTimers } from '../../base/async/timers.js';
 import type { LoadedSeed } from '../config/seed-file.js';
 import { reportProgress } from '../import/progress.js';
-import type { ProgressReport } from '../terminal/progress.js';
-
-/** The delay before a seed shows its progress. */
-const quietMs = 1_000;
+import { quietMs, type ProgressReport } from '../terminal/progress.js';
 
 /**
  * Starts something with the data of a seed file, and shows progress when it takes long. Throws

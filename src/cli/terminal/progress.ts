@@ -29,6 +29,9 @@ export interface ProgressSource {
   readonly quietMs?: number;
 }
 
+/** For work that is mostly short: on a terminal, less than this time shows nothing. */
+export const quietMs = 1_000;
+
 const barIntervalMs = 200;
 const barColumns = 40;
 const clearLine = '\r\x1b[K';

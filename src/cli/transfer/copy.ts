@@ -1,14 +1,11 @@
-import { holdingTimers } from '../../base/async/timers.js';
-import { sleep } from '../../base/async/sleep.js';
 import { placeText, type NamedBlob } from '../arguments/blob-place.js';
 import type { BlobClient, CopyProgress } from '../client/blob-client.js';
-import { briefRetries, retrying } from '../client/retry.js';
+import { briefRetries, finalAnswer, retrying } from '../client/retry.js';
 import { ServiceError } from '../client/service-error.js';
 import { CommandFailure } from '../terminal/failure.js';
 
-/** The delays between two questions for how far a copy is. */
-const firstPollMs = 100;
-const lastPollMs = 2_000;
+/** The delays between two questions about the progress of a copy, in milliseconds. */
+const copyDelayMs = { first: 100, last: 2_000 } as const;
 
 /**
  * Lets the service of a blob copy another one, and waits for the end. `source`: its URL, with a
@@ -22,18 +19,25 @@ export async function copyFrom(
   source: string,
   onCopied: (bytes: number) => void,
 ): Promise<void> {
-  let state = await started(client, blob, source);
-  const { id } = state;
-  let copied = 0;
-  for (let delayMs = firstPollMs; ; delayMs = Math.min(lastPollMs, delayMs * 2)) {
-    onCopied(state.bytesDone - copied);
-    copied = state.bytesDone;
-    if (state.status === 'success') return;
-    if (state.status !== 'pending') throw ended(blob, state);
-    await sleep(holdingTimers, delayMs);
-    state = await retrying(briefRetries, () => client.copyProgress(blob));
-    if (state.id !== id) throw ended(blob, { ...state, status: 'replaced' });
-  }
+  const first = await started(client, blob, source);
+  let known: CopyProgress | undefined;
+  const next = async (): Promise<CopyProgress> => {
+    if (known === undefined) return first;
+    const state = await retrying(briefRetries, () => client.copyProgress(blob));
+    if (state.id !== first.id) throw ended(blob, { ...state, status: 'replaced' });
+    return state;
+  };
+  const end = await finalAnswer(
+    async () => {
+      const state = await next();
+      onCopied(state.bytesDone - (known?.bytesDone ?? 0));
+      known = state;
+      return state;
+    },
+    ({ status }) => status !== 'pending',
+    copyDelayMs,
+  );
+  if (end.status !== 'success') throw ended(blob, end);
 }
 
 /** A copy that is done when it is answered has as many bytes as its target. */

@@ -1,9 +1,6 @@
 import { byteText } from '../../base/byte-text.js';
-import { rateOf, showProgress, type ProgressReport } from '../terminal/progress.js';
+import { quietMs, rateOf, showProgress, type ProgressReport } from '../terminal/progress.js';
 import { printable } from '../terminal/terminal.js';
-
-/** Shorter transfers show no bar. */
-const quietMs = 1000;
 
 /** Counts the bytes of a transfer, and shows them when it takes long. */
 export class TransferProgress {

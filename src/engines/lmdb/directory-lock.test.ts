@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { describe } from 'node:test';
 import { spawnLmdbStore, temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { manualClock } from '../../base/clock.js';
+import { fasterTimers } from '../../../test/support/quick-timers.js';
 import { systemTimers, type Timers } from '../../base/async/timers.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { joinDirectory, lockDirectory } from './directory-lock.js';
@@ -15,10 +16,8 @@ import { openEnvironment } from './environment.js';
 import { openLmdbStore } from './store.js';
 
 const clock = manualClock();
-/** Timers that run 30 times as fast, for a wait that is to end without the lock. */
-const hurried: Timers = {
-  start: (delayMs, callback, argument) => systemTimers.start(delayMs / 30, callback, argument),
-};
+/** For a wait that is to end without the lock. */
+const hurried = fasterTimers(30, systemTimers);
 
 /**
  * Timers for a start that learns from a process of its own who holds the lock. It says so again and

@@ -1,3 +1,4 @@
+import { deferred } from '../../base/async/deferred.js';
 import { sleep } from '../../base/async/sleep.js';
 import type { Timers } from '../../base/async/timers.js';
 import { nameOfKey } from '../rows/row-parts.js';
@@ -78,8 +79,7 @@ export class UpdateLines {
   ): Promise<R> {
     const names = [...new Set(keys.map(nameOfKey))];
     this.#refuseFull(names);
-    let start: () => void = () => undefined;
-    const started = new Promise<void>((resolve) => (start = resolve));
+    const { promise: started, resolve: start } = deferred();
     const turn = new Turn(within);
     const places = new Map(names.map((name) => [name, placeOf(turn, started)]));
     const waits = [...places].flatMap(([name, place]) => {
@@ -129,8 +129,7 @@ export class UpdateLines {
 }
 
 function placeOf(turn: Turn, started: Promise<void>): Place {
-  let end: Place['end'] = () => undefined;
-  const ended = new Promise<StoredRow | undefined>((resolve) => (end = resolve));
+  const { promise: ended, resolve: end } = deferred<StoredRow | undefined>();
   return { turn, started, ended, end };
 }
 

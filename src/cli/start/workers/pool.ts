@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { deferred } from '../../../base/async/deferred.js';
 import { systemClock } from '../../../base/clock.js';
 import type { Config } from '../../config/config-file.js';
 import { CommandFailure } from '../../terminal/failure.js';
@@ -61,7 +62,7 @@ export class WorkerPool {
   #assignedPorts: Ports;
   /** The configuration of workers, also of those that start later. */
   #config: Config;
-  #allListen: (ports: Ports) => void = () => undefined;
+  readonly #allListen = deferred<Ports>();
   #places: readonly Promise<void>[] = [];
 
   constructor(options: WorkerPoolOptions) {
@@ -76,10 +77,9 @@ export class WorkerPool {
    * cannot serve, or when workers exit again and again.
    */
   async start(): Promise<Ports> {
-    const allListen = new Promise<Ports>((resolve) => (this.#allListen = resolve));
     const numbers = Array.from({ length: this.#options.count }, (_, at) => at + 1);
     this.#places = numbers.map((number) => this.#keep(number));
-    return Promise.race([allListen, this.broken()]);
+    return Promise.race([this.#allListen.promise, this.broken()]);
   }
 
   /** Throws `CommandFailure` when a worker is not replaced any more. Never resolves. */
@@ -240,7 +240,7 @@ export class WorkerPool {
     this.#ports = ports;
     this.#started.add(number);
     this.#options.log.info({ worker: number, pid: worker.process.pid }, 'a worker listens');
-    if (this.#started.size === this.#options.count) this.#allListen(ports);
+    if (this.#started.size === this.#options.count) this.#allListen.resolve(ports);
   }
 }
 

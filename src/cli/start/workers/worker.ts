@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { portOf } from '../../../app/endpoints.js';
 import { byServiceOption } from '../../../app/options/addresses.js';
+import { deferred } from '../../../base/async/deferred.js';
 import { createWorkerServer } from '../../../app/server.js';
 import { byService } from '../../../model/services/services.js';
 import { messageOf } from '../../terminal/failure.js';
@@ -71,10 +72,7 @@ function endWithPrimary(): void {
 
 /** Runs the reloads of the primary in order, including those that came before serving. */
 class Reloads {
-  #serve: (reload: (config: Config) => Promise<void>) => void = () => undefined;
-  readonly #serving = new Promise<(config: Config) => Promise<void>>((resolve) => {
-    this.#serve = resolve;
-  });
+  readonly #serving = deferred<(config: Config) => Promise<void>>();
   #last: Promise<void> = Promise.resolve();
 
   constructor() {
@@ -82,12 +80,12 @@ class Reloads {
   }
 
   serve(reload: (config: Config) => Promise<void>): void {
-    this.#serve(reload);
+    this.#serving.resolve(reload);
   }
 
   async #run(config: Config): Promise<void> {
     try {
-      const reload = await this.#serving;
+      const reload = await this.#serving.promise;
       await reload(config);
       await send({ kind: 'reloaded' });
     } catch (error) {

@@ -1,3 +1,4 @@
+import { deferred } from '../../../base/async/deferred.js';
 import { Gate } from '../../../base/async/gate.js';
 import { rowKeyOf } from '../../definition/stored-entity.js';
 import { compareKeys } from '../../rows/text-order.js';
@@ -53,10 +54,10 @@ export async function* rowsAsTheyCome<E>(
   const waiting = [...sources];
   const reading = new Set<ShardSource<E>>();
   const answers: Answer<E>[] = [];
-  let wake: () => void = () => undefined;
+  let awaited = deferred();
   const answered = async (source: ShardSource<E>): Promise<void> => {
     answers.push(await nextOf(source));
-    wake();
+    awaited.resolve();
   };
   const ask = (source: ShardSource<E> | undefined): void => {
     if (source === undefined) return;
@@ -67,10 +68,8 @@ export async function* rowsAsTheyCome<E>(
     for (const source of waiting.splice(0, parallel)) ask(source);
     while (reading.size > 0) {
       if (answers.length === 0 || deadline.isPast) {
-        const woken = new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-        await deadline.wait(woken);
+        awaited = deferred();
+        await deadline.wait(awaited.promise);
       }
       const answer = answers.shift();
       if (answer === undefined) continue;
