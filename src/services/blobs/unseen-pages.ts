@@ -1,5 +1,6 @@
 import { nextTurn } from '../../base/async/turns.js';
 import { equalBytes, type Bytes } from '../../base/bytes.js';
+import { pagesOf } from '../../kv/pages.js';
 import type { Candidate, Decision, Entry, Store } from '../../kv/store.js';
 import { keyAfter, prefixRange } from '../../kv/tuple.js';
 import { decodeBlobRecord } from './blob-record.js';
@@ -73,20 +74,15 @@ export async function snapshotGenerations(
   content: Bytes,
 ): Promise<number[]> {
   const generations: number[] = [];
-  const { end, start: first } = keys.versions();
-  for (let start = first; ;) {
-    const options = { limit: entriesPerRead, bytesMax: bytesPerRead };
-    const range = { start, ...(end !== undefined && { end }) };
-    const { entries, more } = await store.range(range, options);
+  const options = { limit: entriesPerRead, bytesMax: bytesPerRead };
+  for await (const entries of pagesOf(store, keys.versions(), options)) {
     for (const entry of entries) {
       const generation = generationIn(entry, content);
       if (generation !== undefined) generations.push(generation);
     }
-    const last = entries.at(-1);
-    if (!more || last === undefined) return generations;
-    start = keyAfter(last.key);
     await nextTurn();
   }
+  return generations;
 }
 
 /** What a record sees of a page map; undefined when it has another content. */

@@ -1,6 +1,7 @@
 import type { Bytes } from '../../base/bytes.js';
-import type { Entry, KeyRange, RangePage, Store } from '../../kv/store.js';
-import { keyAfter, prefixRange } from '../../kv/tuple.js';
+import { pagesOf } from '../../kv/pages.js';
+import type { Entry, KeyRange, Store } from '../../kv/store.js';
+import { prefixRange } from '../../kv/tuple.js';
 import { accountOfKey, accountPrefix, servicePrefix } from './keys.js';
 
 const pageEntriesMax = 1000;
@@ -11,8 +12,9 @@ export async function* accountsOf(store: Store, service: string): AsyncGenerator
   const everything = prefixRange(servicePrefix(service));
   let start: Bytes | undefined = everything.start;
   while (start !== undefined) {
-    const page: RangePage = await readPage(store, { ...everything, start }, 1);
-    const [first] = page.entries;
+    const range: KeyRange = { ...everything, start };
+    const { entries } = await store.range(range, { limit: 1, bytesMax: pageBytesMax });
+    const [first]: readonly Entry[] = entries;
     if (first === undefined) return;
     const account = accountOfKey(first.key);
     yield account;
@@ -25,15 +27,6 @@ export async function* accountsOf(store: Store, service: string): AsyncGenerator
  * works.
  */
 export async function* entriesOf(store: Store, range: KeyRange): AsyncGenerator<Entry> {
-  let start: Bytes | undefined = range.start;
-  while (start !== undefined) {
-    const page: RangePage = await readPage(store, { ...range, start }, pageEntriesMax);
-    yield* page.entries;
-    const last: Entry | undefined = page.entries.at(-1);
-    start = page.more && last !== undefined ? keyAfter(last.key) : undefined;
-  }
-}
-
-function readPage(store: Store, range: KeyRange, limit: number): Promise<RangePage> {
-  return store.range(range, { limit, bytesMax: pageBytesMax });
+  const options = { limit: pageEntriesMax, bytesMax: pageBytesMax };
+  for await (const entries of pagesOf(store, range, options)) yield* entries;
 }
