@@ -13,7 +13,7 @@ import { Catalogue } from '../partition/catalogue.js';
 import { PartitionCounters } from '../partition/counters.js';
 import { RangeMeter } from '../partition/load/range-meter.js';
 import { Members } from '../partition/members.js';
-import { enlist, enlistMore, MembershipError, partOfOthers } from '../partition/membership.js';
+import { admitMembers, addMember, MembershipError, partOfOthers } from '../partition/membership.js';
 import { ServedPartitions, type ServedMember } from '../partition/served-partitions.js';
 import { OperationRunner } from '../partition/operations/operation-runner.js';
 import { openPartitionedStore, type PartitionedStore } from '../partition/store.js';
@@ -97,7 +97,10 @@ export class OpenPartitions extends ServedPartitions {
     this.balancer = new Balancer({ mode, ...tools, ...reports });
   }
 
-  /** This process serves requests: what is left by others is carried on, and loads are told. */
+  /**
+   * To be called when the process begins to serve requests: starts taking over abandoned operations
+   * and publishing loads.
+   */
   serve(): void {
     this.#serves = true;
     if (this.#sharing === 'exclusive') this.operationRunner.start();
@@ -105,15 +108,15 @@ export class OpenPartitions extends ServedPartitions {
   }
 
   /**
-   * Opens a store and takes it into the key space, unless it is open. Throws `MembershipError`, and
-   * what engines throw.
+   * Opens a store and makes it a member of the key space, unless it is open. Throws
+   * `MembershipError`, and the errors of engines.
    */
   async add(name: string, storage: StorageChoice): Promise<void> {
     if (this.members.has(name)) return;
     const store = await openMember({ ...this.settings, storage }, this.#sharing);
     try {
       const placeOf = () => shownPlace(storage);
-      await enlistMore(this.members, { name, store, placeOf });
+      await addMember(this.members, { name, store, placeOf });
     } catch (error) {
       await store.close();
       throw error;
@@ -127,7 +130,7 @@ export class OpenPartitions extends ServedPartitions {
     return this.#opened.get(name)?.lastVersion() ?? Promise.resolve(Infinity);
   }
 
-  /** Closes a store that has no range any more. */
+  /** Removes and closes a store that has no range any more. */
   async remove(name: string): Promise<void> {
     const store = this.#opened.get(name);
     this.#opened.delete(name);
@@ -160,7 +163,7 @@ export async function openPartitions(
     const members = new Members(homeName, opened, { homeUntil });
     const { clock, timers, randomness } = settings;
     const placeOf = (name: string) => shownPlace(choices[name]);
-    await enlist(members, { placeOf, randomness });
+    await admitMembers(members, { placeOf, randomness });
     const store = await openPartitionedStore({
       members,
       meter,

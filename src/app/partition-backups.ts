@@ -1,9 +1,10 @@
 import { compareBytes, concatBytes, equalBytes, type Bytes } from '../base/bytes.js';
 import { invariant } from '../base/invariant.js';
 import { canBeMember } from '../kv/member-store.js';
+import { pagesOf } from '../kv/pages.js';
 import type { Entry } from '../kv/store.js';
 import { partitionPrefixLength } from '../kv/partition-prefix.js';
-import { decodeTuple, elementEnd, keyAfter } from '../kv/tuple.js';
+import { decodeTuple, elementEnd } from '../kv/tuple.js';
 import { boundText } from '../partition/bound-text.js';
 import { backupKey, storeKeys } from '../partition/keys.js';
 import type { RestoreSource } from '../partition/operations/restore.js';
@@ -76,8 +77,9 @@ export class Backup {
   }
 
   /**
-   * From now on its entries count as those of another table or queue. `to`: the prefix of its keys.
-   * Throws `BackupError` when the backup is not of one table or queue, or of the other kind.
+   * Makes its entries those of another table or queue. `to`: the prefix of the keys of that one.
+   * Throws `BackupError` when the backup is not of a single table or queue, or is of the other
+   * kind.
    */
   async renameTo(to: Bytes): Promise<void> {
     const [first, last] = await this.#edges();
@@ -140,20 +142,19 @@ export class Backup {
   }
 
   async *#pages(): AsyncGenerator<readonly Entry[]> {
-    let isMore = true;
-    for (let rest = allData; isMore;) {
-      const page = await this.#store.range(rest, pageOptions);
-      if (page.entries.length > 0) {
-        yield page.entries.map((entry) => ({ ...entry, key: this.#keyOf(entry) }));
-      }
-      const last = page.entries.at(-1);
-      isMore = page.more && last !== undefined;
-      if (last !== undefined) rest = { ...allData, start: Buffer.from(keyAfter(last.key)) };
+    for await (const entries of pagesOf(this.#store, allData, pageOptions)) {
+      yield entries.map((entry) => {
+        const { value, version } = entry;
+        return { key: this.#keyOf(entry), value, version };
+      });
     }
   }
 }
 
-/** A directory that is made, or is empty. Throws `BackupError`, and what engines throw. */
+/**
+ * Begins a backup in a directory that is empty or does not exist. Throws `BackupError`, and the
+ * errors of engines.
+ */
 export async function newBackup(settings: EngineSettings, directory: string): Promise<Backup> {
   const backup = await open(settings, directory);
   if (await backup.isEmpty()) return backup;

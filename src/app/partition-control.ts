@@ -21,13 +21,13 @@ import type { Begun } from '../partition/operations/operations.js';
 import { dataOf } from '../partition/range-map.js';
 import { metricsText } from '../partition/metrics.js';
 import type { OperationRow, RangeRow } from '../partition/rows.js';
-import { beginning } from '../partition/balancer/balancer.js';
+import { beginPlanned } from '../partition/balancer/balancer.js';
 import { RangeLoads } from '../partition/balancer/range-loads.js';
 import { meanCallMs, type MeasuredRange } from '../partition/load/range-meter.js';
-import { changeStore, dismiss } from '../partition/membership.js';
+import { changeStore, removeMember } from '../partition/membership.js';
 import { splitPoint } from '../partition/split-point.js';
 import type { End } from '../partition/operations/operation-runner.js';
-import { Pace } from '../partition/pace.js';
+import { KeyRateLimiter } from '../partition/key-rate-limiter.js';
 import { repair } from '../partition/operations/repair.js';
 import { verify, type Finding } from '../partition/verify.js';
 import { memberNames } from './options/stores.js';
@@ -42,7 +42,7 @@ import type { OpenPartitions } from './open-partitions.js';
 /** Keys that a verification looks at in a second, unless it is asked for another number. */
 const keysPerSecondStandard = 100_000;
 
-/** What people do to the ranges and stores of an open key space. */
+/** What people can ask of the ranges and stores of an open key space. */
 export class Partitions implements ServedPartitionControl {
   readonly #open: OpenPartitions;
   readonly #names: ContainerNames;
@@ -119,8 +119,8 @@ export class Partitions implements ServedPartitionControl {
     const { operations, findings, away, measuredMs, neededMs, unsized } = advice;
     const begun: number[] = [];
     for (const each of dryRun ? [] : operations) {
-      const answer = await beginning(this.#open.operationRunner.operations, each);
-      // What somebody else has begun meanwhile is planned no more.
+      const answer = await beginPlanned(this.#open.operationRunner.operations, each);
+      // Another process has begun an operation on the range meanwhile, so this one is not needed.
       if (!answer.ok) continue;
       this.#open.operationRunner.run(answer.operation);
       begun.push(answer.operation);
@@ -176,7 +176,7 @@ export class Partitions implements ServedPartitionControl {
     }
     if (!(await changeStore(catalogue, name, 'draining'))) throw this.#noStore(name);
     operationRunner.start();
-    await operationRunner.tend();
+    await operationRunner.round();
   }
 
   async removeStore(name: string): Promise<void> {
@@ -185,7 +185,7 @@ export class Partitions implements ServedPartitionControl {
       throw new PartitionRefusal('The home store has the map of ranges and the blobs: it stays.');
     }
     if ((await catalogue.store(name)) === undefined) throw this.#noStore(name);
-    if (!(await dismiss(members, name))) {
+    if (!(await removeMember(members, name))) {
       throw new PartitionRefusal(
         `The store '${name}' has ranges, or an operation moves some to it or from it. Empty it ` +
           `first: tabularium partition store drain ${name}.`,
@@ -200,10 +200,10 @@ export class Partitions implements ServedPartitionControl {
     return this.#jobs.start('keys', async (progress): Promise<VerifyResult> => {
       const { catalogue, members, settings, operationRunner } = this.#open;
       const { clock, timers } = settings;
-      const pace = new Pace(keysPerSecond, { clock, timers });
+      const limiter = new KeyRateLimiter(keysPerSecond, { clock, timers });
       const onKeys = (keys: number): Promise<void> => {
         progress.add(keys);
-        return pace.keep(keys);
+        return limiter.take(keys);
       };
       const { ranges } = await catalogue.map();
       const lastVersionOf = (store: string) => this.#open.lastVersionOf(store);
@@ -245,7 +245,7 @@ export class Partitions implements ServedPartitionControl {
     return this.#jobs.start('bytes', (progress) =>
       backup.use(async (store) => {
         progress.total((await members.named(found.store).sample(dataOf(found), 0)).bytes);
-        const operations = operationRunner.operationsTold((bytes) => progress.add(bytes));
+        const operations = operationRunner.operationsReporting((bytes) => progress.add(bytes));
         await operations.backUp(operation, store);
         await backup.finish(found);
         return { directory };
@@ -268,7 +268,7 @@ export class Partitions implements ServedPartitionControl {
     return this.#jobs.start('bytes', (progress) =>
       backup.use(async (store) => {
         progress.total((await store.sample(allData, 0)).bytes);
-        const operations = operationRunner.operationsTold((bytes) => progress.add(bytes));
+        const operations = operationRunner.operationsReporting((bytes) => progress.add(bytes));
         await operations.restore(operation, await backup.source());
         return { directory };
       }),
@@ -364,7 +364,7 @@ export class Partitions implements ServedPartitionControl {
   }
 }
 
-/** A backup that is not used after all is closed. */
+/** Closes a backup when the work with it fails. */
 async function closing<Result>(backup: Backup, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

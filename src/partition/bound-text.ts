@@ -5,7 +5,7 @@ import { decodeTuple, encodeTuple, type TupleElement } from '../kv/tuple.js';
 // Bounds of ranges as people write them: `table/account/#7/London`. Elements are separated by
 // slashes and percent-encoded; a number has `#` before it.
 
-/** Has no UTF-8, so a bound with one can be shown but not be written. */
+/** UTF-8 cannot encode it, so a bound with a lone surrogate can be shown but not typed. */
 const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
 const numberForm = /^#(0|[1-9][0-9]{0,15})$/;
 
@@ -14,7 +14,7 @@ export function boundText(bound: Bytes): string {
   return decodeTuple(bound).map(elementText).join('/');
 }
 
-/** The bound that a text says; undefined when it says none. */
+/** Parses a bound; undefined for a text of another form. */
 export function boundOf(text: string): Bytes | undefined {
   const parts = text.split('/');
   if (parts.length > partitionPrefixElements) return undefined;

@@ -1,11 +1,11 @@
 import { StoreDamagedError } from '../kv/errors.js';
 import type { MemberStore } from '../kv/member-store.js';
 import type { Check, CommitResult, Entry, KeyRange, Put } from '../kv/store.js';
-import { keyAfter } from '../kv/tuple.js';
+import { pagesOf } from '../kv/pages.js';
 import type { Bytes } from '../base/bytes.js';
 import {
   guardKey,
-  heirsKey,
+  successorsKey,
   mapKey,
   operationKey,
   operationRows,
@@ -34,8 +34,8 @@ import {
 
 const pageOptions = { limit: 4_096, bytesMax: 4 << 20 } as const;
 
-/** To find the heirs of a range takes no more reads than that; all ranges take about as many. */
-const heirsReads = 8;
+/** Reads at most to find the successors of a range; reading all ranges takes about as many. */
+const successorReads = 8;
 
 interface Writes {
   readonly checks: readonly Check[];
@@ -44,8 +44,8 @@ interface Writes {
 }
 
 /**
- * The rows that say which store has which range, and what is done to ranges. A change of ranges is
- * one commit.
+ * Which store has which range, and which operations are under way, as rows of the home store.
+ * Ranges are changed by one commit.
  */
 export class Catalogue {
   readonly #home: MemberStore;
@@ -60,7 +60,7 @@ export class Catalogue {
       const before = await this.mapRow();
       const rows = await readAll(this.#home, rangeRows, decodeRangeRow);
       const after = await this.mapRow();
-      // Pages have a snapshot each.
+      // Each page has a snapshot of its own, so the map may have changed between two of them.
       if (before.version !== after.version) continue;
       const map = RangeMap.of(rows.map(({ row }) => row));
       if (map !== undefined) return map;
@@ -80,23 +80,23 @@ export class Catalogue {
   }
 
   /**
-   * The ranges that have taken the place of one that is no more; undefined when there are too many,
-   * or when not all are known: then all ranges have to be read.
+   * The ranges that replaced one that was split or merged. Undefined when finding them would take
+   * too many reads, or when some are unknown; the caller then reads all ranges.
    */
-  async heirs(id: number): Promise<readonly RangeRow[] | undefined> {
+  async successors(id: number): Promise<readonly RangeRow[] | undefined> {
     const found: RangeRow[] = [];
     const left = [id];
     for (let reads = 0; left.length > 0; reads += 1) {
       const next = left.shift();
-      if (next === undefined || reads === heirsReads) return undefined;
+      if (next === undefined || reads === successorReads) return undefined;
       const range = next === id ? undefined : await this.range(next);
       if (range !== undefined) {
         found.push(range.row);
         continue;
       }
-      const heirs = await this.#home.get(heirsKey(next));
-      if (heirs === undefined) return undefined;
-      left.push(...decodeIds(heirs.value).filter((each) => !left.includes(each)));
+      const successors = await this.#home.get(successorsKey(next));
+      if (successors === undefined) return undefined;
+      left.push(...decodeIds(successors.value).filter((each) => !left.includes(each)));
     }
     return found;
   }
@@ -124,8 +124,8 @@ export class Catalogue {
 }
 
 /**
- * Makes the catalogue of a key space whose data are all in its home store, where there is none yet.
- * It has a range for the keys that stay there, if any do, and one for the others.
+ * Creates the catalogue, unless there is one. All data are in the home store then. One range has
+ * the keys that must stay there, if any must, and one has all others.
  */
 export async function ensureCatalogue({ home, homeName, homeUntil }: Members): Promise<void> {
   if ((await home.get(mapKey)) !== undefined) return;
@@ -135,7 +135,7 @@ export async function ensureCatalogue({ home, homeName, homeUntil }: Members): P
     return { id: index + 1, start, end, store: homeName, epoch: 1, operation: 0 };
   });
   const guard = { state: 'serving', epoch: 1, operation: 0, token: 0 } as const;
-  // Where another process was faster, its catalogue is the one.
+  // Does nothing when another process has created the catalogue meanwhile.
   await home.fence({
     checks: [{ key: mapKey, version: 'absent' }],
     puts: [
@@ -156,13 +156,10 @@ export async function readAll<Row>(
   decode: (value: Bytes) => Row,
 ): Promise<readonly Versioned<Row>[]> {
   const rows: Versioned<Row>[] = [];
-  for (let rest = range; ;) {
-    const page = await store.range(rest, pageOptions);
-    for (const { value, version } of page.entries) rows.push({ row: decode(value), version });
-    const last = page.entries.at(-1);
-    if (!page.more || last === undefined) return rows;
-    rest = { ...range, start: keyAfter(last.key) };
+  for await (const entries of pagesOf(store, range, pageOptions)) {
+    for (const { value, version } of entries) rows.push({ row: decode(value), version });
   }
+  return rows;
 }
 
 export function versioned<Row>(

@@ -1,12 +1,14 @@
-/** What a process has counted of the partition layer since it began. */
+/** Counts of the partition layer since the process started. */
 export class PartitionCounters {
-  /** Calls that a store refused because the front end knew an older guard. */
+  /** Calls that a store refused because the front end had an outdated guard. */
   guardRefusals = 0;
-  /** Looks at the catalogue after that. */
+  /** How often the front end has read the catalogue after such a refusal. */
   mapRefreshes = 0;
-  /** Keys and values that copies of this process have brought to their targets. */
+  /** Bytes of keys and values that this process has copied to the targets of moves. */
   movedBytes = 0;
-  /** In milliseconds: how long writes and reads of a range had to wait for the end of its move. */
+  /**
+   * How often, and for how many milliseconds in all, writes and reads waited for the end of a move.
+   */
   readonly pauses = { write: { count: 0, ms: 0 }, read: { count: 0, ms: 0 } };
   readonly #ended = new Map<string, EndedOperations>();
 

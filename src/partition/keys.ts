@@ -3,12 +3,12 @@ import { storeKey, storeService } from '../kv/partition-prefix.js';
 import type { KeyRange } from '../kv/store.js';
 import { prefixRange, tupleRange } from '../kv/tuple.js';
 
-// What the partition layer keeps, all of it under keys of a store. The catalogue is in the home
-// store; guards, dirty rows and progress are in the store whose range they are about.
+// The keys of the partition layer's own rows. The catalogue is in the home store; guards, dirty
+// rows and progress are in the store that has, or gets, the range.
 
 const owner = 'partition';
 
-/** Every key of a store. Data have keys below it. */
+/** All keys of the store itself. The keys of data come before them. */
 export const storeKeys = tupleRange([storeService]);
 
 /** The keys of the partition layer, which callers of the composed store do not see. */
@@ -19,19 +19,19 @@ export const mapKey: Bytes = storeKey(owner, 'map');
 
 export const rangeRows: KeyRange = prefixRange(storeKey(owner, 'range'));
 
-/** Catalogue: a range, where it is, and which operation works on it. */
+/** Catalogue: a range, its store, and the operation that works on it. */
 export function rangeKey(id: number): Bytes {
   return storeKey(owner, 'range', id);
 }
 
-/** Catalogue: the ids of the ranges that took the place of one that was split or merged. */
-export function heirsKey(id: number): Bytes {
-  return storeKey(owner, 'heirs', id);
+/** Catalogue: the ids of the ranges that replaced one that was split or merged. */
+export function successorsKey(id: number): Bytes {
+  return storeKey(owner, 'successors', id);
 }
 
 export const operationRows: KeyRange = prefixRange(storeKey(owner, 'operation'));
 
-/** Catalogue: an operation that is not over. */
+/** Catalogue: an unfinished operation. */
 export function operationKey(id: number): Bytes {
   return storeKey(owner, 'operation', id);
 }
@@ -46,17 +46,20 @@ export function storeRowKey(name: string): Bytes {
 /** In each store: which key space it belongs to, and by what name. */
 export const memberKey: Bytes = storeKey(owner, 'member');
 
-/** In a store that is no member: the copy of which range it is. */
+/** In a store that holds a backup: the range that it is a copy of. */
 export const backupKey: Bytes = storeKey(owner, 'backup');
 
 export const guardRows: KeyRange = prefixRange(storeKey(owner, 'guard'));
 
-/** What a store does with a range. Its version is in every call of a front end. */
+/**
+ * The guard of a range in its store: whether reads and writes are served. Each call of a front end
+ * demands the version that it knows.
+ */
 export function guardKey(range: number): Bytes {
   return storeKey(owner, 'guard', range);
 }
 
-/** The keys that were written in a range while a move copies it, a row for each commit. */
+/** The dirty rows of a range, one for each commit during a move: the keys that it wrote. */
 export function dirtyRows(range: number): KeyRange {
   return prefixRange(storeKey(owner, 'dirty', range));
 }
@@ -66,17 +69,17 @@ export function dirtyKey(range: number, frontEnd: string, count: number): Bytes 
   return storeKey(owner, 'dirty', range, frontEnd, count);
 }
 
-/** At the target of a move: where the copy goes on. */
+/** At the target of a move: the key at which copying continues. */
 export function progressKey(range: number): Bytes {
   return storeKey(owner, 'progress', range);
 }
 
 export const loadRows: KeyRange = prefixRange(storeKey(owner, 'load'));
 
-/** Catalogue: what one process has measured of late. */
+/** Catalogue: the loads that one process has measured recently. */
 export function loadKey(process: string): Bytes {
   return storeKey(owner, 'load', process);
 }
 
-/** Catalogue: the process that plans for all. */
+/** Catalogue: the process that plans operations for the whole key space. */
 export const balancerKey: Bytes = storeKey(owner, 'balancer');

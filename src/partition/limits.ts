@@ -1,11 +1,11 @@
-/** Stores of a key space, the home store included. */
+/** The number of stores of a key space, the home store included. */
 export const storesMax = 256;
 
-/** Ranges of a key space: front ends know all of them. */
+/** The number of ranges of a key space. Every front end has all of them in memory. */
 export const rangesMax = 10_000;
 
-/** Operations on ranges that are not over, of all processes together. */
+/** The number of unfinished operations on ranges, of all processes together. */
 export const operationsMax = 4;
 
-/** Notes of what commits wrote in a range while it moves: with more, the move is cancelled. */
+/** The number of dirty rows of a range. A move that has more is cancelled. */
 export const dirtyRowsMax = 1_000_000;

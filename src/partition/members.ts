@@ -6,8 +6,8 @@ import type { MemberStore } from '../kv/member-store.js';
 export class Members {
   readonly homeName: string;
   /**
-   * Data with keys before this one stay in the home store: commits that touch them touch keys of
-   * the store as well. Undefined: all may move.
+   * Data with keys before this one cannot move, because their commits also touch keys of the store
+   * itself. Undefined: all data may move.
    */
   readonly homeUntil: Bytes | undefined;
   readonly #stores: Map<string, MemberStore>;
@@ -39,7 +39,7 @@ export class Members {
     return this.#stores.has(name);
   }
 
-  /** Whether data of a range have to stay in the home store. */
+  /** Whether a range must stay in the home store. */
   isBound({ start }: { readonly start: Bytes }): boolean {
     return this.homeUntil !== undefined && compareBytes(start, this.homeUntil) < 0;
   }
@@ -52,7 +52,7 @@ export class Members {
     this.#stores.delete(name);
   }
 
-  /** Throws `StoreUnavailableError` for a store that the process does not know. */
+  /** The store of that name. Throws `StoreUnavailableError` when this process has not opened it. */
   named(name: string): MemberStore {
     const store = this.#stores.get(name);
     if (store !== undefined) return store;

@@ -21,22 +21,22 @@ export class MembershipError extends Error {
   override readonly name = 'MembershipError';
 }
 
-/** Where a store is, in words. */
+/** The place of a store by its name, as people read it. */
 export type PlaceOf = (name: string) => string;
 
 /**
- * Makes sure that each store is what it was named as: the home store that of this key space, every
- * other one a member of it, or empty, and then it becomes one. Makes the catalogue when there is
- * none. Throws `MembershipError`.
+ * Checks that the home store belongs to this key space, and that each other store is a member of
+ * it. Empty stores become members. Creates the catalogue when there is none. Throws
+ * `MembershipError`.
  */
-export async function enlist(
+export async function admitMembers(
   members: Members,
   { placeOf, randomness }: { readonly placeOf: PlaceOf; readonly randomness: Randomness },
 ): Promise<void> {
   assertCount(members.names.length);
   const space = await spaceOf(members, placeOf, randomness);
   for (const name of members.names) {
-    if (name !== members.homeName) await enlistOne(members, { name, space, placeOf });
+    if (name !== members.homeName) await admit(members, { name, space, placeOf });
   }
   const catalogue = new Catalogue(members.home);
   for (const name of members.names) await register(catalogue, name, placeOf(name));
@@ -50,8 +50,8 @@ export async function enlist(
   );
 }
 
-/** Takes one more store into a key space that is open. Throws `MembershipError`. */
-export async function enlistMore(
+/** Makes a store a member of a key space that is already open. Throws `MembershipError`. */
+export async function addMember(
   members: Members,
   added: { readonly name: string; readonly store: MemberStore; readonly placeOf: PlaceOf },
 ): Promise<void> {
@@ -73,7 +73,7 @@ function assertCount(stores: number): void {
   );
 }
 
-/** Says whether ranges may move to a store. False when the catalogue knows no such store. */
+/** Sets whether ranges may move to a store. False when the catalogue has no such store. */
 export async function changeStore(
   catalogue: Catalogue,
   name: string,
@@ -93,10 +93,10 @@ export async function changeStore(
 }
 
 /**
- * Takes a store out of the key space; false when it has a range, or an operation is about it. Its
- * place is empty then, and may become a store of any data.
+ * Removes a store from the key space. False while it has a range or an operation concerns it.
+ * Afterwards the store is empty and may be used for other data.
  */
-export async function dismiss(members: Members, name: string): Promise<boolean> {
+export async function removeMember(members: Members, name: string): Promise<boolean> {
   const catalogue = new Catalogue(members.home);
   for (;;) {
     const map = await catalogue.mapRow();
@@ -109,7 +109,7 @@ export async function dismiss(members: Members, name: string): Promise<boolean> 
     if (operations.some(isAbout)) return false;
     const version = map.row.version + 1;
     const { ok } = await catalogue.commit({
-      // An operation that has begun meanwhile has changed the row of the map.
+      // Fails when an operation has begun meanwhile, because that changes the row of the map.
       checks: [{ key: mapKey, version: map.version }],
       puts: [{ key: mapKey, value: encodeMapRow({ ...map.row, version }) }],
       deletes: found === undefined ? [] : [storeRowKey(name)],
@@ -123,7 +123,8 @@ export async function dismiss(members: Members, name: string): Promise<boolean> 
 }
 
 /**
- * Why a store cannot be used by itself: it is one of several. Undefined when it is not.
+ * The reason why a store cannot be used alone: it belongs to a key space of several stores.
+ * Undefined when it does not.
  */
 export async function partOfOthers(store: Store, place: string): Promise<string | undefined> {
   const row = await memberRowOf(store);
@@ -150,7 +151,7 @@ async function spaceOf(
 ): Promise<string> {
   const { home, homeName } = members;
   const row = { space: randomness.uuid(), name: homeName };
-  // Where another process is faster, its row is the one.
+  // Does nothing when another process has written the row meanwhile.
   await home.commit({
     checks: [{ key: memberKey, version: 'absent' }],
     puts: [{ key: memberKey, value: encodeMemberRow(row) }],
@@ -168,7 +169,7 @@ interface Named {
   readonly placeOf: PlaceOf;
 }
 
-function enlistOne(members: Members, named: Named): Promise<void> {
+function admit(members: Members, named: Named): Promise<void> {
   return assertMember(members.named(named.name), named);
 }
 

@@ -8,7 +8,7 @@ import {
 import type { RangeMap } from './range-map.js';
 import type { OperationRow } from './rows.js';
 
-/** Ranges are told one by one only as far as this: those with the most calls. */
+/** The number of ranges that have lines of their own: those with the most calls. */
 const rangesShown = 20;
 
 export interface PartitionFacts {
@@ -20,7 +20,7 @@ export interface PartitionFacts {
   readonly bytesOf: (range: number) => number | undefined;
   readonly callsByStore: ReadonlyMap<string, MeasuredCalls>;
   readonly counters: PartitionCounters;
-  /** Ranges that no split helps. */
+  /** The number of ranges that a split would not relieve. */
   readonly hotPartitions: number;
 }
 

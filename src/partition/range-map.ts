@@ -7,7 +7,7 @@ import type { RangeRow } from './rows.js';
 /** The ranges of a key space in key order. Immutable. */
 export class RangeMap {
   readonly ranges: readonly RangeRow[];
-  /** Made when it is asked for. */
+  /** Made on first use. */
   #byId: ReadonlyMap<number, RangeRow> | undefined;
 
   private constructor(ranges: readonly RangeRow[]) {
@@ -59,7 +59,9 @@ export class RangeMap {
     return new RangeMap(this.ranges.map((range) => (range.id === row.id ? row : range)));
   }
 
-  /** The map with these ranges instead of those that they cover; undefined when they do not fit. */
+  /**
+   * The map with these ranges in place of those that they cover; undefined when they do not fit.
+   */
   withInstead(rows: readonly RangeRow[]): RangeMap | undefined {
     const first = rows.toSorted((left, right) => compareBytes(left.start, right.start))[0];
     const last = rows.toSorted((left, right) => compareEnds(left.end, right.end)).at(-1);
@@ -93,7 +95,7 @@ export function dataOf({ start, end }: Pick<RangeRow, 'start' | 'end'>): Require
   return { start, end: end ?? storeKeys.start };
 }
 
-/** What two intervals share; undefined when that is nothing. */
+/** The intersection of two intervals; undefined when it is empty. */
 export function sharedPart(left: KeyRange, right: KeyRange): KeyRange | undefined {
   const start = compareBytes(left.start, right.start) >= 0 ? left.start : right.start;
   const end = earlier(left.end, right.end);

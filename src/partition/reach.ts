@@ -4,12 +4,13 @@ import type { MemberStore } from '../kv/member-store.js';
 import { memberKey } from './keys.js';
 import type { Members } from './members.js';
 
-/** A store that has not answered one read after this time counts as away, in milliseconds. */
+/** A store that does not answer one read within this time counts as away, in milliseconds. */
 const answersWithinMs = 2_000;
 
 /**
- * The names of the stores that do not answer now, or that cannot do all of their work; asks each of
- * them for one key. Rejects with `StoreClosedError` when a store was closed: the process ends.
+ * The names of the stores that are away: those that do not answer the read of one key, or that
+ * report trouble. Rejects with `StoreClosedError` when a store was closed, because the process ends
+ * then.
  */
 export async function awayStores(members: Members, timers: Timers): Promise<ReadonlySet<string>> {
   const { names } = members;

@@ -9,11 +9,11 @@ import type { Members } from './members.js';
 import type { RangeMap } from './range-map.js';
 import { decodeGuardRow, type RangeRow } from './rows.js';
 
-/** How a front end reaches a range, as far as it knows. */
+/** How a front end reaches a range. May be outdated. */
 export interface Route {
   readonly range: RangeRow;
   readonly store: MemberStore;
-  /** In every call: the store refuses a front end that does not know the latest. */
+  /** Part of every call, so that the store refuses a front end with an outdated route. */
   readonly guard: Guard;
   /** Commits note the keys that they write. */
   readonly logs: boolean;
@@ -21,14 +21,14 @@ export interface Route {
 }
 
 /**
- * What a front end knows of ranges. It may be outdated, which the stores notice: then it is read
- * again.
+ * The ranges and their guards as a front end knows them. They may be outdated: stores refuse calls
+ * then, and the front end reads them again.
  */
 export class Routes {
   readonly #catalogue: Catalogue;
   readonly #members: Members;
   readonly #routes = new Map<number, Route>();
-  /** By range: a refresh under way. */
+  /** Refreshes under way, by range. */
   readonly #refreshes = new Map<number, Promise<void>>();
   readonly #counters: PartitionCounters;
   #map: RangeMap;
@@ -61,12 +61,14 @@ export class Routes {
     return this.#routes.get(range.id);
   }
 
-  /** A store refused the route: it is not used again. */
+  /** Drops a route that a store has refused. */
   forget(route: Route): void {
     if (this.#routes.get(route.range.id) === route) this.#routes.delete(route.range.id);
   }
 
-  /** Reads the guard where the range was last seen; the catalogue is not asked. */
+  /**
+   * Reads the guard of the range in the store that is known for it; does not read the catalogue.
+   */
   async learn(range: RangeRow): Promise<void> {
     const store = this.#members.named(range.store);
     const key = guardKey(range.id);
@@ -85,7 +87,10 @@ export class Routes {
     });
   }
 
-  /** Reads where the range is by now, and its guard there; all ranges when it is no more. */
+  /**
+   * Reads the row of the range and its guard. A range that no longer exists is replaced by its
+   * successors, or by reading all ranges.
+   */
   refresh({ id }: RangeRow): Promise<void> {
     const running = this.#refreshes.get(id);
     if (running !== undefined) return running;
@@ -102,9 +107,9 @@ export class Routes {
       return this.learn(found.row);
     }
     this.#routes.delete(id);
-    const heirs = await this.#catalogue.heirs(id);
-    // Rows are read one after the other, so they may be of different times.
-    const map = (heirs && this.#map.withInstead(heirs)) ?? (await this.#catalogue.map());
+    const successors = await this.#catalogue.successors(id);
+    // The successors were read one after the other, so they may not fit together.
+    const map = (successors && this.#map.withInstead(successors)) ?? (await this.#catalogue.map());
     this.#map = map;
     for (const each of this.#routes.keys()) {
       if (map.byId(each) === undefined) this.#routes.delete(each);

@@ -3,7 +3,7 @@ import { unreachable } from '../base/invariant.js';
 import { StoreDamagedError } from '../kv/errors.js';
 import { decodeTuple, encodeTuple, type TupleElement } from '../kv/tuple.js';
 
-/** A row as read: a write that depends on it demands the version. */
+/** A row with the version of its entry, which writes that depend on the row demand. */
 export interface Versioned<Row> {
   readonly row: Row;
   readonly version: number;
@@ -16,7 +16,10 @@ export interface MapRow {
   readonly nextId: number;
 }
 
-/** An interval of keys that one store has. Bounds are partition prefixes, and never change. */
+/**
+ * An interval of keys that belongs to one store. Its bounds are partition prefixes, and never
+ * change.
+ */
 export interface RangeRow {
   readonly id: number;
   /** Included; empty for the first range. */
@@ -42,8 +45,8 @@ export interface GuardRow {
   readonly state: GuardState;
   readonly epoch: number;
   /**
-   * The operation that wrote the guard last, also when it is over; 0 before the first. Another
-   * process may write it only with a greater pair of operation and token.
+   * The operation that last wrote the guard, also after its end; 0 before the first. Only a greater
+   * pair of operation and token may write it again.
    */
   readonly operation: number;
   readonly token: number;
@@ -71,7 +74,10 @@ interface Operation {
   readonly id: number;
   /** Rises with every takeover. */
   readonly token: number;
-  /** When others may take over, in microseconds since 1970. It decides nothing else. */
+  /**
+   * Other processes may take over after this time, in microseconds since 1970. Safety does not
+   * depend on it.
+   */
   readonly leaseUntil: number;
 }
 
@@ -100,13 +106,13 @@ export interface MergeRow extends Operation {
   readonly into: number;
 }
 
-/** A copy of a range is being made elsewhere; only the process that began it knows where. */
+/** A range is being copied to a backup; only the process that began it knows the target. */
 export interface BackupRow extends Operation {
   readonly kind: 'backup';
   readonly range: number;
 }
 
-/** A range gets the entries of a backup; only the process that began it has them. */
+/** A backup is being restored into a range; only the process that began it knows the source. */
 export interface RestoreRow extends Operation {
   readonly kind: 'restore';
   readonly range: number;
@@ -114,7 +120,7 @@ export interface RestoreRow extends Operation {
 
 export type OperationRow = MoveRow | SplitRow | MergeRow | BackupRow | RestoreRow;
 
-/** What a store says of itself. */
+/** The identity of a store, in the store itself. */
 export interface MemberRow {
   /** The id of the key space, the same in all of its stores. */
   readonly space: string;
@@ -129,11 +135,11 @@ export type StoreState = (typeof storeStates)[number];
 export interface StoreRow {
   readonly name: string;
   readonly state: StoreState;
-  /** Where it is, for people. */
+  /** The place of its data, as people read it. */
   readonly place: string;
 }
 
-/** What a backup is of. Its entries are beside this row. */
+/** The range that a backup is a copy of. The entries are in the same store. */
 export interface BackupNote {
   readonly start: Bytes;
   readonly end: Bytes | undefined;
@@ -273,7 +279,7 @@ export function decodeOperationRow(value: Bytes): OperationRow {
   }
 }
 
-/** The ids in a row of heirs. */
+/** The ids in a row of successors. */
 export function encodeIds(ids: readonly number[]): Bytes {
   return encodeTuple(ids);
 }

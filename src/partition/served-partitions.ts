@@ -17,7 +17,7 @@ export class ServedPartitions implements ServedStore, RangedStore {
   readonly #home: ServedMember;
   readonly #members: () => Iterable<ServedMember>;
 
-  /** `members`: all stores, as they are known by then. `home` has the catalogue. */
+  /** `members` returns the current stores. `home`: the store with the catalogue. */
   constructor(store: PartitionedStore, home: ServedMember, members: () => Iterable<ServedMember>) {
     this.#store = store;
     this.#home = home;
@@ -49,9 +49,7 @@ export class ServedPartitions implements ServedStore, RangedStore {
     return Math.max(0, ...versions);
   }
 
-  /**
-   * The trouble of the home store. When another store is in trouble, its ranges alone do not serve.
-   */
+  /** The trouble of the home store. Trouble of another store only concerns its own ranges. */
   trouble(): Error | undefined {
     return this.#home.trouble();
   }

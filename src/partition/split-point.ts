@@ -7,8 +7,8 @@ import { dataOf } from './range-map.js';
 import type { RangeRow } from './rows.js';
 
 /**
- * Where a range is cut into halves of about the same bytes, between two partitions; undefined when
- * it has fewer than two. Reads all of the range where the engine has no better way.
+ * The partition prefix at which to split a range into halves of about equal bytes; undefined when
+ * it has fewer than two partitions. Some engines have to read the whole range.
  */
 export async function splitPoint(store: MemberStore, range: RangeRow): Promise<Bytes | undefined> {
   const data = dataOf(range);

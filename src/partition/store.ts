@@ -39,7 +39,7 @@ export interface PartitionedStoreOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly randomness: Randomness;
-  /** Counts calls by range. Default: one that nobody looks at. */
+  /** Counts calls by range. Default: a meter of its own. */
   readonly meter?: RangeMeter;
   readonly counters?: PartitionCounters;
 }
@@ -60,38 +60,38 @@ export async function openPartitionedStore(
   );
 }
 
-/** A call, for those who count. */
+/** What a call does, for the meter. */
 interface Asked<Result> {
   readonly kind: 'read' | 'write';
   readonly key: Bytes;
   readonly bytesOf: (result: Result) => number;
 }
 
-/** The places of keys that one range has, and their entries. */
+/** The entries of those keys of a `getMany` that are in one range, by their index. */
 interface Taken {
   readonly own: ReadonlySet<number>;
   readonly entries: readonly (Entry | undefined)[];
 }
 
-/** A part of an interval, of which one store has all keys. */
+/** A part of an interval that is in one store. */
 interface Piece {
   readonly within: KeyRange;
-  /** What is left behind it, in the direction of the read. */
+  /** The rest of the interval after it, in the direction of the read. */
   readonly rest: KeyRange | undefined;
   /** Undefined for keys of the store, which no guard protects. */
   readonly range: RangeRow | undefined;
 }
 
 /**
- * A store made of stores: each has ranges of partition prefixes, which split, merge and move while
- * they are used. It behaves as one store does; a call that meets a range in the moment of its move
- * waits. Keys of the store are those of the home store: a commit may touch them beside a partition
- * prefix only while the home store has that prefix, and is refused otherwise.
+ * A store made of stores. Each of them has some ranges of partition prefixes, which split, merge
+ * and move while they are used; a call to a range that is just moving waits. Keys of the store
+ * itself are in the home store, so a commit may touch them together with data only while the home
+ * store has the data; otherwise it is refused.
  */
 export class PartitionedStore implements RangedStore {
   readonly #options: PartitionedStoreOptions;
   readonly #routes: Routes;
-  /** Names this front end in what it notes for moves. */
+  /** Identifies this front end in the keys of dirty rows. */
   readonly #frontEnd: string;
   #isClosed = false;
   readonly #meter: RangeMeter;
@@ -132,7 +132,7 @@ export class PartitionedStore implements RangedStore {
           places = places.filter((place) => !own.includes(place));
           continue;
         }
-        // Each attempt takes the keys of the range as it is by then.
+        // The range may change between attempts, so each of them selects the keys again.
         const taken = await this.#within(
           () => this.#rangeOf(firstKey),
           { kind: 'read', key: firstKey, bytesOf: ({ entries }: Taken) => bytesOfEntries(entries) },
@@ -164,7 +164,9 @@ export class PartitionedStore implements RangedStore {
     });
   }
 
-  /** A guard is one of the caller's, for data that stay in the home store. */
+  /**
+   * A guard in the batch is the caller's own; only data that stay in the home store may have one.
+   */
   commit(batch: GuardedBatch): Promise<CommitResult> {
     return this.#run(() => {
       assertBatch(batch);
@@ -230,8 +232,8 @@ export class PartitionedStore implements RangedStore {
   }
 
   /**
-   * Calls the store that has a range. When the range does not serve there, looks where it is by
-   * now, for a while.
+   * Calls the store of a range. When that store does not serve the range, reads the catalogue,
+   * tries again and waits, up to `refusalMillisMax`.
    */
   async #within<Result>(
     find: () => RangeRow,
@@ -263,7 +265,7 @@ export class PartitionedStore implements RangedStore {
       const now = find();
       const isAnother = now.id !== range.id;
       if (isAnother || !isSuspect || isUsable(this.#routes.route(now), kind)) {
-        // A range that has taken the place of another is looked for where the map says.
+        // A successor is first tried in the store that the map gives.
         isSuspect = !isAnother;
         continue;
       }
@@ -313,7 +315,7 @@ export class PartitionedStore implements RangedStore {
         const page = await store.range(now.within, { ...watched, guard });
         return { page, isEmpty: !isUsed && page.entries.length === 0, behind: now.rest };
       } catch (error) {
-        // The filter was asked already and may have kept something: it is not asked twice.
+        // The caller's filter may have side effects, so it must not see the same entries twice.
         if (!hasBegun || !(error instanceof GuardError)) throw error;
         throw new StoreUnavailableError('A range of keys moved while it was read.', {
           cause: error,
@@ -325,7 +327,7 @@ export class PartitionedStore implements RangedStore {
     return this.#within(() => find()?.range ?? range, { kind, key: within.start, bytesOf }, read);
   }
 
-  /** Says exactly whether an entry is left. */
+  /** The page, with the exact answer whether an entry is left after it. */
   async #withMore(page: RangePage, behind: KeyRange, options: RangeOptions): Promise<RangePage> {
     const peek: RangeOptions = {
       limit: 1,
@@ -390,7 +392,7 @@ function isWithin(key: Bytes, { start, end }: RangeRow): boolean {
   return end === undefined || compareBytes(key, end) < 0;
 }
 
-/** What a read of an interval has left when it has read a part at its beginning. */
+/** The rest of an interval after reading a part at its beginning. */
 function behind(part: KeyRange, interval: KeyRange, reverse: boolean): KeyRange | undefined {
   if (reverse) return sharedPart(interval, { start: noBytes, end: part.start });
   return part.end && sharedPart(interval, { start: part.end });

@@ -1,6 +1,7 @@
 import type { Bytes } from '../base/bytes.js';
 import type { Clock } from '../base/clock.js';
 import type { MemberStore } from '../kv/member-store.js';
+import { pagesOf } from '../kv/pages.js';
 import type { Candidate, Decision } from '../kv/store.js';
 import { decodeTuple, keyAfter } from '../kv/tuple.js';
 import type { Catalogue } from './catalogue.js';
@@ -11,7 +12,7 @@ import { decodeGuardRow, type GuardRow, type OperationRow, type RangeRow } from 
 
 /** An operation counts as abandoned this long after its lease has expired, in microseconds. */
 const abandonedMicros = 60_000_000;
-/** Keys of a store that are looked at in one call. */
+/** Keys that one call reads. */
 const keysEach = 1_000;
 
 /** A fault of the key space. Ranges that an operation works on are left out. */
@@ -34,7 +35,7 @@ export type Finding =
       readonly keys: number;
       readonly first: Bytes;
     }
-  /** An entry that is later than all that the store has ever written. */
+  /** An entry whose version exceeds the greatest one that its store has given out. */
   | {
       readonly kind: 'version ahead';
       readonly range: number;
@@ -47,11 +48,11 @@ export interface VerifyOptions {
   readonly catalogue: Catalogue;
   readonly members: Members;
   readonly clock: Clock;
-  /** Only this range, and of stores only what they have of it. Default: all. */
+  /** Verifies only this range. Default: all. */
   readonly range?: number;
   /** The greatest version that a store has given out. Default: versions are not compared. */
   readonly lastVersionOf?: (store: string) => Promise<number>;
-  /** Called after each step with the keys that were looked at since the last one. */
+  /** Called after each step with the number of keys that it read. */
   readonly onKeys?: (keys: number) => Promise<void> | void;
 }
 
@@ -74,25 +75,25 @@ export async function verify(options: VerifyOptions): Promise<readonly Finding[]
       findings.push(...(await dataFindings(store, range, options)));
     }
   }
-  // What changed meanwhile may look wrong by half.
+  // A range that changed during the comparison may look wrong, so its findings are dropped.
   const after = await catalogue.map();
   const isSame = new Set(after.ranges.map(identityOf));
   const changed = new Set(
     map.ranges.filter((range) => !isSame.has(identityOf(range))).map(({ id }) => id),
   );
-  const young = new Set((await catalogue.operations()).flatMap(({ row }) => madeBy(row)));
+  const pending = new Set((await catalogue.operations()).flatMap(({ row }) => newRangesOf(row)));
   return findings.filter((finding) => {
     if (finding.kind === 'abandoned operation') return only === undefined;
     const { range } = finding;
     if (only !== undefined && range !== only) return false;
     const isNew =
-      map.byId(range) === undefined && (after.byId(range) !== undefined || young.has(range));
+      map.byId(range) === undefined && (after.byId(range) !== undefined || pending.has(range));
     return !changed.has(range) && !isNew;
   });
 }
 
-/** Ranges that have guards before they are in the map. */
-function madeBy(row: OperationRow): readonly number[] {
+/** The new ranges of an operation: they have guards before they are in the map. */
+function newRangesOf(row: OperationRow): readonly number[] {
   if (row.kind === 'split') return [row.left, row.right];
   return row.kind === 'merge' ? [row.into] : [];
 }
@@ -119,15 +120,10 @@ async function guardFindings(
 
 async function guardsOf(member: MemberStore): Promise<ReadonlyMap<number, GuardRow>> {
   const guards = new Map<number, GuardRow>();
-  let isOver = false;
-  for (let rest = guardRows; !isOver;) {
-    const page = await member.range(rest, { limit: keysEach, bytesMax: 1 << 20 });
-    for (const { key, value } of page.entries) {
+  for await (const entries of pagesOf(member, guardRows, { limit: keysEach, bytesMax: 1 << 20 })) {
+    for (const { key, value } of entries) {
       guards.set(Number(decodeTuple(key).at(-1)), decodeGuardRow(value));
     }
-    const last = page.entries.at(-1);
-    isOver = !page.more || last === undefined;
-    if (last !== undefined) rest = { ...guardRows, start: keyAfter(last.key) };
   }
   return guards;
 }
@@ -164,7 +160,7 @@ async function dataFindings(
   if (first === undefined) return [];
   const place = { range: range.id, store };
   if (!isOwn) return [{ kind: 'stray data', ...place, keys, first }];
-  // Read behind the data, so that commits of this moment do not count.
+  // Read after the data, so that it includes the commits that were made meanwhile.
   const last = (await lastVersionOf?.(store)) ?? version;
   return version > last ? [{ kind: 'version ahead', ...place, version, last }] : [];
 }

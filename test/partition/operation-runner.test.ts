@@ -5,7 +5,7 @@ import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
-import { enlist, changeStore } from '../../src/partition/membership.js';
+import { admitMembers, changeStore } from '../../src/partition/membership.js';
 import { OperationRunner } from '../../src/partition/operations/operation-runner.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { leaving, membersOf } from './composed-stores.js';
@@ -18,7 +18,7 @@ async function world() {
   }
   const members = membersOf(stores.map(({ store }) => store));
   const given = { members, clock, timers: holdingTimers, randomness: systemRandomness };
-  await enlist(members, { placeOf: (name) => name, randomness: systemRandomness });
+  await admitMembers(members, { placeOf: (name) => name, randomness: systemRandomness });
   const store = await openPartitionedStore(given);
   const catalogue = new Catalogue(members.home);
   const onFailed = (_: number, error: unknown) => assert.fail(String(error));
@@ -43,7 +43,7 @@ void describe('a store that drains', () => {
     assert.ok(first !== undefined);
     first.isAway = true;
     await changeStore(catalogue, 's0', 'draining');
-    await operationRunner.tend();
+    await operationRunner.round();
     await operationRunner.idle();
     assert.equal(await storeOf(), 's2');
     first.isAway = false;
@@ -57,10 +57,10 @@ void describe('a store that drains', () => {
     assert.ok(away !== undefined);
     away.isAway = true;
     await changeStore(catalogue, 's1', 'draining');
-    await operationRunner.tend();
+    await operationRunner.round();
     assert.deepEqual(await catalogue.operations(), []);
     away.isAway = false;
-    await operationRunner.tend();
+    await operationRunner.round();
     await operationRunner.idle();
     assert.notEqual(await storeOf(), 's1');
     await store.close();

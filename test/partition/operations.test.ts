@@ -20,7 +20,7 @@ import {
 } from '../../src/partition/operations/tools.js';
 import { encodeGuardRow, encodeStoreRow } from '../../src/partition/rows.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
-import { enlistMore } from '../../src/partition/membership.js';
+import { addMember } from '../../src/partition/membership.js';
 import { repair } from '../../src/partition/operations/repair.js';
 import { verify } from '../../src/partition/verify.js';
 import { byLength } from '../support/run-length.js';
@@ -226,7 +226,7 @@ void describe('operations on ranges', () => {
       await catalogue.commit({ ...many, puts: [put] });
     }
     const added = { name: 'more', store: await openMemoryStore({ clock }), placeOf: String };
-    await assert.rejects(enlistMore(members, added), /257 stores, and a key space has 256 at most/);
+    await assert.rejects(addMember(members, added), /257 stores, and a key space has 256 at most/);
   });
 
   void it('refuse what cannot begin, and change nothing', async () => {

@@ -56,7 +56,7 @@ export class ContainerNames {
     return texts;
   }
 
-  /** The bound that a text says; undefined when it says none, or names what is not there. */
+  /** Parses a bound; undefined for a malformed one, or one that names a missing table or queue. */
   async bound(text: string): Promise<Bytes | undefined> {
     const said = text === '' ? undefined : boundOf(text);
     if (said === undefined) return undefined;

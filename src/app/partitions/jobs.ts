@@ -10,12 +10,12 @@ export interface JobProgress {
   total(total: number): void;
 }
 
-/** Work of this process that others ask about until it is over. */
+/** Jobs of this process, whose progress and result clients ask for. */
 export class Jobs {
   readonly #jobs = new Map<number, JobInfo>();
   #last = 0;
 
-  /** Begins it; what it resolves with is its result. */
+  /** Starts a job; its result is what `work` resolves with. */
   start(unit: string, work: (progress: JobProgress) => Promise<unknown>): { readonly job: number } {
     this.#last += 1;
     const job = this.#last;

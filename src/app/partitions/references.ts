@@ -33,7 +33,7 @@ export async function unnamedContainers(
     const known = new Map<string, ReadonlySet<number>>();
     const look = async (account: string): Promise<ReadonlySet<number>> => {
       const ids = await idsOf(store, { service, account, namesOf });
-      // Accounts follow each other.
+      // Keys are in the order of accounts, so the former one does not come again.
       known.clear();
       known.set(account, ids);
       return ids;
@@ -48,7 +48,7 @@ export async function unnamedContainers(
       const container = prefixRange(encodeTuple([service, account, id]));
       rest = container.end && { ...all, start: container.end };
       if (id === 0 || (known.get(account) ?? (await look(account))).has(id)) continue;
-      // It may have been made or dropped meanwhile.
+      // The container may have been created or deleted since the list was read: read it again.
       if (!(await look(account)).has(id)) found.push({ place: boundText(container.start), what });
     }
   }

@@ -58,18 +58,21 @@ export interface BalancerOptions {
   readonly onTrouble?: (error: unknown) => void;
 }
 
-/** A plan, and what it was made of. */
+/** A plan, and the measurements that it was made from. */
 export interface Advice extends BalancePlan {
   readonly map: RangeMap;
   readonly loads: ReadonlyMap<number, MeasuredRange>;
   readonly sizeOf: (range: number) => RangeSize | undefined;
   /** Stores that did not answer: nothing is done to their ranges, and no range moves there. */
   readonly away: ReadonlySet<string>;
-  /** For how long this process has looked at loads, in milliseconds. */
+  /** For how long this process has measured loads, in milliseconds. */
   readonly measuredMs: number;
-  /** Operations that loads call for are not in a plan before this time, in milliseconds. */
+  /**
+   * How long loads have to be measured before a plan has operations for their sake, in
+   * milliseconds.
+   */
   readonly neededMs: number;
-  /** Ranges whose size is still to be taken. Each plan takes one. */
+  /** How many ranges have no known size yet. Each plan measures one. */
   readonly unsized: number;
 }
 
@@ -78,8 +81,8 @@ interface Look extends Pick<Advice, 'map' | 'loads' | 'away'> {
 }
 
 /**
- * Publishes what this process measures, ends operations whose process is gone, and, where it is the
- * one process that plans for all, lets ranges follow the load.
+ * Publishes the loads that this process measures and finishes abandoned operations. One process of
+ * all is the planner: it also splits, merges and moves ranges to follow the load.
  */
 export class Balancer {
   readonly #options: BalancerOptions;
@@ -89,7 +92,10 @@ export class Balancer {
   readonly #ages = new RangeAges();
   readonly #sizes = new RangeSizes();
   readonly #working = new Set<number>();
-  /** The last look at the row of the process that plans, and when it was first seen so. */
+  /**
+   * The version of the planner's row at the last read, and when this process first read that
+   * version.
+   */
   #seen: { readonly version: number | 'absent'; readonly sinceMs: number } | undefined;
   #held: number | undefined;
   #last: Advice | undefined;
@@ -121,7 +127,9 @@ export class Balancer {
     ];
   }
 
-  /** Waits for what is under way, but not for operations on ranges: another process ends those. */
+  /**
+   * Waits for the current round, but not for operations on ranges: another process finishes those.
+   */
   async stop(): Promise<void> {
     this.#over.abort();
     await Promise.all(this.#loops);
@@ -131,7 +139,7 @@ export class Balancer {
   async publish(): Promise<void> {
     const { members, meter, clock } = this.#options;
     const nowMs = clock.monotonicMs();
-    const ranges = meter.look(nowMs - this.#publishedMs);
+    const ranges = meter.takeLoads(nowMs - this.#publishedMs);
     this.#publishedMs = nowMs;
     const put = { key: loadKey(this.#name), value: encodeLoadRow(ranges) };
     await members.home.commit({ checks: [], puts: [put], deletes: [] });
@@ -156,7 +164,7 @@ export class Balancer {
     const loads = await this.#loads.read(nowMs);
     this.#measuredFromMs ??= nowMs;
     const measuredMs = nowMs - this.#measuredFromMs;
-    this.#ages.look(map, nowMs);
+    this.#ages.observe(map, nowMs);
     this.#noteWrites(loads, nowMs);
     const unsized = await this.#takeSize(map, away, nowMs);
     const running = await catalogue.operations();
@@ -182,7 +190,7 @@ export class Balancer {
     this.#plannedMs = nowMs;
   }
 
-  /** Takes the size of one range of a store that answers. Returns how many are left. */
+  /** Measures the size of one range whose store answers. Returns how many ranges are left. */
   async #takeSize(map: RangeMap, away: ReadonlySet<string>, nowMs: number): Promise<number> {
     const { members, onTrouble } = this.#options;
     const isThere = ({ store }: RangeRow) => members.has(store) && !away.has(store);
@@ -192,7 +200,7 @@ export class Balancer {
       await this.#sizes.take(first, members.named(first.store), nowMs);
     } catch (error) {
       if (error instanceof StoreClosedError) throw error;
-      // The plan is made without it, and the next one takes the size of another range.
+      // The plan does without this size. The next plan measures another range.
       onTrouble?.(error);
     }
     return others.length;
@@ -221,14 +229,15 @@ export class Balancer {
         accessed: load?.accessed ?? [],
         bytes: size?.bytes,
         sizeCut: size?.cut,
-        // What stays in the home store is left alone; what is away can take part in nothing.
+        // A range that must stay in the home store is never operated on, nor one whose store is
+        // away.
         isBusy: operation !== 0 || this.#options.members.isBound(range) || away.has(store),
         last: this.#ages.last(id, nowMs),
       };
     });
   }
 
-  /** Operations whose process has not renewed its lease are carried on here. */
+  /** Carries on operations whose process has not renewed its lease. */
   async #takeOver(): Promise<void> {
     const { catalogue, operations, clock } = this.#options;
     const nowMicros = clock.nowMicros();
@@ -238,7 +247,10 @@ export class Balancer {
     }
   }
 
-  /** One process plans at a time, so that what was done rests. Two would do no harm to data. */
+  /**
+   * Makes this process the planner, or keeps it so; false when another one is. With two planners a
+   * range might be changed again at once, but no data would be harmed.
+   */
   async #leads(): Promise<boolean> {
     const { members, clock } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -258,10 +270,10 @@ export class Balancer {
 
   #begin(operation: PlannedOperation): void {
     const { operations } = this.#options;
-    const begun = beginning(operations, operation);
+    const begun = beginPlanned(operations, operation);
     this.#spawn(async () => {
       const answer = await begun;
-      // Where another was faster, the next plan sees it.
+      // When another process has begun an operation on the range, the next plan knows it.
       if (answer.ok) this.#carryOut(answer.operation, () => operations.carryOut(answer.operation));
     });
   }
@@ -298,7 +310,10 @@ export class Balancer {
 }
 
 /** Begins a planned operation. */
-export function beginning(operations: RangeOperations, planned: PlannedOperation): Promise<Begun> {
+export function beginPlanned(
+  operations: RangeOperations,
+  planned: PlannedOperation,
+): Promise<Begun> {
   switch (planned.kind) {
     case 'split':
       return operations.beginSplit(planned.range, planned.at);

@@ -9,12 +9,12 @@ interface Age {
   readonly sinceMs: number;
 }
 
-/** Tells from one look at the map to the next what has become of ranges. */
+/** Finds out, by comparing each map with the one before, which operation made a range and when. */
 export class RangeAges {
   #map: RangeMap | undefined;
   #ages = new Map<number, Age>();
 
-  look(map: RangeMap, nowMs: number): void {
+  observe(map: RangeMap, nowMs: number): void {
     const before = this.#map;
     const ages = new Map<number, Age>();
     for (const range of map.ranges) {
@@ -27,7 +27,9 @@ export class RangeAges {
     this.#ages = ages;
   }
 
-  /** The operation that made the range as it is; undefined when it is older than the first look. */
+  /**
+   * The operation that made the range as it is; undefined when it happened before the first map.
+   */
   last(id: number, nowMs: number): { kind: OperationKind; agoMs: number } | undefined {
     const age = this.#ages.get(id);
     return age?.kind && { kind: age.kind, agoMs: nowMs - age.sinceMs };

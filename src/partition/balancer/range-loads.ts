@@ -1,6 +1,7 @@
 import type { Bytes } from '../../base/bytes.js';
 import type { MemberStore } from '../../kv/member-store.js';
-import { decodeTuple, keyAfter } from '../../kv/tuple.js';
+import { pagesOf } from '../../kv/pages.js';
+import { decodeTuple } from '../../kv/tuple.js';
 import { loadRows } from '../keys.js';
 import { decodeLoadRow } from '../load/load-rows.js';
 import type { MeasuredRange } from '../load/range-meter.js';
@@ -17,7 +18,9 @@ interface Publisher {
   seenMs: number;
 }
 
-/** What all processes have measured together. Compares no clocks of different machines. */
+/**
+ * The sums of the loads that all processes publish. Clocks of different machines are not compared.
+ */
 export class RangeLoads {
   readonly #home: MemberStore;
   readonly #publishers = new Map<string, Publisher>();
@@ -26,14 +29,12 @@ export class RangeLoads {
     this.#home = home;
   }
 
-  /** By range, as published of late. Removes the rows of processes that are gone. */
+  /** The current loads by range. Removes the rows of processes that have ended. */
   async read(nowMs: number): Promise<ReadonlyMap<number, MeasuredRange>> {
     const sums = new Map<number, MeasuredRange>();
     const present = new Set<string>();
-    let isOver = false;
-    for (let rest = loadRows; !isOver;) {
-      const page = await this.#home.range(rest, pageOptions);
-      for (const { key, value, version } of page.entries) {
+    for await (const entries of pagesOf(this.#home, loadRows, pageOptions)) {
+      for (const { key, value, version } of entries) {
         const name = String(decodeTuple(key).at(-1));
         present.add(name);
         const silentMs = this.#silentMs(name, version, nowMs);
@@ -42,9 +43,6 @@ export class RangeLoads {
         for (const range of decodeLoadRow(value))
           sums.set(range.id, sum(sums.get(range.id), range));
       }
-      const last = page.entries.at(-1);
-      isOver = !page.more || last === undefined;
-      if (last !== undefined) rest = { ...loadRows, start: keyAfter(last.key) };
     }
     for (const name of this.#publishers.keys()) {
       if (!present.has(name)) this.#publishers.delete(name);

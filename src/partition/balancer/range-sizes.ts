@@ -7,13 +7,15 @@ import type { RangeRow } from '../rows.js';
 export interface RangeSize {
   readonly keys: number;
   readonly bytes: number;
-  /** A partition prefix about in the middle of the bytes; undefined when there is none. */
+  /** A partition prefix near the middle of the bytes; undefined when there is none. */
   readonly cut: Bytes | undefined;
 }
 
-/** Cuts that are asked for: an odd number, so that one is in the middle. */
+/** The number of cuts in a sample: odd, so that one is in the middle. */
 const cuts = 7;
-/** A size is not taken again before this time, in milliseconds: taking it reads the range. */
+/**
+ * A range is not measured again before this time, in milliseconds, because that reads all of it.
+ */
 const freshMs = 900_000;
 /** A size counts as unchanged until the range has had this many writes. */
 const writesMin = 10_000;
@@ -23,26 +25,29 @@ interface Taken extends RangeSize {
   writes: number;
 }
 
-/** A size that could not be taken is tried again after this time, in milliseconds. */
+/** After a failure a range is not measured again before this time, in milliseconds. */
 const triedAgainMs = 60_000;
 
-/** The sizes of ranges, as they were taken last. */
+/** The sizes of ranges as they were last measured. */
 export class RangeSizes {
   readonly #sizes = new Map<number, Taken>();
-  /** When a size was tried in vain, or is being taken. */
+  /** When a measurement began that has failed or has not ended yet. */
   readonly #failedMs = new Map<number, number>();
 
   of(id: number): RangeSize | undefined {
     return this.#sizes.get(id);
   }
 
-  /** Writes that were measured since the last time. */
+  /** Adds the writes of a range since the last call. */
   noteWrites(id: number, writes: number): void {
     const size = this.#sizes.get(id);
     if (size !== undefined) size.writes += writes;
   }
 
-  /** The ranges whose size is not known, or has changed, in the order in which to take it. */
+  /**
+   * The ranges whose size is unknown or has probably changed, in the order in which to measure
+   * them.
+   */
   due(map: RangeMap, nowMs: number): readonly RangeRow[] {
     for (const id of this.#sizes.keys()) if (map.byId(id) === undefined) this.#sizes.delete(id);
     for (const id of this.#failedMs.keys())
@@ -50,7 +55,7 @@ export class RangeSizes {
     return map.ranges.filter(({ id, operation }) => operation === 0 && this.#isDue(id, nowMs));
   }
 
-  /** Takes the size of a range; reads all of it. One that fails is not due for a while. */
+  /** Measures a range, which reads all of it. After a failure the range is not due for a while. */
   async take(range: RangeRow, store: MemberStore, nowMs: number): Promise<void> {
     this.#failedMs.set(range.id, nowMs);
     const sample = await store.sample(dataOf(range), cuts);

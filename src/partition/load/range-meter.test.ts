@@ -15,7 +15,7 @@ void describe('the measures of a range', () => {
       meter.note(range, { kind: 'read', key, bytes: 100, tookMs: 1 });
       meter.note(range, { kind: 'write', key, bytes: 1_000, tookMs: 3 });
     }
-    const [load] = decodeLoadRow(encodeLoadRow(meter.look(10_000)));
+    const [load] = decodeLoadRow(encodeLoadRow(meter.takeLoads(10_000)));
     assert.ok(load !== undefined);
     assert.equal(load.readsPerSecond, 3);
     assert.equal(load.writesPerSecond, 3);
@@ -23,7 +23,7 @@ void describe('the measures of a range', () => {
     assert.equal(load.bytesWrittenPerSecond, 3_000);
     assert.equal(meanCallMs(load), 2);
     // Only what came since the last look counts.
-    const [later] = meter.look(10_000);
+    const [later] = meter.takeLoads(10_000);
     assert.ok(later !== undefined && later.bytesReadPerSecond < 300);
     assert.equal(meanCallMs({ ...load, readsPerSecond: 0, writesPerSecond: 0 }), 0);
   });

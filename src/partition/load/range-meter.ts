@@ -8,17 +8,17 @@ export interface MeasuredRange {
   readonly id: number;
   readonly readsPerSecond: number;
   readonly writesPerSecond: number;
-  /** Calls a second, over a quarter of an hour. */
+  /** Calls a second, averaged over a quarter of an hour. */
   readonly longCallsPerSecond: number;
-  /** Keys and values that calls have read, and that they have written. */
+  /** Bytes of keys and values a second that calls have read. */
   readonly bytesReadPerSecond: number;
   readonly bytesWrittenPerSecond: number;
   /**
-   * Milliseconds that calls took, by a second: divided by the calls a second, the mean time of a
-   * call at its store.
+   * The time that calls took, in milliseconds a second. Divided by the calls a second, it is the
+   * mean time of a call.
    */
   readonly callMsPerSecond: number;
-  /** Partition prefixes of calls that were drawn by chance, in the order of the calls. */
+  /** The partition prefixes of randomly sampled calls, in the order of the calls. */
   readonly accessed: readonly Bytes[];
 }
 
@@ -26,7 +26,7 @@ export function callsPerSecond({ readsPerSecond, writesPerSecond }: MeasuredRang
   return readsPerSecond + writesPerSecond;
 }
 
-/** How long a call took at its store, on the mean, in milliseconds. */
+/** The mean time of a call at its store, in milliseconds. */
 export function meanCallMs(load: MeasuredRange): number {
   const calls = callsPerSecond(load);
   return calls === 0 ? 0 : load.callMsPerSecond / calls;
@@ -41,13 +41,13 @@ export interface MeasuredCalls {
 const shortMs = 60_000;
 const longMs = 900_000;
 const drawnCalls = 32;
-/** Ranges that are called less often are forgotten, in calls a second. */
+/** Ranges with fewer calls a second are forgotten. */
 const forgottenBelow = 0.001;
 
 /** A call that a store has answered. */
 export interface MeteredCall {
   readonly kind: 'read' | 'write';
-  /** Any key of its partition, or the beginning of its interval. */
+  /** A key of its partition, or the start of its interval. */
   readonly key: Bytes;
   /** Bytes of keys and values, read or written. */
   readonly bytes: number;
@@ -66,15 +66,15 @@ interface Meter {
   readonly readRate: Rate;
   readonly writeRate: Rate;
   readonly longRate: Rate;
-  /** Calls since the last look, and some of them by chance. */
+  /** Calls since the last measurement, and a random sample of them. */
   seen: number;
   drawn: { readonly order: number; readonly key: Bytes }[];
 }
 
-/** Since the last look. */
+/** Counts since the last measurement. */
 const noCalls = { reads: 0, writes: 0, seen: 0, bytesRead: 0, bytesWritten: 0, tookMs: 0 };
 
-/** Counts calls by range, where they are sent to stores. */
+/** Counts the calls that a front end sends to stores, by range. */
 export class RangeMeter {
   readonly #meters = new Map<number, Meter>();
   readonly #byStore = new Map<string, { reads: number; writes: number }>();
@@ -86,7 +86,7 @@ export class RangeMeter {
     this.#state = (first << 16) | (second << 8) | third | 1;
   }
 
-  /** A range has answered a call. */
+  /** Counts a call that has been answered. */
   note(range: { id: number; store: string }, { kind, key, bytes, tookMs }: MeteredCall): void {
     const meter = this.#meterOf(range.id);
     const ofStore = this.#storeOf(range.store);
@@ -101,7 +101,7 @@ export class RangeMeter {
     }
     meter.tookMs += tookMs;
     meter.seen += 1;
-    // Every call has the same chance to be among those that are left in the end.
+    // Reservoir sampling: every call has the same chance to stay in the sample.
     if (meter.drawn.length < drawnCalls) {
       meter.drawn.push({ order: meter.seen, key: Buffer.from(key) });
       return;
@@ -115,8 +115,8 @@ export class RangeMeter {
     return this.#byStore;
   }
 
-  /** What was measured up to now; the next look begins where this one ends. */
-  look(elapsedMs: number): readonly MeasuredRange[] {
+  /** The loads since the last call of this method, which begins a new measurement. */
+  takeLoads(elapsedMs: number): readonly MeasuredRange[] {
     const found: MeasuredRange[] = [];
     for (const [id, meter] of this.#meters) {
       meter.readRate.add(meter.reads, elapsedMs);
@@ -183,7 +183,7 @@ export class RangeMeter {
   }
 }
 
-/** Undefined for a read of an interval that begins at no partition. */
+/** Undefined for an interval that does not start within a partition. */
 function prefixOf(key: Bytes): Bytes | undefined {
   try {
     return key.subarray(0, partitionPrefixLength(key));

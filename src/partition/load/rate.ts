@@ -1,15 +1,15 @@
-/** How often something happens, where what happened long ago counts less. */
+/** An exponentially weighted average of how often something happens. */
 export class Rate {
   readonly #windowMs: number;
   #sum = 0;
   #weight = 0;
 
-  /** `windowMs`: what happened before that counts for about a third. */
+  /** `windowMs`: events of this age weigh about a third of new ones. */
   constructor(windowMs: number) {
     this.#windowMs = windowMs;
   }
 
-  /** So often within the last `elapsedMs`. */
+  /** Adds the count of the last `elapsedMs`. */
   add(count: number, elapsedMs: number): void {
     if (elapsedMs <= 0) return;
     const keep = Math.exp(-elapsedMs / this.#windowMs);
@@ -17,7 +17,10 @@ export class Rate {
     this.#weight = this.#weight * keep + (1 - keep);
   }
 
-  /** A short past counts as if the rate had always been so, so that the first value is right. */
+  /**
+   * As long as little time was measured, the average is corrected for it, so that the first value
+   * is right.
+   */
   get perSecond(): number {
     return this.#weight === 0 ? 0 : this.#sum / this.#weight;
   }

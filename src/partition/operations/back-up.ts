@@ -12,16 +12,16 @@ import {
 } from './held-operation.js';
 import type { MoveEnd } from './move.js';
 import type { OperationTools } from './tools.js';
-import { catchUp, copyPages, emptyOut, type Place } from './transfer.js';
+import { catchUp, copyPages, deleteAll, type Place } from './transfer.js';
 
 type Held = HeldOperation<BackupRow>;
 
-/** Notes that are left when writes may pause: few, so that the pause is short. */
+/** Dirty rows that may be left when writes are paused: few, so that the pause is short. */
 const smallRound = 100;
 
 /**
- * Copies a range to a store that is no member, as it is in the moment in which writes pause. Reads
- * go on. The store serves the range as before in the end, also when the copy fails.
+ * Copies a range, as it is at one moment, to a store outside of the key space. Reads go on; writes
+ * pause at that moment. Afterwards the range is served as before, also when copying failed.
  */
 export async function backUp(
   tools: OperationTools,
@@ -39,7 +39,7 @@ export async function backUp(
   }
 }
 
-/** The process of a backup is gone, or it is not wanted any more: the store serves as before. */
+/** Ends a backup whose process has died, or that was cancelled: the range is served as before. */
 export async function undoBackup(tools: OperationTools, held: Held): Promise<MoveEnd> {
   const range = (await heldRange(tools, held, held.row.range)).row;
   await takeGuard(tools.members.named(range.store), range.id, held);
@@ -61,7 +61,7 @@ async function copy(
   };
   let guard = await change(await ownGuard(source, range.id, held, ['serving']), 'logging');
   const part = { range: range.id, data: dataOf(range), entriesMax };
-  const bring = () => held.guarded(catchUp(placeOf(guard), { store: target }, part));
+  const copyDirtyKeys = () => held.guarded(catchUp(placeOf(guard), { store: target }, part));
   const onPage = (bytes: number): Promise<void> => {
     tools.onCopied?.(bytes);
     return held.betweenPages();
@@ -69,11 +69,11 @@ async function copy(
   const copied = { ...part, pagesMax: Infinity, onPage };
   await held.guarded(copyPages(placeOf(guard), { store: target }, copied));
   for (let isOver = false; !isOver;) {
-    while ((await bring()) >= Math.min(smallRound, entriesMax)) await held.renew();
+    while ((await copyDirtyKeys()) >= Math.min(smallRound, entriesMax)) await held.renew();
     const beganMs = tools.clock.monotonicMs();
     guard = await change(guard, 'fenced');
     isOver = true;
-    while (isOver && (await bring()) > 0) {
+    while (isOver && (await copyDirtyKeys()) > 0) {
       isOver = tools.clock.monotonicMs() - beganMs <= tools.pauseMillisMax;
     }
     if (!isOver) guard = await change(guard, 'logging');
@@ -89,6 +89,6 @@ async function serveAgain(tools: OperationTools, held: Held, range: RangeRow): P
   const isServing = before.row.state === state;
   const guard = isServing ? before : await changeGuard(store, range, held, { before, state });
   const place = { store, guard: { key: guardKey(range.id), version: guard.version } };
-  await held.guarded(emptyOut(place, dirtyRows(range.id)));
+  await held.guarded(deleteAll(place, dirtyRows(range.id)));
   await releaseRange(tools, held, range.id);
 }

@@ -28,8 +28,8 @@ export function leaseFrom({ clock }: Pick<OperationTools, 'clock'>): number {
 }
 
 /**
- * An operation as the process knows it that carries it out. Every write depends on what is known:
- * the row of the operation, or a guard. When another process has taken over, writes are refused,
+ * An operation in the process that carries it out. Each of its writes demands that a row or a guard
+ * still is as the process knows it. So once another process has taken over, every write is refused,
  * and the work ends with `TakenOverError`.
  */
 export class HeldOperation<Row extends OperationRow> {
@@ -45,14 +45,14 @@ export class HeldOperation<Row extends OperationRow> {
     return this.#held.row;
   }
 
-  /** The catalogue still has the row that is known here. */
+  /** Demands that the row of the operation is still the one that this process knows. */
   get check(): Check {
     return { key: operationKey(this.row.id), version: this.#held.version };
   }
 
   /**
-   * A commit of the catalogue that writes the row, and what comes with it. False when a check that
-   * came with it fails.
+   * Writes the row of the operation, together with other rows of the catalogue. False when one of
+   * the given checks fails. Throws `TakenOverError`.
    */
   async advance(
     row: Row,
@@ -69,15 +69,18 @@ export class HeldOperation<Row extends OperationRow> {
     return true;
   }
 
-  /** Between two pages of long work: keeps the lease, and lets other work of the process go on. */
+  /**
+   * To be called between two pages of long work: renews the lease, and yields to other work of the
+   * process.
+   */
   async betweenPages(): Promise<void> {
     await this.renew();
     await this.#tools.giveWay?.();
   }
 
   /**
-   * The last commit: the row goes, and other rows of the catalogue change with it. False when a
-   * check that came with it fails.
+   * The last commit of the operation: deletes its row, together with changes of other rows of the
+   * catalogue. False when one of the given checks fails. Throws `TakenOverError`.
    */
   async finish(
     checks: readonly Check[],
@@ -94,7 +97,10 @@ export class HeldOperation<Row extends OperationRow> {
     return result.ok;
   }
 
-  /** A guarded call of the operation: when its guard has changed, another process was here. */
+  /**
+   * Awaits a guarded call. A refused guard means that another process has taken over: throws
+   * `TakenOverError`.
+   */
   async guarded<Result>(call: Promise<Result>): Promise<Result> {
     try {
       return await call;
@@ -103,7 +109,10 @@ export class HeldOperation<Row extends OperationRow> {
     }
   }
 
-  /** Long steps show that they live; a process that was replaced ends here. */
+  /**
+   * Renews the lease when little of it is left. Throws `TakenOverError` when another process has
+   * taken over.
+   */
   async renew(): Promise<void> {
     const { row } = this.#held;
     const nowMicros = this.#tools.clock.nowMicros();
@@ -124,8 +133,9 @@ export async function readGuard(
 }
 
 /**
- * Guards are written by fences only, so that no earlier call of a front end applies afterwards, and
- * so that the version exceeds those of all its commits. Undefined when `before` is not there.
+ * Writes a guard, always by a fence: no call that relied on the former guard is applied afterwards,
+ * and the version exceeds those of all such calls. Undefined when the guard is not as `before`
+ * says.
  */
 export async function writeGuard(
   store: MemberStore,
@@ -146,8 +156,8 @@ export async function writeGuard(
 }
 
 /**
- * Gives the guard of a range the token of the operation, so that writes of every process before it
- * are refused. The state stays. Undefined where there is no guard.
+ * Writes the token of the operation into the guard of a range, so that all processes that had the
+ * operation before are refused. The state of the guard stays. Undefined when there is no guard.
  */
 export async function takeGuard(
   store: MemberStore,
@@ -168,8 +178,8 @@ export async function takeGuard(
 }
 
 /**
- * The guard of a range, in one of the states that a step may find. Ends with `TakenOverError` when
- * another process has written it.
+ * Reads the guard of a range, which must be in one of the given states and written by this process.
+ * Throws `TakenOverError` otherwise.
  */
 export async function ownGuard(
   store: MemberStore,
@@ -190,7 +200,7 @@ export function assertOwn(
   if (operation !== held.row.id || token !== held.row.token) throw held.takenOver();
 }
 
-/** Gives a guard that this process has written another state. */
+/** Changes the state of a guard that this process has written. */
 export async function changeGuard(
   store: MemberStore,
   range: RangeRow,
@@ -215,7 +225,7 @@ export async function heldRange(
   return found;
 }
 
-/** The end of an operation on one range: others may begin. */
+/** Ends an operation on one range, so that other operations on it may begin. */
 export async function releaseRange(
   tools: OperationTools,
   held: HeldOperation<OperationRow>,

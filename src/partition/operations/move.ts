@@ -32,44 +32,43 @@ import {
   type OperationTools,
 } from './tools.js';
 import {
-  bringLastNotes,
+  copyLastDirtyRows,
   catchUp,
   copyPages,
   differingKeys,
   keysStillDiffering,
-  emptyOut,
+  deleteAll,
   raiseFloor,
   type Place,
 } from './transfer.js';
 
-/** Notes that are left when writes may pause: few, so that the pause is short. */
+/** Dirty rows that may be left when writes are paused: few, so that the pause is short. */
 const smallRound = 100;
-/** Notes are counted when so many full rounds in a row have not brought them to their end. */
+/** After so many full rounds in a row the remaining dirty rows are counted. */
 const roundsEach = 100;
-/** Rounds in which the target may fail to catch up, before the move is cancelled. */
+/** Rounds after which a move is cancelled whose target has not caught up. */
 const roundsMax = 10_000;
-/** Pages that are copied before notes are brought, so that these stay few. */
+/** Pages that are copied before dirty rows are, so that few of these collect. */
 const pagesEach = 64;
 
 /** How a move ended. */
 export type MoveEnd = 'done' | 'cancelled';
 
 /**
- * Carries out a move from the step that its row says. Each step may be repeated: what it writes is
- * the same the second time, or is there already. Rejects with `TakenOverError` as soon as another
- * process has the operation.
+ * Carries out a move, from the step in its row on. Steps are idempotent, so that any of them may be
+ * repeated. Rejects with `TakenOverError` as soon as another process has the operation.
  */
 export class Mover {
   readonly #tools: OperationTools;
   readonly #held: HeldOperation<MoveRow>;
   readonly #range: RangeRow;
-  /** Keys that differed when this process compared the stores, while commits went on. */
+  /** Keys in which source and target differed when this process compared them during commits. */
   #suspects: readonly Bytes[] | undefined;
-  /** This process has told the target how high its versions have to be. */
+  /** Whether this process has raised the floor of the target. */
   #hasFloor = false;
   /** Why this process has cancelled the move. */
   #giveUp: Error | undefined;
-  /** When this process has made them wait, if it has. */
+  /** When this process paused writes and reads, if it has, in monotonic milliseconds. */
   #writesPausedMs: number | undefined;
   #readsPausedMs: number | undefined;
 
@@ -86,8 +85,8 @@ export class Mover {
       const next = await this.#held.guarded(this.#carryOut(step));
       if (this.#giveUp !== undefined && next === undefined) throw this.#giveUp;
       if (next === undefined) return step === 'cancel' ? 'cancelled' : 'done';
-      // Writes wait, so `close` is not noted: whoever takes over goes back from there. The switch has
-      // written its row itself.
+      // `close` is not written into the row: writes wait, and a process that takes over starts
+      // again from `catch up` anyhow. The switch has already written the next step.
       const isNoted = next === 'close' || next === this.#held.row.step;
       if (!isNoted) await this.#held.advance({ ...this.#held.row, step: next });
       step = next;
@@ -108,13 +107,16 @@ export class Mover {
     this.#readsPausedMs = undefined;
   }
 
-  /** From here on, writes of processes that had the operation before are refused. */
+  /**
+   * Writes the token into both guards: writes of processes that had the operation before are
+   * refused.
+   */
   async takeGuards(): Promise<void> {
     const { source, target } = this.#held.row;
     for (const name of [source, target]) {
       await takeGuard(this.#tools.members.named(name), this.#range.id, this.#held);
     }
-    // A late process may have found the guard of an even later one, of a range that is no more.
+    // A process that was late may have taken the guard of a later operation. This write fails then.
     await this.#held.advance(this.#held.row);
   }
 
@@ -153,8 +155,8 @@ export class Mover {
       const change = { before: 'absent', row: this.#guardRow('incoming') } as const;
       const written = await writeGuard(store, this.#range.id, change);
       if (written === undefined) throw this.#held.takenOver();
-      // A process that was late would empty what may be in use by now. Whoever takes over after
-      // this check finds the guard and takes it.
+      // This write fails for a process that was late: it must not delete data that may be served by
+      // now. A process that takes over after this check finds the guard and takes it.
       await this.#held.advance(this.#held.row);
     }
     const place = await this.#target();
@@ -164,7 +166,7 @@ export class Mover {
       floor: 0,
       guard: place.guard,
     });
-    await this.#emptyOut(place, dataOf(this.#range));
+    await this.#deleteAll(place, dataOf(this.#range));
     return 'log';
   }
 
@@ -183,16 +185,18 @@ export class Mover {
     };
     for (let isMore = true; isMore;) {
       isMore = (await copyPages(source, target, { ...part, pagesMax: pagesEach, onPage })).more;
-      if (isMore && !(await this.#bringNotes(source, target))) return 'cancel';
+      if (isMore && !(await this.#catchUpClosely(source, target))) return 'cancel';
     }
     return 'catch up';
   }
 
-  /** Brings notes until a round is small. False: they come faster than they are brought. */
-  async #bringNotes(source: Place, target: Place): Promise<boolean> {
+  /**
+   * Copies what dirty rows name until a round is small. False when commits write faster than that.
+   */
+  async #catchUpClosely(source: Place, target: Place): Promise<boolean> {
     const { pageEntriesMax: entriesMax, limits } = this.#tools;
     const small = Math.min(smallRound, entriesMax);
-    const notesMax = limits?.dirtyRowsMax ?? dirtyRowsMax;
+    const rowsMax = limits?.dirtyRowsMax ?? dirtyRowsMax;
     for (let rounds = 1; rounds <= roundsMax; rounds += 1) {
       await this.#held.renew();
       if ((await catchUp(source, target, { range: this.#range.id, entriesMax })) < small)
@@ -200,9 +204,9 @@ export class Mover {
       await this.#tools.giveWay?.();
       if (rounds % roundsEach > 0) continue;
       const { store, guard } = source;
-      if ((await store.sample(dirtyRows(this.#range.id), 0, { guard })).keys > notesMax) break;
+      if ((await store.sample(dirtyRows(this.#range.id), 0, { guard })).keys > rowsMax) break;
     }
-    this.#giveUp = new MoveTooSlowError(this.#held.row.id, notesMax);
+    this.#giveUp = new MoveTooSlowError(this.#held.row.id, rowsMax);
     return false;
   }
 
@@ -210,7 +214,7 @@ export class Mover {
     const [source, target] = [await this.#source(), await this.#target()];
     const part = { range: this.#range.id, entriesMax: this.#tools.pageEntriesMax };
     for (;;) {
-      if (!(await this.#bringNotes(source, target))) return 'cancel';
+      if (!(await this.#catchUpClosely(source, target))) return 'cancel';
       if (this.#suspects !== undefined) return 'fence';
       const onPage = () => this.#held.betweenPages();
       const compared = { data: dataOf(this.#range), onPage };
@@ -224,7 +228,7 @@ export class Mover {
     const before = await this.#sourceGuard(['logging', 'fenced', 'moved']);
     const suspects = this.#suspects;
     if (suspects === undefined) {
-      // Another process has compared the stores, and is gone with what it knew.
+      // The process that compared the stores has died, and its result is lost: compare them again.
       if (before.row.state !== 'logging') await this.#change(before, 'logging');
       return 'catch up';
     }
@@ -233,7 +237,7 @@ export class Mover {
     const { clock, pauseMillisMax, pageEntriesMax: entriesMax } = this.#tools;
     const isTooLong = () => clock.monotonicMs() - beganMs > pauseMillisMax;
     const part = { range: this.#range.id, entriesMax, isTooLong };
-    if (!(await bringLastNotes(source, target, part))) {
+    if (!(await copyLastDirtyRows(source, target, part))) {
       await this.#change(await this.#sourceGuard(['fenced']), 'logging');
       return 'catch up';
     }
@@ -248,18 +252,19 @@ export class Mover {
     const before = await this.#sourceGuard(['fenced', 'moved']);
     const guard = before.row.state === 'moved' ? before : await this.#change(before, 'moved');
     const target = await this.#target();
-    // A process that takes over after the switch does not know whether the target has the floor.
+    // Both at once. A process that takes over after the switch cannot know whether the floor was
+    // raised, and raises it again.
     await Promise.all([this.#switch(guard.version), raiseFloor(target, guard.version)]);
     this.#hasFloor = true;
     return 'activate';
   }
 
-  /** The commit that decides: from here on the range is at the target. */
+  /** The switch: one commit after which the range belongs to the target. */
   async #switch(floor: number): Promise<void> {
     const { row } = this.#held;
     for (let isWritten = false; !isWritten;) {
       const range = await this.#rangeRow();
-      // Operations on other ranges change the map as well.
+      // An operation on other ranges may change the row of the map; the commit is tried again then.
       const map = await this.#tools.catalogue.mapRow();
       const moved = { ...range.row, store: row.target, epoch: range.row.epoch + 1 };
       const checks: Check[] = [
@@ -298,34 +303,34 @@ export class Mover {
     if ((await readGuard(store, this.#range.id)) !== undefined) {
       const place = await this.#source();
       await this.#sourceGuard(['moved']);
-      await this.#emptyOut(place, dataOf(this.#range));
-      await emptyOut(place, dirtyRows(this.#range.id));
+      await this.#deleteAll(place, dataOf(this.#range));
+      await deleteAll(place, dirtyRows(this.#range.id));
       await this.#removeGuard(place);
     }
     await this.#finish();
     return undefined;
   }
 
-  /** What was done is undone: the source first, because calls wait for it. */
+  /** Undoes the move: first the source serves again, because calls wait for it. */
   async #cancel(): Promise<undefined> {
     const { source, target } = this.#held.row;
     const [from, to] = [source, target].map((name) => this.#tools.members.named(name));
     invariant(from !== undefined && to !== undefined, 'a move has two stores');
     const before = await this.#sourceGuard(['serving', 'logging', 'fenced', 'moved']);
     const serving = before.row.state === 'serving' ? before : await this.#change(before, 'serving');
-    await emptyOut(this.#place(from, serving), dirtyRows(this.#range.id));
+    await deleteAll(this.#place(from, serving), dirtyRows(this.#range.id));
     const incoming = await readGuard(to, this.#range.id);
     if (incoming !== undefined) {
       assertOwn(incoming, this.#held);
       const place = this.#place(to, incoming);
-      await this.#emptyOut(place, dataOf(this.#range));
+      await this.#deleteAll(place, dataOf(this.#range));
       await this.#removeGuard(place, [progressKey(this.#range.id)]);
     }
     await this.#finish();
     return undefined;
   }
 
-  /** The target has a part of a range that the source serves. That part goes. */
+  /** Deletes what the target has of a range that the source serves. */
   async #discard(): Promise<undefined> {
     const { target } = this.#held.row;
     await this.#sourceGuard(['serving']);
@@ -341,12 +346,12 @@ export class Mover {
       await changeGuard(store, this.#range, this.#held, { before: left, state: 'incoming' });
     }
     await this.#prepare();
-    await emptyOut(await this.#target(), dirtyRows(this.#range.id));
+    await deleteAll(await this.#target(), dirtyRows(this.#range.id));
     return this.#cancel();
   }
 
-  #emptyOut(place: Place, keys: KeyRange): Promise<void> {
-    return emptyOut(place, keys, () => this.#held.betweenPages());
+  #deleteAll(place: Place, keys: KeyRange): Promise<void> {
+    return deleteAll(place, keys, () => this.#held.betweenPages());
   }
 
   #finish(): Promise<void> {
@@ -385,7 +390,7 @@ export class Mover {
     return { store, guard: { key: guardKey(this.#range.id), version } };
   }
 
-  /** The guard of the source, in one of the states that the step may find. */
+  /** The guard of the source, which must be in one of the given states. */
   #sourceGuard(states: readonly GuardState[]): Promise<Versioned<GuardRow>> {
     const store = this.#tools.members.named(this.#held.row.source);
     return ownGuard(store, this.#range.id, this.#held, states);

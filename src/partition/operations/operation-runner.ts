@@ -12,15 +12,15 @@ import { dataOf } from '../range-map.js';
 import { awayStores } from '../reach.js';
 import type { MoveStep, OperationRow, RangeRow } from '../rows.js';
 
-/** How often operations are looked for whose process is gone, in milliseconds. */
+/** How often this process looks for abandoned operations, in milliseconds. */
 const lookMs = 5_000;
-/** How often they are looked for while a store is emptied, in milliseconds. */
+/** The same while a store is being emptied, in milliseconds. */
 const drainLookMs = 250;
-/** Ends of operations that are remembered. */
+/** How many finished operations are remembered. */
 const endsMax = 1_000;
-/** Entries of a page of a copy, at most. A page holds other work up for a few milliseconds. */
+/** Entries of a page of a copy, at most: reading and writing one takes a few milliseconds. */
 export const pageEntriesStandard = 500;
-/** Writes wait so long for the end of a move, about, unless it was begun with another time. */
+/** About how long writes wait for the end of a move, unless it was begun with another time. */
 export const pauseMillisStandard = 2_000;
 
 export interface OperationRunnerOptions {
@@ -28,7 +28,7 @@ export interface OperationRunnerOptions {
   readonly members: Members;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** An operation could not go on. It is tried again. */
+  /** Called when an operation failed. It is tried again. */
   readonly onFailed: (operation: number, error: unknown) => void;
   readonly counters?: PartitionCounters;
   /** Called with the bytes of keys and values that moves have copied. */
@@ -43,7 +43,7 @@ export interface Progress {
   readonly bytesTotal: number | undefined;
 }
 
-/** What became of an operation. `another`: a process that took it over knows. */
+/** How an operation ended. `another`: another process has taken it over, and knows. */
 export type End =
   { readonly state: MoveEnd | 'another' } | { readonly state: 'failed'; readonly error: unknown };
 
@@ -54,8 +54,8 @@ interface Running {
 }
 
 /**
- * Carries out operations on ranges beside the requests of a process: those that are begun here, and
- * those whose process is gone. Empties stores that drain.
+ * Carries out operations on ranges while the process serves requests: those that this process
+ * begins, and abandoned ones. Empties stores that drain.
  */
 export class OperationRunner {
   readonly #options: OperationRunnerOptions;
@@ -79,8 +79,11 @@ export class OperationRunner {
     return new Operations(this.#toolsFor(pauseMillisStandard));
   }
 
-  /** For work that its caller waits for; `onCopied` is told of bytes of keys and values. */
-  operationsTold(onCopied: (bytes: number) => void): Operations {
+  /**
+   * Operations whose caller waits for them; `onCopied` is called with the bytes of keys and values
+   * that were copied.
+   */
+  operationsReporting(onCopied: (bytes: number) => void): Operations {
     return new Operations({ ...this.#toolsFor(pauseMillisStandard), onCopied });
   }
 
@@ -99,7 +102,7 @@ export class OperationRunner {
     };
   }
 
-  /** Looks for abandoned operations, and for stores to empty, from now on. */
+  /** Starts looking for abandoned operations and for stores to empty. */
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
@@ -114,7 +117,7 @@ export class OperationRunner {
     });
   }
 
-  /** No operation is begun any more. Those that run go on until the stores close. */
+  /** Begins no further operation. Those under way continue until the stores close. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timer?.close();
@@ -154,8 +157,8 @@ export class OperationRunner {
     return this.#ends.get(operation);
   }
 
-  /** Takes over what nobody carries on, and moves one range off each store that drains. */
-  async tend(): Promise<void> {
+  /** Takes over abandoned operations, and moves one range off each store that drains. */
+  async round(): Promise<void> {
     const { catalogue, clock } = this.#options;
     const operations = await catalogue.operations();
     for (const { row } of operations) {
@@ -169,7 +172,7 @@ export class OperationRunner {
 
   async #lookAfter(): Promise<void> {
     try {
-      await this.tend();
+      await this.round();
     } catch (error) {
       if (error instanceof StoreClosedError || error instanceof StoreUnavailableError) return;
       this.#options.onFailed(0, error);
@@ -183,7 +186,7 @@ export class OperationRunner {
     if (operations.some(({ row }) => row.kind === 'move' && row.source === store)) return;
     const { catalogue, members, timers } = this.#options;
     const away = await awayStores(members, timers);
-    // Nothing can be copied from it before it is back.
+    // Nothing can be copied from a store that does not answer.
     if (away.has(store)) return;
     const { ranges } = await catalogue.map();
     const range = ranges.find((each) => each.store === store && each.operation === 0);
@@ -221,7 +224,7 @@ export class OperationRunner {
         if (this.#options.counters !== undefined) this.#options.counters.movedBytes += bytes;
       },
     };
-    // People see it; the operation does not depend on it.
+    // The size is only shown to people, so a failure does not matter.
     this.#size(operation, running).catch(() => undefined);
     try {
       const end = await new Operations(tools).carryOut(operation);
@@ -234,7 +237,7 @@ export class OperationRunner {
     }
   }
 
-  /** How much is to be copied. */
+  /** Measures how many bytes the operation has to copy. */
   async #size(operation: number, running: Running): Promise<void> {
     const { catalogue, members } = this.#options;
     const found = await catalogue.operation(operation);

@@ -54,15 +54,15 @@ export type RangeOperations = Pick<
   'beginSplit' | 'beginMerge' | 'beginMove' | 'carryOut'
 >;
 
-/** Ids that one operation takes: its own, and those of new ranges. */
+/** The number of ids that an operation reserves: its own, and those of new ranges. */
 const idsEach = 3;
 
-/** What an operation begins as: its row, given the ids that it may use. */
+/** Makes the row of a new operation from the ids that it may use. */
 type NewOperation = (ids: readonly [number, number, number], lease: number) => OperationRow;
 
 /**
- * Splits, merges and moves ranges. An operation is a row of the catalogue: it begins with the row,
- * any process carries it out, and another may take over at any time.
+ * Splits, merges and moves ranges. An operation exists from the commit of its row in the catalogue
+ * on. Any process carries it out, and another one may take over at any time.
  */
 export class Operations {
   readonly #tools: OperationTools;
@@ -71,7 +71,7 @@ export class Operations {
     this.#tools = tools;
   }
 
-  /** Notes that a range is to move; `carryOut` moves it. */
+  /** Begins a move, which `carryOut` carries out. */
   async beginMove(range: number, target: string): Promise<Begun> {
     const found = await this.#tools.catalogue.range(range);
     if (found === undefined) return refused('no such range');
@@ -93,7 +93,8 @@ export class Operations {
   }
 
   /**
-   * Notes that what a store has of a range of another one is to be deleted; `carryOut` deletes it.
+   * Begins the deletion of what a store has of a range that another store serves; `carryOut`
+   * deletes it.
    */
   async beginDiscard(range: number, store: string): Promise<Begun> {
     const { catalogue, members } = this.#tools;
@@ -146,18 +147,18 @@ export class Operations {
     });
   }
 
-  /** Notes that the range is copied elsewhere; `backUp` copies it. */
+  /** Begins a backup of a range, which `backUp` carries out. */
   async beginBackup(range: number): Promise<Begun> {
     const found = await this.#tools.catalogue.range(range);
     if (found === undefined) return refused('no such range');
-    // Commits with a guard of their own are not noted.
+    // Commits that bring a guard of their own leave no dirty rows.
     if (this.#tools.members.isBound(found.row)) return refused('stays in the home store');
     return this.#begin([found], ([id], leaseUntil): BackupRow => {
       return { kind: 'backup', id, token: 1, leaseUntil, range };
     });
   }
 
-  /** Notes that an empty range gets the entries of a backup; `restore` brings them. */
+  /** Begins a restore into an empty range, which `restore` carries out. */
   async beginRestore(range: number): Promise<Begun> {
     const { catalogue, members } = this.#tools;
     const found = await catalogue.range(range);
@@ -178,7 +179,10 @@ export class Operations {
     await backUp(this.#tools, held, target);
   }
 
-  /** Brings entries to the range of a restore; `floor`: later versions there exceed it. */
+  /**
+   * Writes the entries of a backup into the range of a restore. Later versions there exceed
+   * `floor`.
+   */
   async restore(operation: number, from: RestoreSource): Promise<void> {
     const held = await this.#take(operation, (row) => row);
     if (held === undefined || !isOf(held, 'restore')) throw new TakenOverError(operation);
@@ -186,8 +190,8 @@ export class Operations {
   }
 
   /**
-   * Takes over an operation and carries it out to its end; undefined when it is over already.
-   * Processes that had it before are refused from then on.
+   * Takes over an operation and finishes it; undefined when it is finished already. Processes that
+   * had it before are refused from then on.
    */
   async carryOut(operation: number): Promise<MoveEnd | undefined> {
     const held = await this.#take(operation, (row) => row);
@@ -195,8 +199,8 @@ export class Operations {
   }
 
   /**
-   * Undoes a move that has not switched, a backup or a restore; false when it has, or when the
-   * operation is over. Splits and merges are over soon.
+   * Undoes a move before its switch, a backup or a restore. False when the switch has happened, for
+   * a split or a merge, or when the operation is finished.
    */
   async cancel(operation: number): Promise<boolean> {
     const held = await this.#take(operation, (row) => {
@@ -218,7 +222,8 @@ export class Operations {
     for (;;) {
       if (ranges.some(({ row }) => row.operation !== 0)) return refused('the range is busy');
       const map = await catalogue.mapRow();
-      // An operation that begins meanwhile changes the row of the map, which the commit checks.
+      // The commit below checks the row of the map, which every operation changes that begins
+      // meanwhile.
       const running = (await catalogue.operations()).length;
       if (running >= (limits?.operationsMax ?? operationsMax))
         return refused('too many operations');
@@ -241,13 +246,17 @@ export class Operations {
         ],
       });
       if (result.ok) return { ok: true, operation: row.id };
-      // Another operation took ids meanwhile; one that took a range is busy with it.
+      // The row of the map has changed because another operation reserved ids: try again. A changed
+      // range is busy with another operation.
       if (result.failedCheck > ranges.length) return refused('no such store');
       if (result.failedCheck > 0) return refused('the range is busy');
     }
   }
 
-  /** The row with the next token; undefined when there is no row, or `change` gives none. */
+  /**
+   * Takes the operation over: writes its row with the next token. Undefined when there is no row,
+   * or `change` returns none.
+   */
   async #take(
     operation: number,
     change: (row: OperationRow) => OperationRow | undefined,
@@ -283,7 +292,7 @@ export class Operations {
   async #end(held: HeldOperation<OperationRow>): Promise<MoveEnd> {
     if (isOf(held, 'split')) await split(this.#tools, held);
     if (isOf(held, 'merge')) await merge(this.#tools, held);
-    // Where the copy is, its process alone knew.
+    // Only the process that began a backup knows where its target is, so others undo it.
     if (isOf(held, 'backup')) return undoBackup(this.#tools, held);
     if (isOf(held, 'restore')) return undoRestore(this.#tools, held);
     if (!isOf(held, 'move')) return 'done';
@@ -302,7 +311,7 @@ function isOf<Kind extends OperationRow['kind']>(
   return held.row.kind === kind;
 }
 
-/** A tuple that no partition prefix begins before and ends behind. */
+/** Whether a key can bound a range: a tuple within which no partition prefix starts or ends. */
 export function isBoundary(key: Bytes): boolean {
   let end = 0;
   try {

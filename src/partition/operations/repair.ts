@@ -6,7 +6,7 @@ import { ServedTwiceError } from './tools.js';
 import type { Members } from '../members.js';
 import type { Finding } from '../verify.js';
 
-/** What was done about a finding. */
+/** The outcome for one finding. */
 export type Repair = { readonly kind: 'repaired'; readonly finding: Finding } | UnrepairedFinding;
 
 /** A finding that is left unchanged. */
@@ -16,12 +16,12 @@ export interface UnrepairedFinding {
   readonly why: UnrepairedReason;
 }
 
-/** `no repair`: nobody but people can tell what is right. */
+/** `no repair`: only a person can decide what is right. */
 export type UnrepairedReason = Refusal | 'no repair' | 'served twice';
 
 /**
- * Deletes what `verify` has found where nobody reads it: data of a range in a store that does not
- * have it, while another store serves them, and guards that serve nobody. Nothing else is changed.
+ * Deletes findings of `verify` that nobody reads: data of a range in a store that does not have it,
+ * while another store serves them, and guards that serve nobody. Changes nothing else.
  */
 export async function repair(
   { members, operations }: { readonly members: Members; readonly operations: Operations },
@@ -46,7 +46,7 @@ export async function repair(
   return repairs;
 }
 
-/** Undefined: it is gone. */
+/** Undefined: it was deleted. */
 async function discard(
   members: Members,
   operations: Operations,

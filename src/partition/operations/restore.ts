@@ -12,7 +12,7 @@ import {
 } from './held-operation.js';
 import type { MoveEnd } from './move.js';
 import { RangeNotEmptyError, type OperationTools } from './tools.js';
-import { emptyOut, type Place } from './transfer.js';
+import { deleteAll, type Place } from './transfer.js';
 
 type Held = HeldOperation<RestoreRow>;
 
@@ -24,8 +24,8 @@ export interface RestoreSource {
 }
 
 /**
- * Brings entries with their versions to an empty range, which serves nobody meanwhile. When that
- * fails, the range is empty again. Throws `RangeNotEmptyError`.
+ * Writes entries with their versions into an empty range, which is not served meanwhile. After a
+ * failure the range is empty again. Throws `RangeNotEmptyError`.
  */
 export async function restore(
   tools: OperationTools,
@@ -43,27 +43,27 @@ export async function restore(
     }
     isWhole = true;
   } finally {
-    if (!isWhole) await held.guarded(emptyOut(place, dataOf(range)));
+    if (!isWhole) await held.guarded(deleteAll(place, dataOf(range)));
     await serveAgain(tools, held, range);
   }
 }
 
-/** The process of a restore is gone: what it has brought goes as well. */
+/** Ends a restore whose process has died: deletes what it has written. */
 export async function undoRestore(tools: OperationTools, held: Held): Promise<MoveEnd> {
   const range = (await heldRange(tools, held, held.row.range)).row;
   const store = tools.members.named(range.store);
   const guard = await takeGuard(store, range.id, held);
   await held.advance(held.row);
-  // In another state it has none of the restore, but it may have others.
+  // In another state nothing was restored yet, and the range may have other entries.
   if (guard?.row.state === 'incoming') {
     const place = { store, guard: { key: guardKey(range.id), version: guard.version } };
-    await held.guarded(emptyOut(place, dataOf(range)));
+    await held.guarded(deleteAll(place, dataOf(range)));
   }
   await serveAgain(tools, held, range);
   return 'cancelled';
 }
 
-/** From here on nobody reads or writes the range. */
+/** Takes the range out of service, and checks that it is empty. */
 async function closed(
   tools: OperationTools,
   held: Held,
@@ -73,7 +73,7 @@ async function closed(
   await takeGuard(store, range.id, held);
   await held.advance(held.row);
   const before = await ownGuard(store, range.id, held, ['serving']);
-  // Commits that were under way are behind the fence; they may have written.
+  // A commit that was under way before this fence may have written; the read below finds that.
   const guard = await changeGuard(store, range, held, { before, state: 'moved' });
   const { entries } = await store.range(dataOf(range), {
     limit: 1,

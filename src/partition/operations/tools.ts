@@ -5,19 +5,19 @@ import type { PartitionCounters } from '../counters.js';
 import type { Members } from '../members.js';
 import type { MoveStep } from '../rows.js';
 
-/** What operations on ranges need. */
+/** The dependencies of operations on ranges. */
 export interface OperationTools {
   readonly catalogue: Catalogue;
   readonly members: Members;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Writes of a range wait so long for the end of its move, about, in milliseconds. */
+  /** About how long writes of a range wait for the end of its move, in milliseconds. */
   readonly pauseMillisMax: number;
   /** Entries in a page of a copy, at most. */
   readonly pageEntriesMax: number;
-  /** Other limits than those of `limits.ts`. */
+  /** Limits that differ from those of `limits.ts`. */
   readonly limits?: Partial<OperationLimits>;
-  /** Lets other work of the process go on, between two pages. Default: does not wait. */
+  /** Yields to other work of the process between two pages. Default: does not yield. */
   readonly giveWay?: () => Promise<void>;
   /** Counts ends of operations, and pauses. */
   readonly counters?: PartitionCounters;
@@ -27,7 +27,7 @@ export interface OperationTools {
   readonly onCopied?: (bytes: number) => void;
 }
 
-/** What one key space may have; see `limits.ts`. */
+/** Limits of one key space; see `limits.ts`. */
 export interface OperationLimits {
   readonly rangesMax: number;
   readonly operationsMax: number;
@@ -43,7 +43,7 @@ export class TakenOverError extends Error {
   }
 }
 
-/** A range was to get the entries of a backup, and has some already. Nothing was changed. */
+/** A backup cannot be restored into a range that has entries. Nothing was changed. */
 export class RangeNotEmptyError extends Error {
   override readonly name = 'RangeNotEmptyError';
 
@@ -52,13 +52,13 @@ export class RangeNotEmptyError extends Error {
   }
 }
 
-/** Writes come faster than a move brings them to its target. The move is cancelled. */
+/** Clients write faster than a move copies. The move is cancelled. */
 export class MoveTooSlowError extends Error {
   override readonly name = 'MoveTooSlowError';
 
-  constructor(operation: number, notes: number) {
+  constructor(operation: number, writes: number) {
     super(
-      `Move ${operation} is cancelled: more than ${notes} writes came while it copied, faster than ` +
+      `Move ${operation} is cancelled: more than ${writes} writes came while it copied, faster than ` +
         'it could follow. Split the range and move its parts, or move it when less is written.',
     );
   }

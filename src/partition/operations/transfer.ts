@@ -7,7 +7,7 @@ import { keyAfter } from '../../kv/tuple.js';
 import { dirtyRows, progressKey } from '../keys.js';
 import { decodeKeys } from '../rows.js';
 
-/** A page has that many bytes at most, or one entry. */
+/** Bytes of a page, at most; a larger entry is a page of its own. */
 const pageBytesMax = 1 << 20;
 /** Keys that one call deletes, at most. */
 const deletedKeysMax = 1_000;
@@ -18,19 +18,22 @@ export interface Place {
   readonly guard: Guard;
 }
 
-/** Where entries go. One without guard is no member: nobody else writes there. */
+/**
+ * Where entries are copied to. Without a guard: a store outside of the key space, to which nobody
+ * else writes.
+ */
 export interface Target {
   readonly store: MemberStore;
   readonly guard?: Guard;
 }
 
-/** The versions of rows that only say how far a process is do not matter. */
+/** The version of progress rows, which nothing depends on. */
 const progressVersion = 1;
 
 /**
- * Copies pages of a range behind what was copied before, `pagesMax` at most. While one is written,
- * the next one is read. How far it is stands at the target, in the same write as the entries.
- * `onPage` is told of the bytes of each.
+ * Copies at most `pagesMax` pages of a range, continuing where the last call ended. The next page
+ * is read while one is written. Each write includes the progress, so the position is right after a
+ * crash. `onPage` gets the bytes of each page.
  */
 export async function copyPages(
   source: Place,
@@ -71,43 +74,44 @@ export async function copyPages(
 }
 
 /**
- * Brings to the target what commits have noted as written, a page of notes at most. Returns how
- * many notes there were. The notes are read before the keys, so a later commit leaves another note.
+ * Reads at most a page of dirty rows, copies the keys that they name to the target, and deletes
+ * them. Returns how many there were. The rows are read before the keys, so a later commit leaves
+ * another row.
  */
 export async function catchUp(
   source: Place,
   target: Target,
   { range, entriesMax }: { range: number; entriesMax: number },
 ): Promise<number> {
-  const notes = await source.store.range(dirtyRows(range), {
+  const dirty = await source.store.range(dirtyRows(range), {
     limit: entriesMax,
     bytesMax: pageBytesMax,
     guard: source.guard,
   });
-  if (notes.entries.length === 0) return 0;
-  await bringNoted(source, target, notes.entries, entriesMax);
+  if (dirty.entries.length === 0) return 0;
+  await copyNamedKeys(source, target, dirty.entries, entriesMax);
   await deleteKeys(
     source,
-    notes.entries.map(({ key }) => key),
+    dirty.entries.map(({ key }) => key),
   );
-  return notes.entries.length;
+  return dirty.entries.length;
 }
 
 /**
- * As `catchUp` where commits leave no notes any more: brings all of them, and leaves the notes. False
- * when that takes too long: then some are left.
+ * As `catchUp` when commits leave no further dirty rows: copies the keys of all of them, and
+ * deletes none. False when that takes too long: some are left then.
  */
-export async function bringLastNotes(
+export async function copyLastDirtyRows(
   source: Place,
   target: Target,
   part: { readonly range: number; readonly entriesMax: number; readonly isTooLong: () => boolean },
 ): Promise<boolean> {
   const { range, entriesMax, isTooLong } = part;
+  const options = { limit: entriesMax, bytesMax: pageBytesMax, guard: source.guard };
   const all = dirtyRows(range);
   for (let rest = all; ;) {
-    const options = { limit: entriesMax, bytesMax: pageBytesMax, guard: source.guard };
     const { entries, more } = await source.store.range(rest, options);
-    await bringNoted(source, target, entries, entriesMax);
+    await copyNamedKeys(source, target, entries, entriesMax);
     const last = entries.at(-1);
     if (!more || last === undefined) return true;
     if (isTooLong()) return false;
@@ -115,30 +119,30 @@ export async function bringLastNotes(
   }
 }
 
-/** Later versions of a store exceed the floor. */
+/** Makes all later versions of a store exceed the floor. */
 export async function raiseFloor({ store, guard }: Place, floor: number): Promise<void> {
   await store.ingest({ entries: [], deletes: [], floor, guard });
 }
 
-/** The target gets the keys that notes tell. */
-async function bringNoted(
+/** Copies the keys that dirty rows name. */
+async function copyNamedKeys(
   source: Place,
   target: Target,
-  notes: readonly Entry[],
+  dirty: readonly Entry[],
   entriesMax: number,
 ): Promise<void> {
   const keys = new Map<string, Bytes>();
-  for (const { value } of notes) {
+  for (const { value } of dirty) {
     for (const key of decodeKeys(value)) keys.set(nameOfBytes(key), key);
   }
   const all = [...keys.values()];
   for (let at = 0; at < all.length; at += entriesMax) {
-    await bring(source, target, all.slice(at, at + entriesMax));
+    await copyKeys(source, target, all.slice(at, at + entriesMax));
   }
 }
 
-/** The target gets keys as the source has them by now. */
-async function bring(source: Place, target: Target, keys: readonly Bytes[]): Promise<void> {
+/** Copies keys as the source has them now; deletes at the target what the source does not have. */
+async function copyKeys(source: Place, target: Target, keys: readonly Bytes[]): Promise<void> {
   const found = await source.store.getMany(keys, { guard: source.guard });
   await target.store.ingest({
     entries: found.filter((entry) => entry !== undefined),
@@ -149,7 +153,7 @@ async function bring(source: Place, target: Target, keys: readonly Bytes[]): Pro
 }
 
 /** Deletes all keys of an interval, in guarded steps. `onStep` is called after each but the last. */
-export async function emptyOut(
+export async function deleteAll(
   { store, guard }: Place,
   keys: KeyRange,
   onStep: () => Promise<void> = () => Promise.resolve(),
@@ -166,7 +170,7 @@ export async function emptyOut(
     const last = found.at(-1);
     if (last !== undefined) await deleteKeys({ store, guard }, found);
     if (!page.more || last === undefined) return;
-    // What is deleted need not be passed over again.
+    // Engines would have to skip the deleted keys again.
     rest = { ...keys, start: keyAfter(last) };
     await onStep();
   }
@@ -177,8 +181,8 @@ async function deleteKeys({ store, guard }: Place, deletes: readonly Bytes[]): P
 }
 
 /**
- * Keys in which two stores differ, compared page by page. Keys that were written meanwhile may be
- * among them.
+ * The keys in which two stores differ, compared page by page. Keys that are written meanwhile may
+ * be among them.
  */
 export async function differingKeys(
   source: Place,

@@ -3,12 +3,12 @@ import { sleep } from '../base/async/sleep.js';
 import type { Timers } from '../base/async/timers.js';
 import { nextTurn } from '../base/async/turns.js';
 
-/** Keeps work that looks at keys from being faster than a rate. */
-export class Pace {
+/** Limits how many keys a second some work reads. */
+export class KeyRateLimiter {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #timers: Timers;
   readonly #msEach: number;
-  /** When the keys so far may have been looked at. */
+  /** The time at which the keys so far are within the rate. */
   #dueMs: number;
 
   constructor(
@@ -21,10 +21,10 @@ export class Pace {
     this.#dueMs = clock.monotonicMs();
   }
 
-  /** Waits until the keys are due, and lets other work go on in any case. */
-  async keep(keys: number): Promise<void> {
+  /** Waits until so many keys more are within the rate; always yields to other work. */
+  async take(keys: number): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
-    // Time that was not used is not made up for.
+    // Unused time does not accumulate.
     this.#dueMs = Math.max(this.#dueMs, nowMs) + keys * this.#msEach;
     const waitMs = this.#dueMs - nowMs;
     if (waitMs >= 1) await sleep(this.#timers, waitMs);
