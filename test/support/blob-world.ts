@@ -21,7 +21,7 @@ import {
 } from '../../src/services/blobs/keys.js';
 import { pageViewOf, type PageView } from '../../src/services/blobs/page-map.js';
 import { decodePageRange, isSeen } from '../../src/services/blobs/page-range.js';
-import { piecesOf } from '../../src/services/blobs/named-extents.js';
+import { piecesOf } from '../../src/services/blobs/referenced-extents.js';
 import type { BlobAddress, Body, NewProperties } from '../../src/services/blobs/types.js';
 import { partitionPrefixLength } from '../../src/kv/partition-prefix.js';
 import { manualTimers, type ManualTimers } from './manual-timers.js';
@@ -215,14 +215,14 @@ export async function assertTidy({
     const keys = keysOfPartition(entry.key.subarray(0, partitionPrefixLength(entry.key)));
     const kind = kindOfKey(entry.key);
     for (const piece of isSharedTail(entry, tails) ? [] : piecesOf(entry)) {
-      count(nameOfBytes(keys.pieceNames(piece)));
+      count(nameOfBytes(keys.pieceReferences(piece)));
       if (piece.kind === 'extent') extents.add(piece.id);
       else named.add(nameOfBytes(keys.inlinePiece(piece.id)));
     }
     if (kind === blobKind.base || kind === blobKind.version) {
       const record = decodeBlobRecord(entry.value, entry.version);
       if (record.content !== undefined) {
-        count(nameOfBytes(keys.contentNames(record.content.id)));
+        count(nameOfBytes(keys.contentReferences(record.content.id)));
         if (record.page !== undefined) views.push(pageViewOf(record));
         reachable.add(nameOfBytes(keys.group(blobKind.chunk, record.content.id)));
         reachable.add(nameOfBytes(keys.group(blobKind.page, record.content.id)));
@@ -233,7 +233,7 @@ export async function assertTidy({
       }
     }
     if (kind === blobKind.inlinePiece) inline.add(nameOfBytes(entry.key));
-    if (kind === blobKind.pieceNames || kind === blobKind.contentNames) {
+    if (kind === blobKind.pieceReferences || kind === blobKind.contentReferences) {
       counted.set(nameOfBytes(entry.key), decodeCounter(entry.value));
     }
   }

@@ -46,15 +46,15 @@ export interface Appended extends Written {
   readonly count: number;
 }
 
-/** What a request says of the append blob that it expects. */
+/** The state of the append blob that a request demands. */
 export interface AppendAccess extends Access {
   readonly append?: AppendConditions;
 }
 
 /**
- * Append Block (blob-service §13). Appends to one blob happen one after the other, each whole, in
- * some order; every one that resolves is in the blob once. What the request may not do is refused
- * before its body is taken, and again when the body is there.
+ * Append Block (blob-service §13). Appends to one blob are serialised: each one that resolves is in
+ * the blob once, and whole. A request that must be refused is refused before its body is read, and
+ * checked again afterwards.
  */
 export async function appendBlock(
   context: BlobContext,
@@ -88,7 +88,7 @@ async function putAppended(
   { record, append, piece: taken }: AppendTarget & { readonly piece: NewPiece },
 ): Promise<(version: number) => Written> {
   const { bytes, piece } = taken;
-  // The edge refuses an empty body; in process it is the same mistake.
+  // HTTP requests with an empty body are refused earlier; this is for callers in the process.
   if (piece === undefined) throw new StorageError('InvalidInput');
   putPiece(state.keys, changes, taken);
   const segment = { blockId: undefined, bytes, piece };

@@ -6,9 +6,9 @@ import type { BlobKeys } from './keys.js';
 import { chunkSegmentsMax, recordSegmentsMax } from './limits.js';
 import { decodeSegments, encodeSegments, type Content, type Segment } from './segments.js';
 
-// The content of an append blob grows in place, also when snapshots share it: a snapshot sees the
-// bytes of its record only, which never change. What is shared is in chunks; the tail of an append
-// blob belongs to its record alone.
+// The content of an append blob grows in place, also when snapshots share it: a snapshot only sees
+// the bytes of its own record, and these never change. What is shared is in chunks; the tail
+// belongs to the record of the blob alone.
 
 type Growing = Pick<BlobRecord, 'content' | 'bytes'>;
 

@@ -10,7 +10,7 @@ import type { Containers } from '../containers/containers.js';
 import type { ContainerDraft, ContainerRecord } from './container-record.js';
 import type { BlobReaders } from './blob-readers.js';
 
-/** What the operations of the blob service work with. */
+/** The dependencies of the operations of the blob service. */
 export interface BlobContext {
   readonly store: Store;
   readonly content: ContentStore;
@@ -21,13 +21,13 @@ export interface BlobContext {
   readonly readers: BlobReaders;
   /** Makes changes that read and then write a blob take turns, by the name of its key. */
   readonly turns: KeyedGate;
-  /** How long an account keeps what is deleted in it. */
+  /** How long an account keeps deleted blobs. */
   readonly retention: (account: string) => Promise<DeleteRetention | undefined>;
   /** Whether an account keeps versions of its blobs. */
   readonly versioning: (account: string) => boolean;
   /** Whether blobs of an account can have policies and legal holds. */
   readonly immutability: (account: string) => boolean;
-  /** Notes in the records of containers that blobs of them are protected (`protecting`). */
+  /** Marks containers that have protected blobs (`protecting`). */
   readonly protections: SharedRuns;
   /** Called when there is something to free. */
   readonly onGarbage: () => void;

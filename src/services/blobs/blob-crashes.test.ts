@@ -22,7 +22,7 @@ import type { ErrorCode } from '../../model/errors/registry.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobService } from './blob-service.js';
 import type { ForeignSource } from './foreign-blob.js';
-import { namedExtents } from './named-extents.js';
+import { referencedExtents } from './referenced-extents.js';
 import { BlobKeys } from './keys.js';
 import { Containers } from '../containers/containers.js';
 import { containerPrefix } from '../containers/keys.js';
@@ -392,10 +392,10 @@ describe('the extents that a blob names', () => {
     const keys = new BlobKeys(containerPrefix('blob', account, id), 'b');
     const all = [...world.content.ids];
     assert.equal(all.length, 8);
-    const named = await namedExtents(world.store)(keys.partition, [...all, 'other']);
+    const named = await referencedExtents(world.store)(keys.partition, [...all, 'other']);
     assert.deepEqual([...named].toSorted(), all.toSorted());
     const other = new BlobKeys(containerPrefix('blob', account, id), 'b2');
-    assert.equal((await namedExtents(world.store)(other.partition, all)).size, 0);
+    assert.equal((await referencedExtents(world.store)(other.partition, all)).size, 0);
   });
 
   it('count as named while the blob does not stand still', async (t) => {
@@ -410,7 +410,7 @@ describe('the extents that a blob names', () => {
       commit: (batch) => store.commit(batch),
       close: () => store.close(),
     };
-    const named = await namedExtents(moving)(keys.partition, ['e1']);
+    const named = await referencedExtents(moving)(keys.partition, ['e1']);
     assert.deepEqual([...named], ['e1'], nameOfBytes(keys.partition));
   });
 });

@@ -10,15 +10,15 @@ import { bornMicrosOf } from './garbage.js';
 import type { BlobKeys } from './keys.js';
 
 /**
- * How long garbage of blobs stays before it is freed: a reader of any process has found its content
- * by a record that may have been replaced right then.
+ * How long garbage of blobs stays before it is freed. A reader in any process may just have found
+ * its content by a record that was replaced right then.
  */
 export const garbageGraceMicros = 30 * 1_000_000;
 /** How often the grace of garbage that a reader needs is restarted. */
 const keepEveryMs = garbageGraceMicros / 1000 / 3;
 /**
- * Garbage that is this much older than a reader is kept as well: its time is set before its commit,
- * so a reader that begins in between still finds the record.
+ * Garbage that is up to this much older than a reader is kept as well. Its time is taken before its
+ * commit, so a reader that begins in between still finds the old record.
  */
 const slackMicros = garbageGraceMicros;
 
@@ -117,7 +117,7 @@ export class BlobReaders {
   }
 }
 
-/** Garbage of the blob is needed from this time on. */
+/** Garbage of the blob that is younger than this is needed. */
 function neededSince({ beganMicros }: Readings): number {
   let first = Infinity;
   for (const { micros } of beganMicros) first = Math.min(first, micros);

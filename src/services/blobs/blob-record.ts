@@ -39,7 +39,7 @@ export interface PageState {
   readonly sharedGeneration: number;
 }
 
-/** What is stored of a blob, a snapshot or a version. All times are microseconds since 1970. */
+/** The stored record of a blob, a snapshot or a version. All times are microseconds since 1970. */
 export interface BlobRecord {
   /** `uncommitted`: the blob has nothing but uncommitted blocks (blob-service §12.3). */
   readonly state: 'committed' | 'uncommitted';
@@ -108,8 +108,8 @@ export function newBlobDraft(kind: BlobKind): BlobDraft {
 // Permanent: these values are in every data directory. See docs/internals/blob-keys.md.
 const recordFormat = 1;
 /**
- * The format of a record with immutability. A server that does not know the part does not know the
- * format either: it fails, and deletes nothing.
+ * The format of a record with immutability. An older server does not know the format and fails,
+ * rather than deleting a protected blob.
  */
 const immutableFormat = 2;
 const kinds: readonly BlobKind[] = ['block', 'append', 'page'];
@@ -194,7 +194,10 @@ export function encodeBlobRecord(record: BlobDraft): Bytes {
   return encodeTuple(elements);
 }
 
-/** What a listing asks of a record before it decodes it. Bytes behind the record may follow. */
+/**
+ * The parts of a record that a listing needs before it decodes the rest. Bytes after the record may
+ * follow.
+ */
 export function peekBlobRecord(value: Bytes): {
   readonly isUncommitted: boolean;
   readonly isDeleted: boolean;
@@ -269,13 +272,16 @@ function readTier(reader: ElementReader): BlobTier {
   // Only tiers are ever written.
   const tier = reader.text() as AccessTier;
   const changedMicros = reader.number();
-  // Of the rehydration in some records, which nothing reads.
+  // The state of rehydration, which some records have and nothing reads.
   reader.number();
   reader.number();
   return { tier, ...(changedMicros !== absent && { changedMicros }) };
 }
 
-/** How a copy is no incremental one, one without a snapshot yet, or the snapshot that it made. */
+/**
+ * The element for a copy that is not incremental, for an incremental one without a snapshot yet,
+ * and else the time of the snapshot.
+ */
 const notIncremental = '';
 
 function copyElements(copy: CopyState): TupleElement[] {

@@ -71,7 +71,7 @@ import { PendingCopies } from './pending-copies.js';
 import { getBlob, getProperties } from './reads.js';
 import type { Bounds } from './byte-run.js';
 import { snapshotBlob, type TakenSnapshot } from './snapshots.js';
-import { namedExtents } from './named-extents.js';
+import { referencedExtents } from './referenced-extents.js';
 import type {
   Access,
   BlobAddress,
@@ -142,7 +142,7 @@ export interface BlobServiceOptions {
 export class BlobService {
   readonly containers: BlobContainers;
   readonly #context: BlobContext;
-  /** Keeps neither versions nor deleted states: for blobs of the service itself, such as logs. */
+  /** A context without versions and retention, for blobs of the service itself, such as logs. */
   readonly #keepingNothing: BlobContext;
   readonly #sweeps: SweepTurns;
   readonly #copies: PendingCopies;
@@ -323,7 +323,7 @@ export class BlobService {
     return copyIncrementally(this.#context, target, request, access);
   }
 
-  /** Copies a block blob that this service does not keep; done when it resolves. */
+  /** Copies a block blob of another server; done when it resolves. */
   copyForeign(address: BlobAddress, copy: ForeignCopy, access: Access = {}): Promise<CopiedBlob> {
     return this.#protecting(address, copy.request, () =>
       copyForeign(this.#context, address, copy, access),
@@ -331,8 +331,7 @@ export class BlobService {
   }
 
   /**
-   * Begins to copy a blob that this service does not keep. Throws `ServerBusy` when too many copies
-   * are pending.
+   * Begins to copy a blob of another server. Throws `ServerBusy` when too many copies are pending.
    */
   async beginCopy(
     address: BlobAddress,
@@ -448,22 +447,22 @@ export class BlobService {
   }
 
   /**
-   * One bounded step of freeing space: what was overwritten or deleted and is not kept, dropped
-   * containers, uncommitted blocks whose time is over, and what a process that died has left. Safe
-   * to stop or repeat anywhere, in several processes at once.
+   * One bounded step of freeing space: overwritten and deleted data that are not kept, dropped
+   * containers, expired uncommitted blocks, and leftovers of processes that died. Safe to stop or
+   * repeat anywhere, in several processes at once.
    */
   reclaim({ entriesMax }: { readonly entriesMax: number }): Promise<Reclaimed> {
     return this.#sweeps.step(entriesMax);
   }
 
-  /** Ends the copies that this service has begun: those that are pending fail. Idempotent. */
+  /** Ends the copies that this service has begun: pending ones fail. Idempotent. */
   close(): Promise<void> {
     return this.#copies.close();
   }
 
   async #sweepOrphans(): Promise<Reclaimed> {
     const { store, content } = this.#context;
-    const isReferenced = namedExtents(store);
+    const isReferenced = referencedExtents(store);
     const { deleted, more } = await content.sweepOrphans({
       isReferenced,
       extentsMax: suspectsPerStep,

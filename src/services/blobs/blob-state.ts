@@ -30,9 +30,11 @@ export async function keysOf(
 /** What a change of a blob starts from. */
 export interface BlobState {
   readonly keys: BlobKeys;
-  /** Also of an uncommitted blob. Undefined for one that is deleted, kept or not. */
+  /**
+   * The record, also of an uncommitted blob. Undefined when there is none, or only a deleted one.
+   */
   readonly record: BlobRecord | undefined;
-  /** The record of a deleted blob that is kept (blob-service §16.3). A write moves it. */
+  /** The record of a soft-deleted blob (blob-service §16.3). A write moves it to another key. */
   readonly deleted: BlobRecord | undefined;
   readonly nowMicros: number;
 }
@@ -83,10 +85,7 @@ export function recordOf(entry: Entry | undefined): BlobRecord | undefined {
   return entry === undefined ? undefined : decodeBlobRecord(entry.value, entry.version);
 }
 
-/**
- * The record of a blob that exists for its clients: one with uncommitted blocks only does not, and
- * none that is deleted.
- */
+/** The record of a blob that clients can see: neither deleted, nor with uncommitted blocks only. */
 export function committedOf(record: BlobRecord | undefined): BlobRecord | undefined {
   return record?.state === 'committed' && record.deleted === undefined ? record : undefined;
 }
@@ -153,8 +152,8 @@ export function putRecord(
 }
 
 /**
- * The name of the snapshot or the version of the past that a request is about; undefined for the
- * blob itself, which may be named by its version. `record`: that of the blob.
+ * The time of the snapshot or former version that a request addresses; undefined for the blob
+ * itself, which may be addressed by its version. `record`: that of the blob.
  */
 export function pastMicros(
   record: BlobRecord | undefined,
@@ -165,8 +164,8 @@ export function pastMicros(
 }
 
 /**
- * The entry of a snapshot or a version of the past, deleted or not; undefined when there is none of
- * this name. The commit of `changes` demands that it stays.
+ * The entry of a snapshot or former version, deleted or not; undefined when there is none of this
+ * time. The commit of `changes` demands that it stays.
  */
 export async function findPast(
   { store }: Pick<BlobContext, 'store'>,
@@ -197,7 +196,7 @@ export async function readPast(
 /** A record that was found for a request. */
 export interface FoundRecord {
   readonly record: BlobRecord;
-  /** It is that of the blob itself: no snapshot and no version of the past. */
+  /** Whether it is the record of the blob itself, not of a snapshot or former version. */
   readonly isBlob: boolean;
   /** The version of the entry of the blob itself. */
   readonly entryVersion?: number;

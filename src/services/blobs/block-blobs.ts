@@ -38,8 +38,8 @@ import type {
 
 /**
  * Put Blob of a block blob (blob-service §12.1): replaces everything but snapshots, the lease and
- * the tier. What the request may not do is refused before its body is taken, and again when the
- * body is there.
+ * the tier. A request that must be refused is refused before its body is read, and checked again
+ * afterwards.
  */
 export async function putBlockBlob(
   context: BlobContext,
@@ -88,16 +88,16 @@ function contentOf(
   return putContent(context, keys, changes, segments);
 }
 
-/** What Put Blob and copies make of a blob, its content aside. */
+/** The new state of a blob that Put Blob or a copy replaces, without its content. */
 export interface Replacement {
   readonly kind: BlobKind;
   readonly properties: NewProperties;
 }
 
 /**
- * The draft of a blob that replaces whatever is there: with other properties, without content, and
- * with what survives an overwrite. What does not is kept as a version or a deleted snapshot where
- * the account keeps them (`keepReplaced`), and made garbage otherwise.
+ * The draft of a blob that replaces the present one: with new properties, without content, and with
+ * what survives an overwrite. The present one is kept as a version or a deleted snapshot where the
+ * account says so (`keepReplaced`), and becomes garbage otherwise.
  */
 export async function replacing(
   context: BlobContext,
@@ -182,7 +182,7 @@ interface Block {
   readonly piece: NewPiece;
 }
 
-/** Refuses what is known before the body is taken. */
+/** Refuses a request as far as possible before its body is read. */
 function checkPutBlock(state: BlobState, id: Bytes, access: Access): void {
   checkIsBlockBlob(state.record);
   checkWrite(state, access, 'change');
@@ -251,7 +251,7 @@ async function addBlock(
 }
 
 function encodeNewBlock({ bytes, piece }: NewPiece): Bytes {
-  // The edge refuses an empty body; in process it is the same mistake.
+  // HTTP requests with an empty body are refused earlier; this is for callers in the process.
   if (piece === undefined) throw new StorageError('InvalidInput');
   return encodeBlock({ bytes, piece });
 }

@@ -19,11 +19,11 @@ import {
 import { checkIsBlockBlob, overwritten } from './block-blobs.js';
 import type { Changes } from './changes.js';
 import { checkReadConditions } from './conditions.js';
-import { putContent, putContentGarbage, segmentsFrom, takeNames } from './contents.js';
+import { putContent, putContentGarbage, segmentsFrom, dropReferences } from './contents.js';
 import type { BlobKeys } from './keys.js';
 import { checkLease } from './lease.js';
 import { committedBlocksMax } from './limits.js';
-import { NameBalance } from './name-balance.js';
+import { ReferenceBalance } from './reference-balance.js';
 import type { Content, Segment } from './segments.js';
 import {
   blocksOf,
@@ -70,7 +70,7 @@ export async function putBlockList(
     const segments = await resolveAll(context, available, blocks);
     const content = await putContent(context, keys, changes, segments);
     const { isKept, versionMicros } = await keepReplaced(context, state, changes);
-    await settleNames(context, state, changes, { available, segments, isKept });
+    await settleReferences(context, state, changes, { available, segments, isKept });
     context.onGarbage();
     return putRecord(state, changes, {
       ...overwritten(state, { kind: 'block', properties }),
@@ -84,7 +84,7 @@ export async function putBlockList(
 
 /** The blocks that a list may name. */
 interface AvailableBlocks {
-  /** Every segment of the blob, those that never were blocks as well. */
+  /** Every segment of the blob, including those that never were blocks. */
   readonly segments: readonly Segment[];
   readonly committed: ReadonlyMap<string, Segment>;
   readonly uncommitted: ReadonlyMap<string, StagedBlock>;
@@ -139,11 +139,12 @@ function resolve({ committed, uncommitted }: AvailableBlocks, block: BlockRefere
 }
 
 /**
- * Counts the names of pieces anew: the old content and the stage give up theirs, the new content
- * has some of them, perhaps several times. What nobody names any more becomes garbage. The entries
- * of the old content stay for those who are reading them. `isKept`: the old content keeps its names.
+ * Updates the reference counts of pieces: the old content and the stage lose their references, and
+ * the new content has some of the same pieces, perhaps several times. Pieces without a reference
+ * become garbage. The entries of the old content stay for present readers. `isKept`: the old
+ * content keeps its references.
  */
-async function settleNames(
+async function settleReferences(
   context: BlobContext,
   { keys, record, nowMicros: bornMicros }: BlobState,
   changes: Changes,
@@ -157,11 +158,11 @@ async function settleNames(
     readonly isKept: boolean;
   },
 ): Promise<void> {
-  const names = new NameBalance();
+  const references = new ReferenceBalance();
   const slice = new Slice(context.clock);
   const count = async (counted: Iterable<Segment>, by: 1 | -1): Promise<void> => {
     for (const segment of counted) {
-      names.add(segment, by);
+      references.add(segment, by);
       if (slice.isOver) await slice.endOnTime();
     }
   };
@@ -173,23 +174,23 @@ async function settleNames(
     endStage(keys, changes, stage, { pieces: 'kept', bornMicros });
   }
   const old = isKept ? undefined : record?.content;
-  if (old !== undefined && (await isGivenUp(context, keys, changes, old))) {
+  if (old !== undefined && (await isReleased(context, keys, changes, old))) {
     await count(available.segments, -1);
     const garbage = { pieces: 'kept', bornMicros } as const;
     putContentGarbage(keys, changes, { content: old, kind: 'block' }, garbage);
   }
-  await names.settle(context, keys, changes);
+  await references.settle(context, keys, changes);
 }
 
-/** Takes the record's name from its content. False: a snapshot names it as well. */
-async function isGivenUp(
+/** Removes the record's reference to its content. False when a snapshot refers to it as well. */
+async function isReleased(
   { store }: BlobContext,
   keys: BlobKeys,
   changes: Changes,
   { id }: Content,
 ): Promise<boolean> {
-  const key = keys.contentNames(id);
-  return takeNames(changes, key, await store.get(key), 1) < 0;
+  const key = keys.contentReferences(id);
+  return dropReferences(changes, key, await store.get(key), 1) < 0;
 }
 
 /** What Get Block List returns. */
@@ -252,7 +253,7 @@ async function committedBlocks(
   return blocks;
 }
 
-/** In the order of their names, which are base64. */
+/** In the order of their ids as base64. */
 async function uncommittedBlocks(
   { store }: BlobContext,
   keys: BlobKeys,

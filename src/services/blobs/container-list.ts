@@ -38,8 +38,8 @@ export async function listContainers(
 }
 
 /**
- * The same with deleted containers that are kept. They stand behind the container that has their
- * name now, those that were made first before the others.
+ * The same including soft-deleted containers. These follow the present container of their name, in
+ * the order in which they were created.
  */
 export async function listWithDeleted(
   listing: Listing,

@@ -39,7 +39,7 @@ export interface BlobContainersOptions {
   readonly permitsPublicAccess: (account: string) => boolean;
   /** Whether containers of an account have immutable storage. */
   readonly immutability: (account: string) => boolean;
-  /** Whether a container has anything that its deletion would take along. */
+  /** Whether a container has blobs, snapshots or versions that its deletion would delete too. */
   readonly hasBlobs: (account: string, record: ContainerRecord) => Promise<boolean>;
   /** Called when a container was dropped. */
   readonly onGarbage: () => void;
@@ -96,10 +96,10 @@ export class BlobContainers {
   }
 
   /**
-   * Atomic, whatever the container holds; its name can be reused at once, or after the configured
-   * delay. It is kept where containers are, but for its lease. Throws
-   * `ContainerImmutableStorageWithVersioningEnabled` for one with immutable storage that is not empty
-   * (blob-service §15.5).
+   * Deletes a container in one commit, whatever it holds. Its name can be reused at once, or after
+   * the configured delay. Where containers are soft-deleted it is kept, without its lease. Throws
+   * `ContainerImmutableStorageWithVersioningEnabled` for one with immutable storage that is not
+   * empty (blob-service §15.5).
    */
   async delete({ account, container }: ContainerAddress, access: Access): Promise<void> {
     refuseOfService(container);
@@ -132,9 +132,9 @@ export class BlobContainers {
   }
 
   /**
-   * Restore Container (blob-service §7): a deleted container that is kept is there again, with its
-   * blobs and the ETag that it had. Throws `ContainerNotFound`, and `ContainerAlreadyExists` where
-   * another one has the name.
+   * Restore Container (blob-service §7): restores a soft-deleted container, with its blobs and its
+   * former ETag. Throws `ContainerNotFound`, and `ContainerAlreadyExists` when another one has the
+   * name.
    */
   async restore({ account, container, version }: DeletedContainerAddress): Promise<void> {
     checkContainerName(container);
@@ -234,8 +234,8 @@ export class BlobContainers {
   }
 
   /**
-   * What requests without credentials find: nothing when there is no container, nor where
-   * containers of the account may not be public (blob-service §4.6).
+   * What requests without credentials may read: nothing when there is no container, or when
+   * containers of the account must not be public (blob-service §4.6).
    */
   async publicAccess({ account, container }: ContainerAddress): Promise<PublicAccess> {
     if (!this.permitsPublicAccess(account)) return 'none';

@@ -23,7 +23,10 @@ import {
   type Segment,
 } from './segments.js';
 
-/** A content of these segments, under a fresh id; the commit stores what the record cannot hold. */
+/**
+ * Makes a content of these segments under a new id. The commit stores the segments that the record
+ * cannot hold.
+ */
 export async function putContent(
   context: Pick<BlobContext, 'randomness' | 'clock'>,
   keys: BlobKeys,
@@ -45,7 +48,8 @@ export async function putContent(
 }
 
 /**
- * A content was freed while it was read: it had been replaced, and nothing kept it (`BlobReaders`).
+ * A content was freed while it was read. It had been replaced, and no reader kept it
+ * (`BlobReaders`).
  */
 export class ContentGoneError extends Error {
   override readonly name = 'ContentGoneError';
@@ -61,8 +65,8 @@ export interface PlacedSegment extends Segment {
 }
 
 /**
- * The segments of a record's content from the one on that holds the byte `start`. Nothing before it
- * is read. The chunks of an append blob may go on behind the bytes of a snapshot.
+ * The segments of a record's content, beginning with the one that holds the byte `start`; earlier
+ * ones are not read. The chunks of an append blob may hold more bytes than a snapshot of it has.
  */
 export async function* segmentsFrom(
   store: Store,
@@ -92,13 +96,13 @@ async function* inChunks(
     yield* placed(segments, offset, { start, end });
     for (const { bytes } of segments) offset += bytes;
     if (offset >= end) return;
-    // The reader may have worked long on the last chunk.
+    // Processing the last chunk may have taken long.
     await nextTurn();
     chunk = await store.get(keys.chunk(id, offset));
   }
 }
 
-/** The chunk that holds a byte: the last that begins there or before. */
+/** The chunk that holds a byte: the last one that begins at it or before it. */
 export async function chunkWith(
   store: Store,
   keys: BlobKeys,
@@ -124,11 +128,10 @@ function* placed(
 }
 
 /**
- * Gives up the names that records which the commit deletes or replaces have for their contents. A
- * content without a name is deleted when it is inline, and becomes garbage with all its pieces
- * otherwise; the tail of an append blob always,
- * because the chunks that it shares with its snapshots do not have it. Returns whether there is
- * garbage.
+ * Removes the references to contents of records that the commit deletes or replaces. A content
+ * without references is deleted when it is inline; otherwise it becomes garbage with all its
+ * pieces. The tail of an append blob always does, because it is not part of the chunks that
+ * snapshots share. Returns whether there is garbage.
  */
 export async function releaseContents(
   context: Pick<BlobContext, 'store' | 'clock' | 'randomness'>,
@@ -138,7 +141,7 @@ export async function releaseContents(
 ): Promise<boolean> {
   const bornMicros = context.clock.nowMicros();
   let isGarbage = false;
-  const named = new Map<string, { content: Content; kind: BlobRecord['kind']; count: number }>();
+  const found = new Map<string, { content: Content; kind: BlobRecord['kind']; count: number }>();
   for (const { content, kind } of records) {
     if (content === undefined) continue;
     if (kind === 'append' && content.tail.length > 0) {
@@ -146,15 +149,20 @@ export async function releaseContents(
       putPieceGarbage(keys, changes, { id: newId(context), segments: content.tail, bornMicros });
     }
     const name = Buffer.from(content.id).toString('hex');
-    const count = (named.get(name)?.count ?? 0) + 1;
-    named.set(name, { content, kind, count });
+    const count = (found.get(name)?.count ?? 0) + 1;
+    found.set(name, { content, kind, count });
   }
-  const released = [...named.values()];
+  const released = [...found.values()];
   const counters = await context.store.getMany(
-    released.map(({ content }) => keys.contentNames(content.id)),
+    released.map(({ content }) => keys.contentReferences(content.id)),
   );
   for (const [index, { content, kind, count }] of released.entries()) {
-    const others = takeNames(changes, keys.contentNames(content.id), counters[index], count);
+    const others = dropReferences(
+      changes,
+      keys.contentReferences(content.id),
+      counters[index],
+      count,
+    );
     if (others >= 0) {
       if (kind !== 'page') continue;
       changes.put(keys.mapGarbage(content.id), encodeMapGarbage({ bornMicros }));
@@ -163,7 +171,7 @@ export async function releaseContents(
     }
     if (kind === 'block' && (await deleteInline(context, keys, changes, content))) continue;
     isGarbage = true;
-    putContentGarbage(keys, changes, { content, kind }, { pieces: 'given-up', bornMicros });
+    putContentGarbage(keys, changes, { content, kind }, { pieces: 'released', bornMicros });
     if (kind === 'append') continue;
     putPieceGarbage(keys, changes, { id: content.id, segments: content.tail, bornMicros });
   }
@@ -171,8 +179,8 @@ export async function releaseContents(
 }
 
 /**
- * Deletes the pieces of an inline content that the commit gives up. False: it is none, or a piece
- * has other names, which the sweep counts.
+ * Deletes the pieces of an inline content that the commit releases. False when it is not inline, or
+ * when a piece has other references: the sweep counts them.
  */
 async function deleteInline(
   { store }: Pick<BlobContext, 'store'>,
@@ -181,8 +189,10 @@ async function deleteInline(
   content: Content,
 ): Promise<boolean> {
   if (!isInline(content)) return false;
-  const names = await store.getMany(content.tail.map(({ piece }) => keys.pieceNames(piece)));
-  if (names.some((counter) => counter !== undefined)) return false;
+  const counters = await store.getMany(
+    content.tail.map(({ piece }) => keys.pieceReferences(piece)),
+  );
+  if (counters.some((counter) => counter !== undefined)) return false;
   for (const { piece } of content.tail) {
     if (piece.kind === 'inline') changes.delete(keys.inlinePiece(piece.id));
   }
@@ -190,10 +200,10 @@ async function deleteInline(
 }
 
 /**
- * Takes names from a counter of the names beyond the first. Returns how many are left there; -1
- * when the last name is gone.
+ * Removes references from a counter, which counts those beyond the first. Returns how many it
+ * counts afterwards; -1 when no reference is left.
  */
-export function takeNames(
+export function dropReferences(
   changes: Changes,
   key: Bytes,
   entry: Entry | undefined,
@@ -220,8 +230,8 @@ export function putContentGarbage(
 }
 
 /**
- * Lists names of pieces that are given up. `id`: of the content or stage that named them, which
- * gives up its names once, or a fresh one.
+ * Lists references to pieces that were removed, as garbage. `id`: that of the content or stage that
+ * had them and releases them once, or a new one.
  */
 export function putPieceGarbage(
   keys: BlobKeys,

@@ -14,15 +14,15 @@ import type { Piece } from './pieces.js';
 import type { Content, Segment } from './segments.js';
 import { StagedMap } from './staged-map.js';
 
-/** Pieces that a commit is to name. */
+/** Pieces to which a commit will refer. */
 interface CopiedPieces {
   /** The entries of inline pieces. */
   readonly inline: readonly { readonly piece: Piece; readonly bytes: Bytes }[];
-  /** How often each piece is named. */
-  readonly names: ReadonlyMap<string, { readonly piece: Piece; readonly count: number }>;
+  /** The number of references to each piece. */
+  readonly references: ReadonlyMap<string, { readonly piece: Piece; readonly count: number }>;
 }
 
-/** The content of a blob for another one, whose commit names it (`putCopied`). */
+/** The content of a blob, copied for another one whose commit refers to it (`putCopied`). */
 export interface CopiedContent extends CopiedPieces {
   readonly kind: BlobRecord['kind'];
   readonly bytes: number;
@@ -64,7 +64,7 @@ class ContentCopy {
   readonly #from: BlobKeys;
   readonly #to: BlobKeys;
   #inline: { readonly piece: Piece; readonly bytes: Bytes }[] = [];
-  #names = new Map<string, { readonly piece: Piece; count: number }>();
+  #references = new Map<string, { readonly piece: Piece; count: number }>();
   #inlineBytes = 0;
 
   constructor(context: BlobContext, from: BlobKeys, to: BlobKeys) {
@@ -119,33 +119,33 @@ class ContentCopy {
     return copied;
   }
 
-  /** Commits ranges. Pieces that further ones name as well are copied once more for those. */
+  /** Commits ranges. Pieces that later ranges refer to as well are copied once more for those. */
   async #stage(staged: StagedMap, ranges: readonly PageRange[]): Promise<void> {
     const copied = await this.#copied(ranges);
     await staged.add((changes) => {
       putPieces(this.#to, changes, this.#taken());
       putRanges(this.#to, changes, staged.id, copied);
     });
-    // They have a name, and go with the map.
+    // The committed map refers to these extents, and is freed with them.
     this.extents.length = 0;
-    this.#names = new Map();
+    this.#references = new Map();
     this.#inline = [];
     this.#inlineBytes = 0;
   }
 
   #taken(): CopiedPieces {
-    return { inline: this.#inline, names: this.#names };
+    return { inline: this.#inline, references: this.#references };
   }
 
   async #pieceOf(piece: Piece): Promise<Piece> {
     const name = piece.kind === 'extent' ? piece.id : `\0${nameOfBytes(piece.id)}`;
-    const known = this.#names.get(name);
+    const known = this.#references.get(name);
     if (known !== undefined) {
       known.count += 1;
       return known.piece;
     }
     const copied = await this.#copy(piece);
-    this.#names.set(name, { piece: copied, count: 1 });
+    this.#references.set(name, { piece: copied, count: 1 });
     return copied;
   }
 
@@ -200,13 +200,13 @@ export async function putCopied(
   return { id, isChunked: false, tail: [] };
 }
 
-function putPieces(keys: BlobKeys, changes: Changes, { inline, names }: CopiedPieces): void {
+function putPieces(keys: BlobKeys, changes: Changes, { inline, references }: CopiedPieces): void {
   for (const { piece, bytes } of inline) {
     invariant(piece.kind === 'inline', 'an inline piece is inline');
     changes.put(keys.inlinePiece(piece.id), bytes);
   }
-  for (const { piece, count } of names.values()) {
-    if (count > 1) changes.add(keys.pieceNames(piece), count - 1);
+  for (const { piece, count } of references.values()) {
+    if (count > 1) changes.add(keys.pieceReferences(piece), count - 1);
   }
 }
 

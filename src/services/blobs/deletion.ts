@@ -93,8 +93,8 @@ export async function deleteBlob(
 }
 
 /**
- * A snapshot or a version alone. It has no lease, and that of its blob does not protect it. Throws
- * `OperationNotAllowedOnRootBlob` for the version that the blob itself is.
+ * Deletes a single snapshot or version. It has no lease, and that of its blob does not protect it.
+ * Throws `OperationNotAllowedOnRootBlob` for the version that is the blob itself.
  */
 function deletePast(
   context: BlobContext,
@@ -119,7 +119,10 @@ function deletePast(
   });
 }
 
-/** Deletes a deleted snapshot or version before its time is over (blob-service §16.2). */
+/**
+ * Deletes a soft-deleted snapshot or version permanently before its retention ends (blob-service
+ * §16.2).
+ */
 async function endRetention(
   context: BlobContext,
   keys: BlobKeys,
@@ -151,7 +154,7 @@ function notEnded(message: string): StorageError {
   return new StorageError('BlobSnapshotNotSoftDeleted', { message });
 }
 
-/** Deletes a snapshot or a version for good, deleted before or not. */
+/** Deletes a snapshot or a version permanently, also a soft-deleted one. */
 export async function dropPast(
   context: BlobContext,
   state: BlobState,
@@ -177,7 +180,9 @@ async function unshare(
   putRecord(state, changes, { ...record, page: { ...record.page, sharedGeneration } });
 }
 
-/** The last generation that others see of a page blob, `gone` aside; 0 when there is none. */
+/**
+ * The last generation of a page blob that a record other than `gone` sees; 0 when there is none.
+ */
 export async function lastGeneration(
   { store }: Pick<BlobContext, 'store'>,
   keys: BlobKeys,

@@ -3,11 +3,11 @@ import { newId, type BlobContext } from './blob-context.js';
 import { garbageGraceMicros } from './blob-readers.js';
 import { encodeExtentGarbage } from './garbage.js';
 import { extentGarbageKey } from './keys.js';
-import { extentsOf } from './named-extents.js';
+import { extentsOf } from './referenced-extents.js';
 
 /**
- * Frees the extents of the blobs of dropped containers. An extent that several entries name goes
- * with the first of them: no record reaches any.
+ * Frees the extents of the blobs of dropped containers. An extent to which several entries refer is
+ * freed with the first of them, because no record reaches any.
  */
 export function droppedBlobs(
   context: Pick<BlobContext, 'store' | 'content' | 'randomness'>,

@@ -6,7 +6,7 @@ import { foreignPageRangesMax } from './limits.js';
 import type { Bounds } from './byte-run.js';
 import type { Body } from './types.js';
 
-/** A blob that this service does not keep, as it is at one moment. */
+/** A blob of another server, as it is at one moment. */
 export interface ForeignBlob extends Pick<BlobRecord, 'headers' | 'metadata' | 'tags' | 'append'> {
   readonly kind: BlobKind;
   readonly bytes: number;
@@ -20,14 +20,17 @@ export interface ForeignBlock {
   readonly bytes: number;
 }
 
-/** Where a foreign blob is read. Everything rejects with `StorageError`, and when it is aborted. */
+/**
+ * Reads a blob of another server. Every method rejects with `StorageError`, also when it is
+ * aborted.
+ */
 export interface ForeignSource {
   readonly blob: ForeignBlob;
   /** The committed blocks in their order; none when it was not made of blocks, or nobody knows. */
   blocks(signal: AbortSignal): Promise<readonly ForeignBlock[]>;
   /** What is written of a page blob, in ascending order. */
   pages(signal: AbortSignal): Promise<readonly Bounds[]>;
-  /** So many bytes, or a failure. */
+  /** Returns exactly these bytes, or fails. */
   read(bounds: Bounds, signal: AbortSignal): Body;
 }
 

@@ -31,9 +31,9 @@ export interface Taking {
 }
 
 /**
- * Takes in the content of a foreign blob for one of this service, and hands it to `use`, whose
- * commit names it (`putCopied`). One piece is in memory at a time. When `use` or the source fails
- * the bytes are freed, unless the commit may have been made.
+ * Stores the content of a foreign blob for one of this service, and passes it to `use`, whose
+ * commit refers to it (`putCopied`). One piece is in memory at a time. When `use` or the source
+ * fails the bytes are freed, unless the commit may have been applied.
  */
 export async function withForeignContent<T>(
   context: BlobContext,
@@ -50,7 +50,7 @@ export async function withForeignContent<T>(
   }
 }
 
-/** Refuses what no blob of this service can be. Throws `CannotVerifyCopySource`. */
+/** Refuses sources that cannot become blobs of this service. Throws `CannotVerifyCopySource`. */
 export function checkForeign({ kind, bytes }: ForeignBlob): void {
   const isPageBlob = bytes % pageBytes === 0 && bytes <= pageBlobBytesMax;
   if (kind !== 'page' || isPageBlob) return;
@@ -77,7 +77,7 @@ class ForeignTake {
     const { kind, bytes } = this.#source.blob;
     const [segments, ranges] =
       kind === 'page' ? [[], await this.#pages()] : [await this.#parts(), []];
-    const pieces = { inline: this.#inline, names: new Map() };
+    const pieces = { inline: this.#inline, references: new Map() };
     return { kind, bytes, segments, ranges, staged: undefined, ...pieces };
   }
 
@@ -157,7 +157,7 @@ function* partsOf(bytes: number): Generator<Pick<Segment, 'blockId' | 'bytes'>> 
   }
 }
 
-/** One body as several, one behind the other. */
+/** Splits a body into consecutive ones. */
 class CutBody {
   readonly #pieces: AsyncIterator<Buffer>;
   #rest: Buffer = asBuffer(new Uint8Array(0));
@@ -181,7 +181,7 @@ class CutBody {
     }
   }
 
-  /** Hears what the body says at its end: only then all of it is sound. */
+  /** Reads to the end of the body, because checksums are only verified there. */
   async checkEnd(): Promise<void> {
     const isOver = this.#rest.length === 0 && (await this.#pieces.next()).done === true;
     invariant(isOver, 'a source has no more bytes than it says');

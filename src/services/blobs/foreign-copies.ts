@@ -69,8 +69,8 @@ export interface ForeignCopy {
 
 /**
  * The first half of Copy Blob of a foreign blob (blob-service §17.1): the target is empty, and its
- * copy is pending. Whoever begins it brings it to its end, or tells in time that it goes on
- * (`noteProgress`): else it fails.
+ * copy is pending. The caller finishes the copy, and until then shows regularly that it goes on
+ * (`noteProgress`); otherwise the copy fails.
  */
 export async function beginCopy(
   context: BlobContext,
@@ -191,7 +191,7 @@ export async function finishCopy(
     shielded(() =>
       changeBlob(context, keys, async (state, changes) => {
         const { record, copy } = pendingIn(state, id);
-        // The map of a page blob whose pages are still to come.
+        // Releases the empty page map of a page blob whose pages were still to come.
         if (await releaseContents(context, keys, changes, [record])) context.onGarbage();
         putRecord(state, changes, {
           ...record,
@@ -206,8 +206,8 @@ export async function finishCopy(
 }
 
 /**
- * Runs work in which the data of the server are not replaced. A commit of a copy is such work: it
- * names bytes that were stored before.
+ * Runs work during which the data of the server are not replaced. A commit of a copy needs that,
+ * because it refers to bytes that were stored before.
  */
 export type Shielded = <T>(work: () => Promise<T>) => Promise<T>;
 
@@ -217,7 +217,7 @@ export interface PendingCopy {
   readonly id: string;
 }
 
-/** A copy is pending no more: it was aborted, or taken for one whose process has died. */
+/** A copy is no longer pending: it was aborted, or its process was taken for dead. */
 export class CopyEndedError extends Error {
   override readonly name = 'CopyEndedError';
 
@@ -237,7 +237,9 @@ function pendingIn(
   return { record, copy };
 }
 
-/** Shows how far a pending copy is, and that it goes on. Throws `CopyEndedError`. */
+/**
+ * Stores the progress of a pending copy, which also shows that it goes on. Throws `CopyEndedError`.
+ */
 export function noteProgress(
   context: BlobContext,
   { keys, id }: PendingCopy,
@@ -296,7 +298,7 @@ export async function abortCopy(
   });
 }
 
-/** When a pending copy of which nothing was written since then is taken for a dead one. */
+/** When a pending copy without a later write counts as dead. */
 function pendingUntilMicros(writtenMicros: number): number {
   return writtenMicros + pendingSecondsMax * 1_000_000;
 }

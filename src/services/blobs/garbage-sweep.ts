@@ -7,7 +7,7 @@ import { entriesOf } from '../containers/walk.js';
 import { newId, type BlobContext } from './blob-context.js';
 import { garbageGraceMicros } from './blob-readers.js';
 import { Changes } from './changes.js';
-import { takeNames } from './contents.js';
+import { dropReferences } from './contents.js';
 import {
   bornMicrosOf,
   decodeExtentGarbage,
@@ -24,7 +24,7 @@ import {
   type BlobKeys,
   type GarbageKey,
 } from './keys.js';
-import { piecesOf } from './named-extents.js';
+import { piecesOf } from './referenced-extents.js';
 import type { Piece } from './pieces.js';
 import { unseenPages } from './unseen-pages.js';
 
@@ -33,9 +33,9 @@ type Context = Pick<BlobContext, 'store' | 'content' | 'clock' | 'randomness' | 
 const groupBytesMax = 1 << 20;
 
 /**
- * Frees what blobs have given up, when its grace is over (`BlobReaders`). Every step is a commit
- * that takes names from pieces, and lists the extents that have none any more; then their files;
- * then that list. So it may be interrupted anywhere, be repeated, or run in several processes.
+ * Frees garbage of blobs when its grace is over (`BlobReaders`). Each step is a commit that removes
+ * references to pieces and lists the extents without any left; then it deletes their files, then
+ * the list. So it may be interrupted anywhere, be repeated, and run in several processes.
  */
 export function garbageSweep(context: Context): SweepCursor<Entry> {
   const maps: MapPositions = new Map();
@@ -51,7 +51,7 @@ async function clear(
   listed: Entry,
   entriesMax: number,
 ): Promise<Reclaimed> {
-  // It may have been kept, freed in part or freed since it was listed.
+  // The entry may have been rewritten, freed in part or freed since it was listed.
   const entry = await context.store.get(listed.key);
   if (entry === undefined) return nothing;
   const found = readGarbageKey(entry.key);
@@ -105,12 +105,12 @@ async function clearGroup(
   // A commit that still adds to the group fails by its check.
   else if (!isBegun) changes.put(entry.key, encodeGroupGarbage({ ...garbage, isBegun: true }));
   for (const member of entries) {
-    // Another sweep of the same group must not give up the same names again.
+    // Another sweep of the same group must not remove the same references again.
     changes.checkRead(member.key, member);
     changes.delete(member.key);
   }
-  const givenUp = pieces === 'given-up' ? entries.flatMap(piecesOf) : [];
-  const isDone = await commitRelease(context, keys, changes, givenUp);
+  const released = pieces === 'released' ? entries.flatMap(piecesOf) : [];
+  const isDone = await commitRelease(context, keys, changes, released);
   return { deleted: isDone ? entries.length + 1 : 0, more: more || !isDone };
 }
 
@@ -157,12 +157,15 @@ async function clearPieces(context: Context, keys: BlobKeys, entry: Entry): Prom
   const changes = new Changes();
   changes.checkRead(entry.key, entry);
   changes.delete(entry.key);
-  const givenUp = segments.map(({ piece }) => piece);
-  const isDone = await commitRelease(context, keys, changes, givenUp);
-  return { deleted: isDone ? givenUp.length + 1 : 0, more: !isDone };
+  const released = segments.map(({ piece }) => piece);
+  const isDone = await commitRelease(context, keys, changes, released);
+  return { deleted: isDone ? released.length + 1 : 0, more: !isDone };
 }
 
-/** Commits, and frees what has no name any more. False: something has changed, nothing was done. */
+/**
+ * Commits, and frees the extents without references. False when something has changed and nothing
+ * was done.
+ */
 async function commitRelease(
   context: Context,
   keys: BlobKeys,
@@ -179,25 +182,25 @@ async function commitRelease(
   return true;
 }
 
-/** Takes names from pieces. Returns the extents that have none left. */
+/** Removes references to pieces. Returns the extents without any left. */
 async function releasePieces(
   { store }: Context,
   keys: BlobKeys,
   changes: Changes,
   pieces: readonly Piece[],
 ): Promise<string[]> {
-  const named = new Map<string, { readonly piece: Piece; count: number }>();
+  const counted = new Map<string, { readonly piece: Piece; count: number }>();
   for (const piece of pieces) {
-    const name = nameOfBytes(keys.pieceNames(piece));
-    const found = named.get(name);
-    if (found === undefined) named.set(name, { piece, count: 1 });
+    const name = nameOfBytes(keys.pieceReferences(piece));
+    const found = counted.get(name);
+    if (found === undefined) counted.set(name, { piece, count: 1 });
     else found.count += 1;
   }
-  const released = [...named.values()];
-  const counters = await store.getMany(released.map(({ piece }) => keys.pieceNames(piece)));
+  const released = [...counted.values()];
+  const counters = await store.getMany(released.map(({ piece }) => keys.pieceReferences(piece)));
   const extents: string[] = [];
   for (const [index, { piece, count }] of released.entries()) {
-    const left = takeNames(changes, keys.pieceNames(piece), counters[index], count);
+    const left = dropReferences(changes, keys.pieceReferences(piece), counters[index], count);
     if (left >= 0) continue;
     if (piece.kind === 'inline') changes.delete(keys.inlinePiece(piece.id));
     else extents.push(piece.id);

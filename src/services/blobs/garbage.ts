@@ -10,8 +10,11 @@ interface Garbage {
 
 /** Entries of a content or a stage that no record reaches. */
 export interface GroupGarbage extends Garbage {
-  /** Whether the pieces that the entries name are given up, too, or have got other names. */
-  readonly pieces: 'given-up' | 'kept';
+  /**
+   * Whether the references of the entries to pieces are removed with them, or were passed on to
+   * other entries.
+   */
+  readonly pieces: 'released' | 'kept';
   /** A part of it was freed already. Absent: false. */
   readonly isBegun?: boolean;
 }
@@ -19,7 +22,7 @@ export interface GroupGarbage extends Garbage {
 /** A page map that has entries which no record sees. */
 export type MapGarbage = Garbage;
 
-/** Names of pieces, each as often as it was given up. */
+/** References to pieces, each as often as it was removed. */
 export interface PieceGarbage extends Garbage {
   readonly segments: readonly Segment[];
 }
@@ -27,13 +30,13 @@ export interface PieceGarbage extends Garbage {
 // Permanent: these values are in every data directory. See docs/internals/blob-keys.md.
 
 export function encodeGroupGarbage({ bornMicros, pieces, isBegun = false }: GroupGarbage): Bytes {
-  return encodeTuple([bornMicros, pieces === 'given-up' ? 1 : 0, ...(isBegun ? [1] : [])]);
+  return encodeTuple([bornMicros, pieces === 'released' ? 1 : 0, ...(isBegun ? [1] : [])]);
 }
 
 export function decodeGroupGarbage(value: Bytes): GroupGarbage {
   const [bornMicros, pieces, begun] = decodeTuple(value);
   invariant(typeof bornMicros === 'number', 'a garbage group is malformed');
-  return { bornMicros, pieces: pieces === 1 ? 'given-up' : 'kept', isBegun: begun === 1 };
+  return { bornMicros, pieces: pieces === 1 ? 'released' : 'kept', isBegun: begun === 1 };
 }
 
 export function encodeMapGarbage({ bornMicros }: MapGarbage): Bytes {
@@ -58,7 +61,7 @@ export function bornMicrosOf(value: Bytes): number {
   return bornMicros;
 }
 
-/** Extents that no entry names any more. */
+/** Extents to which no entry refers any more. */
 export function encodeExtentGarbage(ids: readonly string[]): Bytes {
   return encodeTuple(ids);
 }

@@ -132,8 +132,8 @@ async function putCopy(
   const { keys, nowMicros } = state;
   const draft = await draftOf(context, state, changes, record);
   const content = await putCopied(context, keys, changes, copied);
-  // Adds the names of the blob and of its snapshot.
-  if (content !== undefined) changes.add(keys.contentNames(content.id), 1);
+  // Adds the references of the blob and of its snapshot.
+  if (content !== undefined) changes.add(keys.contentReferences(content.id), 1);
   const firstMicros = await newMomentMicros(context, state);
   // A deleted blob that was here becomes a snapshot by the same commit, and has the first time.
   const snapshotMicros = state.deleted === undefined ? firstMicros : firstMicros + 1;

@@ -83,7 +83,7 @@ export async function walkItems(
   return walk.page();
 }
 
-/** The last version of a blob that is there no more. */
+/** The last version of a deleted blob. */
 async function lastVersion(store: Store, partition: Bytes): Promise<Entry | undefined> {
   const range = keysOfPartition(partition).versions();
   const limits = { limit: 1, bytesMax: 0, reverse: true, filter: takeVersion };

@@ -24,8 +24,8 @@ export const blobKind = {
   chunk: 3,
   page: 4,
   inlinePiece: 5,
-  pieceNames: 6,
-  contentNames: 7,
+  pieceReferences: 6,
+  contentReferences: 7,
   blockCount: 8,
 } as const;
 
@@ -138,14 +138,14 @@ export class BlobKeys {
     return appendTuple(this.partition, [blobKind.inlinePiece, id]);
   }
 
-  /** The counter of the names of a piece beyond the first. Absent: 0. */
-  pieceNames(piece: Piece): Bytes {
-    return appendTuple(this.partition, [blobKind.pieceNames, piece.id]);
+  /** The counter of the references to a piece beyond the first. Absent: 0. */
+  pieceReferences(piece: Piece): Bytes {
+    return appendTuple(this.partition, [blobKind.pieceReferences, piece.id]);
   }
 
-  /** The counter of the records that name a content beyond the first. Absent: 0. */
-  contentNames(content: Bytes): Bytes {
-    return appendTuple(this.partition, [blobKind.contentNames, content]);
+  /** The counter of the records that refer to a content, beyond the first. Absent: 0. */
+  contentReferences(content: Bytes): Bytes {
+    return appendTuple(this.partition, [blobKind.contentReferences, content]);
   }
 
   /**
@@ -161,17 +161,20 @@ export class BlobKeys {
     return appendTuple(concatBytes(groupGarbagePrefix, this.partition), [kind, id]);
   }
 
-  /** A list of names of pieces that were given up. `id` is of a content or a stage, or fresh. */
+  /** A list of removed references to pieces. `id` is of a content or a stage, or new. */
   pieceGarbage(id: Bytes, number: number): Bytes {
     return appendTuple(concatBytes(pieceGarbagePrefix, this.partition), [id, number]);
   }
 
-  /** A page map that lost a record, while others are left: some of its entries are seen by none. */
+  /**
+   * A page map of which one record was deleted while others are left, so that some entries may be
+   * visible to none.
+   */
   mapGarbage(content: Bytes): Bytes {
     return appendTuple(concatBytes(mapGarbagePrefix, this.partition), [content]);
   }
 
-  /** What is to be freed of this blob, extents aside. */
+  /** All garbage of this blob except extents. */
   garbage(): readonly KeyRange[] {
     return [groupGarbagePrefix, pieceGarbagePrefix, mapGarbagePrefix].map((prefix) =>
       prefixRange(concatBytes(prefix, this.partition)),
@@ -207,7 +210,7 @@ export function tagHintsPrefix(container: Bytes, ...elements: readonly string[])
   return appendTuple(container, [hintPartition, tagHintKind, ...elements]);
 }
 
-/** A hint that something of a blob may be due then. Put before the commit that needs it. */
+/** A hint that something in a blob may be due at that time. Put before the commit that needs it. */
 export function dueHintKey(container: Bytes, micros: number, name: string): Bytes {
   return appendTuple(container, [hintPartition, dueHintKind, micros, name]);
 }
@@ -228,12 +231,12 @@ export function readDueHint(
   return { micros, name };
 }
 
-/** A list of extents that no entry names any more, and whose files may still be there. */
+/** A list of extents to which no entry refers any more, and whose files may still exist. */
 export function extentGarbageKey(id: Bytes): Bytes {
   return storeKey(contentGarbage, extentGarbageKind, id);
 }
 
-/** Everything that is to be freed, of all blobs. */
+/** The garbage of all blobs. */
 export function garbageRange(): KeyRange {
   return prefixRange(storeKey(contentGarbage));
 }

@@ -6,13 +6,14 @@ import { keysOf } from './blob-state.js';
 import type { BlobKeys } from './keys.js';
 import type { BlobAddress } from './types.js';
 
-/** Well within the time for which the sweep looks for late writes. */
+/** Well within the time for which the sweep of dropped containers looks for late writes. */
 const lateMicros = droppedGraceMicros / 2;
 
 /**
- * For a write that makes a blob when all bytes are there, which may take hours: call this before,
- * and the result after. Its commit would store them in a container that was deleted and swept long
- * ago, where nobody finds them. The result throws `ContainerNotFound` then.
+ * For a write that commits a blob after all its bytes were received, which may take hours. Call
+ * this function before that, and the returned one afterwards: it throws `ContainerNotFound` when
+ * the container was deleted meanwhile. Otherwise the commit might store the blob in a container
+ * that was swept long ago, where nothing finds it.
  */
 export function containerCheck(
   context: BlobContext,

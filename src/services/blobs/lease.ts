@@ -33,7 +33,7 @@ export interface LeaseChange {
   readonly lease: StoredLease | undefined;
   /** The id that the answer gives: of acquire, renew and change. */
   readonly id?: string;
-  /** The rest of the lease in whole seconds, rounded up: of a break. */
+  /** The remaining time of the lease in whole seconds, rounded up: for a break. */
   readonly remainingSeconds?: number;
 }
 
@@ -72,8 +72,8 @@ export function leaseProperties(
 }
 
 /**
- * The lease after a lease operation (blob-service §10.3). Throws what the table says, and nothing
- * changes then.
+ * The lease after a lease operation (blob-service §10.3). Throws the errors of that table, and
+ * changes nothing then.
  */
 export function changeLease(
   lease: StoredLease | undefined,

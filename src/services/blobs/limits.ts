@@ -43,9 +43,9 @@ export const copiedRangesPerCommitMax = 5_000;
 /** Bytes of inline pieces that a copy puts into the store; further ones become extents. */
 export const copiedInlineBytesMax = 4 * 1024 * 1024;
 
-/** Copies of foreign blobs that one process takes in at a time; further ones wait. */
+/** Copies of foreign blobs that one process carries out at a time; further ones wait. */
 export const copiesAtOnceMax = 16;
 /** Copies of foreign blobs that one process has pending; more are refused. */
 export const pendingCopiesMax = 1_000;
-/** How long a pending copy may not tell that it goes on; then its process counts as dead. */
+/** A pending copy that has not shown progress for this time counts as dead. */
 export const pendingSecondsMax = 60;

@@ -8,7 +8,7 @@ import { inlinePieceBytesMax } from './limits.js';
 import type { Piece } from './pieces.js';
 import type { Body } from './types.js';
 
-/** Bytes that were taken in and that no commit names yet. */
+/** Bytes that were stored and to which no commit refers yet. */
 export interface NewPiece {
   readonly bytes: number;
   /** Absent: no bytes. */
@@ -18,9 +18,9 @@ export interface NewPiece {
 }
 
 /**
- * Takes in a body, and hands it to `use`, whose commit names it (`putPiece`). When `use` fails the
- * bytes are freed, unless the commit may have been made: then the sweep of the content store finds
- * out. A body that fails leaves nothing.
+ * Stores a body, and passes it to `use`, whose commit refers to it (`putPiece`). When `use` fails
+ * the bytes are freed, unless the commit may have been applied: then the sweep of the content store
+ * decides. A body that fails leaves nothing.
  */
 export async function withNewPiece<T>(
   context: BlobContext,
@@ -38,7 +38,7 @@ export async function withNewPiece<T>(
   }
 }
 
-/** Lets the commit store what is not stored yet. */
+/** Makes the commit store an inline piece. */
 export function putPiece(keys: BlobKeys, changes: Changes, { piece, inline }: NewPiece): void {
   if (piece?.kind !== 'inline' || inline === undefined) return;
   changes.put(keys.inlinePiece(piece.id), inline);
@@ -51,7 +51,7 @@ async function takeIn(context: BlobContext, keys: BlobKeys, body: Body): Promise
   while (bytes <= inlinePieceBytesMax) {
     const next = await pieces.next();
     if (next.done === true) return inlinePiece(context, Buffer.concat(head));
-    // A piece is only there until the next one is asked for.
+    // The buffer is only valid until the next one is requested.
     head.push(Buffer.from(next.value));
     bytes += next.value.length;
   }

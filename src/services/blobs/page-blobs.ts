@@ -41,7 +41,7 @@ export interface WrittenPages extends Written {
   readonly sequenceNumber: bigint;
 }
 
-/** What a request says of the page blob that it expects. */
+/** The state of the page blob that a request demands. */
 export interface PageAccess extends Access {
   readonly sequence?: SequenceConditions;
 }
@@ -70,15 +70,15 @@ export async function putPageBlob(
   });
 }
 
-/** The edge refuses others with the name of their header. */
+/** HTTP requests with another size are refused earlier, with the name of the header. */
 function checkPageBlobBytes(bytes: number): void {
   if (bytes % pageBytes !== 0 || bytes > pageBlobBytesMax) throw new StorageError('InvalidInput');
 }
 
 /**
- * Put Page (blob-service §14): the body takes the place of what is in the bounds, which are those
- * of pages. It must have as many bytes: others are `InvalidInput`. What the request may not do is
- * refused before its body is taken, and again when the body is there.
+ * Put Page (blob-service §14): the body replaces the bytes within the bounds, which are those of
+ * pages. A body of another length is `InvalidInput`. A request that must be refused is refused
+ * before its body is read, and checked again afterwards.
  */
 export async function putPages(
   context: BlobContext,
@@ -106,9 +106,9 @@ export async function putPages(
 }
 
 /**
- * Clear Pages (blob-service §14): zeros take the place of what is in the bounds. More than
- * `pageRangesPerCommitMax` ranges are cleared by several commits, from the first on; whoever reads
- * or writes meanwhile, or a server that ends, may find a part of them cleared.
+ * Clear Pages (blob-service §14): zeros replace the bytes within the bounds. More than
+ * `pageRangesPerCommitMax` ranges are cleared by several commits, from the first on. Concurrent
+ * requests may see a part of them cleared, and so it stays when the server ends.
  */
 export async function clearPages(
   context: BlobContext,
@@ -128,7 +128,7 @@ export type SequenceAction =
   | { readonly kind: 'max' | 'update'; readonly sequenceNumber: bigint }
   | { readonly kind: 'increment' };
 
-/** What Set Blob Properties changes of a page blob; what is absent stays. */
+/** The changes of Set Blob Properties to a page blob; absent ones leave the value as it is. */
 export interface PageBlobChange {
   /** Replaces all headers. */
   readonly headers?: ContentHeaders;
@@ -193,13 +193,13 @@ interface PageTarget {
 }
 
 interface SteppedChange {
-  /** What becomes zeros; nothing when the start is not before the end. */
+  /** The bytes to clear; none when the start is not before the end. */
   readonly cleared: Bounds;
-  /** How the record changes when all of it is zeros. */
+  /** The change of the record once the bytes are cleared. */
   readonly change: (draft: BlobDraft & PageTarget['record']) => BlobDraft;
 }
 
-/** Clears bounds of a page blob in steps, and changes its record by the last one. */
+/** Clears bytes of a page blob in several commits; the last one also changes its record. */
 async function changeInSteps(
   context: BlobContext,
   address: BlobAddress,
@@ -268,7 +268,7 @@ function pageBlobOf(state: BlobState, access: Access): PageTarget {
   return target;
 }
 
-/** The blob between two steps of a change: it may be protected since the first. */
+/** Checks the blob again before each step, because it may have been protected since the first. */
 function stillChangeable(state: BlobState): PageTarget {
   const target = targetOf(existing(state.record));
   checkChangeable(target.record);

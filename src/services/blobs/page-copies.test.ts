@@ -63,7 +63,7 @@ async function putSource(blobs: BlobService, store: Store): Promise<void> {
     };
     changes.put(pageRangeKey(keys, content.id, range), encodePageRange(range));
   }
-  changes.add(keys.pieceNames(piece), ranges - 1);
+  changes.add(keys.pieceReferences(piece), ranges - 1);
   await store.commit(changes.batch());
 }
 

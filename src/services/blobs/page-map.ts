@@ -8,7 +8,7 @@ import type { BlobRecord, PageState } from './blob-record.js';
 import type { Changes } from './changes.js';
 import type { BlobKeys } from './keys.js';
 import { pageRangeBytesMax } from './limits.js';
-import { NameBalance } from './name-balance.js';
+import { ReferenceBalance } from './reference-balance.js';
 import {
   decodePageRange,
   encodePageRange,
@@ -115,7 +115,7 @@ export async function planPageWrite(
   { content, generation, sharedGeneration }: PageView,
   { start, end, piece, overlapped }: PageWrite,
 ): Promise<boolean> {
-  const names = new NameBalance();
+  const references = new ReferenceBalance();
   const puts = new Map<string, PageRange>();
   const deletes: PageRange[] = [];
   const put = (range: PageRange): void => {
@@ -126,11 +126,11 @@ export async function planPageWrite(
     if (range.from <= sharedGeneration) put({ ...range, until: generation });
     else {
       deletes.push(range);
-      names.add(segment, -1);
+      references.add(segment, -1);
     }
     for (const rest of restsOf(range, { start, end }, generation)) {
       put(rest);
-      names.add(segment, 1);
+      references.add(segment, 1);
     }
   }
   if (piece !== undefined) put(written({ start, end, piece }, generation));
@@ -140,7 +140,7 @@ export async function planPageWrite(
   for (const range of deletes) {
     if (!puts.has(nameOfRange(range))) changes.delete(pageRangeKey(keys, content, range));
   }
-  return names.settle(context, keys, changes);
+  return references.settle(context, keys, changes);
 }
 
 function nameOfRange({ offset, from }: PageRange): string {

@@ -14,14 +14,14 @@ import {
 } from './foreign-copies.js';
 import { copiesAtOnceMax, pendingCopiesMax } from './limits.js';
 
-/** How often a copy that takes bytes shows how far it is. */
+/** How often a copy under way stores its progress, in milliseconds. */
 const progressMs = 5_000;
-/** A copy that waits tells every so many of these times that it goes on. */
+/** A waiting copy shows that it goes on once in so many of these intervals. */
 const waitingTicks = 4;
 
 /**
  * The copies of foreign blobs that this process has begun: some are under way, others wait. Each
- * ends in one of the statuses of the protocol; what a process that dies leaves, the sweep ends
+ * ends in one of the statuses of the protocol. The sweep ends those of a process that has died
  * (`failCopyWhenDue`).
  */
 export class PendingCopies {
@@ -45,7 +45,7 @@ export class PendingCopies {
     }
   }
 
-  /** Brings a pending copy to its end, at some time. */
+  /** Carries out a pending copy, now or when others have ended. */
   begin(copy: PendingCopy, source: ForeignSource): void {
     const stop = new AbortController();
     const entry = { stop, ended: Promise.resolve() };
@@ -94,7 +94,7 @@ export class PendingCopies {
       onBytes,
       shielded: (work) =>
         this.#shielded(() => {
-          // What was stored for it may be gone as well.
+          // The copy was aborted, and its bytes may have been freed.
           if (signal.aborted) throw new CopyEndedError();
           return work();
         }),
@@ -106,7 +106,7 @@ export class PendingCopies {
     try {
       await this.#shielded(() => failCopy(this.#context, copy, description));
     } catch {
-      // It was aborted, or the sweep finds it.
+      // Either the copy was aborted, or the sweep will find it.
     }
   }
 }
@@ -120,7 +120,7 @@ function descriptionOf(error: unknown): string {
   return `${failure.status} ${code} "${text.replaceAll('"', "'")}"`;
 }
 
-/** Shows from time to time how far a copy is. */
+/** Stores the progress of a copy regularly. */
 class Progress {
   readonly #timers: Timers;
   readonly #show: (bytes: number) => Promise<void>;
@@ -167,7 +167,7 @@ class Progress {
       await this.#show(bytes);
       this.#shown = bytes;
     } catch (error) {
-      // Another failure of the store passes, or the sweep ends the copy.
+      // Other failures of the store are temporary, or the sweep ends the copy.
       if (error instanceof CopyEndedError) onGone();
     }
   }

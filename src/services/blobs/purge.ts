@@ -10,8 +10,8 @@ import type { BlobKeys } from './keys.js';
 const bytesPerRead = 1 << 20;
 
 /**
- * Deletes what of a blob is kept for longer than its retention: deleted snapshots, then the blob.
- * Their contents become garbage. Up to `entriesMax` snapshots, each by a commit.
+ * Deletes soft-deleted snapshots of a blob, then the blob itself, whose retention is over. Their
+ * contents become garbage. Up to `entriesMax` snapshots, each by a commit.
  */
 export async function purgeDeleted(
   context: BlobContext,

@@ -62,7 +62,7 @@ export async function getBlob(
         const body = until(bytesOf(context, keys, record, bounds), close);
         return { properties, ...bounds, body, close };
       }
-      // What is found from now on stays until it has been read.
+      // Content that is found from now on is kept until it has been read.
       close = context.readers.begin(keys);
       return overtaken;
     });
@@ -74,7 +74,9 @@ export async function getBlob(
 
 const closeNothing = (): void => undefined;
 
-/** Whether nothing keeps the content for a reader: it is gone as soon as the record is replaced. */
+/**
+ * Whether the content is deleted together with its record, so that it cannot be kept for a reader.
+ */
 function isAtOnce({ kind, bytes, content }: BlobRecord): boolean {
   if (bytes === 0) return true;
   return kind === 'block' && content !== undefined && isInline(content);
@@ -180,10 +182,10 @@ async function* bytesOfRun(
   }
 }
 
-/** Never written to: whoever gets a piece of it only reads. */
+/** Shared by all answers, so it must never be written to. */
 const zeros = Buffer.alloc(readPieceBytesMax);
 
-/** What answers show of a record. What is past or was deleted has no lease. */
+/** The properties that answers show. Snapshots, former versions and deleted blobs have no lease. */
 export function propertiesOf(
   { record, isBlob }: Pick<FoundRecord, 'record' | 'isBlob'>,
   nowMicros: number,

@@ -5,7 +5,7 @@ import type { Keeping } from '../containers/kept-containers.js';
 import { accountOfKey, blobNameOfKey, containerOfKey, dueHintKey, type BlobKeys } from './keys.js';
 import type { DeletionInfo } from './types.js';
 
-/** What a blob was at a time, as it is stored beside the blob. */
+/** A former state of a blob: a snapshot, a version or a deleted blob, with a record of its own. */
 export interface PastRecord {
   readonly micros: number;
   readonly record: BlobRecord;
@@ -13,7 +13,7 @@ export interface PastRecord {
 
 const microsPerDay = 24 * 60 * 60 * 1_000_000;
 
-/** A deletion now, which is final after `days`. */
+/** A soft deletion at this time, which becomes permanent after `days`. */
 export function keepingFor(days: number, nowMicros: number): Keeping {
   return { micros: nowMicros, purgedMicros: nowMicros + days * microsPerDay };
 }

@@ -12,11 +12,10 @@ export interface Segment {
 }
 
 /**
- * The bytes of a block or append blob, or the page map of a page blob. Immutable under its id,
- * except that a content that one record names alone may grow at its end, and a page map may change.
- *
- * The bytes are the segments of the chunks, which are entries of their own, then those of `tail`.
- * For a page map both are unused.
+ * The bytes of a block or append blob, or the page map of a page blob. Immutable under its id, with
+ * two exceptions: a content to which a single record refers may grow at its end, and a page map may
+ * change. The bytes are the segments of the chunks, which are entries of their own, followed by
+ * those of `tail`. For a page map both are unused.
  */
 export interface Content {
   readonly id: Bytes;
@@ -27,8 +26,8 @@ export interface Content {
 }
 
 /**
- * Whether all bytes of a content are a few entries of the blob itself. Then they are read and freed
- * at once, without garbage: a reader that finds one gone has a record that was replaced.
+ * Whether all bytes of a content are in a few entries of the blob itself. These are read and freed
+ * at once, without garbage: a reader that misses one knows that the record was replaced.
  */
 export function isInline({ isChunked, tail }: Content): boolean {
   return !isChunked && tail.length > 0 && tail.every(({ piece }) => piece.kind === 'inline');

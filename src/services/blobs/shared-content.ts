@@ -15,8 +15,8 @@ export interface SharedContent {
 }
 
 /**
- * Lets a commit share what a blob has with `others` further records of the blob, which are all made
- * of `past`.
+ * Makes a commit share the content of a blob with `others` further records of the blob, which are
+ * all made of `past`.
  */
 export async function shareContent(
   context: Pick<BlobContext, 'store'>,
@@ -26,7 +26,7 @@ export async function shareContent(
 ): Promise<SharedContent> {
   const { keys } = state;
   const content = await shareable(context, state, changes, record);
-  if (content !== undefined) changes.add(keys.contentNames(content.id), others);
+  if (content !== undefined) changes.add(keys.contentReferences(content.id), others);
   return {
     past: asPast({ ...record, content }),
     current: { ...record, content, page: pageAfter(record) },

@@ -12,7 +12,7 @@ import { asVersion, keepsVersion, newMomentMicros, newVersionMicros, putPast } f
 
 /** A snapshot of a blob. */
 export interface TakenSnapshot extends Written {
-  /** Its name: later than those of all earlier snapshots of the blob. */
+  /** The time that identifies it: later than those of all earlier snapshots of the blob. */
   readonly snapshotMicros: number;
 }
 

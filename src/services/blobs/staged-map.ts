@@ -8,8 +8,8 @@ import { blobKind, type BlobKeys } from './keys.js';
 type Context = Pick<BlobContext, 'store' | 'clock' | 'randomness'>;
 
 /**
- * A page map that several commits write before a record names it. Until then it is listed as
- * garbage, so that it goes when nobody goes on with it; each commit begins its grace anew, and
+ * A page map that several commits write before a record refers to it. Until then it is listed as
+ * garbage, so that it is freed when the work is not continued. Each commit restarts its grace, and
  * fails when a sweep has begun to free it.
  */
 export class StagedMap {
@@ -32,7 +32,7 @@ export class StagedMap {
     const changes = new Changes();
     plan(changes);
     const bornMicros = clock.nowMicros();
-    changes.put(this.#noteKey, encodeGroupGarbage({ bornMicros, pieces: 'given-up' }));
+    changes.put(this.#noteKey, encodeGroupGarbage({ bornMicros, pieces: 'released' }));
     const { checks, ...writes } = changes.batch();
     const own = { key: this.#noteKey, version: this.#version };
     const committed = await store.commit({ ...writes, checks: [...checks, own] });
@@ -40,7 +40,7 @@ export class StagedMap {
     this.#version = committed.version;
   }
 
-  /** Lets the commit name it. Throws `ContentGoneError` when a sweep was faster. */
+  /** Makes the commit refer to the map. Throws `ContentGoneError` when a sweep was faster. */
   async finish(changes: Changes): Promise<void> {
     const note = await this.#context.store.get(this.#noteKey);
     if (note?.version !== this.#version) throw new ContentGoneError();

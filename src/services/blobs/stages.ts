@@ -13,19 +13,19 @@ import { decodeBlock, type Segment } from './segments.js';
 /** Blocks that are read before others have a turn. */
 const blocksPerTurn = 500;
 
-/** The stage of a blob that still counts, with the counter of its blocks. */
+/** A stage that has not expired, with the counter of its blocks. */
 export interface OpenStage extends Stage {
   /** Its version changes with every Put Block. */
   readonly counter: Entry | undefined;
   readonly blocks: number;
 }
 
-/** When the blocks of a stage vanish (blob-service §12.3). */
+/** When the blocks of a stage expire (blob-service §12.3). */
 export function stageEndsMicros(lastPutMicros: number): number {
   return lastPutMicros + uncommittedSecondsMax * 1_000_000;
 }
 
-/** The stage of a blob; undefined when it has none, or one whose time is over. */
+/** The stage of a blob; undefined when it has none, or an expired one. */
 export async function openStage(
   store: Store,
   keys: BlobKeys,
@@ -40,8 +40,8 @@ export async function openStage(
 }
 
 /**
- * Makes what is left of a stage garbage, in the commit that writes the record without it.
- * A block that is put at the same time makes the commit fail.
+ * Makes the remaining blocks of a stage garbage, in the commit that writes the record without the
+ * stage. A block that is put at the same time makes the commit fail.
  */
 export function endStage(
   keys: BlobKeys,
@@ -66,7 +66,7 @@ export async function dropStage(
   const { id } = record.stage;
   const counter = await store.get(keys.blockCount(id));
   const bornMicros = clock.nowMicros();
-  endStage(keys, changes, { id, counter }, { pieces: 'given-up', bornMicros });
+  endStage(keys, changes, { id, counter }, { pieces: 'released', bornMicros });
 }
 
 /** An uncommitted block. */
@@ -74,7 +74,10 @@ export interface StagedBlock extends Segment {
   readonly blockId: NonNullable<Segment['blockId']>;
 }
 
-/** All blocks of a stage, in the order of the bytes of their ids. Not of one moment. */
+/**
+ * All blocks of a stage, in the order of the bytes of their ids. They are not read from one
+ * snapshot.
+ */
 export async function* blocksOf(
   store: Store,
   keys: BlobKeys,

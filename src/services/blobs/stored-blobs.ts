@@ -11,15 +11,15 @@ import {
 import { decodeKept } from '../containers/kept-containers.js';
 import { containerKind } from './container-record.js';
 import { blobNameOfKey, containerOfKey } from './keys.js';
-import { namedPieces } from './named-extents.js';
+import { referencedPieces } from './referenced-extents.js';
 
-/** An extent that a blob of a container names: the blob itself, a snapshot, or a block. */
+/** An extent to which a blob of a container refers: the blob itself, a snapshot, or a block. */
 export interface BlobExtent {
   readonly account: string;
   readonly container: string;
   readonly blob: string;
   readonly id: string;
-  /** It has so many bytes at least. */
+  /** The number of bytes that the extent has at least. */
   readonly bytes: number;
 }
 
@@ -34,8 +34,8 @@ export function isOfBlobs(key: Bytes): boolean {
 }
 
 /**
- * The extents that blobs name, each once. `entries`: all of the service, in the order of their keys.
- * Containers that were dropped have none, those that were deleted and are kept have theirs.
+ * The extents to which blobs refer, each once. `entries`: all of the service, in the order of their
+ * keys. Dropped containers have none; soft-deleted ones have theirs.
  */
 export async function* extentsOfBlobs(
   entries: AsyncIterable<Entry>,
@@ -72,7 +72,7 @@ export async function* extentsOfBlobs(
   if (blob !== undefined) yield* blob.extents();
 }
 
-/** What was seen of one blob: the extent of several snapshots counts once. */
+/** The extents of one blob so far, so that one of several snapshots counts once. */
 class BlobInProgress {
   readonly partition: Bytes;
   readonly #account: string;
@@ -86,7 +86,7 @@ class BlobInProgress {
   }
 
   add(entry: Entry): void {
-    for (const { piece, bytes } of namedPieces(entry)) {
+    for (const { piece, bytes } of referencedPieces(entry)) {
       if (piece.kind !== 'extent') continue;
       this.#bytes.set(piece.id, Math.max(bytes, this.#bytes.get(piece.id) ?? 0));
     }

@@ -22,8 +22,8 @@ export const tagHintGraceMicros = 60 * 60 * 1_000_000;
 const nothing = Buffer.alloc(0);
 
 /**
- * Puts the hints of the tags that a blob gets. Called before the commit that gives them: whoever
- * searches finds every blob through its hints, at every moment.
+ * Puts the hints for new tags of a blob. To be called before the commit that sets the tags, so that
+ * a search finds every blob through its hints at every moment.
  */
 export async function putTagHints(
   { store }: Pick<BlobContext, 'store'>,
@@ -33,7 +33,7 @@ export async function putTagHints(
   if (tags.length === 0) return;
   const container = containerOfKey(keys.base);
   const name = blobNameOfKey(keys.base, container);
-  // Also those that are there: their versions tell that they are not stale.
+  // Existing hints are put again: the new version shows that they are not stale.
   const puts = tags.map(([tag, value]): Put => {
     return { key: tagHintKey(container, tag, value, name), value: nothing };
   });

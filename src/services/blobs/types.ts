@@ -40,7 +40,7 @@ export interface Moment {
 /** A blob, one of its snapshots or one of its versions. */
 export interface SnapshotAddress extends BlobAddress, Moment {}
 
-/** What a request says of the state that it expects. */
+/** The state that a request demands. */
 export interface Access {
   /** A GUID in lower case with dashes. */
   readonly leaseId?: string;
@@ -64,10 +64,10 @@ export interface ContainerAcl {
   readonly identifiers: readonly SignedIdentifier[];
 }
 
-/** What lists show of something that was deleted and is kept. */
+/** What lists show of a soft-deleted blob or container. */
 export interface DeletionInfo {
   readonly timeMicros: number;
-  /** Begun days count. */
+  /** A day that has begun counts. */
   readonly remainingDays: number;
 }
 
@@ -77,7 +77,7 @@ export interface ContainerProperties extends NewContainer {
   readonly lease: LeaseProperties;
   /** Its blobs can have policies and legal holds, and it is deleted only when it is empty. */
   readonly hasImmutableStorage: boolean;
-  /** Set for a deleted container that is kept. `version` tells those of one name apart. */
+  /** Set for a soft-deleted container. `version` distinguishes those of one name. */
   readonly deleted?: DeletionInfo & { readonly version: string };
 }
 

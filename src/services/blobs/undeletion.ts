@@ -58,7 +58,8 @@ function restore(context: BlobContext, keys: BlobKeys): Promise<boolean> {
     const back = deleted ?? ended?.record;
     // A search that met the deleted blob may have removed its hints.
     if (back !== undefined) await putTagHints(context, keys, back.tags);
-    // Also a blob that was there is written anew: whoever deletes it without snapshots notices.
+    // The blob is rewritten even when it exists, so that a concurrent deletion without its
+    // snapshots fails.
     if (record !== undefined && (back !== undefined || page.entries.length > 0)) {
       const sharedGeneration = await lastGeneration(context, keys, record, gone);
       const pages = record.page && { ...record.page, sharedGeneration };

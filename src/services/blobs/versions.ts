@@ -22,8 +22,8 @@ export function keepsVersion(
 /** What becomes of a blob that a commit replaces, and of what replaces it. */
 export interface Replaced {
   /**
-   * Its record took its name for the content along. False: nothing is kept, and that name is to be
-   * given up.
+   * Its record was kept, with its reference to the content. False: nothing was kept, and the caller
+   * removes that reference.
    */
   readonly isKept: boolean;
   /** The id of the version that the commit makes. Absent: the account keeps no versions. */

@@ -3,16 +3,16 @@ import { ExtentMissingError } from '../../../content/errors.js';
 import { ExtentCopies } from '../../../content/files/extent-copies.js';
 import { StoredExtents } from '../../../content/files/stored-extents.js';
 import type { Entry } from '../../../kv/store.js';
-import { namedPieces } from '../../../services/blobs/named-extents.js';
+import { referencedPieces } from '../../../services/blobs/referenced-extents.js';
 import { isOfBlobs } from '../../../services/blobs/stored-blobs.js';
 import { MigrationError } from '../migration-error.js';
 
 /** Files that are copied and read at the same time. */
 const filesAtOnce = 4;
-/** Extents that are remembered as brought; others are looked at again. */
+/** The number of copied extents that are remembered; others are checked again. */
 const rememberedMax = 100_000;
 
-/** Brings the extents that entries name to another directory, and verifies what is there then. */
+/** Copies the extents that entries name to another directory, and verifies the copies. */
 export class ExtentReplica {
   readonly #from: string;
   readonly #copies: ExtentCopies;
@@ -30,7 +30,7 @@ export class ExtentReplica {
     this.#onBytes = onBytes;
   }
 
-  /** `onBytes` is told of those that were brought. Throws `ContentPlaceError`. */
+  /** `onBytes` is called with the bytes that were copied. Throws `ContentPlaceError`. */
   static async open(
     places: { readonly from: string; readonly to: string },
     onBytes: (bytes: number) => void,
@@ -39,12 +39,15 @@ export class ExtentReplica {
     return new ExtentReplica(copies, { ...places, onBytes });
   }
 
-  /** One call at a time. Durable when `end` has resolved. Throws `MigrationError`. */
+  /**
+   * Copies the extents of entries. One call at a time. Durable when `end` has resolved. Throws
+   * `MigrationError`.
+   */
   async bring(entries: readonly Entry[]): Promise<void> {
     const named = new Map<string, number>();
     for (const entry of entries) {
       if (!isOfBlobs(entry.key)) continue;
-      for (const { piece, bytes } of namedPieces(entry)) {
+      for (const { piece, bytes } of referencedPieces(entry)) {
         if (piece.kind !== 'extent' || this.#brought.has(piece.id)) continue;
         named.set(piece.id, Math.max(bytes, named.get(piece.id) ?? 0));
       }
@@ -52,7 +55,7 @@ export class ExtentReplica {
     await concurrently(named, filesAtOnce, ([id, bytes]) => this.#bringOne(id, bytes));
   }
 
-  /** What was brought so far is durable. */
+  /** Makes all copies durable. */
   end(): Promise<void> {
     return this.#copies.end();
   }

@@ -11,16 +11,16 @@ import { decodeBlock, decodeSegments, type Segment } from './segments.js';
 /** How often the entries of a blob that keeps changing are walked. */
 const walksMax = 5;
 
-/** A piece, and how many of its bytes are named there. */
-export type NamedPiece = Omit<Segment, 'blockId'>;
+/** A piece to which an entry refers, and how many of its bytes. */
+export type ReferencedPiece = Omit<Segment, 'blockId'>;
 
-/** The pieces that an entry of a blob names, each as often as it is named. */
+/** The pieces to which an entry of a blob refers, each as often as it does. */
 export function piecesOf(entry: Entry): readonly Piece[] {
-  return namedPieces(entry).map(({ piece }) => piece);
+  return referencedPieces(entry).map(({ piece }) => piece);
 }
 
 /** The same, with their bytes. */
-export function namedPieces({ key, value, version }: Entry): readonly NamedPiece[] {
+export function referencedPieces({ key, value, version }: Entry): readonly ReferencedPiece[] {
   const kind = kindOfKey(key);
   switch (kind) {
     case blobKind.base:
@@ -34,8 +34,8 @@ export function namedPieces({ key, value, version }: Entry): readonly NamedPiece
     case blobKind.chunk:
       return decodeSegments(value);
     case blobKind.inlinePiece:
-    case blobKind.pieceNames:
-    case blobKind.contentNames:
+    case blobKind.pieceReferences:
+    case blobKind.contentReferences:
     case blobKind.blockCount:
     case undefined:
       return [];
@@ -44,7 +44,7 @@ export function namedPieces({ key, value, version }: Entry): readonly NamedPiece
   }
 }
 
-/** The extents that an entry of a blob, or of the garbage list, names. */
+/** The extents to which an entry of a blob, or of the garbage list, refers. */
 export function extentsOf(entry: Entry): readonly string[] {
   return extentIds(piecesOf(entry));
 }
@@ -54,19 +54,19 @@ export function extentIds(pieces: readonly Piece[]): string[] {
 }
 
 /**
- * Tells the content store which extents a blob names. What has been given up and waits to be freed
- * counts as named. The record of a blob changes whenever a name moves from one entry to another, so
- * a walk during which it stays sees them all; of a blob that does not stand still, everything
- * counts as named.
+ * Tells the content store to which extents a blob refers. Garbage that is not freed yet counts. The
+ * record of a blob changes whenever a reference moves from one entry to another, so a walk during
+ * which the record stays sees all references. For a blob that changes during every walk, all
+ * extents count as referenced.
  */
-export function namedExtents(store: Store): IsReferenced {
+export function referencedExtents(store: Store): IsReferenced {
   return async (owner, ids) => {
     const keys = keysOfPartition(owner);
     for (let walk = 0; walk < walksMax; walk += 1) {
       const before = await store.get(keys.base);
-      const named = await walkBlob(store, keys, new Set(ids));
+      const referenced = await walkBlob(store, keys, new Set(ids));
       const after = await store.get(keys.base);
-      if (before?.version === after?.version) return named;
+      if (before?.version === after?.version) return referenced;
     }
     return new Set(ids);
   };
@@ -77,9 +77,9 @@ async function walkBlob(
   keys: BlobKeys,
   wanted: ReadonlySet<string>,
 ): Promise<Set<string>> {
-  const named = new Set<string>();
+  const referenced = new Set<string>();
   const note = (ids: readonly string[]): void => {
-    for (const id of ids) if (wanted.has(id)) named.add(id);
+    for (const id of ids) if (wanted.has(id)) referenced.add(id);
   };
   for await (const entry of entriesOf(store, keys.all())) note(extentsOf(entry));
   for (const range of keys.garbage()) {
@@ -88,5 +88,5 @@ async function walkBlob(
       note(extentIds(decodePieceGarbage(value).segments.map(({ piece }) => piece)));
     }
   }
-  return named;
+  return referenced;
 }

@@ -6,21 +6,21 @@ import { putPieceGarbage } from './contents.js';
 import type { BlobKeys } from './keys.js';
 import type { Segment } from './segments.js';
 
-/** How many names more, or fewer, each piece has after a commit. */
-export class NameBalance {
+/** How many references to each piece a commit adds or removes. */
+export class ReferenceBalance {
   readonly #pieces = new Map<string, { readonly segment: Segment; gained: number }>();
 
-  add(segment: Segment, names: number): void {
+  add(segment: Segment, references: number): void {
     const { kind, id } = segment.piece;
     const name = kind === 'extent' ? id : `\0${nameOfBytes(id)}`;
     const found = this.#pieces.get(name);
-    if (found === undefined) this.#pieces.set(name, { segment, gained: names });
-    else found.gained += names;
+    if (found === undefined) this.#pieces.set(name, { segment, gained: references });
+    else found.gained += references;
   }
 
   /**
-   * Lets the commit add the names that were gained, and list those that were lost as garbage. The
-   * first name of a new piece is not counted, so it must not be here. Returns whether there is
+   * Makes the commit add the new references, and list the removed ones as garbage. The first
+   * reference to a new piece is not counted, so it must not be among them. Returns whether there is
    * garbage.
    */
   async settle(
@@ -31,7 +31,7 @@ export class NameBalance {
     const slice = new Slice(context.clock);
     const segments: Segment[] = [];
     for (const { segment, gained } of this.#pieces.values()) {
-      if (gained > 0) changes.add(keys.pieceNames(segment.piece), gained);
+      if (gained > 0) changes.add(keys.pieceReferences(segment.piece), gained);
       for (let left = gained; left < 0; left += 1) segments.push(segment);
       if (slice.isOver) await slice.endOnTime();
     }
