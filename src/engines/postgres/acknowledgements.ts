@@ -5,9 +5,9 @@ import type { Link } from './link.js';
 import { numberOf } from './rows.js';
 import type { Statements } from './statements.js';
 
-/** Commits that were acknowledged, and that the database which takes writes now has not got. */
+/** Commits that were acknowledged and that the present primary lacks. */
 export interface Loss {
-  /** How many this process knows of: at least 1, and at most those of its last batches. */
+  /** How many of its own commits this process knows to be lost: at least 1. */
   readonly commits: number;
   /** The greatest version of them. */
   readonly acknowledged: number;
@@ -15,7 +15,7 @@ export interface Loss {
   readonly last: number;
 }
 
-/** A batch of which something was applied. */
+/** A batch with at least one applied commit. */
 export interface AcknowledgedBatch {
   readonly session: string;
   /** Its number in the session. */
@@ -32,29 +32,33 @@ interface Kept extends AcknowledgedBatch {
 export interface AcknowledgementsOptions {
   readonly statements: Statements;
   readonly clock: Pick<Clock, 'nowMicros'>;
-  /** Whether commits go on behind a loss that was told. */
+  /** Whether commits go on after a loss was reported. */
   readonly accepts: boolean;
   readonly onLoss: (error: Error, loss: Loss) => void;
 }
 
 /**
- * Batches that are kept beside the last one of each session. Those before them need no look: a
- * later batch of their session was sent when they had been acknowledged, and a standby that has it
- * has them.
+ * The number of batches that are remembered, besides the last one of each session. Older ones need
+ * no check: their session sent its next batch after their acknowledgement, and a standby that has
+ * the later batch has the earlier ones.
  */
 const keptMax = 1_000;
-/** Rows of sessions are kept for a day at least. An hour is left for what clocks are apart. */
+/**
+ * How long a batch is checked. Rows of sessions are kept for a day at least; one hour less allows
+ * for differences between clocks.
+ */
 const evidenceMicros = 23 * 3_600_000_000;
 
 /**
- * What this process has acknowledged. A standby that takes over may lack some of it, because it was
- * behind. It has what its primary did in the order of the log: so the row of a session, which every
- * batch of it writes, tells whether a batch is there, whatever other servers have committed since.
+ * Remembers the batches that this process has acknowledged, to detect that a promoted standby lacks
+ * some. A standby replays the log of its primary in order, and every batch writes the row of its
+ * session. So that row tells whether a batch is present, whatever other servers have committed
+ * since.
  */
 export class Acknowledgements {
   readonly #options: AcknowledgementsOptions;
   #recent: Kept[] = [];
-  /** The last batch of each session: others may have made all recent ones since. */
+  /** The last batch of each session, which need not be among the recent ones. */
   readonly #lastOf = new Map<string, Kept>();
   #greatest = 0;
   #losses = 0;
@@ -64,7 +68,7 @@ export class Acknowledgements {
     this.#options = options;
   }
 
-  /** Why no commit is taken any more. */
+  /** Why all further commits are refused; undefined while they are not. */
   get refusal(): StoreWriteError | undefined {
     return this.#refusal;
   }
@@ -77,24 +81,28 @@ export class Acknowledgements {
     if (this.#recent.length > keptMax * 2) this.#trim();
   }
 
-  /** Rejects with `StoreWriteError` when commits are lost, unless that is accepted. */
+  /**
+   * Checks that the database has what was acknowledged. Rejects with `StoreWriteError` when it
+   * lacks commits, unless losses are accepted.
+   */
   async assertKept(link: Pick<Link, 'query'>): Promise<void> {
     if (this.#refusal !== undefined) throw this.#refusal;
-    // Taken first: what other connections acknowledge later may be missing in the answer.
+    // Copied before the query: batches that are acknowledged during it may be missing from its
+    // result.
     const kept = this.#evidence();
     const greatest = this.#greatest;
     const losses = this.#losses;
     const [last, present] = await this.#read(link, kept);
     const lost = kept.filter(({ session, batch }) => batch > (present.get(session) ?? 0));
     if (lost.length === 0 && last >= greatest) return;
-    // Another connection may have told of it meanwhile.
+    // Another connection may have reported the same loss meanwhile.
     const { refusal } = this;
     if (refusal !== undefined) throw refusal;
     if (this.#losses === losses) this.#tell(lost, last);
   }
 
-  /** As `assertKept`, for connections that only read: they go on. */
-  async look(link: Pick<Link, 'query'>): Promise<void> {
+  /** As `assertKept`, but only reports a loss: reads go on. */
+  async reportLoss(link: Pick<Link, 'query'>): Promise<void> {
     if (this.#refusal !== undefined) return;
     try {
       await this.assertKept(link);
@@ -109,7 +117,7 @@ export class Acknowledgements {
     return [...kept].filter(({ atMicros }) => atMicros >= fromMicros);
   }
 
-  /** When a batch was acknowledged at the earliest whose row must be there. */
+  /** Batches that were acknowledged before this time may have lost their rows. */
   #fromMicros(): number {
     return this.#options.clock.nowMicros() - evidenceMicros;
   }

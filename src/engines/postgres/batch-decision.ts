@@ -6,7 +6,7 @@ import { guardRefusal, type GuardedBatch } from '../../kv/guards.js';
 import type { Check, Entry } from '../../kv/store.js';
 import type { Outcome } from './outcomes.js';
 
-/** What the database has, read behind the locks of a batch. Keys are given by `nameOfBytes`. */
+/** What the database has, read under the locks of a batch. Keys are given by `nameOfBytes`. */
 export interface Found {
   /** The versions of the keys of guards and checks that are there. */
   readonly versions: ReadonlyMap<string, number>;
@@ -14,7 +14,7 @@ export interface Found {
   readonly values: ReadonlyMap<string, Bytes>;
 }
 
-/** What becomes of a batch of commits, and what is to be written for it. */
+/** The outcomes of a batch of commits, and the writes to make. */
 export interface Decision {
   readonly outcomes: readonly Outcome[];
   readonly puts: readonly Entry[];
@@ -71,8 +71,8 @@ interface Sum {
 }
 
 /**
- * The new values of counters. Commits whose additions make no counter get their outcome: those that
- * share the counter with others are to be tried alone.
+ * Computes the new values of counters. Sets the outcome of commits whose additions are invalid; one
+ * that shares the counter with others is to be tried alone.
  */
 function addSums(
   batches: readonly GuardedBatch[],
@@ -116,7 +116,7 @@ function sumsOf(
   return sums;
 }
 
-/** Undefined when the value is no counter, or the sum is none. */
+/** Undefined when the value is no counter, or the sum is no safe integer. */
 function sumOf(value: Bytes | undefined, delta: bigint): number | undefined {
   const before = value === undefined ? 0 : counterIn(value);
   if (before === undefined) return undefined;

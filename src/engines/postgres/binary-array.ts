@@ -43,7 +43,7 @@ export function byteaArray(items: readonly Bytes[]): Buffer {
   return bytes;
 }
 
-/** With its head, and room for the elements and the length of each. */
+/** An array with its header, and space for the elements and their lengths. */
 function arrayOf(oid: number, count: number, elementBytes: number): Buffer {
   const bytes = Buffer.allocUnsafe(headBytes + count * 4 + elementBytes);
   // One dimension, no nulls, and the lower bound 1. An empty array may have a dimension of none.

@@ -2,7 +2,7 @@ import { invariant } from '../../base/invariant.js';
 import type { Client } from 'pg';
 import { Parser } from 'pg-protocol/dist/parser.js';
 
-/** What the package has inside, as far as it is used here. */
+/** The internals of the package that are used here. */
 interface Stream {
   on(event: 'data', listener: (bytes: Buffer) => void): unknown;
 }
@@ -21,8 +21,8 @@ const int4Bytes = 4;
 const int2Bytes = 2;
 
 /**
- * Makes the columns of a client's results bytes. The package decodes every column as UTF-8, which
- * only texts survive. Call it before the client connects.
+ * Makes a client return columns as bytes. The package decodes every column as UTF-8, which damages
+ * bytes that are not text. Call this before the client connects.
  */
 export function readAsBytes(client: Client): void {
   const connection = connectionOf(client);
@@ -44,7 +44,7 @@ export function readAsBytes(client: Client): void {
   };
 }
 
-/** One copy a row: the parser uses its buffer again. */
+/** Copies the row once, because the parser reuses its buffer. */
 function columnsOf(bytes: Buffer, offset: number, length: number): (Buffer | null)[] {
   const row = Buffer.from(bytes.subarray(offset, offset + length));
   const columns: (Buffer | null)[] = [];

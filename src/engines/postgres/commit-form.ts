@@ -18,13 +18,16 @@ export type BatchCall = (link: Link, batch: SessionBatch) => Promise<readonly Ou
 export interface CommitOptions {
   /** The least version. */
   readonly nowMicros: number;
-  /** Those that the commits hold, in order. `all`: every commit that saw an older guard has ended. */
+  /**
+   * The slots to lock, in order. `all`: every slot, so that no commit that saw an older guard is
+   * still under way.
+   */
   readonly slots: readonly number[] | 'all';
 }
 
-/** How a batch is applied. Both forms use the same tables and give the same outcomes. */
+/** How a batch is applied. All forms use the same tables and give the same outcomes. */
 export interface CommitForm {
-  /** Whether connections that write send queries without waiting for earlier answers. */
+  /** Whether writing connections send queries without waiting for earlier answers. */
   readonly pipelines: boolean;
   /** For independent commits: no two share a key, but to add to it. */
   commits(batches: readonly GuardedBatch[], options: CommitOptions): BatchCall;

@@ -11,7 +11,7 @@ export class DatabaseError extends Error {
   }
 }
 
-/** By the code of the database's error. */
+/** What to do, by the code of the database's error. */
 const advice: Readonly<Record<string, string>> = {
   '28P01': '. Look at the password in its URL',
   '3D000': '. Make the database first: create database NAME',

@@ -5,7 +5,7 @@ import { messageOf } from '../../base/thrown.js';
 /** `begin_batch` raises it for a session that was closed. The batch was not applied. */
 export const sessionClosedCode = 'TB001';
 
-/** The same, found by a transaction of plain statements. */
+/** The session was closed, as a transaction of plain statements finds out. */
 export class SessionClosedError extends Error {
   override readonly name = 'SessionClosedError';
 
@@ -20,7 +20,7 @@ const retryableCodes = new Set(['40001', '40P01', '55P03']);
 /** The server has become a standby, or shuts down, or starts. */
 const awayCodes = new Set(['25006', '57P01', '57P02', '57P03']);
 
-/** Ambiguous result: as a lost connection. */
+/** Ambiguous result: treated as a lost connection. */
 const ambiguousCode = '40003';
 
 /**
@@ -41,19 +41,19 @@ export function failureOf(error: unknown): FailureKind {
   return 'refused';
 }
 
-/** Whether the database was away, so that the same may succeed later. */
+/** Whether the failure is temporary: the same call may succeed later. */
 export function isAway(error: unknown): boolean {
   const kind = failureOf(error);
   return kind === 'lost' || kind === 'away' || kind === 'again';
 }
 
-/** What a call is rejected with of which nothing was done, as often as it was tried. */
+/** The error for a call that did nothing although it was tried several times. */
 export function unavailable(error: unknown): StoreUnavailableError {
   const text = `Connections to the database are lost again and again: ${messageOf(error)}`;
   return new StoreUnavailableError(text, { cause: error });
 }
 
-/** What a commit is rejected with that the database refused. */
+/** The error for a commit that the database refused. */
 export function refusal(error: unknown): StoreWriteError {
   const text = `The commit could not be written: the database refused it: ${messageOf(error)}`;
   return new StoreWriteError(text, { cause: error });

@@ -15,8 +15,8 @@ export interface GroupCommitOptions {
 }
 
 /**
- * Commits wait while every connection that writes is busy. A connection that becomes free takes as
- * many of them as may share a round trip. No commit waits for others to arrive.
+ * Groups commits into batches. They wait while all writing connections are busy, and never for
+ * others to arrive. A connection that becomes free takes as many as may share a round trip.
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
@@ -62,7 +62,7 @@ export class GroupCommit {
     for (let group = this.#waiting.take(); group !== undefined; group = this.#waiting.take()) {
       await this.#runGroup(session, group);
       this.#waiting.release(group);
-      // What had to come behind this group may be more than this connection takes at once.
+      // The works that this group held back may be more than one connection takes at once.
       this.#startIdle();
     }
     this.#idle.push(session);
@@ -109,7 +109,7 @@ export class GroupCommit {
     });
   }
 
-  /** Whether it could be settled. */
+  /** False when the work has to be tried again alone. */
   #settle({ resolve, reject, work }: PendingWork, outcome: Outcome | undefined): boolean {
     switch (outcome?.kind) {
       case 'result':

@@ -3,14 +3,14 @@ import type { Link } from './link.js';
 import type { LinkSource } from './link-source.js';
 import type { Statement } from './statements.js';
 
-/** Between two beats; a beat that another server has just made is left out. */
+/** The time between two beats. A beat that another server has just made is not repeated. */
 export const beatMs = 1_000;
-/** A beat waits no longer for a primary: the next one tries again. */
+/** The longest wait of a beat for a primary. The next beat tries again. */
 const connectLimitMs = 1_000;
 
 /**
- * Writes the time into the database each second. A standby that shows it has every commit that was
- * acknowledged before.
+ * Writes the time into the database every second. A standby that shows a time has every commit that
+ * was acknowledged before it.
  */
 export class Heartbeat {
   readonly #source: LinkSource;
@@ -47,7 +47,8 @@ export class Heartbeat {
       if (this.#link?.isLost !== false) this.#link = await this.#source.connect(connectLimitMs);
       await this.#link.query(this.#statement, []);
     } catch {
-      // The store tells of a database that is away. Standbys seem behind then.
+      // The store reports a database that is away, so the failure needs no report here. Standbys
+      // seem to be behind meanwhile.
       this.#link?.cut();
     }
     this.#wait();

@@ -2,8 +2,8 @@
 const form = /^(?<before>postgres(?:ql)?:\/\/(?:[^@/?]*@)?)(?<hosts>[^/?]*)(?<behind>.*)$/s;
 
 /**
- * The addresses in a connection string, one for each host of its list, in order. Undefined when it
- * is none, or one of its ports is none.
+ * The connection string of each host in a connection string, in order. Undefined when it is
+ * malformed.
  */
 export function addressesOf(url: string): readonly string[] | undefined {
   const groups = form.exec(url)?.groups;

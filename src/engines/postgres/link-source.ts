@@ -1,9 +1,10 @@
+import type { RetryOptions } from '../../base/async/retry.js';
 import type { Link } from './link.js';
 
-/** Where connections come from. */
+/** Opens connections. */
 export interface LinkSource {
+  /** The delays between attempts of what is done with a connection. */
+  readonly retries: Pick<RetryOptions, 'backOffMs' | 'timers' | 'randomness'>;
   /** Tries for `limitMs` at most. Rejects with `StoreUnavailableError`. */
   connect(limitMs: number, pipelines?: boolean): Promise<Link>;
-  /** Waits before the next of several attempts. */
-  pause(failures: number): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { productOf, rulesOf, type Product } from './product.js';
 import { bytesOf, type Field, type Row } from './rows.js';
 import type { Statement } from './statements.js';
 
-/** A query without an answer for so long is of a server that is gone. */
+/** A server that does not answer a query within this time is taken for dead. */
 const stallMs = 60_000;
 const connectMs = 5_000;
 
@@ -26,11 +26,11 @@ const asIs = { getTypeParser: () => (field: Buffer) => field };
 interface QueryText {
   readonly text: string;
   readonly values?: unknown[];
-  /** Under which it is prepared. */
+  /** The name of the prepared statement. */
   readonly name?: string;
 }
 
-/** Asked once of each connection, so not prepared. */
+/** Sent once per connection, so it is not prepared. */
 const versionText = 'select version()';
 
 /** A connection to one server. */
@@ -44,7 +44,7 @@ export class Link {
   private constructor(client: Client, options: LinkOptions) {
     this.#client = client;
     this.#options = options;
-    // Queries under way are rejected besides.
+    // The package itself rejects the queries under way.
     client.on('error', () => this.cut());
     client.on('end', () => {
       this.#isLost = true;
@@ -85,7 +85,7 @@ export class Link {
     return this.#isLost;
   }
 
-  /** Rejects as the package does. A connection that stalls is cut off. */
+  /** Rejects with the errors of the package. Destroys a connection that stalls. */
   query({ name, text }: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
     return this.#read({ text, values: [...values], ...(this.#options.prepares && { name }) });
   }
@@ -96,7 +96,7 @@ export class Link {
       rowMode: 'array',
       types: asIs,
       binary: true,
-      // Without parameters and a name the results would be texts.
+      // Otherwise a query without parameters and a name would return text instead of bytes.
       queryMode: 'extended',
     } as const;
     const { rows } = await this.#limited(this.#client.query<Field[]>(config));
@@ -108,13 +108,13 @@ export class Link {
     await this.#limited(this.#client.query(text));
   }
 
-  /** Ends it at once. Idempotent. */
+  /** Destroys the connection. Idempotent. */
   cut(): void {
     this.#isLost = true;
     cutOff(this.#client);
   }
 
-  /** Ends it when what is under way has ended. */
+  /** Closes the connection after the queries under way. */
   async close(): Promise<void> {
     if (this.#isLost) return;
     this.#isLost = true;

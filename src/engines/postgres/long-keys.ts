@@ -2,20 +2,23 @@ import { createHash } from 'node:crypto';
 import { asBuffer, type Bytes } from '../../base/bytes.js';
 import { byteaArray } from './binary-array.js';
 
-/** Keys of more bytes are in the table of long keys. */
+/** Longer keys are in the table of long keys. */
 export const shortKeyBytesMax = 2600;
 
-/** What of a long key is in its index. */
+/** The number of bytes of a long key that are in its index. */
 export const longHeadBytesMax = 2000;
 
-/** An empty key or hash keeps its place in an array and is never found. */
+/** Stands in an array for a key of the other table: it keeps the position and is never found. */
 const nothing = Buffer.alloc(0);
 
 export function isLongKey(key: Bytes): boolean {
   return key.length > shortKeyBytesMax;
 }
 
-/** Under which a long key is found. The databases of the family have no common function for it. */
+/**
+ * The hash by which a long key is found. It is made here, because PostgreSQL, CockroachDB and
+ * YugabyteDB have no common function for it.
+ */
 export function hashOf(key: Bytes): Buffer {
   return createHash('sha256').update(key).digest();
 }

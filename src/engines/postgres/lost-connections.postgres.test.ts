@@ -7,7 +7,8 @@ import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
 import { withoutPostgres } from '../../../test/support/postgres-server.js';
 import { byLength } from '../../../test/support/run-length.js';
 import { it } from '../../base/conformance/limited-test.js';
-import { systemTimers, type Timers } from '../../base/async/timers.js';
+import { fasterTimers } from '../../../test/support/quick-timers.js';
+import { systemTimers } from '../../base/async/timers.js';
 import { systemClock } from '../../base/clock.js';
 import { decodeCounter } from '../../kv/counter.js';
 import { CommitUnknownError, StoreUnavailableError } from '../../kv/errors.js';
@@ -18,10 +19,8 @@ import { openPostgresStore } from './store.js';
 const cuts = byLength({ short: 15, long: 200 });
 const troubles = byLength({ short: 12, long: 200 });
 const writers = 16;
-/** Nobody wants to wait a minute for a stream that stalls. */
-const hastyTimers: Timers = {
-  start: (delayMs, callback, argument) => systemTimers.start(delayMs / 50, callback, argument),
-};
+/** So that a stream that stalls is noticed in about a second. */
+const hastyTimers = fasterTimers(50, systemTimers);
 const prefix = partitionPrefix('tables', 'account', 1, 'partition');
 const counter = Buffer.concat([prefix, Buffer.from('count')]);
 

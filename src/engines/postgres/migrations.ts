@@ -6,13 +6,13 @@ import { rulesOf, type Product } from './product.js';
 import { bytesOf } from './rows.js';
 import { inSchema, quoted } from './statements.js';
 
-/** The compiled files are in `dist`; the statements stay beside their source. */
+/** The SQL files are not copied to `dist`; they are read from the source folder. */
 const folder = new URL('../../../../src/engines/postgres/sql/', import.meta.url);
 
 /**
- * Brings the tables of a schema to the format of this release. One process at a time does it, where
- * the product keeps definitions in the transaction.
- * Throws `DatabaseError` when they are of a newer release, or of something else.
+ * Migrates the tables of a schema to the format of this release. Where the product has transactions
+ * for definitions, one process at a time does it. Throws `DatabaseError` when the tables have a
+ * newer format, or belong to something else.
  */
 export async function migrate(link: Link, schema: string, product: Product): Promise<void> {
   const { migrations, adapt } = rulesOf(product);
@@ -51,11 +51,11 @@ export async function assertTables(link: Link, schema: string): Promise<void> {
   throw new DatabaseError(`The database has no data in the schema ${quoted(schema)}.`);
 }
 
-/** Processes that start together may all try: `if not exists` does not keep them from colliding. */
+/** Processes that start at the same time may collide: `if not exists` does not prevent that. */
 const collisionsMax = 10;
 const collisionCodes = new Set(['23505', '42P06', '42P07', '42710', 'XX000']);
 
-/** A table is there already, lacks a column, or has another key. */
+/** The table exists already, lacks a column, or has another key. */
 const otherTablesCodes = new Set(['42P07', '42703', '42P10']);
 
 function isOfOtherTables(error: unknown): boolean {

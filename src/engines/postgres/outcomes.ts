@@ -4,8 +4,9 @@ import { GuardError } from '../../kv/errors.js';
 import type { CommitResult } from '../../kv/store.js';
 
 /**
- * What came of a commit of a batch. `no-counter`: nothing of it was applied, because an addition
- * makes no counter. `alone`: nothing was applied, because that of another commit may make none.
+ * The outcome of a commit of a batch. `no-counter`: it was not applied, because one of its
+ * additions makes no counter. `alone`: it was not applied, because an addition of another commit to
+ * the same counter may be the invalid one.
  */
 export type Outcome =
   | { readonly kind: 'result'; readonly result: CommitResult }
@@ -16,10 +17,13 @@ export type Outcome =
 const numbersEach = 3;
 const outcomeBytes = numbersEach * safeIntegerBytes;
 
-/** Of a batch that was applied whole: the version of its first commit, and how many there are. */
+/**
+ * The length of the short form, for a batch whose commits were all applied: the version of the
+ * first, and their number.
+ */
 const wholeBytes = 2 * safeIntegerBytes;
 
-/** What the functions of batches return, in the order of the commits. */
+/** Decodes the result of a batch function, in the order of the commits. */
 export function decodeOutcomes(bytes: Buffer): readonly Outcome[] {
   if (bytes.length === wholeBytes) return decodeWhole(bytes);
   invariant(bytes.length % outcomeBytes === 0, 'outcomes have three numbers each');
@@ -51,7 +55,7 @@ export function encodeOutcomes(outcomes: readonly Outcome[]): Buffer {
   return bytes;
 }
 
-/** The version of the first when all were applied, with versions that follow each other. */
+/** The version of the first commit, when all were applied with consecutive versions. */
 function firstOfWhole(outcomes: readonly Outcome[]): number | undefined {
   const [first] = outcomes;
   if (first?.kind !== 'result' || !first.result.ok) return undefined;

@@ -7,9 +7,11 @@ import type { Statements } from './statements.js';
 
 /** Entries that one statement returns. */
 const chunkEntriesMax = 1_024;
-/** The size of a first chunk: how many of its entries the page will have is not known yet. */
+/**
+ * The size of a first chunk. Small, because it is not known yet how many entries the filter takes.
+ */
 const firstChunkEntries = 128;
-/** Bytes of keys and values that one statement returns, and one entry more. */
+/** Bytes of keys and values that one statement returns; the entry that exceeds them is included. */
 const chunkBytesMax = 4 * 1024 * 1024;
 
 export interface PageReaders {
@@ -19,8 +21,8 @@ export interface PageReaders {
 }
 
 /**
- * A page of a range. One statement is one snapshot: a page that one statement may have whole is
- * read by it. Any other is read chunk by chunk in a transaction.
+ * Reads a page of a range. A statement sees one snapshot, so a page that one statement can return
+ * is read by it. Any other page is read in chunks, in a transaction with one snapshot.
  */
 export async function readPage(
   { shared, snapshots, statements }: PageReaders,
@@ -37,7 +39,7 @@ export async function readPage(
     return readChunk(query, statements, request);
   };
   if (filter === undefined && limit < chunkEntriesMax) {
-    // One more than fit, which tells whether entries are left.
+    // One entry more than the limit, which shows whether entries are left.
     const chunk = await read((statement, values) => shared.read(statement, values), limit + 1);
     const isCut = chunk.more && chunk.entries.length <= limit && chunkBytes < bytesMax;
     if (!isCut) return page.whole(chunk);
@@ -63,7 +65,7 @@ class Page {
   readonly #entries: Entry[] = [];
   #bytes = 0;
   #more = false;
-  /** The key of the last entry that was decided about. */
+  /** The key of the last entry that was taken, used or skipped. */
   last: Bytes | undefined;
 
   constructor(options: GuardedRangeOptions) {
@@ -91,7 +93,7 @@ class Page {
     return { entries: this.#entries, more: this.#more };
   }
 
-  /** The page that one chunk makes. What is left of the range was perhaps not seen. */
+  /** The page that consists of one chunk. `more` includes entries that the chunk did not reach. */
   whole(chunk: Chunk): RangePage {
     this.add(chunk);
     return { entries: this.#entries, more: this.#more || chunk.more };

@@ -23,12 +23,13 @@ export interface PrimaryOptions {
   readonly onTrouble: (trouble: StoreUnavailableError | undefined) => void;
 }
 
-/** How long everybody tries, at least. */
+/** The least time that a caller tries. */
 const leastMs = 1_000;
 const backOffMs = { first: 20, last: 1_000 };
 
 /** Finds the server that takes writes. */
 export class Primary implements LinkSource {
+  readonly retries: LinkSource['retries'];
   readonly #options: PrimaryOptions;
   #trouble: StoreUnavailableError | undefined;
   /** When the trouble began. */
@@ -36,27 +37,24 @@ export class Primary implements LinkSource {
   #isClosed = false;
 
   constructor(options: PrimaryOptions) {
+    const { timers, randomness } = options;
     this.#options = options;
+    this.retries = { backOffMs, timers, randomness };
   }
 
   get trouble(): StoreUnavailableError | undefined {
     return this.#trouble;
   }
 
-  /** Waits before the next of several attempts. */
-  pause(failures: number): Promise<void> {
-    const { timers, randomness } = this.#options;
-    return sleep(timers, backOff(backOffMs, failures, randomness));
-  }
-
-  /** Connections are refused from now on, and those that are awaited fail. */
+  /** Refuses further connections; those that are being opened fail. */
   close(): void {
     this.#isClosed = true;
   }
 
   /**
-   * Tries all servers again and again. Rejects with `StoreUnavailableError` when none has taken
-   * writes for `limitMs`: who comes when that is so already waits a second.
+   * Tries all servers in turn until one takes writes. Rejects with `StoreUnavailableError` when
+   * none has done so for `limitMs`, counted from the begin of the trouble; but every call tries for
+   * a second at least.
    */
   async connect(limitMs: number, pipelines = false): Promise<Link> {
     const nowMs = this.#options.clock.monotonicMs();
@@ -64,12 +62,15 @@ export class Primary implements LinkSource {
     return this.#connect(endMs, pipelines, () => false);
   }
 
-  /** As `connect`, but tries for `limitMs` from now on, however long there is trouble. */
+  /** As `connect`, but always tries for `limitMs`, even when there is trouble already. */
   async connectPatiently(limitMs: number): Promise<Link> {
     return this.#connect(this.#options.clock.monotonicMs() + limitMs, false, () => false);
   }
 
-  /** As `connect`, but servers that refuse whoever asks are not asked again. */
+  /**
+   * As `connectPatiently`, but rejects at once when the servers refuse for a lasting reason, such
+   * as a wrong password.
+   */
   async connectFirst(limitMs: number): Promise<Link> {
     return this.#connect(this.#options.clock.monotonicMs() + limitMs, false, isRefused);
   }
@@ -121,7 +122,10 @@ export class Primary implements LinkSource {
   }
 }
 
-/** No such user or database, a wrong password, no right to connect, a setting: time mends none. */
+/**
+ * Failures that do not pass by themselves: no such user or database, a wrong password, no right to
+ * connect, an unsuitable setting.
+ */
 function isRefused(error: unknown): boolean {
   if (error instanceof DatabaseError) return true;
   const code = codeOf(error) ?? '';

@@ -1,27 +1,33 @@
-/** Which database of the family a server is. */
+/** The databases that speak the protocol of PostgreSQL and that this engine knows. */
 export type Product = 'PostgreSQL' | 'CockroachDB' | 'YugabyteDB';
 
-/** What the engine does otherwise from product to product. */
+/** How the engine treats a product. */
 export interface ProductRules {
-  /** Whether it has the functions of the form `function`. */
+  /** Whether it supports the functions that the commit form `function` needs. */
   readonly hasFunctions: boolean;
   /** Whether a server may be a standby. Every server of the others takes writes. */
   readonly hasStandbys: boolean;
-  /** What is set on each connection. */
+  /** The settings of each connection. */
   readonly settings: readonly string[];
-  /** The least `server_version_num`; undefined: it says nothing of what the product has. */
+  /**
+   * The least `server_version_num`; undefined where the number does not tell what the product
+   * supports.
+   */
   readonly versionMin?: number;
-  /** Levels that transactions may have by default. */
+  /** The default isolation levels that are accepted. */
   readonly isolations: ReadonlySet<string>;
-  /** Whether its settings tell that a commit is on disk before it is acknowledged. */
+  /** Whether its settings show that commits are on disk before they are acknowledged. */
   readonly tellsDurability: boolean;
-  /** The statements that make its tables, in their order. One that was released never changes. */
+  /** The files with the statements that make its tables, in order. A released one never changes. */
   readonly migrations: readonly string[];
-  /** Those statements as the product takes them. */
+  /** Rewrites those statements for the product. */
   readonly adapt: (statements: string) => string;
 }
 
-/** What an administrator has set for others. Each statement behind a lock needs a new snapshot. */
+/**
+ * Overrides defaults that an administrator may have set. `read committed`: after a lock each
+ * statement needs a new snapshot.
+ */
 const commonSettings = [
   "default_transaction_isolation = 'read committed'",
   'statement_timeout = 0',
@@ -31,7 +37,10 @@ const commonSettings = [
 
 const portableTables = ['0001-tables.sql', '0003-slots.sql'] as const;
 
-/** Definitions may be applied one by one there, so that an interrupted migration has made some. */
+/**
+ * These products may apply definitions one by one, so an interrupted migration may have made some
+ * of them.
+ */
 function ifAbsent(statements: string): string {
   return statements.replaceAll(/\bcreate (table|index) /g, 'create $1 if not exists ');
 }
@@ -44,7 +53,7 @@ const rules: Readonly<Record<Product, ProductRules>> = {
       ...commonSettings,
       'default_transaction_deferrable = off',
       'idle_session_timeout = 0',
-      // Every statement can use an index, whatever the statistics of the tables say.
+      // Makes every statement use an index, whatever the statistics of the tables say.
       'jit = off',
       'plan_cache_mode = force_generic_plan',
       'enable_seqscan = off',
@@ -63,8 +72,8 @@ const rules: Readonly<Record<Product, ProductRules>> = {
     ],
     adapt: (statements) => statements,
   },
-  // Where it does not allow `read committed` it takes `serializable`, and ends one of two commits that
-  // meet: that one is sent again.
+  // Where `read committed` is not enabled, it uses `serializable` instead and aborts one of two
+  // conflicting commits, which is sent again.
   CockroachDB: {
     hasFunctions: false,
     hasStandbys: false,
@@ -74,8 +83,8 @@ const rules: Readonly<Record<Product, ProductRules>> = {
     migrations: portableTables,
     adapt: ifAbsent,
   },
-  // A primary key is a hash there unless its order is named. Without its flag for `read committed` a
-  // transaction is a snapshot: then it ends one of two commits that meet, as above.
+  // Primary keys are hashed unless their order is named. Where `read committed` is not enabled, it
+  // uses snapshot isolation instead and aborts one of two conflicting commits, as above.
   YugabyteDB: {
     hasFunctions: false,
     hasStandbys: false,
@@ -92,7 +101,7 @@ export function rulesOf(product: Product): ProductRules {
   return rules[product];
 }
 
-/** By what a server answers to `select version()`. */
+/** Recognises the product by the answer to `select version()`. */
 export function productOf(version: string): Product {
   if (version.includes('CockroachDB')) return 'CockroachDB';
   return version.includes('-YB-') ? 'YugabyteDB' : 'PostgreSQL';

@@ -10,7 +10,7 @@ import type { Statement, Statements } from './statements.js';
 /** Greater than every key: `ff` bytes, one more than the longest key has. */
 const endOfAll = Buffer.alloc(keyBytesMax + 1, 0xff);
 
-/** The rest of a range, from either end. */
+/** The next entries of a range, from either end. */
 export interface ChunkRequest {
   readonly range: KeyRange;
   readonly reverse: boolean;

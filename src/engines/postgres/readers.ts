@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { DatabaseError } from 'pg';
+import { retry } from '../../base/async/retry.js';
 import { Slots } from '../../base/async/slots.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
 import { isAway, unavailable } from './failures.js';
@@ -8,16 +9,19 @@ import type { LinkSource } from './link-source.js';
 import type { Row } from './rows.js';
 import type { Statement } from './statements.js';
 
-/** How long a read waits for a server: less than a request has (30 s), so that it can say so. */
+/**
+ * How long a read waits for a server: less than the 30 s of a request, so that the request can
+ * report it.
+ */
 const connectLimitMs = 20_000;
-/** Attempts of a read whose connections are lost. */
+/** Attempts of a read that loses its connections. */
 const attemptsMax = 5;
-/** A read waits for its connection however long. */
+/** Reads wait for a free connection without a limit. */
 const never = new AbortController().signal;
-// Each read that waits listens to it.
+// Each waiting read adds a listener.
 setMaxListeners(0, never);
 
-/** Connections that reads of one statement share. */
+/** Connections that are shared by reads of a single statement. */
 export class SharedReaders {
   readonly #source: LinkSource;
   readonly #links: (Promise<Link> | undefined)[];
@@ -30,7 +34,7 @@ export class SharedReaders {
 
   async read(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
     const read = async () => (await this.#next()).query(statement, values);
-    return again(this.#source, read);
+    return retried(this.#source, read);
   }
 
   async close(): Promise<void> {
@@ -45,7 +49,7 @@ export class SharedReaders {
     for (let opening = this.#links[at]; opening !== undefined; opening = this.#links[at]) {
       const link = await opening.catch(() => undefined);
       if (link?.isLost === false) return link;
-      // Others may have begun to open the next one meanwhile.
+      // Another read may have replaced the connection meanwhile; then that one is used.
       if (this.#links[at] === opening) break;
     }
     const opened = this.#source.connect(connectLimitMs, true);
@@ -54,7 +58,7 @@ export class SharedReaders {
   }
 }
 
-/** Connections for reads of several statements in one snapshot: one read at a time on each. */
+/** Connections for reads of several statements in one snapshot. Each has one read at a time. */
 export class SnapshotReaders {
   readonly #source: LinkSource;
   readonly #idle: Link[] = [];
@@ -66,12 +70,12 @@ export class SnapshotReaders {
     this.#slots = new Slots(count);
   }
 
-  /** When the connection is lost the function is called again, as long as `mayRepeat`. */
+  /** When the connection is lost, `within` is called again, as long as `mayRepeat` allows it. */
   async read<T>(within: (link: Link) => Promise<T>, mayRepeat: () => boolean): Promise<T> {
-    return again(this.#source, () => this.#readOnce(within), mayRepeat);
+    return retried(this.#source, () => this.#readOnce(within), mayRepeat);
   }
 
-  /** Reads under way end as they would; their connections are closed behind them. */
+  /** Reads under way continue; their connections are closed after them. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#idle.splice(0).map((link) => link.close()));
@@ -92,7 +96,7 @@ export class SnapshotReaders {
     } catch (error) {
       const isOfCaller = link?.isLost === false && !(error instanceof DatabaseError);
       link?.cut();
-      // What has broken one connection has probably broken those that nobody uses.
+      // The cause has probably broken the idle connections too.
       if (!isOfCaller && isAway(error)) for (const idle of this.#idle.splice(0)) idle.cut();
       throw isOfCaller ? new CallerError(error) : error;
     } finally {
@@ -101,7 +105,7 @@ export class SnapshotReaders {
   }
 }
 
-/** What the caller of a read has thrown itself, such as a guard that does not hold. */
+/** An error of the caller's own code, such as a guard that does not hold. */
 class CallerError extends Error {
   override readonly name = 'CallerError';
 
@@ -110,21 +114,26 @@ class CallerError extends Error {
   }
 }
 
-/** Repeats a read whose connection was lost. */
-async function again<T>(
+/** Repeats a read after temporary failures. */
+async function retried<T>(
   source: LinkSource,
   read: () => Promise<T>,
   mayRepeat = () => true,
 ): Promise<T> {
-  for (let failures = 1; ; failures += 1) {
-    try {
-      return await read();
-    } catch (error) {
-      if (error instanceof CallerError) throw error.cause;
-      if (error instanceof StoreClosedError || error instanceof StoreUnavailableError) throw error;
-      if (!isAway(error)) throw error;
-      if (failures >= attemptsMax || !mayRepeat()) throw unavailable(error);
-      await source.pause(failures);
-    }
+  const isRetryable = (error: unknown): boolean => isTemporary(error) && mayRepeat();
+  try {
+    return await retry({ ...source.retries, attemptsMax, isRetryable }, read);
+  } catch (error) {
+    if (error instanceof CallerError) throw error.cause;
+    throw isTemporary(error) ? unavailable(error) : error;
   }
+}
+
+/** A source that finds no server has tried for long, so its error is final. */
+function isTemporary(error: unknown): boolean {
+  const isFinal =
+    error instanceof CallerError ||
+    error instanceof StoreClosedError ||
+    error instanceof StoreUnavailableError;
+  return !isFinal && isAway(error);
 }

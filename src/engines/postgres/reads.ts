@@ -17,7 +17,7 @@ import type { Statement, Statements } from './statements.js';
 
 const connections = { shared: 2, snapshots: 4 } as const;
 
-/** What is read from one server, or from several that stand for it. */
+/** The reads of a store, from the servers of one source of connections. */
 export class Reads {
   readonly #statements: Statements;
   readonly #shared: SharedReaders;
@@ -73,7 +73,7 @@ export class Reads {
     return readPage(readers, range, options);
   }
 
-  /** One statement on a connection that others share. */
+  /** Runs one statement on a shared connection. */
   query(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
     return this.#shared.read(statement, values);
   }

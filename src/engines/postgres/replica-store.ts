@@ -18,7 +18,7 @@ import { numberOf } from './rows.js';
 import { statementsFor, type Statements } from './statements.js';
 
 export interface ReplicaStoreOptions {
-  /** As that of the primary; the first host that answers is read. */
+  /** A connection string like that of the primary; the first host that answers is read. */
   readonly url: string;
   readonly schema: string;
   readonly timers?: Timers;
@@ -26,14 +26,15 @@ export interface ReplicaStoreOptions {
 }
 
 /**
- * How far a standby is. `live`: it has every commit that was acknowledged before the time, in
- * microseconds since 1970 by the clock of the primary. `bootstrap`: it has no heartbeat yet.
+ * The state of replication. `live`: the standby has every commit that was acknowledged before
+ * `lastSyncMicros`, in microseconds since 1970 by the clock of the primary. `bootstrap`: it has no
+ * heartbeat yet.
  */
 export type Synchrony =
   | { readonly status: 'live'; readonly lastSyncMicros: number }
   | { readonly status: 'bootstrap' | 'unavailable' };
 
-/** Connects when it is read. Throws `DatabaseError` for an address of another form. */
+/** Connects on the first read. Throws `DatabaseError` for a malformed address. */
 export function openReplicaStore(options: ReplicaStoreOptions): ReplicaStore {
   const { url, schema, timers = systemTimers, randomness = systemRandomness } = options;
   const addresses = addressesOf(url);
@@ -74,12 +75,12 @@ export class ReplicaStore implements Store {
     return this.#reads.range(range, options);
   }
 
-  /** Is refused. */
+  /** Always rejects with `StoreWriteError`. */
   commit(): Promise<CommitResult> {
     return Promise.reject(new StoreWriteError('A standby takes no commits.'));
   }
 
-  /** What the standby shows of the heartbeat of its primary. */
+  /** Reads the last heartbeat of the primary that has reached the standby. */
   async synchrony(): Promise<Synchrony> {
     this.#assertOpen();
     try {

@@ -1,5 +1,3 @@
-import { backOff } from '../../base/async/back-off.js';
-import { sleep } from '../../base/async/sleep.js';
 import type { Timers } from '../../base/async/timers.js';
 import type { Randomness } from '../../base/randomness.js';
 import { messageOf } from '../../base/thrown.js';
@@ -19,16 +17,20 @@ export interface ReplicasOptions {
 const backOffMs = { first: 20, last: 500 };
 
 /**
- * Standbys that are read from. One of them is used as long as it answers, so that what it is said
- * to have is what is read. None of them is waited for: the primary can be asked instead.
+ * The standbys to read from. All reads use one standby as long as it answers, so that its
+ * `synchrony` holds for what they read. Reads do not wait for a standby: a client can ask the
+ * primary instead.
  */
 export class Replicas implements LinkSource {
+  readonly retries: LinkSource['retries'];
   readonly #options: ReplicasOptions;
   #current = 0;
   #isClosed = false;
 
   constructor(options: ReplicasOptions) {
+    const { timers, randomness } = options;
     this.#options = options;
+    this.retries = { backOffMs, timers, randomness };
   }
 
   close(): void {
@@ -53,10 +55,5 @@ export class Replicas implements LinkSource {
       }
     }
     throw new StoreUnavailableError(`No standby answers: ${reasons.join('; ')}`, { cause });
-  }
-
-  pause(failures: number): Promise<void> {
-    const { timers, randomness } = this.#options;
-    return sleep(timers, backOff(backOffMs, failures, randomness));
   }
 }

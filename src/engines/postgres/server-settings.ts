@@ -2,7 +2,7 @@ import { DatabaseError } from './database-error.js';
 import type { Link } from './link.js';
 import { rulesOf } from './product.js';
 
-/** Settings that a product lacks are null. */
+/** Null for settings that the product does not have. */
 const settings = {
   name: 'settings',
   text: `select current_setting('transaction_read_only'), current_setting('transaction_isolation'),
@@ -12,13 +12,13 @@ const settings = {
 
 const recovery = { name: 'recovery', text: 'select pg_is_in_recovery()::text' };
 
-/** With the others, a standby that takes over may lack what was acknowledged. */
+/** With any other value, a promoted standby may lack acknowledged commits. */
 const durableCommits = new Set(['on', 'remote_apply']);
 
 /**
- * Whether the server of a connection is a standby. Throws `DatabaseError` when it is none and must
- * not be used: it takes no writes, or commits would not be durable, or would not see each other.
- * Asked on each connection: a standby that takes over has settings of its own.
+ * Whether a server is a standby. Throws `DatabaseError` for a server that is none and must not be
+ * used: it is read-only, its commits would not be durable, or its isolation is unsuitable. Checked
+ * on each connection, because a promoted standby has settings of its own.
  */
 export async function isStandby(link: Link, isRelaxed: boolean): Promise<boolean> {
   const { product } = link;
@@ -42,7 +42,8 @@ export async function isStandby(link: Link, isRelaxed: boolean): Promise<boolean
         'newer is needed.',
     );
   }
-  // A connection of a pooler keeps the settings of its user and its database.
+  // Behind a pooler the settings of the user and the database apply, not those that a connection
+  // sets.
   if (!isolations.has(isolation)) {
     throw new DatabaseError(
       `Transactions of this user are ${isolation} by default. Set default_transaction_isolation = ` +

@@ -1,6 +1,5 @@
 import type { Timers } from '../../base/async/timers.js';
-import { backOff } from '../../base/async/back-off.js';
-import { sleep } from '../../base/async/sleep.js';
+import { retry } from '../../base/async/retry.js';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
 import {
@@ -18,11 +17,11 @@ import { bytesOf, numberOf } from './rows.js';
 import type { Primary } from './primary.js';
 import type { Statements } from './statements.js';
 
-/** How long a commit waits for a server that takes it: less than a request has (30 s). */
+/** How long a commit waits for a primary: less than the 30 s of a request. */
 const connectLimitMs = 20_000;
-/** How long a commit whose connection was lost waits for a server that knows what came of it. */
+/** How long a commit that lost its connection waits for a server that can tell its outcome. */
 const resolveLimitMs = 30_000;
-/** Attempts of a batch that met deadlocks and the like. */
+/** Attempts of a batch that fails temporarily, for instance by a deadlock. */
 const attemptsMax = 5;
 const backOffMs = { first: 5, last: 200 };
 const sessionIdBytes = 6;
@@ -33,7 +32,7 @@ export interface SessionOptions {
   readonly form: CommitForm;
   readonly timers: Timers;
   readonly randomness: Randomness;
-  /** Looked at on each new connection, before anything is written. */
+  /** Checked on each new connection before it writes. */
   readonly acknowledgements: Acknowledgements;
 }
 
@@ -45,8 +44,9 @@ interface Open {
 }
 
 /**
- * A connection that writes, batch by batch. Its row in the database says which batch was applied
- * last: so a lost connection leaves no doubt, once a server answers.
+ * A writing connection. It applies one batch after the other, and its row in the database names the
+ * last applied one. So the outcome of a batch is known even when the connection is lost, as soon as
+ * a server answers.
  */
 export class Session {
   readonly #options: SessionOptions;
@@ -57,60 +57,70 @@ export class Session {
   }
 
   /**
-   * Applies a batch once, whatever becomes of connections. Rejects with `CommitUnknownError` when no
-   * server tells in time what came of it, and otherwise only when nothing of it was applied.
+   * Applies a batch exactly once, also when connections are lost. Rejects with `CommitUnknownError`
+   * when no server tells the outcome in time; after any other rejection nothing was applied.
    */
   async apply(call: BatchCall): Promise<readonly Outcome[]> {
-    const { timers, randomness } = this.#options;
-    for (let failures = 1; ; failures += 1) {
-      const open = await this.#opened();
-      try {
-        const outcomes = await call(open.link, { id: open.id, number: open.batch + 1 });
-        open.batch += 1;
-        this.#note(open.id, open.batch, outcomes);
-        return outcomes;
-      } catch (error) {
-        const applied = await this.#recover(open, error, failures);
-        if (applied !== undefined) return applied;
-        await sleep(timers, backOff(backOffMs, failures, randomness));
-      }
-    }
+    // Bounded by `#recover`, and by how long a primary is waited for.
+    return this.#retried(Infinity, isTemporary, (count) => this.#applyOnce(call, count));
   }
 
-  /** Nothing may be under way. */
+  /** To be called when no batch is under way. */
   async close(): Promise<void> {
     const open = this.#open;
     this.#open = undefined;
     if (open === undefined) return;
-    // The row is removed by others when this fails.
+    // When this fails, another server removes the row later.
     await open.link.query(this.#options.statements.removeSession, [open.id]).catch(() => undefined);
     await open.link.close();
   }
 
-  async #opened(): Promise<Open> {
-    const { primary, randomness, statements, form, timers, acknowledgements } = this.#options;
-    // Another connection may have found the loss: this one leads to the same database.
-    if (acknowledgements.refusal !== undefined) throw acknowledgements.refusal;
-    if (this.#open?.link.isLost === false) return this.#open;
-    for (let failures = 1; ; failures += 1) {
-      const link = await primary.connect(connectLimitMs, form.pipelines);
-      try {
-        await acknowledgements.assertKept(link);
-        const id = String(randomness.bytes(sessionIdBytes).reduce((sum, byte) => sum * 256 + byte));
-        await link.query(statements.openSession, [id]);
-        this.#open = { link, id, batch: 0 };
-        return this.#open;
-      } catch (error) {
-        link.cut();
-        if (error instanceof StoreWriteError) throw error;
-        if (!isAway(error)) throw refusal(error);
-        if (failures >= attemptsMax) throw unavailable(error);
-        await sleep(timers, backOff(backOffMs, failures, randomness));
-      }
+  async #applyOnce(call: BatchCall, count: number): Promise<readonly Outcome[]> {
+    const open = await this.#opened();
+    try {
+      const outcomes = await call(open.link, { id: open.id, number: open.batch + 1 });
+      open.batch += 1;
+      this.#note(open.id, open.batch, outcomes);
+      return outcomes;
+    } catch (error) {
+      const applied = await this.#recover(open, error, count);
+      if (applied !== undefined) return applied;
+      throw new TemporaryError(error);
     }
   }
 
-  /** What came of a batch that failed; undefined when nothing did and it may be tried again. */
+  async #opened(): Promise<Open> {
+    const { acknowledgements } = this.#options;
+    // Another connection may have detected lost commits; this one leads to the same database.
+    if (acknowledgements.refusal !== undefined) throw acknowledgements.refusal;
+    if (this.#open?.link.isLost === false) return this.#open;
+    try {
+      this.#open = await this.#retried(attemptsMax, isTemporary, () => this.#openOnce());
+      return this.#open;
+    } catch (error) {
+      throw isTemporary(error) ? unavailable(error.cause) : error;
+    }
+  }
+
+  async #openOnce(): Promise<Open> {
+    const { primary, randomness, statements, form, acknowledgements } = this.#options;
+    const link = await primary.connect(connectLimitMs, form.pipelines);
+    try {
+      await acknowledgements.assertKept(link);
+      const id = String(randomness.bytes(sessionIdBytes).reduce((sum, byte) => sum * 256 + byte));
+      await link.query(statements.openSession, [id]);
+      return { link, id, batch: 0 };
+    } catch (error) {
+      link.cut();
+      if (error instanceof StoreWriteError) throw error;
+      throw isAway(error) ? new TemporaryError(error) : refusal(error);
+    }
+  }
+
+  /**
+   * The outcomes of a batch whose call failed; undefined when nothing was applied and the batch may
+   * be tried again.
+   */
   async #recover(
     open: Open,
     error: unknown,
@@ -126,34 +136,48 @@ export class Session {
   }
 
   /** Closes the session of a lost connection, and reads what it has applied. */
-  async #resolve({ id, batch }: Open, lost: unknown): Promise<readonly Outcome[] | undefined> {
-    for (let failures = 1; ; failures += 1) {
-      let link: Link | undefined;
-      try {
-        link = await this.#options.primary.connectPatiently(resolveLimitMs);
-        const outcomes = await this.#outcomeOn(link, id, batch);
-        await link.close();
-        if (outcomes !== undefined) this.#note(id, batch + 1, outcomes);
-        return outcomes;
-      } catch (error) {
-        link?.cut();
-        if (error instanceof StoreWriteError) throw error;
-        const isOver = error instanceof StoreUnavailableError || error instanceof StoreClosedError;
-        if (isOver || failures >= attemptsMax) throw unknownOutcome(lost);
-      }
+  async #resolve(open: Open, lost: unknown): Promise<readonly Outcome[] | undefined> {
+    try {
+      return await this.#retried(attemptsMax, mayTellLater, () => this.#resolveOnce(open));
+    } catch (error) {
+      throw error instanceof StoreWriteError ? error : unknownOutcome(lost);
     }
   }
 
-  /** What came of the batch behind `batch`; undefined when it is not applied, and never will be. */
+  async #resolveOnce({ id, batch }: Open): Promise<readonly Outcome[] | undefined> {
+    const link = await this.#options.primary.connectPatiently(resolveLimitMs);
+    try {
+      const outcomes = await this.#outcomeOn(link, id, batch);
+      await link.close();
+      if (outcomes !== undefined) this.#note(id, batch + 1, outcomes);
+      return outcomes;
+    } catch (error) {
+      link.cut();
+      throw error;
+    }
+  }
+
+  /**
+   * The outcomes of the batch after `batch`; undefined when it was not applied and never will be.
+   */
   async #outcomeOn(link: Link, id: string, batch: number): Promise<readonly Outcome[] | undefined> {
     const { statements, acknowledgements } = this.#options;
     const [row] = await link.query(statements.closeSession, [id]);
     const last = row === undefined ? undefined : numberOf(row[0]);
     if (last === batch + 1) return decodeOutcomes(bytesOf(row?.[1]));
     invariant(last === undefined || last <= batch, 'a session applies one batch at a time');
-    // The database has not got what the session had done before.
+    // The database lacks earlier batches of the session.
     if (last !== batch) await acknowledgements.assertKept(link);
     return undefined;
+  }
+
+  #retried<T>(
+    attemptsMax: number,
+    isRetryable: (error: unknown) => boolean,
+    attempt: (count: number) => Promise<T>,
+  ): Promise<T> {
+    const { timers, randomness } = this.#options;
+    return retry({ attemptsMax, backOffMs, timers, randomness, isRetryable }, attempt);
   }
 
   #note(session: string, batch: number, outcomes: readonly Outcome[]): void {
@@ -164,4 +188,23 @@ export class Session {
     const version = Math.max(...versions);
     this.#options.acknowledgements.note({ session, batch, commits: versions.length, version });
   }
+}
+
+/** Nothing was applied, and another attempt may succeed. `cause` says why. */
+class TemporaryError extends Error {
+  override readonly name = 'TemporaryError';
+
+  constructor(cause: unknown) {
+    super('The database did nothing.', { cause });
+  }
+}
+
+function isTemporary(error: unknown): error is TemporaryError {
+  return error instanceof TemporaryError;
+}
+
+/** Whether another server, or the same one later, may still tell the outcome of a batch. */
+function mayTellLater(error: unknown): boolean {
+  const isOver = error instanceof StoreUnavailableError || error instanceof StoreClosedError;
+  return !isOver && !(error instanceof StoreWriteError);
 }

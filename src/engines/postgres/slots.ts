@@ -7,14 +7,14 @@ const fnvOffset = 0x811c9dc5;
 const fnvPrime = 0x01000193;
 
 /**
- * The slots that a commit holds: that of its partition prefix, and that of each key of the store,
- * which commits of other prefixes may touch at the same time.
+ * The slots that a commit locks: that of its partition prefix, and one for each key of the store
+ * itself, because commits of other prefixes may touch the same key.
  */
 export function slotsOf({ checks, puts, deletes, adds = [] }: CommitBatch): readonly number[] {
   const found = new Set<number>();
   let last: Bytes | undefined;
   const add = (key: Bytes): void => {
-    // What a commit writes it has often checked just before.
+    // Commits often write the key that they have just checked.
     if (key !== last) found.add(slotOf(key));
     last = key;
   };
@@ -30,7 +30,7 @@ export function slotsOf({ checks, puts, deletes, adds = [] }: CommitBatch): read
   return [...found];
 }
 
-/** All of several lists, each once, in the order in which they are locked. */
+/** The slots of several lists, each once, in the order of locking. */
 export function inLockOrder(lists: Iterable<readonly number[]>): readonly number[] {
   const all = new Set<number>();
   for (const list of lists) for (const slot of list) all.add(slot);

@@ -1,6 +1,6 @@
 import { longHeadBytesMax } from './long-keys.js';
 
-/** A statement, by the name under which a connection prepares it. */
+/** A statement, with the name under which it is prepared. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -20,7 +20,10 @@ const getLong: Statement = {
   text: 'select version, value from tabularium.kv_long where hash = $1',
 };
 
-/** By short keys and hashes of long ones: the place of each that is there, version and value. */
+/**
+ * Reads short keys, and long ones by their hashes. Returns the position, version and value of each
+ * that exists.
+ */
 const getMany: Statement = {
   name: 'get-many',
   text: `select k.place, kv.version, kv.value
@@ -44,7 +47,7 @@ const versionsOf: Statement = {
     join tabularium.kv_long long on long.hash = k.hash`,
 };
 
-/** As `getMany`, with the version of the guard $3, or its hash $4, in a row of its own. */
+/** As `getMany`, with one more row for the version of the guard: $3, or its hash $4. */
 const getManyGuarded: Statement = {
   name: 'get-many-guarded',
   text: `${getMany.text} union all select 0, ${guardVersion('$3', '$4')}, null`,
@@ -70,7 +73,7 @@ function rangeText(direction: 'asc' | 'desc'): string {
   ) chunk order by key ${direction}`;
 }
 
-/** The first row has the version of the guard $7, or its hash $8, and no key. */
+/** The first row has no key, and the version of the guard: $7, or its hash $8. */
 function guardedText(direction: 'asc' | 'desc'): string {
   return `with chunk(key, version, value) as (${rangeText(direction)})
     select null::bytea, ${guardVersion('$7', '$8')}, null::bytea union all select * from chunk`;
@@ -168,14 +171,14 @@ const openSession: Statement = {
   text: `insert into tabularium.kv_session (session, batch, closed) values ($1, 0, false)`,
 };
 
-/** Afterwards no batch of the session is applied any more. Waits for one that is under way. */
+/** Closes a session, so that no further batch of it is applied. Waits for a batch under way. */
 const closeSession: Statement = {
   name: 'close-session',
   text: `update tabularium.kv_session set closed = true, seen = now() where session = $1
     returning batch, outcome`,
 };
 
-/** Of sessions: the last batch of each that is there. */
+/** The number of the last batch of each session that exists. */
 const batchesOf: Statement = {
   name: 'batches-of',
   text: 'select session, batch from tabularium.kv_session where session = any($1::bigint[])',
@@ -206,7 +209,7 @@ const lastVersion: Statement = {
   text: 'select max(last) from tabularium.kv_slot',
 };
 
-/** By the clock of the primary, so that all servers have the same. */
+/** Uses the clock of the primary, so that all servers write comparable times. */
 const beat: Statement = {
   name: 'beat',
   text: `insert into tabularium.kv_meta (name, value)

@@ -29,11 +29,11 @@ import { Session } from './session.js';
 import { statementsFor, type Statements } from './statements.js';
 import { WatchedPrimary } from './watched-primary.js';
 
-/** What a store tells beside the results of its calls. */
+/** Events of a store. */
 export interface PostgresEvents {
-  /** No server takes writes; undefined: one does again. */
+  /** Called when no server takes writes any more, and with undefined when one does again. */
   trouble(trouble: StoreUnavailableError | undefined): void;
-  /** Commits that were acknowledged are not in the database any more. */
+  /** Called when the database has lost acknowledged commits. */
   lostCommits(error: Error, loss: Loss): void;
 }
 
@@ -51,8 +51,8 @@ export interface PostgresStoreOptions {
    */
   readonly durability?: 'durable' | 'relaxed';
   /**
-   * What to do when the primary lacks commits that were acknowledged, after a standby that was
-   * behind took over: `refuse` (the default) all commits, or `accept` the loss. It is told in both.
+   * What to do when a promoted standby lacks acknowledged commits: `refuse` (the default) all
+   * further commits, or `accept` the loss. Either way the loss is reported.
    */
   readonly onLostCommits?: 'refuse' | 'accept';
   /**
@@ -62,15 +62,15 @@ export interface PostgresStoreOptions {
    */
   readonly commitForm?: CommitFormName | undefined;
   /**
-   * Whose tables and rules are used. Default: what the server says of itself. PostgreSQL can be
-   * used as CockroachDB is, which tests do.
+   * The product whose tables and rules are used. Default: the one that the server names. Tests use
+   * the rules of CockroachDB with PostgreSQL.
    */
   readonly product?: Product | undefined;
-  /** Whether the time is written each second, so that standbys show how far they are. */
+  /** Whether to write heartbeats, by which standbys show how far they are. */
   readonly beats?: boolean;
   /**
-   * Off behind poolers that give a connection to several clients in turn. Default: off when the URL
-   * says `prepare=false`.
+   * Whether statements are prepared. Not possible behind poolers that share connections among
+   * clients. Default: true, unless the URL says `prepare=false`.
    */
   readonly prepares?: boolean;
   readonly events?: Partial<PostgresEvents>;
@@ -85,7 +85,10 @@ const forms: Readonly<Record<CommitFormName, (statements: Statements) => CommitF
   transaction: transactionForm,
 };
 
-/** Connections that write: more than two, so that one is filled while others wait for the disk. */
+/**
+ * The number of writing connections: more than two, so that one is prepared while others wait for
+ * the disk.
+ */
 const writers = 3;
 /** How long an opening waits for a server. */
 const openLimitMs = 10_000;
@@ -107,7 +110,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const parts = { addresses, prepares, isRelaxed, clock, timers, randomness, onTrouble };
   const primary = new Primary(parts);
   let link: Link | undefined;
-  // The timers between two attempts do not keep the process alive.
+  // Keeps the process alive: the timers between two attempts do not.
   const holding = holdingTimers.start(openLimitMs * 2, () => undefined, undefined);
   try {
     link = await primary.connectFirst(openLimitMs);
@@ -128,7 +131,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
-/** Throws `DatabaseError` when the product lacks the form that is asked for. */
+/** Throws `DatabaseError` when the product does not support the requested form. */
 function commitFormFor(product: Product, asked: CommitFormName | undefined): CommitFormName {
   const { hasFunctions } = rulesOf(product);
   if (asked === 'function' && !hasFunctions) {
@@ -200,7 +203,7 @@ export class PostgresStore implements MemberStore, ServedStore {
     return this.#commit(batch, false);
   }
 
-  /** Holds all slots, so every commit that saw an older guard has ended. */
+  /** Locks all slots, so that every commit that saw an older guard has ended. */
   async fence(batch: CommitBatch): Promise<CommitResult> {
     return this.#commit(batch, true);
   }
@@ -249,7 +252,8 @@ export class PostgresStore implements MemberStore, ServedStore {
     await this.#commits.drained();
     this.#primary.close();
     await this.#heartbeat?.close();
-    // A reading connection that looks for the rows of sessions would take their end for a loss.
+    // Readers check the rows of sessions and would take their removal for a loss, so they close
+    // first.
     await this.#reads.close();
     await Promise.all(this.#sessions.map((session) => session.close()));
   }

@@ -13,9 +13,9 @@ import { bytesOf, numberOf, type Row } from './rows.js';
 import type { Statements } from './statements.js';
 
 /**
- * A batch is a transaction of plain statements: locks and reads, a decision here, writes.
- * Two round trips, during which its slots are held. For databases that lack the functions of the
- * other form.
+ * Applies a batch as a transaction of plain statements: locks and reads, a decision here, then
+ * writes. It takes two round trips, during which the slots are locked. For databases that lack the
+ * functions of the other form.
  */
 export function transactionForm(statements: Statements): CommitForm {
   const transactionOn = (link: Link, batch: SessionBatch) =>
@@ -29,8 +29,8 @@ export function transactionForm(statements: Statements): CommitForm {
 }
 
 /**
- * The snapshot of each statement begins with it, so what follows the locks sees what their former
- * holders have committed.
+ * Each statement has its own snapshot, so statements after the locks see what the former holders
+ * have committed.
  */
 const begin = 'begin isolation level read committed';
 
@@ -115,7 +115,7 @@ class BatchTransaction {
     });
   }
 
-  /** When the database refuses a part, nothing is applied, and the connection can be used again. */
+  /** When the database refuses a query, nothing is applied, and the connection stays usable. */
   async #whole(work: () => Promise<readonly Outcome[]>): Promise<readonly Outcome[]> {
     const { link } = this.#parts;
     try {
@@ -126,7 +126,10 @@ class BatchTransaction {
     }
   }
 
-  /** Rejects with `SessionClosedError`. Waits for one that closes the session. */
+  /**
+   * Locks the row of the session. Rejects with `SessionClosedError`. Waits for another transaction
+   * that closes the session.
+   */
   async #take(): Promise<void> {
     const { link, batch, statements } = this.#parts;
     const rows = await link.query(statements.lockSession, [batch.id, String(batch.number)]);
@@ -170,7 +173,7 @@ class BatchTransaction {
     return sent;
   }
 
-  /** The commit is undone when a query before it was refused. */
+  /** When an earlier query was refused, the database rolls back instead of committing. */
   #end(outcomes: readonly Outcome[]): Promise<unknown>[] {
     const { link, batch, statements } = this.#parts;
     const values = [batch.id, String(batch.number), encodeOutcomes(outcomes)];
@@ -187,7 +190,7 @@ function refusalOf(guard: Guard, versions: ReadonlyMap<string, number>): Outcome
   return error && { kind: 'guard', error };
 }
 
-/** Rows that begin with the place of their key, which counts from 1. */
+/** Values by the name of their key. Rows begin with the position of their key, from 1. */
 function byName<Value>(
   keys: readonly Bytes[],
   rows: readonly Row[],

@@ -5,16 +5,16 @@ import type { GuardedBatch } from '../../kv/guards.js';
 import type { CommitResult } from '../../kv/store.js';
 import { slotsOf } from './slots.js';
 
-/** What a connection does at once: commits that share a round trip, or one work for itself. */
+/** What a connection carries out at once: commits that share a round trip, or one other work. */
 export type Group =
   | { readonly kind: 'commits'; readonly works: readonly PendingWork[] }
   | { readonly kind: 'alone'; readonly works: readonly [PendingWork] };
 
 export interface PendingWork extends PendingCommit {
-  /** None of an ingestion, which holds all. */
+  /** Empty for an ingestion, which locks all. */
   readonly slots: readonly number[];
   readonly uses: Uses;
-  /** A commit behind which none is applied that saw an older guard. */
+  /** A fence: no commit that saw an older guard is applied after it. */
   readonly isFence: boolean;
 }
 
@@ -22,18 +22,17 @@ const waitingMax = 65_536;
 const groupCommitsMax = 64;
 const groupKeysMax = 4_000;
 const groupBytesMax = 1024 * 1024;
-/** Works looked at for a group: those that share a key with one before them are passed over. */
+/** The number of works that are considered for one group. */
 const lookedAtMax = 1_024;
 
 /**
- * Works that wait for a connection. Those that share a key keep their order, also with those under
- * way, whose connection may be lost and whose group may then be sent once more. A group is
- * preferred that needs no slot of those under way: it would wait in the database until they are on
- * disk.
+ * The works that wait for a connection. Works that share a key keep their order, also behind groups
+ * under way, because a group whose connection is lost may be sent again. A group is preferred whose
+ * slots no group under way has locked, because it would only wait in the database for these.
  */
 export class WaitingWorks {
   #waiting: PendingWork[] = [];
-  /** How many groups under way hold a slot. */
+  /** The number of groups under way that have locked a slot. */
   readonly #held = new Map<number, number>();
   /** The keys of each group under way. */
   readonly #underWay = new Map<Group, TouchedKeys>();
@@ -57,8 +56,8 @@ export class WaitingWorks {
   }
 
   /**
-   * The next group, until `release` under way; undefined when nothing waits, or all that waits has to
-   * come behind a group under way.
+   * Takes the next group, which is under way until `release`; undefined when nothing waits, or when
+   * all waiting works must follow a group under way.
    */
   take(): Group | undefined {
     const [first] = this.#waiting;
@@ -73,7 +72,7 @@ export class WaitingWorks {
     return works.length === 0 ? undefined : this.#begin({ kind: 'commits', works });
   }
 
-  /** A group that was taken is over. */
+  /** Ends a group that was taken. */
   release(group: Group): void {
     this.#underWay.delete(group);
     if (group.kind === 'commits') for (const { slots } of group.works) this.#count(slots, -1);
@@ -87,23 +86,26 @@ export class WaitingWorks {
     return group;
   }
 
-  /** Whether the order behind the groups under way does not matter. */
+  /** Whether a work shares no key with the groups under way. */
   #isFree(uses: Uses): boolean {
     for (const touched of this.#underWay.values()) if (!touched.isFree(uses)) return false;
     return true;
   }
 
-  /** Commits that may share a round trip, and hold none of the slots. */
+  /** Takes commits that may share a round trip and that need none of the held slots. */
   #takeCommits(held: ReadonlyMap<number, number>): readonly PendingWork[] {
     const works: PendingWork[] = [];
     const left: PendingWork[] = [];
     const touched = new TouchedKeys();
-    /** Slots that an earlier commit waits for: it would wait for ever if others took them. */
+    /**
+     * Slots that a skipped commit needs. Later commits must not take them, or it might wait for
+     * ever.
+     */
     const awaited = new Set<number>();
     let bytes = 0;
     let looked = 0;
     for (const pending of this.#waiting) {
-      // What cannot join is not overtaken.
+      // Works that cannot share a round trip are never overtaken.
       if (!sharesRoundTrip(pending)) break;
       looked += 1;
       const { slots } = pending;
@@ -135,10 +137,10 @@ function sharesRoundTrip({ work, isFence }: PendingWork): boolean {
   return work.kind === 'commit' && !isFence;
 }
 
-/** How a key is used by the commits of a group, and by those that were passed over. */
+/** How the commits of a group, and skipped ones, use a key. */
 type Use = 'read' | 'added' | 'written';
 
-/** Of keys, by name. */
+/** The uses of keys, by name. */
 type Uses = Iterable<readonly [name: string, use: Use]>;
 
 class TouchedKeys {
@@ -148,7 +150,7 @@ class TouchedKeys {
     return this.#uses.size;
   }
 
-  /** Notes what a commit touches; whether it may be in one group with all that were noted. */
+  /** Adds the keys of a commit. Returns whether it may be in one group with all commits before. */
   add(touched: Uses): boolean {
     const isFree = this.isFree(touched);
     for (const [name, use] of touched) {
@@ -158,7 +160,7 @@ class TouchedKeys {
     return isFree;
   }
 
-  /** Whether a commit may be in one group with all that were noted, in any order. */
+  /** Whether a commit may be in one group with all that were added, in any order. */
   isFree(touched: Uses): boolean {
     for (const [name, use] of touched) {
       const before = this.#uses.get(name);

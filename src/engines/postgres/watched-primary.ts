@@ -3,7 +3,10 @@ import type { Link } from './link.js';
 import type { LinkSource } from './link-source.js';
 import type { Primary } from './primary.js';
 
-/** Connections that read. Whoever only reads has to notice as well that commits are lost. */
+/**
+ * Opens connections for reads. Each is checked for lost commits, so that a server which only reads
+ * notices them too.
+ */
 export class WatchedPrimary implements LinkSource {
   readonly #primary: Primary;
   readonly #acknowledgements: Acknowledgements;
@@ -13,14 +16,14 @@ export class WatchedPrimary implements LinkSource {
     this.#acknowledgements = acknowledgements;
   }
 
-  pause(failures: number): Promise<void> {
-    return this.#primary.pause(failures);
+  get retries(): LinkSource['retries'] {
+    return this.#primary.retries;
   }
 
   async connect(limitMs: number, pipelines?: boolean): Promise<Link> {
     const link = await this.#primary.connect(limitMs, pipelines);
     try {
-      await this.#acknowledgements.look(link);
+      await this.#acknowledgements.reportLoss(link);
       return link;
     } catch (error) {
       link.cut();
