@@ -41,9 +41,11 @@ const defaultBlobProperties: ServiceProperties = Object.freeze({
   staticWebsite: Object.freeze({ enabled: false }),
 });
 
-function defaultsOf(service: ServiceName): ServiceProperties {
-  return service === 'blob' ? defaultBlobProperties : defaultServiceProperties;
-}
+const defaults: Readonly<Record<ServiceName, ServiceProperties>> = {
+  table: defaultServiceProperties,
+  queue: defaultServiceProperties,
+  blob: defaultBlobProperties,
+};
 
 /** What follows from properties that were set, for an account. */
 export interface PropertiesHooks {
@@ -80,7 +82,7 @@ export class ServicePropertiesService {
 
   async get(service: ServiceName, account: string): Promise<ServiceProperties> {
     const entry = await this.#store.get(servicePropertiesKey(service, account));
-    return entry === undefined ? defaultsOf(service) : decodeProperties(entry.value);
+    return entry === undefined ? defaults[service] : decodeProperties(entry.value);
   }
 
   /** Replaces the members that are present, atomically; the others keep their values. */
@@ -94,7 +96,7 @@ export class ServicePropertiesService {
       this.#store,
       async (transaction) => {
         const entry = await transaction.get(key);
-        const old = entry === undefined ? defaultsOf(service) : decodeProperties(entry.value);
+        const old = entry === undefined ? defaults[service] : decodeProperties(entry.value);
         const changed = { ...old, ...change };
         transaction.put(key, encodeProperties(changed));
         return changed;
@@ -130,7 +132,7 @@ export class ServicePropertiesService {
     const ofService = this.#seenOf(service);
     let seen = ofService.get(account);
     if (seen === undefined) {
-      seen = { properties: defaultsOf(service), askedMs: -Infinity };
+      seen = { properties: defaults[service], askedMs: -Infinity };
       ofService.set(account, seen);
     }
     if (nowMs - seen.askedMs >= recentMs) {
