@@ -54,8 +54,8 @@ async function openStores(settings: ServerSettings, sharing: Sharing): Promise<S
 }
 
 /**
- * The data may move to another place while they are served: somebody can ask for it, and no other
- * process writes to them.
+ * Whether the data may move while they are served: a client can ask for it, and no other process
+ * writes to them.
  */
 function canMoveOnline(
   { controlPort, storage, journal }: ServerSettings,
@@ -65,7 +65,7 @@ function canMoveOnline(
   return controlPort !== undefined && isAlone && storage.kind === 'directory';
 }
 
-/** What is done with every store before it is served. Closes it when it rejects. */
+/** Prepares a store before it is served. Closes it when it rejects. */
 export async function noteTime(settings: ServerSettings, store: ServedStore): Promise<ServedStore> {
   await assertCurrent(store).catch(async (error: unknown) => {
     await store.close();
@@ -76,10 +76,7 @@ export async function noteTime(settings: ServerSettings, store: ServedStore): Pr
   return store;
 }
 
-/**
- * A copy is no data to serve before it was compared with its source, and neither are data that have
- * moved.
- */
+/** Refuses an unfinished copy, and data that have moved to another place. */
 async function assertCurrent(store: ServedStore): Promise<void> {
   const copy = await copyStateOf(store);
   if (copy !== undefined) {
@@ -114,7 +111,7 @@ export interface Backend {
 export interface StoredData {
   readonly store: Store;
   readonly content: ContentStore;
-  /** The key space for those who work with the content. Default: `store`. */
+  /** The key space for users of the content. Default: `store`. */
   readonly contentStore?: Store;
 }
 
@@ -158,7 +155,7 @@ export function backendOver(
     ...shield,
   };
   const blobs = paging ? new ShapedBlobService(ofBlobs, paging) : new BlobService(ofBlobs);
-  // Every line would leave a version of its log, and logs whose time is over would stay.
+  // For logs of analytics: with versions, each line would leave one, and expired logs would stay.
   const keepingNothing = { retention: () => Promise.resolve(undefined), versioning: () => false };
   const ofLogs = new BlobService({ ...ofBlobs, ...keepingNothing });
   const logs = new BlobLogs({ store, randomness, blobs: ofLogs });
@@ -190,7 +187,7 @@ export async function seedBackend(
 
 /**
  * The housekeeping of the services. Each step holds the lock as a reader, because the data must not
- * be replaced during it. Who keeps the content reclaims blobs.
+ * be replaced during it. Blobs are reclaimed by the process that keeps their content.
  */
 export function reclaimSteps(
   backend: Backend,

@@ -1,8 +1,8 @@
 import type { BlobKeepingOptions } from './options/blobs.js';
 
 /**
- * What the blob service keeps of what is overwritten and deleted, and whether it has anything for
- * nobody in particular, as the options say it now. A running server can change it.
+ * The options that protect data of blobs: versions, immutability, retention of deleted containers,
+ * and no public access. A running server can change them.
  */
 export class BlobKeeping {
   #options: Required<BlobKeepingOptions> = {
@@ -16,7 +16,7 @@ export class BlobKeeping {
     this.change(options);
   }
 
-  /** What is absent stays. */
+  /** Absent options stay as they are. */
   change(options: BlobKeepingOptions): void {
     const { blobVersioning, blobImmutability, containerRetentionDays, refusePublicAccess } =
       options;

@@ -24,7 +24,7 @@ export interface ContentDamage extends ExtentFault {
 export interface ContentReport {
   /** Files that blobs name. */
   readonly files: number;
-  /** What blobs name of them. */
+  /** The bytes of these files that blobs use. */
   readonly bytes: number;
   /** Files that are damaged or missing. */
   readonly damages: number;

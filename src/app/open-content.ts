@@ -22,18 +22,21 @@ import { SharedContent } from './shared-content/shared-content.js';
 /** The bytes of blobs, beside a store. */
 export interface OpenContent {
   readonly content: ContentStore;
-  /** The key space for those who work with the content. */
+  /** The key space for users of the content. */
   readonly store: Store;
   /**
    * Ends the session of this process. `isSound`: the store has no trouble, so everything that was
    * stored is named or was freed.
    */
   end(isSound: boolean): Promise<void>;
-  /** Other machines keep it, and free what is not needed any more. */
+  /** Other machines keep the content, and free what is not needed any more. */
   readonly isElsewhere: boolean;
-  /** Why no bytes can be stored for now, beside what the store tells; undefined when they can. */
+  /**
+   * Why bytes cannot be stored at present, in addition to the trouble of the store; undefined when
+   * they can.
+   */
   trouble(): Error | undefined;
-  /** `listener` is called whenever `content` and `store` have become others. */
+  /** `listener` is called whenever `content` and `store` were replaced. */
   onRenewed(listener: () => void): void;
 }
 

@@ -3,19 +3,19 @@ import type { ServedStore } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
 import { openContent, type ContentSettings } from './open-content.js';
 
-/** What a server works on: the key space, and the bytes of blobs that it names. */
+/** The data of a server: the key space, and the bytes of blobs that it names. */
 export interface OpenData {
   readonly store: ServedStore;
   readonly content: ContentStore;
-  /** The key space for those who work with the content. */
+  /** The key space for users of the content. */
   readonly contentStore: Store;
   /** Other machines keep the content, and free what is not needed any more. */
   readonly isContentElsewhere: boolean;
-  /** Why not all work can be done, for a while or for good; undefined when it can. */
+  /** Why some requests cannot be served, for a while or for good; undefined when all can. */
   trouble(): Error | undefined;
-  /** `listener` is called whenever `content` and `contentStore` have become others. */
+  /** `listener` is called whenever `content` and `contentStore` were replaced. */
   onContentRenewed(listener: () => void): void;
-  /** Nothing may work on it any more. */
+  /** To be called when nothing uses the data any more. */
   close(): Promise<void>;
 }
 

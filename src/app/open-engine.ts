@@ -80,7 +80,8 @@ export async function openEngine(settings: EngineSettings, sharing: Sharing): Pr
     }
   };
   if (journal === 'on') return openOver({ ingestsInThread: 'large' }, openJournaledStore);
-  // What was durable in a journal has to be so in the data file before that goes away.
+  // Entries of the journal were durable, so the data file must have them durably before the journal
+  // is removed.
   if (durability === 'relaxed' && (await files.isPresent())) {
     await openOver({}, async (options) => {
       await settleJournal(options);
@@ -122,7 +123,7 @@ async function openPostgres(
   });
 }
 
-/** What a start reports of an engine that did not open. */
+/** The error to report when an engine cannot be opened. */
 function engineError(directory: string, error: unknown): unknown {
   if (error instanceof StoreDamagedError) {
     return new DataDirectoryError('damaged', error.message, { cause: error });
@@ -131,7 +132,7 @@ function engineError(directory: string, error: unknown): unknown {
   return found instanceof DataDirectoryError ? found : error;
 }
 
-/** What the disk said, within what the engines made of it. */
+/** The error of the disk that caused an error of an engine. */
 function ofDisk(error: unknown): unknown {
   const isOfEngine =
     error instanceof StoreWriteError ||
@@ -140,7 +141,10 @@ function ofDisk(error: unknown): unknown {
   return isOfEngine && error.cause !== undefined ? ofDisk(error.cause) : error;
 }
 
-/** What an owner with a journal has acknowledged is not in the base yet, nor known to others. */
+/**
+ * Refuses to join when the owner has a journal: commits that it has acknowledged may not be in the
+ * data file yet.
+ */
 async function joined(base: LmdbStore, directory: string): Promise<ServedStore> {
   if (!(await isJournaled(base))) return base;
   await base.close();

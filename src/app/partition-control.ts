@@ -39,7 +39,7 @@ import { unnamedContainers } from './partitions/references.js';
 import { findingText, leftText, plannedText, refusalText } from './partitions/texts.js';
 import type { OpenPartitions } from './open-partitions.js';
 
-/** Keys that a verification looks at in a second, unless it is asked for another number. */
+/** The number of keys that a verification reads in a second by default. */
 const keysPerSecondStandard = 100_000;
 
 /** What people can ask of the ranges and stores of an open key space. */

@@ -3,7 +3,7 @@ import type { ServiceBackend } from '../http/operations/request.js';
 import type { Store } from '../kv/store.js';
 import type { ServerSettings } from './settings.js';
 
-/** What the secondary endpoints read where that is not the store itself: standbys of a database. */
+/** The store of the secondary endpoints when it is not the primary's: standbys of a database. */
 export interface SecondaryStore extends Store {
   /** How far it is. */
   synchrony: Exclude<ServiceBackend['synchrony'], undefined>;

@@ -143,7 +143,7 @@ type ServedBackend = Parameters<typeof tableHttpService>[0] &
 
 type Standby = Backend & Pick<ServedBackend, 'synchrony'>;
 
-/** What the secondary endpoints read, where that is not the primary. */
+/** The services of the secondary endpoints when they read standbys. */
 function standbyOver(
   store: SecondaryStore,
   { settings, content }: Pick<OpenData, 'content'> & { readonly settings: ServerSettings },
@@ -165,7 +165,9 @@ function httpServices(
 const probeKey = Uint8Array.of(0);
 /** A store that has not answered for this time counts as away. */
 const probeLimitMs = 3_000;
-/** How long is waited for one that was away: whoever asks again is told of its return. */
+/**
+ * How long to wait for a store that was away, so that the answer can already say that it is back.
+ */
 const returnLimitMs = 200;
 
 interface ServerParts {
@@ -462,7 +464,7 @@ class RunningServer implements TabulariumServer {
 
   async #endHousekeeping(): Promise<void> {
     await this.#reclaimer?.stop();
-    // Nothing can be written where the data are no more.
+    // After a move nothing can be written here.
     if (this.#data.trouble() instanceof MovedError) this.#analytics.discard();
     await this.#analytics.stop();
   }

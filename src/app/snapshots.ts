@@ -45,7 +45,7 @@ export interface SnapshotControl {
 
 export interface SnapshotsOptions {
   readonly store: Store;
-  /** What the store names. */
+  /** The content to which the store refers. */
   readonly content: Pick<ContentStore, 'retain' | 'suspectAll'>;
   readonly sharing: Sharing;
   readonly lock: ReadWriteLock;
@@ -152,7 +152,8 @@ export class Snapshots implements SnapshotControl {
     await lock.write(async () => {
       const snapshot = by();
       try {
-        // What is stored now may be named no more, and nothing waits for its commit.
+        // The restored data may not refer to present extents, so all of them are suspects. No
+        // extent waits for its commit at this moment.
         await content.suspectAll();
         await store.restoreSnapshot(snapshot);
       } finally {

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { codeOf } from './thrown.js';
 
 export interface DiskSpace {
-  /** What may still be written, in bytes. */
+  /** The number of bytes that can still be written. */
   readonly freeBytes: number;
   readonly totalBytes: number;
 }
@@ -16,7 +16,7 @@ const freeSpaceUnknown: ReadonlySet<string> = new Set([
   'EACCES',
 ]);
 
-/** What the disk of a folder has. Undefined when it does not say. */
+/** The space of the disk of a folder. Undefined when the system does not tell. */
 export async function diskSpace(folder: string): Promise<DiskSpace | undefined> {
   try {
     const { bsize, bavail, blocks } = await statfs(folder);
@@ -34,8 +34,8 @@ const reservedBytesMax = 64 * 1024 * 1024;
 const reservedShare = 1 / 16;
 
 /**
- * What writes leave of a disk to deletions and to starts, in bytes. A deletion has to be written
- * down before it frees anything, and a start writes as well: on a full disk, neither could be.
+ * The bytes of a disk that are reserved for deletions and starts. Both have to write before they
+ * free anything, so on a full disk neither would be possible.
  */
 export function reservedBytes({ totalBytes }: Pick<DiskSpace, 'totalBytes'>): number {
   return Math.min(reservedBytesMax, Math.floor(totalBytes * reservedShare));

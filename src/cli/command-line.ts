@@ -5,7 +5,10 @@ import { report } from './report.js';
 
 export { endWithOutput } from './terminal/closed-output.js';
 
-/** What `main` does, without a say in what closed output means. The exit code is the process's. */
+/**
+ * Runs a command line. The caller decides what a closed output means. The exit code is that of the
+ * process.
+ */
 export async function runCommandLine(
   argv: readonly string[],
   releaseHangup: () => void,

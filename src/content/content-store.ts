@@ -115,10 +115,10 @@ export interface SweepOptions {
 }
 
 export interface SweepStep {
-  /** Suspects that were looked at. */
+  /** The number of suspects that were checked. */
   readonly looked: number;
   readonly deleted: number;
-  /** There are more suspects to look at. */
+  /** Whether more suspects are to be checked. */
   readonly more: boolean;
 }
 

@@ -47,8 +47,8 @@ const problems: Readonly<Record<ContentProblem, string>> = {
 };
 
 /**
- * What is stored of an extent is not what was written. Bytes before `offset` may still be read, and
- * mostly those behind the damaged block as well.
+ * The stored bytes of an extent are not those that were written. Bytes before `offset` may still be
+ * read, and mostly those after the damaged block as well.
  */
 export class ContentDamagedError extends Error {
   override readonly name = 'ContentDamagedError';

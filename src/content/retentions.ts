@@ -6,7 +6,7 @@ import type { ExtentId } from './content-store.js';
  */
 const deferredMax = 1_000_000;
 
-/** Counts who retains extents, and remembers those to delete afterwards. */
+/** Counts the readers that retain extents, and remembers the extents to delete afterwards. */
 export class Retentions {
   #held = 0;
   readonly #deferred = new Set<ExtentId>();

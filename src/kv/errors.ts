@@ -42,7 +42,7 @@ export class CommitUnknownError extends Error {
   override readonly name = 'CommitUnknownError';
 }
 
-/** What a commit ends with when it may have been written, and this was thrown. */
+/** The error of a commit that may have been written although `cause` was thrown. */
 export function unknownOutcome(cause: unknown): CommitUnknownError {
   const text = `Whether the commit was applied is not known: ${messageOf(cause)}`;
   return new CommitUnknownError(text, { cause });

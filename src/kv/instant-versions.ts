@@ -1,7 +1,10 @@
 import type { Bytes } from '../base/bytes.js';
 import type { Store } from './store.js';
 
-/** What a store may tell without waiting, so that a caller need not read again what it has kept. */
+/**
+ * Versions that a store may tell without waiting, so that a caller need not read again what it has
+ * cached.
+ */
 export interface InstantVersions {
   /**
    * The version of the entry that a `get` of the key which begins now would find. Undefined when

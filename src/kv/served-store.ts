@@ -25,11 +25,11 @@ export interface StoreEvents {
   unreleased(error: unknown): void;
 }
 
-/** What a store knows about the space of its files, in bytes. */
+/** The space of the files of a store, in bytes. */
 export interface StoreSpace {
-  /** What nothing uses in its files, and writes take first. */
+  /** The unused bytes in its files, which writes use first. */
   readonly reusableBytes: number;
-  /** What was acknowledged and has no place yet where it will stay. */
+  /** The acknowledged bytes that are not in their final place yet. */
   readonly owedBytes: number;
 }
 

@@ -10,8 +10,8 @@ import {
 } from './places.js';
 
 /**
- * Notes in a target that it is a copy which has not ended, or finds how far an earlier attempt has
- * come. Throws `MigrationError` for a target with other data.
+ * Marks a target as an unfinished copy, or returns how far an earlier attempt has come. Throws
+ * `MigrationError` for a target with other data.
  */
 export async function beginCopy(
   target: MigrationStore,
@@ -20,7 +20,7 @@ export async function beginCopy(
     readonly to: MigrationPlace;
     /** The last version of the source. */
     readonly lastVersion: number;
-    /** The source is served meanwhile. */
+    /** Whether the source is served meanwhile. */
     readonly isOnline: boolean;
   },
 ): Promise<CopyState> {

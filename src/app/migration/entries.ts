@@ -7,7 +7,7 @@ import { copyStateEntry, isCopied, type CopyState } from '../moves/copy-state.js
 const pageEntries = 1_000;
 const pageBytes = 4 * 1024 * 1024;
 
-/** What all entries of a store that belong to a copy are together. */
+/** The count, bytes and hash of all entries of a store that belong to a copy. */
 export interface Summary {
   readonly entries: number;
   /** Bytes of keys and values. */
@@ -19,7 +19,7 @@ export interface Summary {
 /** Called with the bytes of keys and values that were read since the last call. */
 export type OnBytes = (bytes: number) => void;
 
-/** Reads everything. Nobody may write to the store meanwhile. */
+/** Reads all entries. The store must not be written to meanwhile. */
 export async function summaryOf(store: Store, onBytes: OnBytes): Promise<Summary> {
   const hash = createHash('sha256');
   const head = Buffer.alloc(headBytes);
@@ -43,8 +43,8 @@ const headBytes = 16;
 const [valueLengthAt, versionAt] = [4, 8];
 
 /**
- * Copies the entries that a copy in this state has not copied, with their versions. The target says
- * with each page how far the copy has come, so that it can be gone on with after a crash.
+ * Copies the remaining entries of a copy, with their versions. Each page also writes the progress
+ * to the target, so that a copy can be continued after a crash.
  */
 export async function copyEntries(
   source: Store,

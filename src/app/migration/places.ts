@@ -5,16 +5,16 @@ import type { ServedStore } from '../../kv/served-store.js';
 import type { ServerOptions } from '../options/table.js';
 import { MigrationError } from './migration-error.js';
 
-/** Where data are: a data directory, or a database with a directory for the content of blobs. */
+/** A place of data: a data directory, or a database with a directory for the content of blobs. */
 export type MigrationPlace = Pick<ServerOptions, 'location' | 'postgresUrl' | 'postgresSchema'>;
 
-/** For people, and to know a place again. */
+/** The text that people read and that identifies the place. */
 export function shownPlace({ location = '', postgresUrl, postgresSchema }: MigrationPlace): string {
   if (postgresUrl === undefined) return realPath(location);
   return `${shownAddress(postgresUrl)}, schema ${postgresSchema ?? 'tabularium'}`;
 }
 
-/** Where the files of the content are. */
+/** The directory with the content of blobs. */
 export function contentDirectoryOf({ location = '' }: MigrationPlace): string {
   return realPath(location);
 }
@@ -38,7 +38,7 @@ function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    // It is made later.
+    // The directory does not exist yet.
     return path;
   }
 }

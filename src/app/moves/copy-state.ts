@@ -5,17 +5,20 @@ import type { MemberStore } from '../../kv/member-store.js';
 import type { Entry, Store } from '../../kv/store.js';
 import { decodeTuple } from '../../kv/tuple.js';
 
-/** What the target of a copy that has not ended says of it. */
+/** The state of an unfinished copy, stored in its target. */
 export interface CopyState {
-  /** Where the entries come from, in words. */
+  /** The place of the source, as people read it. */
   readonly source: string;
-  /** The last version of the source. A source that has another one was written to since. */
+  /**
+   * The last version of the source at the beginning. It differs later when the source was written
+   * to.
+   */
   readonly lastVersion: number;
   /** The key of the last entry that was copied. */
   readonly after: Bytes | undefined;
   readonly entries: number;
   readonly bytes: number;
-  /** The source was served while it was copied: the target may differ from it anywhere. */
+  /** Whether the source was served during the copy; the target may differ from it anywhere then. */
   readonly isOnline?: boolean;
 }
 
@@ -23,8 +26,8 @@ const stateName = 'copy';
 const stateKey = storeKey(stateName);
 
 /**
- * What each key space notes of itself: of its journal, of where its content is and who uses that,
- * of a copy, of a move to another place, and of the stores that have the data together.
+ * Owners of keys of the store that describe this key space itself, and are not copied: its journal,
+ * the place and the users of its content, a copy, a move, and its member stores.
  */
 const ownNames: ReadonlySet<unknown> = new Set([
   'journal',
@@ -43,7 +46,7 @@ export function isCopied({ key }: Pick<Entry, 'key'>): boolean {
   return !ownNames.has(decodeTuple(key, 0, nameAt + 1)[nameAt]);
 }
 
-/** Undefined: no copy into the store was left unfinished. */
+/** The state of an unfinished copy into the store; undefined when there is none. */
 export async function copyStateOf(store: Pick<Store, 'get'>): Promise<CopyState | undefined> {
   const entry = await store.get(stateKey);
   if (entry === undefined) return undefined;
@@ -51,15 +54,15 @@ export async function copyStateOf(store: Pick<Store, 'get'>): Promise<CopyState 
   return { ...rest, after: after === '' ? undefined : Buffer.from(after, 'hex') };
 }
 
-/** Holds while the store is the same unfinished copy; undefined: it is none. */
+/** A guard that holds while the store is the same unfinished copy; undefined when it is none. */
 export async function guardOfCopy(store: Pick<Store, 'get'>): Promise<Guard | undefined> {
   const entry = await store.get(stateKey);
   return entry && { key: stateKey, version: entry.version };
 }
 
 /**
- * Makes guards of an unfinished copy void: whatever relies on one and arrives late does nothing.
- * False: the store is no unfinished copy.
+ * Invalidates all guards of an unfinished copy, so that late writes which rely on them do nothing.
+ * False when the store is no unfinished copy.
  */
 export async function renewCopy(store: MemberStore): Promise<boolean> {
   for (;;) {
@@ -74,10 +77,10 @@ export async function renewCopy(store: MemberStore): Promise<boolean> {
   }
 }
 
-/** The state as an entry, to be ingested with what it tells of. */
+/** The state as an entry, to be written together with the entries that it counts. */
 export function copyStateEntry({ after = Buffer.alloc(0), ...rest }: CopyState): Entry {
   const stored: StoredState = { ...rest, after: Buffer.from(after).toString('hex') };
-  // What relies on its version, reads it.
+  // Any version will do: users of the version read it from the store.
   return { key: stateKey, value: Buffer.from(JSON.stringify(stored)), version: 1 };
 }
 

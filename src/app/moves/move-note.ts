@@ -1,15 +1,15 @@
 import { storeKey } from '../../kv/partition-prefix.js';
 import type { Put, Store } from '../../kv/store.js';
 
-/** What a source says of its data, from the moment on in which their copy is to take over. */
+/** The note in a source from just before its copy takes over. */
 export interface MoveNote {
-  /** Where the copy is, for people, and to know it again. */
+  /** The place of the copy; the text also identifies it. */
   readonly to: string;
-  /** The copy has taken over. Otherwise nobody has asked it yet: it may have, or not. */
+  /** Whether the copy has taken over for certain. If false, it may or may not have. */
   readonly isOver: boolean;
 }
 
-/** The key of the note. Nobody serves a source that has it. */
+/** The key of the note. No server accepts a source that has it. */
 export const moveNoteKey = storeKey('moved');
 
 export async function moveNoteOf(store: Pick<Store, 'get'>): Promise<MoveNote | undefined> {

@@ -133,5 +133,5 @@ export function blockBytesOf({
   return maxBlockMiB * mebibyte;
 }
 
-/** What of blobs is kept beyond the protocol. */
+/** Options that protect data of blobs. */
 export type BlobKeepingOptions = OptionsOf<typeof blobRows>;

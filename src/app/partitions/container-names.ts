@@ -67,7 +67,7 @@ export class ContainerNames {
     return prefix && Buffer.concat([prefix, encodeTuple(rest)]);
   }
 
-  /** By number; percent-encoded. `namesMax`: the first so many, about. Default: all. */
+  /** The percent-encoded names by number. `namesMax`: about how many to read. Default: all. */
   async namesOf(
     service: unknown,
     account: string,

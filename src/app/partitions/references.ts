@@ -17,8 +17,8 @@ export interface Unnamed {
 const one = { limit: 1, bytesMax: 1 } as const;
 
 /**
- * Finds data of tables and queues that neither exist nor were deleted of late: no list has their
- * number. Looks at one key of each, in the order of the keys.
+ * Finds data of tables and queues that neither exist nor were deleted recently, so that no list has
+ * their number. Reads one key of each, in the order of the keys.
  */
 export async function unnamedContainers(
   store: Store,

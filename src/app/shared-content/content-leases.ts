@@ -12,7 +12,10 @@ import type { CommitResult, Store } from '../../kv/store.js';
 export const renewMs = 5_000;
 /** A session that was not renewed for this time is dead. */
 const silenceMs = 30_000;
-/** What the time between two looks counts at most: nobody can renew while the store is away. */
+/**
+ * The time between two checks counts as at most this, because nobody can renew while the store is
+ * away.
+ */
 const longestLookMs = 6_000;
 
 export interface ContentLeasesOptions {
@@ -21,13 +24,13 @@ export interface ContentLeasesOptions {
   readonly timers: Timers;
   /** A name of the session's process that people can read. */
   readonly shown: string;
-  /** Another process has taken this session for dead. Called once. */
+  /** Called once when another process has taken this session for dead. */
   readonly onLost: () => void;
-  /** A renewal has failed: `error`; undefined when one succeeds again. */
+  /** Called with the error when a renewal fails, and with undefined when one succeeds again. */
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** What somebody has seen of another's lease. */
+/** What this process has observed of the lease of another session. */
 interface Watched {
   readonly version: number;
   readonly silentMs: number;
@@ -35,10 +38,11 @@ interface Watched {
 }
 
 /**
- * Liveness by leases in the key space, which every machine sees. A lease is a key that its session
- * writes again and again. Whoever looks at it measures the silence by a clock of his own, so the
- * clocks of machines need not agree. Beside it is a key that never changes while the session lives:
- * commits of the session have it as their guard, so none of them is applied once it is gone.
+ * Tells which sessions are alive by leases in the key space, which every machine sees. A session
+ * rewrites the key of its lease again and again. Other processes measure by their own clocks how
+ * long it stays unchanged, so clocks need not agree. A second key never changes while the session
+ * lives; it is the guard of all commits of the session, so none of them is applied once the key is
+ * deleted.
  */
 export class ContentLeases implements Liveness {
   readonly kind = 'lease';
@@ -50,7 +54,7 @@ export class ContentLeases implements Liveness {
     this.#options = options;
   }
 
-  /** What commits of the session must have as their guard, from `listen` on. */
+  /** The guard that commits of the session must have, from `listen` on. */
   get guard(): Guard {
     invariant(this.#guard !== undefined, 'the session has begun');
     return this.#guard;
@@ -107,7 +111,9 @@ export interface GuardedStore extends Store {
   commit(batch: GuardedBatch): Promise<CommitResult>;
 }
 
-/** The key space as a session writes it: nothing is applied once the session was taken for dead. */
+/**
+ * The key space for the writes of a session: they are refused once the session was taken for dead.
+ */
 export function writtenBySession(store: GuardedStore, guard: Guard): Store {
   return {
     get: (key) => store.get(key),
@@ -135,7 +141,7 @@ class Renewal {
     this.#schedule();
   }
 
-  /** Gives the session up. When that fails, others find it silent. */
+  /** Ends the session. When that fails, others notice that it is silent. */
   async end(): Promise<void> {
     this.#timer?.close();
     await this.#running;
@@ -172,7 +178,7 @@ class Renewal {
         this.#isOver = true;
         onLost();
       }
-      // Only this process writes it, so an earlier renewal was applied after all.
+      // Only this process writes the lease, so an earlier renewal was applied after all.
       else this.#version = result.actual;
     } catch (error) {
       if (!this.#isFailing) onTrouble(error);

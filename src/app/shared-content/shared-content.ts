@@ -13,7 +13,7 @@ import { ContentLeases, renewMs, writtenBySession, type GuardedStore } from './c
 export interface SharedContentOptions {
   /** Has the leases. */
   readonly store: MemberStore;
-  /** What blobs are named in. */
+  /** The key space that refers to the content. */
   readonly keySpace: GuardedStore;
   readonly files: ContentFiles;
   /** A name of the sessions' process that people can read. */
@@ -31,9 +31,9 @@ interface Session {
 }
 
 /**
- * Content in files that processes on several machines share, as they share the key space. A process
- * that stood still for long is taken for dead by the others. It then begins another session, and
- * nothing is applied any more that it began in the former one.
+ * Content in files that processes on several machines share, like the key space. A process that
+ * stood still for long is taken for dead by the others. It then begins another session, and nothing
+ * that it began in the former one is applied any more.
  */
 export class SharedContent {
   readonly isElsewhere = false;
@@ -50,7 +50,7 @@ export class SharedContent {
   }
 
   static async open(options: SharedContentOptions): Promise<SharedContent> {
-    // A session lasts longer without being renewed than an opening.
+    // A session cannot be lost before `open` has returned: that takes less time.
     let lost: () => void = () => undefined;
     const shared = new SharedContent(options, await begin(options, () => lost()));
     lost = () => shared.#lose();

@@ -2,7 +2,7 @@ import { deferred } from './deferred.js';
 
 /** A run that has started or waits for the one before it. */
 interface Run {
-  /** Whether the run went to its end. Resolves in any case. */
+  /** Resolves when the run has ended: true when it was completed. */
   readonly ended: Promise<boolean>;
   next: Run | undefined;
 }

@@ -35,7 +35,7 @@ function endTurn(): void {
   turnBeganMs = undefined;
 }
 
-/** So many begin in a turn, however short they are. */
+/** The number of pieces of work that may begin in one turn, however short they are. */
 const begunInTurnMax = 64;
 
 /** Begins what waits, a slice of it in each turn. */

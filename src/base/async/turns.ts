@@ -3,7 +3,7 @@ const waiting: (() => void)[] = [];
 /** Callbacks to run before one of them continues. */
 let ending: (() => void)[] = [];
 
-/** So many turns in a row only take in arrivals, before a caller goes on all the same. */
+/** After so many turns with nothing but arrivals a waiting caller goes on anyway. */
 const arrivalTurnsMax = 64;
 let arrived = false;
 let arrivalTurns = 0;

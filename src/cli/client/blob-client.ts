@@ -67,7 +67,7 @@ export interface BlobRange {
   readonly end: number;
 }
 
-/** What is kept with the bytes of a blob. */
+/** The properties that are stored with a blob. */
 export interface BlobContentFacts {
   /** Base64. */
   readonly md5: string;

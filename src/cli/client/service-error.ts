@@ -48,7 +48,7 @@ export function withCreateHint(error: unknown): unknown {
 
 const whenFree = 'when that has ended or is taken away; a copy of it is not kept';
 
-/** What keeps a blob, and what to do, by the code of the refusal. */
+/** What protects a blob, and what to do, by the code of the refusal. */
 const keepers: ReadonlyMap<string, string> = new Map([
   ['BlobImmutableDueToPolicy', `Its immutability policy keeps it: try again ${whenFree}.`],
   ['BlobImmutableDueToLegalHold', `A legal hold keeps it: try again ${whenFree}.`],

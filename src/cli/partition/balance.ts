@@ -50,7 +50,7 @@ async function balance(
   if (!json) process.stdout.write('All of it is over.\n');
 }
 
-/** What a person reads of a plan, and of what it does not know. */
+/** The lines that show a plan, and what it could not take into account. */
 export function planLines(plan: BalanceInfo): readonly string[] {
   const { operations, findings, begun, away, unsized } = plan;
   const lines = [...operations, ...findings];

@@ -79,7 +79,7 @@ export async function jobResult(control: PartitionControl, job: number): Promise
   }
 }
 
-/** Tells of an operation that has begun, waits for its end when that is wanted, and tells of it. */
+/** Reports an operation that has begun and, if wanted, waits for its end and reports that. */
 export async function carriedOut(
   control: PartitionControl,
   operation: number,
@@ -98,7 +98,9 @@ export async function carriedOut(
   if (!json) process.stdout.write(`${done}\n`);
 }
 
-/** Waits for the ends of all operations. Throws when any failed or was cancelled; tells which. */
+/**
+ * Waits for the ends of all operations. Throws when any failed or was cancelled, and names these.
+ */
 export async function allCarriedOut(
   control: Pick<PartitionControl, 'operation'>,
   operations: readonly number[],

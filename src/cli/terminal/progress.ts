@@ -23,7 +23,7 @@ export interface ProgressSource {
   readonly stream: ProgressStream;
   /** How much is done, 0 to 1; undefined when nobody knows how much there is. */
   readonly share: (() => number) | undefined;
-  /** What is done, in short texts. */
+  /** Short texts that say what was done. */
   readonly facts: () => readonly string[];
   /** On a terminal short work, up to this time, shows nothing. Default: it shows at once. */
   readonly quietMs?: number;

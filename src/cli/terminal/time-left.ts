@@ -1,12 +1,12 @@
 import { systemClock } from '../../base/clock.js';
 
-/** What is said before anybody can know. */
+/** Shown until the time can be estimated. */
 const unknown = 'time left unknown';
 /** While a smaller share is done, the rate predicts nothing. */
 const shareMin = 0.02;
 const [minuteSeconds, hourSeconds] = [60, 3_600];
 
-/** How long work that began now will take further, as its share that is done tells. */
+/** Estimates the remaining time of work that begins now from the share that is done. */
 export function timeLeft(share: () => number): () => string {
   const startMs = systemClock.monotonicMs();
   const before = share();

@@ -40,7 +40,7 @@ function plannedDownload(
   return { blob: { container, blob: name }, bytes, md5, path };
 }
 
-/** What a segment of a path must not have: another meaning on some system. */
+/** Segments of paths that have another meaning on some system. */
 const noFileName = /^\.{0,2}$|[\0\\:]/;
 
 /** Whether a name leads to a file below the directory, and nowhere else. */

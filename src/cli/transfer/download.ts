@@ -70,7 +70,7 @@ export async function* download(
   );
 }
 
-/** What tells states of a blob apart, as a part of a file's name. */
+/** Identifies the state of a blob in the name of a file. */
 function stateOf(etag: string): string {
   return etag.replaceAll(/[^0-9A-Za-z]/g, '');
 }

@@ -12,15 +12,15 @@ export interface KeptBytes {
   readonly chunks: AsyncIterable<Buffer>;
 }
 
-/** What the source of a new file may ask of it. */
+/** The means by which the source of a new file makes it resumable. */
 export interface Resumable {
   /**
-   * From now on what is written stays when it cannot be completed, and the next file of this name
-   * and state goes on with it. Returns what is there by now. Called before the first chunk; those
-   * that follow are behind it. `state` tells contents apart and is made of letters and digits.
+   * Keeps what is written from now on when the file cannot be completed, for the next file of this
+   * name and state to continue. Returns what an earlier attempt has left; further chunks follow it.
+   * To be called before the first chunk. `state` identifies the contents, by letters and digits.
    */
   resume(state: string): Promise<KeptBytes>;
-  /** What is written and was kept is of no use: nothing stays. */
+  /** Discards what was written or kept. */
   forget(): void;
 }
 
@@ -81,7 +81,7 @@ class NewFile implements Resumable {
     const keptAs = `${this.#target}.${state}.part`;
     this.#keptAs = keptAs;
     try {
-      // By its name alone it belongs to this process: nobody else goes on with it.
+      // The new name belongs to this process, so no other continues the file.
       await rename(keptAs, this.#temporary);
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw notWritten(this.#path, error);
@@ -107,7 +107,7 @@ class NewFile implements Resumable {
       await this.#handle.close();
     }
     await writing(this.#path, () => rename(this.#temporary, this.#target));
-    // What an earlier process kept meanwhile is of the same bytes.
+    // An earlier process may have kept a part of the same bytes, which is not needed now.
     if (this.#keptAs !== undefined) await rm(this.#keptAs, { force: true });
   }
 
@@ -130,7 +130,7 @@ async function* nothing(): AsyncGenerator<Buffer> {
   // No bytes.
 }
 
-/** What the file is called when links are followed. */
+/** The path of the file after following links. */
 async function checkedTarget(path: string): Promise<string> {
   try {
     const stats = await stat(path);

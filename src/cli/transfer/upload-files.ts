@@ -15,7 +15,7 @@ export interface PlannedUpload {
 
 export interface UploadPlan {
   readonly uploads: readonly PlannedUpload[];
-  /** What is neither a file nor a directory, such as links in directories. */
+  /** Paths that are neither files nor directories, such as links. */
   readonly skipped: readonly string[];
 }
 

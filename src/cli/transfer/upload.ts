@@ -96,7 +96,7 @@ async function* hashed(
   }
 }
 
-/** What an interrupted upload has left; nothing for somebody who may write but not read. */
+/** The blocks that an interrupted upload has left; none when the user may write but not read. */
 async function blocksBefore(
   client: BlobClient,
   blob: NamedBlob,

@@ -35,7 +35,7 @@ export function scrubConformance(suite: ContentSuite): void {
   });
 }
 
-/** What changed where it rests is never handed out. */
+/** Stored bytes that have changed are never returned. */
 export function damageConformance(suite: ContentSuite): void {
   it('hands out no byte of a block that has changed, and says where it is', async (t) => {
     const { content, damage } = await setUp(suite, t);

@@ -69,7 +69,7 @@ class Model {
   /** Stored, and waiting for their commits. */
   readonly #waiting = new Set<ExtentId>();
   #releases: (() => void)[] = [];
-  /** What was named when something began to be retained. */
+  /** The extents that were referenced when the retention began. */
   #snapshot: ReadonlySet<ExtentId> | undefined;
 
   constructor(opened: OpenedContent) {

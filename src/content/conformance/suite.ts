@@ -27,7 +27,7 @@ export interface ContentSuite {
   readonly open: () => Promise<OpenedContent>;
   /** How many sequences of operations are compared with a model. */
   readonly modelRuns: number;
-  /** What is defined in `OpenedContent`; tests of others are not defined. */
+  /** Which members `OpenedContent` has; tests that need others are not defined. */
   readonly capabilities: {
     readonly persistent: boolean;
     readonly damageable: boolean;

@@ -8,8 +8,8 @@ import {
 import { ContentElsewhereError } from '../errors.js';
 
 /**
- * Content that another machine keeps, where this one does not reach it. Every call that needs bytes
- * is refused with `ContentElsewhereError`. `place`: where it is, for people.
+ * Content that another machine keeps and that this one cannot read. Every call that needs bytes is
+ * refused with `ContentElsewhereError`. `place`: where it is, as people read it.
  */
 export function contentElsewhere(place: string): ContentStore {
   return new ContentElsewhere(place);
@@ -46,7 +46,7 @@ class ContentElsewhere implements ContentStore {
     return this.#refuse();
   }
 
-  /** The machine that keeps it sweeps. */
+  /** The machine that keeps the content sweeps it. */
   sweepOrphans(): Promise<SweepStep> {
     return Promise.resolve({ looked: 0, deleted: 0, more: false });
   }

@@ -25,7 +25,7 @@ export interface ContentFiles {
   syncFolder(path: string): Promise<void>;
   /** Whether there is a file of this name. At once. */
   isThere(path: string): boolean;
-  /** What the disk has. Undefined when it does not say. */
+  /** The space of the disk. Undefined when the system does not tell. */
   room(): Promise<DiskSpace | undefined>;
 }
 

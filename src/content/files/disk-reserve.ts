@@ -10,7 +10,7 @@ const grantedShare = 1 / 4;
 /** Keeps the last bytes of a disk from new content. */
 export class DiskReserve {
   readonly #files: Pick<ContentFiles, 'room'>;
-  /** What may be written before the disk is asked again. */
+  /** The bytes that may be written before the disk is asked again. */
   #granted = 0;
 
   constructor(files: Pick<ContentFiles, 'room'>) {

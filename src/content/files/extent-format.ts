@@ -33,7 +33,7 @@ const footSessionAt = 24;
 const footNumberAt = 32;
 export const footBytes = 40;
 
-/** What stands at the beginning of an extent, and alone in the owner file of a link. */
+/** The header of the file of an extent; the owner file of a link has nothing else. */
 export interface ExtentHead {
   readonly session: string;
   readonly number: number;
@@ -41,7 +41,7 @@ export interface ExtentHead {
   readonly owner: Bytes;
 }
 
-/** What stands at the end of an extent, and was written last. */
+/** The trailer of the file of an extent, which is written last. */
 export interface ExtentFoot {
   readonly session: string;
   readonly number: number;

@@ -9,7 +9,7 @@ const ownerEnding = '.owner';
 const sessionForm = /^[0-9a-f]{16}$/;
 const nameForm = /^([0-9a-z]{1,11})(\.link|\.owner)?$/;
 
-/** Where an extent is, as its id tells. */
+/** The location of an extent, as derived from its id. */
 export interface ExtentPlace {
   readonly session: string;
   /** Counts from 1 within the session. */

@@ -178,7 +178,7 @@ export class OpenExtent {
   }
 }
 
-/** What the disk cannot read is damaged. */
+/** Turns errors of reading from the disk into damage. */
 async function orDamaged<Result>(
   id: ExtentId,
   offset: number,

@@ -17,10 +17,10 @@ const pageBytes = 4096;
 const gatheredBytesMax = 256 * 1024;
 /** After so many bytes the disk gets them while further ones come: the last sync is short. */
 const syncEveryBytes = 32 * 1024 * 1024;
-/** So many bytes may come while a sync goes on, which may have as many. */
+/** The bytes that may be appended during a sync, which itself may have as many. */
 const unsyncedBytesMax = 128 * 1024 * 1024;
 
-/** Writes one extent from its beginning to its end. */
+/** Writes one extent. */
 export class ExtentWriter {
   readonly #file: NewFile;
   readonly #head: ExtentHead;
@@ -47,7 +47,7 @@ export class ExtentWriter {
     this.#blockSum = blockSeed(head.salt, 0);
   }
 
-  /** Appends a piece, which is not used any more when this settles. */
+  /** Appends a piece. Its buffer may be reused when this settles. */
   async append(piece: Buffer): Promise<void> {
     if (piece.length === 0) return;
     assertExtentBytes(this.#bytes + piece.length);

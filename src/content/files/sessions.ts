@@ -20,8 +20,8 @@ const recordBytesMax = 4096;
 /** Tells which processes live. */
 export interface Liveness {
   /**
-   * By what processes show that they live. A session that shows it otherwise counts as living:
-   * nobody could tell.
+   * How processes show that they are alive. Sessions of another kind count as alive, because this
+   * process cannot tell.
    */
   readonly kind: 'socket' | 'lease';
   /** Shows other processes that this one lives, until it ends. */
@@ -100,7 +100,7 @@ export class Sessions {
   }
 
   /**
-   * False when another process has taken this session for dead. Then it must not acknowledge
+   * False when another process has taken this session for dead, so that it must not acknowledge
    * extents any more.
    */
   isInPlace(): boolean {
@@ -122,7 +122,7 @@ export class Sessions {
     return { left, live };
   }
 
-  /** Ends a dead session: its extents are no suspects any more. */
+  /** Removes a dead session: its extents are no longer suspects. */
   async settle(session: string): Promise<void> {
     await this.#files.remove(`${sessionsFolder}/${session}${leftEnding}`);
     await this.#files.syncFolder(sessionsFolder);

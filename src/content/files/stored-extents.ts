@@ -9,7 +9,7 @@ import { extentsFolder, fileOf, isSession, placeOf, sessionFolder } from './exte
 import { verifiedBytes } from './extent-reader.js';
 import { extentsIn } from './leaf-extents.js';
 
-/** What is wrong with an extent that something names. */
+/** The fault of an extent that is in use. */
 export interface ExtentFault {
   /** `short`: it is whole, and has fewer bytes than are named. */
   readonly problem: ContentProblem | 'missing' | 'short';
@@ -45,8 +45,8 @@ export class StoredExtents {
   }
 
   /**
-   * Reads all of an extent and compares it with its checksums. `bytes`: it has so many at least.
-   * `read` is told of bytes that are right.
+   * Reads an extent and verifies its checksums. `bytes`: the length that it must have at least.
+   * `read` is called with the bytes that are right.
    */
   async verify(
     id: ExtentId,

@@ -31,7 +31,7 @@ const query = { ...ofBlob, comp: 'query', since: '2019-12-12' } as const;
 
 /**
  * Operations of the protocol that this server does not have (blob-service §1.2). Each answers
- * `NotImplemented` to whoever may ask for it, so that nobody takes it for done.
+ * `NotImplemented` to callers who may use it, so that none takes it for done.
  */
 export const absentRoutes: readonly BlobRoute[] = [
   routeTo('QueryBlobContents', { methods: ['POST'], ...query }, queryContents),

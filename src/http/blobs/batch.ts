@@ -52,7 +52,7 @@ interface Input {
   readonly named: readonly PartitionLoad[];
 }
 
-/** What became of one request. */
+/** The outcome of one request. */
 interface Outcome {
   readonly contentId: string | undefined;
   readonly reply: Reply;

@@ -192,9 +192,9 @@ export function openOther(
 }
 
 /**
- * Aborted when the client sends nothing more, or the answer is over. Whoever leaves must not hold
- * one of the few answers of sources; one that has only ended its half of the connection looks the
- * same.
+ * Aborted when the client ends its half of the connection, or the answer ends. A client that has
+ * gone must not occupy one of the few reads of sources, and it looks like one that has only ended
+ * its half.
  */
 function departureOf({ request: { socket }, response }: Exchange): AbortSignal {
   const departure = new AbortController();

@@ -144,7 +144,7 @@ async function isPublic({ backend }: BlobRequest, source: OwnSource): Promise<bo
   return (await backend.blobs.containers.publicAccess(source.address)) !== 'none';
 }
 
-/** What a caller needs to read the source. */
+/** The access that a caller needs to read the source. */
 function accessTo(source: OwnSource): GrantedAccess {
   return readsTags(source) ? objectAccess('read', 'tag') : readBlobAccess;
 }

@@ -34,7 +34,7 @@ interface Changed extends Written {
 const numberHeader = 'x-ms-blob-sequence-number';
 const actionHeader = 'x-ms-sequence-number-action';
 
-/** What becomes of the sequence number. Throws `MissingRequiredHeader`, `InvalidHeaderValue`. */
+/** The change of the sequence number. Throws `MissingRequiredHeader`, `InvalidHeaderValue`. */
 function sequenceOf({ header }: Pick<BlobRequest, 'header'>): SequenceAction | undefined {
   const text = header(actionHeader);
   if (text === undefined) return undefined;

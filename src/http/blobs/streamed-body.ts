@@ -17,8 +17,8 @@ import type { BlobRequest } from './request.js';
 export type BodyLimits = readonly { readonly since: string; readonly bytesMax: number }[];
 
 /**
- * The bytes that a request brings: its body, or the content of a structured one. Throws
- * `MissingContentLengthHeader`, also for a body in chunks, whose length nobody knows before its end.
+ * The bytes of a request: its body, or the content of a structured one. Throws
+ * `MissingContentLengthHeader`, also for a chunked body, whose length is unknown until its end.
  */
 export function contentBytesOf({ exchange, header }: BlobRequest): number {
   const { bodyBytesDeclared: bytes } = exchange;
@@ -86,7 +86,7 @@ async function* unframed(body: Body, reader: StructuredReader): AsyncGenerator<B
   reader.end();
 }
 
-/** What the answer to a structured body has beside. */
+/** The additional headers of the answer to a structured body. */
 export function structuredHeaders({ header }: Pick<BlobRequest, 'header'>): string[] {
   return isStructured(header) ? [structuredHeader, structuredForm] : [];
 }

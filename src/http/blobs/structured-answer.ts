@@ -8,8 +8,8 @@ import {
 import type { Reply, StreamedReply } from '../exchange/service.js';
 
 /**
- * What was read as a structured body (blob-service §11.5), and the headers that say so. Throws
- * `OutOfRangeInput` when it is too long for one; nothing is read then.
+ * The bytes of an answer as a structured body (blob-service §11.5), and the headers that say so.
+ * Throws `OutOfRangeInput` when they are too many; nothing is read then.
  */
 export function structuredAnswer(
   reading: BlobReading,

@@ -39,7 +39,7 @@ export class WebsiteRequest implements AddressedRequest {
     this.partitionKey = pathOrRoot(exchange.path);
   }
 
-  /** What names a blob counts for it, as other requests do. */
+  /** A request whose path names a blob counts as load of it, like other requests. */
   get load(): readonly PartitionLoad[] | undefined {
     const { partitionKey } = this;
     return partitionKey === undefined ? undefined : [{ partitionKey, count: 1 }];
@@ -62,7 +62,7 @@ interface Input {
 
 interface Found {
   readonly reading: BlobReading;
-  /** What is asked for is not there. */
+  /** Whether this is the error document: the requested blob does not exist. */
   readonly isError: boolean;
 }
 
@@ -77,7 +77,7 @@ const getWebContent: Operation<WebsiteRequest, Input, Found, StreamedReply> = {
     }
     return {
       path: documentPath(path),
-      // Tags are never public, nor is what a condition on them tells.
+      // Conditions on tags are ignored, because they would reveal tags, which are never public.
       conditions: readConditions(
         (name) => (name === 'x-ms-if-tags' ? undefined : header(name)),
         'read',
@@ -128,7 +128,7 @@ function documentPath(path: string): string {
   return resource.kind === 'blob' ? resource.blob : '';
 }
 
-/** Undefined for the root, and for a path that `documentPath` refuses when it is looked at. */
+/** The path; undefined for the root, and for a path that `documentPath` refuses. */
 function pathOrRoot(path: string): string | undefined {
   try {
     const document = documentPath(path);

@@ -38,7 +38,9 @@ export function describedBy(
   };
 }
 
-/** What a request says of what keeps a blob that it writes. Throws as `immutabilityHeaders`. */
+/**
+ * The immutability that a request gives to a blob that it writes. Throws as `immutabilityHeaders`.
+ */
 export function keptBy({
   header,
   backend,

@@ -19,7 +19,7 @@ export interface PartitionInfo {
   readonly keys?: number;
   /** Bytes of keys and values. */
   readonly bytes?: number;
-  /** Calls a second of late, of all servers. */
+  /** Recent calls a second, of all servers. */
   readonly readsPerSecond?: number;
   readonly writesPerSecond?: number;
   /** Bytes of keys and values that those calls have read and written. */
@@ -58,7 +58,7 @@ export interface PartitionsInfo {
   readonly operations: readonly OperationInfo[];
 }
 
-/** What the balancer would do, in words, and what it did. */
+/** What the balancer would do, as people read it, and the operations that it has begun. */
 export interface BalanceInfo {
   readonly operations: readonly string[];
   /** Ranges with too much load or data that no operation helps. */
@@ -67,7 +67,7 @@ export interface BalanceInfo {
   readonly begun: readonly number[];
   /** The stores that do not answer: the plan leaves their ranges, and moves none there. */
   readonly away: readonly string[];
-  /** For how long the process has looked at loads; what loads call for is planned from `neededMs`. */
+  /** For how long loads were measured. Operations for their sake are planned from `neededMs` on. */
   readonly measuredMs: number;
   readonly neededMs: number;
   /** Ranges whose size is not known yet. Each plan takes the size of one. */
@@ -91,12 +91,12 @@ export interface Started {
 export interface JobInfo {
   readonly job: number;
   readonly state: 'running' | 'done' | 'failed';
-  /** What is done, in `unit`. */
+  /** How much was done, in `unit`. */
   readonly done: number;
   readonly total?: number;
   readonly unit: string;
   readonly problem?: string;
-  /** What it found out. */
+  /** The result of a finished job. */
   readonly result?: unknown;
 }
 
@@ -105,15 +105,15 @@ export interface VerifyChoice {
   readonly range?: number;
   /** Deletes what nobody reads. Default: changes nothing. */
   readonly repair?: boolean;
-  /** Keys that are looked at in a second, at most; above 0. Default: 100,000. */
+  /** Keys to read in a second, at most; above 0. Default: 100,000. */
   readonly keysPerSecond?: number;
 }
 
-/** What does not hold, in words. */
+/** Findings, as people read them. */
 export interface VerifyResult {
-  /** What was found and is still so. */
+  /** Findings that were not repaired. */
   readonly findings: readonly string[];
-  /** What was found and was repaired. */
+  /** Findings that were repaired. */
   readonly repaired: readonly string[];
 }
 
@@ -127,7 +127,7 @@ export class PartitionRefusal extends Error {
 }
 
 /**
- * What people do to the ranges of a key space over several stores. Methods throw
+ * What people can ask of the ranges of a key space over several stores. Methods throw
  * `PartitionRefusal`.
  */
 export interface PartitionControl {

@@ -44,8 +44,8 @@ export interface RequestRecord {
   /** The client went away before the response ended. */
   readonly aborted: boolean;
   /**
-   * What few observers need. Absent when the bytes that came were no request. Whoever
-   * keeps it keeps the memory of the request; its connection may be gone after the call.
+   * Details that few observers need. Absent when the bytes that came were no request. Keeping it
+   * keeps the memory of the request; the connection may be gone after the call.
    */
   readonly detail?: RequestDetail | undefined;
 }

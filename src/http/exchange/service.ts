@@ -88,9 +88,9 @@ export interface AddressedRequest {
   readonly container?: string | undefined;
   /** The key of the addressed partition: a PartitionKey, the name of a blob. */
   readonly partitionKey?: string | undefined;
-  /** What parameters of the request need beside the access of its operation. */
+  /** Further access that parameters of the request need. */
   readonly furtherAccess?: GrantedAccess | undefined;
-  /** What an operation without `load` counts for. Absent: for nothing. */
+  /** The load of an operation without `load`. Absent: none. */
   readonly load?: readonly PartitionLoad[] | undefined;
 }
 
@@ -108,8 +108,8 @@ export interface Routed extends Route {
 /** The containers of a service as signatures, and requests without credentials, refer to them. */
 export interface SignedContainers {
   /**
-   * What the URL names, for signatures that name no container of their own and for requests without
-   * a credential; undefined when that is no container.
+   * The container that the URL names, for signatures that name none and for requests without a
+   * credential; undefined when it names none.
    */
   addressOf(exchange: Exchange): SignedAddress | undefined;
   /** The policies in the store; none when there is no such container. */
@@ -119,7 +119,10 @@ export interface SignedContainers {
    * Absent: containers of the service are never public.
    */
   publicLevel?(account: string, container: string): Promise<PublicLevel | undefined>;
-  /** Whether a request is for everybody, so that no credential is looked at. Absent: none is. */
+  /**
+   * Whether a request needs no credential, so that none is verified. Absent: every request needs
+   * one.
+   */
   isForAll?(exchange: Exchange): boolean;
 }
 

@@ -8,9 +8,9 @@ import type { AdmittedRequest, Interceptor } from '../pipeline/interceptor.js';
 
 /** The space for what is not content of blobs. */
 export interface AvailableSpace extends DiskSpace {
-  /** What nothing uses in the files of the store, in bytes. */
+  /** The unused bytes in the files of the store. */
   readonly reusableBytes: number;
-  /** What was acknowledged and has no place in them yet. */
+  /** The acknowledged bytes that the files do not have yet. */
   readonly owedBytes: number;
 }
 
@@ -34,7 +34,7 @@ const spaceOfOwed = 2;
 
 const mebibyte = 1024 * 1024;
 
-/** Writes that take no more space, or none worth counting, beside those of leases and settings. */
+/** Writes that need no or hardly any space, besides those of leases and settings. */
 const lasting: ReadonlySet<string> = new Set([
   'AbortCopyBlob',
   'AppendBlobSeal',
@@ -45,8 +45,8 @@ const lasting: ReadonlySet<string> = new Set([
 const settings = /Lease|ServiceProperties$|Acl$|ACL$/;
 
 /**
- * Refuses writes that need more space when the disk has no more than its reserve, so that there is
- * space to delete and to start again.
+ * Refuses writes that need space when the disk has only its reserve left, so that deletions and
+ * starts stay possible.
  */
 export class LowSpaceGuard implements Interceptor {
   readonly #options: LowSpaceGuardOptions;

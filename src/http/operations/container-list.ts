@@ -3,7 +3,7 @@ import type { QueryOptions } from '../../wire/http/query-string.js';
 import type { EnumeratedPage } from '../../wire/xml/enumeration.js';
 import { enumeratedPage, listInputOf, pageSizeOf, type ListInput } from './list-page.js';
 
-/** What a request for a list of queues or containers asks for. */
+/** The parameters of a list of queues or containers. */
 export interface ContainerListInput extends ListInput {
   /** The name that the marker encodes. */
   readonly from: string | undefined;

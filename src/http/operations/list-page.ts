@@ -3,7 +3,7 @@ import type { QueryOptions } from '../../wire/http/query-string.js';
 import type { EnumeratedPage } from '../../wire/xml/enumeration.js';
 import { rangedInteger } from './integer-parameter.js';
 
-/** What every list is asked with, as sent. */
+/** The parameters of every list, as sent. */
 export interface ListInput {
   readonly prefix: string | undefined;
   readonly marker: string | undefined;

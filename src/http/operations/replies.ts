@@ -15,7 +15,7 @@ export function xmlReply(status: number, body: Buffer): Reply {
   };
 }
 
-/** So many items of a list are rendered at once, whatever their metadata. */
+/** The number of list items that are rendered at once, whatever their metadata. */
 export const itemsAtOnceMax = 4;
 
 /** A document that may be long and is rendered in slices. */

@@ -24,9 +24,9 @@ export type LenientItem = keyof typeof lenientItems;
 
 export const lenientItemNames = Object.keys(lenientItems) as readonly LenientItem[];
 
-/** What a server accepts of requests: the cloud service's rules, less what `items` allow. */
+/** The rules for requests: those of the cloud service, except the allowed `items`. */
 export interface RequestRules {
-  /** What is allowed beyond the cloud service, in the order of `lenientItems`. */
+  /** The exceptions from the rules of the cloud service, in the order of `lenientItems`. */
   readonly items: readonly LenientItem[];
   readonly ignoresClock: boolean;
   readonly credentials: CredentialRules;

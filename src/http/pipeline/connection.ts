@@ -26,7 +26,7 @@ export class Connection {
 
   /** When the last answer was sent or, before the first, when the connection was accepted. */
   #answeredMs: number;
-  /** The bytes received by then. */
+  /** The bytes that had been received at that time. */
   #answeredBytes = 0;
   /** The longest recent time of the client from an answer to its next request. */
   #pauseMs = 0;

@@ -24,7 +24,7 @@ export class CountedBudget implements AnswerBudget {
 
   hold(bytes: number): void {
     const exchange = this.#exchange;
-    // What is read for it from now on would not be counted.
+    // The exchange has ended, so further memory would not be counted.
     if (exchange.concluded) throw nobodyWaits();
     if (bytes < longBytesMin && exchange.reservedBytes === 0) return;
     const more = bytes - exchange.reservedBytes;

@@ -445,7 +445,7 @@ function isAtPath({ path }: Endpoint, exchange: Exchange): boolean {
   return path === exchange.path;
 }
 
-/** What interceptors learn of a request beside its route. */
+/** The information for interceptors about a request, besides its route. */
 interface Intercepted {
   readonly input: unknown;
   readonly slot: WorkSlot | undefined;

@@ -135,7 +135,7 @@ function clientAddressOf({ remoteAddress, remotePort }: Socket): string | undefi
   return plain.includes(':') ? `[${plain}]:${remotePort}` : `${plain}:${remotePort}`;
 }
 
-/** What stands for a signature (blob-service §21.3). */
+/** The text that replaces a signature (blob-service §21.3). */
 const hiddenSignature = `sig=${'X'.repeat(5)}`;
 
 function shownQuery(queryText: string): string {

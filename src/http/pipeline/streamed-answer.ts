@@ -48,8 +48,8 @@ export class StreamedAnswer implements AnswerStream {
   }
 
   /**
-   * Resolves when all was handed over, or the client has left. Rejects with the failure; when the
-   * header has been sent by then (`isUnderWay`), the connection must be broken.
+   * Resolves when everything was written, or the client has left. Rejects with the failure; the
+   * connection must be broken then if the header was already sent (`isUnderWay`).
    */
   async send(): Promise<void> {
     const { response } = this.#exchange;

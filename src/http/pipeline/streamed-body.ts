@@ -20,7 +20,7 @@ export interface StreamedBodyOptions {
   readonly memory: HeldMemory;
   /** A longer body is refused. */
   readonly bytesMax: number;
-  /** What the body must have. */
+  /** The checksum that the body must have. */
   readonly checksum: BodyChecksum | undefined;
   /**
    * Called when all bytes have arrived, before the operation learns of the end. Rejects with a

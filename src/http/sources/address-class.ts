@@ -1,8 +1,8 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
 /**
- * What an IP address is for. `public`: a machine of the internet. `private`: this machine, its
- * networks and its link. `never`: no machine that a request is sent to, such as a group, or an
+ * The class of an IP address. `public`: a machine of the internet. `private`: this machine, its
+ * networks and its link. `never`: no machine to which a request is sent, such as a group, or an
  * address that stands for one of another kind.
  */
 export type AddressClass = 'public' | 'private' | 'never';

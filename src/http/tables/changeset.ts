@@ -46,7 +46,7 @@ export class ChangeReader {
   }
 }
 
-/** What is known of an operation before its body is read. */
+/** The parts of an operation that are known before its body is read. */
 interface ReadHead {
   readonly head: OperationHead;
   readonly request: TableRequest;

@@ -14,7 +14,7 @@ import type { RequestRules } from '../operations/request-rules.js';
 export interface TableBackend extends ServiceBackend {
   readonly tables: TableService;
   readonly randomness: Randomness;
-  /** What the service accepts beyond what the cloud service does. */
+  /** The rules for requests of this server. */
   readonly rules: RequestRules;
 }
 

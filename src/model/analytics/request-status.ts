@@ -27,7 +27,7 @@ export const callerPrefixes: Readonly<Record<CallerKind, string>> = {
   sas: 'SAS',
 };
 
-/** What decides about the outcome of a request. */
+/** The facts that determine the outcome of a request. */
 export interface RequestEnd {
   /** The HTTP status; 0 when no answer has begun. */
   readonly status: number;

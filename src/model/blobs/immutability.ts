@@ -11,7 +11,7 @@ export interface ImmutabilityPolicy {
 
 export type PolicyMode = 'unlocked' | 'locked';
 
-/** What keeps a blob, a snapshot or a version as it is. At least one of the two. */
+/** The protection of a blob, a snapshot or a version: at least one of a policy and a legal hold. */
 export interface Immutability {
   readonly policy?: ImmutabilityPolicy;
   readonly hasLegalHold: boolean;

@@ -5,7 +5,7 @@ import type { LoadCut } from './load-cut.js';
 export type BalanceFinding = {
   readonly range: number;
   readonly callsPerSecond: number;
-  /** What the owner of the data can do, for people. */
+  /** What the owner of the data can do, as people read it. */
   readonly advice: string;
 } & (
   | {
@@ -31,7 +31,7 @@ const largeAdvice =
   'One partition has most of this data, and is never split. Use more PartitionKeys, or remove ' +
   'what is old.';
 
-/** What to tell of a range that should be split and cannot be. */
+/** The finding about a range that should be split and cannot be. */
 export function cuttingAdvice(
   range: {
     readonly id: number;

@@ -17,7 +17,10 @@ const partShareMin = 0.25;
 const hotShare = 0.5;
 /** A load rises when this share of its later calls is beyond all of its earlier ones. */
 const risingShare = 0.75;
-/** Of calls half a sample apart, so many go up, and so few down, when keys rise slowly. */
+/**
+ * Keys rise slowly when at least this share of calls has a greater key than the call half a sample
+ * before, and at most `downShareMax` a smaller one.
+ */
 const upShareMin = 0.5;
 const downShareMax = 0.1;
 

@@ -8,11 +8,11 @@ export interface RangeState {
   readonly id: number;
   /** The store that has it. */
   readonly store: string;
-  /** Calls a second, of late. */
+  /** Recent calls a second. */
   readonly callsPerSecond: number;
   /** Calls a second, over a quarter of an hour or so. */
   readonly longCallsPerSecond: number;
-  /** Of keys and values; undefined while it is not known. */
+  /** Bytes of keys and values; undefined while they are not known. */
   readonly bytes: number | undefined;
   /** A partition prefix that halves the bytes; undefined when there is none, or is not known. */
   readonly sizeCut: Bytes | undefined;
@@ -20,7 +20,7 @@ export interface RangeState {
   readonly accessed: readonly Bytes[];
   /** An operation works on it. */
   readonly isBusy: boolean;
-  /** What made the range as it is, if that was seen. */
+  /** The operation that made the range as it is; undefined when it is not known. */
   readonly last: { readonly kind: OperationKind; readonly agoMs: number } | undefined;
 }
 
@@ -249,7 +249,7 @@ class Planning {
   }
 }
 
-/** What must not follow soon. */
+/** The operation that must not follow soon. */
 const undoes = { split: 'merge', merge: 'split', move: 'move' } as const;
 
 function byLoad(ranges: readonly RangeState[]): readonly RangeState[] {

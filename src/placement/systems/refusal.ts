@@ -1,4 +1,4 @@
-/** What a refusal is about. */
+/** The subject of a refusal. */
 export type RefusalReason =
   | 'bad-count'
   | 'bad-key'

@@ -11,7 +11,7 @@ import {
 import { openSource, openTarget } from '../../open-place.js';
 import { shownPlace, type MigrationPlace, type MigrationStore } from '../places.js';
 
-// What is to be done about a source whose server ended at the end of a move.
+// A source whose server ended during the last step of a move, and how to go on.
 
 interface Move {
   readonly source: Store;
@@ -21,8 +21,8 @@ interface Move {
 }
 
 /**
- * The note that a move has left in the source; undefined: none. Throws `MigrationError` when the
- * data are elsewhere by now.
+ * Returns the note that an interrupted move has left in the source; undefined when there is none.
+ * Throws `MigrationError` when the data have moved already.
  */
 export async function assertMayMove({
   source,
@@ -45,15 +45,15 @@ export async function assertMayMove({
   return note;
 }
 
-/** The source says from now on that its data are in the target. */
+/** Notes in the source that its data have moved to the target. */
 export async function noteMoved(source: Store, to: MigrationPlace): Promise<void> {
   const note = moveNotePut({ to: shownPlace(to), isOver: true });
   await source.commit({ checks: [], puts: [note], deletes: [] });
 }
 
 /**
- * Lets servers use a source again whose data were to move, when the target has not taken over.
- * Throws `MigrationError`, and what the opening of a place throws.
+ * Makes a source usable again whose move was interrupted, when the target has not taken over.
+ * Throws `MigrationError`, and the errors of opening a place.
  */
 export async function takeBack(from: MigrationPlace, to: MigrationPlace): Promise<void> {
   const source = await openSource(from);
@@ -85,8 +85,9 @@ export async function takeBack(from: MigrationPlace, to: MigrationPlace): Promis
 }
 
 /**
- * It is no unfinished copy, and has data, or had some that clients have deleted since. Afterwards
- * no write that the server of the source has left under way lets it take over.
+ * Whether the target is a finished copy: it is no unfinished one, and has data, or had data that
+ * clients have deleted since. When it has not taken over, writes that are still under way can no
+ * longer make it do so.
  */
 async function hasTakenOver(target: MigrationStore): Promise<boolean> {
   return !(await renewCopy(target)) && (await target.lastVersion()) > 0;

@@ -31,7 +31,7 @@ import {
   type MigrationStore,
 } from '../places.js';
 
-/** What a migration does, in order. */
+/** The phases of a migration, in order. */
 export type MigrationPhase =
   | 'reading the source'
   | 'copying entries'
@@ -40,13 +40,13 @@ export type MigrationPhase =
   | 'verifying content';
 
 export interface MigrationListener {
-  /** A phase begins in which so many bytes are gone through; undefined: nobody knows yet. */
+  /** A phase begins that processes so many bytes; undefined when the number is not known. */
   begin(phase: MigrationPhase, bytes: number | undefined): void;
-  /** Bytes of the phase were gone through. */
+  /** So many bytes of the phase were processed. */
   progress(bytes: number): void;
 }
 
-/** What was copied, and is the same in source and target. */
+/** What was copied, and was found equal in source and target. */
 export interface Migration {
   readonly summary: Summary;
   /** The files of content that blobs name, and what they name of them. */
@@ -64,9 +64,9 @@ interface ContentSize {
 const filesAtOnce = 4;
 
 /**
- * Copies all data of a place that no server uses into an empty one, versions included, and compares
- * what is there then. An attempt that was cut off goes on when it is made again. The source keeps
- * its data. Throws `MigrationError`, and what the opening of a place throws.
+ * Copies all data, versions included, from a place that no server uses into an empty one, and
+ * compares both. An interrupted copy continues when it is called again. The source keeps its data.
+ * Throws `MigrationError`, and the errors of opening a place.
  */
 export async function migrate(
   from: MigrationPlace,
@@ -132,7 +132,7 @@ class Run {
     await this.#verifyContent();
     await this.#assertUnwritten(lastVersion);
 
-    // From now on servers take the target.
+    // Without this row servers accept the target.
     await target.ingest({ entries: [], deletes: [copyStateKey], floor: lastVersion });
     return { summary, content, entriesBefore: state.entries };
   }
@@ -192,7 +192,9 @@ class Run {
     );
   }
 
-  /** A database does not keep others from writing to it. */
+  /**
+   * Unlike a data directory, a database is not locked, so another server may have written to it.
+   */
   async #assertUnwritten(lastVersion: number): Promise<void> {
     const { from, source } = this.#parts;
     if ((await source.lastVersion()) === lastVersion) return;
@@ -203,7 +205,7 @@ class Run {
   }
 }
 
-/** Gives the target what it lacks, and takes from it what the source has no more. */
+/** Makes the target equal to the source. */
 async function equalise(source: Store, target: MigrationStore, onBytes: OnBytes): Promise<void> {
   for await (const { entries, puts, deletes } of comparedCopies(source, target)) {
     if (puts.length + deletes.length > 0) {

@@ -29,7 +29,7 @@ export interface MigrationsOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
-  /** The data are in another place from now on. */
+  /** Called when the data have moved. */
   readonly onMoved: () => void;
 }
 
@@ -78,7 +78,7 @@ export class Migrations implements MigrationControl {
         await target.close();
         throw new MigrationRefusal('The server ends.');
       }
-      // A directory has its name by now.
+      // The target directory exists now, so its real path can be shown.
       this.#info = { state: 'running', to: shownPlace(goal), phase: 'beginning', done: 0 };
       this.#start({ store, location, goal, target });
       return this.#info;
@@ -96,7 +96,7 @@ export class Migrations implements MigrationControl {
     return this.info?.state === 'cancelled';
   }
 
-  /** Ends what runs, before the store is closed. */
+  /** Cancels a running migration and waits for its end. To be called before the store is closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#run?.stop.abort();

@@ -27,7 +27,7 @@ import { stillDiffering } from '../../../kv/differences.js';
 import { comparedCopies } from '../../moves/differences.js';
 import type { WatchedStore } from '../../moves/watched-store.js';
 
-/** What a migration of data that are served does, in order. */
+/** The phases of a migration of served data, in order. */
 export type OnlinePhase =
   | 'reading the source'
   | 'copying'
@@ -36,12 +36,12 @@ export type OnlinePhase =
   | 'switching'
   | 'asking the target again';
 
-/** How long requests waited in the end, and what was copied. */
+/** How long requests waited, and what was copied. */
 export interface OnlineMigrated {
   readonly pauseMs: number;
 }
 
-/** Somebody has called it off. The source serves as before. */
+/** The migration was cancelled. The source serves as before. */
 export class MigrationCancelledError extends Error {
   override readonly name = 'MigrationCancelledError';
 }
@@ -55,46 +55,46 @@ export interface OnlineMigrationParts {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly listener: OnlineListener;
-  /** Aborted: the migration is called off, if it has not gone too far. */
+  /** Cancels the migration when aborted, unless it has gone too far. */
   readonly signal: AbortSignal;
 }
 
 export interface OnlineListener {
-  /** A phase begins in which so many bytes are gone through; undefined: nobody knows. */
+  /** A phase begins that processes so many bytes; undefined when the number is not known. */
   begin(phase: OnlinePhase, bytes?: number): void;
   progress(bytes: number): void;
-  /** Something did not work and is tried again, or is left. */
+  /** Something failed and is tried again, or is skipped. */
   trouble(error: unknown): void;
 }
 
-/** Noted keys at which the copy stops and catches up. */
+/** With more noted keys than this, copying stops until they are copied. */
 const notesMax = 5_000;
-/** Noted keys that are left when writes may pause: few, so that the pause is short. */
+/** Noted keys that may be left when writes are paused: few, so that the pause is short. */
 const notesFew = 100;
-/** Keys that are brought at once. */
+/** Keys that are copied at once. */
 const broughtKeys = 200;
-/** Rounds in which the target may fail to come close. */
+/** Rounds after which the migration fails when the target has not caught up. */
 const roundsMax = 1_000;
-/** Pauses that may fail. */
+/** Pauses after which the migration fails when none was long enough. */
 const pausesMax = 20;
-/** Writes wait so long for the end, about, in milliseconds. */
+/** About how long writes may wait for the end, in milliseconds. */
 const pauseMillisMax = 5_000;
-/** Between two questions to a target that does not answer, in milliseconds. */
+/** The time between two attempts to reach a target that does not answer, in milliseconds. */
 const askAgainMs = 250;
 
 /**
- * Moves all data of a store to another place while they are served. Keys that commits write
- * meanwhile are noted and brought again; in the end writes pause until nothing is noted, and then
- * the target has the data. Until then the source is whole and the target is no data to serve. From
- * the note that the source gets in the end until the target has answered, neither is served, so no
- * acknowledged write is missing and nothing old is read.
+ * Moves all data of a store to another place while they are served. Keys that are written meanwhile
+ * are noted and copied again. In the end writes pause until no noted key is left, and then the
+ * target takes over. Until then the source is complete, and no server accepts the target. Between
+ * the note in the source and the answer of the target neither is served, so no acknowledged write
+ * is lost and no outdated data are read.
  */
 export class OnlineMigration {
   readonly #parts: OnlineMigrationParts;
   readonly #shown: string;
-  /** The store without its doors. */
+  /** The store itself, which can be read while the watched store holds requests back. */
   readonly #source: Store & Pick<WatchedStore['inner'], 'lastVersion'>;
-  /** The target is still the copy that this migration has begun or gone on with. */
+  /** Demands that the target is still the unfinished copy of this migration. */
   #ofCopy: Guard | undefined;
 
   constructor(parts: OnlineMigrationParts) {
@@ -104,15 +104,15 @@ export class OnlineMigration {
   }
 
   /**
-   * Throws `MigrationError`, `MigrationCancelledError`, and what stores throw; the source serves
-   * then, unless nobody knows whether the target has the data.
+   * Throws `MigrationError`, `MigrationCancelledError`, and the errors of stores. The source serves
+   * then, unless it is unknown whether the target has taken over.
    */
   async run(): Promise<OnlineMigrated> {
     const { source, content, from, to, listener } = this.#parts;
     if (source.isRestoring) {
       throw new MigrationError('The data are just being set back: try again in a moment.');
     }
-    // Extents that are named by what is copied stay until they are copied.
+    // Keeps the extents that copied entries name until they are copied.
     const release = content.retain();
     source.note();
     try {
@@ -133,7 +133,7 @@ export class OnlineMigration {
     const lastVersion = await this.#source.lastVersion();
     const state = await beginCopy(target, { from, to, lastVersion, isOnline: true });
     if (state.isOnline !== true) {
-      // The attempt began as a copy without notes: only a comparison finds what is missing.
+      // An offline copy noted no keys, so the target may differ anywhere: the state must say so.
       const entry = copyStateEntry({ ...state, lastVersion, isOnline: true });
       await target.ingest({ entries: [entry], deletes: [], floor: lastVersion });
     }
@@ -146,7 +146,7 @@ export class OnlineMigration {
     const total = await this.#size(brought);
     listener.begin('copying', total);
     for await (const { entries, puts, deletes } of comparedCopies(this.#source, target)) {
-      // First, so that no entry of the target names what is not there.
+      // Extents come first, so that every entry of the target names existing ones.
       await brought.bring(entries);
       if (puts.length + deletes.length > 0) {
         await target.ingest({ entries: puts, deletes, floor: 0 });
@@ -172,13 +172,13 @@ export class OnlineMigration {
     return bytes;
   }
 
-  /** Between the steps of a long phase. */
+  /** To be called between the steps of a long phase: copies noted keys when there are many. */
   async #keepUp(brought: ExtentReplica): Promise<void> {
     this.#assertWanted();
     if (this.#parts.source.notedKeys >= notesMax) await this.#bring(brought);
   }
 
-  /** Brings what was noted so far. Returns how many keys. */
+  /** Copies the keys that were noted so far. Returns how many there were. */
   async #bring(brought: ExtentReplica): Promise<number> {
     const { source, target } = this.#parts;
     const keys = source.takeNotes().filter((key) => isCopied({ key }));
@@ -200,11 +200,11 @@ export class OnlineMigration {
       if ((await this.#bring(brought)) < notesFew) break;
       if (rounds === roundsMax) throw tooFast(this.#shown);
     }
-    // Now, because it takes time.
+    // Done before writes pause, because it takes time.
     await brought.end();
   }
 
-  /** The keys in which source and target differ although nothing was written to them. */
+  /** The keys in which source and target differ although they were not written meanwhile. */
   async #compare(brought: ExtentReplica): Promise<readonly Bytes[]> {
     const { target, listener } = this.#parts;
     listener.begin('comparing');
@@ -215,12 +215,15 @@ export class OnlineMigration {
       await this.#keepUp(brought);
     }
     await this.#catchUp(brought);
-    // Extents may have been brought of blobs that are no more.
+    // Extents of blobs that were deleted meanwhile may have been copied.
     await brought.suspectAll();
     return stillDiffering(this.#source, target, differing);
   }
 
-  /** `suspects`: keys that must not differ when nobody writes any more. */
+  /**
+   * Pauses writes and lets the target take over. `suspects`: keys that must not differ once writes
+   * have stopped.
+   */
   async #end(brought: ExtentReplica, suspects: readonly Bytes[]): Promise<OnlineMigrated> {
     const { source, listener, clock } = this.#parts;
     for (let pauses = 0; pauses < pausesMax; pauses += 1) {
@@ -240,7 +243,7 @@ export class OnlineMigration {
     throw tooFast(this.#shown);
   }
 
-  /** Lets nobody write, and brings what is noted. False: that takes too long. */
+  /** Pauses writes and copies the noted keys. False when that takes too long. */
   async #isCaughtUp(brought: ExtentReplica, beganMs: number): Promise<boolean> {
     const { source, timers, clock } = this.#parts;
     const late = () => new StoreUnavailableError('A commit of the source does not end.');
@@ -263,7 +266,7 @@ export class OnlineMigration {
     }
     await brought.end();
     this.#assertWanted();
-    // From here on no start serves the source, whoever ends in whatever moment.
+    // From here on no server accepts the source, wherever a process dies.
     const note = moveNotePut({ to: this.#shown, isOver: false });
     const noted = await this.#source.commit({ checks: [], puts: [note], deletes: [] });
     source.shut();
@@ -276,8 +279,8 @@ export class OnlineMigration {
   }
 
   /**
-   * The commit that decides. When it was not applied and never will be, the source is opened again;
-   * when nobody knows, it stays shut.
+   * The commit that makes the target take over. When it was not applied and never will be, the
+   * source is opened again. When that is unknown, the source stays closed.
    */
   async #activate(floor: number): Promise<void> {
     const { source, target, timers, listener, signal } = this.#parts;
@@ -285,22 +288,23 @@ export class OnlineMigration {
     invariant(guard !== undefined, 'the copy was begun');
     for (let isUnknown = false; ;) {
       try {
-        // Guarded: one that arrives late does nothing when somebody has taken the data back.
+        // Guarded, so that a late write does nothing after the data were taken back.
         await target.ingest({ entries: [], deletes: [copyStateKey], floor, guard });
         return;
       } catch (error) {
-        // The first time it was applied, then.
+        // An earlier attempt was applied after all.
         if (isUnknown && error instanceof GuardError && error.actual === 'absent') return;
         isUnknown ||= error instanceof CommitUnknownError;
         if (!isUnknown) {
-          // Where the note stays, the data do as well: only the next start asks what to do.
+          // When the note cannot be removed, only the next start has to ask what to do: the data
+          // are here.
           await this.#source
             .commit({ checks: [], puts: [], deletes: [moveNoteKey] })
             .catch((failure: unknown) => listener.trouble(failure));
           source.open();
           throw error;
         }
-        // It may be applied, or may be yet, and a second time does no harm.
+        // The commit may have been applied, or may still be. Repeating it is harmless.
         listener.begin('asking the target again');
         listener.trouble(error);
         if (signal.aborted) throw unknownEnd(this.#shown, error);

@@ -304,7 +304,7 @@ export class MapOperations {
     throw new OperationError(`the map '${name}' has no operation ${id}`);
   }
 
-  /** What has ended stays so, and whoever cancels is not overwritten by whoever runs. */
+  /** Does not overwrite an operation that has ended or was cancelled meanwhile. */
   async #change(id: string, change: OperationChange): Promise<Operation> {
     for (;;) {
       const row = await this.#read(id);
