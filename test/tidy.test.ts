@@ -189,6 +189,24 @@ describe('architecture', () => {
     }
   });
 
+  it('backs off in the kit, and where the next attempt depends on more than the error', () => {
+    const backingOff = source
+      .filter((file) => !isTest(file) && !file.startsWith('src/base/async/'))
+      .filter((file) => /\bbackOff\(/.test(read(file)));
+    assert.deepEqual(backingOff.toSorted(), [
+      'src/app/oauth/key-cache.ts',
+      'src/engines/postgres/primary.ts',
+      'src/modeling/patterns/indexes/index-updater.ts',
+      'src/modeling/patterns/row-leases/row-leases.ts',
+      'src/modeling/patterns/shard-map/partitions.ts',
+      'src/modeling/table/bulk-sender.ts',
+      'src/modeling/table/entities.ts',
+      'src/modeling/worker/deliverer.ts',
+      'src/modeling/worker/worker.ts',
+      'src/partition/store.ts',
+    ]);
+  });
+
   it('has no import cycle', () => {
     const graph = new Map<string, string[]>();
     for (const { from, to } of imports) graph.set(from, [...(graph.get(from) ?? []), to]);
