@@ -33,26 +33,14 @@ interface Sample {
 
 /** The state of ranges in the text format of Prometheus. */
 export function metricsText(facts: PartitionFacts): string {
-  const { counters, callsByStore, operations, hotPartitions } = facts;
-  const steps = operations.map((row) => ({
-    labels: { op: row.id, kind: row.kind, step: row.kind === 'move' ? row.step : row.kind },
-    value: 1,
-  }));
-  const calls = [...callsByStore].flatMap(([store, { reads, writes }]) => [
+  return [...loadMetrics(facts), ...operationMetrics(facts)].join('');
+}
+
+function loadMetrics(facts: PartitionFacts): readonly string[] {
+  const calls = [...facts.callsByStore].flatMap(([store, { reads, writes }]) => [
     { labels: { store, kind: 'read' }, value: reads },
     { labels: { store, kind: 'write' }, value: writes },
   ]);
-  const ended = counters.ended.map(({ kind, result, count }) => ({
-    labels: { kind, result },
-    value: count,
-  }));
-  const pauses = (['write', 'read'] as const).flatMap((kind) => {
-    const { count, ms } = counters.pauses[kind];
-    return [
-      { labels: { kind }, suffix: '_sum', value: ms / 1_000 },
-      { labels: { kind }, suffix: '_count', value: count },
-    ];
-  });
   return [
     metric(
       'ranges',
@@ -85,6 +73,27 @@ export function metricsText(facts: PartitionFacts): string {
       })),
     ),
     metric('requests_total', 'counter', calls),
+  ];
+}
+
+function operationMetrics(facts: PartitionFacts): readonly string[] {
+  const { counters, operations, hotPartitions } = facts;
+  const steps = operations.map((row) => ({
+    labels: { op: row.id, kind: row.kind, step: row.kind === 'move' ? row.step : row.kind },
+    value: 1,
+  }));
+  const ended = counters.ended.map(({ kind, result, count }) => ({
+    labels: { kind, result },
+    value: count,
+  }));
+  const pauses = (['write', 'read'] as const).flatMap((kind) => {
+    const { count, ms } = counters.pauses[kind];
+    return [
+      { labels: { kind }, suffix: '_sum', value: ms / 1_000 },
+      { labels: { kind }, suffix: '_count', value: count },
+    ];
+  });
+  return [
     metric('guard_refusals_total', 'counter', [{ value: counters.guardRefusals }]),
     metric('map_refreshes_total', 'counter', [{ value: counters.mapRefreshes }]),
     metric('ops_total', 'counter', ended),
@@ -92,7 +101,7 @@ export function metricsText(facts: PartitionFacts): string {
     metric('move_pause_seconds', 'summary', pauses),
     metric('moved_bytes_total', 'counter', [{ value: counters.movedBytes }]),
     metric('hot_partitions', 'gauge', [{ value: hotPartitions }]),
-  ].join('');
+  ];
 }
 
 function byStore(

@@ -96,7 +96,7 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
   const { directory, clock, durability = 'durable', sharing = 'exclusive' } = options;
   const isOwner = sharing === 'exclusive';
   const { isNew } = await prepareDirectory(directory, { create: isOwner });
-  const { events = {}, timers = systemTimers, faults = majorFaults } = options;
+  const { events = {}, timers = systemTimers } = options;
   const { waiting = () => undefined } = events;
   const closing: (() => unknown)[] = [claimDirectory(directory)];
   let isCached = false;
@@ -119,7 +119,7 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
           clock,
           timers,
           waiting,
-          isDurable: durability === 'durable',
+          isDurable: sync,
           wasRead: isCached,
         })
       : await joinDirectory(environment, directory);
@@ -131,29 +131,12 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
     const condition = new StoreCondition(environment, { files, timers, events });
     closing.unshift(() => condition.close());
     if (isOwner) closing.unshift(...careOf(environment, { directory, timers, events, isCached }));
+    const { ingestsInThread: which } = options;
+    const ownerRecord = lock.record;
     const ingester =
-      options.ingestsInThread !== undefined
-        ? new ThreadIngester({
-            directory,
-            sync: durability === 'durable',
-            ownerRecord: lock.record,
-            which: options.ingestsInThread,
-            condition,
-            timers,
-          })
-        : undefined;
+      which && new ThreadIngester({ directory, sync, ownerRecord, which, condition, timers });
     if (ingester !== undefined) closing.unshift(() => ingester.close());
-    const stuck = `the disk has not given what was read within ${stallMs / 1000} s.`;
-    const cold = new ColdReads({
-      clock,
-      timers,
-      stuckAfterMs: stallMs,
-      onStuck: () => void condition.fail(stuck),
-      faults,
-      startFetcher: (calls) => startFetchThread({ directory }, calls),
-      isCold: isOwner && !isCached,
-      onFailed: (error) => events.unread?.(error),
-    });
+    const cold = coldReadsOf(options, condition, isOwner && !isCached);
     closing.unshift(() => cold.close());
     const ranges = new RangeReader(environment, { ...options, lockFile: lockFileOf(directory) });
     const parts = { clock, timers, condition, lock, closing, ingester, cold, ranges };
@@ -162,6 +145,24 @@ async function openStore(options: LmdbStoreOptions): Promise<LmdbStore> {
     for (const close of closing) await close();
     throw error;
   }
+}
+
+function coldReadsOf(
+  { directory, clock, timers = systemTimers, faults = majorFaults, events }: LmdbStoreOptions,
+  condition: StoreCondition,
+  isCold: boolean,
+): ColdReads {
+  const stuck = `the disk has not given what was read within ${stallMs / 1000} s.`;
+  return new ColdReads({
+    clock,
+    timers,
+    stuckAfterMs: stallMs,
+    onStuck: () => void condition.fail(stuck),
+    faults,
+    startFetcher: (calls) => startFetchThread({ directory }, calls),
+    isCold,
+    onFailed: (error) => events?.unread?.(error),
+  });
 }
 
 function majorFaults(): number {
