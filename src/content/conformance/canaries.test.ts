@@ -7,11 +7,12 @@ import {
   type ContentStore,
   type ExtentReader,
   type IsReferenced,
+  type ScrubStep,
 } from '../content-store.js';
 import { openMemoryContent } from '../memory/content.js';
 import { extentsConformance, linksConformance } from './extents.js';
 import { modelConformance } from './model.js';
-import { damageConformance } from './damage.js';
+import { damageConformance, scrubConformance } from './damage.js';
 import { retentionConformance, sessionsConformance } from './orphans.js';
 import { readRange } from './samples.js';
 import type { ContentSuite, OpenedContent } from './suite.js';
@@ -148,6 +149,20 @@ const canaries: readonly Canary[] = [
       'asks by owner, and names every suspect of each',
       'sweeps in steps, and goes on after one that was rejected',
     ],
+  },
+  {
+    wrong: 'leaves the last part of its extents out of a scrub',
+    over: (store) => ({
+      async *scrub() {
+        let before: ScrubStep | undefined;
+        for await (const step of store.scrub()) {
+          if (before !== undefined) yield before;
+          before = step;
+        }
+      },
+    }),
+    section: scrubConformance,
+    caughtBy: ['scrubs every extent and every byte, and finds nothing where nothing is wrong'],
   },
   {
     wrong: 'forgets what it suspected',
@@ -288,7 +303,8 @@ describe('the suite of content stores', () => {
   }
 
   it('lets a correct store pass', async () => {
-    for (const section of [extentsConformance, linksConformance, retentionConformance]) {
+    const sections = [extentsConformance, linksConformance, retentionConformance, scrubConformance];
+    for (const section of sections) {
       assert.deepEqual(
         await failuresOf(
           section,

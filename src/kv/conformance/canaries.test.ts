@@ -5,11 +5,18 @@ import { nameOfBytes, startsWith, type Bytes } from '../../base/bytes.js';
 import { withLateGuards } from '../../../test/support/late-guards.js';
 import type { Clock } from '../../base/clock.js';
 import { openMemoryStore } from '../../engines/memory/store.js';
-import { counterBytes } from '../counter.js';
+import { counterBytes, decodeCounter, encodeCounter } from '../counter.js';
 import type { Guarded } from '../guards.js';
 import type { MemberStore } from '../member-store.js';
 import { partitionPrefixLength } from '../partition-prefix.js';
-import type { CommitBatch, Entry, KeyRange, Store } from '../store.js';
+import {
+  keyBytesMax,
+  type CommitBatch,
+  type Entry,
+  type KeyRange,
+  type Put,
+  type Store,
+} from '../store.js';
 import { commitsConformance } from './commits.js';
 import { countersConformance } from './counters.js';
 import { failuresOf } from '../../base/conformance/failures.js';
@@ -81,6 +88,49 @@ const canaries: readonly Canary[] = [
     ],
   },
   {
+    wrong: 'takes an empty value for an absent key',
+    over: (store) => ({
+      async get(key) {
+        const entry = await store.get(key);
+        return entry?.value.length === 0 ? undefined : entry;
+      },
+    }),
+    section: readsConformance,
+    caughtBy: ['keeps empty values apart from absent keys'],
+  },
+  {
+    wrong: 'cuts values off at 64 KiB',
+    over: (store) => ({
+      commit: (batch) => store.commit({ ...batch, puts: batch.puts.map(cutOff) }),
+    }),
+    section: readsConformance,
+    caughtBy: ['keeps large values whole'],
+  },
+  {
+    wrong: 'reads values into memory that it uses again',
+    over(store) {
+      const memory = Buffer.alloc(16);
+      return {
+        async get(key) {
+          const entry = await store.get(key);
+          if (entry === undefined || entry.value.length > memory.length) return entry;
+          memory.set(entry.value);
+          return { ...entry, value: memory.subarray(0, entry.value.length) };
+        },
+      };
+    },
+    section: readsConformance,
+    caughtBy: ['returns values that later reads and commits leave as they are'],
+  },
+  {
+    wrong: 'reads keys that it could not have',
+    over: (store) => ({
+      get: (key) => (isLegal(key) ? store.get(key) : Promise.resolve(undefined)),
+    }),
+    section: readsConformance,
+    caughtBy: ['takes keys up to the limit and refuses longer and empty ones'],
+  },
+  {
     wrong: 'leaves out what is to be used without handing it over',
     over: (store) => ({
       range: (range, { use: _use, ...options }) => store.range(range, options),
@@ -115,6 +165,40 @@ const canaries: readonly Canary[] = [
     caughtBy: [
       'tells the first check that failed and what it found',
       'lets one of many commits win that want the same key to be absent',
+    ],
+  },
+  {
+    wrong: 'writes a commit in two parts',
+    over: (store) => ({
+      async commit({ puts, ...batch }) {
+        const result = await store.commit({ ...batch, puts: puts.slice(0, 1) });
+        if (!result.ok || puts.length < 2) return result;
+        await turn();
+        await store.commit({ checks: [], puts: puts.slice(1), deletes: [] });
+        return result;
+      },
+    }),
+    section: commitsConformance,
+    caughtBy: [
+      'applies a commit of many writes whole',
+      'never shows a commit half to a concurrent read',
+    ],
+  },
+  {
+    wrong: 'looks at checks before others have ended their commits',
+    over: (store) => ({
+      async commit(batch) {
+        const result = await store.commit({ ...batch, puts: [], deletes: [], adds: [] });
+        if (!result.ok) return result;
+        await turn();
+        return store.commit({ ...batch, checks: [] });
+      },
+    }),
+    section: commitsConformance,
+    caughtBy: [
+      'lets one of many commits win that want the same key to be absent',
+      'isolates concurrent commits: no update of a counter is lost',
+      'refuses every call after it was closed, and may be closed twice',
     ],
   },
   {
@@ -268,6 +352,69 @@ const canaries: readonly Canary[] = [
     caughtBy: ['gives a counter the version of its last commit, which a check can demand'],
   },
   {
+    wrong: 'adds to what it has read',
+    over: (store) => ({
+      async commit({ adds = [], ...batch }) {
+        const found = await store.getMany(adds.map(({ key }) => key));
+        await turn();
+        const sums = adds.map(({ key, delta }, index) => {
+          const before = found[index]?.value;
+          return { key, value: encodeCounter((before ? decodeCounter(before) : 0) + delta) };
+        });
+        return store.commit({ ...batch, puts: [...batch.puts, ...sums] });
+      },
+    }),
+    section: countersConformance,
+    caughtBy: [
+      'sums up the additions of many concurrent commits',
+      'adds nothing when a check fails',
+    ],
+  },
+  {
+    wrong: 'leaves out additions below 0',
+    over: (store) => ({
+      commit: (batch) =>
+        store.commit({ ...batch, adds: batch.adds?.filter(({ delta }) => delta >= 0) ?? [] }),
+    }),
+    section: countersConformance,
+    caughtBy: [
+      'adds to a counter, which is 0 where there is none and may fall below',
+      'sums up the additions of many concurrent commits',
+    ],
+  },
+  {
+    wrong: 'applies a commit without the additions that make no counter',
+    over: (store) => ({
+      commit: (batch) =>
+        store.commit(batch).catch((error: unknown) => {
+          if (batch.adds === undefined) throw error;
+          return store.commit({ ...batch, adds: [] });
+        }),
+    }),
+    section: countersConformance,
+    caughtBy: ['refuses an addition that makes no counter, and applies nothing of its commit'],
+  },
+  {
+    wrong: 'forgets its data when it is closed',
+    over: () => ({}),
+    reopen: (_, clock) => openMemoryStore({ clock }),
+    section: versionsConformance,
+    caughtBy: ['keeps data, and keeps raising versions, when opened again with an older clock'],
+  },
+  {
+    wrong: 'counts versions instead of taking them from the clock',
+    over(store) {
+      let last = 1_800_000_000_000_000;
+      return { commit: versioned(store, () => (last += 1)) };
+    },
+    section: versionsConformance,
+    caughtBy: [
+      'takes versions from the clock',
+      'gives each of many concurrent commits a version of its own, at least the clock',
+      'raises versions over all partitions, by one while the clock does not go on',
+    ],
+  },
+  {
     wrong: 'orders keys by signed bytes',
     over: (store) => ({
       async range(range, options) {
@@ -330,6 +477,14 @@ function after(key: Bytes): Bytes {
 function compareSigned(left: Bytes, right: Bytes): number {
   const flipped = (key: Bytes) => key.map((byte) => byte ^ 0x80);
   return Buffer.compare(flipped(left), flipped(right));
+}
+
+function cutOff(put: Put): Put {
+  return { ...put, value: put.value.subarray(0, 65_536) };
+}
+
+function isLegal(key: Bytes): boolean {
+  return key.length > 0 && key.length <= keyBytesMax;
 }
 
 function withoutGuard<T extends Guarded>(options: T): Omit<T, 'guard'> {

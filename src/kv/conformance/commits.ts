@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
 import { it } from '../../base/conformance/suite-test.js';
 import { StoreClosedError } from '../errors.js';
 import { batch, keyNamed, check, commit, keysOf, put, setUp, valueOf } from './batches.js';
@@ -99,11 +100,17 @@ export function commitsConformance(suite: ConformanceSuite): void {
       commit(store, { puts: [put('left', value), put('right', value)] });
     await write('0');
     const writes = Array.from({ length: 60 }, (_, index) => write(`${index}`));
-    for (let round = 0; round < 60; round += 1) {
-      const [left, right] = await store.getMany([keyNamed('left'), keyNamed('right')]);
-      assert.deepEqual(left?.value, right?.value);
-      assert.equal(left?.version, right?.version);
-      await new Promise((done) => setImmediate(done));
+    const settled = Promise.allSettled(writes);
+    try {
+      for (let round = 0; round < 60; round += 1) {
+        const [left, right] = await store.getMany([keyNamed('left'), keyNamed('right')]);
+        assert.deepEqual(left?.value, right?.value);
+        assert.equal(left?.version, right?.version);
+        await turn();
+      }
+    } finally {
+      // No write goes on behind the test.
+      await settled;
     }
     await Promise.all(writes);
   });
