@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import { StoreWriteError } from '../../kv/errors.js';
 import { int8Array } from './binary-array.js';
-import type { Link } from './link.js';
+import type { Connection } from './connection.js';
 import { numberOf } from './rows.js';
 import type { Statements } from './statements.js';
 
@@ -85,14 +85,14 @@ export class Acknowledgements {
    * Checks that the database has what was acknowledged. Rejects with `StoreWriteError` when it
    * lacks commits, unless losses are accepted.
    */
-  async assertKept(link: Pick<Link, 'query'>): Promise<void> {
+  async assertKept(connection: Pick<Connection, 'query'>): Promise<void> {
     if (this.#refusal !== undefined) throw this.#refusal;
     // Copied before the query: batches that are acknowledged during it may be missing from its
     // result.
     const kept = this.#evidence();
     const greatest = this.#greatest;
     const losses = this.#losses;
-    const [last, present] = await this.#read(link, kept);
+    const [last, present] = await this.#read(connection, kept);
     const lost = kept.filter(({ session, batch }) => batch > (present.get(session) ?? 0));
     if (lost.length === 0 && last >= greatest) return;
     // Another connection may have reported the same loss meanwhile.
@@ -102,10 +102,10 @@ export class Acknowledgements {
   }
 
   /** As `assertKept`, but only reports a loss: reads go on. */
-  async reportLoss(link: Pick<Link, 'query'>): Promise<void> {
+  async reportLoss(connection: Pick<Connection, 'query'>): Promise<void> {
     if (this.#refusal !== undefined) return;
     try {
-      await this.assertKept(link);
+      await this.assertKept(connection);
     } catch (error) {
       if (error !== this.#refusal) throw error;
     }
@@ -138,13 +138,13 @@ export class Acknowledgements {
   }
 
   async #read(
-    link: Pick<Link, 'query'>,
+    connection: Pick<Connection, 'query'>,
     kept: readonly Kept[],
   ): Promise<readonly [last: number, present: ReadonlyMap<string, number>]> {
     const { lastVersion, batchesOf } = this.#options.statements;
     const sessions = [...new Set(kept.map(({ session }) => session))];
-    const rows = await link.query(batchesOf, [int8Array(sessions.map(Number))]);
-    const [row] = await link.query(lastVersion, []);
+    const rows = await connection.query(batchesOf, [int8Array(sessions.map(Number))]);
+    const [row] = await connection.query(lastVersion, []);
     const present = new Map(rows.map(([id, batch]) => [String(numberOf(id)), numberOf(batch)]));
     return [numberOf(row?.[0]), present];
   }

@@ -11,7 +11,7 @@ import { StoreClosedError, StoreWriteError } from '../../kv/errors.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
 import type { Store } from '../../kv/store.js';
 import { quoted } from './statements.js';
-import { Link } from './link.js';
+import { Connection } from './connection.js';
 import { openPostgresStore } from './store.js';
 
 const prefix = partitionPrefix('tables', 'account', 1, 'partition');
@@ -195,9 +195,9 @@ void describe('a PostgreSQL store', { skip: withoutPostgres }, () => {
       [false, 'on'],
     ] as const) {
       const options = { prepares: true, pipelines: false, timers: systemTimers };
-      const link = await Link.open({ ...options, isRelaxed, address: started().url });
-      assert.deepEqual(await link.query(setting, []), [[Buffer.from(expected)]]);
-      await link.close();
+      const connection = await Connection.open({ ...options, isRelaxed, address: started().url });
+      assert.deepEqual(await connection.query(setting, []), [[Buffer.from(expected)]]);
+      await connection.close();
     }
   });
 });

@@ -1,6 +1,6 @@
 import type { GuardedBatch } from '../../kv/guards.js';
 import type { Ingestion } from '../../kv/ingestion.js';
-import type { Link } from './link.js';
+import type { Connection } from './connection.js';
 import type { Outcome } from './outcomes.js';
 
 /** A batch of a session: its number, and the session's id. */
@@ -13,7 +13,10 @@ export interface SessionBatch {
  * Applies a batch in one transaction, which notes number and outcomes in the session's row. Rejects
  * when nothing of it was applied, and when the connection was lost.
  */
-export type BatchCall = (link: Link, batch: SessionBatch) => Promise<readonly Outcome[]>;
+export type BatchCall = (
+  connection: Connection,
+  batch: SessionBatch,
+) => Promise<readonly Outcome[]>;
 
 export interface CommitOptions {
   /** The least version. */

@@ -23,8 +23,8 @@ export function functionForm({ commitBatch, insertBatch, ingestBatch }: Statemen
 }
 
 function callOf(statement: Statement, parameters: readonly unknown[]): BatchCall {
-  return async (link, { id, number }) => {
-    const [row] = await link.query(statement, [id, String(number), ...parameters]);
+  return async (connection, { id, number }) => {
+    const [row] = await connection.query(statement, [id, String(number), ...parameters]);
     invariant(row !== undefined, 'a batch has a result');
     return decodeOutcomes(bytesOf(row[0]));
   };

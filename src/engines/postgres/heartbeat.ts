@@ -1,6 +1,6 @@
 import type { Timer, Timers } from '../../base/async/timers.js';
-import type { Link } from './link.js';
-import type { LinkSource } from './link-source.js';
+import type { Connection } from './connection.js';
+import type { ConnectionSource } from './connection-source.js';
 import type { Statement } from './statements.js';
 
 /** The time between two beats. A beat that another server has just made is not repeated. */
@@ -13,15 +13,15 @@ const connectLimitMs = 1_000;
  * was acknowledged before it.
  */
 export class Heartbeat {
-  readonly #source: LinkSource;
+  readonly #source: ConnectionSource;
   readonly #statement: Statement;
   readonly #timers: Timers;
   #timer: Timer | undefined;
-  #link: Link | undefined;
+  #connection: Connection | undefined;
   #beating: Promise<void> | undefined;
   #isOver = false;
 
-  constructor(source: LinkSource, statement: Statement, timers: Timers) {
+  constructor(source: ConnectionSource, statement: Statement, timers: Timers) {
     this.#source = source;
     this.#statement = statement;
     this.#timers = timers;
@@ -32,7 +32,7 @@ export class Heartbeat {
     this.#isOver = true;
     this.#timer?.close();
     await this.#beating;
-    await this.#link?.close();
+    await this.#connection?.close();
   }
 
   #wait(): void {
@@ -44,12 +44,13 @@ export class Heartbeat {
 
   async #beat(): Promise<void> {
     try {
-      if (this.#link?.isLost !== false) this.#link = await this.#source.connect(connectLimitMs);
-      await this.#link.query(this.#statement, []);
+      if (this.#connection?.isLost !== false)
+        this.#connection = await this.#source.connect(connectLimitMs);
+      await this.#connection.query(this.#statement, []);
     } catch {
       // The store reports a database that is away, so the failure needs no report here. Standbys
       // seem to be behind meanwhile.
-      this.#link?.cut();
+      this.#connection?.destroy();
     }
     this.#wait();
   }

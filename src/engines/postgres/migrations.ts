@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { codeOf } from '../../base/thrown.js';
 import { DatabaseError } from './database-error.js';
-import type { Link } from './link.js';
+import type { Connection } from './connection.js';
 import { rulesOf, type Product } from './product.js';
 import { bytesOf } from './rows.js';
 import { inSchema, quoted } from './statements.js';
@@ -14,39 +14,43 @@ const folder = new URL('../../../../src/engines/postgres/sql/', import.meta.url)
  * for definitions, one process at a time does it. Throws `DatabaseError` when the tables have a
  * newer format, or belong to something else.
  */
-export async function migrate(link: Link, schema: string, product: Product): Promise<void> {
+export async function migrate(
+  connection: Connection,
+  schema: string,
+  product: Product,
+): Promise<void> {
   const { migrations, adapt } = rulesOf(product);
-  await makeFormatTable(link, schema).catch((error: unknown) => {
+  await makeFormatTable(connection, schema).catch((error: unknown) => {
     throw isOfOtherTables(error) ? otherTables(schema, error) : error;
   });
   const read = {
     name: 'format',
     text: inSchema("select value from tabularium.kv_meta where name = 'format' for update", schema),
   };
-  await link.run('begin');
+  await connection.run('begin');
   try {
-    const [row] = await link.query(read, []);
+    const [row] = await connection.query(read, []);
     const format = Number(bytesOf(row?.[0]).toString());
     if (!Number.isSafeInteger(format) || format < 0) throw otherTables(schema);
     if (format > migrations.length) throw newerFormat(format, migrations.length);
     for (const name of migrations.slice(format)) {
       const statements = adapt(await readFile(new URL(name, folder), 'utf8'));
-      await link.run(inSchema(statements, schema));
+      await connection.run(inSchema(statements, schema));
     }
     const write = `update tabularium.kv_meta set value = '${migrations.length}' where name = 'format'`;
-    if (format < migrations.length) await link.run(inSchema(write, schema));
-    await link.run('commit');
+    if (format < migrations.length) await connection.run(inSchema(write, schema));
+    await connection.run('commit');
   } catch (error) {
-    await link.run('rollback').catch(() => undefined);
+    await connection.run('rollback').catch(() => undefined);
     throw isOfOtherTables(error) ? otherTables(schema, error) : error;
   }
 }
 
 /** Throws `DatabaseError` when the schema has no tables of this kind. */
-export async function assertTables(link: Link, schema: string): Promise<void> {
+export async function assertTables(connection: Connection, schema: string): Promise<void> {
   const name = inSchema('tabularium.kv_meta', schema);
   const text = 'select to_regclass($1) is not null';
-  const [row] = await link.query({ name: 'tables', text }, [name]);
+  const [row] = await connection.query({ name: 'tables', text }, [name]);
   if (bytesOf(row?.[0])[0] === 1) return;
   throw new DatabaseError(`The database has no data in the schema ${quoted(schema)}.`);
 }
@@ -62,13 +66,13 @@ function isOfOtherTables(error: unknown): boolean {
   return otherTablesCodes.has(codeOf(error) ?? '');
 }
 
-async function makeFormatTable(link: Link, schema: string): Promise<void> {
+async function makeFormatTable(connection: Connection, schema: string): Promise<void> {
   const text = `create schema if not exists ${quoted(schema)};
     create table if not exists tabularium.kv_meta (name text primary key, value text not null);
     insert into tabularium.kv_meta (name, value) values ('format', '0') on conflict do nothing`;
   for (let collisions = 1; ; collisions += 1) {
     try {
-      await link.run(inSchema(text, schema));
+      await connection.run(inSchema(text, schema));
       return;
     } catch (error) {
       const isCollision = collisionCodes.has(codeOf(error) ?? '');

@@ -53,7 +53,7 @@ export async function readPage(
     }
   };
   await snapshots.read(
-    (link) => readAll((statement, values) => link.query(statement, values)),
+    (connection) => readAll((statement, values) => connection.query(statement, values)),
     () => page.isNew,
   );
   return page.result();

@@ -7,8 +7,8 @@ import { codeOf, messageOf } from '../../base/thrown.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
 import { DatabaseError } from './database-error.js';
 import { shownAddress } from './hosts.js';
-import { Link } from './link.js';
-import type { LinkSource } from './link-source.js';
+import { Connection } from './connection.js';
+import type { ConnectionSource } from './connection-source.js';
 import { isStandby } from './server-settings.js';
 
 export interface PrimaryOptions {
@@ -28,8 +28,8 @@ const leastMs = 1_000;
 const backOffMs = { first: 20, last: 1_000 };
 
 /** Finds the server that takes writes. */
-export class Primary implements LinkSource {
-  readonly retries: LinkSource['retries'];
+export class Primary implements ConnectionSource {
+  readonly retries: ConnectionSource['retries'];
   readonly #options: PrimaryOptions;
   #trouble: StoreUnavailableError | undefined;
   /** When the trouble began. */
@@ -56,14 +56,14 @@ export class Primary implements LinkSource {
    * none has done so for `limitMs`, counted from the begin of the trouble; but every call tries for
    * a second at least.
    */
-  async connect(limitMs: number, pipelines = false): Promise<Link> {
+  async connect(limitMs: number, pipelines = false): Promise<Connection> {
     const nowMs = this.#options.clock.monotonicMs();
     const endMs = Math.max((this.#troubleMs ?? nowMs) + limitMs, nowMs + leastMs);
     return this.#connect(endMs, pipelines, () => false);
   }
 
   /** As `connect`, but always tries for `limitMs`, even when there is trouble already. */
-  async connectPatiently(limitMs: number): Promise<Link> {
+  async connectPatiently(limitMs: number): Promise<Connection> {
     return this.#connect(this.#options.clock.monotonicMs() + limitMs, false, () => false);
   }
 
@@ -71,7 +71,7 @@ export class Primary implements LinkSource {
    * As `connectPatiently`, but rejects at once when the servers refuse for a lasting reason, such
    * as a wrong password.
    */
-  async connectFirst(limitMs: number): Promise<Link> {
+  async connectFirst(limitMs: number): Promise<Connection> {
     return this.#connect(this.#options.clock.monotonicMs() + limitMs, false, isRefused);
   }
 
@@ -79,12 +79,12 @@ export class Primary implements LinkSource {
     endMs: number,
     pipelines: boolean,
     isHopeless: (error: unknown) => boolean,
-  ): Promise<Link> {
+  ): Promise<Connection> {
     const { clock, timers, randomness } = this.#options;
     for (let failures = 1; ; failures += 1) {
       if (this.#isClosed) throw new StoreClosedError();
       const found = await this.#findOnce(pipelines);
-      if (found instanceof Link) {
+      if (found instanceof Connection) {
         this.#note(undefined);
         return found;
       }
@@ -96,15 +96,21 @@ export class Primary implements LinkSource {
     }
   }
 
-  async #findOnce(pipelines: boolean): Promise<Link | StoreUnavailableError> {
+  async #findOnce(pipelines: boolean): Promise<Connection | StoreUnavailableError> {
     const { addresses, prepares, isRelaxed, timers } = this.#options;
     const reasons: string[] = [];
     let cause: unknown;
     for (const address of addresses) {
       try {
-        const link = await Link.open({ address, prepares, pipelines, isRelaxed, timers });
-        if (!(await standsBy(link, isRelaxed))) return link;
-        link.cut();
+        const connection = await Connection.open({
+          address,
+          prepares,
+          pipelines,
+          isRelaxed,
+          timers,
+        });
+        if (!(await standsBy(connection, isRelaxed))) return connection;
+        connection.destroy();
         reasons.push(`${shownAddress(address)} is a standby`);
       } catch (error) {
         cause = error;
@@ -132,11 +138,11 @@ function isRefused(error: unknown): boolean {
   return code.startsWith('28') || code === '3D000' || code === '42501';
 }
 
-async function standsBy(link: Link, isRelaxed: boolean): Promise<boolean> {
+async function standsBy(connection: Connection, isRelaxed: boolean): Promise<boolean> {
   try {
-    return await isStandby(link, isRelaxed);
+    return await isStandby(connection, isRelaxed);
   } catch (error) {
-    link.cut();
+    connection.destroy();
     throw error;
   }
 }

@@ -4,8 +4,8 @@ import { retry } from '../../base/async/retry.js';
 import { Slots } from '../../base/async/slots.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
 import { isAway, unavailable } from './failures.js';
-import type { Link } from './link.js';
-import type { LinkSource } from './link-source.js';
+import type { Connection } from './connection.js';
+import type { ConnectionSource } from './connection-source.js';
 import type { Row } from './rows.js';
 import type { Statement } from './statements.js';
 
@@ -23,13 +23,13 @@ setMaxListeners(0, never);
 
 /** Connections that are shared by reads of a single statement. */
 export class SharedReaders {
-  readonly #source: LinkSource;
-  readonly #links: (Promise<Link> | undefined)[];
+  readonly #source: ConnectionSource;
+  readonly #connections: (Promise<Connection> | undefined)[];
   #turn = 0;
 
-  constructor(source: LinkSource, count: number) {
+  constructor(source: ConnectionSource, count: number) {
     this.#source = source;
-    this.#links = Array.from({ length: count });
+    this.#connections = Array.from({ length: count });
   }
 
   async read(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
@@ -38,66 +38,76 @@ export class SharedReaders {
   }
 
   async close(): Promise<void> {
-    const links = this.#links.splice(0);
-    await Promise.all(links.map(async (link) => (await link?.catch(() => undefined))?.close()));
+    const connections = this.#connections.splice(0);
+    await Promise.all(
+      connections.map(async (connection) => (await connection?.catch(() => undefined))?.close()),
+    );
   }
 
-  async #next(): Promise<Link> {
-    if (this.#links.length === 0) throw new StoreClosedError();
-    this.#turn = (this.#turn + 1) % this.#links.length;
+  async #next(): Promise<Connection> {
+    if (this.#connections.length === 0) throw new StoreClosedError();
+    this.#turn = (this.#turn + 1) % this.#connections.length;
     const at = this.#turn;
-    for (let opening = this.#links[at]; opening !== undefined; opening = this.#links[at]) {
-      const link = await opening.catch(() => undefined);
-      if (link?.isLost === false) return link;
+    for (
+      let opening = this.#connections[at];
+      opening !== undefined;
+      opening = this.#connections[at]
+    ) {
+      const connection = await opening.catch(() => undefined);
+      if (connection?.isLost === false) return connection;
       // Another read may have replaced the connection meanwhile; then that one is used.
-      if (this.#links[at] === opening) break;
+      if (this.#connections[at] === opening) break;
     }
     const opened = this.#source.connect(connectLimitMs, true);
-    this.#links[at] = opened;
+    this.#connections[at] = opened;
     return opened;
   }
 }
 
 /** Connections for reads of several statements in one snapshot. Each has one read at a time. */
 export class SnapshotReaders {
-  readonly #source: LinkSource;
-  readonly #idle: Link[] = [];
+  readonly #source: ConnectionSource;
+  readonly #idle: Connection[] = [];
   readonly #slots: Slots;
   #isClosed = false;
 
-  constructor(source: LinkSource, count: number) {
+  constructor(source: ConnectionSource, count: number) {
     this.#source = source;
     this.#slots = new Slots(count);
   }
 
   /** When the connection is lost, `within` is called again, as long as `mayRepeat` allows it. */
-  async read<T>(within: (link: Link) => Promise<T>, mayRepeat: () => boolean): Promise<T> {
+  async read<T>(
+    within: (connection: Connection) => Promise<T>,
+    mayRepeat: () => boolean,
+  ): Promise<T> {
     return retried(this.#source, () => this.#readOnce(within), mayRepeat);
   }
 
   /** Reads under way continue; their connections are closed after them. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all(this.#idle.splice(0).map((link) => link.close()));
+    await Promise.all(this.#idle.splice(0).map((connection) => connection.close()));
   }
 
-  async #readOnce<T>(within: (link: Link) => Promise<T>): Promise<T> {
+  async #readOnce<T>(within: (connection: Connection) => Promise<T>): Promise<T> {
     await this.#slots.take(1, never);
-    let link = this.#idle.pop();
+    let connection = this.#idle.pop();
     try {
       if (this.#isClosed) throw new StoreClosedError();
-      if (link === undefined || link.isLost) link = await this.#source.connect(connectLimitMs);
-      await link.run('begin isolation level repeatable read read only');
-      const result = await within(link);
-      await link.run('commit');
-      if (this.#isClosed) await link.close();
-      else this.#idle.push(link);
+      if (connection === undefined || connection.isLost)
+        connection = await this.#source.connect(connectLimitMs);
+      await connection.run('begin isolation level repeatable read read only');
+      const result = await within(connection);
+      await connection.run('commit');
+      if (this.#isClosed) await connection.close();
+      else this.#idle.push(connection);
       return result;
     } catch (error) {
-      const isOfCaller = link?.isLost === false && !(error instanceof DatabaseError);
-      link?.cut();
+      const isOfCaller = connection?.isLost === false && !(error instanceof DatabaseError);
+      connection?.destroy();
       // The cause has probably broken the idle connections too.
-      if (!isOfCaller && isAway(error)) for (const idle of this.#idle.splice(0)) idle.cut();
+      if (!isOfCaller && isAway(error)) for (const idle of this.#idle.splice(0)) idle.destroy();
       throw isOfCaller ? new CallerError(error) : error;
     } finally {
       this.#slots.give(1);
@@ -116,7 +126,7 @@ class CallerError extends Error {
 
 /** Repeats a read after temporary failures. */
 async function retried<T>(
-  source: LinkSource,
+  source: ConnectionSource,
   read: () => Promise<T>,
   mayRepeat = () => true,
 ): Promise<T> {

@@ -10,7 +10,7 @@ import { assertKey, assertRangeOptions } from '../../kv/limits.js';
 import type { Entry, KeyRange, RangePage } from '../../kv/store.js';
 import { guardParameters, hashOf, isLongKey, keyArrays } from './long-keys.js';
 import { readPage } from './pages.js';
-import type { LinkSource } from './link-source.js';
+import type { ConnectionSource } from './connection-source.js';
 import { SharedReaders, SnapshotReaders } from './readers.js';
 import { bytesOf, numberOf, versionOf, type Row } from './rows.js';
 import type { Statement, Statements } from './statements.js';
@@ -23,7 +23,7 @@ export class Reads {
   readonly #shared: SharedReaders;
   readonly #snapshots: SnapshotReaders;
 
-  constructor(source: LinkSource, statements: Statements) {
+  constructor(source: ConnectionSource, statements: Statements) {
     this.#statements = statements;
     this.#shared = new SharedReaders(source, connections.shared);
     this.#snapshots = new SnapshotReaders(source, connections.snapshots);

@@ -3,8 +3,8 @@ import type { Randomness } from '../../base/randomness.js';
 import { messageOf } from '../../base/thrown.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
 import { shownAddress } from './hosts.js';
-import { Link } from './link.js';
-import type { LinkSource } from './link-source.js';
+import { Connection } from './connection.js';
+import type { ConnectionSource } from './connection-source.js';
 
 export interface ReplicasOptions {
   /** In the order in which they are tried. */
@@ -21,8 +21,8 @@ const backOffMs = { first: 20, last: 500 };
  * `synchrony` holds for what they read. Reads do not wait for a standby: a client can ask the
  * primary instead.
  */
-export class Replicas implements LinkSource {
-  readonly retries: LinkSource['retries'];
+export class Replicas implements ConnectionSource {
+  readonly retries: ConnectionSource['retries'];
   readonly #options: ReplicasOptions;
   #current = 0;
   #isClosed = false;
@@ -37,7 +37,7 @@ export class Replicas implements LinkSource {
     this.#isClosed = true;
   }
 
-  async connect(_limitMs: number, pipelines = false): Promise<Link> {
+  async connect(_limitMs: number, pipelines = false): Promise<Connection> {
     const { addresses, prepares, timers } = this.#options;
     const reasons: string[] = [];
     let cause: unknown;
@@ -46,9 +46,15 @@ export class Replicas implements LinkSource {
       const at = (this.#current + tried) % addresses.length;
       const address = addresses[at] ?? '';
       try {
-        const link = await Link.open({ address, prepares, pipelines, isRelaxed: false, timers });
+        const connection = await Connection.open({
+          address,
+          prepares,
+          pipelines,
+          isRelaxed: false,
+          timers,
+        });
         this.#current = at;
-        return link;
+        return connection;
       } catch (error) {
         cause = error;
         reasons.push(`${shownAddress(address)}: ${messageOf(error)}`);

@@ -1,5 +1,5 @@
 import { DatabaseError } from './database-error.js';
-import type { Link } from './link.js';
+import type { Connection } from './connection.js';
 import { rulesOf } from './product.js';
 
 /** Null for settings that the product does not have. */
@@ -20,15 +20,15 @@ const durableCommits = new Set(['on', 'remote_apply']);
  * used: it is read-only, its commits would not be durable, or its isolation is unsuitable. Checked
  * on each connection, because a promoted standby has settings of its own.
  */
-export async function isStandby(link: Link, isRelaxed: boolean): Promise<boolean> {
-  const { product } = link;
+export async function isStandby(connection: Connection, isRelaxed: boolean): Promise<boolean> {
+  const { product } = connection;
   const { hasStandbys, versionMin, isolations, tellsDurability } = rulesOf(product);
-  const [row = []] = await link.query(settings, []);
+  const [row = []] = await connection.query(settings, []);
   const [readsOnly, isolation = '', version = '', ...durability] = row.map((field) =>
     field === null ? '' : field.toString(),
   );
   if (hasStandbys) {
-    const [found] = await link.query(recovery, []);
+    const [found] = await connection.query(recovery, []);
     if (found?.[0]?.toString() === 'true') return true;
   }
   if (readsOnly === 'on') {

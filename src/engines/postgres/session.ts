@@ -11,7 +11,7 @@ import {
 import type { Acknowledgements } from './acknowledgements.js';
 import type { BatchCall, CommitForm } from './commit-form.js';
 import { failureOf, isAway, refusal, unavailable } from './failures.js';
-import type { Link } from './link.js';
+import type { Connection } from './connection.js';
 import { decodeOutcomes, type Outcome } from './outcomes.js';
 import { bytesOf, numberOf } from './rows.js';
 import type { Primary } from './primary.js';
@@ -37,7 +37,7 @@ export interface SessionOptions {
 }
 
 interface Open {
-  readonly link: Link;
+  readonly connection: Connection;
   readonly id: string;
   /** The number of the last batch that was applied. */
   batch: number;
@@ -71,14 +71,16 @@ export class Session {
     this.#open = undefined;
     if (open === undefined) return;
     // When this fails, another server removes the row later.
-    await open.link.query(this.#options.statements.removeSession, [open.id]).catch(() => undefined);
-    await open.link.close();
+    await open.connection
+      .query(this.#options.statements.removeSession, [open.id])
+      .catch(() => undefined);
+    await open.connection.close();
   }
 
   async #applyOnce(call: BatchCall, count: number): Promise<readonly Outcome[]> {
     const open = await this.#opened();
     try {
-      const outcomes = await call(open.link, { id: open.id, number: open.batch + 1 });
+      const outcomes = await call(open.connection, { id: open.id, number: open.batch + 1 });
       open.batch += 1;
       this.#note(open.id, open.batch, outcomes);
       return outcomes;
@@ -93,7 +95,7 @@ export class Session {
     const { acknowledgements } = this.#options;
     // Another connection may have detected lost commits; this one leads to the same database.
     if (acknowledgements.refusal !== undefined) throw acknowledgements.refusal;
-    if (this.#open?.link.isLost === false) return this.#open;
+    if (this.#open?.connection.isLost === false) return this.#open;
     try {
       this.#open = await this.#retried(attemptsMax, isTemporary, () => this.#openOnce());
       return this.#open;
@@ -104,14 +106,14 @@ export class Session {
 
   async #openOnce(): Promise<Open> {
     const { primary, randomness, statements, form, acknowledgements } = this.#options;
-    const link = await primary.connect(connectLimitMs, form.pipelines);
+    const connection = await primary.connect(connectLimitMs, form.pipelines);
     try {
-      await acknowledgements.assertKept(link);
+      await acknowledgements.assertKept(connection);
       const id = String(randomness.bytes(sessionIdBytes).reduce((sum, byte) => sum * 256 + byte));
-      await link.query(statements.openSession, [id]);
-      return { link, id, batch: 0 };
+      await connection.query(statements.openSession, [id]);
+      return { connection, id, batch: 0 };
     } catch (error) {
-      link.cut();
+      connection.destroy();
       if (error instanceof StoreWriteError) throw error;
       throw isAway(error) ? new TemporaryError(error) : refusal(error);
     }
@@ -130,7 +132,7 @@ export class Session {
     if (kind === 'again' && failures < attemptsMax) return undefined;
     // A connection on which anything failed is not used again.
     this.#open = undefined;
-    open.link.cut();
+    open.connection.destroy();
     if (kind === 'again' || kind === 'refused') throw refusal(error);
     return kind === 'lost' ? this.#resolve(open, error) : undefined;
   }
@@ -145,14 +147,14 @@ export class Session {
   }
 
   async #resolveOnce({ id, batch }: Open): Promise<readonly Outcome[] | undefined> {
-    const link = await this.#options.primary.connectPatiently(resolveLimitMs);
+    const connection = await this.#options.primary.connectPatiently(resolveLimitMs);
     try {
-      const outcomes = await this.#outcomeOn(link, id, batch);
-      await link.close();
+      const outcomes = await this.#outcomeOn(connection, id, batch);
+      await connection.close();
       if (outcomes !== undefined) this.#note(id, batch + 1, outcomes);
       return outcomes;
     } catch (error) {
-      link.cut();
+      connection.destroy();
       throw error;
     }
   }
@@ -160,14 +162,18 @@ export class Session {
   /**
    * The outcomes of the batch after `batch`; undefined when it was not applied and never will be.
    */
-  async #outcomeOn(link: Link, id: string, batch: number): Promise<readonly Outcome[] | undefined> {
+  async #outcomeOn(
+    connection: Connection,
+    id: string,
+    batch: number,
+  ): Promise<readonly Outcome[] | undefined> {
     const { statements, acknowledgements } = this.#options;
-    const [row] = await link.query(statements.closeSession, [id]);
+    const [row] = await connection.query(statements.closeSession, [id]);
     const last = row === undefined ? undefined : numberOf(row[0]);
     if (last === batch + 1) return decodeOutcomes(bytesOf(row?.[1]));
     invariant(last === undefined || last <= batch, 'a session applies one batch at a time');
     // The database lacks earlier batches of the session.
-    if (last !== batch) await acknowledgements.assertKept(link);
+    if (last !== batch) await acknowledgements.assertKept(connection);
     return undefined;
   }
 

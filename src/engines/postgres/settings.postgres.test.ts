@@ -7,7 +7,7 @@ import { it } from '../../base/conformance/limited-test.js';
 import { systemTimers } from '../../base/async/timers.js';
 import { systemClock } from '../../base/clock.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
-import { Link } from './link.js';
+import { Connection } from './connection.js';
 import { statementsFor } from './statements.js';
 import { openPostgresStore, type PostgresStore } from './store.js';
 
@@ -48,7 +48,7 @@ void describe('a database that others have set up', { skip: withoutPostgres }, (
   it('reads ranges in the order of the index, however few entries there are', async () => {
     const { url } = server();
     await (await openPostgresStore({ url, schema: 'planned', clock: systemClock })).close();
-    const link = await Link.open({
+    const connection = await Connection.open({
       address: url,
       prepares: true,
       pipelines: false,
@@ -57,15 +57,18 @@ void describe('a database that others have set up', { skip: withoutPostgres }, (
     });
     const { forward, backward } = statementsFor('planned');
     for (const { name, text } of [forward, backward]) {
-      await link.run(`prepare ${name} as ${text}`);
+      await connection.run(`prepare ${name} as ${text}`);
       const values = `'a', 'b', 100, 4096, 'a', 'b'`;
-      const rows = await link.query({ name: '', text: `explain execute ${name}(${values})` }, []);
+      const rows = await connection.query(
+        { name: '', text: `explain execute ${name}(${values})` },
+        [],
+      );
       const plan = rows.map(([line]) => String(line)).join('\n');
       assert.match(plan, /Merge Append/);
       assert.match(plan, /Index Scan (?:Backward )?using kv_pkey on kv /);
       assert.doesNotMatch(plan, /Seq Scan/);
     }
-    await link.close();
+    await connection.close();
   });
 
   it('is refused with what to do when it takes no writes', async () => {

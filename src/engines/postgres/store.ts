@@ -15,7 +15,7 @@ import { Acknowledgements, type Loss } from './acknowledgements.js';
 import { GroupCommit } from './group-commit.js';
 import { DatabaseError } from './database-error.js';
 import { addressesOf, isUnprepared } from './hosts.js';
-import type { Link } from './link.js';
+import type { Connection } from './connection.js';
 import { assertTables, migrate } from './migrations.js';
 import type { CommitForm } from './commit-form.js';
 import { functionForm } from './function-form.js';
@@ -109,25 +109,25 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const isRelaxed = durability === 'relaxed';
   const parts = { addresses, prepares, isRelaxed, clock, timers, randomness, onTrouble };
   const primary = new Primary(parts);
-  let link: Link | undefined;
+  let connection: Connection | undefined;
   // Keeps the process alive: the timers between two attempts do not.
   const holding = holdingTimers.start(openLimitMs * 2, () => undefined, undefined);
   try {
-    link = await primary.connectFirst(openLimitMs);
-    const { product = link.product } = options;
+    connection = await primary.connectFirst(openLimitMs);
+    const { product = connection.product } = options;
     const commitForm = commitFormFor(product, options.commitForm);
-    if (!creates) await assertTables(link, schema);
-    await migrate(link, schema, product);
+    if (!creates) await assertTables(connection, schema);
+    await migrate(connection, schema, product);
     const statements = statementsFor(schema);
-    await link.query(statements.closeOldSessions, []);
-    await link.query(statements.removeOldSessions, []);
+    await connection.query(statements.closeOldSessions, []);
+    await connection.query(statements.removeOldSessions, []);
     return new PostgresStore({ ...options, commitForm, timers, randomness }, primary, statements);
   } catch (error) {
     primary.close();
     throw DatabaseError.of(error);
   } finally {
     holding.close();
-    await link?.close();
+    await connection?.close();
   }
 }
 

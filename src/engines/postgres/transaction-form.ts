@@ -6,7 +6,7 @@ import { decideBatch } from './batch-decision.js';
 import { byteaArray, int4Array, int8Array } from './binary-array.js';
 import type { CommitForm, CommitOptions, SessionBatch } from './commit-form.js';
 import { SessionClosedError } from './failures.js';
-import type { Link } from './link.js';
+import type { Connection } from './connection.js';
 import { hashOf, isLongKey, keyArrays } from './long-keys.js';
 import { encodeOutcomes, type Outcome } from './outcomes.js';
 import { bytesOf, numberOf, type Row } from './rows.js';
@@ -18,13 +18,14 @@ import type { Statements } from './statements.js';
  * functions of the other form.
  */
 export function transactionForm(statements: Statements): CommitForm {
-  const transactionOn = (link: Link, batch: SessionBatch) =>
-    new BatchTransaction({ link, batch, statements });
+  const transactionOn = (connection: Connection, batch: SessionBatch) =>
+    new BatchTransaction({ connection, batch, statements });
   return {
     pipelines: true,
-    commits: (batches, options) => (link, batch) =>
-      transactionOn(link, batch).commits(batches, options),
-    ingestion: (ingestion) => (link, batch) => transactionOn(link, batch).ingestion(ingestion),
+    commits: (batches, options) => (connection, batch) =>
+      transactionOn(connection, batch).commits(batches, options),
+    ingestion: (ingestion) => (connection, batch) =>
+      transactionOn(connection, batch).ingestion(ingestion),
   };
 }
 
@@ -40,7 +41,7 @@ interface Writes {
 }
 
 interface Parts {
-  readonly link: Link;
+  readonly connection: Connection;
   readonly batch: SessionBatch;
   readonly statements: Statements;
 }
@@ -57,18 +58,18 @@ class BatchTransaction {
     batches: readonly GuardedBatch[],
     { nowMicros, slots }: CommitOptions,
   ): Promise<readonly Outcome[]> {
-    const { link, statements } = this.#parts;
+    const { connection, statements } = this.#parts;
     const held = slots === 'all' ? undefined : int4Array(slots);
     const guards = batches.flatMap(({ guard }) => guard ?? []);
     const checked = [...guards, ...batches.flatMap(({ checks }) => checks)];
     const added = batches.flatMap(({ adds = [] }) => adds);
     return this.#whole(async () => {
       const [, , locks, versions, values] = await Promise.all([
-        link.run(begin),
+        connection.run(begin),
         this.#take(),
         held === undefined
-          ? link.query(statements.lockAllSlots, [])
-          : link.query(statements.lockSlots, [held]),
+          ? connection.query(statements.lockAllSlots, [])
+          : connection.query(statements.lockSlots, [held]),
         this.#versionsOf(checked.map(({ key }) => key)),
         this.#valuesOf(added.map(({ key }) => key)),
       ]);
@@ -78,8 +79,8 @@ class BatchTransaction {
       const lastGiven = String(version + batches.length - 1);
       const setSlots = () =>
         held === undefined
-          ? link.query(statements.setAllSlots, [lastGiven])
-          : link.query(statements.setSlots, [lastGiven, held]);
+          ? connection.query(statements.setAllSlots, [lastGiven])
+          : connection.query(statements.setSlots, [lastGiven, held]);
       await Promise.all([
         ...(outcomes.some(isApplied) ? [setSlots()] : []),
         ...this.#write(writes),
@@ -90,14 +91,14 @@ class BatchTransaction {
   }
 
   ingestion(ingestion: Ingestion): Promise<readonly Outcome[]> {
-    const { link, statements } = this.#parts;
+    const { connection, statements } = this.#parts;
     const { guard, entries, deletes } = ingestion;
     const floor = floorOf(ingestion);
     return this.#whole(async () => {
       const [, , , versions] = await Promise.all([
-        link.run(begin),
+        connection.run(begin),
         this.#take(),
-        link.query(statements.lockAllSlots, []),
+        connection.query(statements.lockAllSlots, []),
         this.#versionsOf(guard === undefined ? [] : [guard.key]),
       ]);
       const refusal = guard && refusalOf(guard, versions);
@@ -108,7 +109,7 @@ class BatchTransaction {
       const outcomes: Outcome[] = [{ kind: 'result', result: { ok: true, version: floor } }];
       await Promise.all([
         ...this.#write({ puts: entries, deletes }),
-        link.query(statements.raiseSlots, [String(floor)]),
+        connection.query(statements.raiseSlots, [String(floor)]),
         ...this.#end(outcomes),
       ]);
       return outcomes;
@@ -117,11 +118,11 @@ class BatchTransaction {
 
   /** When the database refuses a query, nothing is applied, and the connection stays usable. */
   async #whole(work: () => Promise<readonly Outcome[]>): Promise<readonly Outcome[]> {
-    const { link } = this.#parts;
+    const { connection } = this.#parts;
     try {
       return await work();
     } catch (error) {
-      if (!link.isLost) await link.run('rollback').catch(() => link.cut());
+      if (!connection.isLost) await connection.run('rollback').catch(() => connection.destroy());
       throw error;
     }
   }
@@ -131,25 +132,31 @@ class BatchTransaction {
    * that closes the session.
    */
   async #take(): Promise<void> {
-    const { link, batch, statements } = this.#parts;
-    const rows = await link.query(statements.lockSession, [batch.id, String(batch.number)]);
+    const { connection, batch, statements } = this.#parts;
+    const rows = await connection.query(statements.lockSession, [batch.id, String(batch.number)]);
     if (rows.length === 0) throw new SessionClosedError();
   }
 
   async #versionsOf(keys: readonly Bytes[]): Promise<ReadonlyMap<string, number>> {
     if (keys.length === 0) return new Map();
-    const rows = await this.#parts.link.query(this.#parts.statements.versionsOf, keyArrays(keys));
+    const rows = await this.#parts.connection.query(
+      this.#parts.statements.versionsOf,
+      keyArrays(keys),
+    );
     return byName(keys, rows, ([, version]) => numberOf(version));
   }
 
   async #valuesOf(keys: readonly Bytes[]): Promise<ReadonlyMap<string, Bytes>> {
     if (keys.length === 0) return new Map();
-    const rows = await this.#parts.link.query(this.#parts.statements.getMany, keyArrays(keys));
+    const rows = await this.#parts.connection.query(
+      this.#parts.statements.getMany,
+      keyArrays(keys),
+    );
     return byName(keys, rows, ([, , value]) => bytesOf(value));
   }
 
   #write({ puts, deletes }: Writes): Promise<unknown>[] {
-    const { link, statements } = this.#parts;
+    const { connection, statements } = this.#parts;
     const sent: Promise<unknown>[] = [];
     for (const isLong of [false, true]) {
       const isHere = (key: Bytes) => isLongKey(key) === isLong;
@@ -158,11 +165,11 @@ class BatchTransaction {
       const { deleteKeys, deleteLongKeys, putKeys, putLongKeys } = statements;
       if (gone.length > 0) {
         const names = isLong ? gone.map(hashOf) : gone;
-        sent.push(link.query(isLong ? deleteLongKeys : deleteKeys, [byteaArray(names)]));
+        sent.push(connection.query(isLong ? deleteLongKeys : deleteKeys, [byteaArray(names)]));
       }
       if (there.length === 0) continue;
       sent.push(
-        link.query(isLong ? putLongKeys : putKeys, [
+        connection.query(isLong ? putLongKeys : putKeys, [
           byteaArray(there.map(({ key }) => key)),
           int8Array(there.map(({ version }) => version)),
           byteaArray(there.map(({ value }) => value)),
@@ -175,9 +182,9 @@ class BatchTransaction {
 
   /** When an earlier query was refused, the database rolls back instead of committing. */
   #end(outcomes: readonly Outcome[]): Promise<unknown>[] {
-    const { link, batch, statements } = this.#parts;
+    const { connection, batch, statements } = this.#parts;
     const values = [batch.id, String(batch.number), encodeOutcomes(outcomes)];
-    return [link.query(statements.endBatch, values), link.run('commit')];
+    return [connection.query(statements.endBatch, values), connection.run('commit')];
   }
 }
 

@@ -1,13 +1,13 @@
 import type { Acknowledgements } from './acknowledgements.js';
-import type { Link } from './link.js';
-import type { LinkSource } from './link-source.js';
+import type { Connection } from './connection.js';
+import type { ConnectionSource } from './connection-source.js';
 import type { Primary } from './primary.js';
 
 /**
  * Opens connections for reads. Each is checked for lost commits, so that a server which only reads
  * notices them too.
  */
-export class WatchedPrimary implements LinkSource {
+export class WatchedPrimary implements ConnectionSource {
   readonly #primary: Primary;
   readonly #acknowledgements: Acknowledgements;
 
@@ -16,17 +16,17 @@ export class WatchedPrimary implements LinkSource {
     this.#acknowledgements = acknowledgements;
   }
 
-  get retries(): LinkSource['retries'] {
+  get retries(): ConnectionSource['retries'] {
     return this.#primary.retries;
   }
 
-  async connect(limitMs: number, pipelines?: boolean): Promise<Link> {
-    const link = await this.#primary.connect(limitMs, pipelines);
+  async connect(limitMs: number, pipelines?: boolean): Promise<Connection> {
+    const connection = await this.#primary.connect(limitMs, pipelines);
     try {
-      await this.#acknowledgements.reportLoss(link);
-      return link;
+      await this.#acknowledgements.reportLoss(connection);
+      return connection;
     } catch (error) {
-      link.cut();
+      connection.destroy();
       throw error;
     }
   }

@@ -10,7 +10,7 @@ import type { Statement } from './statements.js';
 const stallMs = 60_000;
 const connectMs = 5_000;
 
-export interface LinkOptions {
+export interface ConnectionOptions {
   readonly address: string;
   /** Statements are prepared once in a connection. Off behind poolers that share connections. */
   readonly prepares: boolean;
@@ -34,24 +34,24 @@ interface QueryText {
 const versionText = 'select version()';
 
 /** A connection to one server. */
-export class Link {
+export class Connection {
   readonly #client: Client;
-  readonly #options: LinkOptions;
+  readonly #options: ConnectionOptions;
   #isLost = false;
   #product: Product = 'PostgreSQL';
 
   /** Not connected yet. */
-  private constructor(client: Client, options: LinkOptions) {
+  private constructor(client: Client, options: ConnectionOptions) {
     this.#client = client;
     this.#options = options;
     // The package itself rejects the queries under way.
-    client.on('error', () => this.cut());
+    client.on('error', () => this.destroy());
     client.on('end', () => {
       this.#isLost = true;
     });
   }
 
-  static async open(options: LinkOptions): Promise<Link> {
+  static async open(options: ConnectionOptions): Promise<Connection> {
     const { address, pipelines, prepares, isRelaxed } = options;
     const client = new Client({
       connectionString: address,
@@ -61,20 +61,20 @@ export class Link {
       pipeline: pipelines,
     });
     readAsBytes(client);
-    const link = new Link(client, options);
+    const connection = new Connection(client, options);
     try {
       await client.connect();
-      const [row] = await link.#read({ text: versionText });
-      link.#product = productOf(bytesOf(row?.[0]).toString());
-      const { settings, tellsDurability } = rulesOf(link.#product);
+      const [row] = await connection.#read({ text: versionText });
+      connection.#product = productOf(bytesOf(row?.[0]).toString());
+      const { settings, tellsDurability } = rulesOf(connection.#product);
       const relaxed = isRelaxed && tellsDurability ? ['synchronous_commit = off'] : [];
       const all = [...settings, ...relaxed];
-      if (prepares) await link.run(all.map((setting) => `set ${setting}`).join('; '));
+      if (prepares) await connection.run(all.map((setting) => `set ${setting}`).join('; '));
     } catch (error) {
-      link.cut();
+      connection.destroy();
       throw error;
     }
-    return link;
+    return connection;
   }
 
   get product(): Product {
@@ -109,7 +109,7 @@ export class Link {
   }
 
   /** Destroys the connection. Idempotent. */
-  cut(): void {
+  destroy(): void {
     this.#isLost = true;
     cutOff(this.#client);
   }
@@ -118,12 +118,12 @@ export class Link {
   async close(): Promise<void> {
     if (this.#isLost) return;
     this.#isLost = true;
-    await this.#client.end().catch(() => this.cut());
+    await this.#client.end().catch(() => this.destroy());
   }
 
   #limited<T>(work: Promise<T>): Promise<T> {
     const late = (): Error => {
-      this.cut();
+      this.destroy();
       return new Error(`The database did not answer within ${stallMs / 1000} s.`);
     };
     return within(work, { limitMs: stallMs, timers: this.#options.timers, late });

@@ -1,10 +1,10 @@
 import type { RetryOptions } from '../../base/async/retry.js';
-import type { Link } from './link.js';
+import type { Connection } from './connection.js';
 
 /** Opens connections. */
-export interface LinkSource {
+export interface ConnectionSource {
   /** The delays between attempts of what is done with a connection. */
   readonly retries: Pick<RetryOptions, 'backOffMs' | 'timers' | 'randomness'>;
   /** Tries for `limitMs` at most. Rejects with `StoreUnavailableError`. */
-  connect(limitMs: number, pipelines?: boolean): Promise<Link>;
+  connect(limitMs: number, pipelines?: boolean): Promise<Connection>;
 }
