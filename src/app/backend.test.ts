@@ -26,7 +26,7 @@ describe('freeing space', () => {
       backend.renew();
       events.push('replaced');
     });
-    const steps = reclaimSteps(backend, { isContentElsewhere: false }, lock).map(async (step) => {
+    const steps = reclaimSteps(backend, { isContentRemote: false }, lock).map(async (step) => {
       await step.run({ entriesMax: 10 });
       events.push(step.name);
     });

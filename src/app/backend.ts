@@ -191,7 +191,7 @@ export async function seedBackend(
  */
 export function reclaimSteps(
   backend: Backend,
-  { isContentElsewhere }: Pick<OpenData, 'isContentElsewhere'>,
+  { isContentRemote }: Pick<OpenData, 'isContentRemote'>,
   lock = new ReadWriteLock(),
 ): readonly ReclaimStep[] {
   const ofBlobs: ReclaimStep = {
@@ -210,7 +210,7 @@ export function reclaimSteps(
       run: (options) => lock.read(() => backend.queues.reclaim(options)),
       entriesMax: reclaimedEntriesMax,
     },
-    ...(isContentElsewhere ? [] : [ofBlobs]),
+    ...(isContentRemote ? [] : [ofBlobs]),
     {
       name: 'old metrics',
       run: (options) => lock.read(() => backend.metricsRetention.step(options)),

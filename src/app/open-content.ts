@@ -4,7 +4,7 @@ import { makeDirectory } from '../base/make-directory.js';
 import { privateDirectoryMode } from '../base/private-files.js';
 import { invariant } from '../base/invariant.js';
 import type { ContentStore } from '../content/content-store.js';
-import { contentElsewhere } from '../content/elsewhere/content.js';
+import { unreachableContent } from '../content/unreachable-content.js';
 import { ContentPlaceError } from '../content/errors.js';
 import { openFileContent } from '../content/files/content.js';
 import { contentDirectory } from '../content/files/content-directory.js';
@@ -30,7 +30,7 @@ export interface OpenContent {
    */
   end(isSound: boolean): Promise<void>;
   /** Other machines keep the content, and free what is not needed any more. */
-  readonly isElsewhere: boolean;
+  readonly isContentRemote: boolean;
   /**
    * Why bytes cannot be stored at present, in addition to the trouble of the store; undefined when
    * they can.
@@ -87,7 +87,7 @@ async function openShared(
   const place = await placeOfContent(home, { files, shown, randomness });
   if (place !== undefined) {
     logger.warn('the bytes of large blobs are elsewhere: requests for them fail here', { place });
-    const content = contentElsewhere(place);
+    const content = unreachableContent(place);
     return lasting({ content, store, end: () => content.close() }, true);
   }
   const shared = { store: home, keySpace, files, shown };
@@ -97,7 +97,7 @@ async function openShared(
 /** Content that stays the same while the server runs. */
 function lasting(
   opened: Pick<OpenContent, 'content' | 'store' | 'end'>,
-  isElsewhere = false,
+  isContentRemote = false,
 ): OpenContent {
-  return { ...opened, isElsewhere, trouble: () => undefined, onRenewed: () => undefined };
+  return { ...opened, isContentRemote, trouble: () => undefined, onRenewed: () => undefined };
 }

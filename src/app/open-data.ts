@@ -10,7 +10,7 @@ export interface OpenData {
   /** The key space for users of the content. */
   readonly contentStore: Store;
   /** Other machines keep the content, and free what is not needed any more. */
-  readonly isContentElsewhere: boolean;
+  readonly isContentRemote: boolean;
   /** Why some requests cannot be served, for a while or for good; undefined when all can. */
   trouble(): Error | undefined;
   /** `listener` is called whenever `content` and `contentStore` were replaced. */
@@ -37,7 +37,7 @@ export async function openData(
     get contentStore() {
       return opened.store;
     },
-    isContentElsewhere: opened.isElsewhere,
+    isContentRemote: opened.isContentRemote,
     trouble: () => store.trouble() ?? opened.trouble(),
     onContentRenewed: (listener) => opened.onRenewed(listener),
     async close() {

@@ -1,4 +1,4 @@
-import { ContentElsewhereError, ContentWriteError } from '../content/errors.js';
+import { ContentUnreachableError, ContentWriteError } from '../content/errors.js';
 import {
   CommitUnknownError,
   GuardError,
@@ -41,7 +41,7 @@ export function storeFailure(error: unknown): StorageError | undefined {
   if (
     error instanceof StoreWriteError ||
     error instanceof ContentWriteError ||
-    error instanceof ContentElsewhereError
+    error instanceof ContentUnreachableError
   ) {
     return new StorageError('InternalError', { cause: error });
   }

@@ -71,8 +71,8 @@ export class ContentPlaceError extends Error {
 }
 
 /** Another machine keeps the content. Nothing of the call was done. */
-export class ContentElsewhereError extends Error {
-  override readonly name = 'ContentElsewhereError';
+export class ContentUnreachableError extends Error {
+  override readonly name = 'ContentUnreachableError';
 
   constructor(place: string) {
     super(`The bytes of large blobs are kept by ${place}: ask a server there.`);

@@ -4,18 +4,18 @@ import {
   type ExtentReader,
   type ScrubStep,
   type SweepStep,
-} from '../content-store.js';
-import { ContentElsewhereError } from '../errors.js';
+} from './content-store.js';
+import { ContentUnreachableError } from './errors.js';
 
 /**
  * Content that another machine keeps and that this one cannot read. Every call that needs bytes is
- * refused with `ContentElsewhereError`. `place`: where it is, as people read it.
+ * refused with `ContentUnreachableError`. `place`: where it is, as people read it.
  */
-export function contentElsewhere(place: string): ContentStore {
-  return new ContentElsewhere(place);
+export function unreachableContent(place: string): ContentStore {
+  return new UnreachableContent(place);
 }
 
-class ContentElsewhere implements ContentStore {
+class UnreachableContent implements ContentStore {
   readonly #place: string;
 
   constructor(place: string) {
@@ -60,6 +60,6 @@ class ContentElsewhere implements ContentStore {
   }
 
   #refuse(): Promise<never> {
-    return Promise.reject(new ContentElsewhereError(this.#place));
+    return Promise.reject(new ContentUnreachableError(this.#place));
   }
 }

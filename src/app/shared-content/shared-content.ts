@@ -36,7 +36,7 @@ interface Session {
  * that it began in the former one is applied any more.
  */
 export class SharedContent {
-  readonly isElsewhere = false;
+  readonly isContentRemote = false;
   readonly #options: SharedContentOptions;
   #session: Session;
   #trouble: StoreUnavailableError | undefined;
