@@ -123,8 +123,11 @@ export function backendOver(
     randomness,
     strictness,
     timers,
-    blobKeeping: { versioning, immutability, containerRetentionDays, permitsPublicAccess },
-  }: Pick<ServerSettings, 'storageClock' | 'randomness' | 'strictness' | 'timers' | 'blobKeeping'>,
+    blobProtection: { versioning, immutability, containerRetentionDays, permitsPublicAccess },
+  }: Pick<
+    ServerSettings,
+    'storageClock' | 'randomness' | 'strictness' | 'timers' | 'blobProtection'
+  >,
   {
     onGarbage = () => undefined,
     shielded,
@@ -156,8 +159,8 @@ export function backendOver(
   };
   const blobs = paging ? new ShapedBlobService(ofBlobs, paging) : new BlobService(ofBlobs);
   // For logs of analytics: with versions, each line would leave one, and expired logs would stay.
-  const keepingNothing = { retention: () => Promise.resolve(undefined), versioning: () => false };
-  const ofLogs = new BlobService({ ...ofBlobs, ...keepingNothing });
+  const withoutRetention = { retention: () => Promise.resolve(undefined), versioning: () => false };
+  const ofLogs = new BlobService({ ...ofBlobs, ...withoutRetention });
   const logs = new BlobLogs({ store, randomness, blobs: ofLogs });
   const properties = new ServicePropertiesService(store, {
     onLogging: (account) => logs.open(account),

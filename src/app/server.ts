@@ -307,7 +307,7 @@ class RunningServer implements TabulariumServer {
     // Nothing fails from here on, so that all changes are applied or none.
     showCertificate?.();
     intercept();
-    this.#settings.blobKeeping.change(changes);
+    this.#settings.blobProtection.change(changes);
     if (next === undefined || directory === undefined) return;
     this.#accounts.replace(directory);
     const ports = byService((service) => portOf(this.#listening, service));

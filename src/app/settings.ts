@@ -9,7 +9,7 @@ import { byService, serviceNames, type ServiceName } from '../model/services/ser
 import { developmentAccount, type AccountSettings } from '../services/accounts/directory.js';
 import type { SeedData } from './seed/seed-data.js';
 import { allowedHostsOf } from './allowed-hosts.js';
-import { BlobKeeping } from './blob-keeping.js';
+import { BlobProtection } from './blob-protection.js';
 import type { SourceRules } from '../http/sources/source-hosts.js';
 import { sourceRulesOf } from './options/copy-sources.js';
 import { oauthSettingsOf, type OAuthSettings } from './options/oauth-settings.js';
@@ -66,7 +66,7 @@ export interface ServerSettings {
   readonly durability: 'durable' | 'relaxed';
   /** Applies to a process that shares its data with no worker. */
   readonly journal: 'on' | 'off';
-  readonly blobKeeping: BlobKeeping;
+  readonly blobProtection: BlobProtection;
   /** Bytes of one block that clients may send. */
   readonly blockBytesMax: number;
   readonly init: SeedData;
@@ -111,7 +111,7 @@ export function settingsOf(options: ServerOptions): ServerSettings {
     accounts: accountsOf(options.accounts ?? [developmentAccount]),
     durability: options.durability ?? 'durable',
     journal: journalOf(options),
-    blobKeeping: new BlobKeeping(options),
+    blobProtection: new BlobProtection(options),
     blockBytesMax: blockBytesOf(options),
     init: options.init ?? {},
     observers: options.observers ?? [],

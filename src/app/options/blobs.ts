@@ -134,4 +134,4 @@ export function blockBytesOf({
 }
 
 /** Options that protect data of blobs. */
-export type BlobKeepingOptions = OptionsOf<typeof blobRows>;
+export type BlobProtectionOptions = OptionsOf<typeof blobRows>;

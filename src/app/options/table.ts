@@ -1,7 +1,7 @@
 import { accountOptions } from './accounts.js';
 import { copySourceOptions } from './copy-sources.js';
 import { addressOptions } from './addresses.js';
-import { blobRows, blockRows, type BlobKeepingOptions } from './blobs.js';
+import { blobRows, blockRows, type BlobProtectionOptions } from './blobs.js';
 import { processOptions, seedOptions, storageOptions } from './data.js';
 import { environmentOptions } from './environment.js';
 import { controlRows, interceptorRows } from './failures.js';
@@ -43,7 +43,7 @@ export interface ServerOptions extends OptionsOf<typeof serverTable> {}
 /** The options that can change while a server runs; absent ones are unchanged. */
 export type ServerChanges = Pick<
   ServerOptions,
-  'accounts' | 'tls' | 'faults' | 'throttle' | keyof BlobKeepingOptions
+  'accounts' | 'tls' | 'faults' | 'throttle' | keyof BlobProtectionOptions
 >;
 
 /** All options, by their name in a program or, if programs do not have them, in the process. */

@@ -48,7 +48,7 @@ function routeOf(kind: Kind, request: BlobRequest): BlobRoute {
 
 interface Input {
   readonly requests: readonly BlobSubrequest[];
-  /** The blobs that they name, each as often as it is named. */
+  /** The blobs that the requests name, each as often as it is named. */
   readonly named: readonly PartitionLoad[];
 }
 

@@ -2,8 +2,8 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobRequest } from './request.js';
 
 /**
- * Throws `RequestBodyTooLarge` for a block that is longer than the server was told to take. What the
- * protocol takes is another matter.
+ * Throws `RequestBodyTooLarge` for a block that exceeds the limit of this server, which may be
+ * lower than that of the protocol.
  */
 export function checkBlockSetting({ backend }: Pick<BlobRequest, 'backend'>, bytes: number): void {
   const { blockBytesMax } = backend;

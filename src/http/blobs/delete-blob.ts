@@ -19,7 +19,7 @@ const snapshotsHeader = 'x-ms-delete-snapshots';
 
 const deleteTypes: ReadonlySet<string> = new Set(['', 'permanent']);
 
-/** Whether a request ends the time for which something deleted is kept. */
+/** Whether a request purges something soft-deleted. */
 export function isPermanent({ query }: RoutedBlobRequest): boolean {
   return query.get('deletetype')?.toLowerCase() === 'permanent';
 }

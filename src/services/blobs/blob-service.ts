@@ -16,7 +16,7 @@ import type { Tags } from '../../model/blobs/tags.js';
 import type { Metadata } from '../../model/resources/metadata.js';
 import type { DeleteRetention } from '../../model/resources/service-properties.js';
 import { Containers } from '../containers/containers.js';
-import { keptContainersSweep } from '../containers/kept-containers.js';
+import { deletedContainersSweep } from '../containers/soft-deleted-containers.js';
 import { nameReservationSweep, reservationFor } from '../containers/name-reservations.js';
 import { droppedContainersSweep } from '../containers/reclaim.js';
 import type { Reclaimed } from '../containers/sweep-cursor.js';
@@ -143,7 +143,7 @@ export class BlobService {
   readonly containers: BlobContainers;
   readonly #context: BlobContext;
   /** A context without versions and retention, for blobs of the service itself, such as logs. */
-  readonly #keepingNothing: BlobContext;
+  readonly #withoutRetention: BlobContext;
   readonly #sweeps: SweepTurns;
   readonly #copies: PendingCopies;
 
@@ -174,14 +174,14 @@ export class BlobService {
     const services = { containers, readers, turns, onGarbage, ...keeping };
     this.#context = { store, content, clock, randomness, ...services };
     const nothing = { retention: () => Promise.resolve(undefined), versioning: () => false };
-    this.#keepingNothing = { ...this.#context, ...nothing };
+    this.#withoutRetention = { ...this.#context, ...nothing };
     const { shielded = (work) => work() } = options;
     this.#copies = new PendingCopies(this.#context, { timers, shielded });
     const { service } = containerKind;
     this.#sweeps = new SweepTurns([
       garbageSweep(this.#context),
       droppedContainersSweep(store, clock, service, droppedBlobs(this.#context)),
-      keptContainersSweep(store, clock, service),
+      deletedContainersSweep(store, clock, service),
       nameReservationSweep(store, clock, service),
       dueSweep(this.#context),
       { step: () => this.#sweepOrphans() },
@@ -356,7 +356,7 @@ export class BlobService {
   }
 
   deleteBlob(address: SnapshotAddress, options: DeleteOptions = {}): Promise<Deletion> {
-    const context = isOfService(address.container) ? this.#keepingNothing : this.#context;
+    const context = isOfService(address.container) ? this.#withoutRetention : this.#context;
     return deleteBlob(context, address, options);
   }
 

@@ -1,7 +1,7 @@
 import type { MemoryBudget } from '../../base/async/memory-budget.js';
 import { lazyList, type List } from '../../base/lazy-list.js';
 import type { Containers } from '../containers/containers.js';
-import type { KeptContainer } from '../containers/kept-containers.js';
+import type { DeletedContainer } from '../containers/soft-deleted-containers.js';
 import { firstOfUsers } from './container-name.js';
 import type { ContainerDraft, ContainerRecord } from './container-record.js';
 import { deletionId, idOfDeletion } from './deletion-id.js';
@@ -199,7 +199,7 @@ export function containerProperties(
 }
 
 function deletedProperties(
-  { record, deleted }: KeptContainer<ContainerRecord>,
+  { record, deleted }: DeletedContainer<ContainerRecord>,
   shown: Shown,
 ): ContainerProperties {
   return {

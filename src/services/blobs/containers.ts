@@ -14,7 +14,7 @@ import { checkContainerName, isOfService, websiteContainer } from './container-n
 import type { ContainerDraft, ContainerRecord } from './container-record.js';
 import { changeLease, checkLease, type LeaseChange, type LeaseUse } from './lease.js';
 import { idOfDeletion } from './deletion-id.js';
-import { keepingFor } from './retention.js';
+import { softDeletionFor } from './retention.js';
 import type {
   Access,
   ContainerAcl,
@@ -115,7 +115,7 @@ export class BlobContainers {
         : await this.#containers.keep(
             account,
             container,
-            keepingFor(retentionDays, clock.nowMicros()),
+            softDeletionFor(retentionDays, clock.nowMicros()),
             async (record) => {
               await check(record);
               return { ...record, lease: undefined };
@@ -141,7 +141,7 @@ export class BlobContainers {
     const id = idOfDeletion(version);
     if (id === undefined) throw notFound(container);
     const outcome = await this.#containers.restore(account, { identity: container, id });
-    if (outcome === 'not kept') throw notFound(container);
+    if (outcome === 'not found') throw notFound(container);
     if (outcome === 'name taken') throw new StorageError('ContainerAlreadyExists');
   }
 

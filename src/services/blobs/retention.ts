@@ -1,7 +1,7 @@
 import type { BlobContext } from './blob-context.js';
 import type { BlobRecord } from './blob-record.js';
 import type { BlobState } from './blob-state.js';
-import type { Keeping } from '../containers/kept-containers.js';
+import type { SoftDeletion } from '../containers/soft-deleted-containers.js';
 import { accountOfKey, blobNameOfKey, containerOfKey, dueHintKey, type BlobKeys } from './keys.js';
 import type { DeletionInfo } from './types.js';
 
@@ -14,12 +14,15 @@ export interface PastRecord {
 const microsPerDay = 24 * 60 * 60 * 1_000_000;
 
 /** A soft deletion at this time, which becomes permanent after `days`. */
-export function keepingFor(days: number, nowMicros: number): Keeping {
+export function softDeletionFor(days: number, nowMicros: number): SoftDeletion {
   return { micros: nowMicros, purgedMicros: nowMicros + days * microsPerDay };
 }
 
 /** The deletion as lists show it: a part of a day that remains counts as a day. */
-export function deletionInfo({ micros, purgedMicros }: Keeping, nowMicros: number): DeletionInfo {
+export function deletionInfo(
+  { micros, purgedMicros }: SoftDeletion,
+  nowMicros: number,
+): DeletionInfo {
   const remainingDays = Math.max(0, Math.ceil((purgedMicros - nowMicros) / microsPerDay));
   return { timeMicros: micros, remainingDays };
 }
@@ -28,8 +31,8 @@ export function deletionInfo({ micros, purgedMicros }: Keeping, nowMicros: numbe
 const hintStepMicros = 60 * 1_000_000;
 
 /**
- * The mark for the record of a blob that is deleted now; undefined when the account keeps no
- * deleted blobs (blob-service §16.3). Before it resolves it stores the hint by which the sweep
+ * The mark for the record of a blob that is soft-deleted now; undefined when the account does not
+ * soft-delete blobs (blob-service §16.3). Before it resolves it stores the hint by which the sweep
  * finds the blob.
  */
 export async function deletionMark(
@@ -38,9 +41,9 @@ export async function deletionMark(
 ): Promise<BlobRecord['deleted']> {
   const policy = await context.retention(accountOfKey(keys.base));
   if (policy?.enabled !== true || policy.days === undefined) return undefined;
-  const keeping = keepingFor(policy.days, nowMicros);
-  await putPurgeHint(context, keys, keeping.purgedMicros);
-  return keeping;
+  const deletion = softDeletionFor(policy.days, nowMicros);
+  await putPurgeHint(context, keys, deletion.purgedMicros);
+  return deletion;
 }
 
 async function putPurgeHint(
@@ -65,7 +68,7 @@ export function asPast(record: BlobRecord): BlobRecord {
   return { ...record, page, lease: undefined, stage: undefined };
 }
 
-/** The record of a blob that is deleted and kept. */
+/** The record of a soft-deleted blob. */
 export function asDeleted(record: BlobRecord, deleted: BlobRecord['deleted']): BlobRecord {
   return { ...asPast(record), deleted };
 }

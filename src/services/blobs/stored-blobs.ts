@@ -5,10 +5,10 @@ import { decodeTuple, prefixRange } from '../../kv/tuple.js';
 import {
   accountOfKey,
   containerNamesPrefix,
-  keptContainersPrefix,
+  deletedContainersPrefix,
   servicePrefix,
 } from '../containers/keys.js';
-import { decodeKept } from '../containers/kept-containers.js';
+import { decodeDeleted } from '../containers/soft-deleted-containers.js';
 import { containerKind } from './container-record.js';
 import { blobNameOfKey, containerOfKey } from './keys.js';
 import { referencedPieces } from './referenced-extents.js';
@@ -59,8 +59,8 @@ export async function* extentsOfBlobs(
       names.set(record.id, record.name);
       continue;
     }
-    if (startsWith(key, keptContainersPrefix(containerKind.service, account))) {
-      const record = containerKind.decode(decodeKept(entry.value).record, entry.version);
+    if (startsWith(key, deletedContainersPrefix(containerKind.service, account))) {
+      const record = containerKind.decode(decodeDeleted(entry.value).record, entry.version);
       names.set(record.id, record.name);
       continue;
     }

@@ -93,7 +93,7 @@ export interface ContainerQuery {
   /** The position to continue from, as in `ContainerList.next`. */
   readonly from?: string;
   readonly limit: number;
-  /** Lists deleted containers that are kept as well. Absent: false. */
+  /** Lists soft-deleted containers as well. Absent: false. */
   readonly includesDeleted?: boolean;
   /** Lists the containers that the service keeps itself as well. Absent: false. */
   readonly includesSystem?: boolean;
@@ -106,7 +106,7 @@ export interface ContainerList {
   readonly next?: string;
 }
 
-/** What Get Blob Properties tells of a blob or a snapshot (blob-service §11.1). */
+/** The properties that Get Blob Properties shows of a blob or a snapshot (blob-service §11.1). */
 export interface BlobProperties {
   readonly kind: BlobKind;
   readonly bytes: number;
@@ -126,20 +126,22 @@ export interface BlobProperties {
   readonly sequenceNumber?: bigint;
   /** Set for append blobs. */
   readonly append?: { readonly count: number; readonly isSealed: boolean };
-  /** What keeps it from being changed and deleted. Absent: nothing. */
+  /** Its protection against changes and deletion. Absent: none. */
   readonly immutability?: Immutability;
 }
 
-/** What a list shows beside blobs that are there (blob-service §8). */
+/** Which states a list shows besides existing blobs (blob-service §8). */
 export interface ListedStates {
   readonly snapshots: boolean;
-  /** The versions of the past. Absent: false. */
+  /** Former versions. Absent: false. */
   readonly versions?: boolean;
-  /** Blobs of which nothing but versions is left, unless `versions` shows those. Absent: false. */
+  /**
+   * Deleted blobs of which only versions are left, unless `versions` shows those. Absent: false.
+   */
   readonly versionsOnly?: boolean;
   /** Blobs that have nothing but uncommitted blocks. */
   readonly uncommitted: boolean;
-  /** What was deleted and is kept. */
+  /** Soft-deleted blobs and snapshots. */
   readonly deleted: boolean;
 }
 
@@ -178,7 +180,7 @@ export interface ListedBlob {
   readonly version?: { readonly micros: number; readonly isCurrent: boolean };
   /** True: versions are all that is left of the blob, and this is the last. */
   readonly hasVersionsOnly?: boolean;
-  /** Set for what was deleted and is kept. */
+  /** Set for soft-deleted blobs and snapshots. */
   readonly deleted?: DeletionInfo;
   /** Absent: the blob has uncommitted blocks only. */
   readonly properties?: BlobProperties;
@@ -206,7 +208,7 @@ export interface FindPosition {
 
 export interface FindOptions {
   readonly limit: number;
-  /** Finds versions of the past as well. Absent: false. */
+  /** Finds former versions as well. Absent: false. */
   readonly versions?: boolean;
   readonly from?: FindPosition;
 }
@@ -240,14 +242,14 @@ export interface BlobReading {
   readonly start: number;
   readonly end: number;
   /**
-   * The bytes, in pieces of at most `readPieceBytesMax`, each valid until the next one is requested;
-   * iterated at most once. They stay those of that moment, whatever happens to the blob. Whoever
-   * does not iterate calls `close`.
+   * The bytes, in pieces of at most `readPieceBytesMax`, each valid until the next one is
+   * requested; iterated at most once. They are those of that moment, whatever happens to the blob.
+   * A caller that does not iterate calls `close`.
    */
   readonly body: Body;
-  /** The same bytes at once, when they are in memory. They need not be let go of. */
+  /** The same bytes in one buffer, when they are in memory. Then `close` need not be called. */
   readonly whole?: Buffer;
-  /** Lets go of the content. Idempotent; called by the end of the iteration as well. */
+  /** Releases the content. Idempotent; called by the end of the iteration as well. */
   close(): void;
 }
 
@@ -258,9 +260,7 @@ export interface NewProperties {
   readonly tags: Tags;
   /** Absent: a tier that was set stays (blob-service §12.1). */
   readonly tier?: BlobTier;
-  /**
-   * What keeps the blob from now on. Absent: nothing, whatever keeps the one that is replaced.
-   */
+  /** The protection of the blob from now on. Absent: none, whatever the replaced blob had. */
   readonly immutability?: Immutability;
 }
 
@@ -285,19 +285,19 @@ export interface NewBlock {
 /** Which parts Get Block List returns. */
 export type BlockListKind = 'committed' | 'uncommitted' | 'all';
 
-/** Which snapshots Delete Blob takes along (blob-service §16.2). */
+/** Which snapshots Delete Blob deletes (blob-service §16.2). */
 export type DeleteSnapshots = 'include' | 'only';
 
 export interface DeleteOptions extends Access {
   /** Absent: the blob must have no snapshots. */
   readonly snapshots?: DeleteSnapshots;
-  /** Ends the time for which a snapshot or version is kept (blob-service §16.2). Absent: false. */
+  /** Purges a soft-deleted snapshot or version (blob-service §16.2). Absent: false. */
   readonly permanently?: boolean;
 }
 
 export interface LeaseOutcome extends Written {
   /** Set after acquire, renew and change. */
   readonly leaseId?: string;
-  /** Set after break: the rest of the lease. */
+  /** Set after break: the remaining time of the lease. */
   readonly remainingSeconds?: number;
 }

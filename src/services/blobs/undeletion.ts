@@ -16,11 +16,11 @@ const snapshotsPerCommit = 100;
 const bytesPerCommit = 1 << 20;
 
 /**
- * Undelete Blob (blob-service §16.3): the blob, if it is deleted and kept, and all of its deleted
- * snapshots and versions are there again, with the ETags that they had, in the place of blocks that
- * were put under its name since then. The blob comes first; more than `snapshotsPerCommit` of them
- * take several commits. Of a blob that has versions alone, those come back. Throws `BlobNotFound`
- * when nothing of it is there or kept but snapshots.
+ * Undelete Blob (blob-service §16.3): restores the blob, if it is soft-deleted, and all of its
+ * soft-deleted snapshots and versions, with their former ETags. They replace blocks that were put
+ * under the name since then. The blob comes first; more than `snapshotsPerCommit` of them take
+ * several commits. When only versions are left, these are restored. Throws `BlobNotFound` when
+ * there is neither the blob nor anything soft-deleted but snapshots.
  */
 export async function undeleteBlob(context: BlobContext, address: BlobAddress): Promise<void> {
   const keys = await keysOf(context, address);
@@ -70,8 +70,8 @@ function restore(context: BlobContext, keys: BlobKeys): Promise<boolean> {
 }
 
 /**
- * The deleted blob whose name has uncommitted blocks now; undefined when there is none that is
- * kept. The commit of `changes` demands that it still is.
+ * The soft-deleted blob whose name has uncommitted blocks now; undefined when there is none. The
+ * commit of `changes` demands that it stays.
  */
 async function endedBlob(
   { store }: BlobContext,
@@ -88,7 +88,7 @@ async function endedBlob(
   return past;
 }
 
-/** Not a version: a blob that is one becomes no deleted blob. */
+/** Skips versions: where versions are kept, a deleted blob stays as one. */
 function takeDeletedPast({ value }: Candidate): Decision {
   const { isDeleted, isVersion } = peekBlobRecord(value);
   return isDeleted && !isVersion ? 'take' : 'skip';

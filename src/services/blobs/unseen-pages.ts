@@ -10,7 +10,7 @@ import { isSeen, pageRangeInPlace, type PageRange } from './page-range.js';
 const entriesPerRead = 500;
 const bytesPerRead = 1 << 20;
 
-/** A page map that lost some of its records, and how far it has been searched. */
+/** A page map of which some records were deleted, and how far it has been searched. */
 export interface UnseenQuery {
   readonly content: Bytes;
   /** Where to begin; the first entry when absent. */

@@ -8,8 +8,8 @@ import { asDeletedPast, asPast, deletionMark, type PastRecord } from './retentio
 import { shareContent } from './shared-content.js';
 
 /**
- * Whether what a write replaces, or a deletion ends, stays as a version: where the account keeps
- * versions, and what has become one there (blob-service §16.4).
+ * Whether a replaced or deleted blob stays as a version: where the account keeps versions, and when
+ * it already is one (blob-service §16.4).
  */
 export function keepsVersion(
   context: Pick<BlobContext, 'versioning'>,
@@ -19,7 +19,7 @@ export function keepsVersion(
   return record.versionMicros !== undefined || context.versioning(accountOfKey(keys.base));
 }
 
-/** What becomes of a blob that a commit replaces, and of what replaces it. */
+/** The outcome for a blob that a commit replaces, and for its replacement. */
 export interface Replaced {
   /**
    * Its record was kept, with its reference to the content. False: nothing was kept, and the caller
@@ -43,8 +43,8 @@ export function checkReplaceable(
 }
 
 /**
- * Keeps what the commit replaces: as a version, where versions are kept; as a deleted snapshot, if
- * the account keeps what is deleted, or if it is a deleted blob whose name is used again. Throws as
+ * Keeps the replaced blob: as a version, where versions are kept; or as a deleted snapshot, if the
+ * account soft-deletes blobs, or if it is a soft-deleted blob whose name is used again. Throws as
  * `checkReplaceable`.
  */
 export async function keepReplaced(
@@ -73,8 +73,8 @@ async function pastOf(context: BlobContext, state: BlobState): Promise<PastRecor
 }
 
 /**
- * A blob as a version of the past. One that was written before its account kept versions gets the
- * time of its creation for an id, or a later one where that is taken.
+ * The record of a blob as a former version. A blob that was written before its account kept
+ * versions gets the time of its creation as the id, or a later one where that is taken.
  */
 export async function asVersion(
   context: Pick<BlobContext, 'store'>,
@@ -103,7 +103,7 @@ export function putPast(
 }
 
 /**
- * Lets a commit keep a blob as it is as a version, where versions are kept. Returns the record to
+ * Makes a commit keep the present blob as a version, where versions are kept. Returns the record to
  * change instead, which shares the content.
  */
 export async function beginVersion(
@@ -131,8 +131,8 @@ export async function newVersionMicros(
 }
 
 /**
- * The name of a new snapshot or version: after those of all that there are, deleted ones and that
- * of the blob itself included, and after the deletion of a deleted blob (`wasBlob`).
+ * The time of a new snapshot or version: later than those of all others, soft-deleted ones and that
+ * of the blob itself included, and later than the deletion of a soft-deleted blob (`wasBlob`).
  */
 export async function newMomentMicros(
   context: Pick<BlobContext, 'store'>,
@@ -143,7 +143,7 @@ export async function newMomentMicros(
   return Math.max(nowMicros, 1 + Math.max(...ends));
 }
 
-/** The name of the last snapshot or version beside the blob; -1 when there is none. */
+/** The time of the last snapshot or version beside the blob; -1 when there is none. */
 async function lastMomentMicros(
   { store }: Pick<BlobContext, 'store'>,
   { keys }: Pick<BlobState, 'keys'>,

@@ -7,16 +7,21 @@ import type { CommitBatch, Entry, KeyRange, RangePage, Store } from '../../kv/st
 import { appendString, prefixRange, stringAt, stringRange } from '../../kv/tuple.js';
 import { ContainerIds } from './container-ids.js';
 import { NameReservations, type NameReservation } from './name-reservations.js';
-import { decodeKept, encodeKept, type KeptContainer, type Keeping } from './kept-containers.js';
+import {
+  decodeDeleted,
+  encodeDeleted,
+  type DeletedContainer,
+  type SoftDeletion,
+} from './soft-deleted-containers.js';
 import {
   containerNameKey,
   containerNamesPrefix,
   containerPrefix,
   droppedContainerKey,
-  keptContainerKey,
-  keptContainersPrefix,
-  readKeptKey,
-  type KeptKey,
+  deletedContainerKey,
+  deletedContainersPrefix,
+  readDeletedKey,
+  type DeletedKey,
 } from './keys.js';
 import { overtaken, untilCommitted } from './until-committed.js';
 import { accountsOf, entriesOf } from './walk.js';
@@ -77,9 +82,9 @@ export interface ContainerPage<R extends ContainerRecord> {
 
 /** One page of deleted containers. */
 export interface KeptPage<R extends ContainerRecord> {
-  readonly containers: List<KeptContainer<R>>;
+  readonly containers: List<DeletedContainer<R>>;
   /** The place of the first one after the page; absent on the last page. */
-  readonly next?: KeptKey;
+  readonly next?: DeletedKey;
 }
 
 interface KnownContainer {
@@ -213,43 +218,43 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
 
   /**
    * Deletes a container and keeps it, in one commit: its name is free, unless names are reserved,
-   * and it can be restored for a time (`keptContainersSweep`). `plan` returns the record to keep, throws what stands in the way,
+   * and it can be restored for a time (`deletedContainersSweep`). `plan` returns the record to keep, throws what stands in the way,
    * and may be called several times. False when there is no such container.
    */
   async keep(
     account: string,
     identity: string,
-    keeping: Keeping,
+    deletion: SoftDeletion,
     plan: (record: R) => Draft | Promise<Draft>,
   ): Promise<boolean> {
     const kept = await this.#replace(account, identity, async (entry) => {
       const record = await plan(this.#decode(entry));
-      const value = encodeKept(keeping, this.#kind.encode(record));
-      const key = keptContainerKey(this.#kind.service, account, { identity, id: record.id });
+      const value = encodeDeleted(deletion, this.#kind.encode(record));
+      const key = deletedContainerKey(this.#kind.service, account, { identity, id: record.id });
       const puts = [{ key, value }, ...this.#held(account, identity)];
       return { puts, deletes: [entry.key], result: () => true };
     });
     return kept ?? false;
   }
 
-  /** Gives a container that was deleted and kept its name again. */
+  /** Restores a soft-deleted container under its name. */
   async restore(
     account: string,
-    { identity, id }: KeptKey,
-  ): Promise<'restored' | 'not kept' | 'name taken'> {
-    if (identity.length > identityLengthMax) return 'not kept';
-    const key = keptContainerKey(this.#kind.service, account, { identity, id });
+    { identity, id }: DeletedKey,
+  ): Promise<'restored' | 'not found' | 'name taken'> {
+    if (identity.length > identityLengthMax) return 'not found';
+    const key = deletedContainerKey(this.#kind.service, account, { identity, id });
     const nameKey = this.#nameKey(account, identity);
     return untilCommitted(attemptsMax, async () => {
-      const kept = await this.#store.get(key);
-      if (kept === undefined) return 'not kept';
+      const deleted = await this.#store.get(key);
+      if (deleted === undefined) return 'not found';
       if ((await this.#store.get(nameKey)) !== undefined) return 'name taken';
       const { ok } = await this.#store.commit({
         checks: [
-          { key, version: kept.version },
+          { key, version: deleted.version },
           { key: nameKey, version: 'absent' },
         ],
-        puts: [{ key: nameKey, value: decodeKept(kept.value).record }],
+        puts: [{ key: nameKey, value: decodeDeleted(deleted.value).record }],
         deletes: [key],
       });
       return ok ? 'restored' : overtaken;
@@ -262,24 +267,24 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
    */
   async listKept(
     account: string,
-    options: { readonly from?: KeptKey; readonly startsWith?: string; readonly limit: number },
+    options: { readonly from?: DeletedKey; readonly startsWith?: string; readonly limit: number },
     memory?: MemoryBudget,
   ): Promise<KeptPage<R>> {
     const { from, startsWith = '', limit } = options;
     const { service } = this.#kind;
-    const prefix = keptContainersPrefix(service, account);
+    const prefix = deletedContainersPrefix(service, account);
     const wanted = stringRange(prefix, startsWith);
     const isBehind = from !== undefined && from.identity >= startsWith;
-    const start = isBehind ? keptContainerKey(service, account, from) : wanted.start;
+    const start = isBehind ? deletedContainerKey(service, account, from) : wanted.start;
     const { entries, last } = await this.#pageOf({ ...wanted, start }, { limit, memory });
-    const containers = lazyList(entries, (entry) => this.#decodeKept(entry));
+    const containers = lazyList(entries, (entry) => this.#decodeDeleted(entry));
     return last === undefined
       ? { containers }
-      : { containers, next: readKeptKey(last.key, prefix) };
+      : { containers, next: readDeletedKey(last.key, prefix) };
   }
 
-  #decodeKept({ value, version }: Entry): KeptContainer<R> {
-    const { record, ...deleted } = decodeKept(value);
+  #decodeDeleted({ value, version }: Entry): DeletedContainer<R> {
+    const { record, ...deleted } = decodeDeleted(value);
     return { record: this.#kind.decode(record, version), deleted };
   }
 

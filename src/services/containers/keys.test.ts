@@ -11,7 +11,7 @@ import {
   droppedContainerKey,
   droppedContainersPrefix,
   droppedIdOfKey,
-  keptContainerKey,
+  deletedContainerKey,
   reservedNameKey,
   servicePropertiesKey,
 } from './keys.js';
@@ -22,7 +22,7 @@ const written: Readonly<Record<string, Bytes>> = {
   'dropped container': droppedContainerKey('table', 'acct', 7),
   'service properties': servicePropertiesKey('table', 'acct'),
   'held name': reservedNameKey('table', 'acct', 'people'),
-  'kept container': keptContainerKey('table', 'acct', { identity: 'people', id: 7 }),
+  'kept container': deletedContainerKey('table', 'acct', { identity: 'people', id: 7 }),
   'what it holds': appendString(containerPrefix('table', 'acct', 7), 'London'),
 };
 

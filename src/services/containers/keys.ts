@@ -19,7 +19,7 @@ const nameKind = 1;
 const droppedKind = 2;
 const servicePropertiesKind = 3;
 const reservedNameKind = 4;
-const keptKind = 5;
+const deletedKind = 5;
 
 /** Everything of one service, all accounts. */
 export function servicePrefix(service: string): Bytes {
@@ -85,27 +85,27 @@ export function reservedNameKey(service: string, account: string, identity: stri
   return appendString(reservedNamesPrefix(service, account), identity);
 }
 
-/** The prefix of an account's deleted containers that are kept. An identity and an id follow. */
-export function keptContainersPrefix(service: string, account: string): Bytes {
-  return appendNumber(directoryPrefix(service, account), keptKind);
+/** The prefix of the soft-deleted containers of an account. An identity and an id follow. */
+export function deletedContainersPrefix(service: string, account: string): Bytes {
+  return appendNumber(directoryPrefix(service, account), deletedKind);
 }
 
-/** A deleted container that is kept. Several may have had the same name. */
-export function keptContainerKey(
+/** A soft-deleted container. Several may have had the same name. */
+export function deletedContainerKey(
   service: string,
   account: string,
-  { identity, id }: KeptKey,
+  { identity, id }: DeletedKey,
 ): Bytes {
-  return appendTuple(keptContainersPrefix(service, account), [identity, id]);
+  return appendTuple(deletedContainersPrefix(service, account), [identity, id]);
 }
 
 /** What follows the prefix in the key of a deleted container. */
-export interface KeptKey {
+export interface DeletedKey {
   readonly identity: string;
   readonly id: number;
 }
 
-export function readKeptKey(key: Bytes, prefix: Bytes): KeptKey {
+export function readDeletedKey(key: Bytes, prefix: Bytes): DeletedKey {
   const [identity, id] = decodeTuple(key, prefix.length);
   invariant(
     typeof identity === 'string' && typeof id === 'number',

@@ -1,23 +1,23 @@
-import type { BlobKeepingOptions } from './options/blobs.js';
+import type { BlobProtectionOptions } from './options/blobs.js';
 
 /**
  * The options that protect data of blobs: versions, immutability, retention of deleted containers,
  * and no public access. A running server can change them.
  */
-export class BlobKeeping {
-  #options: Required<BlobKeepingOptions> = {
+export class BlobProtection {
+  #options: Required<BlobProtectionOptions> = {
     blobVersioning: false,
     blobImmutability: false,
     containerRetentionDays: 0,
     refusePublicAccess: false,
   };
 
-  constructor(options: BlobKeepingOptions) {
+  constructor(options: BlobProtectionOptions) {
     this.change(options);
   }
 
   /** Absent options stay as they are. */
-  change(options: BlobKeepingOptions): void {
+  change(options: BlobProtectionOptions): void {
     const { blobVersioning, blobImmutability, containerRetentionDays, refusePublicAccess } =
       options;
     const before = this.#options;

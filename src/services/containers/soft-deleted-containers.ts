@@ -3,29 +3,29 @@ import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import type { Entry, Store } from '../../kv/store.js';
 import { decodeTuple, encodeTuple, prefixRange } from '../../kv/tuple.js';
-import { droppedContainerKey, keptContainersPrefix, readKeptKey } from './keys.js';
+import { droppedContainerKey, deletedContainersPrefix, readDeletedKey } from './keys.js';
 import { SweepCursor } from './sweep-cursor.js';
 import { accountsOf, entriesOf } from './walk.js';
 
-/** When something was deleted, and when that is final. Microseconds since 1970. */
-export interface Keeping {
+/** When something was soft-deleted, and when it is purged. Microseconds since 1970. */
+export interface SoftDeletion {
   readonly micros: number;
   readonly purgedMicros: number;
 }
 
-/** A deleted container that is kept. */
-export interface KeptContainer<R> {
+/** A soft-deleted container. */
+export interface DeletedContainer<R> {
   /** As it was, but for what ends with a deletion. */
   readonly record: R;
-  readonly deleted: Keeping;
+  readonly deleted: SoftDeletion;
 }
 
 /** The value of a deleted container. `record`: as it stands in the directory. */
-export function encodeKept({ micros, purgedMicros }: Keeping, record: Bytes): Bytes {
+export function encodeDeleted({ micros, purgedMicros }: SoftDeletion, record: Bytes): Bytes {
   return encodeTuple([micros, purgedMicros, record]);
 }
 
-export function decodeKept(value: Bytes): Keeping & { readonly record: Bytes } {
+export function decodeDeleted(value: Bytes): SoftDeletion & { readonly record: Bytes } {
   const [micros, purgedMicros, record] = decodeTuple(value);
   invariant(
     typeof micros === 'number' && typeof purgedMicros === 'number' && typeof record === 'object',
@@ -44,16 +44,16 @@ interface DueContainer {
  * Drops the deleted containers of a service whose time is over, all accounts. Their space is freed
  * as that of all dropped ones.
  */
-export function keptContainersSweep(
+export function deletedContainersSweep(
   store: Store,
   clock: Clock,
   service: string,
 ): SweepCursor<DueContainer> {
   return new SweepCursor({
-    all: () => keptContainers(store, service),
+    all: () => deletedContainers(store, service),
     nameOf: ({ entry }) => nameOfBytes(entry.key),
     async clear({ account, id, entry: { key, value, version } }) {
-      const { purgedMicros, record } = decodeKept(value);
+      const { purgedMicros, record } = decodeDeleted(value);
       if (purgedMicros > clock.nowMicros()) return { deleted: 0, more: false };
       const { ok } = await store.commit({
         checks: [{ key, version }],
@@ -65,11 +65,11 @@ export function keptContainersSweep(
   });
 }
 
-async function* keptContainers(store: Store, service: string): AsyncGenerator<DueContainer> {
+async function* deletedContainers(store: Store, service: string): AsyncGenerator<DueContainer> {
   for await (const account of accountsOf(store, service)) {
-    const prefix = keptContainersPrefix(service, account);
+    const prefix = deletedContainersPrefix(service, account);
     for await (const entry of entriesOf(store, prefixRange(prefix))) {
-      yield { account, id: readKeptKey(entry.key, prefix).id, entry };
+      yield { account, id: readDeletedKey(entry.key, prefix).id, entry };
     }
   }
 }
