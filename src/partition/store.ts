@@ -15,6 +15,7 @@ import type {
   Candidate,
   CommitBatch,
   CommitResult,
+  Decision,
   Entry,
   KeyRange,
   RangeOptions,
@@ -283,47 +284,31 @@ export class PartitionedStore implements RangedStore {
   /** The page of the first piece of an interval, and what is left behind that piece. */
   async #firstPage(interval: KeyRange, options: RangeOptions) {
     const find = () => this.#pieceOf(interval, options.reverse === true);
-    let isUsed = false;
-    let usedBytes = 0;
-    let hasBegun = false;
-    const { filter } = options;
-    const watched: RangeOptions =
-      filter === undefined
-        ? options
-        : {
-            ...options,
-            filter(candidate: Candidate) {
-              hasBegun = true;
-              const decision = filter(candidate);
-              if (decision === 'take' || decision === 'use') isUsed = true;
-              // The page itself counts an entry that is taken.
-              if (decision === 'use') usedBytes += candidate.valueLength;
-              return decision;
-            },
-          };
+    const observed = new ObservedFilter(options);
     const piece = find();
     if (piece === undefined) return { page: emptyPage, isEmpty: true, behind: undefined };
     const { within, rest, range } = piece;
     if (range === undefined) {
-      const page = await this.#home.range(within, watched);
-      return { page, isEmpty: !isUsed && page.entries.length === 0, behind: rest };
+      const page = await this.#home.range(within, observed.options);
+      return { page, isEmpty: observed.isEmpty(page), behind: rest };
     }
     const read = async ({ store, guard }: Route) => {
       // Ranges may have split or merged while the call waited.
       const now = find() ?? piece;
       try {
-        const page = await store.range(now.within, { ...watched, guard });
-        return { page, isEmpty: !isUsed && page.entries.length === 0, behind: now.rest };
+        const page = await store.range(now.within, { ...observed.options, guard });
+        return { page, isEmpty: observed.isEmpty(page), behind: now.rest };
       } catch (error) {
         // The caller's filter may have side effects, so it must not see the same entries twice.
-        if (!hasBegun || !(error instanceof GuardError)) throw error;
+        if (!observed.hasBegun || !(error instanceof GuardError)) throw error;
         throw new StoreUnavailableError('A range of keys moved while it was read.', {
           cause: error,
         });
       }
     };
     const kind = 'read' as const;
-    const bytesOf = ({ page }: { page: RangePage }) => bytesOfEntries(page.entries) + usedBytes;
+    const bytesOf = ({ page }: { page: RangePage }) =>
+      bytesOfEntries(page.entries) + observed.usedBytes;
     return this.#within(() => find()?.range ?? range, { kind, key: within.start, bytesOf }, read);
   }
 
@@ -364,6 +349,37 @@ export class PartitionedStore implements RangedStore {
     this.#loggedCommits += 1;
     const key = dirtyKey(range.id, this.#frontEnd, this.#loggedCommits);
     return { key, value: encodeKeys(written.filter((each) => !isStoreKey(each))) };
+  }
+}
+
+/** The options of a read, whose filter notes what it was asked and what it decided. */
+class ObservedFilter {
+  readonly options: RangeOptions;
+  /** Whether the filter was asked. */
+  hasBegun = false;
+  /** Bytes of values that were used; the page itself counts those that are taken. */
+  usedBytes = 0;
+  #isUsed = false;
+
+  constructor(options: RangeOptions) {
+    const { filter } = options;
+    this.options =
+      filter === undefined
+        ? options
+        : { ...options, filter: (candidate) => this.#ask(filter, candidate) };
+  }
+
+  /** Whether nothing of the page was taken or used. */
+  isEmpty({ entries }: RangePage): boolean {
+    return !this.#isUsed && entries.length === 0;
+  }
+
+  #ask(filter: NonNullable<RangeOptions['filter']>, candidate: Candidate): Decision {
+    this.hasBegun = true;
+    const decision = filter(candidate);
+    if (decision === 'take' || decision === 'use') this.#isUsed = true;
+    if (decision === 'use') this.usedBytes += candidate.valueLength;
+    return decision;
   }
 }
 
