@@ -37,7 +37,7 @@ export interface ApplierParts {
 }
 
 interface Drain {
-  /** This is the last pass: the note says that the journal is not needed any more. */
+  /** Whether this is the last pass: the note then says that the journal is no longer needed. */
   readonly isSettled?: boolean;
 }
 

@@ -40,7 +40,7 @@ export interface FrameSum {
 /** A moment of the journal. */
 export interface JournalMark {
   readonly position: Position;
-  /** What all frames up to it have, from those that recovery found on. */
+  /** The sum of all frames up to this one, including those that recovery found. */
   readonly sum: FrameSum;
 }
 
@@ -63,7 +63,7 @@ export interface JournalOptions extends Pick<
   readonly generation: number;
   /** The number of the last frame of any generation; 0 before the first. */
   readonly lastSequence: number;
-  /** What the base may lack of earlier generations. */
+  /** The sum of the frames of earlier generations that the base may lack. */
   readonly left: FrameSum;
   /** Called once, when files that are not needed cannot be removed. They only take space. */
   readonly onUnremoved?: ((error: Error) => void) | undefined;
@@ -78,9 +78,9 @@ export class Journal {
   readonly #head: Omit<FileHead, 'number' | 'format'>;
   readonly #secret: number;
   #lastSequence: number;
-  /** What the frames have that recovery found, and all since. */
+  /** The sum of the frames that recovery found, and of all since. */
   #sum: FrameSum;
-  /** What of it the note covers. */
+  /** The part of it that the note covers. */
   #noted: FrameSum = { changes: 0, bytes: 0 };
   #active: JournalFile | undefined;
   /**
@@ -150,7 +150,7 @@ export class Journal {
     return this.#fits(bytes) || this.#used.length + 1 < this.#options.filesMax;
   }
 
-  /** What a start would have to read again. */
+  /** The sum of the frames that a start would have to read again. */
   get #behindNote(): FrameSum {
     const { changes, bytes } = this.#sum;
     return { changes: changes - this.#noted.changes, bytes: bytes - this.#noted.bytes };

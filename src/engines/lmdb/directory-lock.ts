@@ -16,7 +16,7 @@ const attemptsMax = 16;
 const ownerKey = Buffer.from('owner');
 const noVersion = 1;
 
-/** What is known of the data file that is taken. */
+/** What the new owner knows about the data file. */
 export interface Taking {
   /** Each commit will be synced. */
   readonly isDurable: boolean;

@@ -53,7 +53,7 @@ export class OpeningHolds {
     const thread = new Worker(new URL('hold-thread.js', import.meta.url), { workerData });
     const end = (): void => void connection.destroy();
     thread.on('message', () => connection.write(holdReply));
-    // The other process asks again, and tells when that is in vain.
+    // The other process asks again, and reports when that fails too.
     thread.on('error', end);
     const timer = timers.start(holdMsMax, end, undefined);
     await once(thread, 'exit');

@@ -175,7 +175,7 @@ interface CareOptions extends Pick<LmdbStoreOptions, 'directory'> {
   readonly isCached: boolean;
 }
 
-/** What the owner does beside its calls. Returns what ends it. */
+/** Starts the background work of an owner. Returns the functions that end it. */
 function careOf(
   environment: Environment,
   { directory, timers, events, isCached }: CareOptions,

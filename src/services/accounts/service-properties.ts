@@ -47,7 +47,7 @@ const defaults: Readonly<Record<ServiceName, ServiceProperties>> = {
   blob: defaultBlobProperties,
 };
 
-/** What follows from properties that were set, for an account. */
+/** Called when properties of an account were set. */
 export interface PropertiesHooks {
   /** They have requests logged. */
   readonly onLogging?: (account: string) => Promise<void>;

@@ -194,7 +194,10 @@ export class BlobLogs implements LogSink {
   }
 }
 
-/** What another process that appends to the same log causes: it is read and appended to again. */
+/**
+ * The errors when another process appends to the same log: the log is read again and the append
+ * repeated.
+ */
 const conflicts: readonly ErrorCode[] = [
   'ConditionNotMet',
   'BlobAlreadyExists',

@@ -28,7 +28,7 @@ export interface CapacityMetricsOptions {
   readonly properties: ServicePropertiesService;
 }
 
-/** What an account stores of one kind. */
+/** The number of objects and bytes of an account, of one kind. */
 interface Capacity {
   bytes: number;
   containers: number;

@@ -1,7 +1,7 @@
 import { operationClasses, type OperationClass } from '../../model/analytics/operation-name.js';
 import type { Reclaimed } from '../containers/sweep-cursor.js';
 
-/** What a log says of itself (blob-service §21.2). */
+/** The metadata of a log (blob-service §21.2). */
 export interface LogMetadata {
   /** The classes of the operations in it, in the order read, write, delete. */
   readonly types: readonly OperationClass[];
@@ -11,7 +11,9 @@ export interface LogMetadata {
   readonly version: string;
 }
 
-/** What became of lines for a log: its size with them, or that its lines have another version. */
+/**
+ * The result of appending lines to a log: its new size, or that it has lines of another version.
+ */
 export type Appended =
   { readonly kind: 'appended'; readonly bytes: number } | { readonly kind: 'other-version' };
 

@@ -83,10 +83,10 @@ export class MetricsWriter {
    */
   async write(): Promise<void> {
     const errors: unknown[] = [];
-    // What fails is put back, for the next time.
+    // Rows that could not be written are put back for the next time.
     const waiting = Array.from(this.#unwritten);
     for (const [name, counts] of waiting) {
-      // What is added meanwhile gets an entry of its own.
+      // Counts that are added during the write get an entry of their own.
       this.#unwritten.delete(name);
       try {
         await this.#write(counts);

@@ -211,7 +211,7 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
     return dropped ?? false;
   }
 
-  /** What reserves the name of a container that is deleted, where names are reserved. */
+  /** The reservation for the name of a deleted container, where names are reserved. */
   #held(account: string, identity: string) {
     return this.#reservations === undefined ? [] : [this.#reservations.held(account, identity)];
   }

@@ -99,7 +99,7 @@ export function deletedContainerKey(
   return appendTuple(deletedContainersPrefix(service, account), [identity, id]);
 }
 
-/** What follows the prefix in the key of a deleted container. */
+/** The elements after the prefix in the key of a soft-deleted container. */
 export interface DeletedKey {
   readonly identity: string;
   readonly id: number;

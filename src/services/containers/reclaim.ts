@@ -14,7 +14,7 @@ import { accountsOf, entriesOf } from './walk.js';
  */
 export const droppedGraceMicros = 10 * 60 * 1_000_000;
 
-/** Containers that are known to be empty. When there are more, all are looked at again. */
+/** The number of containers that are remembered as empty. With more, all are checked again. */
 const emptyMax = 100_000;
 
 /** A container without a name. */
@@ -25,7 +25,7 @@ export interface DroppedContainer {
   readonly prefix: Bytes;
 }
 
-/** What a container holds besides its entries, as blobs do. */
+/** Frees what a container holds besides its entries, such as extents of blobs. */
 export interface DroppedContent {
   /**
    * How long after the entry of the dropped list was written the content stays, in microseconds:

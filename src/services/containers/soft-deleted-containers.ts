@@ -20,7 +20,7 @@ export interface DeletedContainer<R> {
   readonly deleted: SoftDeletion;
 }
 
-/** The value of a deleted container. `record`: as it stands in the directory. */
+/** The value of a soft-deleted container. `record`: as encoded in the directory. */
 export function encodeDeleted({ micros, purgedMicros }: SoftDeletion, record: Bytes): Bytes {
   return encodeTuple([micros, purgedMicros, record]);
 }

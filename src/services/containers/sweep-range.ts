@@ -11,13 +11,13 @@ export interface SweepContext {
   readonly store: Store;
   readonly clock: Clock;
   /**
-   * What has to be freed besides entries of one partition, which the next commit deletes. A process
-   * may end before the commit, and entries may be shown again, to another process too.
+   * Releases what entries of one partition refer to, before a commit deletes them. A process
+   * may end before that commit, so entries may be passed again, also to another process.
    */
   readonly release?: ((entries: readonly Entry[]) => Release | undefined) | undefined;
 }
 
-/** What goes with the commit that deletes entries. */
+/** Further writes of the commit that deletes entries, and what is done after it. */
 export interface Release {
   /** Writes to keys of the store. */
   readonly puts: readonly Put[];
@@ -54,8 +54,8 @@ async function deleteEntries(
 }
 
 /**
- * The first entries of a range, read for a bounded time. Values are copied only when somebody looks
- * at them.
+ * The first entries of a range, read for a bounded time. Values are only copied when they are
+ * needed.
  */
 async function firstEntries(
   { store, clock, release }: SweepContext,

@@ -1,6 +1,6 @@
 import { StorageError } from '../../model/errors/storage-error.js';
 
-/** What an attempt gives when something that it read has changed before its commit. */
+/** The result of an attempt when something that it read has changed before its commit. */
 export const overtaken = Symbol('overtaken');
 
 /**

@@ -85,7 +85,7 @@ function behind(item: ListedBlob | ListedPrefix): ListPosition | undefined {
   }
 }
 
-/** What a blob was stands before what it is. */
+/** The position after a blob: its snapshots and versions come before it. */
 function behindBlob({ name, snapshotMicros, version, hasVersionsOnly }: ListedBlob): ListPosition {
   const isPast = version?.isCurrent === false && hasVersionsOnly !== true;
   const micros = isPast ? version.micros : snapshotMicros;

@@ -2,7 +2,7 @@ import { nameOfBytes } from '../../base/bytes.js';
 import type { Store } from '../../kv/store.js';
 import type { MessageKeys } from './message-keys.js';
 
-/** The size of the cache; when it is full, it is cleared and queues are looked at again. */
+/** The size of the cache. When it is full it is cleared, and queues are checked again. */
 const queuesMax = 100_000;
 
 interface Known {

@@ -214,7 +214,7 @@ export function logDate(micros: number): string {
   return text;
 }
 
-/** What is read again and again has few dates. */
+/** Times of repeated reads have few different dates. */
 const rememberedDates = 61;
 const lastDates: { readonly second: number; readonly text: string }[] = [];
 

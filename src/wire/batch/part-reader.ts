@@ -5,7 +5,7 @@ import { MalformedBatchError } from './malformed.js';
 
 export type BatchMethod = 'DELETE' | 'GET' | 'MERGE' | 'PATCH' | 'POST' | 'PUT';
 
-/** What a request inside a batch says before its body. */
+/** The head of a request inside a batch. */
 export interface OperationHead {
   /** As on the request line; `X-HTTP-Method` is among the headers. */
   readonly method: BatchMethod;

@@ -12,7 +12,7 @@ import { countHeader, sequenceNumberHeader, type HeaderLookup } from './header-v
 import { parseTagCondition } from './tag-expression.js';
 
 /**
- * What the conditions are about, which decides on what may stand together: a read, a write, or the
+ * The use of conditions, which determines which of them may be combined: a read, a write, or the
  * source of a copy.
  */
 export type ConditionUse = 'read' | 'write' | 'source';

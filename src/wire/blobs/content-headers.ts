@@ -73,7 +73,7 @@ const answered = [
   ['contentDisposition', 'Content-Disposition', 'rscd'],
 ] as const;
 
-/** What a value of a header may be made of. */
+/** The characters of a header value. */
 const headerText = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**

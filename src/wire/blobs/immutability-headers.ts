@@ -82,7 +82,7 @@ export function legalHoldHeader(header: HeaderLookup): boolean {
 }
 
 /**
- * What a write says of what keeps the blob; undefined when nothing is to keep it. Throws as
+ * The immutability that a write requests for a blob; undefined when it requests none. Throws as
  * `policyHeaders`.
  */
 export function immutabilityHeaders(

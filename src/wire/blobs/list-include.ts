@@ -1,6 +1,9 @@
 import { invalidQueryParameter } from '../../model/errors/query-errors.js';
 
-/** What List Blobs can show besides, by the first version that has it (blob-service §8). */
+/**
+ * The further states and parts that List Blobs can show, each with its first version (blob-service
+ * §8).
+ */
 const blobIncludes = {
   snapshots: '2009-09-19',
   metadata: '2009-09-19',

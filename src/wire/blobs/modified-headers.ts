@@ -2,7 +2,10 @@ import { httpDate } from '../http/http-date.js';
 import { etagHeader } from './etag.js';
 import { formatSnapshotTime } from './snapshot-time.js';
 
-/** What a write of a blob answers: `modifiedHeaders`, and the id of the version that it made. */
+/**
+ * The headers of the answer to a write of a blob: `modifiedHeaders`, and the id of the version that
+ * it made.
+ */
 export function writtenHeaders({
   modifiedMicros,
   versionMicros,

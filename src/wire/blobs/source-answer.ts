@@ -5,7 +5,9 @@ import {
 } from '../../model/blobs/properties.js';
 import { countHeader, sequenceNumberMax, type HeaderLookup } from './header-values.js';
 
-/** What the answer of a source tells of its blob (blob-service §11.1), beside its metadata. */
+/**
+ * The properties of a blob in the answer of a source (blob-service §11.1), besides its metadata.
+ */
 export interface SourceProperties {
   /** A source that is no blob is copied as a block blob. */
   readonly kind: BlobKind;

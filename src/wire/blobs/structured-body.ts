@@ -51,7 +51,7 @@ function malformed(reason: string): StorageError {
   return new StorageError('InvalidInput', { message: `The structured body ${reason}.` });
 }
 
-/** What comes next in a body. */
+/** The next part of a body. */
 type Part = 'header' | 'segment head' | 'content' | 'segment sum' | 'trailer' | 'end';
 
 const partBytes: Readonly<Record<Exclude<Part, 'content' | 'end'>, number>> = {
@@ -205,7 +205,7 @@ export class StructuredWriter {
     return framedBytes(this.#contentBytes, this.#segments);
   }
 
-  /** What stands before the content. */
+  /** The bytes before the content. */
   begin(): Buffer {
     const header = Buffer.alloc(headerBytes);
     header.writeUInt8(version, 0);
@@ -230,7 +230,7 @@ export class StructuredWriter {
     }
   }
 
-  /** What stands behind the content. */
+  /** The bytes after the content. */
   end(): Buffer {
     const sum = this.#whole.digest();
     if (this.#contentBytes > 0) return sum;

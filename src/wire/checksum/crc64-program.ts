@@ -14,7 +14,7 @@ export const roomBytes = 64 * 1024;
 const pageBytes = 64 * 1024;
 const pages = Math.ceil((bytesAt + roomBytes) / pageBytes);
 
-/** What is used of the object that the types of node leave out. */
+/** The members in use of a global object that the types of Node.js lack. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object) => { readonly exports: unknown };
@@ -80,7 +80,7 @@ function loop(...body: readonly Code[]): Code {
 /** The parameters, then the words of a step. */
 const [sum, at, until, firstWord] = [0, 1, 2, 3];
 
-/** What a table has for the byte of a word that so many bits are below. */
+/** The entry of a table for the byte of a word that has so many bits below it. */
 function entry(table: number, word: number, bits: number): Code {
   const shifted = bits === 0 ? [] : [...const64(bits), ...shiftRight64];
   const place = [...const32(0xff), ...and32, ...const32(3), ...shiftLeft32];

@@ -26,7 +26,7 @@ export interface MemberHead {
   readonly sibling: MemberHead | undefined;
 }
 
-/** What all heads of one name share. */
+/** The parts that all heads of one name share. */
 export interface NamedMember {
   /** The body in which the name was last seen. */
   body: number;

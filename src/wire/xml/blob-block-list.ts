@@ -47,7 +47,7 @@ export function* blockListFromPieces(body: Buffer): Pieces<readonly BlockReferen
   return (yield* usualBlockList(body)) ?? unusualBlockList(body);
 }
 
-/** What clients send before the first block. */
+/** The text that clients usually send before the first block. */
 const usualStart =
   /^(?:<\?xml version=["']1\.0["'](?: encoding=["']utf-8["'])?(?: standalone=["'](?:yes|no)["'])?\s*\?>)?\s*<BlockList>\s*/i;
 const usualBlock = /<(Committed|Uncommitted|Latest)>([A-Za-z0-9+/=]*)<\/\1>\s*/y;

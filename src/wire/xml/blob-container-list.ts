@@ -13,7 +13,7 @@ import { containerPropertiesVersion, corsVersion, immutabilityVersion } from './
 
 export interface ListedContainer {
   readonly name: string;
-  /** What ETag and Last-Modified show, in microseconds since 1970. */
+  /** The time that ETag and Last-Modified show, in microseconds since 1970. */
   readonly modifiedMicros: number;
   readonly lease: LeaseProperties;
   readonly publicAccess: PublicAccess;

@@ -19,7 +19,7 @@ export interface ListedBlobProperties {
   readonly kind: BlobKind;
   readonly bytes: number;
   readonly createdMicros: number;
-  /** What ETag and Last-Modified show. */
+  /** The time that ETag and Last-Modified show. */
   readonly modifiedMicros: number;
   readonly headers: ContentHeaders;
   /** Absent: the default of the account, inferred. */
@@ -34,11 +34,11 @@ export interface ListedBlobProperties {
   readonly immutability?: Immutability;
 }
 
-/** What else the elements depend on. */
+/** Options of the elements. */
 export interface BlobElementOptions {
   /** `x-ms-version` of the request. */
   readonly version: string;
-  /** What the request asked for. */
+  /** The requested parts. */
   readonly include: Readonly<Record<'copy' | 'policies' | 'legalHolds', boolean>>;
   readonly tagCount: number;
   /** The elements about a deletion, which stand among the others. */
@@ -72,7 +72,7 @@ export function blobPropertyElements(
   return blob.immutability === undefined ? xml : xml + kept(blob.immutability, shown);
 }
 
-/** What keeps a blob, as far as the request asked for it. */
+/** The elements of immutability that the request asked for. */
 function kept(
   { policy, hasLegalHold }: Immutability,
   { include }: Pick<BlobElementOptions, 'include'>,
@@ -110,7 +110,7 @@ function contentElements(headers: ContentHeaders): string {
   );
 }
 
-// What most blobs have is one text each: a text of many parts takes long to encode.
+// The usual values are one text each, because encoding a text of many parts takes long.
 const noCoding = element('Content-Encoding', '') + element('Content-Language', '');
 const noDelivery = element('Cache-Control', '') + element('Content-Disposition', '');
 const inferredTier = element('AccessTier', 'Hot') + element('AccessTierInferred', 'true');

@@ -40,7 +40,7 @@ export interface ListedBlob {
   readonly properties?: ListedBlobProperties & { readonly metadata: Metadata; readonly tags: Tags };
 }
 
-/** What the request asked to be shown beside names and properties. */
+/** The requested parts besides names and properties. */
 export interface BlobListInclude {
   readonly metadata: boolean;
   readonly tags: boolean;

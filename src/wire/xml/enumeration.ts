@@ -2,7 +2,8 @@ import { element, textElement } from './element.js';
 import { escapeXml } from './escape.js';
 
 /**
- * What a page of a list says of the request, and where it goes on. An absent member is not written.
+ * The parameters of the request in a page of a list, and where the next page begins. An absent
+ * member is not written.
  */
 export interface EnumeratedPage {
   readonly prefix?: string;

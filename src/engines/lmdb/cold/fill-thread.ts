@@ -3,7 +3,7 @@ import { fillPageCache } from './page-cache.js';
 
 // The entry point of the thread that fills the cache of the system: see `CacheFilling`.
 
-/** What the thread is started with. */
+/** The data with which the thread is started. */
 export interface FillThreadData {
   readonly path: string;
   readonly bytesMax: number;

@@ -1,2 +1,2 @@
-/** What is in the file is not what a tree has. */
+/** The file does not contain a well-formed tree. */
 export class MalformedTreeError extends Error {}

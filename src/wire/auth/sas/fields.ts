@@ -68,8 +68,8 @@ export interface UserDelegationQueueSas extends SasFields {
 }
 
 /**
- * What a signature for blobs is for, by `sr` (blob-service §4.3): a blob, a container, a snapshot, a
- * version, a directory.
+ * The target of a signature for blobs, by `sr` (blob-service §4.3): a blob, a container, a
+ * snapshot, a version, a directory.
  */
 export type BlobSasResource = 'b' | 'c' | 'bs' | 'bv' | 'd';
 

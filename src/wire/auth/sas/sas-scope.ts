@@ -11,7 +11,7 @@ import type {
   UserDelegationQueueSas,
 } from './fields.js';
 
-/** What a signature is for beside its container, and what it changes in answers. */
+/** The bounds of a signature within its container, and its changes to answers. */
 export interface SasBounds {
   /** Absent: the whole container. */
   readonly range?: EntityRange;
@@ -27,7 +27,7 @@ export type ServiceSas = TableSas | QueueSas | BlobSas;
 /** A signature by a user delegation key. */
 export type UserDelegationSas = UserDelegationQueueSas | UserDelegationBlobSas;
 
-/** What a signature is for, whatever the service. */
+/** The target of a signature, in the same form for all services. */
 export type SasScope =
   | { readonly kind: 'account'; readonly sas: AccountSas }
   | {
@@ -43,7 +43,7 @@ export type SasScope =
       readonly bounds: SasBounds;
     };
 
-/** The one place that tells what each kind of signature means to a request. */
+/** Translates each kind of signature into a scope. The only place that does. */
 export function sasScope(sas: Sas): SasScope {
   switch (sas.kind) {
     case 'account-sas':

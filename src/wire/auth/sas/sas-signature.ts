@@ -44,7 +44,7 @@ export function verifySasSignature(
   }
 }
 
-/** What a signature is for and the URL does not name; undefined when it names it. */
+/** The part of the target that the URL must name and does not; undefined when it does. */
 function missingTarget(sas: Sas, address: SignedAddress | undefined): string | undefined {
   switch (sas.kind) {
     case 'table-sas':
@@ -75,7 +75,7 @@ export interface SasSigner {
   readonly key: KeyObject;
 }
 
-/** The fields of a signature; which function signs them tells its kind. */
+/** The fields to sign; the function that signs them determines the kind. */
 type Signable<T extends Sas> = Omit<Unsigned<T>, 'kind'>;
 
 /** The query string of a signature for a table, its fields in the order of the official clients. */

@@ -16,7 +16,7 @@ import {
 /** A signature without its `sig` field. */
 export type Unsigned<T extends Sas> = Omit<T, 'signature'>;
 
-/** What the URL of a request names, decoded. */
+/** The decoded names in the URL of a request. */
 export interface SignedAddress {
   /** A queue, or a container of blobs. */
   readonly container: string;
@@ -112,7 +112,7 @@ function blobLines(sas: Unsigned<BlobSas>, resource: string): Line[] {
   return [...serviceLines(sas, resource), ...selectionLines(sas), ...headers];
 }
 
-/** What is signed of the resource beside its name. */
+/** The lines that select a part of the resource. */
 function selectionLines({
   version,
   resource,
