@@ -6,7 +6,7 @@ import type { BatchCall, CommitForm } from './commit-form.js';
 import type { Outcome } from './outcomes.js';
 import type { Session } from './session.js';
 import { inLockOrder } from './slots.js';
-import { WaitingWorks, type Group, type PendingWork } from './waiting-works.js';
+import { WriteQueue, type Group, type PendingWork } from './write-queue.js';
 
 export interface GroupCommitOptions {
   readonly sessions: readonly Session[];
@@ -20,7 +20,7 @@ export interface GroupCommitOptions {
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
-  readonly #waiting = new WaitingWorks();
+  readonly #waiting = new WriteQueue();
   readonly #idle: Session[];
   readonly #running = new Set<Promise<void>>();
   #commits = 0;

@@ -30,7 +30,7 @@ const lookedAtMax = 1_024;
  * under way, because a group whose connection is lost may be sent again. A group is preferred whose
  * slots no group under way has locked, because it would only wait in the database for these.
  */
-export class WaitingWorks {
+export class WriteQueue {
   #waiting: PendingWork[] = [];
   /** The number of groups under way that have locked a slot. */
   readonly #held = new Map<number, number>();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CommitBatch } from '../../kv/store.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
-import { WaitingWorks, type Group } from './waiting-works.js';
+import { WriteQueue, type Group } from './write-queue.js';
 
 const nothing: CommitBatch = { checks: [], puts: [], deletes: [], adds: [] };
 
@@ -29,8 +29,8 @@ function add(row: string): CommitBatch {
 
 type Given = readonly (CommitBatch | 'fence')[];
 
-function worksOf(batches: Given): WaitingWorks {
-  const works = new WaitingWorks();
+function worksOf(batches: Given): WriteQueue {
+  const works = new WriteQueue();
   for (const batch of batches) {
     const isFence = batch === 'fence';
     const work = { kind: 'commit', batch: isFence ? put('fence') : batch } as const;
