@@ -176,7 +176,7 @@ export class Partitions implements ServedPartitionControl {
     }
     if (!(await changeStore(catalogue, name, 'draining'))) throw this.#noStore(name);
     operationRunner.start();
-    await operationRunner.round();
+    await operationRunner.tend();
   }
 
   async removeStore(name: string): Promise<void> {

@@ -43,7 +43,7 @@ void describe('a store that drains', () => {
     assert.ok(first !== undefined);
     first.isAway = true;
     await changeStore(catalogue, 's0', 'draining');
-    await operationRunner.round();
+    await operationRunner.tend();
     await operationRunner.idle();
     assert.equal(await storeOf(), 's2');
     first.isAway = false;
@@ -57,10 +57,10 @@ void describe('a store that drains', () => {
     assert.ok(away !== undefined);
     away.isAway = true;
     await changeStore(catalogue, 's1', 'draining');
-    await operationRunner.round();
+    await operationRunner.tend();
     assert.deepEqual(await catalogue.operations(), []);
     away.isAway = false;
-    await operationRunner.round();
+    await operationRunner.tend();
     await operationRunner.idle();
     assert.notEqual(await storeOf(), 's1');
     await store.close();

@@ -12,11 +12,11 @@ import { dataOf } from '../range-map.js';
 import { awayStores } from '../reach.js';
 import type { MoveStep, OperationRow, RangeRow } from '../rows.js';
 
-/** How often this process looks for abandoned operations, in milliseconds. */
+/** How often operations are looked for whose process is gone, in milliseconds. */
 const lookMs = 5_000;
-/** The same while a store is being emptied, in milliseconds. */
+/** How often they are looked for while a store is emptied, in milliseconds. */
 const drainLookMs = 250;
-/** How many finished operations are remembered. */
+/** Ends of operations that are remembered. */
 const endsMax = 1_000;
 /** Entries of a page of a copy, at most: reading and writing one takes a few milliseconds. */
 export const pageEntriesStandard = 500;
@@ -28,7 +28,7 @@ export interface OperationRunnerOptions {
   readonly members: Members;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Called when an operation failed. It is tried again. */
+  /** An operation could not go on. It is tried again. */
   readonly onFailed: (operation: number, error: unknown) => void;
   readonly counters?: PartitionCounters;
   /** Called with the bytes of keys and values that moves have copied. */
@@ -157,8 +157,8 @@ export class OperationRunner {
     return this.#ends.get(operation);
   }
 
-  /** Takes over abandoned operations, and moves one range off each store that drains. */
-  async round(): Promise<void> {
+  /** Takes over what nobody carries on, and moves one range off each store that drains. */
+  async tend(): Promise<void> {
     const { catalogue, clock } = this.#options;
     const operations = await catalogue.operations();
     for (const { row } of operations) {
@@ -172,7 +172,7 @@ export class OperationRunner {
 
   async #lookAfter(): Promise<void> {
     try {
-      await this.round();
+      await this.tend();
     } catch (error) {
       if (error instanceof StoreClosedError || error instanceof StoreUnavailableError) return;
       this.#options.onFailed(0, error);
