@@ -18,14 +18,14 @@ create table tabularium.kv_long (
 );
 create index kv_long_head on tabularium.kv_long (head asc);
 
--- Partition prefixes share 1,024 slots. Whoever commits to a prefix holds its slot, which carries the
--- last version that was given to any of its prefixes.
+-- Partition prefixes share 1,024 slots. A commit locks the slot of its prefix, which has the last
+-- version that was given to any of the prefixes of the slot.
 create table tabularium.kv_slot (
   slot int4 primary key,
   last bigint not null
 );
 
--- One row for each connection that writes: the last batch it had applied, and what came of it.
+-- One row for each writing connection: its last applied batch, and the outcomes of that.
 create table tabularium.kv_session (
   session bigint primary key,
   batch bigint not null,

@@ -1,5 +1,5 @@
--- Takes a session for its next batch. A batch of a session that was closed must never be applied:
--- somebody has been told so.
+-- Locks a session for its next batch. A batch of a closed session must never be applied: the process
+-- that closed it relies on that.
 create function tabularium.begin_batch(p_session bigint, p_batch bigint) returns void
 language plpgsql as $$
 begin
@@ -27,7 +27,7 @@ language sql immutable as $$
   end;
 $$;
 
--- The additions of commits that stand so far, one row a key: their sum, who adds, and what is there.
+-- The additions of commits that stand so far, one row a key: their sum, the commits that add, and the present value.
 create function tabularium.sums_of(
   p_statuses int[], add_commits int[], add_keys bytea[], add_deltas bigint[]
 ) returns table (key bytea, delta numeric, numbers int[], value bytea)
@@ -50,9 +50,9 @@ $$;
 --   1, the index of the first check that failed, the version found there or -1
 --   2, 0, the version of the guard or -1
 --   3, 0, 0   an addition makes no counter
---   4, 0, 0   as 3, unless others who add to the same counter are to blame: to be tried alone
--- Each statement has a snapshot of its own, so what follows the locks sees what their former holders
--- have committed. The order of the locks is the same for everybody.
+--   4, 0, 0   as 3, or another commit that adds to the same counter is invalid: to be tried alone
+-- Each statement has a snapshot of its own, so statements after the locks see what the former holders
+-- have committed. All processes lock in the same order.
 create function tabularium.commit_batch(
   p_session bigint, p_batch bigint, p_now bigint, p_count int, p_slots int[], p_long boolean,
   guard_commits int[], guard_keys bytea[], guard_versions bigint[],
