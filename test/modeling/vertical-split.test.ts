@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test';
 import { manualClock } from '../../src/base/clock.js';
 import {
   DecodeError,
+  DefinitionError,
   double,
   EntityExistsError,
   EntityNotFoundError,
@@ -10,14 +11,17 @@ import {
   key,
   string,
   ValueError,
+  type Row,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import { EncryptionError, keyRing, withEncryption } from '../../src/modeling/encryption/index.js';
 import {
   defineVertical,
   verticalEntitiesOf,
   type SplitFault,
 } from '../../src/modeling/patterns/vertical-split/index.js';
 import { crashEverywhere } from './support/crash-points.js';
+import { CountingKey } from './support/encryption-keys.js';
 import { startTables } from './support/observed-tables.js';
 import { costly } from '../support/run-length.js';
 
@@ -412,5 +416,249 @@ describe('an entity that is split vertically', () => {
       [false, true],
     );
     assert.deepEqual(shown(await products.verify()), [['torn', 'stock']]);
+  });
+
+  it('is replaced as a whole, and inserted when it is not there', async () => {
+    const tables = await newTables();
+    const products = productsOf(tables);
+    await assert.rejects(products.replace(lamp), notFound);
+    await products.upsertReplace({ ...lamp, lastOrder: '2024-05-31' });
+    const desk = { ...one, name: 'desk', price: 80, level: 1, supplier: 'globex' };
+    await products.upsertReplace(desk);
+    assert.deepEqual(await products.get(one), desk);
+    await products.replace(lamp);
+    assert.deepEqual(await products.get(one), lamp);
+    const wrong = { ...desk, levle: 1 } as typeof desk;
+    await assert.rejects(products.replace(wrong), /did you mean 'level'/);
+    await assert.rejects(products.upsertReplace({ ...desk, level: 0.5 }), ValueError);
+    await assert.rejects(products.insert({ ...wrong, id: 9 }), /did you mean 'level'/);
+    await assert.rejects(products.insert({ ...desk, id: 9, level: 0.5 }), ValueError);
+    assert.deepEqual(await products.get(one), lamp);
+    assert.deepEqual(await products.verify(), []);
+    for (const table of Object.values(tables)) assert.equal((await rowsIn(table)).length, 1);
+  });
+
+  for (const isThere of [true, false]) {
+    it(`is replaced or inserted, killed at any request, where it is ${isThere ? '' : 'not '}there`, async () => {
+      const wrapped = (tables: Tables, wrap: <T extends object>(port: T) => T) =>
+        productsOf({
+          about: wrap(tables.about),
+          stock: wrap(tables.stock),
+          secret: wrap(tables.secret),
+        });
+      const before = { ...lamp, lastOrder: '2024-05-31' };
+      const desk = { ...lamp, name: 'desk', level: 1, supplier: 'globex' };
+      await crashEverywhere<Tables>({
+        prepare: async () => {
+          const tables = await newTables();
+          if (isThere) await productsOf(tables).insert(before);
+          return tables;
+        },
+        run: (tables, doomed) => wrapped(tables, (port) => doomed.wrap(port)).upsertReplace(desk),
+        crashRecovery: true,
+        recover: (tables, doomed) =>
+          wrapped(tables, (port) => doomed.wrap(port)).verify({ repair: true }),
+        check: async (tables) => {
+          const products = productsOf(tables);
+          assert.deepEqual(await products.verify(), []);
+          const found = await products.get(one);
+          const isNew = found?.name === 'desk';
+          assert.deepEqual(found, isNew ? desk : isThere ? before : undefined);
+          await products.upsertReplace(desk);
+          assert.deepEqual(await products.get(one), desk);
+          for (const table of Object.values(tables)) assert.equal((await rowsIn(table)).length, 1);
+        },
+      });
+    });
+  }
+
+  it('is what one of several replaces at once makes it', async () => {
+    const tables = await newTables();
+    const programs = Array.from({ length: 4 }, () => productsOf(tables));
+    for (let round = 0; round < 3; round += 1) {
+      const replaces = programs.map((products, at) =>
+        products.upsertReplace({ ...lamp, price: at, level: at, supplier: `${at}` }),
+      );
+      await Promise.all(replaces);
+      const products = productsOf(tables);
+      const { price, level, supplier } = (await products.get(one)) ?? {};
+      assert.deepEqual([level, supplier], [price, `${price}`]);
+      assert.deepEqual(await products.verify(), []);
+    }
+  });
+
+  it('is replaced after a change that a crash has left, whatever the half shows', async () => {
+    const tables = await newTables();
+    const products = productsOf(tables);
+    await products.insert(lamp);
+    const dying = { ...started.gatewayOfNothing, table: tables.stock.table };
+    const { stock } = tables;
+    const killed: TableGateway = {
+      ...dying,
+      get: (key, select) => stock.get(key, select),
+      write: (write) => stock.write(write),
+    };
+    const run = productsOf({ ...tables, stock: killed }).merge(one, { price: 8, level: 2 });
+    await assert.rejects(run);
+    // The half has this level already, and would get that of the change by the repair.
+    await products.replace({ ...lamp, price: 7 });
+    await products.verify({ repair: true });
+    assert.deepEqual(await products.get(one), { ...lamp, price: 7 });
+  });
+
+  it('that lacks a half is not replaced', async () => {
+    const tables = await newTables();
+    const products = productsOf(tables);
+    await products.insert(lamp);
+    const [half] = await rowsIn(tables.stock);
+    assert.ok(half);
+    await tables.stock.write({ kind: 'delete', key: half, etag: '*' });
+    await assert.rejects(products.replace({ ...lamp, price: 1 }), DecodeError);
+    await assert.rejects(products.upsertReplace({ ...lamp, price: 1 }), DecodeError);
+    assert.equal((await products.get(one, { groups: ['about'] }))?.price, 9.5);
+  });
+
+  it('has no property with a name that its rows need', () => {
+    for (const name of ['splitPair', 'splitChange', 'splitRemoved', 'splitBefore']) {
+      const define = () =>
+        defineVertical({
+          type: 'Odd',
+          keys: { id: int32() },
+          partitionKey: () => key`odd`,
+          rowKey: (p) => key`${p.id.padded(4)}`,
+          groups: { one: { [name]: string() }, two: { other: string() } },
+          leader: 'two',
+        });
+      assert.throws(define, DefinitionError, name);
+    }
+  });
+});
+
+describe('an entity that is split vertically, of which a group is encrypted', () => {
+  const Sealed = defineVertical({
+    type: 'Sealed',
+    keys: { shop: string(), id: int32() },
+    partitionKey: (p) => key`${p.shop}`,
+    rowKey: (p) => key`${p.id.padded(6)}`,
+    groups: {
+      about: { name: string(), margin: string().encrypted() },
+      secret: { supplier: string().optional(), terms: string().encrypted().optional() },
+    },
+    leader: 'about',
+  });
+  const wrapper = new CountingKey('split');
+  const ring = { keys: keyRing(wrapper.kek) };
+  interface Two {
+    readonly about: TableGateway;
+    readonly secret: TableGateway;
+  }
+  const sealedOf = ({ about, secret }: Two) => {
+    const resolver = (_partition: string, row: string, property: string): boolean =>
+      row.startsWith('0') && property === 'supplier';
+    const tables = {
+      about: withEncryption(about, ring),
+      secret: withEncryption(secret, { ...ring, resolver }),
+    };
+    return verticalEntitiesOf(Sealed, tables, later);
+  };
+  const newTwo = async (): Promise<Two> => ({
+    about: (await started.newTable()).gateway,
+    secret: (await started.newTable()).gateway,
+  });
+  const hidden = (value: string) => `hidden ${value}`;
+  const first = { ...one, name: 'lamp', margin: hidden('a'), supplier: hidden('b') };
+  const second = { ...one, name: 'desk', margin: hidden('c'), terms: hidden('d') };
+  const assertSealed = async ({ about, secret }: Two): Promise<void> => {
+    assertSealedRows([...(await rowsIn(about)), ...(await rowsIn(secret))]);
+  };
+  const assertSealedRows = (rows: readonly Row[]): void => {
+    for (const { properties } of rows) {
+      for (const name of ['margin', 'supplier', 'terms', 'splitBefore']) {
+        assert.ok((properties[name]?.type ?? 'Binary') === 'Binary', name);
+      }
+    }
+  };
+
+  it('is replaced without a value, or a digest of one, in plain in any row', async () => {
+    const tables = await newTwo();
+    await sealedOf(tables).insert(first);
+    const written: Row[] = [];
+    const noted = (table: TableGateway): TableGateway => ({
+      table: table.table,
+      get: (key, select) => table.get(key, select),
+      page: (query) => table.page(query),
+      write: (write) => {
+        if (write.kind !== 'delete') written.push(write.row);
+        return table.write(write);
+      },
+      transact: (writes) => {
+        written.push(...writes.flatMap((write) => (write.kind === 'delete' ? [] : [write.row])));
+        return table.transact(writes);
+      },
+    });
+    const { about, secret } = tables;
+    await sealedOf({ about: noted(about), secret: noted(secret) }).replace(second);
+    // The part of the half, the leader, the half.
+    assert.equal(written.length, 3);
+    assertSealedRows(written);
+  });
+
+  it('is replaced, and shows nothing in plain whatever it is killed at', async () => {
+    await crashEverywhere<Two>({
+      prepare: async () => {
+        const tables = await newTwo();
+        await sealedOf(tables).insert(first);
+        return tables;
+      },
+      run: ({ about, secret }, doomed) =>
+        sealedOf({ about: doomed.wrap(about), secret: doomed.wrap(secret) }).replace(second),
+      recover: async (tables) => {
+        await assertSealed(tables);
+        await sealedOf(tables).verify({ repair: true });
+      },
+      check: async (tables) => {
+        const sealed = sealedOf(tables);
+        assert.deepEqual(await sealed.verify(), []);
+        const found = await sealed.get(one);
+        assert.deepEqual(found, found?.name === 'desk' ? second : first);
+        await sealed.replace(first);
+        assert.deepEqual(await sealed.get(one), first);
+        await assertSealed(tables);
+      },
+    });
+  });
+
+  it('is not merged where a property is encrypted, and nothing is written then', async () => {
+    const Plain = defineVertical({
+      type: 'Plain',
+      keys: { shop: string(), id: int32() },
+      partitionKey: (p) => key`${p.shop}`,
+      rowKey: (p) => key`${p.id.padded(6)}`,
+      groups: { about: { name: string() }, secret: { supplier: string(), since: int32() } },
+      leader: 'about',
+    });
+    const { about, secret } = await newTwo();
+    const encrypting = (name: string) => (_partition: string, row: string, property: string) =>
+      row.startsWith('0') && property === name;
+    const entity = { ...one, name: 'lamp', supplier: 'acme', since: 2024 };
+    for (const [name, changes] of [
+      ['supplier', { name: 'desk', supplier: 'globex' }],
+      ['name', { name: 'desk', since: 2025 }],
+    ] as const) {
+      const tables = {
+        about: withEncryption(about, { ...ring, resolver: encrypting(name) }),
+        secret: withEncryption(secret, { ...ring, resolver: encrypting(name) }),
+      };
+      const products = verticalEntitiesOf(Plain, tables, later);
+      await products.insert(entity);
+      await assert.rejects(products.merge(one, changes), EncryptionError);
+      assert.equal((await rowsIn(secret)).length, 1);
+      assert.deepEqual(await products.get(one), entity);
+      // A change of others beside what is encrypted.
+      if (name === 'supplier') await products.merge(one, { name: 'desk', since: 2025 });
+      await products.replace({ ...entity, supplier: 'globex' });
+      assert.equal((await products.get(one))?.supplier, 'globex');
+      await products.delete(one);
+    }
   });
 });

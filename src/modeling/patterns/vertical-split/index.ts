@@ -5,11 +5,10 @@ export {
   type VerticalDefinition,
   type VerticalOptions,
 } from './vertical-definition.js';
+export type { SplitFault, SplitVerifyOptions } from './split-verify.js';
 export {
   verticalEntitiesOf,
-  type SplitFault,
   type SplitPicked,
-  type SplitVerifyOptions,
   type VerticalEntities,
   type VerticalEntitiesOptions,
 } from './vertical-entities.js';

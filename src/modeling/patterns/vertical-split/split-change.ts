@@ -2,19 +2,29 @@ import { createHash } from 'node:crypto';
 import { own, setOwn } from '../../../base/own.js';
 import { rangeWithPrefix } from '../../definition/key-template.js';
 import { reservedRowKeys } from '../../definition/reserved-keys.js';
+import { sameValue } from '../../rows/same-value.js';
 import { storedText, textIn } from '../../rows/row-parts.js';
 import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
 import { allRows } from '../../table/all-rows.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
-import { splitPair } from './vertical-definition.js';
+import {
+  partType,
+  splitBefore,
+  splitChange,
+  splitPair,
+  splitRemoved,
+} from './vertical-definition.js';
 
 /**
  * The part of a change that a half will get, until it has it: a row beside the half, so that what
- * is secret stays in its table. It has the changed properties under their own names, and
+ * is secret stays in its table. It has the changed properties under their own names, encrypted as
+ * in the half, and
  *
  *   splitPair     the entity, as in the half
  *   splitChange   the id of the change: it counts when the leader names it for this group
- *   splitBefore   digests of the changed properties, by name, as they were
+ *   splitRemoved  names of the properties that the half will lack; absent: none
+ *   splitBefore   digests of the changed and removed properties, by name, as they were; encrypted
+ *                 where one of them is
  */
 export interface PendingPart {
   readonly row: StoredRow;
@@ -23,15 +33,13 @@ export interface PendingPart {
 }
 
 const prefix = reservedRowKeys.splitChange;
-const partType = 'SplitChange';
-const typeProperty = 'EntityType';
-const idProperty = 'splitChange';
-const beforeProperty = 'splitBefore';
+const typeOfParts = 'SplitChange';
 const ownProperties: ReadonlySet<string> = new Set([
-  typeProperty,
-  idProperty,
-  beforeProperty,
+  partType,
+  splitBefore,
+  splitChange,
   splitPair,
+  splitRemoved,
 ]);
 
 function keyOfPart({ partitionKey, rowKey }: RowKey): RowKey {
@@ -46,8 +54,8 @@ export function keyOfHalf({ row: { partitionKey, rowKey } }: PendingPart): RowKe
 /** Undefined for a row of another program. */
 function partIn(row: StoredRow): PendingPart | undefined {
   const { properties } = row;
-  const [id, pair] = [textIn(properties, idProperty), textIn(properties, splitPair)];
-  if (textIn(properties, typeProperty) !== partType) return undefined;
+  const [id, pair] = [textIn(properties, splitChange), textIn(properties, splitPair)];
+  if (textIn(properties, partType) !== typeOfParts) return undefined;
   return id === undefined || pair === undefined ? undefined : { row, id, pair };
 }
 
@@ -65,62 +73,108 @@ export async function* partsOf(table: TableGateway): AsyncGenerator<PendingPart,
   }
 }
 
-/** The row of a part. `merge` has the changed properties; `half` is as it was read. */
+/** What a half differs in, once it is changed. */
+export interface HalfChange {
+  readonly properties: RowProperties;
+  /** Names of the properties that it will lack. */
+  readonly removed: readonly string[];
+  /** Names of the properties that its table encrypts. */
+  readonly encrypt: readonly string[];
+}
+
+/** What makes one row of another one with the same keys. */
+export function changeBetween(before: Row, after: Row): HalfChange {
+  const changed = Object.entries(after.properties).filter(([name, wire]) => {
+    const known = own(before.properties, name);
+    return known === undefined || !sameValue(known, wire);
+  });
+  const removed = Object.keys(before.properties).filter(
+    (name) => !Object.hasOwn(after.properties, name),
+  );
+  const encrypt = [...(before.encrypt ?? []), ...(after.encrypt ?? [])];
+  return { properties: Object.fromEntries(changed), removed, encrypt };
+}
+
+/** The row of a part. `half` is as it was read. */
 export function partRow(
-  merge: Row,
   half: Row,
+  { properties, removed, encrypt }: HalfChange,
   { id, pair }: { readonly id: string; readonly pair: string },
 ): Row {
+  const names = [...Object.keys(properties), ...removed];
+  const secret = names.filter((name) => encrypt.includes(name));
   return {
-    ...keyOfPart(merge),
+    ...keyOfPart(half),
     properties: {
-      ...merge.properties,
-      [typeProperty]: storedText(partType),
-      [idProperty]: storedText(id),
+      ...properties,
+      [partType]: storedText(typeOfParts),
+      [splitChange]: storedText(id),
       [splitPair]: storedText(pair),
-      [beforeProperty]: storedText(digestsOf(merge.properties, half.properties).join(',')),
+      ...(removed.length === 0 ? {} : { [splitRemoved]: storedText(removed.join(',')) }),
+      [splitBefore]: storedText(digestsOf(names, half.properties).join(',')),
     },
+    ...(secret.length === 0 ? {} : { encrypt: [...secret, splitBefore] }),
   };
 }
 
 /** Deletes a part, and with it gives the half what nobody else has changed since. */
 export function applyingWrites(part: PendingPart, half: StoredRow): readonly RowWrite[] {
-  const changed = changedIn(part);
-  const before = (textIn(part.row.properties, beforeProperty) ?? '').split(',');
-  const now = digestsOf(changed, half.properties);
-  const names = Object.keys(changed).toSorted();
-  const properties: Record<string, WireValue> = {};
-  for (const [at, name] of names.entries()) {
-    const wire = own(changed, name);
-    if (wire !== undefined && now[at] === before[at]) setOwn(properties, name, wire);
+  const { partitionKey, rowKey, etag } = half;
+  const { properties, removed } = unchangedSince(part, half.properties);
+  const secret = part.row.encrypt?.filter(isOfHalf) ?? [];
+  if (removed.length === 0 && secret.length === 0) {
+    const row = { partitionKey, rowKey, properties };
+    return [{ kind: 'merge', row, etag }, deletingWrite(part)];
   }
-  const { partitionKey, rowKey } = half;
-  const merge: RowWrite = {
-    kind: 'merge',
-    row: { partitionKey, rowKey, properties },
-    etag: half.etag,
+  // A merge removes nothing, and cannot write what is encrypted.
+  const kept = Object.entries(half.properties).filter(([name]) => !removed.includes(name));
+  const row = {
+    partitionKey,
+    rowKey,
+    properties: { ...Object.fromEntries(kept), ...properties },
+    encrypt: [...new Set([...(half.encrypt ?? []), ...secret])],
   };
-  return [merge, deletingWrite(part)];
+  return [{ kind: 'replace', row, etag }, deletingWrite(part)];
+}
+
+/** What a part changes and removes, but for what the half has otherwise than before. */
+function unchangedSince({ row }: PendingPart, now: RowProperties): Omit<HalfChange, 'encrypt'> {
+  const changed = Object.keys(row.properties).filter(isOfHalf);
+  const removed = listIn(row, splitRemoved);
+  const names = [...changed, ...removed].toSorted();
+  const [before, found] = [listIn(row, splitBefore), digestsOf(names, now)];
+  const isUnchanged = (name: string): boolean => {
+    const at = names.indexOf(name);
+    return found[at] === before[at];
+  };
+  const properties: Record<string, WireValue> = {};
+  for (const name of changed.filter(isUnchanged)) {
+    const wire = own(row.properties, name);
+    if (wire !== undefined) setOwn(properties, name, wire);
+  }
+  return { properties, removed: removed.filter(isUnchanged) };
 }
 
 export function deletingWrite({ row: { partitionKey, rowKey, etag } }: PendingPart): RowWrite {
   return { kind: 'delete', key: { partitionKey, rowKey }, etag };
 }
 
-function changedIn({ row }: PendingPart): RowProperties {
-  return Object.fromEntries(
-    Object.entries(row.properties).filter(([name]) => !ownProperties.has(name)),
-  );
+function isOfHalf(name: string): boolean {
+  return !ownProperties.has(name);
 }
 
-/** Of each changed property, in the order of their names; empty for one that the half lacks. */
-function digestsOf(changed: RowProperties, half: RowProperties): readonly string[] {
-  return Object.keys(changed)
-    .toSorted()
-    .map((name) => {
-      const wire = own(half, name);
-      return wire === undefined ? '' : digestOf(wire);
-    });
+/** Names have no commas, and neither have digests. */
+function listIn({ properties }: Row, name: string): readonly string[] {
+  const text = textIn(properties, name);
+  return text === undefined ? [] : text.split(',');
+}
+
+/** Of each property, in the order of their names; empty for one that the half lacks. */
+function digestsOf(names: readonly string[], half: RowProperties): readonly string[] {
+  return names.toSorted().map((name) => {
+    const wire = own(half, name);
+    return wire === undefined ? '' : digestOf(wire);
+  });
 }
 
 function digestOf(wire: WireValue): string {

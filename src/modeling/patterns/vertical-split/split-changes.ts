@@ -1,11 +1,10 @@
 import { own, setOwn } from '../../../base/own.js';
 import type { Randomness } from '../../../base/randomness.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
-import type { MergeOf } from '../../definition/shapes.js';
-import type { Stored } from '../../definition/stored-entity.js';
+import { etagOf, type Stored } from '../../definition/stored-entity.js';
 import { DecodeError, ModelError } from '../../rows/model-error.js';
-import type { Row, StoredRow } from '../../rows/row.js';
-import { keyOf, placeOfKey, textIn } from '../../rows/row-parts.js';
+import type { StoredRow } from '../../rows/row.js';
+import { placeOfKey, textIn } from '../../rows/row-parts.js';
 import { putOver, transactIf, unlessConflict, writeIf } from '../../table/conditional-write.js';
 import { isConflict, retryConflicts } from '../../table/contention.js';
 import type { Entities } from '../../table/entities.js';
@@ -18,13 +17,15 @@ import {
   keyOfHalf,
   partOf,
   partRow,
+  type HalfChange,
   type PendingPart,
 } from './split-change.js';
 import { pairOf } from './split-insert.js';
 import { splitChanges, splitPair, splitState } from './vertical-definition.js';
 
 type Values = Readonly<Record<string, unknown>>;
-type Group = readonly [name: string, entities: Entities<AnyDefinition>];
+/** A group by its name. */
+export type Group = readonly [name: string, entities: Entities<AnyDefinition>];
 
 export interface SplitChangesOptions {
   readonly type: string;
@@ -32,11 +33,21 @@ export interface SplitChangesOptions {
   readonly randomness: Randomness;
 }
 
-/** Changed properties of a group. */
+/** What changes in the row of a group. */
 export interface GroupChange {
   readonly group: Group;
-  /** The merge of its row. */
-  readonly row: Row;
+  /** Sends nothing. `half` is as it was read. */
+  readonly changeOf: (half: StoredRow) => HalfChange;
+}
+
+/** A change of an entity. */
+export interface SplitChange {
+  /** Names it in errors. */
+  readonly what: 'merge' | 'replace';
+  readonly key: Values;
+  /** The leader, changed perhaps in nothing. */
+  readonly leader: (head: Stored<object>) => Values;
+  readonly halves: readonly GroupChange[];
 }
 
 interface PreparedPart {
@@ -78,32 +89,34 @@ export class SplitChanges {
   }
 
   /**
-   * `leader`: what changes in the leader, perhaps nothing. A read and a write of the leader, and of
-   * each half a read, a write and a transaction. Throws as a merge does.
+   * A read and a write of the leader, and of each half a read, a write and a transaction. Throws
+   * `EntityNotFoundError` without the entity; and without a half, a merge the same, a replace
+   * `DecodeError`.
    */
-  async make(key: Values, leader: Values, changes: readonly GroupChange[]): Promise<void> {
+  async make(change: SplitChange): Promise<void> {
     const { type, randomness } = this.#options;
     const id = randomness.uuid();
+    const names = change.halves.map(({ group }) => group[0]);
     let attempts = 0;
     const attempt = async (): Promise<readonly PreparedPart[]> => {
       attempts += 1;
-      const head = await this.#head(key);
+      const head = await this.#head(change.key);
       const named = changesIn(head);
-      if (changes.some(({ group: [name] }) => own(named, name) === id))
-        return this.#prepared(changes, id);
+      if (names.some((name) => own(named, name) === id)) return this.#prepared(change, id);
       const halves: ReadPart[] = [];
-      for (const change of changes) {
-        halves.push(await this.#half(change, { id, pair: pairOf(head) }));
+      for (const each of change.halves) {
+        halves.push(await this.#half(change, each, { id, head }));
       }
       const prepared: ReadPart[] = [];
       for (const half of halves) {
         prepared.push(await this.#prepare(half, attempts <= patienceAttempts));
       }
-      for (const { group } of changes) setOwn(named, group[0], id);
-      await this.#name(head, named, leader);
+      for (const name of names) setOwn(named, name, id);
+      await this.#name(head, named, change.leader(head));
       return prepared;
     };
-    const parts = await retryConflicts(`${type}: merge`, { randomness }, attempt, isOvertaken);
+    const what = `${type}: ${change.what}`;
+    const parts = await retryConflicts(what, { randomness }, attempt, isOvertaken);
     for (const { group, half, part } of parts) await this.#apply(group[1], part, half);
   }
 
@@ -118,7 +131,7 @@ export class SplitChanges {
       if (own(named, name) === part.id) return this.#apply(entities, part);
       // Whoever has read the leader before cannot name the change now.
       const isTakenBack = await unlessConflict(async () => {
-        await this.#name(head, named, {});
+        await this.#name(head, named, head);
         return true;
       });
       if (isTakenBack) break;
@@ -133,23 +146,37 @@ export class SplitChanges {
     throw absentEntityError(type, leader.codec.key(key));
   }
 
-  /** Under the ETag of the leader. */
-  async #name(head: Stored<object>, named: Named, changes: Values): Promise<void> {
-    const merge: Values = { ...changes, [splitChanges]: JSON.stringify(named) };
-    await this.#options.leader.merge(head, merge as MergeOf<AnyDefinition>);
+  /** Under the ETag of the leader. A merge would be refused where a property of it is encrypted. */
+  async #name(head: Stored<object>, named: Named, next: Values): Promise<void> {
+    const { leader } = this.#options;
+    const pair = pairOf(head);
+    const whole = { ...next, [splitPair]: pair, [splitChanges]: JSON.stringify(named) };
+    await leader.replace(whole, { ifMatch: etagOf(head) });
   }
 
   /** A half as it is, and the part that it will get. */
   async #half(
-    { group, row }: GroupChange,
-    change: { readonly id: string; readonly pair: string },
+    { what, key }: SplitChange,
+    { group, changeOf }: GroupChange,
+    { id, head }: { readonly id: string; readonly head: Stored<object> },
   ): Promise<ReadPart> {
-    const half = await group[1].table.get(keyOf(row));
-    if (half === undefined || textIn(half.properties, splitPair) !== change.pair) {
-      throw absentEntityError(`${this.#options.type}.${group[0]}`, row);
+    const [name, { table, codec }] = group;
+    const pair = pairOf(head);
+    const half = await table.get(codec.key(key));
+    if (half === undefined || textIn(half.properties, splitPair) !== pair) {
+      if (what === 'replace') await this.#refuseTorn(name, head);
+      throw absentEntityError(`${this.#options.type}.${name}`, codec.key(key));
     }
-    const part = { row: { ...partRow(row, half, change), etag: '', timestamp: 0n }, ...change };
-    return { group, half, part };
+    const row = { ...partRow(half, changeOf(half), { id, pair }), etag: '', timestamp: 0n };
+    return { group, half, part: { row, id, pair } };
+  }
+
+  /** Throws, unless the entity is being deleted, or is another one by now. */
+  async #refuseTorn(group: string, head: Stored<object>): Promise<void> {
+    const { type, leader } = this.#options;
+    const now = await leader.get(head);
+    if (now === undefined || pairOf(now) !== pairOf(head)) return;
+    throw tornError(type, [group]);
   }
 
   /** Writes a part beside its half. Throws `ChangeUnderWayError` where there is another one. */
@@ -169,10 +196,11 @@ export class SplitChanges {
   }
 
   /** What a change that the leader names has left to do. */
-  async #prepared(changes: readonly GroupChange[], id: string): Promise<readonly PreparedPart[]> {
+  async #prepared({ key, halves }: SplitChange, id: string): Promise<readonly PreparedPart[]> {
     const found: PreparedPart[] = [];
-    for (const { group, row } of changes) {
-      const part = await partOf(group[1].table, row);
+    for (const { group } of halves) {
+      const [, { table, codec }] = group;
+      const part = await partOf(table, codec.key(key));
       if (part?.id === id) found.push({ group, part });
     }
     return found;
@@ -212,8 +240,8 @@ async function putPart(
   part: PendingPart,
   before: string | undefined,
 ): Promise<PendingPart | undefined> {
-  const { partitionKey, rowKey, properties } = part.row;
-  const put = putOver({ partitionKey, rowKey, properties }, before);
+  const { partitionKey, rowKey, properties, encrypt = [] } = part.row;
+  const put = putOver({ partitionKey, rowKey, properties, encrypt }, before);
   try {
     const { etag = '' } = await table.write(put);
     return { ...part, row: { ...part.row, etag } };
@@ -229,6 +257,13 @@ function isUnderWay(error: unknown): boolean {
 
 function isOvertaken(error: unknown): boolean {
   return isUnderWay(error) || error instanceof ConditionFailedError;
+}
+
+/** An entity lacks halves, such as after a table was restored. */
+export function tornError(type: string, groups: readonly string[]): DecodeError {
+  return new DecodeError(
+    `${type}: the entity lacks its half in ${groups.join(', ')}; see verify()`,
+  );
 }
 
 function changesIn(head: object): Named {

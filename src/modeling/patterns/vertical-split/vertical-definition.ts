@@ -56,6 +56,20 @@ const beside: Properties = {
   [splitChanges]: string().optional(),
 };
 
+/** What the rows of changes carry besides. Names of no property of a group. */
+export const splitChange = 'splitChange';
+export const splitRemoved = 'splitRemoved';
+export const splitBefore = 'splitBefore';
+export const partType = 'EntityType';
+
+const taken: readonly string[] = [
+  ...Object.keys(beside),
+  splitChange,
+  splitRemoved,
+  splitBefore,
+  partType,
+];
+
 /**
  * Defines an entity that is split vertically: what is written often apart from what is read often,
  * what is secret in an account of its own. Sends nothing. Throws `DefinitionError` for groups that
@@ -72,7 +86,10 @@ export function defineVertical<
   if (names.length < 2 || !names.includes(leader)) {
     throw new DefinitionError(`${type}: give two groups or more, and one of them as leader`);
   }
-  const others = new Map([...ownersOf(beside, 'use'), ...ownersOf(keys, 'the keys')]);
+  const others = new Map<string, string>([
+    ...taken.map((name) => [name, 'use'] as const),
+    ...ownersOf(keys, 'the keys'),
+  ]);
   assertGroupsApart(type, groups, others);
   const rows = new Map<string, AnyDefinition>();
   for (const group of names) rows.set(group, definitionOfGroup(options, group, beside));

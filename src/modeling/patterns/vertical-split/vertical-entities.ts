@@ -3,12 +3,17 @@ import { own } from '../../../base/own.js';
 import { systemRandomness, type Randomness } from '../../../base/randomness.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { MergeOf } from '../../definition/shapes.js';
-import { etagOf, timestampOf, type Stored } from '../../definition/stored-entity.js';
-import { ticksOfMicros } from '../../rows/ticks.js';
-import { DecodeError, DefinitionError, ValueError } from '../../rows/model-error.js';
+import { refuseUnknownNames } from '../../definition/unknown-name.js';
+import { storedAs } from '../../definition/stored-entity.js';
+import type { Row, StoredRow } from '../../rows/row.js';
+import { type DecodeError, DefinitionError, ValueError } from '../../rows/model-error.js';
+import { EncryptionError } from '../../encryption/encryption-error.js';
 import { Entities } from '../../table/entities.js';
 import { absentEntityError } from '../../table/refusals.js';
-import { unlessConflict } from '../../table/conditional-write.js';
+import { unlessConflict, writeIfPresent } from '../../table/conditional-write.js';
+import { retryConflicts } from '../../table/contention.js';
+import { withEncryptedNames } from '../../table/encrypted-names.js';
+import { EntityExistsError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type {
   GroupOf,
@@ -19,9 +24,16 @@ import type {
   WideReadOf,
 } from '../wide-entities/wide-definition.js';
 import { halvesByKey } from './split-scan.js';
-import { keyOfHalf, partsOf } from './split-change.js';
-import { SplitChanges } from './split-changes.js';
+import { changeBetween, type HalfChange } from './split-change.js';
+import { SplitChanges, tornError } from './split-changes.js';
 import { isMaking, pairOf, SplitInsert } from './split-insert.js';
+import {
+  deleted,
+  picked,
+  verifySplit,
+  type SplitFault,
+  type SplitVerifyOptions,
+} from './split-verify.js';
 import {
   splitChanges,
   splitPair,
@@ -30,33 +42,6 @@ import {
 } from './vertical-definition.js';
 
 type Values = Readonly<Record<string, unknown>>;
-
-/** What `verify` finds. */
-export interface SplitFault {
-  /**
-   * `unfinished`: an insert that was never acknowledged. `orphan`: a half without its entity, which
-   * an insert or a delete has left. `changing`: a change of several groups that was never
-   * acknowledged. `torn`: an entity that lacks a half, such as after the table of that was restored;
-   * nothing can make it again.
-   */
-  readonly kind: 'changing' | 'orphan' | 'torn' | 'unfinished';
-  readonly group: string;
-  /** The values of the keys. */
-  readonly key: Values;
-  /** Whether it was deleted; of a change whether it was ended, or taken back. */
-  readonly isRepaired: boolean;
-}
-
-export interface SplitVerifyOptions {
-  /** Deletes orphans and unfinished inserts, and ends changes; false when absent. */
-  readonly repair?: boolean;
-  /**
-   * Rows that changed more recently are left alone, in milliseconds: their insert may be running.
-   * An hour when absent; more than the clocks of program and service differ.
-   */
-  readonly graceMs?: number;
-  readonly onFault?: (fault: SplitFault) => void;
-}
 
 /** What is read: groups, or properties; all when neither is said. */
 interface SplitSelection {
@@ -76,7 +61,6 @@ export interface VerticalEntitiesOptions {
   readonly randomness?: Randomness;
 }
 
-const graceDefaultMs = 3_600_000;
 const readsMax = 5;
 const ownNames: ReadonlySet<string> = new Set([splitChanges, splitPair, splitState]);
 
@@ -120,11 +104,15 @@ export class VerticalEntities<W extends VerticalDefinition> {
    * insert of it went first.
    */
   async insert(entity: WideCreateOf<W>): Promise<void> {
-    const pair = this.#randomness.uuid();
-    const made = await this.#inserts.claim(this.#valuesOf(this.definition.leader, entity, pair));
-    for (const [group, entities] of this.#halves()) {
-      await this.#inserts.putHalf(entities, this.#valuesOf(group, entity, pair));
-    }
+    const pair = { [splitPair]: this.#randomness.uuid() };
+    const led = { ...this.#valuesOf(this.definition.leader, entity), ...pair };
+    const halves = this.#halves().map(
+      ([group, entities]) => [entities, { ...this.#valuesOf(group, entity), ...pair }] as const,
+    );
+    // Refuses now what a half cannot be given later.
+    for (const [entities, half] of halves) entities.codec.toRow(half);
+    const made = await this.#inserts.claim(led);
+    for (const [entities, half] of halves) await this.#inserts.putHalf(entities, half);
     await this.#inserts.end(made);
   }
 
@@ -196,6 +184,7 @@ export class VerticalEntities<W extends VerticalDefinition> {
     const parts = this.#parts(changes).map(([group, part]) => {
       const entities = this.#group(group);
       const row = entities.codec.toMergeRow(key, part as MergeOf<AnyDefinition>);
+      refuseMergeOfEncrypted(this.definition.type, entities, row);
       return { group: [group, entities] as const, part, row };
     });
     const [first] = parts;
@@ -205,12 +194,58 @@ export class VerticalEntities<W extends VerticalDefinition> {
       await group[1].merge(key, part as MergeOf<AnyDefinition>, { ifMatch: 'any' });
       return;
     }
+    const led = parts.find(({ group }) => group[0] === this.definition.leader);
+    await this.#changes.make({
+      what: 'merge',
+      key,
+      leader: (head) => ({ ...head, ...led?.part }),
+      halves: parts
+        .filter((each) => each !== led)
+        .map(({ group, row }) => ({ group, changeOf: () => merging(row) })),
+    });
+  }
+
+  /**
+   * Replaces the whole entity, whatever it is by now: what is not given gets its default, or is
+   * absent. Happens as a whole, as a `merge` of several groups, with the same requests: a property
+   * of another group than the leader that others change at the same time may keep their value.
+   * Takes encrypted properties as well. Throws `EntityNotFoundError` when there is no
+   * entity, `DecodeError` when it lacks a half, and `ContentionError` when others are faster at all
+   * attempts.
+   */
+  async replace(entity: WideCreateOf<W>): Promise<void> {
     const { leader } = this.definition;
-    const led = parts.find(({ group }) => group[0] === leader);
-    const halves = parts.filter((each) => each !== led);
-    // Refuses now what the leader cannot be given later.
-    this.#leader().codec.toMergeRow(key, (led?.part ?? {}) as MergeOf<AnyDefinition>);
-    await this.#changes.make(key, led?.part ?? {}, halves);
+    const key = picked(entity, this.#keyNames());
+    const halves = this.#halves().map((group) => {
+      const [name, entities] = group;
+      const values = this.#valuesOf(name, entity);
+      return { group, changeOf: (half: StoredRow) => replacing(entities, values, half) };
+    });
+    const led = this.#valuesOf(leader, entity);
+    for (const [group, entities] of this.#groups) {
+      // Refuses now what a group cannot be given later.
+      entities.codec.toRow({ ...this.#valuesOf(group, entity), [splitPair]: '' });
+    }
+    await this.#changes.make({
+      what: 'replace',
+      key,
+      leader: (head) => ({ ...led, [storedAs]: head[storedAs] }),
+      halves,
+    });
+  }
+
+  /**
+   * `replace`, or `insert` when there is no entity, and again when others insert or delete it
+   * meanwhile. A crash leaves the former entity, the new one or none. Throws `DecodeError` for an
+   * entity that lacks a half, and `ContentionError` when others are faster at all attempts.
+   */
+  async upsertReplace(entity: WideCreateOf<W>): Promise<void> {
+    const attempt = async (): Promise<void> => {
+      if (!(await writeIfPresent(() => this.replace(entity)))) await this.insert(entity);
+    };
+    const what = `${this.definition.type}: upsert`;
+    const isThere = (error: unknown): boolean => error instanceof EntityExistsError;
+    await retryConflicts(what, { randomness: this.#randomness }, attempt, isThere);
   }
 
   /** The leader first, then the halves. Throws `EntityNotFoundError` when there is none. */
@@ -229,47 +264,15 @@ export class VerticalEntities<W extends VerticalDefinition> {
    * read for each entity of each other group, and a write for each repair; three for a change.
    * Resumed by being called again.
    */
-  async verify(options: SplitVerifyOptions = {}): Promise<readonly SplitFault[]> {
-    const { repair = false, graceMs = graceDefaultMs, onFault } = options;
-    const faults: SplitFault[] = [];
-    const before = ticksOfMicros(this.#clock.nowMicros() - graceMs * 1000);
-    const isSettled = (row: object) => (timestampOf(row)?.ticks ?? 0n) <= before;
-    const tell = (fault: SplitFault): void => {
-      faults.push(Object.freeze(fault));
-      onFault?.(fault);
+  verify(options: SplitVerifyOptions = {}): Promise<readonly SplitFault[]> {
+    const verified = {
+      leader: [this.definition.leader, this.#leader()] as const,
+      halves: this.#halves(),
+      changes: this.#changes,
+      keyNames: this.#keyNames(),
+      clock: this.#clock,
     };
-    for (const group of this.#halves()) {
-      for await (const part of partsOf(group[1].table)) {
-        if (part.row.timestamp > before) continue;
-        const key = picked(group[1].codec.parseKey(keyOfHalf(part)), this.#keyNames());
-        if (repair) await this.#changes.settle(group, part);
-        tell({ kind: 'changing', group: group[0], key, isRepaired: repair });
-      }
-    }
-    for await (const row of this.#leader().scanTable()) {
-      if (!isSettled(row)) continue;
-      const key = picked(row, this.#keyNames());
-      const isUnfinished = isMaking(row);
-      for (const [group, entities] of this.#halves()) {
-        if (isUnfinished || pairOf(await entities.get(key)) === pairOf(row)) continue;
-        // It may have been deleted meanwhile.
-        const now = await this.#leader().get(key);
-        if (now === undefined || etagOf(now) !== etagOf(row)) continue;
-        tell({ kind: 'torn', group, key, isRepaired: false });
-      }
-      if (!isUnfinished) continue;
-      const isRepaired = repair && (await unlessConflict(() => deleted(this.#leader(), row)));
-      tell({ kind: 'unfinished', group: this.definition.leader, key, isRepaired });
-    }
-    for (const [group, entities] of this.#halves()) {
-      for await (const row of entities.scanTable()) {
-        const key = picked(row, this.#keyNames());
-        if (!isSettled(row) || pairOf(await this.#leader().get(key)) === pairOf(row)) continue;
-        const isRepaired = repair && (await unlessConflict(() => deleted(entities, row)));
-        tell({ kind: 'orphan', group, key, isRepaired });
-      }
-    }
-    return faults;
+    return verifySplit(verified, options);
   }
 
   /** The groups to read, and what is shown of them. Throws `ValueError` for what there is not. */
@@ -317,9 +320,7 @@ export class VerticalEntities<W extends VerticalDefinition> {
     head: object,
   ): DecodeError {
     const lacking = groups.filter((_, at) => pairOf(halves[at]) !== pairOf(head));
-    return new DecodeError(
-      `${this.definition.type}: the entity lacks its half in ${lacking.join(', ')}; see verify()`,
-    );
+    return tornError(this.definition.type, lacking);
   }
 
   /** The half that says that there is an entity; undefined: there is none, as far as is read. */
@@ -353,13 +354,18 @@ export class VerticalEntities<W extends VerticalDefinition> {
       throw new ValueError(`${this.definition.type} has no property '${unknown}' in a group`);
     }
     return [...this.#groups.keys()]
-      .map((group) => [group, picked(changes, this.#namesOf(group))] as const)
-      .filter(([, part]) => Object.values(part).some((value) => value !== undefined));
+      .map((group) => {
+        const given = this.#namesOf(group).filter((name) => own(changes, name) !== undefined);
+        return [group, picked(changes, given)] as const;
+      })
+      .filter(([, part]) => Object.keys(part).length > 0);
   }
 
-  #valuesOf(group: string, entity: Values, pair: string): Values {
-    const names = [...this.#keyNames(), ...this.#namesOf(group)];
-    return { ...picked(entity, names), [splitPair]: pair };
+  /** Throws `ValueError` for a property of no group. */
+  #valuesOf(group: string, entity: Values): Values {
+    const names = [...this.#groups.keys()].flatMap((each) => this.#namesOf(each));
+    refuseUnknownNames(this.definition.type, entity, [...this.#keyNames(), ...names]);
+    return picked(entity, [...this.#keyNames(), ...this.#namesOf(group)]);
   }
 
   #keyNames(): readonly string[] {
@@ -385,9 +391,26 @@ export class VerticalEntities<W extends VerticalDefinition> {
   }
 }
 
-async function deleted(entities: Entities<AnyDefinition>, row: Stored<object>): Promise<boolean> {
-  await entities.delete(row);
-  return true;
+/** A merge is refused by a table that encrypts a property of it; before anything is written. */
+function refuseMergeOfEncrypted(type: string, { table }: Entities<AnyDefinition>, row: Row): void {
+  const [name] = table.encrypts?.(row) ?? [];
+  if (name === undefined) return;
+  throw new EncryptionError(`${type}.${name} is encrypted and cannot be merged. Use replace`);
+}
+
+function merging({ properties }: Row): HalfChange {
+  return { properties, removed: [], encrypt: [] };
+}
+
+/** Of a half that gets these values. Keeps what newer programs have stored beside them. */
+function replacing(
+  { codec, table }: Entities<AnyDefinition>,
+  values: Values,
+  half: StoredRow,
+): HalfChange {
+  const before = codec.fromRow(half);
+  const after = { ...values, [splitPair]: pairOf(before), [storedAs]: before[storedAs] };
+  return changeBetween(half, withEncryptedNames(table, codec.toRow(after)));
 }
 
 /** Deletes a half unless it is of another entity by now. */
@@ -407,13 +430,6 @@ async function deleteHalf(
 function joined(halves: readonly (object | undefined)[]): object {
   const entries = halves.flatMap((half) => Object.entries(half ?? {}));
   return Object.fromEntries(entries.filter(([name]) => !ownNames.has(name)));
-}
-
-function picked(values: object, names: readonly string[]): Values {
-  const entries = names
-    .filter((name) => Object.hasOwn(values, name))
-    .map((name) => [name, (values as Values)[name]] as const);
-  return Object.fromEntries(entries);
 }
 
 /** The entities of a definition that is split over tables. Sends nothing. */
