@@ -11,6 +11,7 @@ import {
   key,
   string,
   TransactionFailedError,
+  ValueError,
   type Property,
   type TableGateway,
 } from '../../src/modeling/index.js';
@@ -184,6 +185,21 @@ function symbolsOf(value: object | undefined): object {
   const symbols = Object.getOwnPropertySymbols(value ?? {});
   return Object.fromEntries(symbols.map((symbol) => [symbol, Reflect.get(value ?? {}, symbol)]));
 }
+
+describe('a name that no group has', () => {
+  it('is refused by an insert and by an update, and nothing is written', async () => {
+    const { counts, requests } = await fixture();
+    const misnamed = { ...fullYear(() => 1), d999: 1 };
+    await assert.rejects(counts.insert(misnamed), ValueError);
+    assert.deepEqual(requests(), []);
+    await counts.insert(fullYear(() => 1));
+    await assert.rejects(
+      counts.update(jones, (year) => ({ ...year, d001: 2, d999: 1 })),
+      ValueError,
+    );
+    assert.equal((await counts.get(jones))?.['d001'], 1);
+  });
+});
 
 describe('updating a wide entity', () => {
   it('replaces the rows that differ, and nothing when none does', async () => {

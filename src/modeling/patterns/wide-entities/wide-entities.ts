@@ -3,6 +3,7 @@ import { own } from '../../../base/own.js';
 import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { storedAs, type StoredAs } from '../../definition/stored-entity.js';
+import { refuseUnknownNames } from '../../definition/unknown-name.js';
 import { DecodeError, ValueError } from '../../rows/model-error.js';
 import type { StoredRow } from '../../rows/row.js';
 import { sameProperties } from '../../rows/same-value.js';
@@ -85,6 +86,7 @@ export class WideEntities<W extends AnyWideDefinition> {
   inserting(entity: WideCreateOf<W>): TransactionChange {
     return {
       addTo: (writes) => {
+        this.#refuseUnknown(entity);
         for (const [, row] of this.#rows) writes.insert(row, pick(row, entity));
       },
     };
@@ -201,7 +203,14 @@ export class WideEntities<W extends AnyWideDefinition> {
     };
   }
 
+  /** Their values would be lost without a word. */
+  #refuseUnknown(entity: Values): void {
+    const names = this.#rows.flatMap(([, { properties }]) => Object.keys(properties));
+    refuseUnknownNames(this.definition.type, entity, names);
+  }
+
   async #replaceChanged(rows: readonly StoredRow[], current: object, next: Values): Promise<void> {
+    this.#refuseUnknown(next);
     const transaction = this.#transaction();
     const before = rowsOf(current);
     for (const [group, row] of this.#rows) {
