@@ -1,16 +1,8 @@
 // Departments that count their employees, employees that move, and a detail kept apart.
 // Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
 import { TableClient } from '@azure/data-tables';
-import {
-  defineEntity,
-  entitiesOf,
-  int32,
-  key,
-  oneToManyOf,
-  oneToOneOf,
-  openTable,
-  string,
-} from 'tabularium/modeling';
+import { defineEntity, entitiesOf, int32, key, openTable, string } from 'tabularium/modeling';
+import { oneToManyOf, oneToOneOf } from 'tabularium/modeling/relations';
 
 const Department = defineEntity({
   type: 'Department',

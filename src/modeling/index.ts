@@ -191,7 +191,6 @@ export {
   type ReferenceDataOptions,
   type ReferenceKey,
 } from './patterns/reference-data.js';
-export * from './patterns/relations/index.js';
 export {
   openSpreadEntities,
   type SpreadEntities,

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  bulk,
-  int32,
-  key,
-  oneToManyOf,
-  string,
-  writesOf,
-  type TableGateway,
-} from '../../src/modeling/index.js';
+import { bulk, int32, key, string, writesOf, type TableGateway } from '../../src/modeling/index.js';
+import { oneToManyOf } from '../../src/modeling/patterns/relations/index.js';
 import { openModel } from '../../src/modeling/model/index.js';
 import {
   changeFeed,

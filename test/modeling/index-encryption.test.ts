@@ -6,12 +6,12 @@ import {
   entitiesOf,
   int32,
   key,
-  oneToManyOf,
   plain,
   string,
   ValueError,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import { oneToManyOf } from '../../src/modeling/patterns/relations/index.js';
 import { openModel } from '../../src/modeling/model/index.js';
 import {
   indexedEntitiesOf,

@@ -7,11 +7,11 @@ import {
   Instant,
   int32,
   key,
-  oneToManyOf,
   string,
   type RowProperties,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import { oneToManyOf } from '../../src/modeling/patterns/relations/index.js';
 import { keyTemplate } from '../../src/modeling/definition/key-template.js';
 import { changeFeedOf, trimFeed } from '../../src/modeling/patterns/change-feed/index.js';
 import {

@@ -8,13 +8,13 @@ import {
   EntityNotFoundError,
   int32,
   key,
-  oneToManyOf,
   string,
   transaction,
   type RowWrite,
   type TableGateway,
   type WriteResult,
 } from '../../src/modeling/index.js';
+import { oneToManyOf } from '../../src/modeling/patterns/relations/index.js';
 import { copies, counter, openModel } from '../../src/modeling/model/index.js';
 import type { Timers } from '../../src/base/async/timers.js';
 import { updateLinesOf } from '../../src/modeling/table/update-lines.js';

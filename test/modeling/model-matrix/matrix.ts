@@ -12,8 +12,6 @@ import {
   int32,
   key,
   logTailOf,
-  oneToManyOf,
-  oneToOneOf,
   string,
   upgradeRows,
   writesOf,
@@ -47,6 +45,7 @@ import {
   reKeyingOf,
   type Phase,
 } from '../../../src/modeling/patterns/re-keying/index.js';
+import { oneToManyOf, oneToOneOf } from '../../../src/modeling/patterns/relations/index.js';
 import { rowLeasesOf } from '../../../src/modeling/patterns/row-leases/index.js';
 import { hashRouting, shardMapOf } from '../../../src/modeling/patterns/shard-map/index.js';
 import {
