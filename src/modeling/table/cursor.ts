@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ValueError } from '../rows/model-error.js';
+import { listOfPacked, packedList } from '../rows/packed-list.js';
 
 /**
  * The position at which a query resumes. As text it is opaque and can be stored. It belongs to one
@@ -23,12 +24,12 @@ export function writeCursor(fingerprint: string, position: CursorPosition): stri
     position.kind === 'token'
       ? [format, fingerprint, position.token]
       : [format, fingerprint, position.partitionKey, position.rowKey];
-  return Buffer.from(JSON.stringify(value)).toString('base64url');
+  return packedList(value);
 }
 
 /** Throws `ValueError` for a text that is no cursor, or the cursor of another query. */
 export function readCursor(fingerprint: string, cursor: string): CursorPosition {
-  const [version, owner, first, second] = parts(cursor);
+  const [version, owner, first, second] = listOfPacked(cursor);
   if (version !== format || typeof owner !== 'string' || typeof first !== 'string') {
     throw new ValueError('the text is no cursor of this library');
   }
@@ -38,13 +39,4 @@ export function readCursor(fingerprint: string, cursor: string): CursorPosition 
   return typeof second === 'string'
     ? { kind: 'after', partitionKey: first, rowKey: second }
     : { kind: 'token', token: first };
-}
-
-function parts(cursor: string): readonly unknown[] {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    return Array.isArray(value) ? value : [];
-  } catch {
-    return [];
-  }
 }

@@ -3,6 +3,7 @@ import { systemClock, type Clock } from '../../../base/clock.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { etagOf, rowKeyOf, timestampOf } from '../../definition/stored-entity.js';
 import { ValueError } from '../../rows/model-error.js';
+import { listOfPacked, packedList } from '../../rows/packed-list.js';
 import { ticksOfMicros } from '../../rows/ticks.js';
 import { unlessConflict } from '../../table/conditional-write.js';
 import type { Entities } from '../../table/entities.js';
@@ -153,7 +154,7 @@ function noteOf(
 }
 
 function cursorOf(reference: string, cursor: string | undefined): string {
-  return Buffer.from(JSON.stringify([reference, cursor ?? ''])).toString('base64url');
+  return packedList([reference, cursor ?? '']);
 }
 
 interface Place {
@@ -163,19 +164,10 @@ interface Place {
 
 /** Throws `ValueError` for a text that is no cursor of these references. */
 function placeOf(text: string, references: readonly CheckedReference[]): Place {
-  const [name, cursor] = partsOf(text);
+  const [name, cursor] = listOfPacked(text);
   const at = references.findIndex((each) => each.name === name);
   if (typeof cursor !== 'string' || at === -1) {
     throw new ValueError('the text is no cursor of a check of these references');
   }
   return cursor === '' ? { at } : { at, cursor };
-}
-
-function partsOf(text: string): readonly unknown[] {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
-    return Array.isArray(value) ? value : [];
-  } catch {
-    return [];
-  }
 }

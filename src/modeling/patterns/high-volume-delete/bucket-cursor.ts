@@ -1,4 +1,5 @@
 import { ValueError } from '../../rows/model-error.js';
+import { listOfPacked, packedList } from '../../rows/packed-list.js';
 
 /** Where a query over buckets resumes. */
 export interface BucketCursor {
@@ -10,23 +11,13 @@ export interface BucketCursor {
 
 /** Opaque text. */
 export function formatCursor({ bucket, inside }: BucketCursor): string {
-  return Buffer.from(JSON.stringify([bucket, inside])).toString('base64url');
+  return packedList([bucket, inside]);
 }
 
 /** Throws `ValueError` for a text that is no cursor of such a query. */
 export function parseCursor(text: string): BucketCursor {
-  const parts = readArray(text);
-  const [bucket, inside] = parts;
+  const [bucket, inside] = listOfPacked(text);
   if (typeof bucket === 'string' && typeof inside === 'string') return { bucket, inside };
   if (typeof bucket === 'string' && (inside === null || inside === undefined)) return { bucket };
   throw new ValueError(`'${text.slice(0, 40)}' is no cursor of a query over buckets`);
-}
-
-function readArray(text: string): readonly unknown[] {
-  try {
-    const parsed: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
-    return Array.isArray(parsed) ? parsed : [];
-  } catch {
-    return [];
-  }
 }

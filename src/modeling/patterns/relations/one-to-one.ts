@@ -5,8 +5,8 @@ import type { CreateOf, KeyOf, PartitionOf, ReadOf } from '../../definition/shap
 import { etagOf, timestampOf, type Stored } from '../../definition/stored-entity.js';
 import { ValueError } from '../../rows/model-error.js';
 import { ticksOfMicros, ticksPerMillisecond } from '../../rows/ticks.js';
+import { unlessConflict } from '../../table/conditional-write.js';
 import { Entities } from '../../table/entities.js';
-import { ConditionFailedError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { partitionRows } from '../../table/partition-rows.js';
 import { transaction } from '../../table/transaction.js';
@@ -131,19 +131,12 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
     for await (const each of partitionRows(detail, detailTable, codec.partitionKey(partition))) {
       if ((timestampOf(each)?.ticks ?? youngest) > youngest) continue;
       if ((await this.mains.get(mainOf(each))) !== undefined) continue;
-      if (await this.#deleteUnchanged(each)) removed.push(codec.parseKey(codec.toRow(each)));
+      const isRemoved = await unlessConflict(() =>
+        this.details.deleteIfExists(each, { ifMatch: etagOf(each) }),
+      );
+      if (isRemoved) removed.push(codec.parseKey(codec.toRow(each)));
     }
     return removed;
-  }
-
-  /** False when another writer has changed or deleted it since it was read. */
-  async #deleteUnchanged(detail: Stored<ReadOf<B>>): Promise<boolean> {
-    try {
-      return await this.details.deleteIfExists(detail, { ifMatch: etagOf(detail) });
-    } catch (error) {
-      if (error instanceof ConditionFailedError) return false;
-      throw error;
-    }
   }
 
   #isTogether(

@@ -1,4 +1,5 @@
 import { TooLargeError, ValueError } from '../../rows/model-error.js';
+import { listOfPacked, packedList } from '../../rows/packed-list.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { compareKeys } from '../../rows/text-order.js';
 import {
@@ -209,18 +210,11 @@ function rowsAfter({ partitionKey, where }: RowQuery, after: RowKey): RowSelecti
 const shareMin = 100;
 
 function cursorOf({ partitionKey, rowKey }: RowKey): string {
-  return Buffer.from(JSON.stringify([partitionKey, rowKey])).toString('base64url');
+  return packedList([partitionKey, rowKey]);
 }
 
 function keyOfCursor(cursor: string): RowKey {
-  const [partitionKey, rowKey] = ((): readonly unknown[] => {
-    try {
-      const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-      return Array.isArray(value) ? value : [];
-    } catch {
-      return [];
-    }
-  })();
+  const [partitionKey, rowKey] = listOfPacked(cursor);
   if (typeof partitionKey === 'string' && typeof rowKey === 'string')
     return { partitionKey, rowKey };
   throw new ValueError('the text is no cursor of a query over shards');
