@@ -21,6 +21,12 @@ import {
   type ReadOf,
 } from 'tabularium/modeling';
 
+const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
+const client = TableClient.fromConnectionString(connection, 'modelingexample', {
+  allowInsecureConnection: true,
+});
+await client.createTable();
+
 const Employee = defineEntity({
   type: 'Employee',
   properties: {
@@ -39,23 +45,11 @@ const Employee = defineEntity({
   rowKey: (p) => key`empid_${p.id.padded(6)}`,
 });
 
-const Department = defineEntity({
-  type: 'Department',
-  properties: { department: string(), name: string(), employees: int32() },
-  partitionKey: (p) => key`${p.department}`,
-  rowKey: () => key`department`,
-});
-
 type NewEmployee = CreateOf<typeof Employee>;
 type EmployeeRead = ReadOf<typeof Employee>;
 
 const fullName = ({ firstName, lastName }: EmployeeRead): string => `${firstName} ${lastName}`;
 
-const connection = process.env['AZURE_STORAGE_CONNECTION_STRING'] ?? 'UseDevelopmentStorage=true';
-const client = TableClient.fromConnectionString(connection, 'modelingexample', {
-  allowInsecureConnection: true,
-});
-await client.createTable();
 try {
   const sent: string[] = [];
   const table = openTable(client, { observer: ({ kind }) => sent.push(kind) });
@@ -121,6 +115,12 @@ try {
   const ids = (await both.first(6)).map(({ id }) => id);
   console.log(`by id, whatever the department: ${ids.join(', ')}`);
 
+  const Department = defineEntity({
+    type: 'Department',
+    properties: { department: string(), name: string(), employees: int32() },
+    partitionKey: (p) => key`${p.department}`,
+    rowKey: () => key`department`,
+  });
   const departments = entitiesOf(Department, table);
   const sales = await departments.insert({ department: 'Sales', name: 'Sales', employees: 200 });
   await transaction(table)
