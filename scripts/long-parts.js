@@ -46,6 +46,7 @@ const secondsOf = {
   'test/modeling/index-operations': 200,
   'test/modeling/indexed-table': 40,
   'test/modeling/large-entities': 60,
+  'test/modeling/model-matrix/changing-shards': 100,
   'test/modeling/model-matrix/encryption': 130,
   'test/modeling/model-matrix/everything': 70,
   'test/modeling/model-matrix/large-values': 130,

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { manualClock } from '../../../src/base/clock.js';
 import {
   bulk,
   codecOf,
+  ConditionFailedError,
   copiesOf,
   dataSeriesOf,
   entitiesOf,
@@ -12,12 +14,15 @@ import {
   int32,
   key,
   logTailOf,
+  openSpreadEntities,
   string,
   upgradeRows,
   writesOf,
   type ReadOf,
+  type Stored,
   type TableGateway,
 } from '../../../src/modeling/index.js';
+import { oneToManyOf, oneToOneOf } from '../../../src/modeling/patterns/relations/index.js';
 import {
   changeFeedOf,
   consumerGroupOf,
@@ -26,6 +31,7 @@ import {
   type FeedEvent,
 } from '../../../src/modeling/patterns/change-feed/index.js';
 import { keyRing, withEncryption } from '../../../src/modeling/encryption/index.js';
+import { contextReference, contextsOf } from '../../../src/modeling/patterns/contexts/index.js';
 import {
   moveStep,
   rowIn,
@@ -39,23 +45,34 @@ import { withLargeValues } from '../../../src/modeling/patterns/large-entities/i
 import {
   eventViewOf,
   partitionViewOf,
+  shardedCounterOf,
 } from '../../../src/modeling/patterns/materialised-views/index.js';
 import {
   relocated,
   reKeyingOf,
   type Phase,
 } from '../../../src/modeling/patterns/re-keying/index.js';
-import { oneToManyOf, oneToOneOf } from '../../../src/modeling/patterns/relations/index.js';
 import { rowLeasesOf } from '../../../src/modeling/patterns/row-leases/index.js';
-import { hashRouting, shardMapOf } from '../../../src/modeling/patterns/shard-map/index.js';
+import {
+  hashRouting,
+  shardMapOf,
+  type ShardMap,
+} from '../../../src/modeling/patterns/shard-map/index.js';
+import {
+  defineVertical,
+  verticalEntitiesOf,
+} from '../../../src/modeling/patterns/vertical-split/index.js';
 import {
   defineWideEntity,
   wideEntitiesOf,
 } from '../../../src/modeling/patterns/wide-entities/index.js';
 import { allRows } from '../../../src/modeling/table/all-rows.js';
+import { retryConflicts } from '../../../src/modeling/table/contention.js';
+import { reasonOf } from '../../../src/modeling/table/failure-of-one.js';
 import { byLength, costly } from '../../support/run-length.js';
 import { numberSetting, seedSetting } from '../../support/sim-settings.js';
 import { SimRandom } from '../../support/sim-random.js';
+import { ChangingShards } from '../support/changing-shards.js';
 import { crashEverywhere, type Doomed } from '../support/crash-points.js';
 import { CountingKey } from '../support/encryption-keys.js';
 import { impatientTimers } from '../support/impatient-timers.js';
@@ -74,7 +91,9 @@ import {
   promised,
   storeOldEmployees,
   Summary,
+  Tally,
   UpgradedEmployee,
+  Visit,
   type Promised,
 } from '../support/staff.js';
 
@@ -82,29 +101,45 @@ const wrapper = new CountingKey('matrix');
 const long = 'x'.repeat(600);
 const at = (id: number) => ({ department: 'Sales', id });
 const any = { ifMatch: 'any' } as const;
+/** Everything was written before. */
+const later = { clock: manualClock((Date.now() + 86_400_000) * 1000) };
 
 /** The tables of a world, by name: whatever a process sends goes to one of them. */
 const tableNames = ['main', 'more', 'archive', 'control', 'mails', 'archiveMails'] as const;
 const listNames = ['names', 'archiveNames'] as const;
 type Raw = Readonly<Record<(typeof tableNames)[number], TableGateway>> &
-  Readonly<Record<(typeof listNames)[number], ListBlobs>>;
+  Readonly<Record<(typeof listNames)[number], ListBlobs>> & {
+    /** The same for other processes, which are not killed; absent: nobody is. */
+    readonly ofOthers?: Raw;
+  };
 
-function overShards({ main, more, control }: Raw): TableGateway {
-  const shards = { main, more };
-  return shardMapOf({ name: 'staff', control, shards, refreshMs: 0, settleMs: 0 }).table;
+function mapOf({ main, more, control }: Raw): ShardMap {
+  return shardMapOf({
+    name: 'staff',
+    control,
+    shards: { main, more },
+    refreshMs: 0,
+    settleMs: 0,
+    takeOverMs: 0,
+    timers: impatientTimers,
+  });
 }
 
-function isNoteOfEmployee(_partition: string, row: string, property: string): boolean {
-  return property === 'note' && row.startsWith('empid_');
+function overShards(raw: Raw): TableGateway {
+  return mapOf(raw).table;
 }
 
-/** What is beneath the table. Of an employee, the note is encrypted by its key, or large. */
+function isNote(_partition: string, row: string, property: string): boolean {
+  return property === 'note' && (row.startsWith('empid_') || row.startsWith('contract_'));
+}
+
+/** What is beneath the table. Of employees and contracts, the note is encrypted by their keys, or large. */
 const beneath = {
   nothing: ({ main }: Raw) => main,
   encryption: ({ main }: Raw) =>
     withEncryption(main, {
       keys: keyRing(wrapper.kek),
-      resolver: isNoteOfEmployee,
+      resolver: isNote,
     }),
   'large values': ({ main }: Raw) =>
     withLargeValues(main, {
@@ -113,6 +148,8 @@ const beneath = {
       properties: ['note'],
     }),
   'a shard map': overShards,
+  'a shard map that changes': (raw: Raw) =>
+    new ChangingShards(mapOf(raw), mapOf(raw.ofOthers ?? raw)),
   'encrypted large values of shards': (raw: Raw) =>
     withEncryption(
       withLargeValues(overShards(raw), {
@@ -120,7 +157,7 @@ const beneath = {
         binaryBytesInline: 100,
         properties: ['note'],
       }),
-      { keys: keyRing(wrapper.kek), resolver: isNoteOfEmployee },
+      { keys: keyRing(wrapper.kek), resolver: isNote },
     ),
 } satisfies Readonly<Record<string, (raw: Raw) => TableGateway>>;
 
@@ -131,13 +168,17 @@ function isEncrypted(under: Beneath): boolean {
 }
 
 function isSharded(under: Beneath): boolean {
-  return under === 'a shard map' || under === 'encrypted large values of shards';
+  return (
+    under === 'a shard map' ||
+    under === 'a shard map that changes' ||
+    under === 'encrypted large values of shards'
+  );
 }
 
 /** Rows move as they are stored: the archive has what is beneath the table as well, on one shard. */
 function beneathArchive(raw: Raw, under: Beneath): TableGateway {
   const { archive: main } = raw;
-  if (under === 'a shard map') return main;
+  if (under === 'a shard map' || under === 'a shard map that changes') return main;
   return beneath[under === 'encrypted large values of shards' ? 'encryption' : under]({
     ...raw,
     main,
@@ -158,6 +199,16 @@ const Review = defineWideEntity({
   partitionKey: (p) => key`${p.department}`,
   rowKey: (p) => key`review_${p.id.padded(4)}`,
   groups: { '01': { plan: string() }, '02': { result: string() } },
+});
+
+/** An entity of two tables: the leader is with the employees, the other half is beside their archive. */
+const Contract = defineVertical({
+  type: 'Contract',
+  keys: { department: string(), id: int32() },
+  partitionKey: (p) => key`${p.department}`,
+  rowKey: (p) => key`contract_${p.id.padded(4)}`,
+  groups: { terms: { title: string() }, pay: { level: int32(), note: string().optional() } },
+  leader: 'terms',
 });
 
 /** A process with the models of a case. */
@@ -191,6 +242,7 @@ function open(raw: Raw, { what, under, isUpgraded = false }: Case) {
     }),
     series: dataSeriesOf(Day, model.table, { slots: 24, value: int32() }),
     wide: wideEntitiesOf(Review, model.table),
+    contracts: verticalEntitiesOf(Contract, { terms: model.table, pay: archive.table }, later),
     events: eventViewOf(Summary, model.table, { timers: impatientTimers }),
     badged: oneToOneOf({
       main: employee,
@@ -200,8 +252,26 @@ function open(raw: Raw, { what, under, isUpgraded = false }: Case) {
       detailOf: ({ department, id }) => ({ department, id }),
       mainOf: ({ department, id }) => ({ department, id }),
     }),
+    tallies: shardedCounterOf(Tally, model.table, {
+      shard: 'shard',
+      shards: 2,
+      measures: ['people'],
+      timers: impatientTimers,
+    }),
     tail: logTailOf(Event, model.table, { time: 'at' }),
     bucket: entitiesOf(StaffEmployee, bucketOver(model.table), { timers: impatientTimers }),
+    contexts: contextsOf(
+      { staff: [[StaffEmployee, model.table]], access: [[Badge, archive.table]] },
+      [
+        contextReference(
+          'holder',
+          Badge,
+          StaffEmployee,
+          ({ department, id }) => ({ department, id }),
+          (badge) => archive.entities.badges.delete(badge),
+        ),
+      ],
+    ),
     titles: copiesOf({
       source: StaffDepartment,
       sourceTable: model.table,
@@ -269,11 +339,10 @@ const phases = ['dual-writing', 'verifying', 'reading-new', 'done'] as const;
 const patterns: Readonly<Record<string, Pattern>> = {
   insert: { run: ({ employees }) => employees.insert(employeeOf(4, { note: long })) },
   replace: {
-    run: async ({ employees }) => {
-      const found = await employees.get(at(1));
-      assert.ok(found !== undefined);
-      return employees.replace({ ...found, lastName: 'Brown', email: 'new@x', salary: 11 });
-    },
+    run: ({ employees }) =>
+      asRead(employees, at(1), (found) =>
+        employees.replace({ ...found, lastName: 'Brown', email: 'new@x', salary: 11 }),
+      ),
   },
   merge: { run: ({ employees }) => employees.merge(at(1), { lastName: 'Brown', salary: 3 }, any) },
   'upsert by replace': {
@@ -320,17 +389,13 @@ const patterns: Readonly<Record<string, Pattern>> = {
     run: ({ relation }) => relation.add(employeeOf(4)),
   },
   'a child that is removed': {
-    run: async ({ relation, employees }) => {
-      const found = await employees.get(at(2));
-      if (found !== undefined) await relation.remove(found);
-    },
+    run: ({ relation, employees }) => asRead(employees, at(2), (found) => relation.remove(found)),
   },
   'a child that moves': {
-    run: async ({ relation, employees }) => {
-      const found = await employees.get(at(2));
-      if (found === undefined) return;
-      await relation.move(found, employeeOf(2, { department: 'Support', note: long }));
-    },
+    run: ({ relation, employees }) =>
+      asRead(employees, at(2), (found) =>
+        relation.move(found, employeeOf(2, { department: 'Support', note: long })),
+      ),
     finish: async ({ relation }) => {
       const { stuck } = await relation.finishMoves({ department: 'Sales' });
       assert.deepEqual(stuck, []);
@@ -353,6 +418,21 @@ const patterns: Readonly<Record<string, Pattern>> = {
     run: async ({ tail }) => {
       await tail.append({ ...at(1), what: 'hired', at: Instant.parse('2014-07-31T10:00:00Z') });
       await tail.append({ ...at(2), what: 'hired' });
+    },
+  },
+  'keys that are spread': {
+    run: async ({ model }) => {
+      const options = { bucket: 'bucket', buckets: 4, timers: impatientTimers } as const;
+      const visits = await openSpreadEntities(Visit, model.table, options);
+      for (const id of [1, 2]) await visits.insert({ ...at(id), what: 'a call' });
+      await visits.update(at(1), (current) => ({ ...current, what: 'a tour' }));
+      await visits.upsertReplace({ ...at(3), what: 'a tour' });
+      await visits.deleteIfExists(at(2));
+    },
+  },
+  'a sharded counter': {
+    run: async ({ tallies }) => {
+      for (const people of [1, 2, 3]) await tallies.add({ department: 'Sales' }, { people });
     },
   },
   'tables for periods': {
@@ -409,8 +489,7 @@ const patterns: Readonly<Record<string, Pattern>> = {
   'an entity and its detail': {
     run: async ({ badged, employees }) => {
       await badged.insert(employeeOf(5, { note: long }), { department: 'Sales', id: 5 });
-      const found = await employees.get(at(2));
-      if (found !== undefined) await badged.delete(found);
+      await asRead(employees, at(2), (found) => badged.delete(found));
     },
     finish: async ({ badged }) => {
       await badged.removeOrphans({}, { ageMs: 0 });
@@ -422,6 +501,20 @@ const patterns: Readonly<Record<string, Pattern>> = {
       await wide.insert(key);
       await wide.change(at(1), { plan: 'c', result: 'd' }, any);
       await wide.delete(at(1), any);
+    },
+  },
+  'an entity of two tables': {
+    run: async ({ contracts, employees }) => {
+      const made = { ...at(1), title: 'a', level: 1, note: long };
+      await contracts.insert(made);
+      await contracts.merge(at(1), { title: 'b', level: 2 });
+      await employees.merge(at(1), { salary: 3 }, any);
+      await contracts.replace({ ...made, note: `${long} more` });
+      await contracts.upsertReplace({ ...at(2), title: 'c', level: 3 });
+      await contracts.delete(at(1));
+    },
+    finish: async ({ contracts }) => {
+      await untilNone(async () => (await contracts.verify({ repair: true })).length);
     },
   },
   'an event of a view': {
@@ -439,8 +532,24 @@ const patterns: Readonly<Record<string, Pattern>> = {
   'a view of the partition': {
     run: async ({ view, employees }) => {
       await view.insert(employeeOf(4));
-      const found = await employees.get(at(2));
-      if (found !== undefined) await view.replace(found, { ...found, lastName: 'Brown' });
+      await asRead(employees, at(2), (found) =>
+        view.replace(found, { ...found, lastName: 'Brown' }),
+      );
+    },
+  },
+  'types of two contexts': {
+    run: async ({ contexts }) => {
+      const employees = contexts.entities('staff', StaffEmployee);
+      const badges = contexts.entities('access', Badge);
+      await employees.insert(employeeOf(6, { note: long }));
+      await badges.insert(at(6));
+      await employees.deleteIfExists(at(1));
+      await contexts.checkReferences({ graceMs: 0, repair: true });
+    },
+    finish: async ({ contexts }) => {
+      await untilNone(async () => {
+        return (await contexts.checkReferences({ graceMs: 0, repair: true, ...later })).orphans;
+      });
     },
   },
   'a move by an intent': {
@@ -477,6 +586,35 @@ const patterns: Readonly<Record<string, Pattern>> = {
     ]),
   ),
 };
+
+/**
+ * A write of an employee under the ETag that it was read with, if it is there. Reads it again where
+ * it has changed, as by a partition that was handed over to another shard.
+ */
+function asRead(
+  employees: Process['employees'],
+  key: ReturnType<typeof at>,
+  write: (found: Stored<ReadOf<typeof StaffEmployee>>) => Promise<unknown>,
+): Promise<unknown> {
+  const attempt = async (): Promise<unknown> => {
+    const found = await employees.get(key);
+    return found === undefined ? undefined : write(found);
+  };
+  const hasChanged = (error: unknown) => reasonOf(error) instanceof ConditionFailedError;
+  return retryConflicts(
+    'a write of what was read',
+    { timers: impatientTimers },
+    attempt,
+    hasChanged,
+  );
+}
+
+/** Repeats a repair: what changes meanwhile, as by a move to another shard, is left for the next. */
+async function untilNone(repair: () => Promise<number>): Promise<void> {
+  let left = 1;
+  for (let attempt = 1; left > 0 && attempt <= 10; attempt += 1) left = await repair();
+  assert.equal(left, 0);
+}
 
 /** The phase that leads to each other one. */
 const before = {
@@ -559,9 +697,7 @@ function record<Name extends string, Value>(
 async function staffed(site: Site, kind: Case): Promise<Raw> {
   const raw = await site.newRaw();
   if (isSharded(kind.under)) {
-    const { control, main, more } = raw;
-    const map = shardMapOf({ name: 'staff', control, shards: { main, more } });
-    await map.create(hashRouting(['main', 'more']));
+    await mapOf(raw).create(hashRouting(['main', 'more']));
   }
   const { model } = open(raw, kind);
   for (const department of ['Sales', 'Support']) {
@@ -583,6 +719,7 @@ function doomedRaw(raw: Raw, doomed: Doomed): Raw {
   return {
     ...record(tableNames, (name) => doomed.wrap(raw[name])),
     ...record(listNames, (name) => doomed.wrap(raw[name])),
+    ofOthers: raw,
   };
 }
 

@@ -120,6 +120,36 @@ const Events = withIndexes(Event, {
   }),
 });
 
+/** What visitors an employee has, spread over buckets. */
+export const Visit = defineEntity({
+  type: 'Visit',
+  properties: { department: string(), bucket: int32(), id: int32(), what: string() },
+  partitionKey: (p) => key`visits_${p.department}_${p.bucket.padded(2)}`,
+  rowKey: (p) => key`visit_${p.id.padded(4)}`,
+});
+const Visits = withIndexes(Visit, {
+  byWhat: samePartition({ rowKey: (p) => key`of_${p.what}_${p.id.padded(4)}` }),
+  everywhere: otherPartition({
+    partitionKey: (p) => key`what_${p.what}`,
+    rowKey: (p) => key`visit_${p.department}_${p.id.padded(4)}`,
+  }),
+});
+
+/** How many have applied, as a shard of a counter. */
+export const Tally = defineEntity({
+  type: 'Tally',
+  properties: { department: string(), shard: int32(), people: int32().default(0) },
+  partitionKey: (p) => key`tally_${p.department}_${p.shard.padded(2)}`,
+  rowKey: () => key`applied`,
+});
+const Tallies = withIndexes(Tally, {
+  byPeople: samePartition({ rowKey: (p) => key`people_${p.people.padded(4)}` }),
+  everywhere: otherPartition({
+    partitionKey: (p) => key`people_${p.people.padded(4)}`,
+    rowKey: (p) => key`${p.department}_${p.shard.padded(2)}`,
+  }),
+});
+
 /** The lead of each department. */
 export const lead = 1;
 
@@ -213,6 +243,8 @@ const others = {
   badges: Badge,
   days: Days,
   events: Events,
+  visits: Visits,
+  tallies: Tallies,
 };
 
 const indexSets = indexSetsOf(StaffEmployee);
