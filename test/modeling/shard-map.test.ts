@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import {
   ConditionFailedError,
   DecodeError,
@@ -14,6 +15,7 @@ import {
   plain,
   string,
   ValueError,
+  type TableGateway,
 } from '../../src/modeling/index.js';
 import {
   addShard,
@@ -34,6 +36,7 @@ import {
   type KeptPartition,
   type ShardRouting,
 } from '../../src/modeling/patterns/shard-map/index.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import {
   amountsIn,
   mapOf,
@@ -44,6 +47,7 @@ import {
   partitionsIn,
   tenants,
   startTwoAccounts,
+  type ShardTables,
 } from './support/sharded-orders.js';
 import { costly } from '../support/run-length.js';
 
@@ -235,6 +239,60 @@ describe('entities of shards', () => {
     const without = (): Promise<unknown> => orders.insert({ tenant: 'contoso', id: 2 });
     await assert.rejects(without(), ValueError);
   });
+});
+
+describe('a query of all shards', () => {
+  for (const isCopied of [false, true]) {
+    const how = isCopied ? 'that has an older copy' : 'that had nothing of it';
+    it(`gives a partition that is handed over meanwhile to a shard ${how}`, async () => {
+      const rows = {
+        a: new MemoryRows(),
+        b: new MemoryRows(),
+        c: new MemoryRows(),
+        control: new MemoryRows(),
+      };
+      const opened = (): ShardTables => ({
+        a: new MemoryTable(rows.a, { table: 'a' }),
+        b: new MemoryTable(rows.b, { table: 'b' }),
+        c: new MemoryTable(rows.c, { table: 'c' }),
+        control: new MemoryTable(rows.control, { table: 'control' }),
+      });
+      const map = mapOf(opened());
+      await map.create(listRouting({ contoso: 'a' }, 'b'));
+      const orders = ordersOf(map);
+      await orders.insert({ tenant: 'contoso', id: 1, amount: 1 });
+      await orders.insert({ tenant: 'wingtip', id: 1, amount: 1 });
+      await map.start(assignTexts(['contoso'], 'b'));
+      if (isCopied) await map.backfill();
+      await orders.insert({ tenant: 'contoso', id: 2, amount: 2 });
+      const begun = map.cutOver({ signal: AbortSignal.abort() });
+      await assert.rejects(begun, { name: 'AbortError' });
+      const tables = opened();
+      let isHandedOver = false;
+      const late: TableGateway = {
+        table: 'a',
+        get: (key, select) => tables.a.get(key, select),
+        write: (write) => tables.a.write(write),
+        transact: (writes) => tables.a.transact(writes),
+        page: async (query) => {
+          const page = await tables.a.page(query);
+          // By now the other shard has been read as well.
+          await setImmediate();
+          if (!isHandedOver) await map.cutOver();
+          isHandedOver = true;
+          return page;
+        },
+      };
+      const found = await amountsIn(ordersOf(mapOf({ ...tables, a: late })).queryAll());
+      const expected = [
+        ['contoso 1', 1],
+        ['contoso 2', 2],
+        ['wingtip 1', 1],
+      ];
+      assert.deepEqual(found, expected);
+      assert.ok(isHandedOver);
+    });
+  }
 });
 
 describe('a change of a shard map', () => {

@@ -113,7 +113,8 @@ export class ShardedTable implements TableGateway {
 
   /**
    * Reads a share of the page from every shard; the page is what can be put in order of it. A row
-   * is returned from the current shard of its partition only; copies elsewhere are not.
+   * is returned from the current shard of its partition only; copies elsewhere are not. A shard is
+   * read again when it has taken a partition over that was found meanwhile: it may not have had it.
    */
   async #pageOfAll(query: RowQuery, after: RowKey | undefined): Promise<RowPage> {
     const { limit = pageRowsMax } = query;
@@ -121,26 +122,50 @@ export class ShardedTable implements TableGateway {
     const shards = shardsOfState(state).map((name) => this.#partitions.shard(name));
     const rest = after === undefined ? query : { ...query, ...rowsAfter(query, after) };
     const share = Math.min(limit, Math.max(shareMin, Math.ceil(limit / shards.length)));
-    const pages = await Promise.all(shards.map((shard) => pageFrom(shard, rest, share)));
-    const end = endOf(pages);
-    const homes = new Map<string, Promise<TableGateway | undefined>>();
-    const homeOf = (partitionKey: string): Promise<TableGateway | undefined> => {
-      const found = homes.get(partitionKey) ?? this.#homeOf(state, partitionKey);
-      homes.set(partitionKey, found);
-      return found;
-    };
-    const rows: StoredRow[] = [];
-    for (const [index, { rows: found }] of pages.entries()) {
-      for (const row of found) {
-        if (end !== undefined && compareKeys(row, end) > 0) break;
-        if (!isContent(row)) continue;
-        if ((await homeOf(row.partitionKey)) === shards[index]) rows.push(row);
-      }
+    const read = (shard: TableGateway) => pageFrom(shard, rest, share);
+    const homes: Homes = new Map();
+    let pages = await Promise.all(shards.map(read));
+    // Each turn decides one more of the partitions that move.
+    for (;;) {
+      const takers = await this.#decide(state, homes, pages);
+      if (takers.size === 0) break;
+      const known = pages;
+      const again = async (shard: TableGateway, at: number): Promise<ShardPage> =>
+        (takers.has(shard) ? undefined : known[at]) ?? read(shard);
+      pages = await Promise.all(shards.map(again));
     }
+    const end = endOf(pages);
+    const rows = pages.flatMap((page, at) =>
+      contentUpTo(page, end).filter(({ partitionKey }) => homes.get(partitionKey) === shards[at]),
+    );
     rows.sort(compareKeys);
     const shown = rows.slice(0, limit).map(selecting(query.select));
     const last = shown.length < rows.length ? shown.at(-1) : end;
     return last === undefined ? { rows: shown } : { rows: shown, cursor: cursorOf(last) };
+  }
+
+  /**
+   * Decides the homes of the partitions of pages that have none yet, each once. Returns the shards
+   * that have taken one of these over: their page may be from before.
+   */
+  async #decide(
+    state: MapState,
+    homes: Homes,
+    pages: readonly ShardPage[],
+  ): Promise<ReadonlySet<TableGateway>> {
+    const end = endOf(pages);
+    const found = pages.flatMap((page) => contentUpTo(page, end));
+    const keys = new Set(found.map(({ partitionKey }) => partitionKey));
+    const takers = new Set<TableGateway>();
+    for (const partitionKey of keys) {
+      if (homes.has(partitionKey)) continue;
+      const { home, before } = this.#partitions.route(state, partitionKey);
+      const decided = await this.#homeOf(state, partitionKey);
+      homes.set(partitionKey, decided);
+      const isTaken = before !== undefined && decided === this.#partitions.shard(home);
+      if (isTaken && decided !== undefined) takers.add(decided);
+    }
+    return takers;
   }
 
   /** Undefined: the map has no shard for it, so the row is not of the map. */
@@ -155,6 +180,9 @@ function refuseFenceKeys(writes: readonly RowWrite[]): void {
   if (!writes.some((write) => isFenceKey(keyOfWrite(write)))) return;
   throw new ValueError('RowKeys that begin with !shard: belong to the shard map');
 }
+
+/** By partition the shard that it is read from; undefined: it is of no shard. */
+type Homes = Map<string, TableGateway | undefined>;
 
 interface ShardPage {
   readonly rows: readonly StoredRow[];
@@ -180,6 +208,11 @@ async function pageFrom(
     }
     ({ cursor } = page);
   }
+}
+
+/** What a page has of the map's partitions, up to a key. */
+function contentUpTo({ rows }: ShardPage, end: RowKey | undefined): readonly StoredRow[] {
+  return rows.filter((row) => isContent(row) && (end === undefined || compareKeys(row, end) <= 0));
 }
 
 /** The key up to which every shard has been read; undefined: all were read to their end. */
