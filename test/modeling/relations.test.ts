@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { manualClock } from '../../src/base/clock.js';
+import { manualClock, systemClock, type Clock } from '../../src/base/clock.js';
 import {
   defineEntity,
   entitiesOf,
   int32,
   key,
   string,
+  ValueError,
   type TableGateway,
 } from '../../src/modeling/index.js';
 import { oneToManyOf } from '../../src/modeling/patterns/relations/one-to-many.js';
@@ -331,7 +332,9 @@ describe('one to one', () => {
       detailOf: mainOf,
       mainOf,
     });
-  const photosOf = (table: TableGateway, photos: TableGateway) =>
+  // Everything was written before.
+  const later = manualClock((Date.now() + 86_400_000) * 1000);
+  const photosOf = (table: TableGateway, photos: TableGateway, clock: Clock = systemClock) =>
     oneToOneOf({
       main: RegionalEmployee,
       mainTable: table,
@@ -339,6 +342,7 @@ describe('one to one', () => {
       detailTable: photos,
       detailOf: mainOf,
       mainOf,
+      clock,
     });
 
   it('comes and goes in one transaction within a partition', async () => {
@@ -396,7 +400,7 @@ describe('one to one', () => {
       readonly photos: TableGateway;
     }
     const pairsOf = ({ table, photos }: World, doomed: Doomed) =>
-      photosOf(doomed.wrap(table), doomed.wrap(photos));
+      photosOf(doomed.wrap(table), doomed.wrap(photos), later);
     const requests = await crashEverywhere<World>({
       prepare: async () => ({
         table: (await started.newTable()).gateway,
@@ -410,8 +414,7 @@ describe('one to one', () => {
         const { main: read } = (await pairs.get(main)) ?? {};
         if (read !== undefined) await pairs.delete(read);
       },
-      recover: (world, doomed) =>
-        pairsOf(world, doomed).removeOrphans({ region: 'East' }, { ageMs: -1000 }),
+      recover: (world, doomed) => pairsOf(world, doomed).removeOrphans({ region: 'East' }),
       crashRecovery: true,
       check: async (world) => {
         const mains = await entitiesOf(RegionalEmployee, world.table)
@@ -431,9 +434,11 @@ describe('one to one', () => {
     const { gateway: table } = await started.newTable();
     const { gateway: photos } = await started.newTable();
     await entitiesOf(Photo, photos).insert({ region: 'East', id: 1, address: 'x' });
-    const pairs = photosOf(table, photos);
-    assert.deepEqual(await pairs.removeOrphans({ region: 'East' }), []);
-    const removed = await pairs.removeOrphans({ region: 'East' }, { ageMs: -1000 });
-    assert.deepEqual(removed, [{ region: 'East', id: 1 }]);
+    const east = { region: 'East' };
+    assert.deepEqual(await photosOf(table, photos).removeOrphans(east), []);
+    const pairs = photosOf(table, photos, later);
+    await assert.rejects(pairs.removeOrphans(east, { graceMs: -1 }), ValueError);
+    assert.deepEqual(await pairs.removeOrphans(east, { graceMs: 2 * 86_400_000 }), []);
+    assert.deepEqual(await pairs.removeOrphans(east), [{ ...east, id: 1 }]);
   });
 });

@@ -492,7 +492,7 @@ const patterns: Readonly<Record<string, Pattern>> = {
       await asRead(employees, at(2), (found) => badged.delete(found));
     },
     finish: async ({ badged }) => {
-      await badged.removeOrphans({}, { ageMs: 0 });
+      await badged.removeOrphans({}, { graceMs: 0 });
     },
   },
   'wide entities': {

@@ -4,9 +4,9 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { etagOf, rowKeyOf, timestampOf } from '../../definition/stored-entity.js';
 import { ValueError } from '../../rows/model-error.js';
 import { listOfPacked, packedList } from '../../rows/packed-list.js';
-import { ticksOfMicros } from '../../rows/ticks.js';
 import { unlessConflict } from '../../table/conditional-write.js';
 import type { Entities } from '../../table/entities.js';
+import { settledSince } from '../../table/grace.js';
 import type { SendingQueue } from '../../worker/queue-port.js';
 import { sendMessage } from '../../worker/send.js';
 import type { ContextReference } from './context-reference.js';
@@ -66,7 +66,6 @@ export interface CheckedReference extends ContextReference {
 type Values = Readonly<Record<string, unknown>>;
 
 const concurrencyDefault = 8;
-const graceDefaultMs = 3_600_000;
 /** Entities that are read before their references are looked for. */
 const pageEntities = 500;
 
@@ -75,12 +74,8 @@ export async function checkReferencesOf(
   references: readonly CheckedReference[],
   options: ReferenceCheckOptions,
 ): Promise<ReferenceReport> {
-  const { graceMs = graceDefaultMs, clock = systemClock, concurrency, signal } = options;
-  const { from, onCursor } = options;
-  if (!Number.isFinite(graceMs) || graceMs < 0) {
-    throw new ValueError(`graceMs: ${graceMs}; give milliseconds, from 0 on`);
-  }
-  const before = ticksOfMicros(clock.nowMicros() - graceMs * 1000);
+  const { graceMs, clock = systemClock, concurrency, signal, from, onCursor } = options;
+  const isSettled = settledSince(clock, graceMs);
   let place = from === undefined ? { at: 0 } : placeOf(from, references);
   const report = { checked: 0, young: 0, orphans: 0, repaired: 0 };
   for (;;) {
@@ -91,7 +86,7 @@ export async function checkReferencesOf(
     const { items, cursor } = await reference.referring
       .scanTable()
       .page({ limit: pageEntities, ...(start === undefined ? {} : { cursor: start }) });
-    const settled = items.filter((each) => (timestampOf(each)?.ticks ?? 0n) <= before);
+    const settled = items.filter((each) => isSettled(timestampOf(each)?.ticks));
     report.young += items.length - settled.length;
     await concurrently(settled, Math.max(1, concurrency ?? concurrencyDefault), async (entity) => {
       const found = await checkOne(reference, entity, options);

@@ -4,9 +4,9 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, KeyOf, PartitionOf, ReadOf } from '../../definition/shapes.js';
 import { etagOf, timestampOf, type Stored } from '../../definition/stored-entity.js';
 import { ValueError } from '../../rows/model-error.js';
-import { ticksOfMicros, ticksPerMillisecond } from '../../rows/ticks.js';
 import { unlessConflict } from '../../table/conditional-write.js';
 import { Entities } from '../../table/entities.js';
+import { settledSince } from '../../table/grace.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { partitionRows } from '../../table/partition-rows.js';
 import { transaction } from '../../table/transaction.js';
@@ -30,7 +30,7 @@ export interface OneToOneOptions<A extends AnyDefinition, B extends AnyDefinitio
    * The inverse, for `removeOrphans`: by the same convention, or by a key that the detail stores.
    */
   readonly mainOf: (detail: ReadOf<B>) => KeyOf<A>;
-  /** For `removeOrphans`; must agree with the service's to far less than `ageMs`. */
+  /** For `removeOrphans`; must agree with the service's to far less than `graceMs`. */
   readonly clock?: Clock;
 }
 
@@ -39,8 +39,6 @@ export interface Pair<A extends AnyDefinition, B extends AnyDefinition> {
   readonly main: Stored<ReadOf<A>>;
   readonly detail: Stored<ReadOf<B>> | undefined;
 }
-
-const orphanAgeMs = 3_600_000;
 
 /**
  * Entities of two types that belong together one to one, in the same partition or in different
@@ -115,21 +113,20 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
 
   /**
    * Deletes the details of a partition whose entity does not exist and that were last written more
-   * than `ageMs` ago, an hour when absent: younger ones may belong to an insert in progress. One
+   * than `graceMs` ago, an hour when absent: younger ones may belong to an insert in progress. One
    * range read per 1,000 details, a point read for each old one, and a delete for each orphan.
    * Returns the keys.
    */
   async removeOrphans(
     partition: PartitionOf<B>,
-    { ageMs = orphanAgeMs }: { readonly ageMs?: number } = {},
+    { graceMs }: { readonly graceMs?: number } = {},
   ): Promise<readonly KeyOf<B>[]> {
     const { detail, detailTable, mainOf, clock = systemClock } = this.#options;
     const codec = codecOf(detail);
-    const age = BigInt(Math.ceil(ageMs)) * ticksPerMillisecond;
-    const youngest = ticksOfMicros(clock.nowMicros()) - age;
+    const isSettled = settledSince(clock, graceMs);
     const removed: KeyOf<B>[] = [];
     for await (const each of partitionRows(detail, detailTable, codec.partitionKey(partition))) {
-      if ((timestampOf(each)?.ticks ?? youngest) > youngest) continue;
+      if (!isSettled(timestampOf(each)?.ticks)) continue;
       if ((await this.mains.get(mainOf(each))) !== undefined) continue;
       const isRemoved = await unlessConflict(() =>
         this.details.deleteIfExists(each, { ifMatch: etagOf(each) }),

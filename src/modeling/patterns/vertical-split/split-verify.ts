@@ -1,9 +1,9 @@
 import type { Clock } from '../../../base/clock.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { etagOf, timestampOf, type Stored } from '../../definition/stored-entity.js';
-import { ticksOfMicros } from '../../rows/ticks.js';
 import { unlessConflict } from '../../table/conditional-write.js';
 import type { Entities } from '../../table/entities.js';
+import { settledSince } from '../../table/grace.js';
 import { keyOfHalf, partsOf } from './split-change.js';
 import type { Group, SplitChanges } from './split-changes.js';
 import { isMaking, pairOf } from './split-insert.js';
@@ -48,25 +48,23 @@ export interface VerifiedSplit {
 
 interface Verifying extends VerifiedSplit {
   readonly repair: boolean;
-  /** Rows that changed later are left alone, in ticks. */
-  readonly before: bigint;
+  /** Of the ticks at which a row has changed. */
+  readonly isSettled: (ticks: bigint | undefined) => boolean;
   readonly tell: (fault: SplitFault) => void;
 }
-
-const graceDefaultMs = 3_600_000;
 
 /** What does not belong together, perhaps repaired; the changes first, which may end others. */
 export async function verifySplit(
   split: VerifiedSplit,
-  { repair = false, graceMs = graceDefaultMs, onFault }: SplitVerifyOptions,
+  { repair = false, graceMs, onFault }: SplitVerifyOptions,
 ): Promise<readonly SplitFault[]> {
   const faults: SplitFault[] = [];
-  const before = ticksOfMicros(split.clock.nowMicros() - graceMs * 1000);
+  const isSettled = settledSince(split.clock, graceMs);
   const tell = (fault: SplitFault): void => {
     faults.push(Object.freeze(fault));
     onFault?.(fault);
   };
-  const verifying = { ...split, repair, before, tell };
+  const verifying = { ...split, repair, isSettled, tell };
   for (const group of split.halves) await verifyChanges(verifying, group);
   await verifyLeaders(verifying);
   for (const group of split.halves) await verifyHalves(verifying, group);
@@ -74,12 +72,12 @@ export async function verifySplit(
 }
 
 async function verifyChanges(
-  { changes, keyNames, repair, before, tell }: Verifying,
+  { changes, keyNames, repair, isSettled, tell }: Verifying,
   group: Group,
 ): Promise<void> {
   const [name, { table, codec }] = group;
   for await (const part of partsOf(table)) {
-    if (part.row.timestamp > before) continue;
+    if (!isSettled(part.row.timestamp)) continue;
     const key = picked(codec.parseKey(keyOfHalf(part)), keyNames);
     if (repair) await changes.settle(group, part);
     tell({ kind: 'changing', group: name, key, isRepaired: repair });
@@ -92,11 +90,11 @@ async function verifyLeaders({
   halves,
   keyNames,
   repair,
-  before,
+  isSettled,
   tell,
 }: Verifying): Promise<void> {
   for await (const row of leaders.scanTable()) {
-    if (!isSettled(row, before)) continue;
+    if (!isSettled(timestampOf(row)?.ticks)) continue;
     const key = picked(row, keyNames);
     if (isMaking(row)) {
       const isRepaired = repair && (await unlessConflict(() => deleted(leaders, row)));
@@ -114,19 +112,16 @@ async function verifyLeaders({
 }
 
 async function verifyHalves(
-  { leader: [, leaders], keyNames, repair, before, tell }: Verifying,
+  { leader: [, leaders], keyNames, repair, isSettled, tell }: Verifying,
   [group, entities]: Group,
 ): Promise<void> {
   for await (const row of entities.scanTable()) {
     const key = picked(row, keyNames);
-    if (!isSettled(row, before) || pairOf(await leaders.get(key)) === pairOf(row)) continue;
+    if (!isSettled(timestampOf(row)?.ticks)) continue;
+    if (pairOf(await leaders.get(key)) === pairOf(row)) continue;
     const isRepaired = repair && (await unlessConflict(() => deleted(entities, row)));
     tell({ kind: 'orphan', group, key, isRepaired });
   }
-}
-
-function isSettled(row: object, before: bigint): boolean {
-  return (timestampOf(row)?.ticks ?? 0n) <= before;
 }
 
 /** Deletes a row as it was read; a conflict is thrown. */

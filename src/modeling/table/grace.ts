@@ -1,0 +1,21 @@
+import type { Clock } from '../../base/clock.js';
+import { ValueError } from '../rows/model-error.js';
+import { ticksOfMicros } from '../rows/ticks.js';
+
+/** What was written more recently may be a part of something that is on its way: an hour. */
+export const graceDefaultMs = 3_600_000;
+
+/**
+ * Tells when a row was written, in ticks, that it is no part of work in progress. Throws
+ * `ValueError` for a time that is none.
+ */
+export function settledSince(
+  clock: Clock,
+  graceMs: number = graceDefaultMs,
+): (ticks: bigint | undefined) => boolean {
+  if (!Number.isFinite(graceMs) || graceMs < 0) {
+    throw new ValueError(`graceMs: ${graceMs}; give milliseconds, from 0 on`);
+  }
+  const before = ticksOfMicros(clock.nowMicros() - Math.ceil(graceMs * 1000));
+  return (ticks) => ticks === undefined || ticks <= before;
+}
