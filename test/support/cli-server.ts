@@ -32,7 +32,7 @@ export async function stopCli(server: CliProcess): Promise<number | null> {
 
 export function endpointOf(
   server: CliProcess,
-  label: 'Tables' | 'Queues' | 'Blobs' = 'Tables',
+  label: 'Tables' | 'Queues' | 'Blobs' | 'Control' = 'Tables',
 ): URL {
   return new URL(new RegExp(`${label} +(\\S+)`).exec(server.stdout)?.[1] ?? '');
 }
