@@ -1,20 +1,32 @@
 import { describe, it } from 'node:test';
 import { temporaryLocation } from '../support/engine-lmdb.js';
 import { costly, sampled } from '../support/run-length.js';
-import { killAt, points } from './kill/kills.js';
+import { killAt } from './kill/kills.js';
+import type { Places } from './kill/places.js';
+import { points } from './kill/points.js';
+import { killServerAt } from './kill/server-kills.js';
 
-void describe('processes that are killed while they work on a range', { timeout: 240_000 }, () => {
+/** Works with stores in two directories. */
+async function withDirectories(
+  kind: 'lmdb' | 'journaled',
+  work: (places: Places) => Promise<void>,
+): Promise<void> {
+  const locations = [await temporaryLocation(), await temporaryLocation()];
+  try {
+    await work(locations.map(({ directory }) => ({ kind, at: directory })));
+  } finally {
+    for (const { remove } of locations) await remove();
+  }
+}
+
+void describe('processes that are killed while they work on a range', { timeout: 600_000 }, () => {
+  void it('lose nothing over two data directories, and others end their work', costly(), () =>
+    withDirectories('lmdb', (places) => killAt(places, sampled(points))),
+  );
+
   void it(
-    'lose nothing over two data directories, and others end their work',
+    'lose nothing over two directories with journals, and end it when they start again',
     costly(),
-    async () => {
-      const places = [await temporaryLocation(), await temporaryLocation()];
-      try {
-        const at = places.map(({ directory }) => directory);
-        await killAt({ kind: 'lmdb', at }, sampled(points));
-      } finally {
-        for (const { remove } of places) await remove();
-      }
-    },
+    () => withDirectories('journaled', (places) => killServerAt(places, sampled(points))),
   );
 });

@@ -7,7 +7,7 @@ import { openPartitionedStore } from '../../../src/partition/store.js';
 import { membersOf } from '../composed-stores.js';
 import type { Ledger } from './ledger.js';
 import { openAt, type Places } from './places.js';
-import { counterOf, partitionCount, readTable, rowName, rowOf } from './table.js';
+import { insertion, partitionCount, readTable, rowName, rowOf } from './table.js';
 
 // A front end: writes rows until it is told to stop, then tells what became of them. Arguments: the
 // places of the stores as JSON, and its name.
@@ -36,12 +36,7 @@ for (let count = 0; !over.signal.aborted; count += 1) {
   const key = rowOf(partition, `${name}-${count}`);
   const row = rowName(partition, `${name}-${count}`);
   try {
-    const result = await store.commit({
-      checks: [{ key, version: 'absent' }],
-      puts: [{ key, value: Buffer.from(row) }],
-      deletes: [],
-      adds: [{ key: counterOf(partition), delta: 1 }],
-    });
+    const result = await store.commit(insertion(partition, `${name}-${count}`));
     if (!result.ok) problems.push(`${row} was there before it was written`);
     acknowledged.push(row);
     // Each partition has rows by then, however slow the machine is.

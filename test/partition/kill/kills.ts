@@ -7,24 +7,13 @@ import { systemClock } from '../../../src/base/clock.js';
 import { systemRandomness } from '../../../src/base/randomness.js';
 import { decodeCounter } from '../../../src/kv/counter.js';
 import { Catalogue } from '../../../src/partition/catalogue.js';
-import { moveSteps, type MoveStep } from '../../../src/partition/rows.js';
 import { openPartitionedStore } from '../../../src/partition/store.js';
 import { verify } from '../../../src/partition/verify.js';
 import { membersOf, operationsOver } from '../composed-stores.js';
 import type { Ledger } from './ledger.js';
 import { openAt, type Places } from './places.js';
-import { counterName, partitionCount, prefixOf, readTable } from './table.js';
-
-/** When a process that works on a range is killed: around the fence of a split or merge, or a step. */
-export type Point = { readonly moment: 'before' | 'after' } & (
-  { readonly kind: 'split' | 'merge' } | { readonly kind: 'move'; readonly step: MoveStep }
-);
-
-/** Every moment at which something differs for whoever takes over. */
-export const points: readonly Point[] = (['before', 'after'] as const).flatMap((moment) => {
-  const moves = moveSteps.map((step): Point => ({ kind: 'move', step, moment }));
-  return moves.concat({ kind: 'split', moment }, { kind: 'merge', moment });
-});
+import { beforeCancel, beginAt, type Point } from './points.js';
+import { counterName, partitionCount, readTable } from './table.js';
 
 const frontEnds = ['one', 'two'];
 
@@ -65,50 +54,13 @@ class Kills {
 
   async kill(point: Point): Promise<void> {
     const what = JSON.stringify(point);
-    const operation = await this.#begin(point);
+    const operation = await beginAt(point, this.#catalogue, this.#operations);
     if (point.kind === 'move' && point.step === 'cancel') {
-      // It is cancelled when it has copied.
-      await this.#run(operation, { kind: 'move', step: 'catch up', moment: 'before' });
+      await this.#run(operation, beforeCancel);
     }
     await this.#run(operation, point);
     assert.notEqual(await this.#operations.carryOut(operation), undefined, `${what} left nothing`);
     assert.deepEqual(await this.#catalogue.operations(), [], what);
-  }
-
-  /** Begins what the point is about, on ranges that are as it needs them. */
-  async #begin(point: Point): Promise<number> {
-    const { kind } = point;
-    const cut = prefixOf(partitionCount / 2);
-    const map = await this.#catalogue.map();
-    const [left, right] = map.ranges;
-    assert.ok(left !== undefined);
-    if (kind === 'split' && right !== undefined) await this.#end(await this.#merge());
-    if (kind !== 'split' && right === undefined) {
-      await this.#end(await this.#operations.beginSplit(left.id, cut));
-    }
-    if (kind === 'merge') return begunOf(await this.#merge());
-    const { id, store } = (await this.#catalogue.map()).at(cut);
-    if (kind === 'split') return begunOf(await this.#operations.beginSplit(id, cut));
-    const other = store === 's0' ? 's1' : 's0';
-    const begun =
-      point.kind === 'move' && point.step === 'discard'
-        ? await this.#operations.beginDiscard(id, other)
-        : await this.#operations.beginMove(id, other);
-    return begunOf(begun);
-  }
-
-  /** Of the two ranges, which may be on two stores. */
-  async #merge() {
-    const [left, right] = (await this.#catalogue.map()).ranges;
-    assert.ok(left !== undefined && right !== undefined);
-    if (left.store !== right.store) {
-      await this.#end(await this.#operations.beginMove(right.id, left.store));
-    }
-    return this.#operations.beginMerge(left.id, right.id);
-  }
-
-  async #end(begun: Parameters<typeof begunOf>[0]): Promise<void> {
-    await this.#operations.carryOut(begunOf(begun));
   }
 
   async #run(operation: number, point: Point): Promise<void> {
@@ -123,14 +75,8 @@ class Kills {
   }
 }
 
-function begunOf(
-  begun: { readonly ok: true; readonly operation: number } | { readonly ok: false },
-): number {
-  assert.ok(begun.ok, `it does not begin: ${JSON.stringify(begun)}`);
-  return begun.operation;
-}
-
-function checkTable(
+/** Acknowledged rows are there, once, and no others but those nobody knows of. */
+export function checkTable(
   table: Awaited<ReturnType<typeof readTable>>,
   ledgers: readonly Ledger[],
 ): void {

@@ -1,6 +1,6 @@
 import type { Bytes } from '../../../src/base/bytes.js';
 import { partitionPrefix } from '../../../src/kv/partition-prefix.js';
-import type { Entry, KeyRange, Store } from '../../../src/kv/store.js';
+import type { CommitBatch, Entry, KeyRange, Store } from '../../../src/kv/store.js';
 import { appendString, decodeTuple, keyAfter, tupleRange } from '../../../src/kv/tuple.js';
 
 // The table that front ends fill. In each partition a counter counts the rows beside it.
@@ -12,12 +12,23 @@ export function prefixOf(partition: number): Bytes {
   return partitionPrefix('tables', 'account', 2, `p${partition}`);
 }
 
-export function counterOf(partition: number): Bytes {
+function counterOf(partition: number): Bytes {
   return appendString(prefixOf(partition), counter);
 }
 
 export function rowOf(partition: number, name: string): Bytes {
   return appendString(prefixOf(partition), `r-${name}`);
+}
+
+/** A new row, whose value is its name in `readTable`, and its counter. */
+export function insertion(partition: number, name: string): CommitBatch {
+  const key = rowOf(partition, name);
+  return {
+    checks: [{ key, version: 'absent' }],
+    puts: [{ key, value: Buffer.from(rowName(partition, name)) }],
+    deletes: [],
+    adds: [{ key: counterOf(partition), delta: 1 }],
+  };
 }
 
 /** All rows and counters by `partition/name`. Throws when a key comes twice or out of order. */
