@@ -4,21 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { createServer } from '../../src/app/index.js';
-import { systemTimers, type Timers } from '../../src/base/async/timers.js';
-import { systemClock, type Clock } from '../../src/base/clock.js';
 import { eventually } from '../chaos/finding.js';
+import { hastyTime } from '../support/hasty-time.js';
 import { startPostgres, withoutPostgres } from '../support/postgres-server.js';
 import { WireClient } from '../wire/kit/client.js';
-
-/** Everybody waits, and nobody as long as it takes. */
-const haste = 20;
-const hastyTimers: Timers = {
-  start: (delayMs, callback, argument) => systemTimers.start(delayMs / haste, callback, argument),
-};
-const hastyClock: Clock = {
-  ...systemClock,
-  monotonicMs: () => systemClock.monotonicMs() * haste,
-};
 
 void it(
   'says 503 and when to come back while its database is away, and serves when it is back',
@@ -31,8 +20,12 @@ void it(
     const location = await mkdtemp(join(tmpdir(), 'tabularium-away-'));
     t.after(() => rm(location, { recursive: true, force: true }));
     const ports = { tablePort: 0, queuePort: 0, blobPort: 0 };
-    const time = { timers: hastyTimers, clock: hastyClock };
-    const server = await createServer({ location, postgresUrl: database.url, ...ports, ...time });
+    const server = await createServer({
+      location,
+      postgresUrl: database.url,
+      ...ports,
+      ...hastyTime,
+    });
     const client = WireClient.of(server);
     const health = async () => {
       const answer = await fetch(`http://127.0.0.1:${server.tablePort}/healthz`);
