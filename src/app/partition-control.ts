@@ -36,7 +36,7 @@ import { allData, newBackup, storedBackup, type Backup } from './partition-backu
 import { ContainerNames } from './partitions/container-names.js';
 import { Jobs } from './partitions/jobs.js';
 import { unnamedContainers } from './partitions/references.js';
-import { findingText, leftText, plannedText, refusalText } from './partitions/texts.js';
+import { findingText, leftText, plannedText, refusalText, restText } from './partitions/texts.js';
 import type { OpenPartitions } from './open-partitions.js';
 
 /** The number of keys that a verification reads in a second by default. */
@@ -116,7 +116,7 @@ export class Partitions implements ServedPartitionControl {
 
   async balance(dryRun: boolean): Promise<BalanceInfo> {
     const advice = await this.#open.balancer.advice();
-    const { operations, findings, away, measuredMs, neededMs, unsized } = advice;
+    const { operations, findings, rests, away, measuredMs, neededMs, unsized } = advice;
     const begun: number[] = [];
     for (const each of dryRun ? [] : operations) {
       const answer = await beginPlanned(this.#open.operationRunner.operations, each);
@@ -131,7 +131,8 @@ export class Partitions implements ServedPartitionControl {
         `Range ${range}: ${kind}, ${Math.round(callsPerSecond)} calls a second. ${advice}`,
     );
     const known = { measuredMs: Math.floor(measuredMs), neededMs, unsized };
-    return { operations: texts, findings: told, begun, away: [...away], ...known };
+    const notes = rests.map(restText);
+    return { operations: texts, findings: told, notes, begun, away: [...away], ...known };
   }
 
   async metrics(): Promise<string> {

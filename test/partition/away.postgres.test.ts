@@ -25,7 +25,7 @@ void it(
       location: home,
       stores,
       controlPort: 0,
-      ...hastyTime,
+      ...hastyTime(),
     });
     const client = WireClient.of(server);
     t.after(() => client.close());

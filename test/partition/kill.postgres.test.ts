@@ -3,7 +3,7 @@ import { temporaryLocation } from '../support/engine-lmdb.js';
 import { runSql } from '../support/engine-postgres.js';
 import { postgresOfSuite } from '../support/postgres-of-suite.js';
 import { withoutPostgres } from '../support/postgres-server.js';
-import { sampled } from '../support/run-length.js';
+import { byLength, sampled } from '../support/run-length.js';
 import { killAt } from './kill/kills.js';
 import type { Place, Places } from './kill/places.js';
 import { points } from './kill/points.js';
@@ -11,7 +11,7 @@ import { killServerAt } from './kill/server-kills.js';
 
 void describe(
   'processes that are killed while they work on a range',
-  { skip: withoutPostgres, timeout: 600_000 },
+  { skip: withoutPostgres, timeout: byLength({ short: 400_000, long: 3_000_000 }) },
   () => {
     const servers = [postgresOfSuite(), postgresOfSuite()];
     const [server] = servers;

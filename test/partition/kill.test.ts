@@ -1,6 +1,6 @@
 import { describe, it } from 'node:test';
 import { temporaryLocation } from '../support/engine-lmdb.js';
-import { costly, sampled } from '../support/run-length.js';
+import { byLength, costly, sampled } from '../support/run-length.js';
 import { killAt } from './kill/kills.js';
 import type { Places } from './kill/places.js';
 import { points } from './kill/points.js';
@@ -19,14 +19,18 @@ async function withDirectories(
   }
 }
 
-void describe('processes that are killed while they work on a range', { timeout: 600_000 }, () => {
-  void it('lose nothing over two data directories, and others end their work', costly(), () =>
-    withDirectories('lmdb', (places) => killAt(places, sampled(points))),
-  );
+void describe(
+  'processes that are killed while they work on a range',
+  { timeout: byLength({ short: 400_000, long: 3_000_000 }) },
+  () => {
+    void it('lose nothing over two data directories, and others end their work', costly(), () =>
+      withDirectories('lmdb', (places) => killAt(places, sampled(points))),
+    );
 
-  void it(
-    'lose nothing over two directories with journals, and end it when they start again',
-    costly(),
-    () => withDirectories('journaled', (places) => killServerAt(places, sampled(points))),
-  );
-});
+    void it(
+      'lose nothing over two directories with journals, and end it when they start again',
+      costly(),
+      () => withDirectories('journaled', (places) => killServerAt(places, sampled(points))),
+    );
+  },
+);

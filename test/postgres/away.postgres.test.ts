@@ -24,7 +24,7 @@ void it(
       location,
       postgresUrl: database.url,
       ...ports,
-      ...hastyTime,
+      ...hastyTime(),
     });
     const client = WireClient.of(server);
     const health = async () => {

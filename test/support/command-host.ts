@@ -37,8 +37,17 @@ class CommandHost {
     child.ref();
     child.channel?.ref();
     child.send(command);
-    const ended = once(child, 'exit').then(() => assert.fail(`ended by: ${args.join(' ')}`));
-    const [result] = (await Promise.race([once(child, 'message'), ended])) as [CliResult];
+    const over = new AbortController();
+    const listening = { signal: over.signal };
+    const ended = once(child, 'exit', listening).then(
+      () => assert.fail(`ended by: ${args.join(' ')}`),
+      () => new Promise<never>(() => undefined),
+    );
+    const answer = once(child, 'message', listening);
+    answer.catch(() => undefined);
+    const [result] = (await Promise.race([answer, ended]).finally(() => over.abort())) as [
+      CliResult,
+    ];
     child.unref();
     child.channel?.unref();
     return result;

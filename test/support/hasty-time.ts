@@ -1,16 +1,16 @@
 import { systemTimers, type Timers } from '../../src/base/async/timers.js';
 import { systemClock, type Clock } from '../../src/base/clock.js';
 
-const haste = 20;
-
-const timers: Timers = {
-  start: (delayMs, callback, argument) => systemTimers.start(delayMs / haste, callback, argument),
-};
-
-const clock: Clock = {
-  ...systemClock,
-  monotonicMs: () => systemClock.monotonicMs() * haste,
-};
-
-/** Options of a server that waits for everything, and for nothing as long as it takes. */
-export const hastyTime = { timers, clock } as const;
+/**
+ * Options of a server that waits for everything, and for nothing as long as it takes: `haste` times
+ * shorter.
+ */
+export function hastyTime(haste = 20): { readonly timers: Timers; readonly clock: Clock } {
+  return {
+    timers: {
+      start: (delayMs, callback, argument) =>
+        systemTimers.start(delayMs / haste, callback, argument),
+    },
+    clock: { ...systemClock, monotonicMs: () => systemClock.monotonicMs() * haste },
+  };
+}

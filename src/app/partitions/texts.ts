@@ -1,5 +1,5 @@
 import { unreachable } from '../../base/invariant.js';
-import type { PlannedOperation } from '../../partition/balancer/balancer.js';
+import type { BalanceRest, PlannedOperation } from '../../partition/balancer/balancer.js';
 import { boundText } from '../../partition/bound-text.js';
 import { operationsMax, rangesMax } from '../../partition/limits.js';
 import type { Refusal } from '../../partition/operations/operations.js';
@@ -76,6 +76,47 @@ export async function plannedText(
     default:
       return unreachable(planned);
   }
+}
+
+/** Why nothing is planned, and when something would be. */
+export function restText(rest: BalanceRest): string {
+  switch (rest.kind) {
+    case 'operations under way':
+      return `Operations under way: ${rest.running}, as many as there may be. Ask again when one is over.`;
+    case 'no other store':
+      return 'No other store takes ranges, so none moves.';
+    case 'little load':
+      return (
+        `Stores have ${rest.mean.toFixed(1)} calls a second on the mean: below ${rest.meanMin}, ` +
+        'ranges do not move for their load.'
+      );
+    case 'even load':
+      return (
+        `The busiest and the idlest store differ by ${percent(rest.difference)} of the mean: ranges ` +
+        `move above ${percent(rest.differenceMax)}.`
+      );
+    case 'no move helps':
+      return (
+        `The busiest and the idlest store differ by ${percent(rest.difference)} of the mean, and no ` +
+        'range may move now, or none would bring them closer: a range that has moved rests for ' +
+        `${minutes(rest.restMs)}.`
+      );
+    case 'quiet unknown':
+      return (
+        `Ranges beyond ${rest.rangesMin} are merged where they are quiet, which shows when loads ` +
+        `were measured for ${minutes(rest.quietMs)}.`
+      );
+    default:
+      return unreachable(rest);
+  }
+}
+
+function percent(share: number): string {
+  return `${Math.round(100 * share)} %`;
+}
+
+function minutes(ms: number): string {
+  return `${Math.round(ms / 60_000)} minutes`;
 }
 
 /** Why what was found stays as it is. */

@@ -7,6 +7,7 @@ import { allCarriedOut } from './waiting.js';
 const unmeasured: BalanceInfo = {
   operations: [],
   findings: [],
+  notes: [],
   begun: [],
   away: [],
   measuredMs: 0,
@@ -45,7 +46,11 @@ void describe('the command that balances', () => {
       'The sizes of 2 ranges are not known yet. Ask again.',
       'The store b does not answer: its ranges stay, and none moves there.',
     ]);
-    assert.deepEqual(planLines({ ...unmeasured, measuredMs: 15_000 }), ['There is nothing to do.']);
+    const notes = ['Stores have 0.4 calls a second on the mean.'];
+    assert.deepEqual(planLines({ ...unmeasured, notes, measuredMs: 15_000 }), [
+      'There is nothing to do.',
+      ...notes,
+    ]);
   });
 
   void it('fails when an operation was cancelled or failed, once all are over', async () => {

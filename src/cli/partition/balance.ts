@@ -52,11 +52,12 @@ async function balance(
 
 /** The lines that show a plan, and what it could not take into account. */
 export function planLines(plan: BalanceInfo): readonly string[] {
-  const { operations, findings, begun, away, unsized } = plan;
+  const { operations, findings, notes, begun, away, unsized } = plan;
   const lines = [...operations, ...findings];
   if (lines.length === 0) {
     lines.push(isMeasured(plan) ? 'There is nothing to do.' : 'Nothing is planned yet.');
   }
+  lines.push(...notes);
   if (!isMeasured(plan)) {
     const { measuredMs, neededMs } = plan;
     lines.push(

@@ -63,6 +63,8 @@ export interface BalanceInfo {
   readonly operations: readonly string[];
   /** Ranges with too much load or data that no operation helps. */
   readonly findings: readonly string[];
+  /** Why there is no operation, once loads are measured. */
+  readonly notes: readonly string[];
   /** The operations that have begun; none in a dry run. */
   readonly begun: readonly number[];
   /** The stores that do not answer: the plan leaves their ranges, and moves none there. */

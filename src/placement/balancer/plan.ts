@@ -2,6 +2,7 @@ import type { Bytes } from '../../base/bytes.js';
 import { cutByLoad } from './load-cut.js';
 import { cuttingAdvice, type BalanceFinding } from './findings.js';
 import type { BalancerPolicy } from './policy.js';
+import { restsOf, type BalanceRest } from './rests.js';
 
 /** A range, and what was measured of it. */
 export interface RangeState {
@@ -54,6 +55,8 @@ export interface BalancePlan {
   readonly operations: readonly PlannedOperation[];
   /** Ranges with too much load or data that no operation helps. */
   readonly findings: readonly BalanceFinding[];
+  /** Why there is no operation, once loads are measured. */
+  readonly rests: readonly BalanceRest[];
 }
 
 export interface BalanceInput {
@@ -78,7 +81,8 @@ export function planBalance(input: BalanceInput): BalancePlan {
   planning.split();
   planning.merge();
   planning.gather();
-  return { operations: planning.operations, findings: planning.findings };
+  const { operations, findings, rests } = planning;
+  return { operations, findings, rests };
 }
 
 class Planning {
@@ -173,6 +177,23 @@ class Planning {
       this.#used.add(more.id);
       this.#ranges -= 1;
     }
+  }
+
+  get rests(): readonly BalanceRest[] {
+    const { ranges, running, measuredMs, policy } = this.#input;
+    if (this.operations.length > 0 || measuredMs < policy.settleMs) return [];
+    const idlest = this.#idlest();
+    const least = idlest === undefined ? 0 : (this.#loads.get(idlest) ?? 0);
+    const outlook = {
+      running,
+      ranges: ranges.length,
+      rangesMin: this.#rangesMin,
+      measuredMs,
+      takers: this.#takers.length,
+      mean: this.#mean,
+      difference: Math.max(0, ...this.#loads.values()) - least,
+    };
+    return restsOf(outlook, policy);
   }
 
   get #rangesMin(): number {

@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { TableClient } from '@azure/data-tables';
+import { createServer, type TabulariumServer } from '../../src/app/server.js';
+import { RemotePartitions } from '../../src/cli/partition/remote.js';
+import { operationEnd } from '../../src/cli/partition/waiting.js';
+import { runCli, type CliResult } from '../support/cli-process.js';
+import { runCommand } from '../support/command-host.js';
+import { hastyTime } from '../support/hasty-time.js';
+import { costly } from '../support/run-length.js';
+
+// The commands on ranges and stores as people and scripts see them: texts, JSON and exit codes. What
+// they do is in server.test.ts.
+
+const place = 'table/devstoreaccount1/movies';
+const commands = (
+  'list, split, merge, move, cancel, verify, balance, backup, restore, store add, store drain, ' +
+  'store remove'
+).split(', ');
+
+/** What a command gave, without what it says of operations that have begun. */
+function outcome({ code, stdout, stderr }: CliResult): readonly [number | null, string, string] {
+  return [code, stdout, stderr.replace(/^Operation \d+ has begun\.\n/m, '')];
+}
+
+/** A server over two directories, and the commands that ask it. */
+class World implements AsyncDisposable {
+  readonly folder: string;
+  readonly movies: TableClient;
+  readonly control: RemotePartitions;
+  readonly #server: TabulariumServer;
+
+  private constructor(folder: string, server: TabulariumServer) {
+    this.folder = folder;
+    this.#server = server;
+    this.control = new RemotePartitions(server.controlPort ?? 0);
+    this.movies = TableClient.fromConnectionString(server.connectionString(), 'movies', {
+      allowInsecureConnection: true,
+    });
+  }
+
+  static async open(time?: ReturnType<typeof hastyTime>): Promise<World> {
+    const folder = await mkdtemp(join(tmpdir(), 'tabularium-commands-'));
+    const location = join(folder, 'home');
+    const data = { location, stores: { b: { location: join(folder, 'b') } } };
+    // Without a journal, commands may open the stores beside the server.
+    const options = { ...data, journal: 'off' } as const;
+    await writeFile(join(folder, 'tabularium.json'), JSON.stringify(options));
+    const server = await createServer({ ...options, controlPort: 0, ...time });
+    const world = new World(folder, server);
+    await world.movies.createTable();
+    for (const partitionKey of ['action', 'comedy', 'drama', 'western']) {
+      await world.movies.createEntity({ partitionKey, rowKey: '1' });
+    }
+    return world;
+  }
+
+  /** A command that asks the server. */
+  asks(...words: readonly string[]): Promise<CliResult> {
+    return runCommand(['partition', ...words, '--control-port', String(this.#server.controlPort)]);
+  }
+
+  /** A command that opens the stores itself. */
+  opens(...words: readonly string[]): Promise<CliResult> {
+    return runCommand(['partition', ...words, '--config', join(this.folder, 'tabularium.json')]);
+  }
+
+  /** Splits the last range; returns its second half. */
+  async split(at: string): Promise<number> {
+    const { ranges } = await this.control.list({ sizes: false });
+    const { operation } = await this.control.split(ranges.at(-1)?.range ?? 0, `${place}/${at}`);
+    assert.equal((await operationEnd(this.control, operation)).state, 'done');
+    return (await this.control.list({ sizes: false })).ranges.at(-1)?.range ?? 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+void describe('the commands on partitions', () => {
+  void it('say how they are used', async () => {
+    for (const command of commands) {
+      const { code, stdout } = await runCommand(['partition', ...command.split(' '), '--help']);
+      assert.equal(code, 0, command);
+      assert.match(stdout, new RegExp(`^Usage: tabularium partition ${command} `), command);
+      assert.match(stdout, new RegExp(`Examples:\n  tabularium partition ${command} `), command);
+      for (const option of ['--control-port', '--config', '--json']) {
+        assert.ok(stdout.includes(option), `${command} ${option}`);
+      }
+    }
+  });
+
+  void it('refuse what is no range, no place and no server, and begin nothing', async () => {
+    const access = ['--control-port', '10009'];
+    const cases: readonly (readonly [readonly string[], RegExp])[] = [
+      [['merge', '4'], /missing required argument 'second'/],
+      [['merge', '4', 'x'], /'x' is invalid for argument 'second'/],
+      [['cancel', '0'], /'0' is invalid for argument 'operation'/],
+      [['backup', '5'], /required option '--to <directory>'/],
+      [['backup', '5', '--to', ''], /--to is empty: give a directory/],
+      [['restore', '5', '--from', ''], /--from is empty: give a directory/],
+      [['store', 'add', 'd', ''], /The place is empty/],
+      [['store', 'add', 'd', '/mnt/d', '--schema', 's'], /--schema is for a database/],
+      [['store', 'drain'], /missing required argument 'name'/],
+    ];
+    for (const [words, message] of cases) {
+      const { code, stdout, stderr } = await runCommand(['partition', ...words, ...access]);
+      assert.deepEqual([code, stdout], [2, ''], words.join(' '));
+      assert.match(stderr, message, words.join(' '));
+    }
+    const nowhere = await runCommand(['partition', 'balance']);
+    assert.equal(nowhere.code, 2);
+    assert.match(nowhere.stderr, /--control-port PORT, or --config FILE/);
+  });
+
+  void it('merge two ranges, and cancel a move that its process has left', costly(), async () => {
+    await using world = await World.open();
+    const left = await world.split('comedy');
+    await world.split('western');
+    const [, , first, second] = (await world.control.list({ sizes: false })).ranges;
+    const [one, two] = [String(first?.range), String(second?.range)];
+    assert.notEqual(Number(one), left);
+
+    const apart = outcome(await world.asks('merge', two, one));
+    assert.deepEqual(apart.slice(0, 2), [2, '']);
+    assert.match(apart[2], /^error: The second range has to begin where the first one ends/);
+    const merged = await world.asks('merge', one, two);
+    assert.deepEqual(outcome(merged), [0, `Ranges ${one} and ${two} are one.\n`, '']);
+    assert.match(merged.stderr, /^Operation \d+ has begun\.\n$/);
+    const gone = outcome(await world.asks('merge', one, two, '--json'));
+    assert.deepEqual(gone.slice(0, 2), [2, '']);
+    assert.match(gone[2], new RegExp(`^error: There is no range ${one}`));
+
+    const last = String(await world.split('western'));
+    const before = (await world.control.list({ sizes: false })).ranges.at(-2)?.range;
+    const scripted = await world.asks('merge', String(before), last, '--json');
+    assert.deepEqual([scripted.code, scripted.stderr], [0, '']);
+    assert.equal(record(scripted)['state'], 'done');
+
+    // The process that opened the stores ends before its move does.
+    const range = String((await world.control.list({ sizes: false })).ranges.at(-1)?.range);
+    const begun = await world.opens('move', range, '--to', 'b', '--no-wait', '--json');
+    assert.equal(begun.code, 3, begun.stderr);
+    const { operation, state } = record(begun);
+    assert.equal(state, 'running');
+    const undone = outcome(await world.asks('cancel', String(operation)));
+    assert.deepEqual(undone, [0, `Operation ${String(operation)} is undone.\n`, '']);
+    assert.equal((await world.control.list({ sizes: false })).ranges.at(-1)?.store, 'home');
+    const late = await world.opens('cancel', String(operation), '--json');
+    assert.deepEqual([late.code, late.stdout], [1, '{"cancelled":false}\n']);
+    assert.match(late.stderr, /^error: Operation \d+ cannot be undone: it has gone too far/);
+  });
+
+  void it('copy a range into a directory, and put it back', costly(), async () => {
+    await using world = await World.open();
+    const range = String(await world.split('western'));
+    const directory = join(world.folder, 'backup');
+    const copied = outcome(await world.asks('backup', range, '--to', directory));
+    assert.deepEqual(copied, [0, `Range ${range} is in ${directory}.\n`, '']);
+    const full = outcome(await world.asks('backup', range, '--to', directory, '--json'));
+    assert.deepEqual(full.slice(0, 2), [2, '']);
+    assert.match(full[2], /is not empty/);
+    const used = outcome(await world.asks('restore', range, '--from', directory));
+    assert.deepEqual(used.slice(0, 2), [2, '']);
+    assert.match(used[2], new RegExp(`^error: Range ${range} has entries`));
+    const none = outcome(await world.asks('restore', range, '--from', `${directory}-2`));
+    assert.deepEqual(none.slice(0, 2), [2, '']);
+    assert.match(none[2], /no whole backup/);
+    await world.movies.deleteEntity('western', '1');
+    const restored = await world.asks('restore', range, '--from', directory, '--json');
+    assert.deepEqual([restored.code, restored.stderr], [0, '']);
+    assert.deepEqual(record(restored), { range: Number(range), directory });
+    assert.equal((await world.movies.getEntity('western', '1')).rowKey, '1');
+  });
+
+  void it('take a store in, empty it and take it out', costly(), async () => {
+    await using world = await World.open();
+    const directory = join(world.folder, 'd');
+    await mkdir(directory);
+    const added = outcome(await world.asks('store', 'add', 'd', directory));
+    const reminder = 'Name it in the configuration of every server: stores: d.\n';
+    assert.deepEqual(added, [0, 'The store d takes ranges.\n', reminder]);
+    const unknown = outcome(await world.asks('store', 'drain', 'e'));
+    assert.deepEqual(unknown.slice(0, 2), [2, '']);
+    assert.match(unknown[2], /^error: There is no store 'e'; there is: home, b, d/);
+    const range = String(await world.split('western'));
+    assert.equal((await world.asks('move', range, '--to', 'd')).code, 0);
+    const used = outcome(await world.asks('store', 'remove', 'd'));
+    assert.deepEqual(used.slice(0, 2), [2, '']);
+    assert.match(used[2], /^error: .*has ranges.*store drain d/);
+
+    const draining = await world.asks('store', 'drain', 'd', '--no-wait', '--json');
+    assert.deepEqual(outcome(draining), [3, '{"draining":"d"}\n', '']);
+    const emptied = outcome(await world.asks('store', 'drain', 'd'));
+    assert.deepEqual(emptied, [0, 'The store d is empty.\n', '']);
+    const back = await world.asks('store', 'add', 'd', '--json');
+    assert.deepEqual(outcome(back), [0, '{"added":"d"}\n', '']);
+    const removed = await world.asks('store', 'remove', 'd');
+    assert.deepEqual(outcome(removed), [0, 'The store d is taken out.\n', '']);
+    const { stores } = await world.control.list({ sizes: false });
+    assert.deepEqual(
+      stores.map(({ store }) => store),
+      ['b', 'home'],
+    );
+  });
+
+  void it('plan, and say what there is to do', costly(), async () => {
+    await using world = await World.open(hastyTime());
+    const early = outcome(await world.asks('balance', '--dry-run', '--no-wait', '--json'));
+    assert.deepEqual([early[0], early[2]], [0, '']);
+    const plan = JSON.parse(early[1]) as Record<string, unknown>;
+    assert.deepEqual([plan['operations'], plan['begun'], plan['neededMs']], [[], [], 15_000]);
+    const idle = outcome(await world.asks('balance'));
+    assert.equal(idle[0], 0);
+    const notes =
+      /^There is nothing to do\.\nStores have \d\.\d calls a second on the mean: below 10, .*\n$/;
+    assert.match(idle[1], notes);
+  });
+
+  void it('end with the code of what they have begun', async () => {
+    const plan = { operations: ['split range 2 at …'], findings: [], away: [], unsized: 0 };
+    const begun = { ...plan, notes: [], begun: [7], measuredMs: 15_000, neededMs: 15_000 };
+    for (const [state, words, code, text] of [
+      ['done', [], 0, /Operations 7 have begun\.\nAll of it is over\.\n$/],
+      ['cancelled', [], 1, /Operations 7 have begun\.\n$/],
+      ['running', ['--no-wait'], 3, /Operations 7 have begun\.\n$/],
+    ] as const) {
+      const server = createHttpServer((request, response) => {
+        const answer = request.method === 'POST' ? begun : { operation: 7, state };
+        response.setHeader('Content-Type', 'application/json');
+        response.end(JSON.stringify(answer));
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const result = await runCommand([
+        'partition',
+        'balance',
+        ...words,
+        '--control-port',
+        `${port}`,
+      ]);
+      server.closeAllConnections();
+      server.close();
+      assert.equal(result.code, code, result.stderr);
+      assert.match(result.stdout, text);
+    }
+  });
+
+  void it('show how far they are, where no terminal is, every few seconds', costly(), async () => {
+    await using server = await createServer({
+      inMemory: true,
+      stores: {},
+      controlPort: 0,
+      ...hastyTime(2.5),
+    });
+    const port = String(server.controlPort);
+    const words = ['partition', 'balance', '--dry-run', '--control-port', port];
+    const { code, stderr } = await runCli(words);
+    assert.equal(code, 0);
+    assert.match(stderr, /^\d+%, loads measured for \d+ s of 15 s\n$/);
+  });
+});
+
+function record({ stdout }: CliResult): Readonly<Record<string, unknown>> {
+  return JSON.parse(stdout) as Readonly<Record<string, unknown>>;
+}
