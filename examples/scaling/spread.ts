@@ -17,6 +17,8 @@ const run = promisify(execFile);
 const writers = 8;
 /** Rows that are there before the table is cut. */
 const rowsBefore = 400;
+/** How often a line says how far it is, in milliseconds. */
+const tellEveryMs = 2_000;
 
 export interface Spreading {
   /** Where the stores are made. */
@@ -68,6 +70,9 @@ export async function spread(spreading: Spreading): Promise<Spread> {
     ]);
     tell(stdout.trimEnd());
   };
+  tell(`Three stores, home, b and c, are in ${folder}.`);
+  tell(`One server has them: ${server.connectionString()}`);
+  tell(`Each command below ran with --config ${config}, which is left out.`);
   const table = TableClient.fromConnectionString(server.connectionString(), 'cities', {
     allowInsecureConnection: true,
   });
@@ -75,13 +80,17 @@ export async function spread(spreading: Spreading): Promise<Spread> {
   const writing = new Writing(table, spreading.rows);
   try {
     while (writing.acknowledged.size < rowsBefore) await writing.some();
+    tell(`\nThe table 'cities' has ${rowsBefore} rows. It is cut twice, between partitions:`);
     await partition('split', String((await listed()).ranges.at(-1)?.range));
     await partition('split', String((await listed()).ranges.at(-1)?.range));
     const [, , second, third] = (await listed()).ranges;
     writing.start();
+    tell(`\nFrom now on ${writers} requests at a time write. Two parts move away meanwhile:`);
     await partition('move', String(second?.range), '--to', 'b');
     await partition('move', String(third?.range), '--to', 'c');
-    await pause(growMs);
+    tell('\nThe table grows in all three stores:');
+    const grown = pause(growMs);
+    await waiting(grown, () => tell(`  ${writing.told}`));
     await partition('list', '--sizes');
     if (kills) await moveAndKill(String(second?.range), { config, listed, tell });
   } finally {
@@ -89,8 +98,8 @@ export async function spread(spreading: Spreading): Promise<Spread> {
   }
   await partition('verify');
   const wrong = await wrongRows(table, writing.acknowledged);
-  const { acknowledged, refused } = writing;
-  tell(`\n${acknowledged.size} rows were acknowledged, ${refused} refused.`);
+  const { acknowledged } = writing;
+  tell(`\n${writing.told}`);
   tell(`Of the acknowledged, ${wrong} are not there, or there twice.`);
   const stores = (await listed()).ranges.map(({ store }) => store);
   return { acknowledged: acknowledged.size, wrong, stores };
@@ -109,6 +118,10 @@ class Writing {
   constructor(table: TableClient, rows: Iterator<TableEntity<object>>) {
     this.#table = table;
     this.#rows = rows;
+  }
+
+  get told(): string {
+    return `${this.acknowledged.size} rows were acknowledged, ${this.refused} refused.`;
   }
 
   async some(): Promise<void> {
@@ -149,6 +162,16 @@ class Writing {
   }
 }
 
+/** Says how far it is while something is waited for. */
+async function waiting(work: Promise<unknown>, say: () => void): Promise<void> {
+  const timer = setInterval(say, tellEveryMs);
+  try {
+    await work;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
 interface Killing {
   readonly config: string;
   readonly listed: () => Promise<Listed>;
@@ -168,8 +191,13 @@ async function moveAndKill(range: string, { config, listed, tell }: Killing): Pr
   mover.kill('SIGKILL');
   await exited;
   if (operation === undefined) return tell('It was over before it could be killed.');
-  tell(`Killed with -9, at the step '${operation.step ?? ''}'. Somebody goes on with it …`);
-  while ((await listed()).operations.length > 0) await pause(100);
+  tell(`Killed with -9, at the step '${operation.step ?? ''}'.`);
+  tell('The server goes on with it when nobody has for ten seconds:');
+  const isOver = async (): Promise<void> => {
+    while ((await listed()).operations.length > 0) await pause(100);
+  };
+  const since = Date.now();
+  await waiting(isOver(), () => tell(`  ${Math.round((Date.now() - since) / 1_000)} s`));
   const { store } = (await listed()).ranges.find((each) => String(each.range) === range) ?? {};
   tell(`It is over: range ${range} is in the store ${store ?? ''}.`);
 }
