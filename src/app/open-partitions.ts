@@ -1,4 +1,4 @@
-import { invariant } from '../base/invariant.js';
+import { invariant, unreachable } from '../base/invariant.js';
 import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
 import { shownAddress } from '../engines/postgres/hosts.js';
 import { canBeMember } from '../kv/member-store.js';
@@ -78,6 +78,7 @@ export class OpenPartitions extends ServedPartitions {
       timers,
       counters,
       onFailed,
+      isAlone: sharing === 'exclusive' && isUnshared(settings),
     });
     this.meter = meter;
     this.counters = counters;
@@ -189,6 +190,20 @@ export async function assertAlone(store: Store, storage: StorageChoice): Promise
 /** The store itself, or the home store of several. */
 export function homeOf(store: Store): Store {
   return store instanceof OpenPartitions ? store.home : store;
+}
+
+/** Whether the home store lets no other process in. */
+function isUnshared({ storage, journal }: PartitionSettings): boolean {
+  switch (storage.kind) {
+    case 'memory':
+      return true;
+    case 'directory':
+      return journal === 'on';
+    case 'postgres':
+      return false;
+    default:
+      return unreachable(storage);
+  }
 }
 
 async function openMember(settings: EngineSettings, sharing: Sharing): Promise<ServedMember> {

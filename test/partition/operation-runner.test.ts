@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { holdingTimers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
@@ -8,7 +9,8 @@ import { Catalogue } from '../../src/partition/catalogue.js';
 import { admitMembers, changeStore } from '../../src/partition/membership.js';
 import { OperationRunner } from '../../src/partition/operations/operation-runner.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
-import { leaving, membersOf } from './composed-stores.js';
+import { manualTimers, type ManualTimers } from '../support/manual-timers.js';
+import { leaving, membersOf, operationsOver } from './composed-stores.js';
 
 async function world() {
   const clock = manualClock();
@@ -32,8 +34,58 @@ async function world() {
     await operationRunner.idle();
   };
   const storeOf = async () => (await catalogue.map()).ranges[0]?.store;
-  return { stores, store, catalogue, operationRunner, begin, storeOf };
+  return { stores, store, catalogue, members, clock, operationRunner, begin, storeOf };
 }
+
+/** A move that its process has begun and left. */
+async function leftMove() {
+  const { store, catalogue, members, clock, storeOf } = await world();
+  const [range] = (await catalogue.map()).ranges;
+  assert.ok(range !== undefined);
+  assert.ok((await operationsOver(members, clock).beginMove(range.id, 's1')).ok);
+  const onFailed = (_: number, error: unknown) => assert.fail(String(error));
+  const timers = manualTimers();
+  const runnerOf = (isAlone: boolean) =>
+    new OperationRunner({ catalogue, members, clock, timers, onFailed, isAlone });
+  return { store, catalogue, clock, timers, runnerOf, storeOf };
+}
+
+/** Resolves when the runner waits for its next look. */
+async function looked(timers: ManualTimers, times: number): Promise<void> {
+  while (timers.delays.length < times) await pause(1);
+}
+
+void describe('an operation that its process has left', () => {
+  void it('is taken over when its lease ends, and not before', async () => {
+    const { store, catalogue, clock, timers, runnerOf, storeOf } = await leftMove();
+    const runner = runnerOf(false);
+    clock.advanceMicros(6_000_000);
+    runner.start();
+    await looked(timers, 1);
+    assert.deepEqual(timers.delays, [4_000]);
+    assert.equal((await catalogue.operations()).length, 1);
+    clock.advanceMicros(4_000_000);
+    timers.fire();
+    await looked(timers, 2);
+    await runner.idle();
+    assert.equal(await storeOf(), 's1');
+    assert.deepEqual(await catalogue.operations(), []);
+    await runner.stop();
+    await store.close();
+  });
+
+  void it('is taken over at the start of a process that is alone with its catalogue', async () => {
+    const { store, catalogue, timers, runnerOf, storeOf } = await leftMove();
+    const runner = runnerOf(true);
+    runner.start();
+    await looked(timers, 1);
+    await runner.idle();
+    assert.equal(await storeOf(), 's1');
+    assert.deepEqual(await catalogue.operations(), []);
+    await runner.stop();
+    await store.close();
+  });
+});
 
 void describe('a store that drains', () => {
   void it('gives no range to a store that does not answer', async () => {

@@ -14,7 +14,7 @@ import type { MoveStep, OperationRow, RangeRow } from '../rows.js';
 
 /** How often operations are looked for whose process is gone, in milliseconds. */
 const lookMs = 5_000;
-/** How often they are looked for while a store is emptied, in milliseconds. */
+/** How often they are looked for while a store is emptied, and at most, in milliseconds. */
 const drainLookMs = 250;
 /** Ends of operations that are remembered. */
 const endsMax = 1_000;
@@ -28,6 +28,11 @@ export interface OperationRunnerOptions {
   readonly members: Members;
   readonly clock: Clock;
   readonly timers: Timers;
+  /**
+   * No other process has the catalogue: operations that are there at the start were left, so nobody
+   * waits for the ends of their leases. Default: others may.
+   */
+  readonly isAlone?: boolean;
   /** An operation could not go on. It is tried again. */
   readonly onFailed: (operation: number, error: unknown) => void;
   readonly counters?: PartitionCounters;
@@ -67,6 +72,8 @@ export class OperationRunner {
   readonly #pauses = new Map<number, number>();
   #timer: Timer | undefined;
   #look: Promise<void> = Promise.resolve();
+  /** Until the first lease ends of what others carry out, in milliseconds. */
+  #leaseMs = Infinity;
   #isStarted = false;
   #isStopped = false;
 
@@ -106,13 +113,14 @@ export class OperationRunner {
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
-    this.#lookNow();
+    this.#lookNow(this.#options.isAlone === true);
   }
 
-  #lookNow(): void {
-    this.#look = this.#lookAfter().finally(() => {
+  #lookNow(takesAll = false): void {
+    this.#look = this.#lookAfter(takesAll).finally(() => {
       if (this.#isStopped) return;
-      const delayMs = this.#draining.size > 0 ? drainLookMs : lookMs;
+      const nextMs = this.#draining.size > 0 ? drainLookMs : Math.min(lookMs, this.#leaseMs);
+      const delayMs = Math.max(drainLookMs, nextMs);
       this.#timer = this.#options.timers.start(delayMs, () => this.#lookNow(), undefined);
     });
   }
@@ -157,12 +165,20 @@ export class OperationRunner {
     return this.#ends.get(operation);
   }
 
-  /** Takes over what nobody carries on, and moves one range off each store that drains. */
-  async tend(): Promise<void> {
+  /**
+   * Takes over what nobody carries on, and moves one range off each store that drains. `takesAll`:
+   * also what has a lease still.
+   */
+  async tend({ takesAll = false } = {}): Promise<void> {
     const { catalogue, clock } = this.#options;
     const operations = await catalogue.operations();
+    this.#leaseMs = Infinity;
     for (const { row } of operations) {
-      if (row.leaseUntil <= clock.nowMicros()) this.run(row.id);
+      const leaseMicros = row.leaseUntil - clock.nowMicros();
+      if (takesAll || leaseMicros <= 0) this.run(row.id);
+      else if (!this.#running.has(row.id)) {
+        this.#leaseMs = Math.min(this.#leaseMs, leaseMicros / 1_000);
+      }
     }
     const stores = await catalogue.stores();
     const draining = stores.filter(({ row }) => row.state === 'draining');
@@ -170,9 +186,9 @@ export class OperationRunner {
     for (const store of this.#draining) await this.#drain(store, operations);
   }
 
-  async #lookAfter(): Promise<void> {
+  async #lookAfter(takesAll: boolean): Promise<void> {
     try {
-      await this.tend();
+      await this.tend({ takesAll });
     } catch (error) {
       if (error instanceof StoreClosedError || error instanceof StoreUnavailableError) return;
       this.#options.onFailed(0, error);
