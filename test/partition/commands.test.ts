@@ -145,16 +145,23 @@ void describe('the commands on partitions', () => {
     assert.deepEqual([scripted.code, scripted.stderr], [0, '']);
     assert.equal(record(scripted)['state'], 'done');
 
+    const whole = String((await world.control.list({ sizes: false })).ranges.at(-1)?.range);
+    const words = ['split', whole, '--at', `${place}/western`];
+    const unwaited = await world.asks(...words, '--no-wait', '--json');
+    assert.deepEqual([unwaited.code, unwaited.stderr], [3, '']);
+    assert.equal(record(unwaited)['state'], 'running');
+    await operationEnd(world.control, Number(record(unwaited)['operation']));
+
     // The process that opened the stores ends before its move does.
     const range = String((await world.control.list({ sizes: false })).ranges.at(-1)?.range);
-    const begun = await world.opens('move', range, '--to', 'b', '--no-wait', '--json');
-    assert.equal(begun.code, 3, begun.stderr);
-    const { operation, state } = record(begun);
-    assert.equal(state, 'running');
-    const undone = outcome(await world.asks('cancel', String(operation)));
-    assert.deepEqual(undone, [0, `Operation ${String(operation)} is undone.\n`, '']);
+    const begun = await world.opens('move', range, '--to', 'b', '--no-wait');
+    assert.deepEqual([begun.code, begun.stdout], [3, ''], begun.stderr);
+    assert.match(begun.stderr, /A server of these stores goes on with it in about ten seconds/);
+    const [, operation = ''] = /^Operation (\d+) has begun/.exec(begun.stderr) ?? [];
+    const undone = outcome(await world.asks('cancel', operation));
+    assert.deepEqual(undone, [0, `Operation ${operation} is undone.\n`, '']);
     assert.equal((await world.control.list({ sizes: false })).ranges.at(-1)?.store, 'home');
-    const late = await world.opens('cancel', String(operation), '--json');
+    const late = await world.opens('cancel', operation, '--json');
     assert.deepEqual([late.code, late.stdout], [1, '{"cancelled":false}\n']);
     assert.match(late.stderr, /^error: Operation \d+ cannot be undone: it has gone too far/);
   });

@@ -19,6 +19,8 @@ export interface AccessFlags {
 /** Ranges, of a server that runs or of stores that this process has opened. */
 export interface PartitionAccess {
   readonly control: PartitionControl;
+  /** Whether operations are carried out here, so that nobody does when this process ends. */
+  readonly doesWork: boolean;
   close(): Promise<void>;
 }
 
@@ -61,11 +63,11 @@ export async function accessOf({ controlPort, config }: AccessFlags): Promise<Pa
 /** Runs a command on ranges; a refusal is wrong usage. */
 export async function withPartitions(
   flags: AccessFlags,
-  work: (control: PartitionControl) => Promise<void>,
+  work: (control: PartitionControl, access: PartitionAccess) => Promise<void>,
 ): Promise<void> {
   const access = await accessOf(flags);
   try {
-    await work(access.control);
+    await work(access.control, access);
   } catch (error) {
     throw error instanceof PartitionRefusal ? new UsageError(error.message) : error;
   } finally {
@@ -79,7 +81,8 @@ export function tell({ json }: AccessFlags, facts: object, text: string): void {
 }
 
 function remote(port: number): PartitionAccess {
-  return { control: new RemotePartitions(port), close: () => Promise.resolve() };
+  const control = new RemotePartitions(port);
+  return { control, doesWork: false, close: () => Promise.resolve() };
 }
 
 async function optionsOf(config: string): Promise<ServerOptions> {
@@ -109,7 +112,7 @@ async function local(options: ServerOptions): Promise<PartitionAccess> {
   const { settingsOf } = await import('../../app/settings.js');
   const { Partitions } = await import('../../app/partition-control.js');
   const open = await openStores(settingsOf({ ...options }));
-  return { control: new Partitions(open), close: () => open.close() };
+  return { control: new Partitions(open), doesWork: true, close: () => open.close() };
 }
 
 /** Beside a server where it lets others in; else as the only user. */

@@ -15,6 +15,10 @@ import { timeLeft } from '../terminal/time-left.js';
 /** Exit codes beside 0, done, 1, failed, and 2, refused. */
 export const stillRunning = 3;
 
+const leftAlone =
+  'This process did the work, and ends. A server of these stores goes on with it in about ten ' +
+  'seconds; without one, cancel it.';
+
 /** Waits for the end of an operation and shows how it goes on. Throws when it failed. */
 export async function operationEnd(
   control: Pick<PartitionControl, 'operation'>,
@@ -83,12 +87,18 @@ export async function jobResult(control: PartitionControl, job: number): Promise
 export async function carriedOut(
   control: PartitionControl,
   operation: number,
-  how: { readonly wait: boolean; readonly json: boolean; readonly done: string },
+  how: {
+    readonly wait: boolean;
+    readonly json: boolean;
+    readonly done: string;
+    readonly doesWork: boolean;
+  },
 ): Promise<void> {
-  const { wait, json, done } = how;
+  const { wait, json, done, doesWork } = how;
   if (!json) notice(`Operation ${operation} has begun.`);
   if (!wait) {
     if (json) process.stdout.write(`${JSON.stringify({ operation, state: 'running' })}\n`);
+    else if (doesWork) notice(leftAlone);
     process.exitCode = stillRunning;
     return;
   }
