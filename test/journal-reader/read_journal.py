@@ -101,8 +101,9 @@ class File:
         self.links = []
         if self.head is None:
             return
-        self.format, self.number, self.generation, self.first_sequence, chance = self.head
+        self.format, self.number, self.generation, self.first_sequence, chance, *predecessor = self.head
         self.secret = zlib.crc32(chance)
+        self.predecessor = tuple(predecessor)
         if self.format == 1:
             self.read_blocks()
 
@@ -123,9 +124,9 @@ class File:
 def head_in(block):
     if len(block) < BLOCK or block[:4] != b"TJRN":
         return None
-    if struct.unpack_from("<I", block, 4)[0] != zlib.crc32(block[8:48]):
+    if struct.unpack_from("<I", block, 4)[0] != zlib.crc32(block[8:60]):
         return None
-    return struct.unpack_from("<IIQQ16s", block, 8)
+    return struct.unpack_from("<IIQQ16sQI", block, 8)
 
 
 def frame_at(content, at, secret):
@@ -179,24 +180,60 @@ def counted(parts, file, files, sequence_of):
 
 def frames_to_apply(note, files):
     refuse_unreadable(files)
-    refuse_foreign(note, files)
-    if note.needs_journal and (note.generation, note.file) not in {(f.generation, f.number) for f in files}:
+    lineage = lineage_of(note, files)
+    own = [file for file in files if lineage.get(file.generation) == file.secret]
+    begun = [file for file in files if was_only_begun(file, lineage)]
+    if note.needs_journal and (note.generation, note.file) not in {(file.generation, file.number) for file in own}:
         raise Refused("the file that the note names is not there")
+    if len(own) + len(begun) < len(files):
+        raise Refused("a file belongs to other data")
     frames = []
-    for file in files:
-        frames += counted(file.frames, file, files, lambda frame: frame["sequence"])
+    for file in own:
+        frames += counted(file.frames, file, own, lambda frame: frame["sequence"])
     frames.sort(key=lambda frame: frame["sequence"])
-    restart = max((frame["sequence"] for frame in frames if frame["is_restart"]), default=0)
-    covered = max(note.sequence, restart)
-    frames = [frame for frame in frames if frame["sequence"] > covered]
-    if [frame["sequence"] for frame in frames] != list(range(covered + 1, covered + 1 + len(frames))):
-        raise Refused("a frame is missing between others")
-    if any(file.first_sequence > covered + 1 + len(frames) for file in files):
-        raise Refused("a frame is missing before the first one of a generation")
+    frames = [frame for frame in frames if frame["sequence"] > note.sequence]
+    if frames and not note.needs_journal:
+        raise Refused("there are frames that the data never had")
+    refuse_older_copies(note, own, frames)
+    refuse_gaps(note, files, frames)
     if note.needs_journal:
-        refuse_lost_files(files, covered)
-        refuse_cut_files(note, files)
+        refuse_lost_files(own, note.sequence)
+        refuse_cut_files(note, own)
     return frames
+
+
+def lineage_of(note, files):
+    lineage = {note.generation: note.secret}
+    while True:
+        known = [file for file in files if lineage.get(file.generation) == file.secret]
+        further = dict(file.predecessor for file in known)
+        if all(generation in lineage for generation in further):
+            return lineage
+        lineage = {**further, **lineage}
+
+
+def was_only_begun(file, lineage):
+    before, secret = file.predecessor
+    is_next = not any(before < generation <= file.generation for generation in lineage)
+    return is_next and lineage.get(before) == secret and not file.frames
+
+
+def refuse_older_copies(note, own, frames):
+    if any(frame["is_restart"] for frame in frames[1:]):
+        raise Refused("the data are from before a snapshot was restored")
+    if not note.needs_journal:
+        return
+    [file] = [file for file in own if (file.generation, file.number) == (note.generation, note.file)]
+    if file.first_sequence <= note.sequence and note.sequence not in {frame["sequence"] for frame in file.frames}:
+        raise Refused(f"{file.path} is an older copy")
+
+
+def refuse_gaps(note, files, frames):
+    following = note.sequence + 1 + len(frames)
+    if [frame["sequence"] for frame in frames] != list(range(note.sequence + 1, following)):
+        raise Refused("a frame is missing between others")
+    if any(file.first_sequence > following for file in files):
+        raise Refused("a frame is missing before the first one of a generation")
 
 
 def refuse_unreadable(files):
@@ -207,16 +244,6 @@ def refuse_unreadable(files):
         if (file.generation, file.number) in seen:
             raise Refused(f"{file.path} is there twice")
         seen.add((file.generation, file.number))
-
-
-def refuse_foreign(note, files):
-    for file in files:
-        if file.generation == note.generation and note.secret not in (0, file.secret):
-            raise Refused(f"{file.path} belongs to other data")
-        if note.needs_journal or file.generation > note.generation:
-            continue
-        if any(f["sequence"] > note.sequence for f in counted(file.frames, file, files, lambda f: f["sequence"])):
-            raise Refused(f"{file.path} has frames that the data never had")
 
 
 def refuse_lost_files(files, covered):

@@ -21,6 +21,7 @@ export const protections = [
   'read-sync',
   'base-sync',
   'base-order',
+  'removal-order',
 ] as const;
 export type Without = (typeof protections)[number];
 
@@ -69,6 +70,7 @@ export class Life {
         readSync: without === 'read-sync',
         baseSync: without === 'base-sync',
         baseOrder: without === 'base-order',
+        removalOrder: without === 'removal-order',
       },
     };
     this.#options = {

@@ -55,9 +55,17 @@ export interface Drops {
   readonly baseSync: boolean;
   /** The root of a transaction is written before its pages are durable. */
   readonly baseOrder: boolean;
+  /** Folders are removed before it is durable that earlier ones are gone. */
+  readonly removalOrder: boolean;
 }
 
-export const noDrops: Drops = { sync: false, readSync: false, baseSync: false, baseOrder: false };
+export const noDrops: Drops = {
+  sync: false,
+  readSync: false,
+  baseSync: false,
+  baseOrder: false,
+  removalOrder: false,
+};
 
 export interface Process {
   readonly schedule: Schedule;
@@ -99,9 +107,9 @@ export class ModelDisk {
     this.#folders.push(folder);
   }
 
-  /** Includes folders that a loss of power might have restored. */
-  removeUpTo(last: number): void {
-    this.#folders = this.#folders.filter(({ generation }) => generation > last);
+  /** Makes removals durable: a loss of power brings none of these folders back. */
+  forgetRemoved(): void {
+    this.#folders = this.folders.slice();
   }
 
   /** Decides everything that was uncertain. */
@@ -184,10 +192,7 @@ class ModelFiles implements JournalFiles {
   }
 
   async removeRetired(): Promise<void> {
-    const end = this.#folder?.generation ?? 0;
-    const retired = this.#disk.folders.filter(({ generation }) => generation < end);
-    await this.#removeFiles(retired);
-    for (const folder of retired) folder.isRemoved = true;
+    await this.#removeBefore(this.#folder?.generation ?? 0);
   }
 
   async begin(generation: number): Promise<void> {
@@ -234,26 +239,34 @@ class ModelFiles implements JournalFiles {
   async removeBegun(): Promise<void> {
     const folder = this.#folder;
     if (folder === undefined || folder.isRetired) return;
-    await this.#removeFiles([folder]);
-    folder.isRemoved = true;
+    await this.#remove(folder);
   }
 
   async removeAll(): Promise<void> {
-    const own = this.#folder?.generation ?? 0;
-    const { folders } = this.#disk;
-    await this.#removeFiles(folders.filter(({ generation }) => generation <= own));
-    this.#disk.removeUpTo(own);
+    await this.#removeBefore((this.#folder?.generation ?? 0) + 1);
+    await this.#process.schedule.step();
+    this.#disk.forgetRemoved();
   }
 
-  async #removeFiles(folders: readonly Folder[]): Promise<void> {
+  async #removeBefore(end: number): Promise<void> {
+    const { schedule, drops } = this.#process;
+    const earlier = this.#disk.folders.filter(({ generation }) => generation < end);
+    for (const folder of earlier.toSorted((left, right) => left.generation - right.generation)) {
+      await this.#remove(folder);
+      if (drops.removalOrder) continue;
+      await schedule.step();
+      this.#disk.forgetRemoved();
+    }
+  }
+
+  async #remove(folder: Folder): Promise<void> {
     const { schedule, random } = this.#process;
-    for (const folder of folders) {
-      for (const file of folder.files) {
-        if (random.chance(0.5)) await schedule.step();
-        file.nameIs = 'being removed';
-      }
+    for (const file of folder.files) {
+      if (random.chance(0.5)) await schedule.step();
+      file.nameIs = 'being removed';
     }
     await schedule.step();
+    folder.isRemoved = true;
   }
 }
 

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import type { Timers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
@@ -15,8 +16,11 @@ import {
   type JournaledStore,
 } from '../../src/engines/journal/store.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
-import { StoreWriteError, type StoreFailedError } from '../../src/kv/errors.js';
+import { StoreDamagedError, StoreWriteError, type StoreFailedError } from '../../src/kv/errors.js';
 import type { Ingestion } from '../../src/kv/ingestion.js';
+import { partitionPrefix } from '../../src/kv/partition-prefix.js';
+import type { Store } from '../../src/kv/store.js';
+import { encodeTuple } from '../../src/kv/tuple.js';
 import { temporaryLocation } from './engine-lmdb.js';
 import { manualTimers } from './manual-timers.js';
 
@@ -123,4 +127,31 @@ export function withWrites(
       };
     },
   });
+}
+
+export function rowKey(name: string): Uint8Array {
+  return Buffer.concat([partitionPrefix('T', 'account', 1, 'p'), encodeTuple([name])]);
+}
+
+/** Resolves with the version of the row. */
+export async function putRow(store: Store, name: string, value = name): Promise<number> {
+  const puts = [{ key: rowKey(name), value: Buffer.from(value) }];
+  const result = await store.commit({ checks: [], puts, deletes: [] });
+  assert.ok(result.ok);
+  return result.version;
+}
+
+export async function rowOf(store: Store, name: string): Promise<string | undefined> {
+  const found = await store.get(rowKey(name));
+  return found && Buffer.from(found.value).toString();
+}
+
+/** What `assert.rejects` expects of a start that finds its files damaged, and says what to do. */
+export function damaged(message: RegExp) {
+  return (error: unknown): boolean => {
+    assert.ok(error instanceof StoreDamagedError);
+    assert.match(error.message, message);
+    assert.match(error.message, /Nothing was changed\. .*backup of the whole data directory\.$/);
+    return true;
+  };
 }

@@ -1,8 +1,18 @@
 import { StoreDamagedError } from '../../kv/errors.js';
 import { storeKey } from '../../kv/partition-prefix.js';
 import type { Entry } from '../../kv/store.js';
-import type { Applied } from './recovery.js';
+import type { GenerationId } from './file-head.js';
 import { readWhole, writeWhole } from './whole-number.js';
+
+/** The content of the note: how far the journal was applied to the base. */
+export interface Applied extends GenerationId {
+  /** The base has the changes of all frames up to this one. */
+  readonly sequence: number;
+  /** The file of the last generation which has that frame; its first file, if none has. */
+  readonly file: number;
+  /** The last generation was closed properly, so there need not be a journal. */
+  readonly isSettled: boolean;
+}
 
 /** The key of the note: the record in the base of how far the journal was applied. */
 export const noteKey = storeKey('journal');
@@ -22,7 +32,7 @@ export function noteEntry({
   writeWhole(value, sequence, sequenceAt);
   writeWhole(value, generation, generationAt);
   value.writeUInt32LE(isSettled ? 1 : 0, settledAt);
-  value.writeUInt32LE(isSettled ? 0 : secret, secretAt);
+  value.writeUInt32LE(secret, secretAt);
   writeWhole(value, file, fileAt);
   // The version of the note is not used.
   return { key: noteKey, value, version: 1 };

@@ -123,11 +123,13 @@ export class DiskFiles implements JournalFiles {
   }
 
   async #removeBefore(generation: number): Promise<void> {
-    // A later one says which frames of earlier ones do not count, so it goes after them.
     const found = await this.#found();
     for (const { number, name } of found.toSorted((left, right) => left.number - right.number)) {
       if (number >= generation) continue;
       await rm(join(this.#folder, name), { recursive: true, force: true });
+      // A later one says which frames of this one count, and that it belongs to the data. So a loss
+      // of power must not bring this one back when the later one is gone.
+      await syncDirectory(this.#folder);
     }
   }
 

@@ -8,7 +8,8 @@ import { readWhole, writeWhole } from './whole-number.js';
  * The first block of a file. The last block is a copy, in case the first is lost:
  *
  *   0 mark · 4 checksum of the rest of the head · 8 format · 12 number of the file · 16 generation
- *   (8) · 24 first sequence (8) · 32 sixteen random bytes, whose CRC-32 is the secret
+ *   (8) · 24 first sequence (8) · 32 sixteen random bytes, whose CRC-32 is the secret · 48
+ *   generation of the predecessor (8) · 56 its secret
  */
 const headMark = 0x4e524a54;
 /** The format that this version writes, and the only one that it reads. */
@@ -16,7 +17,15 @@ export const fileFormat = 1;
 const checksumAt = 4;
 const [formatAt, numberAt, generationAt, firstSequenceAt, chanceAt] = [8, 12, 16, 24, 32];
 export const chanceBytes = 16;
-const fileHeadEnd = chanceAt + chanceBytes;
+const [predecessorAt, predecessorSecretAt, fileHeadEnd] = [48, 56, 60];
+
+/** Names an opening of one directory. Others have the same numbers, but not the same secrets. */
+export interface GenerationId {
+  /** 0 where there was none yet. */
+  readonly generation: number;
+  /** The secret of its files. */
+  readonly secret: number;
+}
 
 /** The head of a journal file. */
 export interface FileHead {
@@ -30,6 +39,8 @@ export interface FileHead {
   readonly firstSequence: number;
   /** `chanceBytes` random bytes. */
   readonly chance: Bytes;
+  /** What the note named when this generation began. */
+  readonly predecessor: GenerationId;
 }
 
 export function encodeFileHead(head: Omit<FileHead, 'format'>): Buffer {
@@ -40,6 +51,8 @@ export function encodeFileHead(head: Omit<FileHead, 'format'>): Buffer {
   writeWhole(bytes, head.generation, generationAt);
   writeWhole(bytes, head.firstSequence, firstSequenceAt);
   bytes.set(head.chance, chanceAt);
+  writeWhole(bytes, head.predecessor.generation, predecessorAt);
+  bytes.writeUInt32LE(head.predecessor.secret, predecessorSecretAt);
   bytes.writeUInt32LE(crc32(bytes.subarray(formatAt, fileHeadEnd)), checksumAt);
   return bytes;
 }
@@ -54,7 +67,11 @@ export function decodeFileHead(bytes: Buffer): FileHead | undefined {
     number: bytes.readUInt32LE(numberAt),
     generation: readWhole(bytes, generationAt),
     firstSequence: readWhole(bytes, firstSequenceAt),
-    chance: bytes.subarray(chanceAt, fileHeadEnd),
+    chance: bytes.subarray(chanceAt, chanceAt + chanceBytes),
+    predecessor: {
+      generation: readWhole(bytes, predecessorAt),
+      secret: bytes.readUInt32LE(predecessorSecretAt),
+    },
   };
 }
 

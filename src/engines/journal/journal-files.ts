@@ -17,7 +17,10 @@ export interface JournalFiles {
    * is returned, because a killed process may have left it in the cache of the system alone.
    */
   retired(): AsyncIterable<{ readonly name: string; readonly content: Buffer }>;
-  /** Removes the folders of earlier generations, but not those of later ones. */
+  /**
+   * Removes the folders of earlier generations, but not those of later ones. Each is durably gone
+   * before the next one is touched, the earliest first.
+   */
   removeRetired(): Promise<void>;
   /** Creates the folder of a new generation. */
   begin(generation: number): Promise<void>;
@@ -29,7 +32,10 @@ export interface JournalFiles {
   create(number: number, head: Bytes, bytes: number): Promise<JournalFile>;
   /** Removes the folder of this generation after its opening has failed, without any frame. */
   removeBegun(): Promise<void>;
-  /** Removes the folders of this and all earlier generations, when the base has everything. */
+  /**
+   * Removes the folders of this and all earlier generations, in order like `removeRetired`, when
+   * the base has everything.
+   */
   removeAll(): Promise<void>;
 }
 

@@ -3,13 +3,14 @@ import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
 import { codeOf, messageOf } from '../../base/thrown.js';
 import { StoreFailedError, StoreWriteError } from '../../kv/errors.js';
-import { chanceBytes, encodeFileHead, secretOf, type FileHead } from './file-head.js';
+import { chanceBytes, encodeFileHead, secretOf } from './file-head.js';
+import type { FileHead, GenerationId } from './file-head.js';
 import { encodeLink } from './file-link.js';
 import { blockBytes, encodeFrame, frameBytes, type FoundFrame, type Frame } from './frame.js';
 import type { FrameChange } from './frame-change.js';
 import type { JournalFile, JournalFiles } from './journal-files.js';
 import type { JournalLimits } from './journal-limits.js';
-import type { Applied } from './recovery.js';
+import type { Applied } from './base-note.js';
 
 /** The size of the first file of a generation. */
 const firstFileBytes = 256 * 1024;
@@ -61,6 +62,8 @@ export interface JournalOptions extends Pick<
   readonly randomness: Randomness;
   /** Greater than all before. Its folder exists. */
   readonly generation: number;
+  /** What the note names. */
+  readonly predecessor: GenerationId;
   /** The number of the last frame of any generation; 0 before the first. */
   readonly lastSequence: number;
   /** The sum of the frames of earlier generations that the base may lack. */
@@ -101,10 +104,10 @@ export class Journal {
   #hasToldUnremoved = false;
 
   constructor(options: JournalOptions) {
-    const { generation, lastSequence, randomness } = options;
+    const { generation, predecessor, lastSequence, randomness } = options;
     const chance = randomness.bytes(chanceBytes);
     this.#options = options;
-    this.#head = { generation, firstSequence: lastSequence + 1, chance };
+    this.#head = { generation, predecessor, firstSequence: lastSequence + 1, chance };
     this.#secret = secretOf(this.#head);
     this.#lastSequence = lastSequence;
     this.#sum = options.left;

@@ -15,28 +15,16 @@ import {
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { crc32 } from 'node:zlib';
-import { journalDirectory, withWrites } from '../../../test/support/journals.js';
-import { CommitUnknownError, StoreDamagedError, StoreWriteError } from '../../kv/errors.js';
-import { partitionPrefix } from '../../kv/partition-prefix.js';
-import type { Store } from '../../kv/store.js';
-import { encodeTuple } from '../../kv/tuple.js';
+import {
+  damaged,
+  journalDirectory,
+  putRow,
+  rowKey,
+  rowOf,
+  withWrites,
+} from '../../../test/support/journals.js';
+import { CommitUnknownError, StoreWriteError } from '../../kv/errors.js';
 import { blockBytes } from './frame.js';
-
-function keyOf(name: string): Uint8Array {
-  return Buffer.concat([partitionPrefix('T', 'account', 1, 'p'), encodeTuple([name])]);
-}
-
-async function put(store: Store, name: string, value = name): Promise<number> {
-  const puts = [{ key: keyOf(name), value: Buffer.from(value) }];
-  const result = await store.commit({ checks: [], puts, deletes: [] });
-  assert.ok(result.ok);
-  return result.version;
-}
-
-async function valueOf(store: Store, name: string): Promise<string | undefined> {
-  const found = await store.get(keyOf(name));
-  return found && Buffer.from(found.value).toString();
-}
 
 /** The journal file of an opening. */
 async function fileIn(directory: string, generation: string, name = '000001') {
@@ -48,13 +36,6 @@ async function spoil(path: string, at: number): Promise<void> {
   content[at] = (content[at] ?? 0) ^ 1;
   await writeFile(path, content);
 }
-
-const damaged = (message: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof StoreDamagedError);
-  assert.match(error.message, message);
-  assert.match(error.message, /backup/);
-  return true;
-};
 
 /** Of a file that holds two frames of a block. */
 const fewFrames = { fileBytes: 5 * blockBytes };
@@ -76,9 +57,9 @@ describe('recovery of a journal', () => {
     for (let life = 0; life < 4; life += 1) {
       const store = await made.open();
       for (let before = 0; before < life; before += 1) {
-        assert.equal(await valueOf(store, `life ${before}`), `${before}`);
+        assert.equal(await rowOf(store, `life ${before}`), `${before}`);
       }
-      const version = await put(store, `life ${life}`, `${life}`);
+      const version = await putRow(store, `life ${life}`, `${life}`);
       assert.ok(version > last);
       last = version;
     }
@@ -88,31 +69,31 @@ describe('recovery of a journal', () => {
     await using made = await journalDirectory();
     for (let life = 0; life < 3; life += 1) await made.open();
     const store = await made.open();
-    await put(store, 'a');
+    await putRow(store, 'a');
     await store.close();
     assert.deepEqual(await readdir(made.directory), []);
-    assert.equal(await valueOf(made.memory, 'a'), 'a');
+    assert.equal(await rowOf(made.memory, 'a'), 'a');
   });
 
   it('takes away what former openings left when the data file has it', async () => {
     await using made = await journalDirectory();
-    for (let life = 0; life < 3; life += 1) await put(await made.open(), `life ${life}`);
+    for (let life = 0; life < 3; life += 1) await putRow(await made.open(), `life ${life}`);
     const store = await made.open();
     await store.takeSnapshot();
     assert.deepEqual(await readdir(join(made.directory, 'journal')), ['4']);
     const again = await made.open();
-    assert.equal(await valueOf(again, 'life 2'), 'life 2');
+    assert.equal(await rowOf(again, 'life 2'), 'life 2');
   });
 
   it('takes a last frame that is not whole for none, and one before others for damage', async () => {
     await using made = await journalDirectory();
     const store = await made.open();
-    for (const name of ['a', 'b', 'c']) await put(store, name);
+    for (const name of ['a', 'b', 'c']) await putRow(store, name);
     const path = await fileIn(made.directory, '1');
     await spoil(path, 3 * blockBytes + 60);
     const next = await made.open();
-    assert.deepEqual([await valueOf(next, 'b'), await valueOf(next, 'c')], ['b', undefined]);
-    await put(next, 'd');
+    assert.deepEqual([await rowOf(next, 'b'), await rowOf(next, 'c')], ['b', undefined]);
+    await putRow(next, 'd');
     await spoil(await fileIn(made.directory, '1.old'), 2 * blockBytes + 60);
     await assert.rejects(made.open(), damaged(/has frame 3, and lacks frame 2/));
   });
@@ -120,7 +101,7 @@ describe('recovery of a journal', () => {
   it('misses a file, or all of the journal', async () => {
     await using made = await journalDirectory();
     const store = await made.open({ limits: { fileBytes: 5 * blockBytes } });
-    for (let count = 0; count < 9; count += 1) await put(store, `${count}`);
+    for (let count = 0; count < 9; count += 1) await putRow(store, `${count}`);
     const second = await fileIn(made.directory, '1', '000002');
     await rename(second, join(made.directory, 'second'));
     await assert.rejects(made.open(), damaged(/has frame 5, and lacks frame 3/));
@@ -128,13 +109,13 @@ describe('recovery of a journal', () => {
     await assert.rejects(made.open(), damaged(/^The journal \S+journal is missing/));
     await rename(join(made.directory, 'elsewhere'), join(made.directory, 'journal'));
     await rename(join(made.directory, 'second'), await fileIn(made.directory, '1.old', '000002'));
-    assert.equal(await valueOf(await made.open(), '8'), '8');
+    assert.equal(await rowOf(await made.open(), '8'), '8');
   });
 
   it('misses the last file, whether another stands beside it or not', async () => {
     await using made = await journalDirectory();
     const store = await made.open({ limits: { fileBytes: 5 * blockBytes } });
-    for (let count = 0; count < 3; count += 1) await put(store, `${count}`);
+    for (let count = 0; count < 3; count += 1) await putRow(store, `${count}`);
     const aside = join(made.directory, 'aside');
     const last = await fileIn(made.directory, '1', '000002');
     await rename(last, aside);
@@ -142,9 +123,9 @@ describe('recovery of a journal', () => {
     await assert.rejects(made.open(), damaged(lacks));
     await rename(aside, await fileIn(made.directory, '1.old', '000002'));
     const next = await made.open();
-    assert.equal(await valueOf(next, '2'), '2');
+    assert.equal(await rowOf(next, '2'), '2');
     // Its first file has the frames, its second one none.
-    await put(next, 'alone');
+    await putRow(next, 'alone');
     await rename(await fileIn(made.directory, '2'), aside);
     await assert.rejects(made.open(), damaged(/^The journal \S+ (lacks file 1 of|is missing)/));
     await rename(aside, await fileIn(made.directory, '2.old'));
@@ -156,7 +137,7 @@ describe('recovery of a journal', () => {
   it('misses the end of the last file, which may have had what was acknowledged last', async () => {
     await using made = await journalDirectory();
     const store = await made.open({ limits: { fileBytes: 8 * blockBytes } });
-    for (const name of ['a', 'b', 'c']) await put(store, name);
+    for (const name of ['a', 'b', 'c']) await putRow(store, name);
     const path = await fileIn(made.directory, '1');
     const whole = await readFile(path);
     const old = await fileIn(made.directory, '1.old');
@@ -168,13 +149,13 @@ describe('recovery of a journal', () => {
       await assert.rejects(made.open(), damaged(/1\.old.000001 has lost its end/));
     }
     await writeFile(old, whole);
-    assert.equal(await valueOf(await made.open(), 'c'), 'c');
+    assert.equal(await rowOf(await made.open(), 'c'), 'c');
   });
 
   it('does without the end of a file that was begun, or that another one follows', async () => {
     await using made = await journalDirectory();
     const store = await made.open({ limits: fewFrames });
-    for (const name of ['a', 'b', 'c']) await put(store, name);
+    for (const name of ['a', 'b', 'c']) await putRow(store, name);
     const [first, second] = await Promise.all(
       ['000001', '000002'].map((name) => readFile(join(made.directory, 'journal', '1', name))),
     );
@@ -183,21 +164,21 @@ describe('recovery of a journal', () => {
     // As a process leaves it that is killed while it makes the next one.
     const begun = Buffer.from(second.subarray(0, blockBytes));
     begun.writeUInt32LE(9, 12);
-    begun.writeUInt32LE(crc32(begun.subarray(8, 48)), 4);
+    begun.writeUInt32LE(crc32(begun.subarray(8, 60)), 4);
     await writeFile(await fileIn(made.directory, '1', '000009'), begun);
     const next = await made.open();
-    assert.deepEqual([await valueOf(next, 'a'), await valueOf(next, 'c')], ['a', 'c']);
+    assert.deepEqual([await rowOf(next, 'a'), await rowOf(next, 'c')], ['a', 'c']);
   });
 
   it('refuses files of a format that it cannot read, and a copy beside a file', async () => {
     await using made = await journalDirectory();
-    await put(await made.open(), 'a');
+    await putRow(await made.open(), 'a');
     const path = await fileIn(made.directory, '1');
     const whole = await readFile(path);
     const later = Buffer.from(whole);
     for (const head of [0, later.length - blockBytes]) {
       later.writeUInt32LE(2, head + 8);
-      later.writeUInt32LE(crc32(later.subarray(head + 8, head + 48)), head + 4);
+      later.writeUInt32LE(crc32(later.subarray(head + 8, head + 60)), head + 4);
     }
     await writeFile(path, later);
     await assert.rejects(
@@ -208,14 +189,14 @@ describe('recovery of a journal', () => {
     for (const name of [await fileIn(made.directory, '1.old'), copy]) await writeFile(name, whole);
     await assert.rejects(made.open(), damaged(/has both \S+000001 and .+copy of 000001/));
     await unlink(copy);
-    assert.equal(await valueOf(await made.open(), 'a'), 'a');
+    assert.equal(await rowOf(await made.open(), 'a'), 'a');
   });
 
   it('refuses the journal of other data, whatever the data file was in use with', async () => {
     await using made = await journalDirectory();
     await using other = await journalDirectory();
     // Openings and frames of both have the same numbers.
-    for (const each of [made, other]) await put(await each.open(), 'a', each.directory);
+    for (const each of [made, other]) await putRow(await each.open(), 'a', each.directory);
     const [own, foreign] = [made, other].map(({ directory }) => join(directory, 'journal'));
     assert.ok(own !== undefined && foreign !== undefined);
     const aside = join(made.directory, 'aside');
@@ -226,44 +207,44 @@ describe('recovery of a journal', () => {
     await rm(own, { recursive: true });
     await rename(aside, own);
     const store = await made.open();
-    assert.equal(await valueOf(store, 'a'), made.directory);
+    assert.equal(await rowOf(store, 'a'), made.directory);
     // A journal that was given up leaves nothing to be expected.
     await store.close();
-    await put(await other.open(), 'b');
+    await putRow(await other.open(), 'b');
     await cp(foreign, own, { recursive: true });
     await assert.rejects(made.open(), notOwn);
-    assert.equal(await valueOf(await other.open(), 'b'), 'b');
+    assert.equal(await rowOf(await other.open(), 'b'), 'b');
   });
 
   it('takes no notice of what is left of a journal that was given up', async () => {
     await using made = await journalDirectory();
     const store = await made.open({ limits: fewFrames, files: failingFrom(4) });
-    for (const name of ['a', 'b']) await put(store, name);
+    for (const name of ['a', 'b']) await putRow(store, name);
     // Its link is written before, and stays.
-    await assert.rejects(put(store, 'c'), StoreWriteError);
+    await assert.rejects(putRow(store, 'c'), StoreWriteError);
     const first = await readFile(await fileIn(made.directory, '1'));
     await store.close();
     await mkdir(join(made.directory, 'journal', '1.old'), { recursive: true });
     await writeFile(await fileIn(made.directory, '1.old'), first);
-    assert.equal(await valueOf(await made.open(), 'b'), 'b');
+    assert.equal(await rowOf(await made.open(), 'b'), 'b');
   });
 
   it('keeps the files that follow the last frame while they have none', async () => {
     await using made = await journalDirectory();
     const store = await made.open({ limits: fewFrames, files: failingFrom(4, 7) });
-    for (const name of ['a', 'b']) await put(store, name);
+    for (const name of ['a', 'b']) await putRow(store, name);
     // Each has a file of its own, which a link names.
     for (const blocks of [10, 20]) {
-      await assert.rejects(put(store, 'c', 'x'.repeat(blocks * blockBytes)), StoreWriteError);
+      await assert.rejects(putRow(store, 'c', 'x'.repeat(blocks * blockBytes)), StoreWriteError);
     }
     await store.takeSnapshot();
-    assert.equal(await valueOf(await made.open(), 'b'), 'b');
+    assert.equal(await rowOf(await made.open(), 'b'), 'b');
   });
 
   it('misses the last frame of an opening that another has followed', async () => {
     await using made = await journalDirectory();
     const store = await made.open();
-    for (const name of ['a', 'b']) await put(store, name);
+    for (const name of ['a', 'b']) await putRow(store, name);
     await made.open();
     await spoil(await fileIn(made.directory, '1.old'), 2 * blockBytes + 60);
     await assert.rejects(made.open(), damaged(/goes on with frame 3, and lacks frame 2/));
@@ -273,17 +254,17 @@ describe('recovery of a journal', () => {
     await using made = await journalDirectory();
     const store = await made.open({ limits: { fileBytes: 5 * blockBytes } });
     for (let round = 0; round < 3; round += 1) {
-      for (let count = 0; count < 5; count += 1) await put(store, `${round} ${count}`);
+      for (let count = 0; count < 5; count += 1) await putRow(store, `${round} ${count}`);
       await store.takeSnapshot();
     }
-    await put(store, 'a');
+    await putRow(store, 'a');
     const folder = join(made.directory, 'journal', '1');
     for (const name of await readdir(folder)) {
       const { size } = await stat(join(folder, name));
       assert.equal(size, 5 * blockBytes);
     }
     const next = await made.open();
-    assert.deepEqual([await valueOf(next, 'a'), await valueOf(next, '2 4')], ['a', '2 4']);
+    assert.deepEqual([await rowOf(next, 'a'), await rowOf(next, '2 4')], ['a', '2 4']);
   });
 
   it('refuses a journal that is a link or a file, and pipes in it', async () => {
@@ -297,7 +278,7 @@ describe('recovery of a journal', () => {
     await writeFile(folder, '');
     await assert.rejects(made.open(), damaged(/journal is a regular file, not a directory/));
     await unlink(folder);
-    await put(await made.open(), 'a');
+    await putRow(await made.open(), 'a');
     const file = await fileIn(made.directory, '2');
     await rm(file);
     await symlink('/dev/zero', file);
@@ -307,19 +288,19 @@ describe('recovery of a journal', () => {
   it('acknowledges nothing of a process that was replaced, which never appears', async () => {
     await using made = await journalDirectory();
     const zombie = await made.open();
-    await put(zombie, 'before');
+    await putRow(zombie, 'before');
     const store = await made.open();
-    await assert.rejects(put(zombie, 'late'), /moved, replaced or removed/);
-    await put(store, 'after');
+    await assert.rejects(putRow(zombie, 'late'), /moved, replaced or removed/);
+    await putRow(store, 'after');
     // Neither its passes nor its end do harm.
     await assert.rejects(zombie.takeSnapshot());
     await zombie.close();
     const next = await made.open();
-    const found = await Promise.all(['before', 'late', 'after'].map((name) => valueOf(next, name)));
+    const found = await Promise.all(['before', 'late', 'after'].map((name) => rowOf(next, name)));
     assert.deepEqual(found, ['before', undefined, 'after']);
     await next.close();
-    assert.equal(await valueOf(made.memory, 'late'), undefined);
-    await assert.rejects(put(zombie, 'later'));
+    assert.equal(await rowOf(made.memory, 'late'), undefined);
+    await assert.rejects(putRow(zombie, 'later'));
   });
 
   it('cannot tell what becomes of a write during which a process is replaced', async () => {
@@ -334,49 +315,46 @@ describe('recovery of a journal', () => {
       await write(bytes, position);
     });
     const zombie = await made.open({ files: slow });
-    const late = put(zombie, 'late');
+    const late = putRow(zombie, 'late');
     await hasBegun;
     const store = await made.open();
     letGo();
     await assert.rejects(late, CommitUnknownError);
-    await put(store, 'after');
+    await putRow(store, 'after');
     const next = await made.open();
-    assert.deepEqual(
-      [await valueOf(next, 'late'), await valueOf(next, 'after')],
-      [undefined, 'after'],
-    );
+    assert.deepEqual([await rowOf(next, 'late'), await rowOf(next, 'after')], [undefined, 'after']);
   });
 
   it('brings nothing back from before a snapshot was restored', async () => {
     await using made = await journalDirectory();
     const store = await made.open();
-    await put(store, 'kept');
+    await putRow(store, 'kept');
     const snapshot = await store.takeSnapshot();
-    await put(store, 'lost');
+    await putRow(store, 'lost');
     await store.restoreSnapshot(snapshot);
-    const last = await put(store, 'later');
+    const last = await putRow(store, 'later');
     const next = await made.open();
-    const found = await Promise.all(['kept', 'lost', 'later'].map((name) => valueOf(next, name)));
+    const found = await Promise.all(['kept', 'lost', 'later'].map((name) => rowOf(next, name)));
     assert.deepEqual(found, ['kept', undefined, 'later']);
     await next.restoreSnapshot();
     const empty = await made.open();
-    assert.equal(await valueOf(empty, 'kept'), undefined);
-    assert.ok((await put(empty, 'again')) > last);
+    assert.equal(await rowOf(empty, 'kept'), undefined);
+    assert.ok((await putRow(empty, 'again')) > last);
   });
 
   it('takes no value for a frame that is the image of one', async () => {
     await using made = await journalDirectory();
     const store = await made.open();
-    await put(store, 'a', 'first');
+    await putRow(store, 'a', 'first');
     const content = await readFile(await fileIn(made.directory, '1'));
     const image = content.subarray(blockBytes, 2 * blockBytes);
     // Blocks of the image stand where blocks of the file do.
     const value = Buffer.concat([Buffer.alloc(2 * blockBytes), image, image, image]);
     for (let shift = 0; shift < blockBytes; shift += 256) {
-      const puts = [{ key: keyOf('image'), value: value.subarray(shift) }];
+      const puts = [{ key: rowKey('image'), value: value.subarray(shift) }];
       await store.commit({ checks: [], puts, deletes: [] });
     }
-    await put(store, 'a', 'last');
-    assert.equal(await valueOf(await made.open(), 'a'), 'last');
+    await putRow(store, 'a', 'last');
+    assert.equal(await rowOf(await made.open(), 'a'), 'last');
   });
 });

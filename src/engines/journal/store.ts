@@ -87,7 +87,8 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
   table.hide(noteKey);
   let lastVersion = await base.lastVersion();
   for (const frame of frames) lastVersion = Math.max(lastVersion, frame.lastVersion);
-  const own = { files, randomness, generation, lastSequence, onUnremoved };
+  const predecessor = { generation: applied.generation, secret: applied.secret };
+  const own = { files, randomness, generation, predecessor, lastSequence, onUnremoved };
   const journal = new Journal({ ...own, ...limits, left: sumOf(frames) });
   try {
     await journal.open();
