@@ -189,7 +189,9 @@ const unnoticed = new Set(
     extentBytesMax
     extentIdLengthMax
     failuresMax
+    fileBytesMax
     fileWriteBytesMax
+    folderFilesMax
     foldersMax
     formatBytesMax
     frameBytesMax

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
+import { damaged } from '../../../test/support/journals.js';
 import { DiskFiles } from './disk-files.js';
 import { blockBytes } from './frame.js';
 
@@ -31,6 +32,27 @@ describe('files of a journal on a disk', () => {
     for await (const { content } of files.retired()) {
       assert.deepEqual(content, Buffer.concat([head, Buffer.alloc(blockBytes), head]));
     }
+  });
+
+  it('are refused where they cannot be of a journal, before they are read', async () => {
+    await using at = await location();
+    await (await beginIn(at.open(), 1)).close();
+    const refused = async (message: RegExp) => {
+      const files = at.open();
+      await files.retire();
+      await assert.rejects(async () => {
+        for await (const { content } of files.retired()) assert.ok(content.length > 0);
+      }, damaged(message));
+    };
+    const large = join(at.folder, '1.old', 'large');
+    await at.open().retire();
+    await writeFile(large, '');
+    await truncate(large, 3 * 2 ** 30);
+    await refused(/1\.old.large has 3221225472 bytes: no file of a journal is so large/);
+    await rm(large);
+    const names = Array.from({ length: 1_000 }, (_, at) => `${at}`);
+    await Promise.all(names.map((name) => writeFile(join(at.folder, '1.old', name), '')));
+    await refused(/1\.old has 1001 files: a journal has a few dozen there/);
   });
 
   it('are not in place any more when a later opening has retired them', async () => {
@@ -79,7 +101,7 @@ describe('files of a journal on a disk', () => {
   it('are not taken where a generation has a number that none can have', async () => {
     await using at = await location();
     await mkdir(join(at.folder, '999999999999999'), { recursive: true });
-    await assert.rejects(at.open().retire(), /999999999999999 is no journal of these data/);
+    await assert.rejects(at.open().retire(), damaged(/9{15} has a number that/));
     assert.deepEqual(await readdir(at.folder), ['999999999999999']);
   });
 

@@ -15,6 +15,10 @@ export const journalFolder = 'journal';
 const generationForm = /^([1-9]\d{0,14})(?:\.old)?$/;
 /** The greatest number accepted: its successors must still have names of this form. */
 const generationMax = 1e12;
+/** A generation has a few dozen files; what is read at a start has a bound. */
+const folderFilesMax = 1_000;
+/** Far more than the largest frame takes. */
+const fileBytesMax = 2 ** 30;
 const zerosBytes = 1 << 20;
 
 export interface DiskFilesOptions {
@@ -64,8 +68,13 @@ export class DiskFiles implements JournalFiles {
 
   async *retired(): AsyncGenerator<{ name: string; content: Buffer }, void, void> {
     for (const { name: generation } of await this.#generations()) {
-      for (const name of await namesIn(join(this.#folder, generation))) {
-        const path = join(this.#folder, generation, name);
+      const folder = join(this.#folder, generation);
+      const names = await namesIn(folder);
+      if (names.length > folderFilesMax) {
+        throw notOfJournal(folder, `has ${names.length} files: a journal has a few dozen there`);
+      }
+      for (const name of names) {
+        const path = join(folder, name);
         await assertKind(path, 'file');
         yield { name: path, content: await this.#readDurable(path) };
       }
@@ -115,6 +124,10 @@ export class DiskFiles implements JournalFiles {
   async #readDurable(path: string): Promise<Buffer> {
     const file = await open(path);
     try {
+      const { size } = await file.stat();
+      if (size > fileBytesMax) {
+        throw notOfJournal(path, `has ${size} bytes: no file of a journal is so large`);
+      }
       if (this.#sync) await file.sync();
       return await file.readFile();
     } finally {
@@ -126,10 +139,12 @@ export class DiskFiles implements JournalFiles {
     const found = await this.#found();
     for (const { number, name } of found.toSorted((left, right) => left.number - right.number)) {
       if (number >= generation) continue;
-      await rm(join(this.#folder, name), { recursive: true, force: true });
+      const path = join(this.#folder, name);
+      const hasFiles = (await namesIn(path)).length > 0;
+      await rm(path, { recursive: true, force: true });
       // A later one says which frames of this one count, and that it belongs to the data. So a loss
       // of power must not bring this one back when the later one is gone.
-      await syncDirectory(this.#folder);
+      if (hasFiles) await syncDirectory(this.#folder);
     }
   }
 
@@ -144,10 +159,8 @@ export class DiskFiles implements JournalFiles {
     for (const { number, name } of found) {
       await assertKind(join(this.#folder, name), 'directory');
       if (number > generationMax) {
-        throw new StoreDamagedError(
-          `${join(this.#folder, name)} is no journal of these data: no server has been started ` +
-            'so many times. Nothing was changed. Move it away.',
-        );
+        const path = join(this.#folder, name);
+        throw notOfJournal(path, 'has a number that no server has reached by starting');
       }
       const other = names.get(number);
       if (other !== undefined) {
@@ -181,6 +194,13 @@ async function assertKind(path: string, expected: 'file' | 'directory'): Promise
   throw new StoreDamagedError(
     `${path} ${foreign}, as the journal has it. Nothing was changed. Put it back, or restore a ` +
       'backup of the whole data directory.',
+  );
+}
+
+function notOfJournal(path: string, why: string): StoreDamagedError {
+  return new StoreDamagedError(
+    `${path} ${why}. Nothing was changed. Move away what does not belong to the journal, or ` +
+      'restore a backup of the whole data directory.',
   );
 }
 
