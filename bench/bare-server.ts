@@ -89,7 +89,7 @@ const xml = 'application/xml';
 const json = 'application/json;odata=minimalmetadata;streaming=true;charset=utf-8';
 const server = createServer((request, response) => {
   const url = request.url ?? '';
-  if (request.method === 'POST') answerPost(request, response);
+  if (request.method === 'POST' || request.method === 'PATCH') answerPost(request, response);
   else if (request.method === 'DELETE') answer(response, 204, xml, Buffer.alloc(0));
   else if (url.includes('numofmessages=1&')) answer(response, 200, xml, oneMessage);
   else if (url.includes('numofmessages')) answer(response, 200, xml, manyMessages);

@@ -54,3 +54,13 @@ export function entityJson(partition: string, row: string, seed: number): string
   ];
   return `{${properties.join(',')}}`;
 }
+
+/** The JSON that a client sends to change two properties of an entity, whatever they were. */
+export function changeJson(partition: string, row: string, seed: number): string {
+  const properties = [
+    `"PartitionKey":"${partition}","RowKey":"${row}"`,
+    `"Score":${(seed % 1000) + 0.75}`,
+    `"City":"${prose(seed, 24)}"`,
+  ];
+  return `{${properties.join(',')}}`;
+}

@@ -12,11 +12,12 @@ const version = '2019-02-02';
 const userAgent = 'azsdk-js-data-tables/13.3.2 core-rest-pipeline/1.24.0 Node/20 (Linux; x64)';
 
 /** Tells the kinds of request apart by the headers that the official client gives them. */
-export type RequestShape = 'read' | 'insert' | 'batch' | 'properties';
+export type RequestShape = 'read' | 'insert' | 'merge' | 'batch' | 'properties';
 
 const shapeMethods: Readonly<Record<RequestShape, string>> = {
   read: 'GET',
   insert: 'POST',
+  merge: 'PATCH',
   batch: 'POST',
   properties: 'PUT',
 };
@@ -28,6 +29,12 @@ const shapeHeaders: Readonly<Record<RequestShape, readonly string[]>> = {
     'Accept: application/json;odata=minimalmetadata',
     'DataServiceVersion: 3.0',
     'Prefer: return-no-content',
+  ],
+  merge: [
+    'Content-Type: application/json',
+    'Accept: application/json',
+    'DataServiceVersion: 3.0',
+    'If-Match: *',
   ],
   properties: ['Accept: application/xml'],
   batch: [

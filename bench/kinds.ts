@@ -7,6 +7,7 @@ export const tableKinds = [
   'scan',
   'insert',
   'insert-one',
+  'merge',
   'point-under-writes',
   'batch',
 ] as const;
@@ -55,7 +56,7 @@ export function serviceOf(kind: WorkloadKind): Service {
   return isBlobKind(kind) ? 'blob' : 'table';
 }
 
-export const tableOperations = ['point', 'range', 'scan', 'insert', 'batch'] as const;
+export const tableOperations = ['point', 'range', 'scan', 'insert', 'merge', 'batch'] as const;
 export type TableOperation = (typeof tableOperations)[number];
 
 /** What a kind asks of the table. */

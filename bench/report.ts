@@ -52,6 +52,8 @@ export function titleOf(kind: WorkloadKind): string {
       return 'insert';
     case 'insert-one':
       return 'insert, one connection';
+    case 'merge':
+      return 'merge of two properties';
     case 'point-under-writes':
       return 'point read under writes';
     case 'batch':

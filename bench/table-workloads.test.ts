@@ -54,6 +54,21 @@ describe('the load of tables', () => {
     assert.ok(different(80 * partitionRows) > 5000);
   });
 
+  it('merges into entities that are there, a different one for every tenth', () => {
+    const data = new TableData(20 * partitionRows);
+    const merges = makeTableWorkload('merge', target, data);
+    const requests = Array.from({ length: 2000 }, () => String(merges.next(0)?.toString()));
+    const keys = requests.flatMap((request) => keysIn(Buffer.from(request)));
+    assert.equal(keys.length, requests.length);
+    assert.ok(new Set(keys).size > 0.9 * keys.length, `${new Set(keys).size} different`);
+    for (const [index, request] of requests.entries()) {
+      const [partition, row] = keys[index]?.split('/') ?? [];
+      assert.match(request, /^PATCH /);
+      assert.ok(request.includes(`(PartitionKey='${partition}',RowKey='${row}')`), request);
+      assert.match(`${partition}/${row}`, /^p000[01]\d\/r0000000\d{3}$/);
+    }
+  });
+
   it('has a plan for every kind', () => {
     const plans = tableKinds.map((kind) => {
       const { operation } = tablePlan(kind);
@@ -65,6 +80,7 @@ describe('the load of tables', () => {
       'scan: scan 32 false',
       'insert: insert 32 false',
       'insert-one: insert 1 false',
+      'merge: merge 32 false',
       'point-under-writes: point 32 true',
       'batch: batch 32 false',
     ]);

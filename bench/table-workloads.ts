@@ -4,6 +4,7 @@ import { composeBatch } from '../src/wire/batch/compose.js';
 import {
   batchRows,
   bucketCount,
+  changeJson,
   entityJson,
   partitionKey,
   partitionKeyDigits,
@@ -62,17 +63,40 @@ function queryPath(filter: string): string {
   return `/${tableName}()?$filter=${encodeURIComponent(filter).replaceAll("'", '%27')}`;
 }
 
-function pointReads(target: Target, { rows, partitions }: TableData): Workload {
-  const next = poolOf(rows, (index) => {
-    const partition = partitionKey(scatter(index, partitions));
-    const row = rowKey(scatter(index * 7, partitionRows));
+interface EntityKey {
+  readonly partition: string;
+  readonly row: string;
+}
+
+/** Of one that was there before the clock started. */
+function scatteredKey(index: number, { partitions }: TableData): EntityKey {
+  const partition = partitionKey(scatter(index, partitions));
+  return { partition, row: rowKey(scatter(index * 7, partitionRows)) };
+}
+
+function entityPath({ partition, row }: EntityKey): string {
+  return `/${tableName}(PartitionKey='${partition}',RowKey='${row}')`;
+}
+
+function pointReads(target: Target, data: TableData): Workload {
+  const next = poolOf(data.rows, (index) =>
+    signedRequest(target, 'read', entityPath(scatteredKey(index, data))),
+  );
+  return { next, status: 200, marker: '"RowKey":', occurrences: 1 };
+}
+
+/** Each changes two of the ten properties of an entity, and needs what is stored of the others. */
+function merges(target: Target, data: TableData): Workload {
+  const next = poolOf(data.rows, (index) => {
+    const key = scatteredKey(index, data);
     return signedRequest(
       target,
-      'read',
-      `/${tableName}(PartitionKey='${partition}',RowKey='${row}')`,
+      'merge',
+      entityPath(key),
+      changeJson(key.partition, key.row, index),
     );
   });
-  return { next, status: 200, marker: '"RowKey":', occurrences: 1 };
+  return { next, status: 204, marker: 'anything', occurrences: 0 };
 }
 
 function ranges(target: Target, { rows, partitions }: TableData): Workload {
@@ -201,6 +225,8 @@ export function makeTableWorkload(
       return scans(target, data);
     case 'insert':
       return inserts(target, data);
+    case 'merge':
+      return merges(target, data);
     case 'batch':
       return batches(target, data);
     default:

@@ -19,7 +19,7 @@ const rowsOfRun = 2 ** 26;
 const drainMs = 6000;
 
 export function isWrite(kind: TableOperation): boolean {
-  return kind === 'insert' || kind === 'batch';
+  return kind === 'insert' || kind === 'merge' || kind === 'batch';
 }
 
 /** Takes a file that nobody has open out of the cache of the system. Only Linux has it. */
