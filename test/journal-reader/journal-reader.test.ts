@@ -30,7 +30,7 @@ import { entriesOf, keyOf } from '../power-loss/work.js';
 import { ServerProcess } from '../support/crash-server.js';
 import { temporaryLocation } from '../support/engine-lmdb.js';
 import { manualTimers } from '../support/manual-timers.js';
-import { byLength } from '../support/run-length.js';
+import { byLength, costly } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
 import { seedSetting } from '../support/sim-settings.js';
 
@@ -365,7 +365,7 @@ async function temporaryFolder(t: TestContext): Promise<string> {
 }
 
 describe('a reader of journals that was written from their page', { skip: withoutPython }, () => {
-  it('lists what a start finds of a server that was killed', async (t) => {
+  it('lists what a start finds of a server that was killed', costly(), async (t) => {
     const folder = await temporaryFolder(t);
     const location = join(folder, 'data');
     for (const round of [1, 2]) {
@@ -384,75 +384,87 @@ describe('a reader of journals that was written from their page', { skip: withou
     }
   });
 
-  it('tells the openings of a directory from each other and from those of another', async (t) => {
-    const folder = await temporaryFolder(t);
-    const random = new SimRandom(seed);
-    const [own, other] = ['own', 'other'].map((name) => join(folder, name));
-    assert.ok(own !== undefined && other !== undefined);
-    const { killed, closed, content } = await severalOpenings(own, random);
-    const foreign = (await severalOpenings(other, random)).killed;
-    const opening = join(own, 'opening');
-    await copyOfKilled(killed, opening);
-    await replace(opening, foreign, join(journalFolder, '1.old'));
-    await replace(closed, foreign, journalFolder);
-    const directories = [killed, opening, closed];
-    const listings = await listingsOf(directories);
-    for (const [index, directory] of directories.entries()) {
-      const listing = listings[index];
-      assert.ok(listing !== undefined);
-      assert.equal('refused' in listing, directory !== killed, directory);
-      await assertAgree(directory, listing, content);
-    }
-  });
+  it(
+    'tells the openings of a directory from each other and from those of another',
+    costly(),
+    async (t) => {
+      const folder = await temporaryFolder(t);
+      const random = new SimRandom(seed);
+      const [own, other] = ['own', 'other'].map((name) => join(folder, name));
+      assert.ok(own !== undefined && other !== undefined);
+      const { killed, closed, content } = await severalOpenings(own, random);
+      const foreign = (await severalOpenings(other, random)).killed;
+      const opening = join(own, 'opening');
+      await copyOfKilled(killed, opening);
+      await replace(opening, foreign, join(journalFolder, '1.old'));
+      await replace(closed, foreign, journalFolder);
+      const directories = [killed, opening, closed];
+      const listings = await listingsOf(directories);
+      for (const [index, directory] of directories.entries()) {
+        const listing = listings[index];
+        assert.ok(listing !== undefined);
+        assert.equal('refused' in listing, directory !== killed, directory);
+        await assertAgree(directory, listing, content);
+      }
+    },
+  );
 
-  it('refuses older copies of the data file alone and of the journal alone', async (t) => {
-    const folder = await temporaryFolder(t);
-    const random = new SimRandom(seed);
-    const directory = join(folder, 'live');
-    const copies = ['before', 'olderData', 'olderJournal'].map((name) => join(folder, name));
-    const [before, olderData, olderJournal] = copies;
-    assert.ok(before !== undefined && olderData !== undefined && olderJournal !== undefined);
-    const store = await open(directory);
-    await commitSome(store, random);
-    await copyOfKilled(directory, before);
-    await commitSome(store, random);
-    // The note covers what was before.
-    await store.restoreSnapshot();
-    await commitSome(store, random);
-    for (const copy of [olderData, olderJournal]) await copyOfKilled(directory, copy);
-    await replace(olderData, before, 'data.mdb');
-    await replace(olderJournal, before, journalFolder);
-    await store.close();
-    for (const copy of [olderData, olderJournal]) {
-      const [listing] = await listingsOf([copy]);
-      assert.ok(listing !== undefined && 'refused' in listing, copy);
-      await assertAgree(copy, listing);
-    }
-  });
+  it(
+    'refuses older copies of the data file alone and of the journal alone',
+    costly(),
+    async (t) => {
+      const folder = await temporaryFolder(t);
+      const random = new SimRandom(seed);
+      const directory = join(folder, 'live');
+      const copies = ['before', 'olderData', 'olderJournal'].map((name) => join(folder, name));
+      const [before, olderData, olderJournal] = copies;
+      assert.ok(before !== undefined && olderData !== undefined && olderJournal !== undefined);
+      const store = await open(directory);
+      await commitSome(store, random);
+      await copyOfKilled(directory, before);
+      await commitSome(store, random);
+      // The note covers what was before.
+      await store.restoreSnapshot();
+      await commitSome(store, random);
+      for (const copy of [olderData, olderJournal]) await copyOfKilled(directory, copy);
+      await replace(olderData, before, 'data.mdb');
+      await replace(olderJournal, before, journalFolder);
+      await store.close();
+      for (const copy of [olderData, olderJournal]) {
+        const [listing] = await listingsOf([copy]);
+        assert.ok(listing !== undefined && 'refused' in listing, copy);
+        await assertAgree(copy, listing);
+      }
+    },
+  );
 
-  it(`agrees with the store on ${images} directories, most of them spoilt (seed ${seed})`, async (t) => {
-    const random = new SimRandom(seed);
-    const folder = await temporaryFolder(t);
-    const first = random.int(deedNames.length);
-    const made: { readonly killed: Killed; readonly deed: Deed }[] = [];
-    let other = await killedServer(join(folder, 'other'), random);
-    for (let image = 0; image < images; image += 1) {
-      const killed = await killedServer(join(folder, `${image}`), random);
-      const whole = { ...killed, directory: join(folder, `whole${image}`) };
-      await copyOfKilled(killed.directory, whole.directory);
-      const deed = deedNames[(first + image) % deedNames.length] ?? 'nothing';
-      await spoil(killed, other, deed, random);
-      made.push({ killed, deed });
-      other = whole;
-    }
-    const listings = await listingsOf(made.map(({ killed }) => killed.directory));
-    for (const [index, { killed, deed }] of made.entries()) {
-      const listing = listings[index];
-      assert.ok(listing !== undefined);
-      const written = untold.has(deed) ? undefined : killed.content;
-      await assertAgree(killed.directory, listing, written).catch((cause: unknown) => {
-        throw new Error(`image ${index}, '${deed}', of seed ${seed}`, { cause });
-      });
-    }
-  });
+  it(
+    `agrees with the store on ${images} directories, most of them spoilt (seed ${seed})`,
+    costly(),
+    async (t) => {
+      const random = new SimRandom(seed);
+      const folder = await temporaryFolder(t);
+      const first = random.int(deedNames.length);
+      const made: { readonly killed: Killed; readonly deed: Deed }[] = [];
+      let other = await killedServer(join(folder, 'other'), random);
+      for (let image = 0; image < images; image += 1) {
+        const killed = await killedServer(join(folder, `${image}`), random);
+        const whole = { ...killed, directory: join(folder, `whole${image}`) };
+        await copyOfKilled(killed.directory, whole.directory);
+        const deed = deedNames[(first + image) % deedNames.length] ?? 'nothing';
+        await spoil(killed, other, deed, random);
+        made.push({ killed, deed });
+        other = whole;
+      }
+      const listings = await listingsOf(made.map(({ killed }) => killed.directory));
+      for (const [index, { killed, deed }] of made.entries()) {
+        const listing = listings[index];
+        assert.ok(listing !== undefined);
+        const written = untold.has(deed) ? undefined : killed.content;
+        await assertAgree(killed.directory, listing, written).catch((cause: unknown) => {
+          throw new Error(`image ${index}, '${deed}', of seed ${seed}`, { cause });
+        });
+      }
+    },
+  );
 });
