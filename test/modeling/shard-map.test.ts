@@ -15,7 +15,6 @@ import {
   plain,
   string,
   ValueError,
-  type TableGateway,
 } from '../../src/modeling/index.js';
 import {
   addShard,
@@ -36,9 +35,9 @@ import {
   type KeptPartition,
   type ShardRouting,
 } from '../../src/modeling/patterns/shard-map/index.js';
-import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import {
   amountsIn,
+  begunMove,
   mapOf,
   newShardTables,
   Order,
@@ -47,7 +46,7 @@ import {
   partitionsIn,
   tenants,
   startTwoAccounts,
-  type ShardTables,
+  withPages,
 } from './support/sharded-orders.js';
 import { costly } from '../support/run-length.js';
 
@@ -245,44 +244,16 @@ describe('a query of all shards', () => {
   for (const isCopied of [false, true]) {
     const how = isCopied ? 'that has an older copy' : 'that had nothing of it';
     it(`gives a partition that is handed over meanwhile to a shard ${how}`, async () => {
-      const rows = {
-        a: new MemoryRows(),
-        b: new MemoryRows(),
-        c: new MemoryRows(),
-        control: new MemoryRows(),
-      };
-      const opened = (): ShardTables => ({
-        a: new MemoryTable(rows.a, { table: 'a' }),
-        b: new MemoryTable(rows.b, { table: 'b' }),
-        c: new MemoryTable(rows.c, { table: 'c' }),
-        control: new MemoryTable(rows.control, { table: 'control' }),
-      });
-      const map = mapOf(opened());
-      await map.create(listRouting({ contoso: 'a' }, 'b'));
-      const orders = ordersOf(map);
-      await orders.insert({ tenant: 'contoso', id: 1, amount: 1 });
-      await orders.insert({ tenant: 'wingtip', id: 1, amount: 1 });
-      await map.start(assignTexts(['contoso'], 'b'));
-      if (isCopied) await map.backfill();
-      await orders.insert({ tenant: 'contoso', id: 2, amount: 2 });
-      const begun = map.cutOver({ signal: AbortSignal.abort() });
-      await assert.rejects(begun, { name: 'AbortError' });
-      const tables = opened();
+      const { map, tables } = await begunMove('a', 'b', { isCopied });
       let isHandedOver = false;
-      const late: TableGateway = {
-        table: 'a',
-        get: (key, select) => tables.a.get(key, select),
-        write: (write) => tables.a.write(write),
-        transact: (writes) => tables.a.transact(writes),
-        page: async (query) => {
-          const page = await tables.a.page(query);
-          // By now the other shard has been read as well.
-          await setImmediate();
-          if (!isHandedOver) await map.cutOver();
-          isHandedOver = true;
-          return page;
-        },
-      };
+      const late = withPages(tables.a, async (query) => {
+        const page = await tables.a.page(query);
+        // By now the other shard has been read as well.
+        await setImmediate();
+        if (!isHandedOver) await map.cutOver();
+        isHandedOver = true;
+        return page;
+      });
       const found = await amountsIn(ordersOf(mapOf({ ...tables, a: late })).queryAll());
       const expected = [
         ['contoso 1', 1],

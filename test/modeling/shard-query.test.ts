@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import {
   entitiesOf,
   ModelError,
   rowKeyOf,
+  type RowQuery,
   type TableGateway,
   ValueError,
 } from '../../src/modeling/index.js';
@@ -18,14 +20,18 @@ import {
   type ShardMap,
   type ShardQueryOptions,
 } from '../../src/modeling/patterns/shard-map/index.js';
+import { allPages } from '../../src/modeling/table/all-rows.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { manualTime } from './support/manual-timers.js';
 import {
+  begunMove,
+  mapOf,
   newShardTables,
   Order,
   ordersOf,
   tenants,
   startTwoAccounts,
+  withPages,
 } from './support/sharded-orders.js';
 import { costly } from '../support/run-length.js';
 
@@ -40,17 +46,11 @@ const routing = rangeRouting([
 ]);
 
 /** A gateway whose pages another function answers first. */
-function withPages(table: TableGateway, before: () => Promise<void>): TableGateway {
-  return {
-    table: table.table,
-    get: (key, select) => table.get(key, select),
-    write: (write) => table.write(write),
-    transact: (writes) => table.transact(writes),
-    page: async (query) => {
-      await before();
-      return table.page(query);
-    },
-  };
+function withPagesAfter(table: TableGateway, before: () => Promise<void>): TableGateway {
+  return withPages(table, async (query) => {
+    await before();
+    return table.page(query);
+  });
 }
 
 /** What one part of a test waits for and another one gives. */
@@ -78,7 +78,7 @@ async function world(): Promise<World> {
   for (const tenant of tenants) {
     for (const id of [1, 2]) await orders.insert({ tenant, id, amount: id });
   }
-  return { map, seen: (before) => open({ ...shards, b: withPages(shards.b, before) }) };
+  return { map, seen: (before) => open({ ...shards, b: withPagesAfter(shards.b, before) }) };
 }
 
 /** Shared by tests that only read. */
@@ -245,6 +245,106 @@ describe('a query over shards', () => {
     assert.deepEqual(rows, ['c']);
   });
 });
+
+/** Does something the first time only. */
+function once(work: () => Promise<void>): () => Promise<void> {
+  let isDone = false;
+  return async () => {
+    if (isDone) return;
+    isDone = true;
+    await work();
+  };
+}
+
+describe('a query over shards of which one takes a partition over meanwhile', () => {
+  const expected = ['contoso 1', 'contoso 2', 'wingtip 1'];
+
+  for (const order of ['keys', 'none'] as const) {
+    it(`gives what was read too early to be on the new shard, order: ${order}`, async () => {
+      const { map, tables } = await begunMove('c', 'a', { isCopied: false });
+      // With one at a time, the new shard has been read when the old one is asked.
+      const handOver = once(async () => void (await map.cutOver()));
+      const seen = mapOf({ ...tables, c: withPagesAfter(tables.c, handOver) });
+      const rows = await shown(seen, { order, parallel: 1 });
+      assert.deepEqual(rows.map((row) => row.slice(2)).toSorted(), expected);
+    });
+
+    it(`gives what was read side by side with the handover, order: ${order}`, async () => {
+      const { map, tables } = await begunMove('c', 'a', { isCopied: false });
+      const isRead = newSignal();
+      const isHandedOver = newSignal();
+      const a = withPages(tables.a, async (query) => {
+        const page = await tables.a.page(query);
+        isRead.give();
+        await isHandedOver.given;
+        // By now the old shard's page has been answered, and whose the partition is.
+        await setImmediate();
+        return page;
+      });
+      const c = withPagesAfter(tables.c, async () => {
+        await isRead.given;
+        await map.cutOver();
+        isHandedOver.give();
+      });
+      const rows = await shown(mapOf({ ...tables, a, c }), { order });
+      assert.deepEqual(rows.toSorted(), ['a contoso 1', 'a contoso 2', 'a wingtip 1']);
+    });
+
+    it(`gives no copy from before the handover, order: ${order}`, async () => {
+      const { map, tables } = await begunMove('c', 'a', { isCopied: true });
+      const first = { tenant: 'contoso', id: 1 };
+      await ordersOf(map).update(first, (found) => ({ ...found, amount: 7 }));
+      const handOver = once(async () => void (await map.cutOver()));
+      const late = withPages(tables.a, async (query) => {
+        const page = await tables.a.page(query);
+        await handOver();
+        return page;
+      });
+      const query = shardQueryOf(Order, mapOf({ ...tables, a: late }), {}, { order, parallel: 1 });
+      const found: (readonly [string, number, number])[] = [];
+      for await (const { entity } of query) found.push([entity.tenant, entity.id, entity.amount]);
+      assert.deepEqual(found, [
+        ['contoso', 1, 7],
+        ['contoso', 2, 2],
+        ['wingtip', 1, 1],
+      ]);
+    });
+  }
+
+  it('pages through what the old shard gives for the new one', async () => {
+    const { map, tables } = await begunMove('c', 'a', { isCopied: false });
+    const views = await mapOf(tables).views();
+    const [taker, former] = [views.view('a'), views.view('c')];
+    assert.deepEqual(await keysIn(taker, {}), ['wingtip 0001']);
+    await map.cutOver();
+    // The new shard has more of the partition than the old one, before and behind its rows.
+    for (const id of [0, 3, 4, 5, 6]) {
+      await ordersOf(map).insert({ tenant: 'contoso', id, amount: id });
+    }
+    const all = [0, 1, 2, 3, 4, 5, 6].map((id) => `contoso 000${id}`);
+    for (const limit of [1, 2, 3, 10]) {
+      assert.deepEqual(await keysIn(former, { limit }), all, `limit: ${limit}`);
+      assert.deepEqual(await keysIn(taker, { limit }), ['wingtip 0001'], `limit: ${limit}`);
+    }
+    const some = { limit: 2, rowKey: { after: '0001', before: '0005' } };
+    assert.deepEqual(await keysIn(former, some), all.slice(2, 5));
+    assert.deepEqual(await keysIn(former, { partitionKey: { after: 'contoso' } }), []);
+    const three = { partitionKey: 'contoso', rowKey: '0003' };
+    assert.equal((await former.get(three))?.rowKey, '0003');
+    assert.equal(await taker.get(three), undefined);
+    await assert.rejects(former.page({ cursor: 'nothing' }), ValueError);
+  });
+});
+
+/** The keys of all rows of a query, whose pages must keep to its limit. */
+async function keysIn(table: TableGateway, query: RowQuery): Promise<readonly string[]> {
+  const keys: string[] = [];
+  for await (const { rows } of allPages(table, query)) {
+    assert.ok(rows.length <= (query.limit ?? 1000), `${rows.length} rows of ${query.limit}`);
+    for (const { partitionKey, rowKey } of rows) keys.push(`${partitionKey} ${rowKey}`);
+  }
+  return keys;
+}
 
 /** Four shards of a map that does not change, with these orders each, and what is asked of them. */
 async function fourShards(counts: Readonly<Record<string, number>>) {

@@ -1,17 +1,23 @@
+import assert from 'node:assert/strict';
 import {
   defineEntity,
   int32,
   key,
   string,
+  type RowPage,
+  type RowQuery,
   type TableGateway,
 } from '../../../src/modeling/index.js';
 import {
+  assignTexts,
+  listRouting,
   shardedEntitiesOf,
   shardMapOf,
   type ShardedEntities,
   type ShardMap,
   type ShardMapOptions,
 } from '../../../src/modeling/patterns/shard-map/index.js';
+import { MemoryRows, MemoryTable } from './memory-table.js';
 import { startTables, type ObservedTables } from './observed-tables.js';
 
 /** Orders of tenants, one partition a tenant. */
@@ -54,6 +60,60 @@ export function mapOf(
   options: Partial<ShardMapOptions> = {},
 ): ShardMap {
   return shardMapOf({ name: 'orders', control, shards, refreshMs: 0, settleMs: 0, ...options });
+}
+
+/** A move between two shards that is under way, and a second program's gateways of the tables. */
+interface BegunMove {
+  readonly tables: ShardTables;
+  readonly map: ShardMap;
+}
+
+/**
+ * Orders 1 and 2 of contoso are to be handed over from a shard to another, which has order 1 of
+ * wingtip; `isCopied`: and a copy of order 1 of contoso. `map.cutOver` hands over.
+ */
+export async function begunMove(
+  from: 'a' | 'c',
+  to: 'a' | 'b',
+  { isCopied }: { readonly isCopied: boolean },
+): Promise<BegunMove> {
+  const rows = {
+    a: new MemoryRows(),
+    b: new MemoryRows(),
+    c: new MemoryRows(),
+    control: new MemoryRows(),
+  };
+  const opened = (): ShardTables => ({
+    a: new MemoryTable(rows.a, { table: 'a' }),
+    b: new MemoryTable(rows.b, { table: 'b' }),
+    c: new MemoryTable(rows.c, { table: 'c' }),
+    control: new MemoryTable(rows.control, { table: 'control' }),
+  });
+  const map = mapOf(opened());
+  await map.create(listRouting({ contoso: from }, to));
+  const orders = ordersOf(map);
+  await orders.insert({ tenant: 'contoso', id: 1, amount: 1 });
+  await orders.insert({ tenant: 'wingtip', id: 1, amount: 1 });
+  await map.start(assignTexts(['contoso'], to));
+  if (isCopied) await map.backfill();
+  await orders.insert({ tenant: 'contoso', id: 2, amount: 2 });
+  const begun = map.cutOver({ signal: AbortSignal.abort() });
+  await assert.rejects(begun, { name: 'AbortError' });
+  return { tables: opened(), map };
+}
+
+/** A gateway whose pages another function answers, by those of the table. */
+export function withPages(
+  table: TableGateway,
+  page: (query: RowQuery) => Promise<RowPage>,
+): TableGateway {
+  return {
+    table: table.table,
+    get: (key, select) => table.get(key, select),
+    write: (write) => table.write(write),
+    transact: (writes) => table.transact(writes),
+    page,
+  };
 }
 
 export function ordersOf(map: ShardMap): Orders {

@@ -30,6 +30,7 @@ import {
   type Route,
 } from './map-state.js';
 import { batchWritesMax, copyPartition } from './partition-copy.js';
+import { PartitionHomes } from './partition-homes.js';
 import { PartitionClosedError, UnknownShardError } from './shard-errors.js';
 import type { RoutedPartitions } from './sharded-table.js';
 import type { StoredMap } from './stored-map.js';
@@ -149,30 +150,29 @@ export class Partitions implements RoutedPartitions {
 
   /** Sends two point reads while partitions are handed over. */
   async readableBy(state: MapState, partitionKey: string): Promise<TableGateway> {
-    this.#refuseClosed(state, partitionKey, ['offline']);
-    const route = this.route(state, partitionKey);
-    const home = this.shard(route.home, partitionKey);
-    if (route.before === undefined) return home;
-    const before = this.shard(route.before, partitionKey);
-    const [own, other] = await epochs(home, before, partitionKey);
-    return isDecidedBefore(route, own, other) ? before : home;
+    const route = this.#readRoute(state, partitionKey);
+    return this.shard(await this.#decide(route, partitionKey), partitionKey);
   }
 
-  /**
-   * Whether a partition is read from a shard, by the given map and decided once for each: of one
-   * that is handed over meanwhile the answers stay those of the first.
-   */
-  homes(state: MapState): (shard: string, partitionKey: string) => Promise<boolean> {
-    const decided = new Map<string, Promise<TableGateway>>();
-    return async (shard, partitionKey) => {
-      this.#refuseClosed(state, partitionKey, ['offline']);
-      const { home, before } = this.route(state, partitionKey);
-      if (before === undefined || (home !== shard && before !== shard)) return home === shard;
-      const found = decided.get(partitionKey) ?? this.readableBy(state, partitionKey);
-      decided.set(partitionKey, found);
-      found.catch(() => decided.delete(partitionKey));
-      return (await found) === this.shard(shard);
-    };
+  homes(state: MapState): PartitionHomes {
+    return new PartitionHomes({
+      route: (partitionKey) => this.#readRoute(state, partitionKey),
+      decide: (route, partitionKey) => this.#decide(route, partitionKey),
+    });
+  }
+
+  #readRoute(state: MapState, partitionKey: string): Route {
+    this.#refuseClosed(state, partitionKey, ['offline']);
+    return this.route(state, partitionKey);
+  }
+
+  /** The shard with the current rows. Two point reads when either of two may have them. */
+  async #decide(route: Route, partitionKey: string): Promise<string | undefined> {
+    const { home, before } = route;
+    if (before === undefined) return home;
+    const [to, from] = [this.shard(home, partitionKey), this.shard(before, partitionKey)];
+    const [own, other] = await epochs(to, from, partitionKey);
+    return isDecidedBefore(route, own, other) ? before : home;
   }
 
   /**

@@ -135,16 +135,18 @@ export class ShardMap {
   }
 
   /**
-   * The shards one by one, by the map as it is now: what each holds, to be read soon. A point read
-   * each `refreshMs`; reads of partitions that are handed over take two more, once for each.
+   * The shards one by one, by the map as it is now: what each holds, to be read soon, by one query.
+   * A point read each `refreshMs`. Of a partition that is handed over: two point reads, and perhaps
+   * a range read of the shard that takes it over, which may have been read before.
    */
   async views(): Promise<ShardViews> {
     const state = await this.#map.known();
-    const isHome = this.#partitions.homes(state);
+    const homes = this.#partitions.homes(state);
+    const tableOf = (name: string): TableGateway => this.#partitions.shard(name);
     return {
       shards: shardsOfState(state),
       shardsOf: (text) => shardsOfRoute(routeOf(state, text)),
-      view: (name) => new ShardView(this.#partitions.shard(name), (key) => isHome(name, key)),
+      view: (name) => new ShardView(name, { homes, tableOf }),
     };
   }
 

@@ -66,7 +66,9 @@ const parallelDefault = 8;
 
 /**
  * A query over shards that has not run yet: each iteration runs it, one range read for a page of
- * each shard. It holds as many rows as `parallel` pages at most, and those of `orderBy`.
+ * each shard. It holds as many rows as `parallel` pages at most, and those of `orderBy`. A page
+ * of a shard that takes partitions over may cost a range read more; up to two pages are held for
+ * those that are given in the place of their former shard's.
  */
 export interface ShardQuery<E> extends AsyncIterable<ShardRow<E>> {
   /** The shards that failed in the latest iteration, as far as that is; each once. */
@@ -75,8 +77,9 @@ export interface ShardQuery<E> extends AsyncIterable<ShardRow<E>> {
 
 /**
  * The entities of a definition on several shards of a map, each with its shard. While partitions
- * move, a row comes once: from where its partition was when the iteration first met it. Rows that
- * programs write meanwhile may be there or not. Sends nothing yet.
+ * move, a row comes once: from where its partition was when the iteration first met it, but with
+ * the former shard where the iteration was past it on the new one. Rows that programs write
+ * meanwhile may be there or not. Sends nothing yet.
  *
  * Throws `ShardQueryError`, which names the shard, when a shard fails and results are not partial;
  * no request is sent for rows behind it.

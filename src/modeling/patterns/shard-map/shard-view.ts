@@ -1,9 +1,18 @@
 import { ValueError } from '../../rows/model-error.js';
+import { listOfPacked, packedList } from '../../rows/packed-list.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
+import { compareKeys, compareTexts } from '../../rows/text-order.js';
+import { pageRowsMax } from '../../table/gateway.js';
 import type { RowPage, RowQuery, TableGateway, WriteResult } from '../../table/gateway.js';
+import { whereKeys } from '../../table/row-selection.js';
+import { endOf, homePages, joinedPage, pageFrom, rowsAfter, type PagePart } from './home-pages.js';
+import type { PartitionHomes } from './partition-homes.js';
 import { isContent, selectedWithType, selecting } from './shown-rows.js';
 
-/** The shards of a map, as they are read one by one. */
+/**
+ * The shards of a map, as they are read one by one. Each row comes once from all of them together,
+ * as long as they are read for one query: take new views for the next one.
+ */
 export interface ShardViews {
   /** The shards that may have rows, sorted. */
   readonly shards: readonly string[];
@@ -13,39 +22,82 @@ export interface ShardViews {
   view(shard: string): TableGateway;
 }
 
-/** Whether a partition is read from this shard. The answer must not change. */
-export type IsHome = (partitionKey: string) => Promise<boolean>;
+/** What the views of one query share. */
+export interface ViewedShards {
+  readonly homes: PartitionHomes;
+  /** Throws `UnknownShardError` for a shard without a table in this program. */
+  readonly tableOf: (shard: string) => TableGateway;
+}
 
 /**
  * What a shard holds of a map: rows of partitions whose home it is, without those that a map has
  * written, and without what other shards have taken over. It is only read.
+ *
+ * A partition that another shard has taken over after its view had passed it is given here, as the
+ * other has it: a range read more for each page that it is in.
  */
 export class ShardView implements TableGateway {
   readonly table: string;
-  readonly #shard: TableGateway;
-  readonly #isHome: IsHome;
+  readonly #shard: string;
+  readonly #shards: ViewedShards;
 
-  constructor(shard: TableGateway, isHome: IsHome) {
-    this.table = shard.table;
+  constructor(shard: string, shards: ViewedShards) {
+    this.table = shards.tableOf(shard).table;
     this.#shard = shard;
-    this.#isHome = isHome;
+    this.#shards = shards;
   }
 
   async get(key: RowKey, select?: readonly string[]): Promise<StoredRow | undefined> {
-    if (!(await this.#isHome(key.partitionKey))) return undefined;
-    const row = await this.#shard.get(key, selectedWithType(select));
+    const { homes, tableOf } = this.#shards;
+    await homes.decide(this.#shard, key.partitionKey);
+    const source = homes.sourceOf(this.#shard, key.partitionKey);
+    if (source === undefined) return undefined;
+    const row = await tableOf(source).get(key, selectedWithType(select));
     return row !== undefined && isContent(row) ? selecting(select)(row) : undefined;
   }
 
   async page(query: RowQuery): Promise<RowPage> {
-    const select = selectedWithType(query.select);
-    const { rows, cursor } = await this.#shard.page({ ...query, select });
-    const own: StoredRow[] = [];
-    for (const row of rows) {
-      if (isContent(row) && (await this.#isHome(row.partitionKey))) own.push(row);
+    const { homes, tableOf } = this.#shards;
+    const place = query.cursor === undefined ? {} : placeOfCursor(query.cursor);
+    const { base, cursor } = place;
+    const rest = base === undefined ? query : { ...query, ...rowsAfter(query, base) };
+    const shard = { name: this.#shard, table: tableOf(this.#shard) };
+    const own = await homePages([shard], homes, { ...rest, cursor });
+    const end = endOf(own.map(({ page }) => page));
+    const adopted = await this.#adopted(query, place.after, end);
+    const { rows, last } = joinedPage([...own, ...adopted], query);
+    if (last === undefined) return { rows };
+    // The cursor of the shard spares it looking for the place; it is behind all of its page.
+    const isWhole = end !== undefined && compareKeys(last, end) === 0;
+    const next = isWhole ? { after: end, base, cursor: own[0]?.page.cursor } : placeBehind(last);
+    return { rows, cursor: cursorOf(next) };
+  }
+
+  /**
+   * The first rows of adopted partitions between two keys, in the order of the partitions: of as
+   * many as a page can hold.
+   */
+  async #adopted(
+    query: RowQuery,
+    after: RowKey | undefined,
+    end: RowKey | undefined,
+  ): Promise<readonly PagePart[]> {
+    const { homes, tableOf } = this.#shards;
+    const { limit = pageRowsMax } = query;
+    const partitions = homes
+      .adoptedBy(this.#shard)
+      .filter(({ partitionKey: key }) => isBetween(key, after, end))
+      .toSorted((left, right) => compareTexts(left.partitionKey, right.partitionKey));
+    const parts: PagePart[] = [];
+    let rows = 0;
+    for (const { partitionKey, source } of partitions) {
+      const page = await pageFrom(tableOf(source), ofPartition(query, partitionKey, after));
+      parts.push({ page, isGiven: () => true });
+      rows += page.rows.filter(isContent).length;
+      // More than the page holds: it ends before the partitions that were not read.
+      if (rows > limit || page.cursor !== undefined) break;
     }
-    const shown = own.map(selecting(query.select));
-    return cursor === undefined ? { rows: shown } : { rows: shown, cursor };
+    return parts;
   }
 
   write(): Promise<WriteResult> {
@@ -59,4 +111,54 @@ export class ShardView implements TableGateway {
   #onlyRead(): ValueError {
     return new ValueError(`${this.table} is read as one of several shards; write through the map`);
   }
+}
+
+function isBetween(key: string, after: RowKey | undefined, end: RowKey | undefined): boolean {
+  if (after !== undefined && key < after.partitionKey) return false;
+  return end === undefined || key <= end.partitionKey;
+}
+
+/** What a query selects of one partition behind a key. */
+function ofPartition(query: RowQuery, partitionKey: string, after: RowKey | undefined): RowQuery {
+  const { partitionKey: keys, where } = query;
+  const selected = keys === undefined ? undefined : whereKeys('PartitionKey', keys);
+  const both =
+    selected === undefined ? where : where === undefined ? selected : selected.and(where);
+  const whole: RowQuery = { ...query, partitionKey, where: both, cursor: undefined };
+  if (after?.partitionKey !== partitionKey) return whole;
+  return { ...whole, ...rowsAfter(whole, after) };
+}
+
+/** Where the next page of a view begins. */
+interface ViewPlace {
+  /** The last key that was given. */
+  readonly after?: RowKey | undefined;
+  /** The key behind which the shard is read; undefined: from its beginning. */
+  readonly base?: RowKey | undefined;
+  /** The shard's cursor of that read. */
+  readonly cursor?: string | undefined;
+}
+
+function placeBehind(key: RowKey): ViewPlace {
+  return { after: key, base: key };
+}
+
+function cursorOf({ after, base, cursor }: ViewPlace): string {
+  return packedList([after?.partitionKey, after?.rowKey, base?.partitionKey, base?.rowKey, cursor]);
+}
+
+function placeOfCursor(text: string): ViewPlace {
+  const [partitionKey, rowKey, basePartition, baseRow, cursor] = listOfPacked(text);
+  const after = keyOfParts(partitionKey, rowKey);
+  const base = keyOfParts(basePartition, baseRow);
+  const isCursor = typeof cursor === 'string';
+  if (after !== undefined && (isCursor || base !== undefined)) {
+    return { after, base, cursor: isCursor ? cursor : undefined };
+  }
+  throw new ValueError('the text is no cursor of a query over shards');
+}
+
+function keyOfParts(partitionKey: unknown, rowKey: unknown): RowKey | undefined {
+  if (typeof partitionKey !== 'string' || typeof rowKey !== 'string') return undefined;
+  return { partitionKey, rowKey };
 }

@@ -7,7 +7,8 @@ import {
 } from '../../../placement/shard-routing.js';
 import { DefinitionError } from '../../rows/model-error.js';
 import { keyOfWrite, transactionWritesMax, type TableGateway } from '../../table/gateway.js';
-import { routeOf, shardsOfRoute, type MapState } from './map-state.js';
+import { routeOf, shardsOfRoute, type MapState, type Route } from './map-state.js';
+import { PartitionHomes } from './partition-homes.js';
 import { UnknownShardError } from './shard-errors.js';
 import type { ShardMapOptions } from './shard-map-options.js';
 import { ShardView, type ShardViews } from './shard-view.js';
@@ -41,6 +42,7 @@ export class StaticShardMap {
   /** All shards as one table: for `shardedEntitiesOf`, transactions and patterns. */
   readonly table: TableGateway;
   readonly #options: StaticShardMapOptions;
+  readonly #state: MapState;
 
   /** Throws `DefinitionError` for a routing that does not fit the shards. Sends nothing. */
   constructor(options: StaticShardMapOptions) {
@@ -56,8 +58,8 @@ export class StaticShardMap {
       throw new DefinitionError(`two shards of '${name}' are the same table`);
     }
     this.#options = options;
-    const state: MapState = { version: 1, phase: 'settled', routing };
-    const map = { name, known: () => Promise.resolve(state) };
+    this.#state = { version: 1, phase: 'settled', routing };
+    const map = { name, known: () => Promise.resolve(this.#state) };
     this.table = new ShardedTable(map, this.#partitions(), tables);
   }
 
@@ -69,18 +71,17 @@ export class StaticShardMap {
 
   /** The shards one by one: what each holds where the map looks for it. Sends nothing. */
   async views(): Promise<ShardViews> {
-    const { name, shards, routing } = this.#options;
-    const state: MapState = { version: 1, phase: 'settled', routing };
+    const { name, shards } = this.#options;
+    const homes = this.#homes();
+    const tableOf = (shard: string): TableGateway => {
+      const table = shards[shard];
+      if (table !== undefined) return table;
+      throw new UnknownShardError(`the map '${name}' has no shard '${shard}'`, shard);
+    };
     return {
       shards: Object.keys(shards).sort(),
-      shardsOf: (text) => shardsOfRoute(routeOf(state, text)),
-      view: (shard) => {
-        const table = shards[shard];
-        if (table === undefined) {
-          throw new UnknownShardError(`the map '${name}' has no shard '${shard}'`, shard);
-        }
-        return new ShardView(table, async (key) => this.shardOf(key) === shard);
-      },
+      shardsOf: (text) => shardsOfRoute(this.#route(text)),
+      view: (shard) => new ShardView(shard, { homes, tableOf }),
     };
   }
 
@@ -105,6 +106,17 @@ export class StaticShardMap {
     return routeBy === undefined ? partitionKey : routeBy(partitionKey);
   }
 
+  #route(text: string): Route {
+    return routeOf(this.#state, text);
+  }
+
+  #homes(): PartitionHomes {
+    return new PartitionHomes({
+      route: (partitionKey) => this.#route(this.#text(partitionKey)),
+      decide: async ({ home }) => home,
+    });
+  }
+
   #partitions(): RoutedPartitions {
     const { name, shards } = this.#options;
     const shard = (found: string | undefined, partitionKey?: string): TableGateway => {
@@ -117,9 +129,8 @@ export class StaticShardMap {
     return {
       writesMax: transactionWritesMax,
       shard,
-      route: (state, partitionKey) => routeOf(state, this.#text(partitionKey)),
       readable: async (partitionKey) => home(partitionKey),
-      readableBy: async (_state, partitionKey) => home(partitionKey),
+      homes: () => this.#homes(),
       confirmed: async (found) => found,
       writeOne: async (write) => home(keyOfWrite(write).partitionKey).write(write),
       write: async (partitionKey, writes) => home(partitionKey).transact(writes),
