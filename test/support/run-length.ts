@@ -24,16 +24,19 @@ function seedOfProcess(): number {
   return createHash('sha256').update(`${drawSeed} ${file}`).digest().readInt32LE();
 }
 
-/** Of how many costly tests `npm test` runs one. */
+/** Of how many processes `npm test` runs the costly tests of one. */
 const costlyShare = 6;
+
+/** Decided once for a process: a test may go on with what another of its file has made. */
+const hasCostly = !isSampled || draws.int(costlyShare) === 0;
 
 /**
  * Options of a test that starts processes of its own, or takes seconds. A run of the whole suite
- * draws one in six of these tests; the long form and a run that names files have all.
+ * has these tests in one of six of its processes; the long form and a run that names files have all. No
+ * other test may need what one of these does.
  */
 export function costly(): { readonly skip: false | string } {
-  const isDrawn = !isSampled || draws.int(costlyShare) === 0;
-  return { skip: isDrawn ? false : 'not drawn this time' };
+  return { skip: hasCostly ? false : 'not drawn this time' };
 }
 
 /** How much there is in each form of the tests. */
