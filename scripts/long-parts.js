@@ -28,7 +28,7 @@ const secondsOf = {
   'src/services/containers/containers-model': 30,
   'src/services/tables/entity-range': 30,
   'src/services/tables/query': 60,
-  'test/chaos/chaos': 120,
+  'test/chaos/chaos': 400,
   'test/crash/blob-kill': 90,
   'test/crash/damage': 25,
   'test/crash/kill': 115,
