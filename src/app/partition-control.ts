@@ -110,7 +110,7 @@ export class Partitions implements ServedPartitionControl {
   async operation(operation: number): Promise<OperationInfo | undefined> {
     const found = await this.#open.catalogue.operation(operation);
     if (found !== undefined) return this.#running(found.row);
-    const end = this.#open.operationRunner.end(operation);
+    const end = await this.#open.operationRunner.ended(operation);
     return end && { operation, ...endOf(end) };
   }
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { holdingTimers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
+import type { CommitBatch } from '../../src/kv/store.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { admitMembers, changeStore } from '../../src/partition/membership.js';
 import { OperationRunner } from '../../src/partition/operations/operation-runner.js';
@@ -83,6 +84,28 @@ void describe('an operation that its process has left', () => {
     assert.equal(await storeOf(), 's1');
     assert.deepEqual(await catalogue.operations(), []);
     await runner.stop();
+    await store.close();
+  });
+});
+
+void describe('an operation that has ended', () => {
+  void it('has an end as soon as the catalogue has it no more', async (t) => {
+    const { store, catalogue, members, operationRunner } = await world();
+    const commit = members.home.commit.bind(members.home);
+    // Others see a commit before its own process knows of it.
+    t.mock.method(members.home, 'commit', async (batch: CommitBatch) => {
+      const result = await commit(batch);
+      for (let turns = 0; turns < 5; turns += 1) await turn();
+      return result;
+    });
+    const [range] = (await catalogue.map()).ranges;
+    assert.ok(range !== undefined);
+    const begun = await operationRunner.operations.beginMove(range.id, 's1');
+    assert.ok(begun.ok);
+    operationRunner.run(begun.operation);
+    while ((await catalogue.operation(begun.operation)) !== undefined) await turn();
+    const end = await operationRunner.ended(begun.operation);
+    assert.deepEqual(end, { state: 'done' });
     await store.close();
   });
 });

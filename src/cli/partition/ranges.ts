@@ -44,11 +44,10 @@ Examples:
   tabularium partition split 2 --at table/devstoreaccount1/movies/Drama --config tabularium.yaml`,
     )
     .action((range: number, flags: WaitFlags & { readonly at?: string }) =>
-      withPartitions(flags, async (control, { doesWork }) => {
+      withPartitions(flags, async (control, access) => {
         const { operation } = await control.split(range, flags.at);
         const done = `Range ${range} is split.`;
-        const how = { wait: flags.wait, json: flags.json === true, done, doesWork };
-        await carriedOut(control, operation, how);
+        await carriedOut(access, operation, { ...flags, done });
       }),
     );
 }
@@ -64,11 +63,10 @@ export function partitionMergeCommand(): Command {
   return waiting(command)
     .addHelpText('after', '\nExamples:\n  tabularium partition merge 4 5 --control-port 10009')
     .action((first: number, second: number, flags: WaitFlags) =>
-      withPartitions(flags, async (control, { doesWork }) => {
+      withPartitions(flags, async (control, access) => {
         const { operation } = await control.merge(first, second);
         const done = `Ranges ${first} and ${second} are one.`;
-        const how = { wait: flags.wait, json: flags.json === true, done, doesWork };
-        await carriedOut(control, operation, how);
+        await carriedOut(access, operation, { ...flags, done });
       }),
     );
 }
@@ -103,11 +101,10 @@ Examples:
   tabularium partition move 5 --to b --pause-max 500ms --no-wait --json --config tabularium.yaml`,
     )
     .action((range: number, flags: MoveFlags) =>
-      withPartitions(flags, async (control, { doesWork }) => {
+      withPartitions(flags, async (control, access) => {
         const { operation } = await control.move(range, flags.to, flags.pauseMax);
         const done = `Range ${range} is in the store ${flags.to}.`;
-        const how = { wait: flags.wait, json: flags.json === true, done, doesWork };
-        await carriedOut(control, operation, how);
+        await carriedOut(access, operation, { ...flags, done });
       }),
     );
 }

@@ -8,6 +8,7 @@ import {
 import { finalAnswer } from '../client/retry.js';
 import { CommandFailure } from '../terminal/failure.js';
 import { notice } from '../terminal/notice.js';
+import type { PartitionAccess } from './access.js';
 import { quietMs, showProgress } from '../terminal/progress.js';
 import { grouped } from '../terminal/terminal.js';
 import { timeLeft } from '../terminal/time-left.js';
@@ -85,16 +86,11 @@ export async function jobResult(control: PartitionControl, job: number): Promise
 
 /** Reports an operation that has begun and, if wanted, waits for its end and reports that. */
 export async function carriedOut(
-  control: PartitionControl,
+  { control, doesWork }: Pick<PartitionAccess, 'control' | 'doesWork'>,
   operation: number,
-  how: {
-    readonly wait: boolean;
-    readonly json: boolean;
-    readonly done: string;
-    readonly doesWork: boolean;
-  },
+  how: { readonly wait: boolean; readonly json?: boolean; readonly done: string },
 ): Promise<void> {
-  const { wait, json, done, doesWork } = how;
+  const { wait, json = false, done } = how;
   if (!json) notice(`Operation ${operation} has begun.`);
   if (!wait) {
     if (json) process.stdout.write(`${JSON.stringify({ operation, state: 'running' })}\n`);

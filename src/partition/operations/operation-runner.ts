@@ -66,14 +66,13 @@ export class OperationRunner {
   readonly #options: OperationRunnerOptions;
   readonly #running = new Map<number, Running>();
   readonly #works = new Map<number, Promise<void>>();
-  #draining: ReadonlySet<string> = new Set();
   readonly #ends = new Map<number, End>();
   /** How long writes may wait, by operation. */
   readonly #pauses = new Map<number, number>();
   #timer: Timer | undefined;
   #look: Promise<void> = Promise.resolve();
-  /** Until the first lease ends of what others carry out, in milliseconds. */
-  #leaseMs = Infinity;
+  /** Until the next look: less while stores drain, or when a lease of others ends before. */
+  #nextLookMs = lookMs;
   #isStarted = false;
   #isStopped = false;
 
@@ -102,8 +101,7 @@ export class OperationRunner {
       beginMove: (range, target) => this.operations.beginMove(range, target),
       carryOut: async (operation) => {
         this.run(operation);
-        await this.#works.get(operation);
-        const end = this.#ends.get(operation)?.state;
+        const end = (await this.ended(operation))?.state;
         return end === 'done' || end === 'cancelled' ? end : undefined;
       },
     };
@@ -119,9 +117,8 @@ export class OperationRunner {
   #lookNow(takesAll = false): void {
     this.#look = this.#lookAfter(takesAll).finally(() => {
       if (this.#isStopped) return;
-      const nextMs = this.#draining.size > 0 ? drainLookMs : Math.min(lookMs, this.#leaseMs);
-      const delayMs = Math.max(drainLookMs, nextMs);
-      this.#timer = this.#options.timers.start(delayMs, () => this.#lookNow(), undefined);
+      const { timers } = this.#options;
+      this.#timer = timers.start(this.#nextLookMs, () => this.#lookNow(), undefined);
     });
   }
 
@@ -161,8 +158,18 @@ export class OperationRunner {
     return this.#running.get(operation);
   }
 
+  /** As far as it is known now. */
   end(operation: number): End | undefined {
     return this.#ends.get(operation);
+  }
+
+  /**
+   * How an operation ended that is not in the catalogue any more. This process may have removed it
+   * a moment ago and be about to note the end, which this waits for.
+   */
+  async ended(operation: number): Promise<End | undefined> {
+    await this.#works.get(operation);
+    return this.end(operation);
   }
 
   /**
@@ -172,18 +179,19 @@ export class OperationRunner {
   async tend({ takesAll = false } = {}): Promise<void> {
     const { catalogue, clock } = this.#options;
     const operations = await catalogue.operations();
-    this.#leaseMs = Infinity;
+    let leaseMs = Infinity;
     for (const { row } of operations) {
       const leaseMicros = row.leaseUntil - clock.nowMicros();
       if (takesAll || leaseMicros <= 0) this.run(row.id);
       else if (!this.#running.has(row.id)) {
-        this.#leaseMs = Math.min(this.#leaseMs, leaseMicros / 1_000);
+        leaseMs = Math.min(leaseMs, leaseMicros / 1_000);
       }
     }
     const stores = await catalogue.stores();
     const draining = stores.filter(({ row }) => row.state === 'draining');
-    this.#draining = new Set(draining.map(({ row }) => row.name));
-    for (const store of this.#draining) await this.#drain(store, operations);
+    const isDraining = draining.length > 0;
+    this.#nextLookMs = isDraining ? drainLookMs : Math.max(drainLookMs, Math.min(lookMs, leaseMs));
+    for (const { row } of draining) await this.#drain(row.name, operations);
   }
 
   async #lookAfter(takesAll: boolean): Promise<void> {
