@@ -12,7 +12,7 @@ import { postgresOfSuite } from '../support/postgres-of-suite.js';
 import { withoutPostgres } from '../support/postgres-server.js';
 import { costly } from '../support/run-length.js';
 
-void describe('two servers over databases', { skip: withoutPostgres || costly().skip }, () => {
+void describe('two servers over databases', costly(withoutPostgres), () => {
   const server = postgresOfSuite();
 
   void it('serve the same ranges, whichever of them moves them, and the same blobs', async (t) => {

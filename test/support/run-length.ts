@@ -33,10 +33,10 @@ const hasCostly = !isSampled || draws.int(costlyShare) === 0;
 /**
  * Options of a test that starts processes of its own, or takes seconds. A run of the whole suite
  * has these tests in one of six of its processes; the long form and a run that names files have all. No
- * other test may need what one of these does.
+ * other test may need what one of these does. `lack`: why it cannot run here, if so.
  */
-export function costly(): { readonly skip: false | string } {
-  return { skip: hasCostly ? false : 'not drawn this time' };
+export function costly(lack: false | string = false): { readonly skip: false | string } {
+  return { skip: lack !== false || hasCostly ? lack : 'not drawn this time' };
 }
 
 /** How much there is in each form of the tests. */

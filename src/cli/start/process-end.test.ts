@@ -123,30 +123,38 @@ void describe('the end of a process', { skip: process.platform === 'win32' }, ()
     }
   });
 
-  void it('comes at a second signal, also while the disk answers no write', costly(), async (t) => {
-    if (withoutFaults !== false) return t.skip(withoutFaults);
-    await using directory = await temporaryDirectory();
-    const location = join(directory.path, 'data');
-    for (const workers of sampled(['1', '2'], 1)) {
-      await using faulty = await startCliWithFaults(['--location', location, '--workers', workers]);
-      const { server, faults } = faulty;
-      faults.set(stuckWrites);
-      const writing = tableOf(server)
-        .createTable()
-        .catch(() => undefined);
-      await faults.hit();
-      server.child.kill('SIGTERM');
-      await server.printed('stopping');
-      server.child.kill('SIGTERM');
-      const { code, signal } = await server.result;
-      // SIGKILL when the process waits for the write that does not end: it kills itself.
-      assert.ok(code === 143 || signal === 'SIGKILL', `${code} ${signal}`);
-      await untilEnded(workerPids(server));
-      await writing;
-      faults.clear();
-      await assertUsable(location);
-    }
-  });
+  void it(
+    'comes at a second signal, also while the disk answers no write',
+    costly(withoutFaults),
+    async () => {
+      await using directory = await temporaryDirectory();
+      const location = join(directory.path, 'data');
+      for (const workers of sampled(['1', '2'], 1)) {
+        await using faulty = await startCliWithFaults([
+          '--location',
+          location,
+          '--workers',
+          workers,
+        ]);
+        const { server, faults } = faulty;
+        faults.set(stuckWrites);
+        const writing = tableOf(server)
+          .createTable()
+          .catch(() => undefined);
+        await faults.hit();
+        server.child.kill('SIGTERM');
+        await server.printed('stopping');
+        server.child.kill('SIGTERM');
+        const { code, signal } = await server.result;
+        // SIGKILL when the process waits for the write that does not end: it kills itself.
+        assert.ok(code === 143 || signal === 'SIGKILL', `${code} ${signal}`);
+        await untilEnded(workerPids(server));
+        await writing;
+        faults.clear();
+        await assertUsable(location);
+      }
+    },
+  );
 
   void it(
     'comes to workers whose primary was killed in the middle of their writes',

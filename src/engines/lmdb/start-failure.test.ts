@@ -40,7 +40,7 @@ describe('the first start on a directory', () => {
   for (const calls of sampled([writeCalls, syncCalls, ['ftruncate'] as const], 1)) {
     it(
       `says what the disk did when any ${calls.join(' or ')} fails, and starts afterwards`,
-      { skip: withoutFaults || costly().skip },
+      costly(withoutFaults),
       async () => {
         await using faults = await Faults.make();
         for (let after = Math.floor(Math.random() * step); ; after += step) {
