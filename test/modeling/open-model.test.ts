@@ -29,6 +29,7 @@ import {
   openWholeStaff,
 } from './support/staff.js';
 import { costly } from '../support/run-length.js';
+import { deferred } from '../../src/base/async/deferred.js';
 
 // One declaration of a table: what it keeps, and what runs to keep it.
 
@@ -241,8 +242,7 @@ describe('a model', () => {
       },
     });
     const heard: number[] = [];
-    let tell: () => void = () => undefined;
-    const told = new Promise<void>((resolve) => (tell = resolve));
+    const { promise: told, resolve: tell } = deferred();
     await using model = openModel({
       table: gateway,
       entities: { employees: StaffEmployee, companies: Company },

@@ -29,6 +29,7 @@ import {
   startTwoAccounts,
 } from './support/sharded-orders.js';
 import { wrappedMethods } from './support/wrapped-methods.js';
+import { deferred } from '../../src/base/async/deferred.js';
 
 const { here, there, close } = await startTwoAccounts();
 after(close);
@@ -216,10 +217,8 @@ function pausing(request: number): {
   readonly reached: Promise<void>;
 } {
   let sent = 0;
-  let goOn: () => void = () => undefined;
-  let reach: () => void = () => undefined;
-  const gate = new Promise<void>((resolve) => (goOn = resolve));
-  const reached = new Promise<void>((resolve) => (reach = resolve));
+  const { promise: gate, resolve: goOn } = deferred();
+  const { promise: reached, resolve: reach } = deferred();
   const wrap = (port: TableGateway): TableGateway =>
     wrappedMethods(port, async (_name, send): Promise<unknown> => {
       sent += 1;

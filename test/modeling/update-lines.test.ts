@@ -22,6 +22,7 @@ import { impatientTimers } from './support/impatient-timers.js';
 import { manualTime } from './support/manual-timers.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { costly } from '../support/run-length.js';
+import { deferred } from '../../src/base/async/deferred.js';
 
 const Counter = defineEntity({
   type: 'Counter',
@@ -266,8 +267,7 @@ describe('transactions that change one row as it is', () => {
 
   it('are refused beyond 10,000 of them, before anything is sent', costly(), async () => {
     const { table, counters } = await newTable();
-    let go: () => void = () => undefined;
-    const gate = new Promise<void>((resolve) => (go = resolve));
+    const { promise: gate, resolve: go } = deferred();
     const row = { partitionKey: 'counters', rowKey: 'a' };
     const waiting = Array.from({ length: 10_000 }, () =>
       updateLinesOf(table).run([row], { timers }, async () => {
@@ -450,10 +450,8 @@ describe('writes of one process from which one row follows', () => {
 
   it('leave a row as it is only when it is stored so', async () => {
     const { rows, table: past } = await newTable();
-    let commit: () => void = () => undefined;
-    const committed = new Promise<void>((resolve) => (commit = resolve));
-    let answer: () => void = () => undefined;
-    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const { promise: committed, resolve: commit } = deferred();
+    const { promise: answered, resolve: answer } = deferred();
     const table: TableGateway = {
       table: past.table,
       encrypts: undefined,

@@ -20,7 +20,7 @@ import {
   verticalEntitiesOf,
   type SplitFault,
 } from '../../src/modeling/patterns/vertical-split/index.js';
-import { crashEverywhere } from './support/crash-points.js';
+import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { CountingKey } from './support/encryption-keys.js';
 import { startTables } from './support/observed-tables.js';
 import { costly } from '../support/run-length.js';
@@ -54,6 +54,13 @@ async function newTables(): Promise<Tables> {
 // Everything was written before.
 const later = { clock: manualClock((Date.now() + 86_400_000) * 1000) };
 const productsOf = (tables: Tables) => verticalEntitiesOf(Product, tables, later);
+/** As a process sees them that is killed. */
+const doomedProducts = ({ about, stock, secret }: Tables, doomed: Doomed) =>
+  productsOf({
+    about: doomed.wrap(about),
+    stock: doomed.wrap(stock),
+    secret: doomed.wrap(secret),
+  });
 const lamp = { shop: 'berlin', id: 7, name: 'lamp', price: 9.5, level: 3, supplier: 'acme' };
 const one = { shop: 'berlin', id: 7 };
 const notFound = EntityNotFoundError;
@@ -161,12 +168,7 @@ describe('an entity that is split vertically', () => {
   it('that a crash has left half made is found, and no entity after verify', async () => {
     await crashEverywhere<Tables>({
       prepare: newTables,
-      run: (tables, doomed) =>
-        productsOf({
-          about: doomed.wrap(tables.about),
-          stock: doomed.wrap(tables.stock),
-          secret: doomed.wrap(tables.secret),
-        }).insert(lamp),
+      run: (tables, doomed) => doomedProducts(tables, doomed).insert(lamp),
       recover: async (tables) => {
         const products = productsOf(tables);
         const isThere = (await products.get(one)) !== undefined;
@@ -189,19 +191,10 @@ describe('an entity that is split vertically', () => {
       const halves = { groups: ['stock', 'secret'] } as const;
       await crashEverywhere<Tables>({
         prepare: newTables,
-        run: (tables, doomed) =>
-          productsOf({
-            about: doomed.wrap(tables.about),
-            stock: doomed.wrap(tables.stock),
-            secret: doomed.wrap(tables.secret),
-          }).insert(lamp),
+        run: (tables, doomed) => doomedProducts(tables, doomed).insert(lamp),
         crashRecovery: true,
         recover: async (tables, doomed) => {
-          const products = productsOf({
-            about: doomed.wrap(tables.about),
-            stock: doomed.wrap(tables.stock),
-            secret: doomed.wrap(tables.secret),
-          });
+          const products = doomedProducts(tables, doomed);
           const found = await products.get(one, halves);
           const listed = [];
           for await (const row of products.scan({}, halves)) listed.push(row);
@@ -255,12 +248,7 @@ describe('an entity that is split vertically', () => {
         await productsOf(tables).insert(lamp);
         return tables;
       },
-      run: (tables, doomed) =>
-        productsOf({
-          about: doomed.wrap(tables.about),
-          stock: doomed.wrap(tables.stock),
-          secret: doomed.wrap(tables.secret),
-        }).delete(one),
+      run: (tables, doomed) => doomedProducts(tables, doomed).delete(one),
       recover: async (tables) => {
         const products = productsOf(tables);
         if ((await products.get(one)) !== undefined) await products.delete(one);
@@ -276,12 +264,6 @@ describe('an entity that is split vertically', () => {
   });
 
   it('is changed in several groups as a whole, killed at any request', costly(), async () => {
-    const doomedProducts = (tables: Tables, wrap: <T extends object>(port: T) => T) =>
-      productsOf({
-        about: wrap(tables.about),
-        stock: wrap(tables.stock),
-        secret: wrap(tables.secret),
-      });
     const changes = { price: 8, level: 2, supplier: 'globex' };
     const requests = await crashEverywhere<Tables>({
       prepare: async () => {
@@ -289,11 +271,9 @@ describe('an entity that is split vertically', () => {
         await productsOf(tables).insert(lamp);
         return tables;
       },
-      run: (tables, doomed) =>
-        doomedProducts(tables, (port) => doomed.wrap(port)).merge(one, changes),
+      run: (tables, doomed) => doomedProducts(tables, doomed).merge(one, changes),
       crashRecovery: true,
-      recover: (tables, doomed) =>
-        doomedProducts(tables, (port) => doomed.wrap(port)).verify({ repair: true }),
+      recover: (tables, doomed) => doomedProducts(tables, doomed).verify({ repair: true }),
       check: async (tables) => {
         const products = productsOf(tables);
         assert.deepEqual(await products.verify(), []);
@@ -440,12 +420,6 @@ describe('an entity that is split vertically', () => {
 
   for (const isThere of [true, false]) {
     it(`is replaced or inserted, killed at any request, where it is ${isThere ? '' : 'not '}there`, async () => {
-      const wrapped = (tables: Tables, wrap: <T extends object>(port: T) => T) =>
-        productsOf({
-          about: wrap(tables.about),
-          stock: wrap(tables.stock),
-          secret: wrap(tables.secret),
-        });
       const before = { ...lamp, lastOrder: '2024-05-31' };
       const desk = { ...lamp, name: 'desk', level: 1, supplier: 'globex' };
       await crashEverywhere<Tables>({
@@ -454,10 +428,9 @@ describe('an entity that is split vertically', () => {
           if (isThere) await productsOf(tables).insert(before);
           return tables;
         },
-        run: (tables, doomed) => wrapped(tables, (port) => doomed.wrap(port)).upsertReplace(desk),
+        run: (tables, doomed) => doomedProducts(tables, doomed).upsertReplace(desk),
         crashRecovery: true,
-        recover: (tables, doomed) =>
-          wrapped(tables, (port) => doomed.wrap(port)).verify({ repair: true }),
+        recover: (tables, doomed) => doomedProducts(tables, doomed).verify({ repair: true }),
         check: async (tables) => {
           const products = productsOf(tables);
           assert.deepEqual(await products.verify(), []);

@@ -19,6 +19,7 @@ import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { messageCount, startQueueWorld, until, visibleEnvelopes } from './support/queue-world.js';
 import { costly } from '../support/run-length.js';
+import { deferred } from '../../src/base/async/deferred.js';
 
 // The worker over real queues. The clock stands still until a test advances it.
 
@@ -75,8 +76,7 @@ function isDelivery(event: WorkerEvent): event is DeliveryEvent {
 
 /** A promise that a test resolves. */
 function gate() {
-  let open: () => void = () => undefined;
-  const opened = new Promise<void>((resolve) => (open = resolve));
+  const { promise: opened, resolve: open } = deferred();
   return { open: () => open(), opened };
 }
 

@@ -13,6 +13,7 @@ import type { Begun } from '../../src/partition/operations/operations.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { verify } from '../../src/partition/verify.js';
 import { membersOf, operationsOver } from './composed-stores.js';
+import { deferred } from '../../src/base/async/deferred.js';
 
 const prefix = partitionPrefix('tables', 'account', 1, 'p');
 const keyOf = (name: string) => appendString(prefix, name);
@@ -79,8 +80,7 @@ void describe('a backup of a range', () => {
   void it('whose process is gone leaves the range as it is', async () => {
     const { members, store, operations, range, target, findings } = await world();
     const operation = operationOf(await operations.beginBackup(range));
-    let reached: () => void = () => undefined;
-    const isReached = new Promise<void>((resolve) => (reached = resolve));
+    const { promise: isReached, resolve: reached } = deferred();
     const stuck = Object.create(target) as typeof target;
     stuck.get = (key) => target.get(key);
     stuck.ingest = () => {
@@ -121,8 +121,7 @@ void describe('a restore of a range', () => {
     await operations.backUp(operationOf(await operations.beginBackup(range)), target);
     const { entries } = await target.range(all, whole);
     await put(store, [], names);
-    let reached: () => void = () => undefined;
-    const isReached = new Promise<void>((resolve) => (reached = resolve));
+    const { promise: isReached, resolve: reached } = deferred();
     async function* stuck() {
       yield entries;
       reached();

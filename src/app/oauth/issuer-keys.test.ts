@@ -17,6 +17,7 @@ import { testIssuer, type TestIssuer } from '../../../test/support/oauth-issuer.
 import { openIssuerKeys, type OpenIssuerKeys } from './issuer-keys.js';
 import { ServerOptionsError } from '../options/server-options-error.js';
 import { costly } from '../../../test/support/run-length.js';
+import { deferred } from '../../base/async/deferred.js';
 
 const first = await testIssuer({ keyId: 'first', algorithm: 'ES256' });
 const second = await testIssuer({ keyId: 'second', algorithm: 'ES256' });
@@ -167,8 +168,7 @@ interface KeyServer extends AsyncDisposable {
 
 /** A server of issuer keys that responds as `answers` says. */
 async function keyServer(text: string): Promise<KeyServer> {
-  let leave = (): void => undefined;
-  const leftAlone = new Promise<void>((resolve) => (leave = resolve));
+  const { promise: leftAlone, resolve: leave } = deferred();
   const server: Server = createServer((request, response) => {
     started.asked += 1;
     started.authorization = request.headers.authorization;

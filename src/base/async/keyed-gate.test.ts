@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { KeyedGate } from './keyed-gate.js';
 import { nextTurn } from './turns.js';
+import { deferred } from './deferred.js';
 
 describe('a gate of keys', () => {
   it('runs tasks of one key one after the other, in order of arrival', async () => {
@@ -21,8 +22,7 @@ describe('a gate of keys', () => {
 
   it('runs tasks of different keys beside each other', async () => {
     const gate = new KeyedGate();
-    let open: () => void = () => undefined;
-    const opened = new Promise<void>((resolve) => (open = resolve));
+    const { promise: opened, resolve: open } = deferred();
     const waiting = gate.run('a', () => opened);
     await gate.run('b', async () => open());
     await waiting;

@@ -5,11 +5,11 @@ import { startEcho } from '../../../test/support/echo-server.js';
 import { sendBytes, signedRequest } from '../../../test/support/raw-http.js';
 import { developmentAccount } from '../../services/accounts/directory.js';
 import { ReadWriteLock } from './read-write-lock.js';
+import { deferred } from './deferred.js';
 
 /** A promise that the test resolves. */
 function held(): { readonly done: Promise<void>; readonly let: () => void } {
-  let settle: () => void = () => undefined;
-  const done = new Promise<void>((resolve) => (settle = resolve));
+  const { promise: done, resolve: settle } = deferred();
   return { done, let: settle };
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { fatalAfterStart } from './process-guard.js';
+import { deferred } from '../../base/async/deferred.js';
 
 const trouble = new Error('the disk failed');
 const never = () => new Promise<never>(() => undefined);
@@ -24,8 +25,7 @@ describe('a store that fails while the server starts', () => {
 
   it('ends the process once the start is done', async () => {
     const ends: Error[] = [];
-    let done = (): void => undefined;
-    const starting = new Promise<void>((resolve) => (done = resolve));
+    const { promise: starting, resolve: done } = deferred();
     fatalAfterStart(
       (error) => ends.push(error),
       () => starting,

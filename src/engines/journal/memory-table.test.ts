@@ -5,6 +5,7 @@ import type { SortedByKey } from '../../base/sorted-by-key.js';
 import { encodeFrame } from './frame.js';
 import type { Change, FrameChange } from './frame-change.js';
 import { MemoryTable } from './memory-table.js';
+import { deferred } from '../../base/async/deferred.js';
 
 const key = Buffer.from('key');
 const start = Buffer.alloc(0);
@@ -77,8 +78,7 @@ describe('table of what the base lacks', () => {
     const table = new MemoryTable();
     const versions = (entries: Iterable<Change>) => [...entries].map(({ version }) => version);
     table.apply(put(1), 1, true);
-    let end: () => void = assert.fail;
-    const ended = new Promise<void>((resolve) => (end = resolve));
+    const { promise: ended, resolve: end } = deferred();
     const seen: number[][] = [];
     const look = async (entries: SortedByKey<Change>) => {
       await ended;

@@ -25,6 +25,7 @@ import {
 } from '../../../test/support/journals.js';
 import { CommitUnknownError, StoreWriteError } from '../../kv/errors.js';
 import { blockBytes } from './frame.js';
+import { deferred } from '../../base/async/deferred.js';
 
 /** The journal file of an opening. */
 async function fileIn(directory: string, generation: string, name = '000001') {
@@ -305,10 +306,8 @@ describe('recovery of a journal', () => {
 
   it('cannot tell what becomes of a write during which a process is replaced', async () => {
     await using made = await journalDirectory();
-    let letGo = (): void => undefined;
-    const isReplaced = new Promise<void>((resolve) => (letGo = resolve));
-    let tellBegun = (): void => undefined;
-    const hasBegun = new Promise<void>((resolve) => (tellBegun = resolve));
+    const { promise: isReplaced, resolve: letGo } = deferred();
+    const { promise: hasBegun, resolve: tellBegun } = deferred();
     const slow = withWrites((write) => async (bytes, position) => {
       tellBegun();
       await isReplaced;

@@ -44,8 +44,9 @@ export class Heartbeat {
 
   async #beat(): Promise<void> {
     try {
-      if (this.#connection?.isLost !== false)
+      if (this.#connection?.isLost !== false) {
         this.#connection = await this.#source.connect(connectLimitMs);
+      }
       await this.#connection.query(this.#statement, []);
     } catch {
       // The store reports a database that is away, so the failure needs no report here. Standbys

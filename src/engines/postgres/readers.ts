@@ -95,8 +95,9 @@ export class SnapshotReaders {
     let connection = this.#idle.pop();
     try {
       if (this.#isClosed) throw new StoreClosedError();
-      if (connection === undefined || connection.isLost)
+      if (connection === undefined || connection.isLost) {
         connection = await this.#source.connect(connectLimitMs);
+      }
       await connection.run('begin isolation level repeatable read read only');
       const result = await within(connection);
       await connection.run('commit');

@@ -7,6 +7,7 @@ import { silentLogger } from '../exchange/logger.js';
 import { assembled, testIssuer, type TestIssuer } from '../../../test/support/oauth-issuer.js';
 import { KeysUnavailableError, type IssuerKeys, type KeySet } from './issuer-keys.js';
 import { TokenVerifier, type TokenRules } from './token-verifier.js';
+import { deferred } from '../../base/async/deferred.js';
 
 const nowSeconds = 1_800_000_000;
 const target = { service: 'table', account: 'devstoreaccount1' } as const;
@@ -307,10 +308,8 @@ describe('a verifier of tokens', () => {
   it('does not remember a token that it began to verify with a key withdrawn meanwhile', async () => {
     const token = await issuer.token();
     const [withdrawn, left] = [keySetOf(issuer), keySetOf(other)];
-    let lookedFor = (): void => undefined;
-    let goOn = (): void => undefined;
-    const isLooked = new Promise<void>((resolve) => (lookedFor = resolve));
-    const mayGoOn = new Promise<void>((resolve) => (goOn = resolve));
+    const { promise: isLooked, resolve: lookedFor } = deferred();
+    const { promise: mayGoOn, resolve: goOn } = deferred();
     const slow: KeySet = {
       async find(...header) {
         lookedFor();

@@ -4,6 +4,7 @@ import { startEcho } from '../../../test/support/echo-server.js';
 import { RawConnection, sendBytes, signedRequest } from '../../../test/support/raw-http.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { AbortedError } from './body.js';
+import { deferred } from '../../base/async/deferred.js';
 
 const echo = { target: '/devstoreaccount1/x' };
 const long = 100_000;
@@ -76,8 +77,7 @@ describe('the memory budget of answers', () => {
     const slices = 50;
     const seen: { read: number; ended?: unknown } = { read: 0 };
     const exchanges: Exchange[] = [];
-    let readOn: () => void = () => undefined;
-    const mayReadOn = new Promise<void>((resolve) => (readOn = resolve));
+    const { promise: mayReadOn, resolve: readOn } = deferred();
     await using harness = await startEcho(
       async () => {
         const { memory } = exchanges[0] ?? assert.fail('no request');

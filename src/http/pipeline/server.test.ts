@@ -9,6 +9,7 @@ import {
   sendBytes,
   signedRequest,
 } from '../../../test/support/raw-http.js';
+import { deferred } from '../../base/async/deferred.js';
 
 const echo = { target: '/devstoreaccount1/x' };
 
@@ -20,8 +21,7 @@ async function turns(count = 20): Promise<void> {
 /** An operation that is in flight until a test finishes it. */
 function heldOperation() {
   let finish: (text: string) => void = () => undefined;
-  let begun: () => void = () => undefined;
-  const running = new Promise<void>((resolve) => (begun = resolve));
+  const { promise: running, resolve: begun } = deferred();
   return {
     /** Resolves when the operation has begun. */
     running,
@@ -70,8 +70,7 @@ describe('the server', () => {
       ['?timeout=45', 45],
       ['?timeout=600', 60],
     ] as const) {
-      let begun: () => void = () => undefined;
-      const running = new Promise<void>((resolve) => (begun = resolve));
+      const { promise: running, resolve: begun } = deferred();
       await using harness = await start(
         () => {
           begun();

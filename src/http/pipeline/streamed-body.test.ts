@@ -16,6 +16,7 @@ import { makePair } from '../../../test/support/tls-files.js';
 import { developmentAccount, makeAccountDirectory } from '../../services/accounts/directory.js';
 import type { BodyStream } from '../exchange/body-stream.js';
 import type { HttpLimits } from './limits.js';
+import { deferred } from '../../base/async/deferred.js';
 
 const target = '/devstoreaccount1/x';
 const windowBytes = 128 * 1024;
@@ -148,8 +149,7 @@ describe('a body that is taken in pieces', () => {
   });
 
   it('is asked for when the operation begins to read', async () => {
-    let begin: () => void = () => undefined;
-    const mayBegin = new Promise<void>((resolve) => (begin = resolve));
+    const { promise: mayBegin, resolve: begin } = deferred();
     const upload = async (body: BodyStream) => {
       await mayBegin;
       for await (const piece of body) return piece.toString();
@@ -232,8 +232,7 @@ describe('a body that is taken in pieces', () => {
   });
 
   it('is not read faster than the operation takes it', async () => {
-    let goOn: () => void = () => undefined;
-    const mayGoOn = new Promise<void>((resolve) => (goOn = resolve));
+    const { promise: mayGoOn, resolve: goOn } = deferred();
     let bytesRead = () => 0;
     await using harness = await start({
       upload: async (body, exchange) => {

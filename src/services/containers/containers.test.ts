@@ -11,6 +11,7 @@ import type { Store } from '../../kv/store.js';
 import { prefixRange } from '../../kv/tuple.js';
 import { Containers } from './containers.js';
 import { droppedContainersPrefix } from './keys.js';
+import { deferred } from '../../base/async/deferred.js';
 
 const account = 'acct';
 
@@ -85,8 +86,7 @@ for (const engine of engineNames) {
       const text = 'x'.repeat(20_000);
       for (const name of ['a1', 'a2', 'a3', 'b1', 'b2'])
         await containers.create(account, name, note(name, text));
-      let begin = (): void => undefined;
-      const turn = new Promise<void>((resolve) => (begin = resolve));
+      const { promise: turn, resolve: begin } = deferred();
       const memory = {
         hold: (bytes: number) => void events.push(bytes >= 100_000 ? 'hold' : `hold ${bytes}`),
         enter: () => turn,

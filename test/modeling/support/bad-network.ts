@@ -3,6 +3,7 @@ import { byLength } from '../../support/run-length.js';
 import { SimRandom } from '../../support/sim-random.js';
 import { LostAnswerError } from './crash-points.js';
 import { MemoryTable, type MemoryRows } from './memory-table.js';
+import { deferred } from '../../../src/base/async/deferred.js';
 
 // A network that loses requests and answers, a client that repeats what had succeeded, a service
 // with short pages, and processes that die in between: all drawn from a seed.
@@ -45,8 +46,7 @@ export class BadNetwork {
 
   start(): BadProcess {
     let isDead = false;
-    let die: () => void = () => undefined;
-    const death = new Promise<void>((resolve) => (die = resolve));
+    const { promise: death, resolve: die } = deferred();
     const kill = (): Promise<never> => {
       isDead = true;
       die();
