@@ -2,6 +2,7 @@
 // longer than the tests of most files.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 /** Enough files that loading is paid a few times only, and enough groups for all processors. */
 const filesInGroup = 30;
@@ -37,7 +38,7 @@ export function grouped(root, files) {
   const groups = [];
   for (let from = 0; from < shared.length; from += filesInGroup) {
     const group = join(folder, `${String(groups.length + 1).padStart(2, '0')}.js`);
-    writeFileSync(group, textOf(shared.slice(from, from + filesInGroup)));
+    writeFileSync(group, textOf(root, shared.slice(from, from + filesInGroup)));
     groups.push(group);
   }
   const alone = files.filter((file) => !shared.includes(file)).map((file) => join(root, file));
@@ -49,14 +50,8 @@ function mayShare(root, file) {
   return isShared && !needsOwnProcess.test(readFileSync(join(root, file), 'utf8'));
 }
 
-/**
- * The first test holds back all others until every file is loaded. Otherwise the runner ends, and calls
- * the hooks of the end, when the tests of the first files are done and the next one is still loading.
- */
-function textOf(files) {
-  return [
-    `import { loaded } from '../../scripts/test-group-gate.js';`,
-    ...files.map((file) => `import '../${file}';`),
-    'loaded();\n',
-  ].join('\n');
+function textOf(root, files) {
+  const gate = new URL('test-group-gate.js', import.meta.url).href;
+  const addresses = files.map((file) => pathToFileURL(join(root, file)).href);
+  return `import { loadGroup } from '${gate}';\nloadGroup(${JSON.stringify(addresses, null, 2)});\n`;
 }

@@ -88,9 +88,16 @@ if (files.length === 0) {
   process.exit(1);
 }
 
+/**
+ * A file that takes longer waits for something that does not come: it is ended, and fails by its name.
+ * Several times what the longest one takes on a slow machine.
+ */
+const fileLimitMinutes = isLong ? 45 : 20;
+
 // Twice as many as processors: many files wait for processes and timers most of the time.
 const options = [
   '--test',
+  `--test-timeout=${fileLimitMinutes * 60_000}`,
   `--test-concurrency=${availableParallelism() * 2}`,
   `--test-reporter=${new URL('source-reporter.js', import.meta.url).href}`,
 ];
