@@ -1,31 +1,22 @@
 import { invariant } from '../base/invariant.js';
-import { within } from '../base/async/deadline.js';
-import { healthEndpoint, type Health } from '../http/admin/health.js';
-import { StoreUnavailableError } from '../kv/errors.js';
-import type { HttpService } from '../http/exchange/service.js';
-import { PublicKeyGuard } from '../http/pipeline/public-key-guard.js';
+import type { Health } from '../http/admin/health.js';
 import type { LowSpaceGuard } from '../http/low-space/low-space-guard.js';
 import { lowSpaceGuardOf } from './low-space.js';
-import { HttpServer } from '../http/pipeline/server.js';
-import { SourceClient } from '../http/sources/source-client.js';
-import { HeldMemory } from '../http/pipeline/held-memory.js';
+import type { HttpServer } from '../http/pipeline/server.js';
 import { ReadWriteLock } from '../base/async/read-write-lock.js';
 import type { ControlServer } from '../http/control/server.js';
 import type { Faults } from '../http/faults/injector.js';
-import { ApiVersionPolicy } from '../http/pipeline/api-version-policy.js';
-import { blobHttpService } from '../http/blobs/service.js';
-import { queueHttpService } from '../http/queues/service.js';
-import { tableHttpService } from '../http/tables/service.js';
 import { byService, serviceNames, type ServiceName } from '../model/services/services.js';
 import { CurrentAccounts, makeAccountDirectory } from '../services/accounts/directory.js';
 import { Analytics } from './analytics.js';
-import { backendOver, type Backend, openStore, reclaimSteps, seedBackend } from './backend.js';
+import { backendOver, openStore, reclaimSteps, seedBackend } from './backend.js';
 import { openControl } from './control.js';
 import { endpointsByPlural, endpointsOf, portOf, type ServerEndpoints } from './endpoints.js';
+import { httpServersOf, standbyOver, type Standby } from './http-servers.js';
 import { Interceptors, type ThrottleControl } from './interceptors.js';
 import { checkChanges } from './options/check.js';
 import type { ServerChanges, ServerOptions } from './options/table.js';
-import { openSecondary, withSecondary, type SecondaryStore } from './secondary.js';
+import { openSecondary, type SecondaryStore } from './secondary.js';
 import { ListenError } from './listen-error.js';
 import { Migrations } from './migration/online/migrations.js';
 import { openTarget } from './open-place.js';
@@ -38,8 +29,8 @@ import { renewableBackend, type RenewableBackend } from './renewable-backend.js'
 import { accountsOf, settingsOf, type ServerSettings } from './settings.js';
 import type { OpenBearerVerifier } from './oauth/open-bearer-verifier.js';
 import { Reclaimer } from './reclaimer.js';
+import { StoreHealth } from './store-health.js';
 import { Snapshots, type SnapshotControl, type SnapshotInfo } from './snapshots.js';
-import { storeFailure } from './store-failure.js';
 import type { Certificates } from './tls/certificates.js';
 import { openCertificates, prepareCertificate } from './open-certificates.js';
 
@@ -137,39 +128,6 @@ async function bearerOf(settings: ServerSettings): Promise<OpenBearerVerifier | 
   return openBearerVerifier(settings.oauth, settings);
 }
 
-type ServedBackend = Parameters<typeof tableHttpService>[0] &
-  Parameters<typeof queueHttpService>[0] &
-  Parameters<typeof blobHttpService>[0];
-
-type Standby = Backend & Pick<ServedBackend, 'synchrony'>;
-
-/** The services of the secondary endpoints when they read standbys. */
-function standbyOver(
-  store: SecondaryStore,
-  { settings, content }: Pick<OpenData, 'content'> & { readonly settings: ServerSettings },
-): Standby {
-  return { ...backendOver({ store, content }, settings), synchrony: () => store.synchrony() };
-}
-
-function httpServices(
-  primary: RenewableBackend,
-  standby: Standby | undefined,
-  shared: Omit<ServedBackend, keyof Standby>,
-): Readonly<Record<ServiceName, HttpService>> {
-  const make = { table: tableHttpService, queue: queueHttpService, blob: blobHttpService };
-  const [ahead, behind] = [primary.with(shared), standby && { ...standby, ...shared }];
-  return byService((name) => withSecondary(make[name](ahead), behind && make[name](behind)));
-}
-
-/** A key that is never stored: reading it shows whether the store works. */
-const probeKey = Uint8Array.of(0);
-/** A store that has not answered for this time counts as away. */
-const probeLimitMs = 3_000;
-/**
- * How long to wait for a store that was away, so that the answer can already say that it is back.
- */
-const returnLimitMs = 200;
-
 interface ServerParts {
   readonly accounts: CurrentAccounts;
   readonly data: OpenData;
@@ -193,6 +151,7 @@ class RunningServer implements TabulariumServer {
   readonly #lock = new ReadWriteLock();
   readonly #analytics: Analytics;
   readonly #lowSpaceGuard: LowSpaceGuard | undefined;
+  readonly #storeHealth: StoreHealth;
   readonly #snapshots: Snapshots;
   #migrations: Migrations | undefined;
   #partitions: Partitions | undefined;
@@ -201,7 +160,6 @@ class RunningServer implements TabulariumServer {
   #control: { readonly server: ControlServer; readonly port: number } | undefined;
   #reclaimer: Reclaimer | undefined;
   #closed: Promise<void> | undefined;
-  #probing: Promise<unknown> | undefined;
 
   constructor(settings: ServerSettings, parts: ServerParts) {
     const { accounts, data, secondary, certificates, interceptors, bearer, sharing } = parts;
@@ -220,7 +178,7 @@ class RunningServer implements TabulariumServer {
     );
     this.#backend = backend;
     data.onContentRenewed(() => backend.renew());
-    const { clock, randomness, timers, logger, checkClockSkew, strictness } = settings;
+    const { clock, timers, logger } = settings;
     const lock = this.#lock;
     const analytics = new Analytics({
       store: data.store,
@@ -237,41 +195,17 @@ class RunningServer implements TabulariumServer {
       analytics.discard();
     };
     this.#snapshots = new Snapshots({ ...data, sharing, lock, clock, onReplaced });
-    const { rules, strictApiVersions } = strictness;
-    const versions = new ApiVersionPolicy({ strict: strictApiVersions, logger });
-    const memory = new HeldMemory({ clock, logger });
-    const publicKeyGuard = new PublicKeyGuard(settings.allowedHosts);
-    const { copySources: sourceRules, blockBytesMax } = settings;
-    const sources =
-      sourceRules && new SourceClient({ rules: sourceRules, clock, timers, randomness });
-    const guard = lowSpaceGuardOf(settings, data);
-    this.#lowSpaceGuard = guard;
-    const serve = (name: ServiceName, service: HttpService): HttpServer =>
-      new HttpServer({
-        service,
-        accounts,
-        endpoints: [healthEndpoint(() => this.#health())],
-        observers: interceptors.observers,
-        failureOf: storeFailure,
-        interceptors: [...(guard === undefined ? [] : [guard]), ...interceptors.list],
-        lock,
-        clock,
-        randomness,
-        timers,
-        memory,
-        limits: settings.listeners[name].limits,
-        logger,
-        tls: certificates,
-        versions,
-        publicKeyGuard,
-        checkClockSkew,
-        credentialRules: rules.credentials,
-        bearer: bearer?.verifier,
-      });
+    this.#lowSpaceGuard = lowSpaceGuardOf(settings, data);
+    this.#storeHealth = new StoreHealth({ data, timers, logger });
     this.#standby = secondary && standbyOver(secondary, { settings, content: data.content });
-    const shared = { clock, randomness, rules, sources, blockBytesMax };
-    const services = httpServices(backend, this.#standby, shared);
-    this.#http = byService((name) => serve(name, services[name]));
+    this.#http = httpServersOf(settings, {
+      ...parts,
+      backend,
+      standby: this.#standby,
+      lock,
+      lowSpaceGuard: this.#lowSpaceGuard,
+      health: () => this.#health(),
+    });
   }
 
   /** Creates the initial data of an owner. Throws `SeedError`. */
@@ -469,31 +403,7 @@ class RunningServer implements TabulariumServer {
     await this.#analytics.stop();
   }
 
-  /** Reads the store, once at a time. */
-  #probe(): Promise<unknown> {
-    this.#probing ??= this.#data.store.get(probeKey).finally(() => {
-      this.#probing = undefined;
-    });
-    return this.#probing;
-  }
-
   async #health(): Promise<Health> {
-    if (this.#closed !== undefined) return 'closing';
-    const { logger, timers } = this.#settings;
-    // The trouble of the store was logged when it began. One that is away notices by a read that it
-    // is back.
-    const trouble = this.#data.trouble();
-    if (trouble instanceof MovedError) return 'moved';
-    if (trouble !== undefined && !(trouble instanceof StoreUnavailableError)) return 'failed';
-    const late = () => new StoreUnavailableError('The store does not answer in time.');
-    const limitMs = trouble === undefined ? probeLimitMs : returnLimitMs;
-    try {
-      await within(this.#probe(), { limitMs, timers, late });
-    } catch (error) {
-      if (error instanceof StoreUnavailableError) return 'away';
-      logger.error('the store cannot be read', { error });
-      return 'failed';
-    }
-    return this.#data.trouble() === undefined ? 'ok' : 'away';
+    return this.#closed === undefined ? this.#storeHealth.check() : 'closing';
   }
 }
