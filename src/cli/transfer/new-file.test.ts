@@ -85,7 +85,7 @@ void describe('a new file', () => {
     assert.deepEqual(await readdir(directory), []);
   });
 
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     void it(`leaves nothing, or what is kept, when ${signal} ends the process`, async () => {
       const module = fileURLToPath(new URL('./new-file.js', import.meta.url));
       const program = `

@@ -4,7 +4,8 @@ import { systemRandomness } from '../../base/randomness.js';
 import { kindOf } from '../../base/regular-file.js';
 import { codeOf, CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
 
-const signals = ['SIGINT', 'SIGTERM'] as const;
+/** Those that end a process unless it handles them; SIGHUP comes when a terminal is closed. */
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** The first bytes of a file, of an earlier try that did not end. */
 export interface KeptBytes {
