@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { readFile, readdir, stat } from 'node:fs/promises';
+import { open, readFile, readdir, stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, it } from 'node:test';
 import { TlsFolder } from '../../../test/support/tls-files.js';
@@ -30,6 +30,23 @@ describe('the certificate for development', () => {
     const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
     assert.ok(from < nowMs && to - from <= 825 * dayMs);
     assert.equal(certificate.publicKey.asymmetricKeyDetails?.namedCurve, 'prime256v1');
+  });
+
+  it('leaves no other file when it cannot be written', async (t) => {
+    await using folder = await TlsFolder.make();
+    const files = developmentCertificateFiles(folder.path);
+    await keepDevelopmentPair(files, names, { nowMs, randomness });
+    const before = await readFile(files.cert, 'utf8');
+    const handle = await open(files.cert);
+    const prototype = Object.getPrototypeOf(handle) as FileHandle;
+    await handle.close();
+    const full = new Error('ENOSPC: no space left on device');
+    t.mock.method(prototype, 'writeFile', () => Promise.reject(full));
+    const later = { nowMs: nowMs + 820 * dayMs, randomness };
+    for (const _ of [1, 2]) await assert.rejects(keepDevelopmentPair(files, names, later), full);
+    assert.equal(await readFile(files.cert, 'utf8'), before);
+    const left = await readdir(dirname(files.cert));
+    assert.deepEqual(left.toSorted(), ['certificate.pem', 'key.pem']);
   });
 
   it('is kept, and its key for nobody else', async () => {

@@ -165,7 +165,7 @@ function covers(certificate: X509Certificate, name: string): boolean {
   return found !== undefined;
 }
 
-/** Replaces a file atomically. */
+/** Replaces a file atomically. Leaves no other file when it fails. */
 async function replaceFile(
   path: string,
   text: string,
@@ -174,13 +174,15 @@ async function replaceFile(
   const unfinished = `${path}.new-${randomness.uuid()}`;
   const file = await open(unfinished, 'wx', mode);
   try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(unfinished, path).catch(async (error: unknown) => {
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(unfinished, path);
+  } catch (error) {
     await rm(unfinished, { force: true });
     throw error;
-  });
+  }
 }
