@@ -48,6 +48,10 @@ export class ControlServer {
       this.#server.once('error', reject);
       this.#server.listen({ host: controlHost, port }, () => {
         this.#server.off('error', reject);
+        // Too few file descriptors for a connection, as an example: the next one may be accepted.
+        this.#server.on('error', (error) =>
+          this.#options.logger.error('the listening socket of the control API failed', { error }),
+        );
         resolve((this.#server.address() as AddressInfo).port);
       });
     });
