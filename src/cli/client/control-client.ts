@@ -1,5 +1,11 @@
 import { codeOf, CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
 
+interface Answered {
+  readonly status: number;
+  /** Undefined when it is no JSON. */
+  readonly body: unknown;
+}
+
 /** The control API of a server on this machine. */
 export class ControlClient {
   readonly #port: number;
@@ -13,29 +19,30 @@ export class ControlClient {
 
   /** Undefined: there is no such thing. Throws `UsageError` and `CommandFailure`. */
   async find<Found>(path: string): Promise<Found | undefined> {
-    const { status, body } = await this.#send('GET', path);
-    return status === 404 ? undefined : (answered(status, body) as Found);
+    const reply = await this.#send('GET', path);
+    if (reply.status === 404 && refusalIn(reply.body) !== undefined) return undefined;
+    return answered(reply, this.#address) as Found;
   }
 
   /** Throws `UsageError` for what is refused, or `CommandFailure`. */
   async ask<Answer>(method: string, path: string, content?: unknown): Promise<Answer> {
-    const { status, body } = await this.#send(method, path, content);
+    const reply = await this.#send(method, path, content);
     // The answer is of this release, or of one that answers in the same form.
-    return answered(status, body) as Answer;
+    return answered(reply, this.#address) as Answer;
   }
 
-  async #send(
-    method: string,
-    path: string,
-    content?: unknown,
-  ): Promise<{ readonly status: number; readonly body: unknown }> {
-    const address = `http://127.0.0.1:${this.#port}`;
+  get #address(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  async #send(method: string, path: string, content?: unknown): Promise<Answered> {
+    const address = this.#address;
     try {
       const response = await fetch(`${address}/${path}`, {
         method,
         ...(content !== undefined && { body: JSON.stringify(content) }),
       });
-      return { status: response.status, body: await response.json() };
+      return { status: response.status, body: jsonOf(await response.text()) };
     } catch (error) {
       const cause = error instanceof Error ? error.cause : undefined;
       if (codeOf(cause) === 'ECONNREFUSED') {
@@ -52,12 +59,31 @@ export class ControlClient {
   }
 }
 
+/** Undefined for a text that is no JSON. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Refused requests are wrong usage: nothing was done. */
-function answered(status: number, body: unknown): unknown {
-  if (status < 300) return body;
-  const message =
-    typeof body === 'object' && body !== null && 'error' in body
-      ? String(body.error)
-      : `The server answered with ${status}.`;
-  throw status < 500 ? new UsageError(message) : new CommandFailure(message);
+function answered({ status, body }: Answered, address: string): unknown {
+  const refusal = refusalIn(body);
+  if (status < 300 && body !== undefined) return body;
+  if (status < 300 || refusal === undefined) {
+    throw new CommandFailure(
+      `What listens at ${address} is not the control API of a server: it answered with ${status} ` +
+        'and nothing that this API says. Give the port that the server was started with as ' +
+        '--control-port.',
+    );
+  }
+  throw status < 500 ? new UsageError(refusal) : new CommandFailure(refusal);
+}
+
+/** What the control API says of a request that it refuses. */
+function refusalIn(body: unknown): string | undefined {
+  const hasError = typeof body === 'object' && body !== null && 'error' in body;
+  return hasError && typeof body.error === 'string' ? body.error : undefined;
 }
