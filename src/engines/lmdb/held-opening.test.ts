@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { readdir, rename } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
@@ -9,12 +10,13 @@ import { spawnLmdbStore, temporaryLocation } from '../../../test/support/engine-
 import { systemTimers, type Timers } from '../../base/async/timers.js';
 import { manualClock } from '../../base/clock.js';
 import { it } from '../../base/conformance/limited-test.js';
-import { connectTo } from '../../base/lock-socket.js';
+import { connectTo, listenOn } from '../../base/lock-socket.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
 import { livingOwner } from './check/directory-check.js';
 import { lockFile } from './directory/file-kinds.js';
 import { openLmdbStore } from './store.js';
 import { holdReply, holdRequest } from './hold-protocol.js';
+import { OpeningHolds } from './opening-holds.js';
 
 const key = partitionPrefix('tables', 'account', 1, 'partition');
 const batch = { checks: [], puts: [{ key, value: Buffer.from('value') }], deletes: [] };
@@ -85,6 +87,27 @@ describe('while another process opens the data file', () => {
     await store.commit(batch);
   });
 
+  it('the owner outlives a hold whose thread cannot open it, and goes on when it can', async (t) => {
+    const { directory, store, connect } = await owned(t);
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): void => void unhandled.push(error);
+    process.on('unhandledRejection', note);
+    t.after(() => process.off('unhandledRejection', note));
+    const path = join(directory, lockFile);
+    await rename(path, `${path}-away`);
+    const refused = await connect();
+    const closed = once(refused, 'close');
+    refused.write(holdRequest);
+    await closed;
+    await rename(`${path}-away`, path);
+    // The next hold begins when the one before is over.
+    const connection = await connect();
+    await held(connection);
+    connection.destroy();
+    await store.commit(batch);
+    assert.deepEqual(unhandled, []);
+  });
+
   it('the owner can close', async (t) => {
     const { store, connect } = await owned(t);
     const connection = await connect();
@@ -93,6 +116,20 @@ describe('while another process opens the data file', () => {
     await store.close();
     await closed;
   });
+});
+
+it('a hold for which there is no thread ends the connection, and the owner can close', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'tabularium-holds-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const startThread = (): never => assert.fail('ERR_WORKER_INIT_FAILED');
+  const holds = new OpeningHolds({ directory, sync: false, timers: systemTimers, startThread });
+  const socket = await listenOn(directory, 'token', holds.serve);
+  t.after(() => socket.close());
+  const connection = await connectTo(directory, socket.name);
+  const closed = once(connection, 'close');
+  connection.write(holdRequest);
+  await closed;
+  await holds.close();
 });
 
 it('a start beside a living owner is refused before it opens the data file', async (t) => {

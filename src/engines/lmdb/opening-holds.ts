@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { Gate } from '../../base/async/gate.js';
+import { endOf } from '../../base/async/thread-end.js';
 import type { Timers } from '../../base/async/timers.js';
 import type { HoldThreadData } from './hold-thread.js';
 import { holdReply, holdRequest } from './hold-protocol.js';
@@ -13,6 +13,7 @@ export interface OpeningHoldsOptions {
   readonly directory: string;
   readonly sync: boolean;
   readonly timers: Timers;
+  readonly startThread?: (workerData: HoldThreadData) => Worker;
 }
 
 /**
@@ -49,15 +50,28 @@ export class OpeningHolds {
       Atomics.store(released, 0, 1);
       Atomics.notify(released, 0);
     });
-    const workerData: HoldThreadData = { directory, sync, released };
-    const thread = new Worker(new URL('hold-thread.js', import.meta.url), { workerData });
     const end = (): void => void connection.destroy();
+    const thread = this.#started({ directory, sync, released });
+    if (thread === undefined) return end();
     thread.on('message', () => connection.write(holdReply));
     // The other process asks again, and reports when that fails too.
     thread.on('error', end);
     const timer = timers.start(holdMsMax, end, undefined);
-    await once(thread, 'exit');
+    await endOf(thread);
     timer.close();
     end();
   }
+  /** Undefined when the system has no means for another thread. */
+  #started(workerData: HoldThreadData): Worker | undefined {
+    const { startThread = startHoldThread } = this.#options;
+    try {
+      return startThread(workerData);
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+function startHoldThread(workerData: HoldThreadData): Worker {
+  return new Worker(new URL('hold-thread.js', import.meta.url), { workerData });
 }

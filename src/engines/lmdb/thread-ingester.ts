@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { within } from '../../base/async/deadline.js';
 import { Gate } from '../../base/async/gate.js';
+import { endOf } from '../../base/async/thread-end.js';
 import type { Timers } from '../../base/async/timers.js';
 import { messageOf } from '../../base/thrown.js';
 import { unknownOutcome } from '../../kv/errors.js';
@@ -16,6 +16,7 @@ export interface ThreadIngesterOptions extends WriterThreadData {
   readonly which: 'large' | 'all';
   readonly condition: StoreCondition;
   readonly timers: Timers;
+  readonly startThread?: (workerData: WriterThreadData) => Worker;
 }
 
 /** Entries and bytes of an ingestion that the main thread writes as fast as it hands it over. */
@@ -71,7 +72,7 @@ export class ThreadIngester {
       if (thread === undefined) return;
       this.#settle = () => undefined;
       thread.removeAllListeners('exit');
-      const ended = once(thread, 'exit');
+      const ended = endOf(thread);
       thread.ref();
       thread.postMessage('close' satisfies ThreadRequest, []);
       await ended;
@@ -79,7 +80,13 @@ export class ThreadIngester {
   }
 
   async #send(ingestion: Ingestion): Promise<ThreadReply> {
-    const thread = (this.#thread ??= this.#start());
+    let thread: Worker;
+    try {
+      thread = this.#thread ??= this.#start();
+    } catch (error) {
+      // The system has no means for another thread; a later ingestion asks for it again.
+      return { kind: 'failed', reason: `no thread can be started: ${messageOf(error)}` };
+    }
     // Keeps the process alive while it waits for an answer.
     thread.ref();
     try {
@@ -95,9 +102,8 @@ export class ThreadIngester {
   }
 
   #start(): Worker {
-    const { directory, sync, ownerRecord } = this.#options;
-    const workerData: WriterThreadData = { directory, sync, ownerRecord };
-    const thread = new Worker(new URL('writer-thread.js', import.meta.url), { workerData });
+    const { directory, sync, ownerRecord, startThread = startWriterThread } = this.#options;
+    const thread = startThread({ directory, sync, ownerRecord });
     thread.on('message', (reply: ThreadReply) => this.#settle?.(reply));
     thread.on('error', (error) => this.#fail(messageOf(error)));
     thread.on('exit', () => {
@@ -113,4 +119,8 @@ export class ThreadIngester {
     );
     this.#settle?.({ kind: 'failed', reason });
   }
+}
+
+function startWriterThread(workerData: WriterThreadData): Worker {
+  return new Worker(new URL('writer-thread.js', import.meta.url), { workerData });
 }

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { endOf } from '../../../base/async/thread-end.js';
 import type { FillThreadData } from './fill-thread.js';
 
 /**
@@ -6,21 +7,36 @@ import type { FillThreadData } from './fill-thread.js';
  * between two pieces the disk would wait for it.
  */
 export class CacheFilling {
-  readonly #thread: Worker;
+  /** Undefined when the system has no means for another thread. */
+  readonly #thread: Worker | undefined;
   readonly #ended: Promise<void>;
 
-  /** `onFailed`: the file cannot be read. */
-  constructor(workerData: FillThreadData, onFailed: (error: unknown) => void) {
-    this.#thread = new Worker(new URL('fill-thread.js', import.meta.url), { workerData });
+  /** `onFailed`: the file cannot be read, or no thread can be started. */
+  constructor(
+    workerData: FillThreadData,
+    onFailed: (error: unknown) => void,
+    startThread: typeof startFillThread = startFillThread,
+  ) {
+    try {
+      this.#thread = startThread(workerData);
+    } catch (error) {
+      this.#ended = Promise.resolve();
+      onFailed(error);
+      return;
+    }
     this.#thread.unref();
     this.#thread.on('error', onFailed);
-    this.#ended = new Promise((resolve) => this.#thread.on('exit', () => resolve()));
+    this.#ended = endOf(this.#thread);
   }
 
   /** Stops the thread. */
   async close(): Promise<void> {
-    this.#thread.ref();
-    await this.#thread.terminate();
+    this.#thread?.ref();
+    await this.#thread?.terminate();
     await this.#ended;
   }
+}
+
+function startFillThread(workerData: FillThreadData): Worker {
+  return new Worker(new URL('fill-thread.js', import.meta.url), { workerData });
 }
