@@ -41,6 +41,9 @@ export interface ServedStore extends Store {
   lastVersion(): Promise<number>;
   /** Absent: the store has no files. */
   space?(): StoreSpace;
-  /** Why the store cannot do all of its work, for a while or for good; undefined when it can. */
+  /**
+   * Why the store cannot do all of its work, for a while or for good; undefined when it can. Never
+   * throws.
+   */
   trouble(): Error | undefined;
 }

@@ -314,8 +314,9 @@ class OpenFile implements JournalFile {
       .flatMap((each) => rest(each, write));
   }
 
-  isInPlace(): boolean {
-    return !this.#folder.isRetired && this.#file.nameIs === 'there';
+  detachment(): string | undefined {
+    const isThere = !this.#folder.isRetired && this.#file.nameIs === 'there';
+    return isThere ? undefined : 'was moved or removed';
   }
 
   async close(): Promise<void> {

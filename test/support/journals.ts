@@ -121,7 +121,7 @@ export function withWrites(
         number: file.number,
         bytes: file.bytes,
         write,
-        isInPlace: () => file.isInPlace(),
+        detachment: () => file.detachment(),
         close: () => file.close(),
         remove: () => file.remove(),
       };

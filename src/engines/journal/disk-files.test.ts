@@ -58,9 +58,10 @@ describe('files of a journal on a disk', () => {
   it('are not in place any more when a later opening has retired them', async () => {
     await using at = await location();
     const file = await beginIn(at.open(), 1);
-    assert.ok(file.isInPlace());
+    assert.equal(file.detachment(), undefined);
     const later = await beginIn(at.open(), 2);
-    assert.deepEqual([file.isInPlace(), later.isInPlace()], [false, true]);
+    assert.match(file.detachment() ?? '', /^was moved, replaced or removed/);
+    assert.equal(later.detachment(), undefined);
     await file.close();
     await later.close();
   });

@@ -1,11 +1,11 @@
-import { constants, statSync } from 'node:fs';
+import { constants, statSync, type Stats } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, rmdir, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bytes } from '../../base/bytes.js';
 import { foreignKind } from '../../base/foreign-kind.js';
 import { privateDirectoryMode, privateFileMode } from '../../base/private-files.js';
 import { syncDirectory } from '../../base/sync-directory.js';
-import { codeOf } from '../../base/thrown.js';
+import { codeOf, messageOf } from '../../base/thrown.js';
 import { StoreDamagedError } from '../../kv/errors.js';
 import type { JournalFile, JournalFiles } from './journal-files.js';
 
@@ -254,18 +254,30 @@ class DiskFile implements JournalFile {
   readonly #device: number;
   readonly #syncs: boolean;
 
-  private constructor(path: string, file: FileHandle, { number, bytes, sync }: DiskFileOptions) {
+  private constructor(
+    path: string,
+    file: FileHandle,
+    { ino, dev }: Stats,
+    { number, bytes, sync }: DiskFileOptions,
+  ) {
     this.name = path;
     this.number = number;
     this.bytes = bytes;
     this.#file = file;
     this.#syncs = sync && syncFlag === undefined;
-    ({ ino: this.#inode, dev: this.#device } = statSync(path));
+    this.#inode = ino;
+    this.#device = dev;
   }
 
   static async open(path: string, options: DiskFileOptions): Promise<DiskFile> {
     const flag = options.sync ? (syncFlag ?? 0) : 0;
-    return new DiskFile(path, await open(path, constants.O_RDWR | flag), options);
+    const file = await open(path, constants.O_RDWR | flag);
+    try {
+      return new DiskFile(path, file, await file.stat(), options);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
   }
 
   async write(bytes: Bytes, position: number): Promise<void> {
@@ -273,10 +285,15 @@ class DiskFile implements JournalFile {
     if (this.#syncs) await this.#file.datasync();
   }
 
-  isInPlace(): boolean {
-    const found = statSync(this.name, { throwIfNoEntry: false });
-    if (found === undefined || found.size < this.bytes) return false;
-    return found.ino === this.#inode && found.dev === this.#device;
+  detachment(): string | undefined {
+    try {
+      const found = statSync(this.name, { throwIfNoEntry: false });
+      const isSame = found?.ino === this.#inode && found.dev === this.#device;
+      if (!isSame) return 'was moved, replaced or removed while it was in use';
+      return found.size < this.bytes ? 'was cut while it was in use' : undefined;
+    } catch (error) {
+      return `cannot be looked at (${codeOf(error) ?? messageOf(error)})`;
+    }
   }
 
   close(): Promise<void> {

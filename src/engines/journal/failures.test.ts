@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, rename, truncate } from 'node:fs/promises';
+import { readdir, rename, rm, symlink, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -363,13 +363,49 @@ describe('failures of a journal', () => {
     const store = await made.open();
     await put(store, 'before');
     await truncate(join(made.directory, 'journal', '1', '000001'), 8_192);
-    await assert.rejects(put(store, 'meanwhile'), /or it was cut\..* stop the server/);
-    assert.match(store.trouble()?.message ?? '', /it was cut/);
+    await assert.rejects(put(store, 'meanwhile'), / was cut .*stop the server/);
+    assert.match(store.trouble()?.message ?? '', /was cut/);
     await store.close();
     const next = await made.open();
     const found = await Promise.all(['before', 'meanwhile'].map((n) => has(next, n)));
     assert.deepEqual(found, [true, false]);
   });
+
+  for (const fails of [false, true]) {
+    const outcome = fails ? 'failed' : 'succeeded';
+    it(`does not know a write that ${outcome} when its file cannot be looked at then`, async () => {
+      await using made = await journalDirectory();
+      const folder = join(made.directory, 'journal', '1');
+      const state = { breaks: false };
+      const files = withWrites((write) => async (bytes, position) => {
+        await write(bytes, position);
+        if (!state.breaks) return;
+        state.breaks = false;
+        await rename(folder, `${folder}.away`);
+        // A look at a file behind it fails, and does not say that there is none.
+        await symlink('1', folder);
+        if (fails) throw new Error('EIO: i/o error, write');
+      });
+      const store = await made.open({ files });
+      await put(store, 'before');
+      state.breaks = true;
+      await assert.rejects(put(store, 'unknown'), (error: unknown) => {
+        assert.ok(error instanceof CommitUnknownError);
+        assert.match(error.message, /cannot be looked at \(ELOOP\)/);
+        return true;
+      });
+      await assert.rejects(put(store, 'refused'), (error: unknown) => {
+        assert.ok(error instanceof StoreWriteError && !(error instanceof CommitUnknownError));
+        return true;
+      });
+      assert.match(store.trouble()?.message ?? '', /ELOOP/);
+      await rm(folder);
+      await rename(`${folder}.away`, folder);
+      assert.equal(store.trouble(), undefined);
+      await put(store, 'after');
+      assert.ok(await has(await made.open(), 'after'));
+    });
+  }
 
   it('refuses commits while its folder is elsewhere', async () => {
     await using made = await journalDirectory();

@@ -47,8 +47,12 @@ export interface JournalFile {
   readonly bytes: number;
   /** Durable when it resolves. When it rejects, any part of the bytes may have been written. */
   write(bytes: Bytes, position: number): Promise<void>;
-  /** Whether the file is still whole and at its path, where another process would find it. */
-  isInPlace(): boolean;
+  /**
+   * What has happened to the file, as the predicate of a sentence: another process would not find
+   * it whole at its path, or that cannot be told. Undefined when it would. Never throws: a commit
+   * whose frame is durable must not be told as one of which nothing was written.
+   */
+  detachment(): string | undefined;
   close(): Promise<void>;
   /** Closes and deletes the file. */
   remove(): Promise<void>;

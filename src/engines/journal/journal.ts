@@ -163,12 +163,16 @@ export class Journal {
     return this.#options.filesMax * this.#options.fileBytes;
   }
 
-  /** An error when the active file is not at its path any more, so a restart would not find it. */
+  /**
+   * An error when the active file is not whole at its path any more, so a restart would not find
+   * it, or when that cannot be told. Never throws.
+   */
   detachment(): Error | undefined {
-    if (this.#active === undefined || this.#active.isInPlace()) return undefined;
+    const what = this.#active?.detachment();
+    if (this.#active === undefined || what === undefined) return undefined;
     return new Error(
-      `The journal file ${this.#active.name} was moved, replaced or removed while it was in use, or ` +
-        'it was cut. Put it back; if it was cut, stop the server: it then needs no journal.',
+      `The journal file ${this.#active.name} ${what}. Put it back; if it was cut, stop the server: ` +
+        'it then needs no journal.',
     );
   }
 
@@ -335,7 +339,7 @@ export class Journal {
    * Not in a file that was moved: another process may have read the frame already.
    */
   async #annul(file: JournalFile, cause: unknown): Promise<void> {
-    if (!file.isInPlace()) return;
+    if (file.detachment() !== undefined) return;
     try {
       await file.write(Buffer.alloc(blockBytes), this.#at);
     } catch (error) {
