@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualClock } from '../../base/clock.js';
+import { StoreDamagedError } from '../../kv/errors.js';
 import type { CommitBatch } from '../../kv/store.js';
 import { CommitGroups, type CommitTarget } from './commit-groups.js';
 import type { Evaluated } from './evaluation.js';
@@ -46,6 +47,41 @@ describe('groups of commits', () => {
     const batch: CommitBatch = { ...putOf('row'), adds: [{ key, delta: 1 }] };
     await Promise.all(Array.from({ length: 10 }, () => groups.carryOut({ kind: 'commit', batch })));
     assert.deepEqual(written, [['row', 'count']]);
+  });
+
+  it('write together what is left when an entry that one of them needs cannot be read', async () => {
+    const written: string[][] = [];
+    const damage = new StoreDamagedError('the row is damaged');
+    const target: CommitTarget = {
+      ...targetOf(written),
+      async read(keys) {
+        if (keys.some((key) => Buffer.from(key).equals(Buffer.from('damaged')))) throw damage;
+        return keys.map((key) => ({ value: key, version: key.length }));
+      },
+    };
+    const groups = new CommitGroups(target, manualClock());
+    const checking = (name: string, checked: string) => {
+      const checks = [{ key: Buffer.from(checked), version: checked.length }];
+      return groups.carryOut({ kind: 'commit', batch: { ...putOf(name), checks } });
+    };
+    const commits = [
+      checking('first', 'row'),
+      checking('refused', 'damaged'),
+      checking('none', 'other'),
+      checking('last', 'another row'),
+    ];
+    const settled = await Promise.allSettled(commits);
+    assert.deepEqual(
+      settled.map((each): unknown => (each.status === 'fulfilled' ? each.value.ok : each.reason)),
+      [true, damage, true, true],
+    );
+    assert.deepEqual(written, [['first', 'none', 'last']]);
+    assert.deepEqual(groups.stats(), { commits: 3, syncs: 1 });
+    const alone = groups.carryOut({
+      kind: 'commit',
+      batch: { ...putOf('alone'), checks: [{ key: Buffer.from('damaged'), version: 1 }] },
+    });
+    await assert.rejects(alone, damage);
   });
 
   it('write what arrives later in a group of its own', async () => {

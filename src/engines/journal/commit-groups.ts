@@ -71,19 +71,14 @@ export class CommitGroups {
     this.#running = undefined;
   }
 
-  async #runGroup(group: readonly PendingCommit[]): Promise<void> {
-    const keys: Bytes[] = [];
-    let bytes = 0;
-    for (const pending of group) {
-      bytes += pending.bytes;
-      addKeysOf(pending.work, keys);
-    }
-    await this.#target.makeRoom(bytes);
+  async #runGroup(all: readonly PendingCommit[]): Promise<void> {
+    await this.#target.makeRoom(all.reduce((sum, { bytes }) => sum + bytes, 0));
     const lastVersion = this.#target.lastVersion();
+    const { group, found } = await this.#readFor(all);
     const evaluation = new Evaluation({
       lastVersion,
       nowMicros: () => this.#clock.nowMicros(),
-      found: keys.length === 0 ? [] : await this.#target.read(keys),
+      found,
       isOfOne: group.length === 1,
     });
     const outcomes = group.map(({ work }) => tried(evaluation, work));
@@ -95,6 +90,41 @@ export class CommitGroups {
     this.#commits += group.length;
     for (const [index, pending] of group.entries()) settle(pending, outcomes[index]);
   }
+
+  /**
+   * Reads what the outcomes depend on, at once. If that fails, reads it for each piece of work: an
+   * entry that is damaged fails the work that needs it, which leaves the group, and no other.
+   */
+  async #readFor(all: readonly PendingCommit[]): Promise<ReadGroup> {
+    try {
+      return { group: all, found: await this.#read(all) };
+    } catch (error) {
+      if (all.length === 1) throw error;
+    }
+    const group: PendingCommit[] = [];
+    const found: Found[] = [];
+    for (const pending of all) {
+      try {
+        found.push(...(await this.#read([pending])));
+        group.push(pending);
+      } catch (error) {
+        pending.reject(error);
+      }
+    }
+    return { group, found };
+  }
+
+  async #read(group: readonly PendingCommit[]): Promise<readonly Found[]> {
+    const keys: Bytes[] = [];
+    for (const { work } of group) addKeysOf(work, keys);
+    return keys.length === 0 ? [] : this.#target.read(keys);
+  }
+}
+
+/** Work with the entries at its keys from `addKeysOf`, in order. */
+interface ReadGroup {
+  readonly group: readonly PendingCommit[];
+  readonly found: readonly Found[];
 }
 
 /** The error of work that could not be evaluated; it has no changes. */
