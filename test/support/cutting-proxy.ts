@@ -10,6 +10,8 @@ export interface CuttingProxy extends AsyncDisposable {
   halve(): void;
   /** Passes nothing on any more, in both directions, on the connections there are. */
   stall(): void;
+  /** Ends each connection on which a client sends these bytes, before they arrive. */
+  cutAt(bytes: Buffer): void;
   /** Passes everything on later; 0: at once. */
   delay(ms: number): void;
 }
@@ -26,7 +28,8 @@ interface Stream {
 export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
   const streams = new Set<Stream>();
   let delayMs = 0;
-  const pass = (from: Socket, to: Socket): void => {
+  let poison: Buffer | undefined;
+  const pass = (from: Socket, to: Socket, isOfClient = false): void => {
     const stream: Stream = { from, to, isStalled: false, isHalved: false };
     streams.add(stream);
     let last = Promise.resolve();
@@ -40,6 +43,7 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
     };
     from.on('data', (chunk: Buffer) => {
       if (stream.isStalled) return;
+      if (isOfClient && poison !== undefined && chunk.includes(poison)) return end(stream);
       if (!stream.isHalved) return later(() => to.write(chunk));
       stream.isStalled = true;
       later(() => to.write(chunk.subarray(0, Math.ceil(chunk.length / 2)), () => end(stream)));
@@ -57,7 +61,7 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
   };
   const server = createServer((near) => {
     const far = connect(target, '127.0.0.1');
-    pass(near, far);
+    pass(near, far, true);
     pass(far, near);
   });
   server.listen(0, '127.0.0.1');
@@ -75,6 +79,9 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
     },
     stall() {
       for (const stream of streams) stream.isStalled = true;
+    },
+    cutAt(bytes) {
+      poison = bytes;
     },
     delay(ms) {
       delayMs = ms;

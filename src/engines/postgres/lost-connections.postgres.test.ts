@@ -168,6 +168,27 @@ void describe('a PostgreSQL engine that loses connections', { skip: withoutPostg
     await direct.dispose();
   });
 
+  it('gives up a batch that ends each connection, goes on, and closes', async () => {
+    const direct = await postgresUnderTest({ url: server().url, clock: systemClock });
+    const url = new URL(server().url);
+    await using proxy = await startCuttingProxy(Number(url.port));
+    url.port = String(proxy.port);
+    const { schema } = direct;
+    const store = await openPostgresStore({ url: url.href, schema, clock: systemClock });
+    const put = (name: string) => {
+      const puts = [{ key: keyOf(name), value: Buffer.from(name) }];
+      return store.commit({ checks: [], puts, deletes: [] });
+    };
+    await put('before');
+    proxy.cutAt(Buffer.from('poison'));
+    await assert.rejects(put('poison'), StoreUnavailableError);
+    assert.ok((await put('after')).ok);
+    await store.close();
+    assert.equal(await direct.store.get(keyOf('poison')), undefined);
+    assert.notEqual(await direct.store.get(keyOf('after')), undefined);
+    await direct.dispose();
+  });
+
   it('loses nothing it has acknowledged when the server is killed, and goes on', async () => {
     const { store, dispose } = await postgresUnderTest({ url: server().url, clock: systemClock });
     const ledger: Ledger = { applied: new Map(), refused: new Map() };

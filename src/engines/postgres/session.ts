@@ -21,7 +21,10 @@ import type { Statements } from './statements.js';
 const connectLimitMs = 20_000;
 /** How long a commit that lost its connection waits for a server that can tell its outcome. */
 const resolveLimitMs = 30_000;
-/** Attempts of a batch that fails temporarily, for instance by a deadlock. */
+/**
+ * Attempts of a batch that fails temporarily, for instance by a deadlock or a lost connection. A
+ * batch may be what ends its connections, because it needs more memory than there is.
+ */
 const attemptsMax = 5;
 const backOffMs = { first: 5, last: 200 };
 const sessionIdBytes = 6;
@@ -58,11 +61,11 @@ export class Session {
 
   /**
    * Applies a batch exactly once, also when connections are lost. Rejects with `CommitUnknownError`
-   * when no server tells the outcome in time; after any other rejection nothing was applied.
+   * when no server tells the outcome in time; after any other rejection nothing was applied, and
+   * nothing will be.
    */
-  async apply(call: BatchCall): Promise<readonly Outcome[]> {
-    // Bounded by `#recover`, and by how long a primary is waited for.
-    return this.#retried(Infinity, isTemporary, (count) => this.#applyOnce(call, count));
+  apply(call: BatchCall): Promise<readonly Outcome[]> {
+    return this.#attempted((count) => this.#applyOnce(call, count));
   }
 
   /** To be called when no batch is under way. */
@@ -96,12 +99,8 @@ export class Session {
     // Another connection may have detected lost commits; this one leads to the same database.
     if (acknowledgements.refusal !== undefined) throw acknowledgements.refusal;
     if (this.#open?.connection.isLost === false) return this.#open;
-    try {
-      this.#open = await this.#retried(attemptsMax, isTemporary, () => this.#openOnce());
-      return this.#open;
-    } catch (error) {
-      throw isTemporary(error) ? unavailable(error.cause) : error;
-    }
+    this.#open = await this.#attempted(() => this.#openOnce());
+    return this.#open;
   }
 
   async #openOnce(): Promise<Open> {
@@ -140,7 +139,7 @@ export class Session {
   /** Closes the session of a lost connection, and reads what it has applied. */
   async #resolve(open: Open, lost: unknown): Promise<readonly Outcome[] | undefined> {
     try {
-      return await this.#retried(attemptsMax, mayTellLater, () => this.#resolveOnce(open));
+      return await this.#retried(mayTellLater, () => this.#resolveOnce(open));
     } catch (error) {
       throw error instanceof StoreWriteError ? error : unknownOutcome(lost);
     }
@@ -177,8 +176,16 @@ export class Session {
     return undefined;
   }
 
+  /** Rejects with `StoreUnavailableError` when the last attempt failed temporarily as well. */
+  async #attempted<T>(attempt: (count: number) => Promise<T>): Promise<T> {
+    try {
+      return await this.#retried(isTemporary, attempt);
+    } catch (error) {
+      throw isTemporary(error) ? unavailable(error.cause) : error;
+    }
+  }
+
   #retried<T>(
-    attemptsMax: number,
     isRetryable: (error: unknown) => boolean,
     attempt: (count: number) => Promise<T>,
   ): Promise<T> {
