@@ -12,6 +12,11 @@ export interface CuttingProxy extends AsyncDisposable {
   stall(): void;
   /** Ends each connection on which a client sends these bytes, before they arrive. */
   cutAt(bytes: Buffer): void;
+  /**
+   * Passes nothing on any more, in both directions, on the connection on which a client next sends
+   * these bytes, and does not pass these on either.
+   */
+  stallAt(bytes: Buffer): void;
   /** Passes everything on later; 0: at once. */
   delay(ms: number): void;
 }
@@ -29,6 +34,7 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
   const streams = new Set<Stream>();
   let delayMs = 0;
   let poison: Buffer | undefined;
+  let lastWords: Buffer | undefined;
   const pass = (from: Socket, to: Socket, isOfClient = false): void => {
     const stream: Stream = { from, to, isStalled: false, isHalved: false };
     streams.add(stream);
@@ -44,6 +50,11 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
     from.on('data', (chunk: Buffer) => {
       if (stream.isStalled) return;
       if (isOfClient && poison !== undefined && chunk.includes(poison)) return end(stream);
+      if (isOfClient && lastWords !== undefined && chunk.includes(lastWords)) {
+        lastWords = undefined;
+        for (const each of streams) each.isStalled ||= each.from === from || each.to === from;
+        return;
+      }
       if (!stream.isHalved) return later(() => to.write(chunk));
       stream.isStalled = true;
       later(() => to.write(chunk.subarray(0, Math.ceil(chunk.length / 2)), () => end(stream)));
@@ -82,6 +93,9 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
     },
     cutAt(bytes) {
       poison = bytes;
+    },
+    stallAt(bytes) {
+      lastWords = bytes;
     },
     delay(ms) {
       delayMs = ms;

@@ -9,6 +9,11 @@ import type { Statement } from './statements.js';
 /** A server that does not answer a query within this time is taken for dead. */
 const stallMs = 60_000;
 const connectMs = 5_000;
+/**
+ * A machine that loses its power or its network ends no connection. What its transaction has locked
+ * would be locked for hours, until the database's own look at the connection.
+ */
+const idleInTransactionMs = 20_000;
 
 export interface ConnectionOptions {
   readonly address: string;
@@ -18,6 +23,11 @@ export interface ConnectionOptions {
   readonly pipelines: boolean;
   /** Commits need not be on disk when they are acknowledged. */
   readonly isRelaxed: boolean;
+  /**
+   * After this time the database ends a transaction whose client sends nothing. Default: 20 s, less
+   * than others wait for what it has locked.
+   */
+  readonly idleInTransactionMs?: number | undefined;
   readonly timers: Timers;
 }
 
@@ -52,7 +62,7 @@ export class Connection {
   }
 
   static async open(options: ConnectionOptions): Promise<Connection> {
-    const { address, pipelines, prepares, isRelaxed } = options;
+    const { address, pipelines, prepares } = options;
     const client = new Client({
       connectionString: address,
       connectionTimeoutMillis: connectMs,
@@ -66,10 +76,7 @@ export class Connection {
       await client.connect();
       const [row] = await connection.#read({ text: versionText });
       connection.#product = productOf(bytesOf(row?.[0]).toString());
-      const { settings, tellsDurability } = rulesOf(connection.#product);
-      const relaxed = isRelaxed && tellsDurability ? ['synchronous_commit = off'] : [];
-      const all = [...settings, ...relaxed];
-      if (prepares) await connection.run(all.map((setting) => `set ${setting}`).join('; '));
+      if (prepares) await connection.run(settingsFor(connection.#product, options));
     } catch (error) {
       connection.destroy();
       throw error;
@@ -128,4 +135,15 @@ export class Connection {
     };
     return within(work, { limitMs: stallMs, timers: this.#options.timers, late });
   }
+}
+
+/** The statements that set what commits and reads need. */
+function settingsFor(product: Product, options: ConnectionOptions): string {
+  const { settings, tellsDurability } = rulesOf(product);
+  const { isRelaxed, idleInTransactionMs: idleMs = idleInTransactionMs } = options;
+  const own = [
+    `idle_in_transaction_session_timeout = '${idleMs}ms'`,
+    ...(isRelaxed && tellsDurability ? ['synchronous_commit = off'] : []),
+  ];
+  return [...settings, ...own].map((setting) => `set ${setting}`).join('; ');
 }

@@ -20,7 +20,8 @@ const cuts = byLength({ short: 15, long: 200 });
 const troubles = byLength({ short: 12, long: 200 });
 const writers = 16;
 /** So that a stream that stalls is noticed in about a second. */
-const hastyTimers = fasterTimers(50, systemTimers);
+const hasteOfTimers = 50;
+const hastyTimers = fasterTimers(hasteOfTimers, systemTimers);
 const prefix = partitionPrefix('tables', 'account', 1, 'partition');
 const counter = Buffer.concat([prefix, Buffer.from('count')]);
 
@@ -137,14 +138,25 @@ void describe('a PostgreSQL engine that loses connections', { skip: withoutPostg
     await dispose();
   });
 
-  it(`answers rightly over ${troubles} delays, halves and stalls of a stream`, async () => {
+  for (const commitForm of ['function', 'transaction'] as const) {
+    const name = `${troubles} delays, halves and stalls of a stream (${commitForm})`;
+    it(`answers rightly over ${name}`, () => overTroubles(commitForm));
+  }
+
+  async function overTroubles(commitForm: 'function' | 'transaction'): Promise<void> {
     const direct = await postgresUnderTest({ url: server().url, clock: systemClock });
     const url = new URL(server().url);
     await using proxy = await startCuttingProxy(Number(url.port));
     url.port = String(proxy.port);
     const { schema } = direct;
-    const options = { url: url.href, schema, clock: systemClock, timers: hastyTimers };
-    const store = await openPostgresStore(options);
+    const store = await openPostgresStore({
+      url: url.href,
+      schema,
+      clock: systemClock,
+      commitForm,
+      timers: hastyTimers,
+      idleInTransactionMs: 20_000 / hasteOfTimers,
+    });
     const ledger: Ledger = { applied: new Map(), refused: new Map() };
     const over = new AbortController();
     const written = write(store, ledger, over.signal);
@@ -164,6 +176,34 @@ void describe('a PostgreSQL engine that loses connections', { skip: withoutPostg
     assert.deepEqual([...ledger.refused.values()].filter(isNoStoreError), []);
     // Another connection tells, on which nothing happens.
     await assertExactly(direct.store, ledger);
+    await store.close();
+    await direct.dispose();
+  }
+
+  it('frees what a process has locked that is heard of no more (transaction)', async () => {
+    const direct = await postgresUnderTest({ url: server().url, clock: systemClock });
+    const url = new URL(server().url);
+    await using proxy = await startCuttingProxy(Number(url.port));
+    url.port = String(proxy.port);
+    const store = await openPostgresStore({
+      url: url.href,
+      schema: direct.schema,
+      clock: systemClock,
+      commitForm: 'transaction',
+      timers: hastyTimers,
+      idleInTransactionMs: 20_000 / hasteOfTimers,
+    });
+    const put = (to: Store, value: string) => {
+      const puts = [{ key: keyOf('shared'), value: Buffer.from(value) }];
+      return to.commit({ checks: [], puts, deletes: [] });
+    };
+    assert.ok((await put(store, 'before')).ok);
+    // Sent when the slots are locked.
+    proxy.stallAt(Buffer.from('last words'));
+    const [own, other] = await Promise.all([put(store, 'last words'), put(direct.store, 'other')]);
+    assert.ok(own.ok && other.ok);
+    const expected = own.version > other.version ? 'last words' : 'other';
+    assert.equal(String((await direct.store.get(keyOf('shared')))?.value), expected);
     await store.close();
     await direct.dispose();
   });

@@ -16,6 +16,7 @@ export interface PrimaryOptions {
   readonly addresses: readonly string[];
   readonly prepares: boolean;
   readonly isRelaxed: boolean;
+  readonly idleInTransactionMs: number | undefined;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly timers: Timers;
   readonly randomness: Randomness;
@@ -97,7 +98,7 @@ export class Primary implements ConnectionSource {
   }
 
   async #findOnce(pipelines: boolean): Promise<Connection | StoreUnavailableError> {
-    const { addresses, prepares, isRelaxed, timers } = this.#options;
+    const { addresses, prepares, isRelaxed, idleInTransactionMs, timers } = this.#options;
     const reasons: string[] = [];
     let cause: unknown;
     for (const address of addresses) {
@@ -107,6 +108,7 @@ export class Primary implements ConnectionSource {
           prepares,
           pipelines,
           isRelaxed,
+          idleInTransactionMs,
           timers,
         });
         if (!(await standsBy(connection, isRelaxed))) return connection;

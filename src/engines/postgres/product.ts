@@ -7,7 +7,7 @@ export interface ProductRules {
   readonly hasFunctions: boolean;
   /** Whether a server may be a standby. Every server of the others takes writes. */
   readonly hasStandbys: boolean;
-  /** The settings of each connection. */
+  /** The settings of each connection, besides those of `Connection`. */
   readonly settings: readonly string[];
   /**
    * The least `server_version_num`; undefined where the number does not tell what the product
@@ -32,7 +32,6 @@ const commonSettings = [
   "default_transaction_isolation = 'read committed'",
   'statement_timeout = 0',
   'lock_timeout = 0',
-  'idle_in_transaction_session_timeout = 0',
 ] as const;
 
 const portableTables = ['0001-tables.sql', '0003-slots.sql'] as const;

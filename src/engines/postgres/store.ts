@@ -73,6 +73,11 @@ export interface PostgresStoreOptions {
    * clients. Default: true, unless the URL says `prepare=false`.
    */
   readonly prepares?: boolean;
+  /**
+   * After this time the database ends a transaction whose process sends nothing, and frees what it
+   * has locked. Default: 20 s.
+   */
+  readonly idleInTransactionMs?: number;
   readonly events?: Partial<PostgresEvents>;
   readonly timers?: Timers;
   readonly randomness?: Randomness;
@@ -107,8 +112,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const prepares = options.prepares ?? !isUnprepared(options.url);
   const onTrouble = (trouble: StoreUnavailableError | undefined) => events.trouble?.(trouble);
   const isRelaxed = durability === 'relaxed';
-  const parts = { addresses, prepares, isRelaxed, clock, timers, randomness, onTrouble };
-  const primary = new Primary(parts);
+  const { idleInTransactionMs } = options;
+  const own = { addresses, prepares, isRelaxed, idleInTransactionMs };
+  const primary = new Primary({ ...own, clock, timers, randomness, onTrouble });
   let connection: Connection | undefined;
   // Keeps the process alive: the timers between two attempts do not.
   const holding = holdingTimers.start(openLimitMs * 2, () => undefined, undefined);
