@@ -371,6 +371,19 @@ describe('failures of a journal', () => {
     assert.deepEqual(found, [true, false]);
   });
 
+  it('refuses commits when its file was removed, and a stop then loses nothing', async () => {
+    await using made = await journalDirectory();
+    const store = await made.open();
+    await put(store, 'before');
+    await rm(join(made.directory, 'journal', '1', '000001'));
+    const advice = /was moved, replaced or removed .*If you cannot, stop the server in order/;
+    await assert.rejects(put(store, 'meanwhile'), advice);
+    await store.close();
+    const next = await made.open();
+    const found = await Promise.all(['before', 'meanwhile'].map((n) => has(next, n)));
+    assert.deepEqual(found, [true, false]);
+  });
+
   for (const fails of [false, true]) {
     const outcome = fails ? 'failed' : 'succeeded';
     it(`does not know a write that ${outcome} when its file cannot be looked at then`, async () => {

@@ -171,8 +171,9 @@ export class Journal {
     const what = this.#active?.detachment();
     if (this.#active === undefined || what === undefined) return undefined;
     return new Error(
-      `The journal file ${this.#active.name} ${what}. Put it back; if it was cut, stop the server: ` +
-        'it then needs no journal.',
+      `The journal file ${this.#active.name} ${what}. Put it back as it was. If you cannot, stop the ` +
+        'server in order, and do not kill it: what the journal had is in its memory, and it gives ' +
+        'that to the data file.',
     );
   }
 
