@@ -13,6 +13,9 @@ import {
   openSpreadEntities,
   plain,
   string,
+  type RowProperties,
+  type TableGateway,
+  type WireValue,
 } from '../../src/modeling/index.js';
 import { keyRing, withEncryption } from '../../src/modeling/encryption/index.js';
 import {
@@ -51,6 +54,20 @@ async function filled(count = 7) {
   }
   take();
   return { tables, take, orders };
+}
+
+const brimming = { partitionKey: 'contoso', rowKey: 'c0_0200' };
+
+/** An order with as many properties as an entity may have: the marks of a move find no room. */
+async function fillToTheBrim(table: TableGateway, at: typeof brimming): Promise<void> {
+  const names = Array.from({ length: 249 }, (_, index) => `p${index}`);
+  const text = { type: 'String', value: 'x' } as const;
+  const properties: RowProperties = {
+    ...Object.fromEntries(names.map((name) => [name, text])),
+    EntityType: { type: 'String', value: 'Order' },
+    amount: { type: 'Int32', value: 1 },
+  };
+  await table.write({ kind: 'insert', row: { ...at, properties } });
 }
 
 const ids = (amounts: ReadonlyMap<number, number>) =>
@@ -242,10 +259,12 @@ describe('the steps of a move', () => {
       version: 2,
       checked: 5,
       written: 5,
+      refused: 0,
     });
     const other = moveOf(tables);
     await assert.rejects(other.verify(), /has not ended its backfilling/);
-    assert.deepEqual(await other.backfill({ pageRows: 2 }), { checked: 9, written: 9 });
+    const whole = { checked: 9, written: 9, refused: 0 };
+    assert.deepEqual(await other.backfill({ pageRows: 2 }), whole);
     await stepsTo(other, 'done');
     await stepsTo(other, 'done');
     assert.equal((await other.state()).phase, 'done');
@@ -334,6 +353,75 @@ describe('the steps of a move', () => {
       assert.equal(old.get(1), 11);
       assert.equal(old.size, 7);
     }
+  });
+
+  it('go on to the new side only when no row was refused', async () => {
+    const { tables, move } = await inPhase('old');
+    await fillToTheBrim(tables.old, brimming);
+    const unreadable = { partitionKey: 'contoso', rowKey: 'c2_0002' };
+    const amountIs = (value: WireValue) =>
+      tables.old.write({
+        kind: 'merge',
+        row: { ...unreadable, properties: { amount: value } },
+        etag: '*',
+      });
+    await amountIs({ type: 'String', value: 'many' });
+    await move.start();
+    assert.equal((await move.backfill()).refused, 2);
+    const drifts: MoveDrift[] = [];
+    assert.equal((await move.verify({ onDrift: (drift) => drifts.push(drift) })).refused, 2);
+    const found = new Map(drifts.map(({ kind, rowKey }) => [rowKey, kind]));
+    const refused = [brimming, unreadable].map(({ rowKey }) => [rowKey, 'refused'] as const);
+    assert.deepEqual(found, new Map(refused));
+    await assert.rejects(move.cutOver(), /2 in all; .* call verify again/);
+    assert.equal((await move.state()).phase, 'verifying');
+    await amountIs({ type: 'Int32', value: 20 });
+    await tables.old.write({ kind: 'delete', key: brimming, etag: '*' });
+    assert.equal((await move.verify()).refused, 0);
+    await move.cutOver();
+    assert.equal((await amountsOf(tables)).new.size, 7);
+  });
+
+  it('stay where they are while a row is refused that was whole before', async () => {
+    const { tables, move } = await inPhase('verifying');
+    await fillToTheBrim(tables.old, brimming);
+    await entitiesOf(OrderByCity, tables.new).delete(order(2), { ifMatch: 'any' });
+    const properties = { EntityVersion: { type: 'Int32', value: 2 } } as const;
+    const inTheWay = { partitionKey: 'c2', rowKey: '0002_contoso', properties };
+    await tables.new.write({ kind: 'insert', row: inTheWay });
+    await assert.rejects(move.cutOver(), /2 in all; .* call cutOver again/);
+    assert.equal((await move.state()).phase, 'cutting-over');
+    assert.equal((await queried(tables, move)).size, 8, 'queries see what stayed');
+    // What was never handed over is no obstacle on the way back.
+    await tables.old.write({
+      kind: 'merge',
+      row: { ...brimming, properties: { amount: { type: 'String', value: 'many' } } },
+      etag: '*',
+    });
+    await move.rollBack();
+    assert.equal((await move.state()).phase, 'old');
+  });
+
+  it('hand everything back before they are at their beginning again', async () => {
+    const { tables, move, orders } = await inPhase('reading-new');
+    await orders.insert(order(20, 200));
+    const twenty = { partitionKey: 'c2', rowKey: '0020_contoso' };
+    const amount = { type: 'String', value: 'many' } as const;
+    await tables.new.write({
+      kind: 'merge',
+      row: { ...twenty, properties: { amount } },
+      etag: '*',
+    });
+    // It is met on both sides.
+    await assert.rejects(move.rollBack(), /2 in all; .* call rollBack again/);
+    assert.equal((await move.state()).phase, 'rolling-back');
+    await tables.new.write({
+      kind: 'merge',
+      row: { ...twenty, properties: { amount: { type: 'Int32', value: 201 } } },
+      etag: '*',
+    });
+    await move.rollBack();
+    assert.equal((await amountsOf(tables)).old.get(20), 201);
   });
 
   it('refuse what cannot be moved', async () => {

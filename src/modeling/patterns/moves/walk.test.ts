@@ -27,7 +27,16 @@ describe('a walk', () => {
     const stretches = [['a', '-', 'ccc'], [], ['dd']].map((items) => stretch(items, seen));
     const end = await walk(stretches, walkBeginning, same, pace);
     assert.deepEqual(seen, ['a', 'ccc', 'dd']);
-    assert.deepEqual(end, { stretch: 3, at: undefined, items: 3, changes: 6 });
+    assert.deepEqual(end, { stretch: 3, at: undefined, items: 3, changes: 6, refused: 0 });
+  });
+
+  it('counts what could not be worked on by itself', async () => {
+    const refusing: Stretch<string> = {
+      ...stretch(['a', 'b', 'c'], []),
+      work: (item) => Promise.resolve(item === 'b' ? 'refused' : 1),
+    };
+    const { items, changes, refused } = await walk([refusing], walkBeginning, same, pace);
+    assert.deepEqual({ items, changes, refused }, { items: 3, changes: 2, refused: 1 });
   });
 
   it('goes on behind the place that an ended run has stored', async () => {
@@ -51,7 +60,7 @@ describe('a walk', () => {
 
   it('goes on where another run is further', async () => {
     const seen: string[] = [];
-    const further: WalkPlace = { stretch: 0, at: '4', items: 4, changes: 4 };
+    const further: WalkPlace = { ...walkBeginning, at: '4', items: 4, changes: 4 };
     let told = 0;
     const reached = (place: WalkPlace) => {
       told += 1;
@@ -75,7 +84,7 @@ describe('a walk', () => {
       return Promise.resolve(place);
     };
     await assert.rejects(walk([failing], walkBeginning, reached, pace), /no/);
-    assert.deepEqual(places, [{ stretch: 0, at: '2', items: 2, changes: 2 }]);
+    assert.deepEqual(places, [{ ...walkBeginning, at: '2', items: 2, changes: 2 }]);
   });
 
   it('begins no page after its signal', async () => {

@@ -10,9 +10,17 @@ export interface WalkPlace {
   readonly items: number;
   /** The sum of what the work on them returned. */
   readonly changes: number;
+  /** How many of the items could not be worked on. */
+  readonly refused: number;
 }
 
-export const walkBeginning: WalkPlace = { stretch: 0, at: undefined, items: 0, changes: 0 };
+export const walkBeginning: WalkPlace = {
+  stretch: 0,
+  at: undefined,
+  items: 0,
+  changes: 0,
+  refused: 0,
+};
 
 /** A part of a walk, such as one side of a move or one of several tables. */
 export interface Stretch<Item> {
@@ -20,8 +28,8 @@ export interface Stretch<Item> {
   readonly page: (
     at: string | undefined,
   ) => Promise<{ readonly items: readonly Item[]; readonly next: string | undefined }>;
-  /** Undefined: the item is none of the walk's. */
-  readonly work: (item: Item) => Promise<number | undefined>;
+  /** The number of changes. Undefined: the item is none of the walk's. */
+  readonly work: (item: Item) => Promise<number | 'refused' | undefined>;
 }
 
 export interface WalkPace {
@@ -49,15 +57,17 @@ export async function walk<Item>(
     if (stretch === undefined) return place;
     signal?.throwIfAborted();
     const page = await stretch.page(place.at);
-    let { items, changes } = place;
+    let { items, changes, refused } = place;
     await concurrently(page.items, concurrency, async (item) => {
       const found = await stretch.work(item);
       if (found === undefined) return;
       items += 1;
-      changes += found;
+      if (found === 'refused') refused += 1;
+      else changes += found;
     });
     const isEnd = page.next === undefined;
-    const next = { stretch: place.stretch + (isEnd ? 1 : 0), at: page.next, items, changes };
+    const stretchNext = place.stretch + (isEnd ? 1 : 0);
+    const next = { stretch: stretchNext, at: page.next, items, changes, refused };
     const onward = await reached(next);
     if (onward === undefined) return next;
     place = onward;

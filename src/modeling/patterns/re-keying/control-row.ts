@@ -43,7 +43,7 @@ export function storedControl(
 }
 
 function propertiesOf({ phase, version, place }: Control): RowProperties {
-  const { stretch, at, items, changes } = place;
+  const { stretch, at, items, changes, refused } = place;
   return {
     EntityType: storedText('ReKeying'),
     Phase: storedText(phase),
@@ -51,6 +51,7 @@ function propertiesOf({ phase, version, place }: Control): RowProperties {
     Walk: { type: 'Int32', value: stretch },
     Checked: { type: 'Int64', value: BigInt(items) },
     Written: { type: 'Int64', value: BigInt(changes) },
+    Refused: { type: 'Int64', value: BigInt(refused) },
     ...(at === undefined ? {} : { Cursor: storedText(at) }),
   };
 }
@@ -68,6 +69,7 @@ function controlIn(properties: RowProperties, move: string): Control {
       at: textIn(properties, 'Cursor'),
       items: Number(countIn(properties, 'Checked')),
       changes: Number(countIn(properties, 'Written')),
+      refused: Number(countIn(properties, 'Refused')),
     },
   };
 }

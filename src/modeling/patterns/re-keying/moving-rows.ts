@@ -106,12 +106,14 @@ export class MovingRows {
 
   /**
    * Makes a side own an entity. Two point reads, and two writes unless it owns it already. Returns
-   * whether anything was written.
+   * whether anything was written. Throws `ModelError` for a row of the new side that is no copy.
    */
   async handOver(keys: MoveKeys, to: Side): Promise<boolean> {
     let hasChanged = false;
     await this.#contended(keys, async () => {
-      let pair: Pair = pairOf(await this.#readBoth(keys));
+      const both = await this.#readBoth(keys);
+      if (isInTheWay(both) && !both.new.isMarked) throw foreign(keys);
+      let pair = pairOf(both);
       if (pair.authority.side !== to) {
         hasChanged = true;
         pair = await this.#pass(keys, pair);
@@ -149,9 +151,7 @@ export class MovingRows {
       const firstNew = await this.#sides.new.read(keys);
       const old = await this.#sides.old.read(keys);
       if (isOpen('old', old.epoch)) {
-        if (isOpen('new', firstNew.epoch) && firstNew.etag !== undefined) {
-          throw foreign(keys);
-        }
+        if (isInTheWay({ old, new: firstNew })) throw foreign(keys);
         return this.#mend(keys, old, firstNew);
       }
       const next = await this.#sides.new.read(keys);
@@ -267,6 +267,11 @@ function pairOf(both: Both): Pair {
   const [from, to] = both.new.epoch > both.old.epoch ? [both.new, both.old] : [both.old, both.new];
   const { content, epoch } = from;
   return { authority: { ...to, epoch, content, isMarked: true }, isPending: true, other: from };
+}
+
+/** Whether the new side has a row that is no copy, although the old side owns the entity. */
+function isInTheWay({ old, new: next }: Both): boolean {
+  return isOpen('old', old.epoch) && isOpen('new', next.epoch) && next.etag !== undefined;
 }
 
 function foreign(keys: MoveKeys): ModelError {

@@ -72,8 +72,11 @@ export interface MoveStepOptions {
 
 /** The results of a step, over all of its runs. */
 export interface MoveReport {
+  /** Rows of the move that were looked at, refused ones included. */
   readonly checked: number;
   readonly written: number;
+  /** Rows, of either side, that were kept as they are: `onDrift` is told which, and why. */
+  readonly refused: number;
 }
 
 /** The state of a move. */
@@ -100,6 +103,12 @@ const forward: readonly Phase[] = [
 ];
 /** Walks that must be complete before the next phase. */
 const walksNeeded: Readonly<Partial<Record<Phase, number>>> = { backfilling: 1, verifying: 2 };
+/** Changes that would put rows out of reach which walks have refused; the step is called again. */
+const withoutRefused: Readonly<Partial<Record<Phase, { to: Phase; again: string }>>> = {
+  verifying: { to: 'cutting-over', again: 'verify' },
+  'cutting-over': { to: 'reading-new', again: 'cutOver' },
+  'rolling-back': { to: 'old', again: 'rollBack' },
+};
 const refreshMsDefault = 5_000;
 const settleMsDefault = 30_000;
 const pageRowsDefault = 200;
@@ -197,14 +206,14 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
   /**
    * `backfilling` → `verifying`, when the backfill is complete: compares each entity with its copy
    * and each copy with its entity, and repairs differences. Can be repeated in `verifying`; a run
-   * without drifts shows that both sides agree, except for writes in progress. Sends two point
-   * reads for each row of either side, and a write for each drift.
+   * without drifts shows that both sides agree, except for writes in progress. `cutOver` is not
+   * possible while rows are `refused`: mend or delete them, and verify again. Sends two point reads
+   * for each row of either side, and a write for each drift.
    */
   async verify(options: MoveStepOptions = {}): Promise<MoveReport> {
     const done = await this.#beyond('verifying');
     if (done !== undefined) return done;
-    const state = await this.#advance(['backfilling'], 'verifying');
-    if (state.place.stretch >= 2) await this.#reached(await this.#state.read(), walkBeginning);
+    await this.#advance(['backfilling'], 'verifying');
     const compare: RowWork = ({ keys }) => this.#rows.compare(keys);
     const walks: readonly Walk[] = [
       { side: 'old', work: compare },
@@ -216,7 +225,9 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
   /**
    * `verifying` → `cutting-over` → `reading-new`, when a verification is complete: waits
    * `settleMs`, then hands every entity over to the new side; programs hand over what they access
-   * meanwhile. Sends two point reads and two writes for each entity.
+   * meanwhile. Throws `ModelError` when rows were refused, by the verification or now: they would
+   * be out of reach. Mend or delete them, and repeat that step. Sends two point reads and two
+   * writes for each entity.
    */
   async cutOver(options: MoveStepOptions = {}): Promise<MoveReport> {
     await this.#advance(['verifying'], 'cutting-over', ...beyond('cutting-over'));
@@ -225,7 +236,9 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
 
   /**
    * Back to `old`. Before `cutOver` a point read and a write; afterwards through `rolling-back`,
-   * which waits `settleMs` and hands every entity back to the old side. Not possible from `done`.
+   * which waits `settleMs` and hands every entity back to the old side. Throws `ModelError` when
+   * rows could not be handed back: mend or delete them, and call it again. Not possible from
+   * `done`.
    */
   async rollBack(options: MoveStepOptions = {}): Promise<MoveReport> {
     const { phase } = await this.#state.fresh();
@@ -301,21 +314,34 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
       { side: to === 'new' ? 'old' : 'new', work: pass },
       { side: to, work: pass },
     ];
-    const report = await this.#walk(during, walks, options);
+    const report = await this.#walk(during, walks, options, to);
     await this.#advance([during], then);
     return report;
   }
 
-  /** Processes all rows of each walk, resuming an earlier run. */
-  async #walk(phase: Phase, walks: readonly Walk[], options: MoveStepOptions): Promise<MoveReport> {
+  /**
+   * Processes all rows of each walk, resuming an earlier run. A run that has ended is repeated
+   * where it compares, or has refused rows.
+   */
+  async #walk(
+    phase: Phase,
+    walks: readonly Walk[],
+    options: MoveStepOptions,
+    to?: Side,
+  ): Promise<MoveReport> {
     let control = await this.#state.read();
     if (this.#isOver(phase, control)) return reportOf(control.state.place);
+    const { stretch, refused } = control.state.place;
+    const isRepeated = phase === 'verifying' || refused > 0;
+    if (stretch >= walks.length && isRepeated) {
+      control = await this.#reached(control, walkBeginning);
+    }
     const reached = async (place: WalkPlace): Promise<WalkPlace | undefined> => {
       control = await this.#reached(control, place);
       options.onProgress?.(reportOf(place));
       return this.#isOver(phase, control) ? undefined : control.state.place;
     };
-    const stretches = this.#stretches(walks, options);
+    const stretches = this.#stretches(walks, options, to);
     await walk(stretches, control.state.place, reached, paceOf(options));
     return reportOf(control.state.place);
   }
@@ -330,19 +356,22 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
   #stretches(
     walks: readonly Walk[],
     { pageRows = pageRowsDefault, onDrift }: MoveStepOptions,
+    to?: Side,
   ): readonly Stretch<StoredRow>[] {
-    const { name, to, only } = this.#options;
+    const { name, only } = this.#options;
+    const { definition } = this.#options.to;
     return walks.map(({ side, work }) =>
       rowsOfSide({
         side: this.#sides[side],
         oldSide: this.#sides.old,
         move: name,
         pageRows,
+        ...(to === undefined ? {} : { to }),
         work,
         isMoved: ({ content: { entityRow } }) =>
           only === undefined ||
           entityRow === undefined ||
-          only(codecOf(to.definition).fromRow({ ...entityRow, etag: '', timestamp: 0n })),
+          only(codecOf(definition).fromRow({ ...entityRow, etag: '', timestamp: 0n })),
         onDrift: (drift) => onDrift?.(drift),
       }),
     );
@@ -369,6 +398,13 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
       if (to !== 'old' && place.stretch < (walksNeeded[phase] ?? 0)) {
         throw new ModelError(
           `${this.#state.title} has not ended its ${phase}; call that step again`,
+        );
+      }
+      const held = withoutRefused[phase];
+      if (place.refused > 0 && held?.to === to) {
+        throw new ModelError(
+          `${this.#state.title} has refused rows while ${phase}, ${place.refused} in all; ` +
+            `mend or delete what onDrift tells, and call ${held.again} again`,
         );
       }
       return { phase: to, version: version + 1, place: walkBeginning };
@@ -400,8 +436,8 @@ function phaseError(title: string, found: Phase, wanted: readonly Phase[]): Mode
   return new ModelError(wrongPhase(title, found, wanted));
 }
 
-function reportOf({ items, changes }: WalkPlace): MoveReport {
-  return { checked: items, written: changes };
+function reportOf({ items, changes, refused }: WalkPlace): MoveReport {
+  return { checked: items, written: changes, refused };
 }
 
 function paceOf({ concurrency = concurrencyDefault, signal }: MoveStepOptions): WalkPace {

@@ -3,14 +3,15 @@ import type { CopyDifference } from '../../rows/same-value.js';
 import { DecodeError, ModelError } from '../../table/errors.js';
 import type { Stretch } from '../moves/walk.js';
 import type { MoveKeys, MoveSide, SideState } from './move-side.js';
-import { markOf } from './move-mark.js';
+import { isOpen, markOf } from './move-mark.js';
+import type { Side } from './phase.js';
 
 /** A difference that a walk over the rows of a move found. */
 export interface MoveDrift {
   /**
    * `missing`: an entity had no copy. `surplus`: a copy had no entity. `different`: a copy differed
-   * from its entity. These were repaired. `refused`: a row that could not be read, or is in the
-   * way, and was kept; see `reason`.
+   * from its entity. These were repaired. `refused`: a row that could not be read or copied, or is
+   * in the way, and was kept; see `reason`.
    */
   readonly kind: CopyDifference | 'refused';
   readonly partitionKey: string;
@@ -32,6 +33,8 @@ export interface RowWalk {
   readonly work: RowWork;
   /** Whether an entity, as a row of the new side, belongs to the move. */
   readonly isMoved: (state: SideState) => boolean;
+  /** The side that is to own the rows. Those that it owns already need not be readable. */
+  readonly to?: Side;
   readonly pageRows: number;
   readonly onDrift: (drift: MoveDrift) => void;
 }
@@ -46,17 +49,17 @@ export function rowsOfSide(rowWalk: RowWalk): Stretch<StoredRow> {
     },
     work: async (row) => {
       const { partitionKey, rowKey } = row;
-      let visit: ReturnType<typeof visitOf>;
       try {
-        visit = visitOf(row, rowWalk);
+        const visit = visitOf(row, rowWalk);
         if (visit === undefined) return undefined;
         const found = await work(visit);
         if (typeof found === 'string') onDrift({ kind: found, partitionKey, rowKey });
         return found === undefined || found === false ? 0 : 1;
       } catch (error) {
         if (!isOfRow(error)) throw error;
+        if (isOwned(row, rowWalk)) return undefined;
         onDrift({ kind: 'refused', partitionKey, rowKey, reason: error.message });
-        return visit === undefined ? undefined : 0;
+        return 'refused';
       }
     },
   };
@@ -76,6 +79,10 @@ function visitOf(
   const { entityRow } = state.content;
   if (entityRow === undefined || !isMoved(state)) return undefined;
   return { row, keys: oldSide.keysOfRow(entityRow), state };
+}
+
+function isOwned(row: StoredRow, { side: { side }, to, move }: RowWalk): boolean {
+  return side === to && isOpen(side, markOf(row, side, move).epoch);
 }
 
 /** Whether a row itself caused the error; other refusals of the service end the walk. */

@@ -101,6 +101,7 @@ async function readProgress({
     at: shards[stretch]?.name === name ? textIn(properties, 'After') : undefined,
     items: Number(countIn(properties, 'Partitions')),
     changes: Number(countIn(properties, 'Rows')),
+    refused: 0,
   };
 }
 
