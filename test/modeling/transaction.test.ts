@@ -11,12 +11,14 @@ import {
   EntityExistsError,
   EntityNotFoundError,
   int32,
+  int64,
   key,
   openTable,
   string,
   TooLargeError,
   transaction,
   TransactionFailedError,
+  ValueError,
   writesOf,
   type RowWrite,
   type TableGateway,
@@ -211,6 +213,42 @@ describe('a transaction', () => {
       }),
       { numRuns: 20 },
     );
+  });
+});
+
+describe('an increment', () => {
+  const Account = defineEntity({
+    type: 'Account',
+    properties: { id: string(), cents: int64().optional(), visits: int32().optional() },
+    partitionKey: (p) => key`${p.id}`,
+    rowKey: () => key`account`,
+  });
+  const ann = { id: 'ann' };
+
+  it('adds 64-bit numbers exactly, and numbers to what is absent', async () => {
+    const table = new MemoryTable(new MemoryRows());
+    const accounts = entitiesOf(Account, table);
+    await accounts.insert(ann);
+    const add = async (by?: bigint | 1 | -1) => {
+      await transaction(table).increment(Account, ann, 'cents', by).run();
+      return (await accounts.get(ann))?.cents;
+    };
+    assert.equal(await add(), 1n);
+    const odd = 2n ** 53n + 1n;
+    assert.equal(await add(odd), odd + 1n);
+    assert.equal(await add(-1), odd);
+    assert.equal(await add(-odd), 0n);
+    await transaction(table).increment(Account, ann, 'visits', 2).run();
+    await transaction(table).increment(Account, ann, 'visits', -1).run();
+    assert.equal((await accounts.get(ann))?.visits, 1);
+  });
+
+  it('beyond 64 bits is refused, and changes nothing', async () => {
+    const table = new MemoryTable(new MemoryRows());
+    const accounts = entitiesOf(Account, table);
+    await accounts.insert({ ...ann, cents: 2n ** 63n - 1n });
+    await assert.rejects(transaction(table).increment(Account, ann, 'cents').run(), ValueError);
+    assert.equal((await accounts.get(ann))?.cents, 2n ** 63n - 1n);
   });
 });
 

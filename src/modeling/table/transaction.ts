@@ -220,8 +220,9 @@ export class Transaction {
   }
 
   /**
-   * Adds to a number of the entity; an absent property counts as 0. Otherwise as `update`. Throws
-   * `EntityNotFoundError`, and nothing changes, when there is no entity.
+   * Adds to a number of the entity, exactly where it is an `int64()`; an absent property counts as
+   * 0. Otherwise as `update`. Throws `EntityNotFoundError` when there is no entity, and
+   * `ValueError` when the sum does not fit; then nothing changes.
    */
   increment<D extends AnyDefinition, N extends NumberNames<D>>(
     definition: D,
@@ -229,10 +230,14 @@ export class Transaction {
     name: N,
     by: (ReadOf<D> & object)[N & keyof ReadOf<D>] | 1 | -1 = 1,
   ): this {
+    const given: unknown = by;
+    const added = typeof given === 'bigint' ? given : Number(given);
+    const isInt64 = definition.properties[name]?.model.kind === 'int64';
     const change = (current: object) => {
       const before: unknown = Reflect.get(current, name);
-      const sum =
-        typeof before === 'bigint' ? before + BigInt(Number(by)) : Number(before ?? 0) + Number(by);
+      const sum = isInt64
+        ? (typeof before === 'bigint' ? before : 0n) + BigInt(added)
+        : Number(before ?? 0) + Number(added);
       return { ...current, [name]: sum };
     };
     return this.update(definition, key, change as Change<D, ReadOf<D>>);
