@@ -4,6 +4,7 @@ import { manualClock } from '../../src/base/clock.js';
 import {
   defineEntity,
   entitiesOf,
+  enumeration,
   int32,
   key,
   string,
@@ -92,6 +93,37 @@ describe('upgradeRows', () => {
       failures.map(({ rowKey, error }) => [rowKey, error.message]),
       [['0009', "'Single' is one word"]],
     );
+  });
+
+  it('leaves what the definition cannot store, and upgrades the others', async () => {
+    const { gateway } = await started.newTable();
+    const PaintOne = defineEntity({
+      type: 'Paint',
+      properties: { id: int32(), colour: string() },
+      partitionKey: () => key`paints`,
+      rowKey: (p) => key`${p.id.padded(4)}`,
+    });
+    const Paint = defineEntity({
+      type: 'Paint',
+      version: 2,
+      properties: { id: int32(), colour: enumeration('red', 'green') },
+      partitionKey: () => key`paints`,
+      rowKey: (p) => key`${p.id.padded(4)}`,
+    }).upgrading(PaintOne, (paint) => ({ ...paint, colour: paint.colour as 'red' }));
+    const olds = entitiesOf(PaintOne, gateway);
+    for (const [id, colour] of ['red', 'mauve', 'green'].entries()) {
+      await olds.insert({ id, colour });
+    }
+    const paints = entitiesOf(Paint, gateway);
+    for (const dryRun of [true, false]) {
+      const { upgraded, failures } = await upgradeRows(paints, { dryRun });
+      assert.equal(upgraded, dryRun ? 0 : 2);
+      assert.deepEqual(
+        failures.map(({ rowKey, error }) => [rowKey, error.name]),
+        [['0001', 'ValueError']],
+      );
+    }
+    assert.deepEqual(await versionsOf(gateway), [2, 1, 2]);
   });
 
   it('upgrades one partition alone', async () => {

@@ -3,8 +3,8 @@ import { systemClock, type Clock } from '../../base/clock.js';
 import { sleep } from '../../base/async/sleep.js';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
-import type { PartitionOf, ReadOf } from '../definition/shapes.js';
-import { storedAs, type Stored } from '../definition/stored-entity.js';
+import type { PartitionOf } from '../definition/shapes.js';
+import { storedAs } from '../definition/stored-entity.js';
 import type { RowKey, StoredRow } from '../rows/row.js';
 import { bulk } from './bulk.js';
 import {
@@ -18,7 +18,7 @@ import type { Entities } from './entities.js';
 import { whereStored } from './filter.js';
 import { pageRowsMax } from './gateway.js';
 import type { RowSelection } from './row-selection.js';
-import { writesOf } from './row-writes.js';
+import { writesOf, type PutWrite } from './row-writes.js';
 import { inOrder } from './in-order.js';
 import type { UnreadableRow } from './unreadable-row.js';
 
@@ -52,7 +52,10 @@ export interface UpgradeReport {
   readonly outdated: number;
   /** Outdated rows that this upgrade wrote in the new form; 0 in a dry run. */
   readonly upgraded: number;
-  /** Rows of a version that nothing upgrades, or that the upgrade refuses; the first 1,000. */
+  /**
+   * Rows of a version that nothing upgrades, that the upgrade refuses, or that the definition
+   * cannot store; the first 1,000.
+   */
   readonly failures: readonly UnreadableRow[];
   /** `from` of the next run; absent at the end. */
   readonly cursor?: string;
@@ -122,15 +125,17 @@ function selectionOf<D extends AnyDefinition>(
 
 type Failed = (failure: UnreadableRow) => void;
 
-/** The entity of an outdated row; empty for any other. */
+/** The write of an outdated row in the new form; empty for any other. */
 function outdatedOf<D extends AnyDefinition>(
   { codec, definition }: Entities<D>,
   row: StoredRow,
   fail: Failed,
-): readonly Stored<ReadOf<D>>[] {
+): readonly PutWrite[] {
   try {
     const entity = codec.fromRow(row);
-    return entity[storedAs].version < definition.version ? [entity] : [];
+    if (entity[storedAs].version >= definition.version) return [];
+    // What an upgrade has made may be none that the definition can store.
+    return [writesOf(definition).replace(entity)];
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     fail({ partitionKey: row.partitionKey, rowKey: row.rowKey, error });
@@ -141,20 +146,17 @@ function outdatedOf<D extends AnyDefinition>(
 /** The number of entities written. */
 async function storePage<D extends AnyDefinition>(
   entities: Entities<D>,
-  outdated: readonly Stored<ReadOf<D>>[],
+  outdated: readonly PutWrite[],
   { concurrency = concurrencyDefault, timers }: UpgradeOptions<D>,
   fail: Failed,
 ): Promise<number> {
-  const make = writesOf(entities.definition);
-  const report = await bulk(
-    entities.table,
-    outdated.map((entity) => make.replace(entity)),
-    { concurrency, ...(timers === undefined ? {} : { timers }) },
-  );
+  const report = await bulk(entities.table, outdated, {
+    concurrency,
+    ...(timers === undefined ? {} : { timers }),
+  });
   const again = await inOrder(report.failures, concurrency, async ({ index, error }) => {
-    const entity = outdated[index];
-    if (entity === undefined || error === undefined) return false;
-    const { key } = entity[storedAs];
+    const key = outdated[index]?.row;
+    if (key === undefined || error === undefined) return false;
     return unlessUnstorable(key, fail, () => {
       if (!(error instanceof ConditionFailedError) && !isAmbiguous(error)) throw error;
       return storeLatest(entities, key);
