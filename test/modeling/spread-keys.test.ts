@@ -137,6 +137,39 @@ describe('spread keys', () => {
     });
   });
 
+  it('follow from what is computed, or set by default, as the entity is stored', async () => {
+    let ids = 0;
+    const Article = defineEntity({
+      type: 'Article',
+      properties: {
+        bucket: int32(),
+        title: string(),
+        slug: string().computed({ title: string() }, ({ title }) => title.toLowerCase()),
+        id: string().default(() => `id${(ids += 1)}`),
+        text: string().default(''),
+      },
+      partitionKey: (p) => key`${p.bucket.padded(2)}`,
+      rowKey: (p) => key`${p.slug}_${p.id}`,
+    });
+    const { gateway } = await started.newTable();
+    const articles = await openSpreadEntities(Article, gateway, options);
+    const isFound = async (article: { slug: string; id: string }, text: string) =>
+      assert.equal((await articles.get(article))?.text, text, `${article.slug}_${article.id}`);
+    for (const title of ['A', 'B', 'C', 'D', 'E', 'F']) {
+      const inserted = await articles.insert({ title, text: 'new' });
+      await isFound(inserted, 'new');
+      const copy = await articles.insert({ ...inserted, title: `${title} again`, text: 'copy' });
+      await isFound({ slug: `${title} again`.toLowerCase(), id: copy.id }, 'copy');
+      const whole = articles.entity({ title, text: 'whole' });
+      await isFound(await articles.entities.insert(whole), 'whole');
+      await articles.upsertMerge({ title, id: 'given', text: 'merged' });
+      await isFound({ slug: title.toLowerCase(), id: 'given' }, 'merged');
+      await assert.rejects(articles.replace({ ...copy, title: 'Other' }), /would move/);
+    }
+    await assert.rejects(async () => articles.upsertMerge({ title: 'A' }), /needs 'id'/);
+    assert.equal(ids, 12, 'a default is asked for once');
+  });
+
   it('are the same for all who open them first at the same time', async () => {
     const { gateway } = await started.newTable();
     const numbers = range(2, 8);

@@ -1,8 +1,10 @@
 import { bucketOf } from '../../placement/hashes/text-hash.js';
 import type { AnyDefinition } from '../definition/entity-definition.js';
+import { absentValue, completeValues, fieldsOf } from '../definition/entity-fields.js';
 import { escapeKeyText } from '../definition/key-escape.js';
 import { reservedPartitionKeys } from '../definition/reserved-keys.js';
 import { formatKey, type KeyValues } from '../definition/key-template.js';
+import type { PropertyModel } from '../definition/property.js';
 import type { CreateOf, KeyOf, MergeOf, PartitionOf, ReadOf } from '../definition/shapes.js';
 import type { Stored } from '../definition/stored-entity.js';
 import { DefinitionError } from '../rows/model-error.js';
@@ -72,9 +74,9 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
     return this.#spread(key) as KeyOf<D>;
   }
 
-  /** The whole entity, with its bucket. Sends nothing. */
+  /** The whole entity, with its bucket, and what it lacks of its RowKey. Sends nothing. */
   entity(entity: Unspread<CreateOf<D> | ReadOf<D>, B>): CreateOf<D> {
-    return this.#spread(entity) as CreateOf<D>;
+    return this.#create(entity);
   }
 
   /** One point read. */
@@ -92,7 +94,7 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
 
   /** Needs the ETag that the entity was read with, or `ifMatch`. */
   replace(entity: Unspread<ReadOf<D>, B>, condition?: WriteCondition): Promise<Stored<ReadOf<D>>> {
-    return this.entities.replace(this.#spread(entity) as ReadOf<D>, condition);
+    return this.entities.replace(this.#whole(entity, absentValue) as ReadOf<D>, condition);
   }
 
   merge(
@@ -108,7 +110,8 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
   }
 
   upsertMerge(entity: Unspread<CreateOf<D>, B>): Promise<{ readonly etag: string }> {
-    return this.entities.upsertMerge(this.#create(entity));
+    // It takes no defaults, which would change what is stored.
+    return this.entities.upsertMerge(this.#whole(entity, () => undefined) as CreateOf<D>);
   }
 
   delete(key: Unspread<KeyOf<D>, B>, condition: Required<WriteCondition>): Promise<void> {
@@ -144,8 +147,17 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
     });
   }
 
-  #create(entity: Unspread<CreateOf<D>, B>): CreateOf<D> {
-    return this.#spread(entity) as CreateOf<D>;
+  #create(entity: object): CreateOf<D> {
+    return this.#whole(entity, absentValue) as CreateOf<D>;
+  }
+
+  /** The entity with the bucket of the RowKey that it is stored with, which may be computed. */
+  #whole(entity: object, absent: (model: PropertyModel) => unknown): unknown {
+    const { definition } = this.entities;
+    const given = { ...entity, [this.#bucket]: 0 };
+    const values = completeValues(definition.type, fieldsOf(definition), given, absent);
+    const parts = definition.rowKey.parts.map(({ property }) => [property, values[property]]);
+    return this.#spread({ ...entity, ...Object.fromEntries(parts) });
   }
 
   /** The values with the bucket of their RowKey. */
