@@ -29,6 +29,7 @@ import {
   largeString,
 } from '../../src/modeling/patterns/large-entities/large-properties.js';
 import { withLargeValues } from '../../src/modeling/patterns/large-entities/large-table.js';
+import { entityPayload } from '../../src/modeling/worker/index.js';
 import { CountingKey } from './support/encryption-keys.js';
 import { startTables } from './support/observed-tables.js';
 import { asEmployee, numbered } from './support/employees.js';
@@ -166,6 +167,22 @@ describe('a definition with encrypted properties', () => {
     const stored = await table.get({ partitionKey: 'Sales', rowKey: 'empid_000123' });
     assert.equal(stored?.properties['salary']?.type, 'Binary');
     assert.deepEqual((await employees.get(jones))?.salary, 4711.5);
+  });
+
+  it('is not sent whole in a message when it has encrypted properties of a newer version', async () => {
+    const { encrypted, employees } = await fixture();
+    await employees.insert(jones);
+    const { salary, since, review, email, ...properties } = SecretEmployee.properties;
+    assert.ok(salary && since && review && email);
+    const Older = defineEntity({ ...asEmployee, properties });
+    const older = await entitiesOf(Older, encrypted).get(jones);
+    assert.ok(older);
+    const payload = entityPayload(Older);
+    assert.throws(() => payload.encode(older), {
+      name: 'ValueError',
+      message: /'empid_000123'.* has encrypted properties \(.*salary.*\)/,
+    });
+    assert.doesNotThrow(() => payload.encode({ department: 'Sales', id: 1, lastName: 'Hall' }));
   });
 
   it('encrypts each property of an embedded object, and every item of a list', async () => {

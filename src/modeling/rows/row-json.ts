@@ -1,6 +1,7 @@
 import { isRecord } from '../../base/record.js';
 import { unreachable } from '../../base/invariant.js';
-import { DecodeError } from './model-error.js';
+import { DecodeError, ValueError } from './model-error.js';
+import { placeOfKey } from './row-parts.js';
 import type { Row, WireValue } from './row.js';
 import { isoOfTicks, ticksOfIso } from './ticks.js';
 
@@ -20,7 +21,15 @@ export interface RowJson {
 
 type JsonScalar = string | number | boolean;
 
-export function rowToJson({ partitionKey, rowKey, properties }: Row): RowJson {
+/** Throws `ValueError` for a row with properties to encrypt: the JSON would show them. */
+export function rowToJson({ partitionKey, rowKey, properties, encrypt = [] }: Row): RowJson {
+  if (encrypt.length > 0) {
+    throw new ValueError(
+      `${placeOfKey({ partitionKey, rowKey })} has encrypted properties (${encrypt.join(', ')}), ` +
+        'which JSON would show in plain; a table that is opened without encryption reads the row ' +
+        'as it is stored',
+    );
+  }
   return {
     partitionKey,
     rowKey,

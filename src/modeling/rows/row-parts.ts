@@ -1,5 +1,5 @@
 import { own } from '../../base/own.js';
-import type { RowKey, RowProperties, WireValue } from './row.js';
+import type { Row, RowKey, RowProperties, WireValue } from './row.js';
 
 /** The key alone, of a row or of anything that has one. */
 export function keyOf({ partitionKey, rowKey }: RowKey): RowKey {
@@ -9,6 +9,23 @@ export function keyOf({ partitionKey, rowKey }: RowKey): RowKey {
 /** A text that only this key gives. */
 export function nameOfKey({ partitionKey, rowKey }: RowKey): string {
   return JSON.stringify([partitionKey, rowKey]);
+}
+
+/** What a row holds: its properties, and which of them are encrypted. */
+export type RowContent = Pick<Row, 'properties' | 'encrypt'>;
+
+/**
+ * The content alone, for a row with another key or in another table: what was encrypted where it
+ * was read is encrypted there as well.
+ */
+export function contentOf({
+  properties,
+  encrypt,
+}: {
+  readonly properties: RowProperties;
+  readonly encrypt?: readonly string[] | undefined;
+}): RowContent {
+  return encrypt === undefined ? { properties } : { properties, encrypt };
 }
 
 /** How texts for people name a row. */

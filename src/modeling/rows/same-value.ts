@@ -24,7 +24,10 @@ export function sameProperties(part: Row, whole: Row): boolean {
   });
 }
 
-/** There is no copy of a row, a copy without a row, or one whose properties differ. */
+/**
+ * There is no copy of a row, a copy without a row, or one whose properties differ, or that has in
+ * plain what the row has encrypted.
+ */
 export type CopyDifference = 'missing' | 'surplus' | 'different';
 
 /** Undefined when the copy is right: equal to its row, or as absent as it. */
@@ -34,5 +37,6 @@ export function copyDifference(
 ): CopyDifference | undefined {
   if (row === undefined) return copy === undefined ? undefined : 'surplus';
   if (copy === undefined) return 'missing';
-  return sameContent(row, copy) ? undefined : 'different';
+  const isEncrypted = row.encrypt?.every((name) => copy.encrypt?.includes(name)) ?? true;
+  return isEncrypted && sameContent(row, copy) ? undefined : 'different';
 }

@@ -1,4 +1,5 @@
 import { DecodeError, ValueError } from '../../rows/model-error.js';
+import { contentOf } from '../../rows/row-parts.js';
 import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
 import { escapeKeyText } from '../../definition/key-escape.js';
 import { rangeWithPrefix, successorOfPrefix } from '../../definition/key-template.js';
@@ -62,13 +63,11 @@ export function sequenceOf({ rowKey }: RowKey): bigint {
 
 export function eventRow(partitionKey: string, sequence: bigint, { row }: WaitingMessage): Row {
   const { Message } = row.properties;
-  return {
-    ...eventKey(partitionKey, sequence),
-    properties: {
-      ...(Message === undefined ? {} : { Message }),
-      At: { type: 'DateTime', value: committedAt(row) },
-    },
+  const properties: RowProperties = {
+    ...(Message === undefined ? {} : { Message }),
+    At: { type: 'DateTime', value: committedAt(row) },
   };
+  return { ...eventKey(partitionKey, sequence), ...contentOf({ ...row, properties }) };
 }
 
 export function eventOf(row: StoredRow, cursor: string): FeedEvent {

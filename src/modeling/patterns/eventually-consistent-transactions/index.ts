@@ -4,7 +4,8 @@ export { blobIn, type BlobContainer, type BlobPlaceOptions } from './blob-place.
 export { fileIn } from './file-place.js';
 export type { Place, Slot } from './place.js';
 export { bytesOfRow, rowOfBytes } from './row-bytes.js';
-export { rowIn, type RowContent, type TableRows } from './row-place.js';
+export type { RowContent } from '../../rows/row-parts.js';
+export { rowIn, type TableRows } from './row-place.js';
 export { StepConflictError, type Step, type StepContext, type StepOutcome } from './step.js';
 export {
   copyStep,

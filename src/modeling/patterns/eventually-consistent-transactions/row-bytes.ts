@@ -1,17 +1,13 @@
 import type { Bytes } from '../../../base/bytes.js';
 import { rowFromJson, rowToJson } from '../../rows/row-json.js';
 import type { Row } from '../../rows/row.js';
-import { DecodeError, ValueError } from '../../table/errors.js';
+import { DecodeError } from '../../table/errors.js';
 
 /**
  * A row as the UTF-8 bytes of JSON, with the types of its values: for blobs and files. See
  * `RowJson`. Throws `ValueError` for a row with properties to encrypt: the bytes would show them.
  */
 export function bytesOfRow(row: Row): Bytes {
-  const { rowKey, encrypt = [] } = row;
-  if (encrypt.length > 0) {
-    throw new ValueError(`'${rowKey}' has encrypted properties (${encrypt.join(', ')})`);
-  }
   return Buffer.from(JSON.stringify(rowToJson(row)));
 }
 

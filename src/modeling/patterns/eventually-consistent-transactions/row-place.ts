@@ -1,10 +1,8 @@
-import type { Row, RowKey, StoredRow } from '../../rows/row.js';
+import { contentOf, type RowContent } from '../../rows/row-parts.js';
+import type { RowKey, StoredRow } from '../../rows/row.js';
 import { putOver, writeIf } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { Place, Slot } from './place.js';
-
-/** The content of a row: its properties. Rows that were read have it, and any others. */
-export type RowContent = Pick<Row, 'properties' | 'encrypt'>;
 
 /** Rows of a table. `convert` and `isMeant` get them as they were read. */
 export type TableRows<Payload> = Place<Payload, RowContent> & {
@@ -34,15 +32,8 @@ function rowSlot(table: TableGateway, key: RowKey): RowSlot {
       const value = await table.get(key);
       return value === undefined ? undefined : { value, etag: value.etag };
     },
-    store({ properties, encrypt }, etag) {
-      const row = {
-        partitionKey,
-        rowKey,
-        properties,
-        ...(encrypt === undefined ? {} : { encrypt }),
-      };
-      return writeIf(table, putOver(row, etag));
-    },
+    store: (content, etag) =>
+      writeIf(table, putOver({ partitionKey, rowKey, ...contentOf(content) }, etag)),
     delete: (etag) => writeIf(table, { kind: 'delete', key: { partitionKey, rowKey }, etag }),
   };
 }

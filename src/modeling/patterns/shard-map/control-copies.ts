@@ -1,4 +1,5 @@
-import { sameContent } from '../../rows/same-value.js';
+import { contentOf } from '../../rows/row-parts.js';
+import { copyDifference } from '../../rows/same-value.js';
 import type { Row, RowKey } from '../../rows/row.js';
 import { putOver } from '../../table/conditional-write.js';
 import { retryConflicts, type ContentionOptions } from '../../table/contention.js';
@@ -64,8 +65,8 @@ export function copyControlRow(
       await copy.write({ kind: 'delete', key: { partitionKey, rowKey }, etag: there.etag });
       return true;
     }
-    if (there !== undefined && sameContent(wanted, there)) return false;
-    const row: Row = { partitionKey, rowKey, properties: wanted.properties };
+    if (copyDifference(wanted, there) === undefined) return false;
+    const row: Row = { partitionKey, rowKey, ...contentOf(wanted) };
     await copy.write(putOver(row, there?.etag));
     return true;
   });

@@ -1,9 +1,10 @@
-import { keyOf } from '../../rows/row-parts.js';
+import { contentOf, keyOf } from '../../rows/row-parts.js';
 import { copyDifference } from '../../rows/same-value.js';
 import type { StoredRow } from '../../rows/row.js';
 import { transactionWritesMax } from '../../table/gateway.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import { allPages } from '../../table/all-rows.js';
+import { divided } from '../../table/divided.js';
 import { batchesOf } from '../../table/write-batches.js';
 import { isFenceRow, type Claim } from './fence.js';
 
@@ -50,7 +51,7 @@ async function* paired(
 function mending({ row, copy }: Pair): RowWrite | undefined {
   if (copyDifference(row, copy) === undefined) return undefined;
   if (row !== undefined) {
-    return { kind: 'upsert-replace', row: { ...keyOf(row), properties: row.properties } };
+    return { kind: 'upsert-replace', row: { ...keyOf(row), ...contentOf(row) } };
   }
   return copy && { kind: 'delete', key: keyOf(copy), etag: '*' };
 }
@@ -87,7 +88,7 @@ async function writeClaimed(
 ): Promise<number> {
   let written = 0;
   for await (const batch of batchesOf(writes, (write) => [write], claimRoom)) {
-    await claim.write(batch);
+    await divided(batch, (some) => claim.write(some));
     written += batch.length;
   }
   return written;

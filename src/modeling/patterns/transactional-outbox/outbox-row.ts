@@ -3,7 +3,8 @@ import { messageOf } from '../../../base/thrown.js';
 import { rangeWithPrefix } from '../../definition/key-template.js';
 import { reservedRowKeys } from '../../definition/reserved-keys.js';
 import { DecodeError } from '../../rows/model-error.js';
-import type { Row, RowKey, StoredRow } from '../../rows/row.js';
+import { contentOf, keyOf } from '../../rows/row-parts.js';
+import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
 import { stringUnitsMax } from '../../rows/row-size.js';
 import type { RowSelection } from '../../table/row-selection.js';
 import {
@@ -101,18 +102,14 @@ const errorUnitsMax = 1000;
 
 /** The row after another failure. Writing it changes its Timestamp, so the first one is kept. */
 export function withFailure(row: StoredRow, error: unknown): Row {
-  const { partitionKey, rowKey, properties } = row;
   const text = messageOf(error);
-  return {
-    partitionKey,
-    rowKey,
-    properties: {
-      ...properties,
-      Failures: { type: 'Int32', value: failuresOf(row) + 1 },
-      CommittedAt: { type: 'DateTime', value: committedAt(row) },
-      LastError: { type: 'String', value: text.slice(0, errorUnitsMax) },
-    },
+  const properties: RowProperties = {
+    ...row.properties,
+    Failures: { type: 'Int32', value: failuresOf(row) + 1 },
+    CommittedAt: { type: 'DateTime', value: committedAt(row) },
+    LastError: { type: 'String', value: text.slice(0, errorUnitsMax) },
   };
+  return { ...keyOf(row), ...contentOf({ ...row, properties }) };
 }
 
 /** The row without failures, but with its place in the order. */
