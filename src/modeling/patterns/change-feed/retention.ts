@@ -25,8 +25,8 @@ export interface TrimOptions {
 /**
  * Deletes the old events of a partition's feed, oldest first. Sends one range read of the groups,
  * unless `keepUnhandled` is false; one range read per 1,000 events, and one transaction per 100
- * deleted ones. Can be repeated after a crash, and run by several programs at once. Returns the
- * number deleted.
+ * deleted ones, or as many as the table takes. Can be repeated after a crash, and run by several
+ * programs at once. Returns the number deleted.
  */
 export async function trimFeed(
   { table }: ChangeFeed,

@@ -1,5 +1,6 @@
-import { isConflict } from '../../table/contention.js';
+import { putOver, unlessConflict } from '../../table/conditional-write.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
+import { divided } from '../../table/divided.js';
 import { batchesOf } from '../../table/write-batches.js';
 import type { MessageType } from '../../worker/message-type.js';
 import type { MessageSink } from '../transactional-outbox/message-sink.js';
@@ -41,25 +42,25 @@ export function feedSinkOf(
         { kind: 'insert', row: eventRow(partitionKey, 0n, message) },
         deletionOf(message),
       ];
-      for await (const group of batchesOf(messages, movesOf, headRoom)) {
+      const move = async (group: readonly WaitingMessage[]): Promise<void> => {
         const events = group.map((message, index) =>
           eventRow(partitionKey, last + BigInt(index + 1), message),
         );
-        last += BigInt(group.length);
-        const row = { ...key, properties: countProperties('Last', last) };
-        try {
-          const [moved] = await table.transact([
-            etag === undefined ? { kind: 'insert', row } : { kind: 'replace', row, etag },
-            ...events.map((event) => ({ kind: 'insert', row: event }) as const),
-            ...group.map(deletionOf),
-          ]);
-          etag = moved?.etag;
-        } catch (error) {
-          if (isConflict(error)) return false;
-          throw error;
+        const next = last + BigInt(group.length);
+        const row = { ...key, properties: countProperties('Last', next) };
+        const [moved] = await table.transact([
+          putOver(row, etag),
+          ...events.map((event) => ({ kind: 'insert', row: event }) as const),
+          ...group.map(deletionOf),
+        ]);
+        [last, etag] = [next, moved?.etag];
+      };
+      return unlessConflict(async () => {
+        for await (const group of batchesOf(messages, movesOf, headRoom)) {
+          await divided(group, move);
         }
-      }
-      return true;
+        return true;
+      });
     },
   };
 }

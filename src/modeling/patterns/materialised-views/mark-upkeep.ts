@@ -7,6 +7,7 @@ import type { RowProperties, StoredRow } from '../../rows/row.js';
 import { keyOf, storedText, textIn } from '../../rows/row-parts.js';
 import { ticksOfMicros } from '../../rows/ticks.js';
 import { transactIf } from '../../table/conditional-write.js';
+import { divided } from '../../table/divided.js';
 import { whereStored, type Filter } from '../../table/filter.js';
 import { transactionWritesMax, type RowWrite, type TableGateway } from '../../table/gateway.js';
 import {
@@ -91,12 +92,9 @@ export class MarkUpkeep {
     const old = await this.#old(partitionKey);
     const settled = old.filter(({ properties }) => own(properties, settledProperty) !== undefined);
     // Where another process was faster, it has done the same.
-    await transactIf(
-      table,
-      settled.map((mark): RowWrite => ({ kind: 'delete', key: keyOf(mark), etag: mark.etag })),
-    );
+    await divided(settled, (some) => transactIf(table, some.map(forgetting)));
     const gone = await this.#gone(old.filter((mark) => !settled.includes(mark)));
-    await transactIf(table, gone.map(settling));
+    await divided(gone, (some) => transactIf(table, some.map(settling)));
   }
 
   /** Marks that nobody has written for a day, and that name an outbox. */
@@ -150,6 +148,10 @@ export class MarkUpkeep {
     }
     return ids;
   }
+}
+
+function forgetting(mark: StoredRow): RowWrite {
+  return { kind: 'delete', key: keyOf(mark), etag: mark.etag };
 }
 
 function settling({ partitionKey, rowKey, etag }: StoredRow): RowWrite {

@@ -1,6 +1,7 @@
 import type { RowKey } from '../../rows/row.js';
 import { keyOf } from '../../rows/row-parts.js';
 import { isConflict } from '../../table/contention.js';
+import { divided } from '../../table/divided.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import { batchesOf } from '../../table/write-batches.js';
 import type { WaitingMessage } from './outbox-row.js';
@@ -17,8 +18,8 @@ export interface MessageSink {
 }
 
 /**
- * Deletes the messages: one entity group transaction per 100, and single deletes when another relay
- * has deleted some.
+ * Deletes the messages: one entity group transaction per 100, or as many as the table takes, and
+ * single deletes when another relay has deleted some.
  */
 export function deleteMessages(
   table: TableGateway,
@@ -32,16 +33,20 @@ export function deleteMessages(
 
 /**
  * Deletes rows of one partition, in order, some of which may not exist: one entity group
- * transaction per 100, and single deletes when some do not exist.
+ * transaction per 100, or as many as the table takes, and single deletes when some do not exist.
  */
 export async function deleteRows(table: TableGateway, keys: readonly RowKey[]): Promise<void> {
   for await (const writes of batchesOf(keys.map(deletionOf), (write) => [write])) {
-    try {
-      await table.transact(writes);
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-      for (const write of writes) await deleteIfExists(table, write);
-    }
+    await divided(writes, (some) => deleteTogether(table, some));
+  }
+}
+
+async function deleteTogether(table: TableGateway, deletes: readonly RowWrite[]): Promise<void> {
+  try {
+    await table.transact(deletes);
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+    for (const write of deletes) await deleteIfExists(table, write);
   }
 }
 

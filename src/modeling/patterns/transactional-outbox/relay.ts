@@ -1,5 +1,6 @@
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import { isConflict } from '../../table/contention.js';
+import { divided } from '../../table/divided.js';
 import { DefinitionError, ModelError } from '../../table/errors.js';
 import { concurrently } from '../../../base/async/concurrently.js';
 import type { TableGateway } from '../../table/gateway.js';
@@ -128,8 +129,8 @@ export class Relay {
 
   /**
    * Dispatches the waiting messages of one partition. Sends one range read per 1,000 messages, the
-   * requests of `dispatch` for each message, and one transaction per 100. Throws
-   * `RelayBlockedError`, and the errors of the table.
+   * requests of `dispatch` for each message, and one transaction per 100, or as many as the table
+   * takes. Throws `RelayBlockedError`, and the errors of the table.
    *
    * Calls for a partition that this relay is working on share one run, which starts afterwards; the
    * report of one of them counts its messages.
@@ -213,8 +214,8 @@ export class Relay {
 
   /**
    * Moves the poison messages of a partition back, to be dispatched again: one range read and one
-   * transaction per 50. Returns their number. They come before waiting messages that were committed
-   * later.
+   * transaction per 50, or as many as the table takes. Returns their number. They come before
+   * waiting messages that were committed later.
    */
   async redrive(partitionKey: string): Promise<number> {
     const query = { ...poisonMessages(partitionKey), limit: redriveMax };
@@ -227,11 +228,13 @@ export class Relay {
       cursor = rows.length === 0 ? page.cursor : undefined;
       if (rows.length === 0 && cursor === undefined) return count;
       if (rows.length === 0) continue;
-      await this.table.transact(
-        rows.flatMap((row) => [
-          { kind: 'insert', row: { ...withoutFailures(row), ...waitingKey(row) } },
-          { kind: 'delete', key: keyOf(row), etag: row.etag },
-        ]),
+      await divided(rows, (some) =>
+        this.table.transact(
+          some.flatMap((row) => [
+            { kind: 'insert', row: { ...withoutFailures(row), ...waitingKey(row) } },
+            { kind: 'delete', key: keyOf(row), etag: row.etag },
+          ]),
+        ),
       );
       count += rows.length;
     }
