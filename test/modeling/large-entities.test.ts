@@ -10,8 +10,10 @@ import type { BlobPort } from '../../src/modeling/patterns/large-entities/blob-p
 import { openValueBlobs } from '../../src/modeling/patterns/large-entities/container-blobs.js';
 import { withLargeValues } from '../../src/modeling/patterns/large-entities/large-table.js';
 import type { LargeOptions } from '../../src/modeling/patterns/large-entities/options.js';
+import { deleteWhere } from '../../src/modeling/patterns/high-volume-delete/delete-where.js';
 import { verifyLargeValues } from '../../src/modeling/patterns/large-entities/verify.js';
 import type { Row, RowProperties, WireValue } from '../../src/modeling/rows/row.js';
+import { bulk } from '../../src/modeling/table/bulk.js';
 import {
   ConditionFailedError,
   EntityExistsError,
@@ -236,6 +238,45 @@ async function abandonedBySmallMerges(large: Parameters<typeof verifyLargeValues
   await verifyLargeValues(large, { repair: true, clock: manualClock(9e15) });
   return [];
 }
+
+describe('large values of more rows than a transaction holds', () => {
+  const rowsOf = (count: number, properties: () => RowProperties) =>
+    Array.from({ length: count }, (_, index) => rowOf(properties(), `r${index}`));
+
+  it('are written by bulk and deleted by deleteWhere', async () => {
+    const { large, table } = await fixture(small);
+    const rows = rowsOf(60, () => ({ V: random(5000) }));
+    const inserts = rows.map((row) => ({ kind: 'insert', row }) as const);
+    const { applied, failed } = await bulk(large, inserts);
+    assert.deepEqual({ applied, failed }, { applied: 60, failed: 0 });
+    assert.equal((await rowKeysOf(table)).length, 120);
+    const { deleted } = await deleteWhere(large, { partitionKey: 'p' });
+    assert.equal(deleted, 60);
+    assert.deepEqual(await rowKeysOf(table), []);
+  });
+
+  it('are refused together before a blob is put', async () => {
+    const { table, blobs } = await withBlobs();
+    let puts = 0;
+    const counted: BlobPort = {
+      ...blobs,
+      put: (...given) => {
+        puts += 1;
+        return blobs.put(...given);
+      },
+    };
+    const large = withLargeValues(table, { ...small, blobs: counted });
+    const rows = rowsOf(51, () => ({ V: random(5000), W: random(10) }));
+    const inserts = rows.map((row) => ({ kind: 'insert', row }) as const);
+    await assert.rejects(large.transact(inserts), {
+      name: 'TooLargeError',
+      message: /the writes are 102; a transaction holds 100/,
+    });
+    assert.equal(puts, 0);
+    await large.transact(inserts.slice(1));
+    assert.equal(puts, 50);
+  });
+});
 
 describe('what a large value costs', () => {
   it('is what the documentation says', async () => {

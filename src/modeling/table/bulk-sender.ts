@@ -1,6 +1,6 @@
 import type { Randomness } from '../../base/randomness.js';
 import type { Timers } from '../../base/async/timers.js';
-import { ModelError, TooLargeError } from '../rows/model-error.js';
+import { ModelError } from '../rows/model-error.js';
 import type { StoredRow } from '../rows/row.js';
 import { sameProperties } from '../rows/same-value.js';
 import { backOff } from '../../base/async/back-off.js';
@@ -9,6 +9,7 @@ import { sleep } from '../../base/async/sleep.js';
 import { isTransient } from './transient.js';
 import type { BulkProgress } from './bulk-progress.js';
 import type { BulkResult } from './bulk-result.js';
+import { isTooLargeTogether } from './divided.js';
 import { RequestError, TransactionFailedError } from './errors.js';
 import { keyOfWrite, type RowPage, type RowWrite, type TableGateway } from './gateway.js';
 
@@ -155,7 +156,7 @@ function failedItem(items: readonly Item[], error: ModelError): Item | undefined
 /** Whether smaller groups may succeed: the group was too large, or the error names no write. */
 function isDivisible(error: ModelError): boolean {
   return (
-    error instanceof TooLargeError ||
+    isTooLargeTogether(error) ||
     (error instanceof TransactionFailedError && error.index === undefined)
   );
 }

@@ -1,7 +1,7 @@
 import type { TableClient, TransactionAction } from '@azure/data-tables';
 import { systemClock, type Clock } from '../../base/clock.js';
 import { unreachable } from '../../base/invariant.js';
-import { ValueError, type RequestSummary } from '../rows/model-error.js';
+import { TooLargeError, ValueError, type RequestSummary } from '../rows/model-error.js';
 import type { Row, RowKey, StoredRow } from '../rows/row.js';
 import { toSdkEntity } from '../rows/sdk-entity.js';
 import { conditionalDeletes } from './conditional-deletes.js';
@@ -88,7 +88,8 @@ export interface TableGateway {
   /**
    * One entity group transaction: all writes apply or none. Takes 1 to 100 writes of one partition,
    * each row at most once, of less than 4 MiB as sent; never splits. Results are in the order of
-   * the writes. Throws `TransactionFailedError` with the index of the write that failed.
+   * the writes. Throws `TransactionFailedError` with the index of the write that failed, and
+   * `TooLargeError` for more writes than the table takes at once, before anything is sent.
    */
   transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]>;
   /** One range read: one page, in key order. */
@@ -342,7 +343,7 @@ function onePartition(writes: readonly RowWrite[]): string {
   const [first, ...rest] = writes.map(keyOfWrite);
   if (first === undefined) throw new ValueError('a transaction needs at least one write');
   if (writes.length > transactionWritesMax) {
-    throw new ValueError(
+    throw new TooLargeError(
       `a transaction holds at most ${transactionWritesMax} writes, not ${writes.length}; ` +
         'bulk() splits, at the price of atomicity',
     );

@@ -5,8 +5,9 @@ import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { KeyRange } from '../../definition/key-template.js';
 import { isReservedKey } from '../../definition/reserved-keys.js';
 import { storedAsOf } from '../../definition/stored-entity.js';
-import { TooLargeError, ValueError } from '../../rows/model-error.js';
+import { ValueError } from '../../rows/model-error.js';
 import type { RowKey } from '../../rows/row.js';
+import { isTooLargeTogether } from '../../table/divided.js';
 import type { Entities } from '../../table/entities.js';
 import {
   ConditionFailedError,
@@ -297,7 +298,7 @@ async function deleteGroup(table: TableGateway, group: readonly Delete[]): Promi
       await table.transact(left);
       return { ...counts, deleted: left.length };
     } catch (error) {
-      if (error instanceof TooLargeError && left.length > 1) {
+      if (left.length > 1 && isTooLargeTogether(error)) {
         return added(counts, await deleteHalves(table, left));
       }
       const obstacle = obstacleOf(error);

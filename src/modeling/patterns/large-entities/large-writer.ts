@@ -9,7 +9,12 @@ import {
   type ContentionOptions,
 } from '../../table/contention.js';
 import { isAmbiguous, TransactionFailedError } from '../../table/errors.js';
-import { keyOfWrite, type RowWrite, type WriteResult } from '../../table/gateway.js';
+import {
+  keyOfWrite,
+  transactionWritesMax,
+  type RowWrite,
+  type WriteResult,
+} from '../../table/gateway.js';
 import { transactionBytesMax } from '../../table/request-size.js';
 import type { BlobPort } from './blob-port.js';
 import { expand, merging, type Expander, type Expansion, type PuttingWrite } from './expansion.js';
@@ -58,6 +63,7 @@ export class LargeWriter {
     const expansions = await Promise.all(
       writes.map((write) => expand(this.#expander, write, share)),
     );
+    this.#refuseTooMany(expansions);
     await this.#put(expansions);
     this.#refuseLate(started, expansions);
     try {
@@ -69,6 +75,15 @@ export class LargeWriter {
       }
       throw error;
     }
+  }
+
+  #refuseTooMany(expansions: readonly Expansion[]): void {
+    const count = expansions.reduce((sum, { writes }) => sum + writes.length, 0);
+    if (count <= transactionWritesMax) return;
+    throw new TooLargeError(
+      `${this.#expander.table.table}: with the rows of large values, the writes are ${count}; ` +
+        `a transaction holds ${transactionWritesMax}. Write less at a time`,
+    );
   }
 
   /** The share of the transaction's bytes for each write with large values. */
