@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DefinitionError, entitiesOf } from '../../src/modeling/index.js';
+import {
+  bulk,
+  DefinitionError,
+  defineEntity,
+  entitiesOf,
+  int32,
+  key,
+  string,
+  writesOf,
+} from '../../src/modeling/index.js';
 import { announcement, openModel } from '../../src/modeling/model/index.js';
 import {
   changeFeed,
@@ -16,6 +25,7 @@ import {
   tableRegistryOf,
 } from '../../src/modeling/patterns/transactional-outbox/index.js';
 import { defineMessage, handle, keyPayload } from '../../src/modeling/worker/index.js';
+import { deleteWhere } from '../../src/modeling/patterns/high-volume-delete/index.js';
 import { MemoryLists } from './support/memory-lists.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { StaffEmployee, employeeOf, openStaff, openWholeStaff } from './support/staff.js';
@@ -52,6 +62,78 @@ async function changesIn(events: readonly FeedEvent[]): Promise<readonly string[
     (each?.rows ?? []).map(({ rowKey, change }) => `${change} ${rowKey}`),
   );
 }
+
+const Page = defineEntity({
+  type: 'Page',
+  properties: { site: string(), path: string(), size: int32().default(0) },
+  partitionKey: (p) => key`${p.site}`,
+  rowKey: (p) => key`${p.path}`,
+});
+
+/** Pages with keys of which some eighty fit into a message. */
+function longPages(count: number) {
+  const numbers = Array.from({ length: count }, (_, id) => String(id).padStart(3, '0'));
+  return numbers.map((number) => ({ site: 'docs', path: number + 'parts'.repeat(80) }));
+}
+
+function newPages() {
+  const table = new MemoryTable(new MemoryRows(), { table: 'pages' });
+  const model = openModel({ table, entities: { pages: Page }, keeps: [changeFeed()] });
+  return { table, model };
+}
+
+describe('a change feed of rows with long keys', () => {
+  it('lets bulk and deleteWhere divide what they write', async () => {
+    const { table, model } = newPages();
+    const inserts = longPages(99).map((page) => writesOf(Page).insert(page));
+    const { applied, failed } = await bulk(model.table, inserts);
+    assert.deepEqual({ applied, failed }, { applied: 99, failed: 0 });
+    assert.equal((await deleteWhere(model.table, { partitionKey: 'docs' })).deleted, 99);
+    assert.deepEqual((await model.drain()).unfinished, []);
+    const changes = await changesIn((await changeFeedOf(table).read('docs')).events);
+    assert.equal(changes.length, 198);
+  });
+
+  it('has a transaction as several events, in order, when its keys do not fit into one', async () => {
+    const { table, model } = newPages();
+    const pages = longPages(90);
+    const inserting = model.transaction();
+    for (const page of pages) inserting.insert(Page, page);
+    await inserting.run();
+    await model.drain();
+    const { events } = await changeFeedOf(table).read('docs');
+    assert.equal(events.length, 2);
+    const numbers = (await changesIn(events)).map((change) => Number(change.slice(9, 12)));
+    assert.deepEqual(numbers, [...pages.keys()]);
+  });
+});
+
+describe('a change that cannot be announced', () => {
+  it('is refused by itself, and keeps no others of a transaction up', async () => {
+    const Grown = defineMessage('grown', { payload: keyPayload(Page), version: 1 });
+    const grown = announcement({
+      source: Page,
+      message: Grown,
+      of: ({ after }) => after && { ...after, path: after.path.repeat(after.size) },
+    });
+    const table = new MemoryTable(new MemoryRows(), { table: 'pages' });
+    const handlers = [handle(Grown, () => Promise.resolve())];
+    const model = openModel({ table, entities: { pages: Page }, keeps: [grown], handlers });
+    const sizes = [1, 1, 40_000, 1];
+    const pages = sizes.map((size, id) => ({ site: 'docs', path: `p${id}`, size }));
+    const { applied, failures } = await bulk(
+      model.table,
+      pages.map((page) => writesOf(Page).insert(page)),
+    );
+    assert.equal(applied, 3);
+    assert.deepEqual(
+      failures.map(({ index, error }) => [index, error?.name]),
+      [[2, 'ValueError']],
+    );
+    const alone = model.entities.pages.insert({ site: 'docs', path: 'p9', size: 40_000 });
+    await assert.rejects(alone, { name: 'ValueError' });
+  });
+});
 
 describe('a change feed of a table that keeps other things', () => {
   it('has the changes, and leaves the rest to those who apply it', async () => {

@@ -4,7 +4,8 @@ import { keyOfWrite, type RowWrite } from '../../table/gateway.js';
 import type { DerivationDeclaration } from '../derived-data/declaration.js';
 import type { DerivingOutbox } from '../derived-data/deriving-table.js';
 import type { OutboxMessage } from '../transactional-outbox/outbox.js';
-import { changeOf, RowsChangedMessage } from './rows-changed.js';
+import { MessageTooLargeError } from '../../worker/envelope.js';
+import { changeOf, RowsChangedMessage, type RowsChanged } from './rows-changed.js';
 import { feedSinkOf, type FeedSinkOptions } from './sequencer.js';
 
 /**
@@ -12,6 +13,7 @@ import { feedSinkOf, type FeedSinkOptions } from './sequencer.js';
  * `RowsChangedMessage` that names its rows, those of counters and copies included. Rows of indexes,
  * which follow from their entities, and rows of the library, whose RowKeys begin with `~` or `!`,
  * are not named. Costs one row in the transaction and no read; the relay numbers it into the feed.
+ * Where the keys of the rows do not fit into one message there are several, in their order.
  */
 export function changeFeed(options: FeedSinkOptions = {}): DerivationDeclaration {
   return {
@@ -43,5 +45,20 @@ async function announcementOf(
     rowKey: keyOfWrite(write).rowKey,
     change: changeOf(write.kind),
   }));
-  return [await outbox.message(partitionKey, RowsChangedMessage, { partitionKey, rows })];
+  return messagesOf(outbox, { partitionKey, rows });
+}
+
+/** One, or several where the keys do not fit into one. */
+async function messagesOf(
+  outbox: DerivingOutbox,
+  { partitionKey, rows }: RowsChanged,
+): Promise<readonly OutboxMessage[]> {
+  try {
+    return [await outbox.message(partitionKey, RowsChangedMessage, { partitionKey, rows })];
+  } catch (error) {
+    if (!(error instanceof MessageTooLargeError) || rows.length < 2) throw error;
+    const middle = Math.ceil(rows.length / 2);
+    const first = await messagesOf(outbox, { partitionKey, rows: rows.slice(0, middle) });
+    return [...first, ...(await messagesOf(outbox, { partitionKey, rows: rows.slice(middle) }))];
+  }
 }

@@ -5,6 +5,7 @@ import { DefinitionError } from '../../rows/model-error.js';
 import type { StoredRow } from '../../rows/row.js';
 import type { MessageType } from '../../worker/message-type.js';
 import type { DerivationDeclaration } from './declaration.js';
+import { failureAt } from './planned-writes.js';
 
 /** A change of an entity: one of both is absent after an insert or a delete. */
 export interface EntityChange<S extends AnyDefinition> {
@@ -44,10 +45,14 @@ export function announcement<S extends AnyDefinition, Given, Read>({
           isSource: (row) => codec.matches(row),
           plan: () => ({
             messages: async (changes) => {
-              const found = changes.map(async ({ key, before, after }) => {
+              const found = changes.map(async ({ item, key, before, after }) => {
                 const payload = of({ before: entity(before), after: entity(after) });
                 if (payload === undefined) return [];
-                return [await outbox.message(key.partitionKey, message, payload)];
+                try {
+                  return [await outbox.message(key.partitionKey, message, payload)];
+                } catch (error) {
+                  throw failureAt(item, error);
+                }
               });
               return (await Promise.all(found)).flat();
             },

@@ -44,6 +44,7 @@ import {
   afterAll,
   changedItem,
   conditionalOn,
+  failureAt,
   isSame,
   toldTo,
   withoutDeleted,
@@ -237,8 +238,7 @@ export class DerivingTable implements TableGateway {
         isConcerned: true,
       };
     } catch (error) {
-      if (!(error instanceof ModelError)) throw error;
-      throw new TransactionFailedError(error.message, place, error);
+      throw failureAt(place, error);
     }
   }
 

@@ -74,9 +74,14 @@ function afterOne<R extends StoredRow | undefined>(
     const row = change(current);
     return row === undefined ? current : { ...row, etag: '', timestamp: 0n };
   } catch (error) {
-    if (!(error instanceof ModelError)) throw error;
-    throw new TransactionFailedError(error.message, item, error);
+    throw failureAt(item, error);
   }
+}
+
+/** A refusal of what follows from a write, as the failure of that write. */
+export function failureAt(item: number, error: unknown): unknown {
+  if (!(error instanceof ModelError)) return error;
+  return new TransactionFailedError(error.message, item, error);
 }
 
 export function isSame(left: readonly Item[], right: readonly Item[]): boolean {

@@ -8,6 +8,7 @@ import type {
   DerivedWrite,
   RowChange,
 } from '../derived-data/derivation.js';
+import { failureAt } from '../derived-data/planned-writes.js';
 import { rowAfter } from '../derived-data/row-after.js';
 import type { OutboxMessage } from '../transactional-outbox/outbox.js';
 import {
@@ -89,9 +90,13 @@ export class IndexDerivation implements Derivation {
 
   async #messages(changes: readonly Changed[]): Promise<readonly OutboxMessage[]> {
     const intents: OutboxMessage[] = [];
-    for (const { primary, entries } of changes) {
-      const intent = await intentOf(this.#intents, primary, entries);
-      if (intent !== undefined) intents.push(intent);
+    for (const { item, primary, entries } of changes) {
+      try {
+        const intent = await intentOf(this.#intents, primary, entries);
+        if (intent !== undefined) intents.push(intent);
+      } catch (error) {
+        throw failureAt(item, error);
+      }
     }
     return intents;
   }
