@@ -1,3 +1,4 @@
+import { formatBlobMarker, formatFindMarker } from '../../src/wire/blobs/list-marker.js';
 import type { SimRandom } from '../support/sim-random.js';
 import type { WireRequest } from '../wire/kit/signing-client.js';
 import { keyInfoXml, policiesXml, propertiesXml } from './documents.js';
@@ -165,21 +166,39 @@ function keep(random: SimRandom): Parts {
 
 function ofContainer(random: SimRandom, path: string): Parts {
   const restype = ['restype', 'container'] as const;
-  const comp = random.pick(['', 'metadata', 'acl', 'list']);
+  const comp = random.pick(['', 'metadata', 'acl', 'list', 'list']);
   const query = comp === '' ? [restype] : [restype, ['comp', comp] as const];
   const isWrite = comp !== 'list' && random.chance(0.4);
   if (!isWrite) {
-    const options = [['prefix', 'd'] as const, ['delimiter', '/'] as const];
-    const more = comp === 'list' && random.chance(0.5) ? options : [];
+    const more = comp === 'list' ? listOptions(random) : [];
     return { method: 'GET', path, query: [...query, ...more], headers: {} };
   }
   const write = { method: 'PUT', path, query, headers: {} };
   return comp === 'acl' ? { ...write, body: policiesXml('racwdl') } : write;
 }
 
+function listOptions(random: SimRandom): BlobFuzzRequest['query'] {
+  const grouped = [['prefix', 'd'] as const, ['delimiter', '/'] as const];
+  return [
+    ...(random.chance(0.5) ? grouped : []),
+    ...(random.chance(0.4) ? [strangeMarker(random)] : []),
+  ];
+}
+
+/** Of pages that no list ends with. The longer name is none that a blob can have. */
+const strangeMarkers = ['d'.repeat(1_024), 'd'.repeat(5_000)].flatMap((name) => [
+  formatBlobMarker({ name, fromMicros: 5 }),
+  formatFindMarker({ container: 'fuzz-a', value: 'v', name, fromMicros: 5 }),
+]);
+
+function strangeMarker(random: SimRandom): readonly [name: string, value: string] {
+  return ['marker', random.pick(strangeMarkers)];
+}
+
 function search(random: SimRandom, container: string): Parts {
   const where = random.pick([`"k" = 'v'`, `@container = 'fuzz-a' AND "k" >= 'a'`]);
-  const query = [['comp', 'blobs'] as const, ['where', where] as const];
+  const from = random.chance(0.3) ? [strangeMarker(random)] : [];
+  const query = [['comp', 'blobs'] as const, ['where', where] as const, ...from];
   if (random.chance(0.5)) return { method: 'GET', path: '/', query, headers: {} };
   return {
     method: 'GET',

@@ -7,8 +7,11 @@ import {
   parseBlobMarker,
   parseFindMarker,
 } from './list-marker.js';
+import { blobNameLengthMax } from './resource-path.js';
 
 const name = fc.array(fc.nat({ max: 0xffff }), { minLength: 1, maxLength: 20 });
+const longest = 'a'.repeat(blobNameLengthMax);
+const endless = [`${longest}a`, `${longest}\0\0`, 'a'.repeat(5_000), '\uffff'.repeat(40_000)];
 
 describe('the marker of a list of blobs', () => {
   it('keeps every name and time, and only has characters that URLs carry', () => {
@@ -45,6 +48,16 @@ describe('the marker of a list of blobs', () => {
       assert.throws(() => parseBlobMarker(marker), { code: 'InvalidMarker' }, marker);
     }
   });
+
+  it('names no blob with a longer name than any can have', () => {
+    for (const place of [longest, `${longest}\0`].map((each) => ({ name: each, fromMicros: 5 }))) {
+      assert.deepEqual(parseBlobMarker(formatBlobMarker(place)), place);
+    }
+    for (const long of endless) {
+      const marker = formatBlobMarker({ name: long, fromMicros: 5 });
+      assert.throws(() => parseBlobMarker(marker), { code: 'InvalidMarker' });
+    }
+  });
 });
 
 describe('the marker of a search', () => {
@@ -69,6 +82,17 @@ describe('the marker of a search', () => {
     const wrongMicros = ['05', '9999999999999999', 'x'].map((each) => `2!YQA!YQA!YQA!${each}`);
     for (const marker of [...wrong, ...wrongMicros]) {
       assert.throws(() => parseFindMarker(marker), { code: 'InvalidMarker' }, marker);
+    }
+  });
+
+  it('names no blob with a longer name than any can have', () => {
+    for (const each of [longest, `${longest}\0`]) {
+      const place = { container: 'c', value: 'v', name: each };
+      assert.deepEqual(parseFindMarker(formatFindMarker(place)), place);
+    }
+    for (const long of endless) {
+      const marker = formatFindMarker({ container: 'c', value: 'v', name: long });
+      assert.throws(() => parseFindMarker(marker), { code: 'InvalidMarker' });
     }
   });
 });

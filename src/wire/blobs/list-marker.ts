@@ -1,4 +1,5 @@
 import { StorageError } from '../../model/errors/storage-error.js';
+import { blobNameLengthMax } from './resource-path.js';
 
 /** The place of the first item of a page of blobs. */
 export interface MarkedBlob {
@@ -10,6 +11,8 @@ export interface MarkedBlob {
 const form = /^1!(\d{1,16})!([A-Za-z0-9_-]*)$/;
 /** Stands for the first snapshot. */
 const fromStart = 0;
+/** A page that begins behind a blob begins with its name and this character. */
+const behindName = '\0';
 
 /** The marker of a page of blobs. Names of any characters, and no larger than an escaped name. */
 export function formatBlobMarker({ name, fromMicros = fromStart }: MarkedBlob): string {
@@ -27,9 +30,15 @@ export function parseBlobMarker(text: string | undefined): MarkedBlob | undefine
   const name = decoded(encodedName);
   const fromMicros = Number(micros);
   const place = fromMicros === fromStart ? { name } : { name, fromMicros };
-  const isSafe = Number.isSafeInteger(fromMicros) && name !== '';
+  const isSafe = Number.isSafeInteger(fromMicros) && name !== '' && isPossible(name);
   if (!isSafe || formatBlobMarker(place) !== text) throw new StorageError('InvalidMarker');
   return place;
+}
+
+/** Whether a page may begin with this name. A longer one makes a key that no store takes. */
+function isPossible(name: string): boolean {
+  const behind = name.endsWith(behindName) ? 1 : 0;
+  return name.length <= blobNameLengthMax + behind;
 }
 
 /** The place of the first result of a page of found blobs. */
@@ -56,7 +65,7 @@ export function parseFindMarker(text: string | undefined): MarkedResult | undefi
   const [container = '', value = '', name = ''] = parts.slice(0, 3).map(decoded);
   const fromMicros = parts[3] === undefined ? undefined : Number(parts[3]);
   const place = { container, value, name, ...(fromMicros !== undefined && { fromMicros }) };
-  const isSafe = Number.isSafeInteger(fromMicros ?? 0);
+  const isSafe = Number.isSafeInteger(fromMicros ?? 0) && isPossible(name);
   if (!isSafe || formatFindMarker(place) !== text) throw new StorageError('InvalidMarker');
   return place;
 }
