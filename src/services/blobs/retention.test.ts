@@ -162,6 +162,29 @@ for (const engine of engineNames) {
       await assert.rejects(blobs.undeleteBlob(address), notFound);
     });
 
+    it('come back after blocks under their name were deleted or have expired', async (t) => {
+      const world = await setUp(engine, t, { days: 30 });
+      const { blobs } = world;
+      const ends = [() => blobs.deleteBlob(address), () => expire(world, 7)];
+      for (const end of ends) {
+        await put(blobs, large);
+        const { modifiedMicros } = await blobs.getProperties(address);
+        await blobs.deleteBlob(address);
+        await blobs.putBlock(address, { id: Buffer.from('a') }, { body: body('new') });
+        await end();
+        assert.match(await listed(blobs), /^@b~\d+$/);
+        await blobs.undeleteBlob(address);
+        assert.equal(await listed(blobs), 'b');
+        assert.ok((await readAll(blobs, address)).equals(large));
+        assert.equal((await blobs.getProperties(address)).modifiedMicros, modifiedMicros);
+        await settle(world);
+        await assertTidy(world);
+        await blobs.deleteBlob(address);
+        await expire(world, 31);
+        assert.equal((await entriesOfBlobs(world.store)).length, world.entries);
+      }
+    });
+
     it('are no blob that comes back when they were snapshots alone', async (t) => {
       const { blobs, current } = await setUp(engine, t);
       await put(blobs, 'one');

@@ -18,9 +18,10 @@ const bytesPerCommit = 1 << 20;
 /**
  * Undelete Blob (blob-service §16.3): restores the blob, if it is soft-deleted, and all of its
  * soft-deleted snapshots and versions, with their former ETags. They replace blocks that were put
- * under the name since then. The blob comes first; more than `snapshotsPerCommit` of them take
- * several commits. When only versions are left, these are restored. Throws `BlobNotFound` when
- * there is neither the blob nor anything soft-deleted but snapshots.
+ * under the name since then, also when such blocks are gone again. The blob comes first; more than
+ * `snapshotsPerCommit` of them take several commits. When only versions are left, these are
+ * restored. Throws `BlobNotFound` when there is neither the blob nor anything soft-deleted but
+ * snapshots.
  */
 export async function undeleteBlob(context: BlobContext, address: BlobAddress): Promise<void> {
   const keys = await keysOf(context, address);
@@ -32,9 +33,9 @@ export async function undeleteBlob(context: BlobContext, address: BlobAddress): 
 function restore(context: BlobContext, keys: BlobKeys): Promise<boolean> {
   return changeBlob(context, keys, async (state, changes) => {
     const { deleted } = state;
-    const isUncommitted = state.record?.state === 'uncommitted';
-    const ended = isUncommitted ? await endedBlob(context, keys, changes) : undefined;
-    const record = deleted ?? ended?.record ?? committedOf(state.record);
+    const there = deleted ?? committedOf(state.record);
+    const ended = there === undefined ? await endedBlob(context, keys, changes) : undefined;
+    const record = there ?? ended?.record;
     if (record === undefined && !(await hasVersions(context, keys))) {
       throw new StorageError('BlobNotFound');
     }
@@ -70,28 +71,28 @@ function restore(context: BlobContext, keys: BlobKeys): Promise<boolean> {
 }
 
 /**
- * The soft-deleted blob whose name has uncommitted blocks now; undefined when there is none. The
- * commit of `changes` demands that it stays.
+ * The soft-deleted blob whose name uncommitted blocks took, which may be gone again; undefined when
+ * there is none. The commit of `changes` demands that it stays.
  */
 async function endedBlob(
   { store }: BlobContext,
   keys: BlobKeys,
   changes: Changes,
 ): Promise<PastRecord | undefined> {
-  const limits = { limit: 1, bytesMax: Infinity, reverse: true, filter: takeDeletedPast };
+  const limits = { limit: 1, bytesMax: Infinity, reverse: true, filter: takeEnded };
   const [last] = (await store.range(keys.versions(), limits)).entries;
   if (last === undefined) return undefined;
   const record = decodeBlobRecord(last.value, last.version);
   const past = { micros: keys.microsOf(last.key), record };
-  if (!wasBlob(past)) return undefined;
+  if (record.versionMicros !== undefined || !wasBlob(past)) return undefined;
   changes.checkRead(last.key, last);
   return past;
 }
 
-/** Skips versions: where versions are kept, a deleted blob stays as one. */
-function takeDeletedPast({ value }: Candidate): Decision {
+/** Versions as well: what was deleted before the last of them does not come back in its place. */
+function takeEnded({ value }: Candidate): Decision {
   const { isDeleted, isVersion } = peekBlobRecord(value);
-  return isDeleted && !isVersion ? 'take' : 'skip';
+  return isDeleted || isVersion ? 'take' : 'skip';
 }
 
 function takeDeleted({ value }: Candidate): Decision {

@@ -202,6 +202,24 @@ describe('versions of a blob', () => {
     assert.equal(await listed(blobs), 'v');
   });
 
+  it('are not preceded by what was deleted before them', async (t) => {
+    const world = await setUp(t, { days: 7 });
+    const { blobs, current } = world;
+    current.isOn = false;
+    await put(blobs, 'deleted');
+    await blobs.deleteBlob(address);
+    current.isOn = true;
+    await put(blobs, 'two');
+    await blobs.deleteBlob(address);
+    assert.equal(await listed(blobs), '~sv');
+    await blobs.undeleteBlob(address);
+    await assert.rejects(read(blobs), notFound);
+    await blobs.putBlock(address, { id: Buffer.from('a') }, { body: body('new') });
+    await blobs.undeleteBlob(address);
+    assert.equal(await listed(blobs), '~svb', 'the blocks stay');
+    await tidy(world);
+  });
+
   it('that are deleted go when their time is over', async (t) => {
     const world = await setUp(t, { days: 7 });
     const { blobs, clock, content } = world;
