@@ -1,6 +1,7 @@
 import { equalBytes } from '../../base/bytes.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import type { Candidate, Decision, Entry } from '../../kv/store.js';
+import { filteredEntries } from '../../kv/filtered-entries.js';
+import type { Candidate, Entry } from '../../kv/store.js';
 import type { BlobContext } from './blob-context.js';
 import { decodeBlobRecord, peekBlobRecord, type BlobRecord } from './blob-record.js';
 import {
@@ -203,18 +204,18 @@ function isOfOneContent({ content: left }: BlobRecord, { content: right }: BlobR
   return left !== undefined && right !== undefined && equalBytes(left.id, right.id);
 }
 
-/** The snapshots that are not deleted. */
+/** The snapshots that are not deleted. One that is taken meanwhile changes the blob's record. */
 async function snapshotsOf({ store }: BlobContext, { keys }: BlobState): Promise<readonly Entry[]> {
-  const page = await store.range(keys.versions(), {
-    limit: snapshotsAtOnceMax,
-    bytesMax: Infinity,
-    filter: takeLive,
-  });
-  if (page.more) throw new StorageError('ServerBusy');
-  return page.entries;
+  const snapshots: Entry[] = [];
+  const limits = { limit: snapshotsAtOnceMax, bytesMax: Infinity, filter: takeLive };
+  for await (const snapshot of filteredEntries(store, keys.versions(), limits)) {
+    if (snapshots.length === snapshotsAtOnceMax) throw new StorageError('ServerBusy');
+    snapshots.push(snapshot);
+  }
+  return snapshots;
 }
 
-function takeLive({ value }: Candidate): Decision {
+function takeLive({ value }: Candidate): 'take' | 'skip' {
   const { isDeleted, isVersion } = peekBlobRecord(value);
   return isDeleted || isVersion ? 'skip' : 'take';
 }

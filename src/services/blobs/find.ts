@@ -1,6 +1,7 @@
 import { Slice, yieldIfBusy } from '../../base/async/slice.js';
 import { unboundedMemory, type MemoryBudget } from '../../base/async/memory-budget.js';
 import { compareBytes, type Bytes } from '../../base/bytes.js';
+import { filteredEntries } from '../../kv/filtered-entries.js';
 import type { Candidate, Decision, Entry } from '../../kv/store.js';
 import { keyAfter } from '../../kv/tuple.js';
 import { namedTags, queryFinds, type TagQuery } from '../../model/blobs/tag-expression.js';
@@ -165,23 +166,17 @@ class Search {
   async #lookAtVersions(prefix: Bytes, place: FindPosition): Promise<void> {
     const keys = new BlobKeys(prefix, place.name);
     const range = { ...keys.versions(), ...this.#resumedVersion(keys, place) };
-    for (let start = range.start; ;) {
-      await this.#slice.endOnTime();
-      const limits = { limit: versionsPerRead, bytesMax: hintBytesPerRead, filter: takeVersion };
-      const { entries, more } = await this.#context.store.range({ ...range, start }, limits);
-      for (const { key, value, version } of entries) {
-        const record = decodeBlobRecord(value, version);
-        if (!this.#isTagged(record, place.value)) continue;
-        if (!queryFinds(this.#query, place.container, record.tags)) continue;
-        if (this.#isEnough) {
-          this.#next = { ...place, fromMicros: keys.microsOf(key) };
-          return;
-        }
-        this.#add(this.#foundBlob(place, record, false));
+    await this.#slice.endOnTime();
+    const limits = { limit: versionsPerRead, bytesMax: hintBytesPerRead, filter: takeVersion };
+    for await (const entry of filteredEntries(this.#context.store, range, limits)) {
+      const record = decodeBlobRecord(entry.value, entry.version);
+      if (!this.#isTagged(record, place.value)) continue;
+      if (!queryFinds(this.#query, place.container, record.tags)) continue;
+      if (this.#isEnough) {
+        this.#next = { ...place, fromMicros: keys.microsOf(entry.key) };
+        return;
       }
-      const last = entries.at(-1);
-      if (!more || last === undefined) return;
-      start = keyAfter(last.key);
+      this.#add(this.#foundBlob(place, record, false));
     }
   }
 
@@ -262,7 +257,7 @@ class Search {
   }
 }
 
-function takeVersion({ value }: Candidate): Decision {
+function takeVersion({ value }: Candidate): 'take' | 'skip' {
   const { isDeleted, isVersion } = peekBlobRecord(value);
   return isVersion && !isDeleted ? 'take' : 'skip';
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import { Slice } from '../../base/async/slice.js';
 import { startsWith, type Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
+import { firstFiltered } from '../../kv/filtered-entries.js';
 import type { Candidate, Decision, Entry, KeyRange, Store } from '../../kv/store.js';
 import {
   appendString,
@@ -84,13 +85,12 @@ export async function walkItems(
 }
 
 /** The last version of a deleted blob. */
-async function lastVersion(store: Store, partition: Bytes): Promise<Entry | undefined> {
+function lastVersion(store: Store, partition: Bytes): Promise<Entry | undefined> {
   const range = keysOfPartition(partition).versions();
-  const limits = { limit: 1, bytesMax: 0, reverse: true, filter: takeVersion };
-  return (await store.range(range, limits)).entries[0];
+  return firstFiltered(store, range, { reverse: true, filter: takeVersion });
 }
 
-function takeVersion({ value }: Candidate): Decision {
+function takeVersion({ value }: Candidate): 'take' | 'skip' {
   return isLiveVersion(value) ? 'take' : 'skip';
 }
 

@@ -1,8 +1,7 @@
-import { nextTurn } from '../../base/async/turns.js';
 import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
-import type { Candidate, Decision, Store } from '../../kv/store.js';
-import { keyAfter } from '../../kv/tuple.js';
+import { filteredEntries, firstFiltered } from '../../kv/filtered-entries.js';
+import type { Candidate, Store } from '../../kv/store.js';
 import type { BlobContext } from './blob-context.js';
 import type { BlobRecord, PageState } from './blob-record.js';
 import type { Changes } from './changes.js';
@@ -46,7 +45,7 @@ export async function* rangesSeen(
   { content, generation }: Pick<PageView, 'content' | 'generation'>,
   { start, end }: Bounds,
 ): AsyncGenerator<PageRange, void, void> {
-  const filter = (candidate: Candidate): Decision =>
+  const filter = (candidate: Candidate) =>
     isSeen(pageRangeInPlace(keys, candidate), generation) ? 'take' : 'skip';
   const first = keys.page(content, start, 0);
   // Entries of one generation do not overlap, so only the last one before the bounds can reach in.
@@ -54,20 +53,15 @@ export async function* rangesSeen(
     start: keys.page(content, Math.max(0, start - pageRangeBytesMax), 0),
     end: first,
   };
-  const lastBefore = await store.range(before, { limit: 1, bytesMax: 0, reverse: true, filter });
-  for (const entry of lastBefore.entries) {
-    const range = decodePageRange(keys, entry);
+  const lastBefore = await firstFiltered(store, before, { reverse: true, filter });
+  if (lastBefore !== undefined) {
+    const range = decodePageRange(keys, lastBefore);
     if (endOf(range) > start) yield range;
   }
-  const behind = keys.page(content, end, 0);
+  const within = { start: first, end: keys.page(content, end, 0) };
   const options = { limit: rangesPerRead, bytesMax: rangesBytesPerRead, filter };
-  for (let next = first; ;) {
-    const page = await store.range({ start: next, end: behind }, options);
-    for (const entry of page.entries) yield decodePageRange(keys, entry);
-    const last = page.entries.at(-1);
-    if (!page.more || last === undefined) return;
-    next = keyAfter(last.key);
-    await nextTurn();
+  for await (const entry of filteredEntries(store, within, options)) {
+    yield decodePageRange(keys, entry);
   }
 }
 

@@ -1,4 +1,5 @@
-import type { Candidate, Decision } from '../../kv/store.js';
+import { filteredEntries } from '../../kv/filtered-entries.js';
+import type { Candidate } from '../../kv/store.js';
 import type { Reclaimed } from '../containers/sweep-cursor.js';
 import type { BlobContext } from './blob-context.js';
 import { decodeBlobRecord, peekBlobRecord } from './blob-record.js';
@@ -20,14 +21,15 @@ export async function purgeDeleted(
 ): Promise<Reclaimed> {
   const { store, clock } = context;
   const nowMicros = clock.nowMicros();
-  const filter = (candidate: Candidate): Decision =>
-    isOver(candidate, nowMicros) ? 'take' : 'skip';
+  const filter = (candidate: Candidate) => (isOver(candidate, nowMicros) ? 'take' : 'skip');
   const limits = { limit: entriesMax, bytesMax: bytesPerRead, filter };
-  const { entries, more } = await store.range(keys.versions(), limits);
-  for (const { key } of entries) await purgeVersion(context, keys, keys.microsOf(key));
-  if (more && entries.length > 0) return { deleted: entries.length, more: true };
-  const isBlobGone = await purgeBase(context, keys);
-  const deleted = entries.length + (isBlobGone ? 1 : 0);
+  let deleted = 0;
+  for await (const { key } of filteredEntries(store, keys.versions(), limits)) {
+    if (deleted === entriesMax) return { deleted, more: true };
+    await purgeVersion(context, keys, keys.microsOf(key));
+    deleted += 1;
+  }
+  if (await purgeBase(context, keys)) deleted += 1;
   if (deleted > 0) context.onGarbage();
   return { deleted, more: false };
 }

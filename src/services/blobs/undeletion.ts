@@ -1,4 +1,7 @@
-import type { Candidate, Decision } from '../../kv/store.js';
+import type { Bytes } from '../../base/bytes.js';
+import { filteredEntries, firstFiltered } from '../../kv/filtered-entries.js';
+import type { Candidate, Entry } from '../../kv/store.js';
+import { keyAfter } from '../../kv/tuple.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobContext } from './blob-context.js';
 import { decodeBlobRecord, encodeBlobRecord, peekBlobRecord } from './blob-record.js';
@@ -25,12 +28,14 @@ const bytesPerCommit = 1 << 20;
  */
 export async function undeleteBlob(context: BlobContext, address: BlobAddress): Promise<void> {
   const keys = await keysOf(context, address);
-  let more = true;
-  while (more) more = await restore(context, keys);
+  let next: Bytes | undefined = keys.versions().start;
+  while (next !== undefined) next = await restore(context, keys, next);
 }
 
-/** Returns whether there may be more to restore. */
-function restore(context: BlobContext, keys: BlobKeys): Promise<boolean> {
+/**
+ * Restores what there is from a key on. Returns the key behind; undefined when there is no more.
+ */
+function restore(context: BlobContext, keys: BlobKeys, from: Bytes): Promise<Bytes | undefined> {
   return changeBlob(context, keys, async (state, changes) => {
     const { deleted } = state;
     const there = deleted ?? committedOf(state.record);
@@ -39,9 +44,10 @@ function restore(context: BlobContext, keys: BlobKeys): Promise<boolean> {
     if (record === undefined && !(await hasVersions(context, keys))) {
       throw new StorageError('BlobNotFound');
     }
-    const limits = { limit: snapshotsPerCommit, bytesMax: bytesPerCommit };
-    const page = await context.store.range(keys.versions(), {
-      ...limits,
+    const back = deleted ?? ended?.record;
+    const page = await deletedPast(context, keys, {
+      // It was deleted once more, with snapshots that were restored before.
+      from: back === undefined ? from : keys.versions().start,
       filter: record === undefined ? takeDeletedVersion : takeDeleted,
     });
     for (const entry of page.entries) {
@@ -56,18 +62,36 @@ function restore(context: BlobContext, keys: BlobKeys): Promise<boolean> {
       context.onGarbage();
     }
     const gone = ended === undefined ? [] : [ended.record];
-    const back = deleted ?? ended?.record;
     // A search that met the deleted blob may have removed its hints.
     if (back !== undefined) await putTagHints(context, keys, back.tags);
     // The blob is rewritten even when it exists, so that a concurrent deletion without its
     // snapshots fails.
-    if (record !== undefined && (back !== undefined || page.entries.length > 0)) {
-      const sharedGeneration = await lastGeneration(context, keys, record, gone);
-      const pages = record.page && { ...record.page, sharedGeneration };
-      putRecord(state, changes, { ...record, page: pages, deleted: undefined });
-    }
-    return () => page.more && page.entries.length > 0;
+    if (back !== undefined) {
+      const sharedGeneration = await lastGeneration(context, keys, back, gone);
+      const pages = back.page && { ...back.page, sharedGeneration };
+      putRecord(state, changes, { ...back, page: pages, deleted: undefined });
+    } else if (record !== undefined && page.entries.length > 0) putRecord(state, changes, record);
+    return () => page.next;
   });
+}
+
+/** Up to so many past records that are deleted, and the key behind them if there may be more. */
+async function deletedPast(
+  { store }: BlobContext,
+  keys: BlobKeys,
+  { from, filter }: { readonly from: Bytes; readonly filter: typeof takeDeleted },
+): Promise<{ readonly entries: readonly Entry[]; readonly next: Bytes | undefined }> {
+  const range = { ...keys.versions(), start: from };
+  const entries: Entry[] = [];
+  let bytes = 0;
+  const limits = { limit: snapshotsPerCommit, bytesMax: bytesPerCommit, filter };
+  for await (const entry of filteredEntries(store, range, limits)) {
+    entries.push(entry);
+    bytes += entry.value.length;
+    if (entries.length < snapshotsPerCommit && bytes < bytesPerCommit) continue;
+    return { entries, next: keyAfter(entry.key) };
+  }
+  return { entries, next: undefined };
 }
 
 /**
@@ -79,8 +103,8 @@ async function endedBlob(
   keys: BlobKeys,
   changes: Changes,
 ): Promise<PastRecord | undefined> {
-  const limits = { limit: 1, bytesMax: Infinity, reverse: true, filter: takeEnded };
-  const [last] = (await store.range(keys.versions(), limits)).entries;
+  const order = { reverse: true, filter: takeEnded };
+  const last = await firstFiltered(store, keys.versions(), order);
   if (last === undefined) return undefined;
   const record = decodeBlobRecord(last.value, last.version);
   const past = { micros: keys.microsOf(last.key), record };
@@ -90,25 +114,24 @@ async function endedBlob(
 }
 
 /** Versions as well: what was deleted before the last of them does not come back in its place. */
-function takeEnded({ value }: Candidate): Decision {
+function takeEnded({ value }: Candidate): 'take' | 'skip' {
   const { isDeleted, isVersion } = peekBlobRecord(value);
   return isDeleted || isVersion ? 'take' : 'skip';
 }
 
-function takeDeleted({ value }: Candidate): Decision {
+function takeDeleted({ value }: Candidate): 'take' | 'skip' {
   return peekBlobRecord(value).isDeleted ? 'take' : 'skip';
 }
 
-function takeDeletedVersion({ value }: Candidate): Decision {
+function takeDeletedVersion({ value }: Candidate): 'take' | 'skip' {
   const { isDeleted, isVersion } = peekBlobRecord(value);
   return isDeleted && isVersion ? 'take' : 'skip';
 }
 
 async function hasVersions({ store }: BlobContext, keys: BlobKeys): Promise<boolean> {
-  const limits = { limit: 1, bytesMax: 0, filter: takeVersion };
-  return (await store.range(keys.versions(), limits)).entries.length > 0;
+  return (await firstFiltered(store, keys.versions(), { filter: takeVersion })) !== undefined;
 }
 
-function takeVersion({ value }: Candidate): Decision {
+function takeVersion({ value }: Candidate): 'take' | 'skip' {
   return peekBlobRecord(value).isVersion ? 'take' : 'skip';
 }

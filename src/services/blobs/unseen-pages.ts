@@ -1,7 +1,8 @@
 import { nextTurn } from '../../base/async/turns.js';
 import { equalBytes, type Bytes } from '../../base/bytes.js';
+import { filteredEntries } from '../../kv/filtered-entries.js';
 import { pagesOf } from '../../kv/pages.js';
-import type { Candidate, Decision, Entry, Store } from '../../kv/store.js';
+import type { Candidate, Entry, Store } from '../../kv/store.js';
 import { keyAfter, prefixRange } from '../../kv/tuple.js';
 import { decodeBlobRecord } from './blob-record.js';
 import { blobKind, type BlobKeys } from './keys.js';
@@ -35,13 +36,17 @@ export async function unseenPages(
   { content, from, limit }: UnseenQuery,
 ): Promise<UnseenPages> {
   const viewers = await viewersOf(store, keys, content);
-  const filter = (candidate: Candidate): Decision =>
+  const filter = (candidate: Candidate) =>
     isNeeded(pageRangeInPlace(keys, candidate), viewers) ? 'skip' : 'take';
   const { end, start } = prefixRange(keys.group(blobKind.page, content));
   const range = { start: from ?? start, ...(end !== undefined && { end }) };
-  const { entries, more } = await store.range(range, { limit, bytesMax: bytesPerRead, filter });
-  const last = entries.at(-1);
-  return { entries, next: more && last !== undefined ? keyAfter(last.key) : undefined };
+  const limits = { limit, bytesMax: bytesPerRead, filter };
+  const entries: Entry[] = [];
+  for await (const entry of filteredEntries(store, range, limits)) {
+    entries.push(entry);
+    if (entries.length === limit) return { entries, next: keyAfter(entry.key) };
+  }
+  return { entries, next: undefined };
 }
 
 /** The generations of a content that records see. */
