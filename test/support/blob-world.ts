@@ -39,7 +39,7 @@ export interface TrackedContent extends ContentStore {
   readonly ids: ReadonlySet<string>;
 }
 
-function tracked(content: ContentStore): TrackedContent {
+function tracked(content: ContentStore, onLink?: () => Promise<void>): TrackedContent {
   const ids = new Set<string>();
   return {
     ids,
@@ -51,6 +51,7 @@ function tracked(content: ContentStore): TrackedContent {
     async link(id, owner) {
       const extent = await content.link(id, owner);
       ids.add(extent.id);
+      await onLink?.();
       return extent;
     },
     async free(freed) {
@@ -84,7 +85,7 @@ export interface BlobWorld {
   readonly services: readonly BlobService[];
 }
 
-/** `commits`: what the services commit to instead of the store. */
+/** `commits`: what the services commit to instead of the store. `onLink`: after each extent. */
 export function blobWorld(
   store: Store,
   options: {
@@ -93,6 +94,7 @@ export function blobWorld(
     readonly clock: ManualClock;
     readonly randomness?: Randomness;
     readonly commits?: (store: Store) => Store;
+    readonly onLink?: () => Promise<void>;
     readonly retention?: BlobServiceOptions['retention'];
     readonly containerRetentionDays?: number;
     readonly versioning?: BlobServiceOptions['versioning'];
@@ -100,7 +102,7 @@ export function blobWorld(
   },
 ): BlobWorld {
   const { count = 1, clock, randomness = systemRandomness } = options;
-  const content = tracked(openMemoryContent());
+  const content = tracked(openMemoryContent(), options.onLink);
   const timers = manualTimers();
   const { retention = () => Promise.resolve(undefined) } = options;
   const ruled = withPartitionRule(options.commits?.(store) ?? store);
@@ -121,6 +123,7 @@ export async function openBlobs(
   clock: ManualClock,
   options: Pick<BlobServiceOptions, 'retention' | 'versioning' | 'immutability'> & {
     readonly commits?: (store: Store) => Store;
+    readonly onLink?: () => Promise<void>;
   } = {},
 ): Promise<BlobWorld & { readonly blobs: BlobService; readonly beside: BlobService }> {
   const world = blobWorld(store, { ...options, clock, count: 2 });

@@ -26,6 +26,7 @@ import { ContentGoneError } from './contents.js';
 import { copiedUnchanged } from './copy-attempts.js';
 import { putCopied, withCopiedContent, type CopiedContent } from './copied-content.js';
 import type { BlobKeys } from './keys.js';
+import { containerCheck } from './late-write.js';
 import { leaseState } from './lease.js';
 import { putTagHints } from './tag-hints.js';
 import { checkGivenTier } from './tiers.js';
@@ -73,10 +74,11 @@ export async function copyBlob(
   if (request.metadata !== undefined) checkMetadata(request.metadata);
   const from = await keysOf(context, request.source);
   const to = await keysOf(context, target);
+  const checkContainer = containerCheck(context, target, to);
   return copiedUnchanged(context, from, async () => {
     const { record, version } = await readSource(context, from, request);
     checkTarget(await readState(context, to), access, record);
-    return tryCopy(context, { from, to, record, version }, request, access);
+    return tryCopy(context, { from, to, record, version, checkContainer }, request, access);
   });
 }
 
@@ -86,12 +88,13 @@ interface Copying {
   readonly record: BlobRecord;
   /** The version of the source's entry. */
   readonly version: number | undefined;
+  readonly checkContainer: () => Promise<void>;
 }
 
 /** Is overtaken when the source has changed meanwhile. */
 async function tryCopy(
   context: BlobContext,
-  { from, to, record, version }: Copying,
+  { from, to, record, version, checkContainer }: Copying,
   request: CopyRequest,
   access: Access,
 ): Promise<CopiedBlob | typeof overtaken> {
@@ -101,6 +104,7 @@ async function tryCopy(
       if (version !== undefined && (await context.store.get(from.base))?.version !== version) {
         throw new ContentGoneError();
       }
+      await checkContainer();
       await putTagHints(context, to, tagsOf(record, request));
       return putCopy(context, to, { record, content }, request, access);
     });

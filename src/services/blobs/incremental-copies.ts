@@ -20,6 +20,7 @@ import { putCopied, withCopiedContent, type CopiedContent } from './copied-conte
 import type { CopiedBlob } from './copies.js';
 import { copiedUnchanged } from './copy-attempts.js';
 import type { BlobKeys } from './keys.js';
+import { containerCheck } from './late-write.js';
 import type { Access, BlobAddress } from './types.js';
 import { newMomentMicros, putPast } from './versions.js';
 
@@ -44,10 +45,11 @@ export async function copyIncrementally(
 ): Promise<CopiedBlob> {
   const from = await keysOf(context, request.source);
   const to = await keysOf(context, target);
+  const checkContainer = containerCheck(context, target, to);
   return copiedUnchanged(context, from, async () => {
     const record = await readPast(context, from, request.source);
     if (record.page === undefined) throw new StorageError('InvalidSourceBlobType');
-    return tryCopy(context, { from, to, record }, request, access);
+    return tryCopy(context, { from, to, record, checkContainer }, request, access);
   });
 }
 
@@ -55,6 +57,7 @@ interface Copying {
   readonly from: BlobKeys;
   readonly to: BlobKeys;
   readonly record: BlobRecord;
+  readonly checkContainer: () => Promise<void>;
 }
 
 /** Is overtaken when the source has changed meanwhile. */
@@ -64,11 +67,12 @@ async function tryCopy(
   request: IncrementalCopyRequest,
   access: Access,
 ): Promise<CopiedBlob | typeof overtaken> {
-  const { to, record } = copying;
+  const { to, record, checkContainer } = copying;
   const copyId = context.randomness.uuid();
   try {
-    return await withCopiedContent(context, copying, (copied) =>
-      changeBlob(context, to, async (state, changes) => {
+    return await withCopiedContent(context, copying, async (copied) => {
+      await checkContainer();
+      return changeBlob(context, to, async (state, changes) => {
         checkTarget(state, request, access);
         const written = await putCopy(context, state, changes, { record, copied, copyId, request });
         return (version) => ({
@@ -77,8 +81,8 @@ async function tryCopy(
           status: 'success',
           headers: record.headers,
         });
-      }),
-    );
+      });
+    });
   } catch (error) {
     if (error instanceof ContentGoneError || error instanceof ExtentMissingError) return overtaken;
     throw error;
