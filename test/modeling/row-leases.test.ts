@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { manualClock } from '../../src/base/clock.js';
-import { systemTimers } from '../../src/base/async/timers.js';
+import { manualClock, type ManualClock } from '../../src/base/clock.js';
+import { systemTimers, type Timers } from '../../src/base/async/timers.js';
 import {
   defineEntity,
   int32,
   key,
   LeaseLostError,
+  RequestError,
   string,
   TransactionFailedError,
   type TableGateway,
@@ -19,6 +20,7 @@ import {
 import { crashEverywhere } from './support/crash-points.js';
 import { LostAnswers } from './support/lost-answers.js';
 import { startTables } from './support/observed-tables.js';
+import { wrappedMethods } from './support/wrapped-methods.js';
 
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
@@ -42,6 +44,38 @@ function leasesOf(table: TableGateway, options: Partial<RowLeasesOptions> = {}) 
 /** A clock that is ahead of the machine's and stands still. */
 function ahead(milliseconds: number) {
   return manualClock((Date.now() + milliseconds) * 1000);
+}
+
+/** Timers that pass at once, by which the clock advances. */
+function passing(clock: ManualClock): Timers {
+  return {
+    start: (delayMs, callback, argument) => {
+      clock.advanceMicros(delayMs * 1000);
+      return started.hurriedTimers.start(0, callback, argument);
+    },
+  };
+}
+
+/** The answer to a request that was, or is yet to be, applied. */
+function timedOut(): RequestError {
+  const request = { table: 'leased', operation: 'update' as const };
+  return new RequestError('the service timed out', {
+    status: 500,
+    code: 'OperationTimedOut',
+    request,
+  });
+}
+
+/** A gateway whose requests of one kind go through `call`, with their number, from 1. */
+function intercepted(
+  gateway: TableGateway,
+  kind: 'write' | 'transact',
+  call: (count: number, send: () => unknown) => unknown,
+): TableGateway {
+  let count = 0;
+  return wrappedMethods(gateway, (name, send) =>
+    name === kind ? call((count += 1), send) : send(),
+  );
 }
 
 async function withAccount() {
@@ -139,12 +173,7 @@ describe('a lease of a row', () => {
     const wary = leasesOf(gateway, {
       clock,
       clockSkewMs: Infinity,
-      timers: {
-        start: (delayMs, callback, argument) => {
-          clock.advanceMicros(delayMs * 1000);
-          return started.hurriedTimers.start(0, callback, argument);
-        },
-      },
+      timers: passing(clock),
       pollMs: { first: 5_000, last: 5_000 },
     });
     await assert.rejects(wary.acquire(at), LeaseHeldError);
@@ -217,6 +246,45 @@ describe('a lease of a row', () => {
     await lease.release();
     assert.equal(await leases.holderOf(at), undefined);
     assert.equal(await leases.entities.get(at), undefined);
+  });
+
+  it('makes a change once though an attempt that seemed lost is applied late', async () => {
+    const { gateway } = await withAccount();
+    let late: () => unknown = () => undefined;
+    const slow = intercepted(gateway, 'transact', async (count, send) => {
+      if (count === 1) {
+        late = send;
+        throw timedOut();
+      }
+      if (count === 2) await late();
+      return send();
+    });
+    const lease = await leasesOf(slow).acquire(at);
+    let changes = 0;
+    await lease.update((account) => {
+      changes += 1;
+      return { ...account, amount: account.amount + 1 };
+    });
+    assert.equal(changes, 1);
+    assert.equal((await leasesOf(gateway).entities.get(at))?.amount, 1);
+    await lease.release();
+  });
+
+  it('whose answer was lost counts its term from its first send', async () => {
+    const { gateway } = await withAccount();
+    const clock = manualClock();
+    const slow = intercepted(gateway, 'write', async (count, send) => {
+      if (count === 2) await send();
+      clock.advanceMicros(4_000_000);
+      if (count <= 2) throw timedOut();
+      return send();
+    });
+    const leases = leasesOf(slow, { clock, timers: started.hurriedTimers });
+    const lease = await leases.acquire(at);
+    assert.equal(lease.fenceToken, 1n);
+    assert.equal(lease.remainingMs, 30_000 - 2 * 4_000);
+    await lease.renew();
+    assert.equal(lease.remainingMs, 30_000 - 4_000);
   });
 
   it('is refused for what has no room or no type', async () => {

@@ -156,7 +156,8 @@ export class RowLease<D extends AnyDefinition> {
 
   /**
    * Sends a write of the lease row, alone or with others, under the known ETag. Undefined when it
-   * was applied and its response was lost.
+   * was applied and its response was lost. All attempts have one id, because an earlier one may be
+   * applied while a later one is under way.
    */
   async #guarded<T>(
     content: Grant | { readonly fenceToken: bigint },
@@ -164,11 +165,12 @@ export class RowLease<D extends AnyDefinition> {
   ): Promise<T | undefined> {
     const { lockKey, clock, randomness } = this.#parts;
     if (this.#isReleased) throw new LeaseLostError(`${this.#what()} was released`);
+    const id = newStamp(randomness);
+    const row = leaseRow(lockKey, content, id);
+    const firstSentAtMs = clock.monotonicMs();
     for (let attempt = 1; ; attempt++) {
-      const id = newStamp(randomness);
       const sentAtMs = clock.monotonicMs();
       const etag = this.#etag;
-      const row = leaseRow(lockKey, content, id);
       try {
         const sent = await send({ kind: 'replace', row, etag });
         this.#etag = sent.etag ?? (await this.#etagAfter(id));
@@ -177,11 +179,13 @@ export class RowLease<D extends AnyDefinition> {
       } catch (error) {
         if (!isConflictOrLost(error)) throw error;
         if (await this.#wasApplied(id)) {
-          this.#began(sentAtMs);
+          // By any of the attempts.
+          this.#began(firstSentAtMs);
           return undefined;
         }
         // The lease row is unchanged, so another write of the transaction was refused. Attempts
-        // whose outcome is unknown can be repeated: the ETag admits only one of them.
+        // whose outcome is unknown can be repeated: the ETag admits only one of them, and their id
+        // tells that it was one of these.
         const isRefusal = this.#etag === etag && !isAmbiguous(error);
         if (isRefusal || attempt >= sendsMax) throw error;
       }
