@@ -270,6 +270,24 @@ describe('a lease of a row', () => {
     await lease.release();
   });
 
+  it('has its whole term when it was taken after a wait', async () => {
+    const { gateway, leases } = await withAccount();
+    const clock = manualClock();
+    const overtaken = intercepted(gateway, 'write', async (count, send) => {
+      if (count === 1) await leases.acquire(at);
+      return send();
+    });
+    const lease = await leasesOf(overtaken, {
+      clock,
+      clockSkewMs: Infinity,
+      timers: passing(clock),
+      pollMs: { first: 5_000, last: 5_000 },
+    }).acquire(at, { waitMs: 60_000 });
+    assert.ok(clock.monotonicMs() > 30_000);
+    assert.equal(lease.fenceToken, 2n);
+    assert.equal(lease.remainingMs, 30_000);
+  });
+
   it('whose answer was lost counts its term from its first send', async () => {
     const { gateway } = await withAccount();
     const clock = manualClock();
@@ -285,6 +303,33 @@ describe('a lease of a row', () => {
     assert.equal(lease.remainingMs, 30_000 - 2 * 4_000);
     await lease.renew();
     assert.equal(lease.remainingMs, 30_000 - 4_000);
+  });
+
+  it('is given up when the service fails each write, or the wait is ended', async () => {
+    const { gateway } = await withAccount();
+    let sent = 0;
+    const full = intercepted(gateway, 'write', () => {
+      sent += 1;
+      throw timedOut();
+    });
+    const leases = leasesOf(full, { timers: started.hurriedTimers });
+    await assert.rejects(leases.acquire(at, { waitMs: 60_000 }), { code: 'OperationTimedOut' });
+    assert.equal(sent, 5);
+    const signal = AbortSignal.abort(new Error('enough'));
+    await assert.rejects(leases.acquire(at, { signal }), /enough/);
+    assert.equal(sent, 6);
+  });
+
+  it('that was broken is told so though the answer was lost', async () => {
+    const { gateway, leases } = await withAccount();
+    await leases.acquire(at);
+    const repeating = intercepted(gateway, 'write', async (count, send) => {
+      // The client repeats a request that was applied, and gets the 412 that its success caused.
+      if (count === 1) await send();
+      return send();
+    });
+    assert.equal(await leasesOf(repeating).break(at), true);
+    assert.equal(await leases.holderOf(at), undefined);
   });
 
   it('is refused for what has no room or no type', async () => {

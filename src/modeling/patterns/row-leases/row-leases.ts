@@ -61,10 +61,22 @@ const pollMsDefault = backOffs.leasePoll;
 /** The allowed ratio between the rates of two clocks. */
 const rateMargin = 1.01;
 
+/** Sends over one version of a lease row before `acquire` fails. */
+const sendsMax = 5;
+
 /** A lease row as it was read, and since when it has been unchanged. */
 interface Watched {
   readonly etag: string;
   readonly sinceMs: number;
+}
+
+/** What was sent over one version of a lease row, without a grant in answer. */
+interface Sends {
+  /** Undefined: there was no row. */
+  readonly etag: string | undefined;
+  /** Monotonic time before the first of them: any may have been applied. */
+  readonly firstMs: number;
+  readonly errors: readonly unknown[];
 }
 
 /**
@@ -116,27 +128,28 @@ export class RowLeases<D extends AnyDefinition> {
    * Takes the lease of an entity, which need not exist yet. One point read and one insert or
    * update; one more point read for each look while it waits, and after a lost response, to
    * recognise a lease that was granted. Throws `LeaseHeldError` when it is held for longer than
-   * `waitMs`, even by another lease of this program.
+   * `waitMs`, even by another lease of this program, and the last error when the service fails five
+   * writes in a row; a lease that it granted all the same ends with its term.
    */
   async acquire(key: KeyOf<D>, { waitMs = 0, signal }: AcquireOptions = {}): Promise<RowLease<D>> {
     const lockKey = leaseKey(this.entities.codec.key(key));
     const { table } = this.entities;
     const deadlineMs = this.#clock.monotonicMs() + waitMs;
     const id = this.#randomness.uuid();
-    let grantedAtMs: number | undefined;
+    let sends: Sends | undefined;
     let watched: Watched | undefined;
     for (let looks = 1; ; looks++) {
       const row = await table.get(lockKey);
       const state = row === undefined ? undefined : leaseState(row);
-      if (state?.grant?.id === id) return this.#lease(key, state.grant, state.etag, grantedAtMs);
+      if (state?.grant?.id === id) return this.#lease(key, state.grant, state.etag, sends?.firstMs);
       const nowMs = this.#clock.monotonicMs();
       if (watched?.etag !== state?.etag) watched = state && { etag: state.etag, sinceMs: nowMs };
       if (state?.grant === undefined || this.#isOver(state, state.grant, watched)) {
-        const grant = this.#grant(id, state?.fenceToken ?? 0n);
-        grantedAtMs ??= nowMs;
-        const lease = await this.#take(key, grant, state, grantedAtMs);
-        if (lease !== undefined) return lease;
+        sends = await this.#sendsOver(state, sends, signal);
+        const taken = await this.#take(key, this.#grant(id, state?.fenceToken ?? 0n), state);
+        if (taken.kind === 'lease') return taken.lease;
         // Either a conflict or a lost response, which the next read distinguishes.
+        sends = { ...sends, errors: [...sends.errors, taken.error] };
         continue;
       }
       signal?.throwIfAborted();
@@ -190,17 +203,20 @@ export class RowLeases<D extends AnyDefinition> {
 
   /**
    * Breaks a lease of any holder, who notices it at its next write or renewal. One point read and
-   * one update, repeated after a conflict with the holder. Returns false when there was no holder.
+   * one update, repeated after a conflict with the holder or the client's own repetition. Returns
+   * false when there was no holder.
    */
   async break(key: KeyOf<D>): Promise<boolean> {
     const { table } = this.entities;
     const lockKey = leaseKey(this.entities.codec.key(key));
     const options = { timers: this.#timers, randomness: this.#randomness };
+    const id = newStamp(this.#randomness);
     return retryConflicts(`breaking the lease '${lockKey.rowKey}'`, options, async () => {
       const row = await table.get(lockKey);
       const state = row === undefined ? undefined : leaseState(row);
+      if (state?.write === id) return true;
       if (state?.grant === undefined) return false;
-      const free = leaseRow(lockKey, { fenceToken: state.fenceToken }, newStamp(this.#randomness));
+      const free = leaseRow(lockKey, { fenceToken: state.fenceToken }, id);
       await table.write({ kind: 'replace', row: free, etag: state.etag });
       return true;
     });
@@ -215,20 +231,43 @@ export class RowLeases<D extends AnyDefinition> {
     };
   }
 
-  /** Undefined when only another read of the row can show the outcome. */
+  /**
+   * The sends over this version of the row so far; those over an earlier one can no longer be
+   * applied. Waits before it is sent to again. Throws the last error after the last send.
+   */
+  async #sendsOver(
+    before: LeaseState | undefined,
+    sends: Sends | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Sends> {
+    if (sends !== undefined) signal?.throwIfAborted();
+    if (sends?.etag !== before?.etag || sends === undefined) {
+      return { etag: before?.etag, firstMs: this.#clock.monotonicMs(), errors: [] };
+    }
+    const { length } = sends.errors;
+    if (length >= sendsMax) throw sends.errors.at(-1);
+    await sleep(this.#timers, backOff(backOffs.request, length, this.#randomness), signal);
+    signal?.throwIfAborted();
+    return sends;
+  }
+
+  /** A failure when only another read of the row can show the outcome. */
   async #take(
     key: KeyOf<D>,
     grant: Grant,
     before: LeaseState | undefined,
-    grantedAtMs: number,
-  ): Promise<RowLease<D> | undefined> {
+  ): Promise<
+    | { readonly kind: 'lease'; readonly lease: RowLease<D> }
+    | { readonly kind: 'open'; readonly error: unknown }
+  > {
     const lockKey = leaseKey(this.entities.codec.key(key));
     const row = leaseRow(lockKey, grant, newStamp(this.#randomness));
+    const sentAtMs = this.#clock.monotonicMs();
     try {
       const { etag } = await this.entities.table.write(putOver(row, before?.etag));
-      return this.#lease(key, grant, etag ?? '', grantedAtMs);
+      return { kind: 'lease', lease: this.#lease(key, grant, etag ?? '', sentAtMs) };
     } catch (error) {
-      if (isConflictOrLost(error)) return undefined;
+      if (isConflictOrLost(error)) return { kind: 'open', error };
       throw error;
     }
   }
