@@ -253,6 +253,23 @@ describe('a message that fails', () => {
     assert.deepEqual({ handled, poisoned }, { handled: 35, poisoned: 1 });
   });
 
+  it('stops nothing though it expires before its back-off ends', async () => {
+    const { queue, worker, events } = await newWork();
+    const other = JSON.stringify({ v: 1, type: 'other', version: 1, id: 'x', payload: 1 });
+    const count = JSON.stringify({ v: 1, type: 'count', version: 1, id: 'y', payload: { n: 1 } });
+    for (const text of [other, count]) await queue.sendMessage(text, { messageTimeToLive: 1 });
+    await sendMessage(queue, Count, { n: 2 });
+    const failing = worker(({ n }) => (n === 1 ? Promise.reject(new Error('no')) : done()), {
+      failureBackOffSeconds: { first: 30, last: 30 },
+    });
+    const { lost, handled } = await failing.drain();
+    assert.deepEqual({ lost, handled }, { lost: 2, handled: 1 });
+    const errors = events.flatMap((event) => (event.kind === 'lost' ? [String(event.error)] : []));
+    assert.match(errors.join(), /no handler for 'other'/);
+    await time.pass(60_000);
+    assert.equal(await messageCount(queue), 0);
+  });
+
   it('waits for a worker that knows its type or version', async () => {
     const { queue, worker, events } = await newWork();
     const payload = wholeNumber;

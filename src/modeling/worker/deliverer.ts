@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Timers } from '../../base/async/timers.js';
 import { backOff, type BackOff } from '../../base/async/back-off.js';
-import { codeOf, messageOf } from '../../base/thrown.js';
+import { messageOf } from '../../base/thrown.js';
 import {
   decodeEnvelope,
   excuse,
@@ -14,6 +14,7 @@ import {
 } from './envelope.js';
 import type { MessageHandler } from './handler.js';
 import { Lease } from './lease.js';
+import { isBeyondExpiry, isGone } from './message-refusal.js';
 import { MalformedMessageError, UnknownMessageError } from './message-type.js';
 import {
   neverExpires,
@@ -21,7 +22,7 @@ import {
   type QueuePort,
   type ReceivedMessage,
 } from './queue-port.js';
-import { isTransient, retryTransient, statusOf, type Retries } from '../table/transient.js';
+import { isTransient, retryTransient, type Retries } from '../table/transient.js';
 import type { Delivery, DeliveryEvent, WorkerObserver } from './worker-event.js';
 
 /** A queue, and the queue for its poison messages. */
@@ -210,14 +211,23 @@ export class Deliverer {
     return this.#attempt(() => queue.deleteMessage(messageId, receipt));
   }
 
-  #hide(
+  /**
+   * The error, unless the message is hidden for so long. A message that expires before is not: it
+   * stays hidden for the rest of its visibility timeout.
+   */
+  async #hide(
     { messageId }: ReceivedMessage,
     receipt: string,
     text: string | undefined,
     delaySeconds: number,
   ): Promise<unknown> {
     const { queue } = this.#settings.source;
-    return this.#attempt(() => queue.updateMessage(messageId, receipt, text, delaySeconds));
+    try {
+      return await this.#attempt(() => queue.updateMessage(messageId, receipt, text, delaySeconds));
+    } catch (error) {
+      if (isBeyondExpiry(error)) return error;
+      throw error;
+    }
   }
 
   /** The error when the message is no longer ours, or when retries did not help. */
@@ -258,12 +268,4 @@ export class Deliverer {
       durationMs: clock.monotonicMs() - startedMs,
     };
   }
-}
-
-/** The message was deleted, expired or got by another consumer; the emulator answers 400 then. */
-function isGone(error: unknown): boolean {
-  const status = statusOf(error);
-  const code = codeOf(error);
-  if (code === 'QueueNotFound') return false;
-  return status === 404 || (status === 400 && code === 'PopReceiptMismatch');
 }
