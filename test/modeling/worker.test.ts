@@ -253,6 +253,28 @@ describe('a message that fails', () => {
     assert.deepEqual({ handled, poisoned }, { handled: 35, poisoned: 1 });
   });
 
+  it('is sent back with all others though the answer to its delete is lost', async () => {
+    const { queue, poison } = await newWork();
+    for (let n = 0; n < 3; n += 1) await sendMessage(poison, Count, { n });
+    const repeating = portWith(poison, {
+      deleteMessage: async (...given) => {
+        await poison.deleteMessage(...given);
+        return poison.deleteMessage(...given);
+      },
+    });
+    assert.equal(await redrive(repeating, queue, { max: 10 }), 3);
+    assert.equal(await messageCount(poison), 0);
+    assert.equal(await messageCount(queue), 3);
+    const gone = portWith(poison, {
+      deleteMessage: async (...given) => {
+        await poison.delete();
+        return poison.deleteMessage(...given);
+      },
+    });
+    await sendMessage(poison, Count, { n: 3 });
+    await assert.rejects(redrive(gone, queue, { max: 10 }), { code: 'QueueNotFound' });
+  });
+
   it('stops nothing though it expires before its back-off ends', async () => {
     const { queue, worker, events } = await newWork();
     const other = JSON.stringify({ v: 1, type: 'other', version: 1, id: 'x', payload: 1 });

@@ -1,4 +1,5 @@
 import { withoutPoison, type TextEncoding } from './envelope.js';
+import { isGone } from './message-refusal.js';
 import { messagesPerRequestMax, neverExpires, type QueuePort } from './queue-port.js';
 
 /** The options of `redrive`. */
@@ -15,8 +16,9 @@ export interface RedriveOptions {
  * Moves messages from a poison queue back, to be processed again after the cause is fixed. Sends
  * one get for up to 32 messages, and one put and one delete for each. Notes and counts are removed.
  * A malformed message goes back as its original text; it is poisoned again unless its reader now
- * understands it. A crash leaves a message in both queues, never in none. Returns the number moved;
- * fewer than `max` means that no more were visible.
+ * understands it. A crash leaves a message in both queues, never in none, and so does a move that
+ * takes longer than `visibilitySeconds` when another one gets the message meanwhile. Returns the
+ * number moved; fewer than `max` means that no more were visible.
  */
 export async function redrive(
   poison: QueuePort,
@@ -34,9 +36,18 @@ export async function redrive(
       await queue.sendMessage(withoutPoison(messageText, encoding), {
         messageTimeToLive: neverExpires,
       });
-      await poison.deleteMessage(messageId, popReceipt);
+      await deleteUnlessGone(poison, messageId, popReceipt);
       moved += 1;
     }
   }
   return moved;
+}
+
+/** The client repeats a delete whose answer was lost, and is told that the message is gone. */
+async function deleteUnlessGone(queue: QueuePort, id: string, receipt: string): Promise<void> {
+  try {
+    await queue.deleteMessage(id, receipt);
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
 }
