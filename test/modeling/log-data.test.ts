@@ -173,6 +173,45 @@ describe('a buffered log', () => {
     await assert.rejects(log.write({ operation: 'late' }), /closed/);
   });
 
+  it('has stored at its close what writes that waited for the service hand over', async () => {
+    const { blobs } = await newBlobs();
+    const mode: LogBuffering = { ...never, bytesMax: 1024 };
+    const log = logWriterOf({ blobs, source: 'queue', format, mode });
+    const sent = Array.from({ length: 12 }, (_, index) => `${index}`.padEnd(900, '.'));
+    const writes = sent.map((operation) => log.write({ time: at('18:00:00'), operation }));
+    await log.close();
+    const stored = await operations(blobs);
+    assert.deepEqual([stored.length, new Set(stored)], [sent.length, new Set(sent)]);
+    await Promise.all(writes);
+  });
+
+  it('flushes what was written before, not what is written meanwhile', async () => {
+    const { blobs } = await newBlobs();
+    let puts = 0;
+    let goesOn = true;
+    const busy: LogBlobs = {
+      ...blobs,
+      put: async (name, body, metadata) => {
+        puts += 1;
+        if (goesOn && puts < 50) writeTwo();
+        return blobs.put(name, body, metadata);
+      },
+    };
+    const mode: LogBuffering = { ...never, bytesMax: 1024 };
+    const log = logWriterOf({ blobs: busy, source: 'queue', format, mode });
+    const operation = 'x'.repeat(900);
+    const writeTwo = (): void => {
+      for (const time of ['18:00:00', '18:00:01']) void log.write({ time: at(time), operation });
+    };
+    writeTwo();
+    await log.flush();
+    goesOn = false;
+    const flushed = puts;
+    await log.close();
+    assert.ok(flushed < 10, `${flushed} puts`);
+    assert.equal((await operations(blobs)).length, puts);
+  });
+
   it('shares a source with other writers', async () => {
     const { blobs } = await newBlobs();
     const writers = Array.from({ length: 8 }, () =>
@@ -210,6 +249,51 @@ describe('an immediate log', () => {
       [found?.first.toString(), found?.last?.toString(), found?.records],
       ['2014-07-31T18:05:00Z', '2014-07-31T18:10:00Z', 2],
     );
+  });
+
+  it('flushes what was written before, not what is written meanwhile', async () => {
+    const { blobs } = await newBlobs();
+    let appends = 0;
+    let goesOn = true;
+    const busy: LogBlobs = {
+      ...blobs,
+      append: async (name, body, position) => {
+        appends += 1;
+        if (goesOn && appends < 50) void log.write({ time: at('18:00:00'), operation: 'more' });
+        return blobs.append(name, body, position);
+      },
+    };
+    const log = logWriterOf({ blobs: busy, source: 'queue', format, mode: 'immediate' });
+    void log.write({ time: at('18:00:00'), operation: 'first' });
+    await log.flush();
+    goesOn = false;
+    const flushed = appends;
+    await log.close();
+    assert.ok(flushed < 10, `${flushed} appends`);
+    assert.equal((await operations(blobs)).length, appends);
+  });
+
+  it('tells who flushes that a record was not stored', async () => {
+    const { blobs } = await newBlobs();
+    let failures = 1;
+    const failing: LogBlobs = {
+      ...blobs,
+      append: (name, body, position) =>
+        failures-- > 0
+          ? Promise.reject(new Error('no answer'))
+          : blobs.append(name, body, position),
+    };
+    const log = logWriterOf({ blobs: failing, source: 'queue', format, mode: 'immediate' });
+    const lost = assert.rejects(
+      log.write({ time: at('18:00:00'), operation: 'lost' }),
+      /no answer/,
+    );
+    // Of another hour, so that it gets an append of its own.
+    void log.write({ time: at('19:00:00'), operation: 'kept' });
+    await assert.rejects(log.flush(), /no answer/);
+    await lost;
+    assert.deepEqual(await operations(blobs), ['kept']);
+    await log.close();
   });
 
   it('stores what is written at the same time together, in order', async () => {

@@ -49,30 +49,43 @@ export class BufferedLogWriter implements LineWriter {
   #open: LogBatch | undefined;
   #timer: Timer | undefined;
   #draining: Promise<void> | undefined;
+  /** Writes that have not accepted their lines yet. */
+  readonly #writes = new Set<Promise<void>>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#sequence = new LogSequence(parts.blobs, parts.source);
   }
 
-  async write(line: LogLine): Promise<void> {
-    // Waits before the line is accepted: when a write fails, its line is certainly not in the log.
-    for (;;) {
-      if (!this.#hasRoom(line) && this.#seal()) this.#drainBehind();
-      if (this.#sealed.length <= waitingMax) break;
-      await this.#drain();
-    }
-    this.#open ??= this.#begin(hourOf(line.ticks));
-    this.#open.add(line);
+  write(line: LogLine): Promise<void> {
+    const write = this.#accept(line);
+    this.#writes.add(write);
+    const forget = (): void => void this.#writes.delete(write);
+    void write.then(forget, forget);
+    return write;
   }
 
   async flush(): Promise<void> {
     this.#seal();
-    await this.#drain();
+    const last = this.#sealed.at(-1);
+    await this.#drainWhile(() => last !== undefined && this.#sealed.includes(last));
   }
 
-  close(): Promise<void> {
-    return this.flush();
+  async close(): Promise<void> {
+    // Their callers get their errors.
+    await Promise.allSettled(this.#writes);
+    await this.flush();
+  }
+
+  async #accept(line: LogLine): Promise<void> {
+    // Waits before the line is accepted: when a write fails, its line is certainly not in the log.
+    for (;;) {
+      if (!this.#hasRoom(line) && this.#seal()) this.#drainBehind();
+      if (this.#sealed.length <= waitingMax) break;
+      await this.#drainWhile(() => this.#sealed.length > waitingMax);
+    }
+    this.#open ??= this.#begin(hourOf(line.ticks));
+    this.#open.add(line);
   }
 
   #hasRoom({ bytes, ticks }: LogLine): boolean {
@@ -106,15 +119,20 @@ export class BufferedLogWriter implements LineWriter {
   }
 
   #drainBehind(): void {
-    this.#drain().catch((error: unknown) => this.#parts.buffering.onError(error));
+    this.#drainWhile(() => this.#sealed.length > 0).catch((error: unknown) =>
+      this.#parts.buffering.onError(error),
+    );
   }
 
-  /** Puts the sealed batches. Concurrent callers share the put under way, then continue. */
-  async #drain(): Promise<void> {
-    while (this.#sealed.length > 0) {
-      this.#draining ??= this.#putHead().finally(() => {
-        this.#draining = undefined;
-      });
+  /** Puts sealed batches, the first one first. Concurrent callers share the put under way. */
+  async #drainWhile(isLeft: () => boolean): Promise<void> {
+    while (isLeft()) {
+      // Begins later, so that a write within the put, such as of what a client logs, finds it here.
+      this.#draining ??= Promise.resolve()
+        .then(() => this.#putHead())
+        .finally(() => {
+          this.#draining = undefined;
+        });
       await this.#draining;
     }
   }

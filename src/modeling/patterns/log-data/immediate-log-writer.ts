@@ -47,7 +47,9 @@ export class ImmediateLogWriter implements LineWriter {
   readonly #sequence: LogSequence;
   #waiting: Waiting[] = [];
   #blob: OpenBlob | undefined;
-  #running: Promise<void> | undefined;
+  /** Of the lines that are not stored yet. */
+  readonly #writes = new Set<Promise<void>>();
+  #isRunning = false;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -55,23 +57,33 @@ export class ImmediateLogWriter implements LineWriter {
   }
 
   write(line: LogLine): Promise<void> {
-    return new Promise((resolve, reject) => {
+    const write = new Promise<void>((resolve, reject) => {
       this.#waiting.push({ ...line, resolve, reject });
-      this.#running ??= this.#run();
     });
+    this.#writes.add(write);
+    const forget = (): void => void this.#writes.delete(write);
+    void write.then(forget, forget);
+    if (!this.#isRunning) void this.#run();
+    return write;
   }
 
   async flush(): Promise<void> {
-    await this.#running;
+    const outcomes = await Promise.allSettled(this.#writes);
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   }
 
   /** Also writes the time of the last record into the metadata of the blob. */
   async close(): Promise<void> {
-    await this.flush();
-    await this.#closeBlob();
+    try {
+      await this.flush();
+    } finally {
+      await this.#closeBlob();
+    }
   }
 
   async #run(): Promise<void> {
+    this.#isRunning = true;
     // Groups lines that are written in the same turn.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
@@ -84,7 +96,7 @@ export class ImmediateLogWriter implements LineWriter {
         for (const { reject } of group) reject(error);
       }
     }
-    this.#running = undefined;
+    this.#isRunning = false;
   }
 
   /** The first lines that one append can take: of one hour, within the size limit. */

@@ -96,12 +96,18 @@ export class LogWriter<Column extends string> implements AsyncDisposable {
     await this.#lines.write({ bytes, ticks: time.ticks });
   }
 
-  /** Resolves when every accepted record is stored; throws when one could not be. */
+  /**
+   * Resolves when every record that was accepted before the call is stored, whatever is written
+   * meanwhile; throws when one could not be. A buffered writer keeps it, an immediate one does not.
+   */
   flush(): Promise<void> {
     return this.#lines.flush();
   }
 
-  /** Flushes, completes the metadata of the blob and accepts no more records. */
+  /**
+   * Accepts no more records, waits for writes that still wait for the service, flushes, and
+   * completes the metadata of the blob.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#lines.close();
