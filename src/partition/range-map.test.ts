@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { RangeMap, sharedPart } from './range-map.js';
+import { storeKey } from '../kv/partition-prefix.js';
+import { encodeTuple } from '../kv/tuple.js';
+import { storeKeys } from './keys.js';
+import { dataOf, RangeMap, sharedPart } from './range-map.js';
 import type { RangeRow } from './rows.js';
 
 const none = Buffer.alloc(0);
@@ -30,6 +33,18 @@ void describe('the map of ranges', () => {
       [range(1, '', ''), range(2, '', undefined)],
     ];
     for (const rows of broken) assert.equal(RangeMap.of(rows), undefined);
+  });
+
+  void it('gives a range no keys of the store, wherever its bounds are', () => {
+    const [start, none] = [encodeTuple(['table']), undefined];
+    const behind = encodeTuple(['~~']);
+    for (const end of [none, storeKeys.start, storeKey('partition', 'map'), behind]) {
+      assert.deepEqual(dataOf({ start, end }), { start, end: storeKeys.start });
+    }
+    const empty = { start: storeKeys.start, end: storeKeys.start };
+    assert.deepEqual(dataOf({ start: behind, end: none }), empty);
+    const end = encodeTuple(['table', 'account']);
+    assert.deepEqual(dataOf({ start, end }), { start, end });
   });
 
   void it('finds the range of a key, and the one that ends a read in reverse', () => {

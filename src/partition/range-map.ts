@@ -90,9 +90,17 @@ export class RangeMap {
   }
 }
 
-/** The keys of data in a range. */
+/**
+ * The keys of data in a range. Never keys of the store, whatever the bounds are: who moves or
+ * empties a range must not touch guards.
+ */
 export function dataOf({ start, end }: Pick<RangeRow, 'start' | 'end'>): Required<KeyRange> {
-  return { start, end: end ?? storeKeys.start };
+  return { start: withinData(start), end: withinData(end) };
+}
+
+function withinData(bound: Bytes | undefined): Bytes {
+  const isWithin = bound !== undefined && compareBytes(bound, storeKeys.start) < 0;
+  return isWithin ? bound : storeKeys.start;
 }
 
 /** The intersection of two intervals; undefined when it is empty. */

@@ -8,6 +8,7 @@ import { StoreUnavailableError } from '../../src/kv/errors.js';
 import type { MemberStore } from '../../src/kv/member-store.js';
 import { partitionPrefix, storeKey } from '../../src/kv/partition-prefix.js';
 import { appendString, prefixRange } from '../../src/kv/tuple.js';
+import { boundOf } from '../../src/partition/bound-text.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { guardKey, storeKeys, storeRowKey } from '../../src/partition/keys.js';
 import { storesMax } from '../../src/partition/limits.js';
@@ -246,6 +247,20 @@ void describe('operations on ranges', () => {
     assert.deepEqual(await catalogue.operations(), []);
     assert.equal(await refusal(operations.beginSplit(id, prefix)), 'begun');
     assert.equal(await refusal(operations.beginMove(id, 's1')), 'the range is busy');
+  });
+
+  void it('refuse to cut a range where the keys of the stores themselves are', async () => {
+    const { operations, catalogue, stores } = await world();
+    const [range] = (await catalogue.map()).ranges;
+    const own = ['~', '~~', '~/partition', '~/partition/guard', 'ä/x', '#5'];
+    for (const place of own) {
+      const at = boundOf(place) ?? storeKeys.start;
+      const begun = await operations.beginSplit(range?.id ?? 0, at);
+      assert.deepEqual(begun, { ok: false, refusal: 'outside of the range' }, place);
+    }
+    assert.deepEqual(await catalogue.operations(), []);
+    const rows = await stores[0]?.range(prefixRange(storeKey('partition', 'guard')), whole);
+    assert.equal(rows?.entries.length, 1);
   });
 });
 

@@ -168,6 +168,7 @@ void describe('a server over several stores', () => {
       [() => control.merge(first, western), /begin where the first one ends/],
       [() => control.merge(comedy, western), /different stores/],
       [() => control.split(western, `${place}/action`), /not inside of range/],
+      [() => control.split(western, '~~'), /not inside of range \d+.*begins with table or queue/],
       [() => control.split(western, 'table/devstoreaccount1/absent'), /Its table or queue must/],
     ];
     for (const [ask, message] of cases) {

@@ -26,7 +26,11 @@ export function refusalText(
     case 'not a boundary of partitions':
       return 'This is inside of a partition, and a partition is never cut.';
     case 'outside of the range':
-      return `This is not inside of range ${range}: the first half would have nothing, or not it.`;
+      return (
+        `This is not inside of range ${range}: a half would have nothing, or not it. Give a place ` +
+        'behind its beginning and before its end, as the list of partitions has them; in the last ' +
+        'range, one that begins with table or queue.'
+      );
     case 'not neighbours':
       return 'The second range has to begin where the first one ends. See the list of partitions.';
     case 'on different stores':

@@ -113,14 +113,16 @@ export class Operations {
     });
   }
 
-  /** `at`: the first key of the right half: a partition prefix, or the beginning of one. */
+  /**
+   * `at`: the first key of the right half: a partition prefix, or the beginning of one, before the
+   * keys of the store itself.
+   */
   async beginSplit(range: number, at: Bytes): Promise<Begun> {
     const found = await this.#tools.catalogue.range(range);
     if (found === undefined) return refused('no such range');
     if (!isBoundary(at)) return refused('not a boundary of partitions');
-    const { start, end } = found.row;
-    const isInside =
-      compareBytes(at, start) > 0 && (end === undefined || compareBytes(at, end) < 0);
+    const { start, end } = dataOf(found.row);
+    const isInside = compareBytes(at, start) > 0 && compareBytes(at, end) < 0;
     if (!isInside) return refused('outside of the range');
     const { catalogue, limits } = this.#tools;
     const { ranges } = await catalogue.map();
