@@ -13,6 +13,7 @@ import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { appendString } from '../../src/kv/tuple.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { Members } from '../../src/partition/members.js';
+import { admitMembers } from '../../src/partition/membership.js';
 import { Operations } from '../../src/partition/operations/operations.js';
 import { pageEntriesStandard } from '../../src/partition/operations/operation-runner.js';
 import type { MoveStep } from '../../src/partition/rows.js';
@@ -32,6 +33,7 @@ export async function spaceOver(
   onStep: (step: MoveStep) => void = () => undefined,
 ) {
   const members = new Members('s0', new Map(stores.map((store, at) => [`s${at}`, store])));
+  await admitMembers(members, { placeOf: (name) => name, randomness: systemRandomness });
   const common = { members, clock: systemClock, timers: holdingTimers };
   const store = await openPartitionedStore({ ...common, randomness: systemRandomness });
   const catalogue = new Catalogue(members.home);

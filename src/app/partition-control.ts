@@ -17,14 +17,20 @@ import {
   type VerifyResult,
 } from '../http/control/partitions.js';
 import { decodeTuple } from '../kv/tuple.js';
-import type { Begun } from '../partition/operations/operations.js';
+import type { Begun, Refusal } from '../partition/operations/operations.js';
 import { dataOf } from '../partition/range-map.js';
 import { metricsText } from '../partition/metrics.js';
 import type { OperationRow, RangeRow } from '../partition/rows.js';
 import { beginPlanned } from '../partition/balancer/balancer.js';
 import { RangeLoads } from '../partition/balancer/range-loads.js';
 import { meanCallMs, type MeasuredRange } from '../partition/load/range-meter.js';
-import { changeStore, removeMember } from '../partition/membership.js';
+import {
+  changeStore,
+  isMember,
+  knownStores,
+  MembershipError,
+  removeMember,
+} from '../partition/membership.js';
 import { splitPoint } from '../partition/split-point.js';
 import type { End } from '../partition/operations/operation-runner.js';
 import { KeyRateLimiter } from '../partition/key-rate-limiter.js';
@@ -141,7 +147,7 @@ export class Partitions implements ServedPartitionControl {
     const operations = await catalogue.operations();
     return metricsText({
       map: await catalogue.map(),
-      stores: members.names,
+      stores: (await knownStores(catalogue, members)).map(({ row }) => row.name),
       operations: operations.map(({ row }) => row),
       loads: await this.#loads.read(settings.clock.monotonicMs()),
       bytesOf: (range) => last?.sizeOf(range)?.bytes,
@@ -159,15 +165,24 @@ export class Partitions implements ServedPartitionControl {
           `begin with a letter, and leave '${open.members.homeName}' to the home store.`,
       );
     }
-    if (!open.members.has(name)) {
+    if (!(await this.#hasStore(name, store))) {
       try {
-        const { storage } = open.settings;
-        await open.add(name, memberOf(store, ['the store'], homePlaceOf(storage)));
+        const storage = memberOf(store, ['the store'], homePlaceOf(open.settings.storage));
+        // Another process has taken out what this one has open by that name.
+        await open.remove(name);
+        await open.add(name, storage);
       } catch (error) {
         throw new PartitionRefusal(messageOf(error), { cause: error });
       }
     }
-    await changeStore(open.catalogue, name, 'active');
+    if (!(await changeStore(open.catalogue, name, 'active'))) throw await this.#noStore(name);
+  }
+
+  /** Whether the store is open here and in the map; from the same place, where one was given. */
+  async #hasStore(name: string, given: NewStore): Promise<boolean> {
+    const { members, catalogue } = this.#open;
+    if (!members.has(name) || (await catalogue.store(name)) === undefined) return false;
+    return Object.keys(given).length === 0 || isMember(members, name);
   }
 
   async drainStore(name: string): Promise<void> {
@@ -175,7 +190,7 @@ export class Partitions implements ServedPartitionControl {
     if (name === members.homeName) {
       throw new PartitionRefusal('The home store has the map of ranges and the blobs: it stays.');
     }
-    if (!(await changeStore(catalogue, name, 'draining'))) throw this.#noStore(name);
+    if (!(await changeStore(catalogue, name, 'draining'))) throw await this.#noStore(name);
     operationRunner.start();
     await operationRunner.tend();
   }
@@ -185,8 +200,11 @@ export class Partitions implements ServedPartitionControl {
     if (name === members.homeName) {
       throw new PartitionRefusal('The home store has the map of ranges and the blobs: it stays.');
     }
-    if ((await catalogue.store(name)) === undefined) throw this.#noStore(name);
-    if (!(await removeMember(members, name))) {
+    // One that another process has removed, or this one half, is still open here.
+    if ((await catalogue.store(name)) === undefined && !members.has(name)) {
+      throw await this.#noStore(name);
+    }
+    if (!(await removeMember(members, name).catch(refuseMembership))) {
       throw new PartitionRefusal(
         `The store '${name}' has ranges, or an operation moves some to it or from it. Empty it ` +
           `first: tabularium partition store drain ${name}.`,
@@ -280,25 +298,33 @@ export class Partitions implements ServedPartitionControl {
     return Promise.resolve(this.#jobs.find(job));
   }
 
-  #begun(
+  async #begun(
     begun: Begun,
     about: { readonly range: number; readonly store?: string },
     pauseMaxMs?: number,
-  ): Started {
-    if (!begun.ok) throw new PartitionRefusal(refusalText(begun.refusal, about, this.#storeNames));
+  ): Promise<Started> {
+    if (!begun.ok) throw await this.#refusal(begun.refusal, about);
     this.#open.operationRunner.run(begun.operation, pauseMaxMs);
     return { operation: begun.operation };
   }
 
-  #noStore(name: string): PartitionRefusal {
-    return new PartitionRefusal(
-      refusalText('no such store', { range: 0, store: name }, this.#storeNames),
-    );
+  #noStore(name: string): Promise<PartitionRefusal> {
+    return this.#refusal('no such store', { range: 0, store: name });
   }
 
-  #accepted(begun: Begun, range: number): number {
+  async #refusal(
+    refusal: Refusal,
+    about: { readonly range: number; readonly store?: string },
+  ): Promise<PartitionRefusal> {
+    const { catalogue, members } = this.#open;
+    const known = new Set((await knownStores(catalogue, members)).map(({ row }) => row.name));
+    const stores = members.names.filter((name) => known.has(name));
+    return new PartitionRefusal(refusalText(refusal, about, stores.join(', ')));
+  }
+
+  async #accepted(begun: Begun, range: number): Promise<number> {
     if (begun.ok) return begun.operation;
-    throw new PartitionRefusal(refusalText(begun.refusal, { range }, this.#storeNames));
+    throw await this.#refusal(begun.refusal, { range });
   }
 
   /** The prefix of the keys of a table or a queue. */
@@ -314,11 +340,7 @@ export class Partitions implements ServedPartitionControl {
   async #rangeRow(range: number): Promise<RangeRow> {
     const found = await this.#open.catalogue.range(range);
     if (found !== undefined) return found.row;
-    throw new PartitionRefusal(refusalText('no such range', { range }, this.#storeNames));
-  }
-
-  get #storeNames(): string {
-    return this.#open.members.names.join(', ');
+    throw await this.#refusal('no such range', { range });
   }
 
   async #middleOf(range: number) {
@@ -383,6 +405,11 @@ function isContainer(bound: Bytes): boolean {
 
 function refuse(error: unknown): never {
   throw new PartitionRefusal(messageOf(error), { cause: error });
+}
+
+function refuseMembership(error: unknown): never {
+  if (error instanceof MembershipError) return refuse(error);
+  throw error;
 }
 
 function rates(load: MeasuredRange | undefined) {

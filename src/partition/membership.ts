@@ -1,4 +1,5 @@
 import type { Randomness } from '../base/randomness.js';
+import { StoreUnavailableError } from '../kv/errors.js';
 import type { MemberStore } from '../kv/member-store.js';
 import type { Store } from '../kv/store.js';
 import { Catalogue, ensureCatalogue, versioned } from './catalogue.js';
@@ -12,6 +13,7 @@ import {
   encodeStoreRow,
   type MemberRow,
   type OperationRow,
+  type StoreRow,
   type StoreState,
   type Versioned,
 } from './rows.js';
@@ -93,8 +95,30 @@ export async function changeStore(
 }
 
 /**
+ * The names of the stores of the key space that this process has opened. Another process may have
+ * removed one of those that are open here.
+ */
+export async function knownStores(
+  catalogue: Catalogue,
+  members: Members,
+): Promise<readonly Versioned<StoreRow>[]> {
+  return (await catalogue.stores()).filter(({ row }) => members.has(row.name));
+}
+
+/**
+ * Whether the store that this process has opened by a name is a member of the key space. It is not
+ * when another process has removed it, and its name and its place may be those of others by now.
+ * One read of that store and one of the home store.
+ */
+export async function isMember(members: Members, name: string): Promise<boolean> {
+  return (await ownMemberRow(members, name)) !== undefined;
+}
+
+/**
  * Removes a store from the key space. False while it has a range or an operation concerns it.
- * Afterwards the store is empty and may be used for other data.
+ * Afterwards the store is empty and may be used for other data. May be repeated, also when another
+ * process has removed the store. Throws `MembershipError` when the store does not answer: it gets
+ * no range any more, and the next attempt completes the removal.
  */
 export async function removeMember(members: Members, name: string): Promise<boolean> {
   const catalogue = new Catalogue(members.home);
@@ -115,11 +139,39 @@ export async function removeMember(members: Members, name: string): Promise<bool
       deletes: found === undefined ? [] : [storeRowKey(name)],
     });
     if (!ok) continue;
-    if (members.has(name)) {
-      await members.named(name).commit({ checks: [], puts: [], deletes: [memberKey] });
-    }
+    if (members.has(name)) await deleteMemberRow(members, name);
     return true;
   }
+}
+
+/** Deletes the row of a member, unless it is that of other data by now. */
+async function deleteMemberRow(members: Members, name: string): Promise<void> {
+  try {
+    const own = await ownMemberRow(members, name);
+    if (own === undefined) return;
+    const checks = [{ key: memberKey, version: own.version }];
+    await members.named(name).commit({ checks, puts: [], deletes: [memberKey] });
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    throw new MembershipError(
+      `The store '${name}' gets no range any more, but it does not answer, so its place still says ` +
+        'that it belongs to these data. Repeat the command when it answers again; when it never ' +
+        `will, start without it. ${error.message}`,
+      { cause: error },
+    );
+  }
+}
+
+async function ownMemberRow(
+  members: Members,
+  name: string,
+): Promise<Versioned<MemberRow> | undefined> {
+  const [found, home] = await Promise.all([
+    members.named(name).get(memberKey),
+    memberRowOf(members.home),
+  ]);
+  const own = versioned(found, decodeMemberRow);
+  return own?.row.name === name && own.row.space === home?.space ? own : undefined;
 }
 
 /**
@@ -206,14 +258,18 @@ function otherName(place: string, { name }: MemberRow): string {
 }
 
 async function register(catalogue: Catalogue, name: string, place: string): Promise<void> {
-  const found = await catalogue.store(name);
-  if (found?.row.place === place) return;
-  const row = { name, state: found?.row.state ?? 'active', place } as const;
-  const key = storeRowKey(name);
-  await catalogue.commit({
-    checks: [{ key, version: found?.version ?? 'absent' }],
-    puts: [{ key, value: encodeStoreRow(row) }],
-  });
+  // Another process may write the row meanwhile, to drain the store for instance.
+  for (let isWritten = false; !isWritten;) {
+    const found = await catalogue.store(name);
+    if (found?.row.place === place) return;
+    const row = { name, state: found?.row.state ?? 'active', place } as const;
+    const key = storeRowKey(name);
+    const { ok } = await catalogue.commit({
+      checks: [{ key, version: found?.version ?? 'absent' }],
+      puts: [{ key, value: encodeStoreRow(row) }],
+    });
+    isWritten = ok;
+  }
 }
 
 async function memberRowOf(store: Store): Promise<MemberRow | undefined> {

@@ -7,6 +7,7 @@ import { decodeTuple, keyAfter } from '../kv/tuple.js';
 import type { Catalogue } from './catalogue.js';
 import { guardRows } from './keys.js';
 import type { Members } from './members.js';
+import { isMember } from './membership.js';
 import { dataOf, type RangeMap } from './range-map.js';
 import { decodeGuardRow, type GuardRow, type OperationRow, type RangeRow } from './rows.js';
 
@@ -18,6 +19,11 @@ const keysEach = 1_000;
 /** A fault of the key space. Ranges that an operation works on are left out. */
 export type Finding =
   | { readonly kind: 'abandoned operation'; readonly operation: number }
+  /**
+   * What this process has opened by the name of a store is no member of the key space, or it has
+   * opened nothing: the store was not compared.
+   */
+  | { readonly kind: 'another place'; readonly store: string }
   /** The store that has the range does not serve it. */
   | { readonly kind: 'no guard'; readonly range: number; readonly store: string }
   /** A guard that the catalogue does not explain. It serves nobody, unless `serves`. */
@@ -68,7 +74,12 @@ export async function verify(options: VerifyOptions): Promise<readonly Finding[]
     if (row.leaseUntil + abandonedMicros > clock.nowMicros()) continue;
     findings.push({ kind: 'abandoned operation', operation: row.id });
   }
-  for (const store of members.names) {
+  for (const { row } of await catalogue.stores()) {
+    const store = row.name;
+    if (!members.has(store) || !(await isMember(members, store))) {
+      findings.push({ kind: 'another place', store });
+      continue;
+    }
     findings.push(...(await guardFindings(store, members.named(store), map)));
     for (const range of map.ranges) {
       if (range.operation !== 0 || (only ?? range.id) !== range.id) continue;
@@ -83,7 +94,7 @@ export async function verify(options: VerifyOptions): Promise<readonly Finding[]
   );
   const pending = new Set((await catalogue.operations()).flatMap(({ row }) => newRangesOf(row)));
   return findings.filter((finding) => {
-    if (finding.kind === 'abandoned operation') return only === undefined;
+    if (!('range' in finding)) return only === undefined;
     const { range } = finding;
     if (only !== undefined && range !== only) return false;
     const isNew =

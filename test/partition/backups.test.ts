@@ -12,7 +12,7 @@ import { dirtyRows } from '../../src/partition/keys.js';
 import type { Begun } from '../../src/partition/operations/operations.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { verify } from '../../src/partition/verify.js';
-import { membersOf, operationsOver } from './composed-stores.js';
+import { admitted, membersOf, operationsOver } from './composed-stores.js';
 import { deferred } from '../../src/base/async/deferred.js';
 
 const prefix = partitionPrefix('tables', 'account', 1, 'p');
@@ -24,7 +24,8 @@ const whole = { limit: 10_000, bytesMax: 1 << 30 } as const;
 /** A key space of one range with entries in two stores' reach. */
 async function world() {
   const clock = manualClock();
-  const members = membersOf([await openMemoryStore({ clock }), await openMemoryStore({ clock })]);
+  const stores = [await openMemoryStore({ clock }), await openMemoryStore({ clock })];
+  const members = await admitted(membersOf(stores));
   const options = { members, clock, timers: systemTimers, randomness: systemRandomness };
   const store = await openPartitionedStore(options);
   await put(store, names);

@@ -9,10 +9,11 @@ import { appendString } from '../../src/kv/tuple.js';
 import { Balancer, type BalancerMode } from '../../src/partition/balancer/balancer.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { RangeMeter } from '../../src/partition/load/range-meter.js';
+import { removeMember } from '../../src/partition/membership.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { defaultBalancerPolicy } from '../../src/placement/balancer/policy.js';
 import { SimRandom } from '../support/sim-random.js';
-import { leaving, membersOf, operationsOver } from './composed-stores.js';
+import { admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
 
 const partitions = 32;
 /** Few calls make a range busy, so that the test has few. */
@@ -26,7 +27,7 @@ async function world(storeCount: number, given = policy) {
   for (let count = 0; count < storeCount; count += 1) {
     stores.push(leaving(await openMemoryStore({ clock })));
   }
-  const members = membersOf(stores.map(({ store }) => store));
+  const members = await admitted(membersOf(stores.map(({ store }) => store)));
   const meter = new RangeMeter(randomness);
   const common = { members, clock, timers: holdingTimers, randomness, meter };
   const store = await openPartitionedStore(common);
@@ -196,6 +197,26 @@ void describe('the balancer of a store', () => {
     lost.failsSamples = true;
     await balancer.advice();
     assert.equal(troubles.length, 1, 'what cannot be sized is told, and does not end the plan');
+    await store.close();
+  });
+
+  void it('gives no range to a store that another process has removed', async () => {
+    const { stores, store, balancerOf, round } = await world(2);
+    const balancer = balancerOf('on');
+    // As another process has it, which knows that the store is empty.
+    assert.ok(await removeMember(membersOf(stores.map((each) => each.store)), 's1'));
+    for (let count = 0; count < 4; count += 1) await round(balancer, (call) => call * 7);
+    const { map, rests } = await balancer.advice();
+    assert.ok(map.ranges.length > 1);
+    assert.deepEqual(
+      rests.map(({ kind }) => kind),
+      ['no other store'],
+    );
+    const removed = stores[1]?.state;
+    assert.ok(removed !== undefined);
+    removed.isAway = true;
+    assert.deepEqual([...(await balancer.advice()).away], []);
+    removed.isAway = false;
     await store.close();
   });
 });

@@ -219,6 +219,32 @@ void describe('the commands on partitions', () => {
     );
   });
 
+  void it('take a store out of one process that another has taken out', costly(), async () => {
+    await using world = await World.open();
+    const range = String(await world.split('western'));
+    const directory = join(world.folder, 'b');
+    const elsewhere = await world.opens('store', 'remove', 'b');
+    assert.deepEqual(outcome(elsewhere), [0, 'The store b is taken out.\n', '']);
+    // The server has it open still.
+    const refused = outcome(await world.asks('move', range, '--to', 'b'));
+    assert.deepEqual(refused.slice(0, 2), [2, '']);
+    assert.match(refused[2], /^error: There is no store 'b'; there is: home\./);
+    const placeless = outcome(await world.asks('store', 'add', 'b'));
+    assert.deepEqual(placeless.slice(0, 2), [2, '']);
+    assert.match(placeless[2], /needs one of location/);
+    const added = await world.asks('store', 'add', 'b', directory, '--json');
+    assert.deepEqual(outcome(added), [0, '{"added":"b"}\n', '']);
+    assert.equal((await world.asks('move', range, '--to', 'b')).code, 0);
+    assert.equal((await world.asks('move', range, '--to', 'home')).code, 0);
+
+    assert.equal((await world.opens('store', 'remove', 'b')).code, 0);
+    const here = outcome(await world.asks('store', 'remove', 'b'));
+    assert.deepEqual(here, [0, 'The store b is taken out.\n', '']);
+    const gone = outcome(await world.asks('store', 'remove', 'b'));
+    assert.deepEqual(gone.slice(0, 2), [2, '']);
+    assert.match(gone[2], /^error: There is no store 'b'; there is: home\./);
+  });
+
   void it('plan, and say what there is to do', costly(), async () => {
     await using world = await World.open(hastyTime());
     const early = outcome(await world.asks('balance', '--dry-run', '--no-wait', '--json'));

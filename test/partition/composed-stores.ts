@@ -6,6 +6,7 @@ import type { MemberStore } from '../../src/kv/member-store.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { Members } from '../../src/partition/members.js';
+import { admitMembers } from '../../src/partition/membership.js';
 import { Operations } from '../../src/partition/operations/operations.js';
 import type { OperationTools } from '../../src/partition/operations/tools.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
@@ -17,6 +18,12 @@ export const cuts = ['', 'b', 'e', 'h'].map((name) =>
 
 export function membersOf(stores: readonly MemberStore[]): Members {
   return new Members('s0', new Map(stores.map((store, index) => [`s${index}`, store])));
+}
+
+/** The stores as members of a key space, each by its name, as those of a server are. */
+export async function admitted(members: Members): Promise<Members> {
+  await admitMembers(members, { placeOf: (name) => name, randomness: systemRandomness });
+  return members;
 }
 
 export function operationsOver(
@@ -37,7 +44,7 @@ export function operationsOver(
 
 /** A store over these: ranges of the partitions of the conformance suite, one in each store. */
 export async function composed(stores: readonly MemberStore[], clock: Clock) {
-  const members = membersOf(stores);
+  const members = await admitted(membersOf(stores));
   const options = { members, clock, timers: systemTimers, randomness: systemRandomness };
   const store = await openPartitionedStore(options);
   const operations = operationsOver(members, clock);

@@ -7,11 +7,11 @@ import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
 import type { CommitBatch } from '../../src/kv/store.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
-import { admitMembers, changeStore } from '../../src/partition/membership.js';
+import { changeStore } from '../../src/partition/membership.js';
 import { OperationRunner } from '../../src/partition/operations/operation-runner.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { manualTimers, type ManualTimers } from '../support/manual-timers.js';
-import { leaving, membersOf, operationsOver } from './composed-stores.js';
+import { admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
 
 async function world() {
   const clock = manualClock();
@@ -19,9 +19,8 @@ async function world() {
   for (let count = 0; count < 3; count += 1) {
     stores.push(leaving(await openMemoryStore({ clock })));
   }
-  const members = membersOf(stores.map(({ store }) => store));
+  const members = await admitted(membersOf(stores.map(({ store }) => store)));
   const given = { members, clock, timers: holdingTimers, randomness: systemRandomness };
-  await admitMembers(members, { placeOf: (name) => name, randomness: systemRandomness });
   const store = await openPartitionedStore(given);
   const catalogue = new Catalogue(members.home);
   const onFailed = (_: number, error: unknown) => assert.fail(String(error));

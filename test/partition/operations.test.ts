@@ -25,7 +25,7 @@ import { addMember } from '../../src/partition/membership.js';
 import { repair } from '../../src/partition/operations/repair.js';
 import { verify } from '../../src/partition/verify.js';
 import { byLength } from '../support/run-length.js';
-import { membersOf, operationsOver, watched } from './composed-stores.js';
+import { admitted, membersOf, operationsOver, watched } from './composed-stores.js';
 
 const clock = manualClock();
 const prefix = partitionPrefix('tables', 'account', 1, 'p');
@@ -46,7 +46,7 @@ interface World {
 
 async function world(): Promise<World> {
   const stores = [await openMemoryStore({ clock }), await openMemoryStore({ clock })];
-  const members = membersOf(stores);
+  const members = await admitted(membersOf(stores));
   await (await opened(members)).commit({ checks: [], puts: keys.map(putOf), deletes: [] });
   const catalogue = new Catalogue(members.home);
   return { stores, members, catalogue, operations: operationsOver(members, clock) };
@@ -221,7 +221,7 @@ void describe('operations on ranges', () => {
     assert.deepEqual(third, { ok: false, refusal: 'too many operations' });
     for (const each of begun) if (each.ok) await operations.carryOut(each.operation);
     const many = { checks: [], deletes: [], puts: [] };
-    for (let count = 0; count < storesMax; count += 1) {
+    for (let count = members.names.length; count < storesMax; count += 1) {
       const row = { name: `n${count}`, state: 'active', place: 'here' } as const;
       const put = { key: storeRowKey(row.name), value: encodeStoreRow(row) };
       await catalogue.commit({ ...many, puts: [put] });

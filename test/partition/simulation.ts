@@ -14,6 +14,7 @@ import { verify } from '../../src/partition/verify.js';
 import { openPartitionedStore, type PartitionedStore } from '../../src/partition/store.js';
 import { SimRandom } from '../support/sim-random.js';
 import { Client } from './client.js';
+import { admitted } from './composed-stores.js';
 import { Histories, prefixes } from './histories.js';
 import { Scheduler, type SimProcess } from './scheduler.js';
 import { holds, Violation } from './violation.js';
@@ -101,6 +102,8 @@ class World {
       });
       shared.push({ name, memory: await openMemoryStore({ clock }), admitted: 0 });
     }
+    const stores = shared.map(({ name, memory }) => [name, memory] as const);
+    await admitted(new Members(storeNames[0], new Map(stores)));
     return new World(options, scheduler, shared);
   }
 

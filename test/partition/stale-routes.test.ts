@@ -12,7 +12,7 @@ import { PartitionCounters } from '../../src/partition/counters.js';
 import type { Begun } from '../../src/partition/operations/operations.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { byLength } from '../support/run-length.js';
-import { membersOf, operationsOver } from './composed-stores.js';
+import { admitted, membersOf, operationsOver } from './composed-stores.js';
 
 const prefixes = ['a', 'b', 'c', 'd'].map((name) => partitionPrefix('tables', 'account', 1, name));
 const keys = prefixes.map((prefix) => appendString(prefix, 'row'));
@@ -24,7 +24,7 @@ async function world() {
   for (let count = 0; count < storesCount; count += 1) {
     stores.push(await openMemoryStore({ clock }));
   }
-  const members = membersOf(stores);
+  const members = await admitted(membersOf(stores));
   const operations = operationsOver(members, clock);
   const catalogue = new Catalogue(members.home);
   const frontEnd = async () => {

@@ -19,6 +19,11 @@ export function refusalText(
       return `There is no range ${range}: it may have been split or merged. See the list of partitions.`;
     case 'no such store':
       return `There is no store '${store}'; there is: ${stores}.`;
+    case 'another place':
+      return (
+        `The store '${store}' of this server was taken out of the data, and is at another place ` +
+        `now. Give this server that place: tabularium partition store add ${store} PLACE.`
+      );
     case 'the range is busy':
       return `Another operation works on range ${range}. Wait until it is over, or cancel it.`;
     case 'the range is there already':
@@ -139,6 +144,11 @@ export function findingText(finding: Finding, ranges: readonly RangeRow[]): stri
   switch (finding.kind) {
     case 'abandoned operation':
       return `Nobody carries on operation ${finding.operation}: start a server, or cancel it.`;
+    case 'another place':
+      return (
+        `This server does not have the store '${finding.store}' from the place that the map means, ` +
+        `so it was not compared: tabularium partition store add ${finding.store} PLACE.`
+      );
     case 'no guard':
       return `The store '${finding.store}' does not serve range ${finding.range}, which it has.`;
     case 'stray guard': {

@@ -129,7 +129,8 @@ function removeCommand(): Command {
     .summary('take an empty store out')
     .description(
       'Take an empty store out of the data. Its place is free for other uses then. Take it out of ' +
-        'the configuration as well: the next start would take it in again.',
+        'the configuration as well: the next start would take it in again. Servers that share the ' +
+        'data are asked one by one.',
     )
     .argument('<name>', 'its name');
   return withAccess(command)

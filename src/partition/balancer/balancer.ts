@@ -9,7 +9,6 @@ import {
   type BalancePlan,
   type PlannedOperation,
   type RangeState,
-  type StoreState,
 } from '../../placement/balancer/plan.js';
 import { defaultBalancerPolicy, type BalancerPolicy } from '../../placement/balancer/policy.js';
 import type { Catalogue } from '../catalogue.js';
@@ -18,11 +17,12 @@ import { encodeLoadRow } from '../load/load-rows.js';
 import { RangeLoads } from './range-loads.js';
 import type { MeasuredRange, RangeMeter } from '../load/range-meter.js';
 import type { Members } from '../members.js';
+import { knownStores } from '../membership.js';
 import type { Begun, RangeOperations } from '../operations/operations.js';
 import { TakenOverError } from '../operations/tools.js';
 import type { RangeMap } from '../range-map.js';
 import { awayStores } from '../reach.js';
-import type { RangeRow } from '../rows.js';
+import type { RangeRow, StoreRow } from '../rows.js';
 import { RangeAges } from './range-ages.js';
 import { RangeSizes, type RangeSize } from './range-sizes.js';
 
@@ -158,8 +158,9 @@ export class Balancer {
 
   /** A plan for the ranges and loads as they are now. Changes nothing. */
   async advice(): Promise<Advice> {
-    const { catalogue, members, clock, timers } = this.#options;
-    const away = await awayStores(members, timers);
+    const { catalogue, members, clock } = this.#options;
+    const stores = (await knownStores(catalogue, members)).map(({ row }) => row);
+    const away = await this.#away(stores);
     const map = await catalogue.map();
     const nowMs = clock.monotonicMs();
     const loads = await this.#loads.read(nowMs);
@@ -171,7 +172,10 @@ export class Balancer {
     const running = await catalogue.operations();
     const plan = planBalance({
       ranges: this.#states({ map, loads, away, nowMs }),
-      stores: await this.#stores(away),
+      stores: stores.map(({ name, state }) => ({
+        name,
+        takesRanges: state === 'active' && !away.has(name),
+      })),
       running: running.length,
       measuredMs,
       policy: this.#policy,
@@ -207,14 +211,11 @@ export class Balancer {
     return others.length;
   }
 
-  async #stores(away: ReadonlySet<string>): Promise<readonly StoreState[]> {
-    const { catalogue, members } = this.#options;
-    const rows = (await catalogue.stores()).map(({ row }) => row);
-    const draining = new Set(
-      rows.filter(({ state }) => state === 'draining').map(({ name }) => name),
-    );
-    const takesRanges = (name: string) => !draining.has(name) && !away.has(name);
-    return members.names.map((name) => ({ name, takesRanges: takesRanges(name) }));
+  /** Those of the stores that do not answer. One that was removed from the key space is none. */
+  async #away(stores: readonly StoreRow[]): Promise<ReadonlySet<string>> {
+    const { members, timers } = this.#options;
+    const away = await awayStores(members, timers);
+    return new Set(stores.map(({ name }) => name).filter((name) => away.has(name)));
   }
 
   #states({ map, loads, away, nowMs }: Look): readonly RangeState[] {

@@ -5,6 +5,7 @@ import type { Check, Put } from '../../kv/store.js';
 import { elementEnd } from '../../kv/tuple.js';
 import { mapKey, operationKey, rangeKey, storeRowKey } from '../keys.js';
 import { operationsMax, rangesMax } from '../limits.js';
+import { isMember } from '../membership.js';
 import { dataOf } from '../range-map.js';
 import {
   encodeMapRow,
@@ -17,6 +18,7 @@ import {
   type RangeRow,
   type RestoreRow,
   type SplitRow,
+  type StoreRow,
   type Versioned,
 } from '../rows.js';
 import { merge, split } from './divide.js';
@@ -24,12 +26,13 @@ import { HeldOperation, leaseFrom, readGuard } from './held-operation.js';
 import { Mover, type MoveEnd } from './move.js';
 import { backUp, undoBackup } from './back-up.js';
 import { restore, undoRestore, type RestoreSource } from './restore.js';
-import { TakenOverError, type OperationTools } from './tools.js';
+import { AnotherPlaceError, TakenOverError, type OperationTools } from './tools.js';
 
 /** Why an operation does not begin. Nothing was changed. */
 export type Refusal =
   | 'no such range'
   | 'no such store'
+  | 'another place'
   | 'the range is busy'
   | 'the range is there already'
   | 'not a boundary of partitions'
@@ -75,21 +78,17 @@ export class Operations {
   async beginMove(range: number, target: string): Promise<Begun> {
     const found = await this.#tools.catalogue.range(range);
     if (found === undefined) return refused('no such range');
-    if (!this.#tools.members.has(target)) return refused('no such store');
+    const known = await this.#store(target);
+    if (typeof known === 'string') return refused(known);
     if (found.row.store === target) return refused('the range is there already');
     if (this.#tools.members.isBound(found.row)) return refused('stays in the home store');
-    const { catalogue } = this.#tools;
-    const known = await catalogue.store(target);
-    if (known?.row.state === 'draining') return refused('the store is draining');
+    if (known.row.state === 'draining') return refused('the store is draining');
     const source = found.row.store;
     const create: NewOperation = ([id], leaseUntil): MoveRow => {
       const head = { kind: 'move', id, token: 1, leaseUntil, step: 'prepare' } as const;
       return { ...head, range, source, target, floor: 0 };
     };
-    return this.#begin([found], create, {
-      key: storeRowKey(target),
-      version: known?.version ?? 'absent',
-    });
+    return this.#begin([found], create, { key: storeRowKey(target), version: known.version });
   }
 
   /**
@@ -100,17 +99,19 @@ export class Operations {
     const { catalogue, members } = this.#tools;
     const found = await catalogue.range(range);
     if (found === undefined) return refused('no such range');
-    if (!members.has(store)) return refused('no such store');
+    const known = await this.#store(store);
+    if (typeof known === 'string') return refused(known);
     const source = found.row.store;
     if (source === store) return refused('the store has the range');
     const guard = await readGuard(members.named(source), range);
     if (found.row.operation === 0 && guard?.row.state !== 'serving') {
       return refused('nobody serves the range');
     }
-    return this.#begin([found], ([id], leaseUntil): MoveRow => {
+    const create: NewOperation = ([id], leaseUntil): MoveRow => {
       const head = { kind: 'move', id, token: 1, leaseUntil, step: 'discard' } as const;
       return { ...head, range, source, target: store, floor: 0 };
-    });
+    };
+    return this.#begin([found], create, { key: storeRowKey(store), version: known.version });
   }
 
   /**
@@ -215,6 +216,17 @@ export class Operations {
     return true;
   }
 
+  /**
+   * The row of a store that may get a range or lose what it has of one, or why it may not. Another
+   * process may have removed a store that is open here, and its place may have other data by now.
+   */
+  async #store(name: string): Promise<Versioned<StoreRow> | Refusal> {
+    const { catalogue, members } = this.#tools;
+    const known = members.has(name) ? await catalogue.store(name) : undefined;
+    if (known === undefined) return 'no such store';
+    return (await isMember(members, name)) ? known : 'another place';
+  }
+
   async #begin(
     ranges: readonly Versioned<RangeRow>[],
     create: NewOperation,
@@ -300,9 +312,19 @@ export class Operations {
     if (!isOf(held, 'move')) return 'done';
     const range = await this.#tools.catalogue.range(held.row.range);
     if (range?.row.operation !== held.row.id) throw held.takenOver();
+    await this.#assertPlace(held.row);
     const mover = new Mover(this.#tools, held, range.row);
     await mover.takeGuards();
     return mover.run();
+  }
+
+  /**
+   * The first step of a move empties its target, whatever that has. Later steps demand the guard
+   * that it leaves there. Throws `AnotherPlaceError`.
+   */
+  async #assertPlace({ id, step, target }: MoveRow): Promise<void> {
+    if (step !== 'prepare' && step !== 'discard') return;
+    if (!(await isMember(this.#tools.members, target))) throw new AnotherPlaceError(id, target);
   }
 }
 

@@ -43,6 +43,21 @@ export class TakenOverError extends Error {
   }
 }
 
+/**
+ * The store that this process has opened by the name of a target is no member of the key space any
+ * more: another process has removed it and added another place by that name. Nothing was written.
+ */
+export class AnotherPlaceError extends Error {
+  override readonly name = 'AnotherPlaceError';
+
+  constructor(operation: number, store: string) {
+    super(
+      `Operation ${operation} does not go on here: the store '${store}' was taken out and is at ` +
+        `another place now. Give this server that place: tabularium partition store add ${store}.`,
+    );
+  }
+}
+
 /** A backup cannot be restored into a range that has entries. Nothing was changed. */
 export class RangeNotEmptyError extends Error {
   override readonly name = 'RangeNotEmptyError';

@@ -9,7 +9,7 @@ import { decodeCounter } from '../../../src/kv/counter.js';
 import { Catalogue } from '../../../src/partition/catalogue.js';
 import { openPartitionedStore } from '../../../src/partition/store.js';
 import { verify } from '../../../src/partition/verify.js';
-import { membersOf, operationsOver } from '../composed-stores.js';
+import { admitted, membersOf, operationsOver } from '../composed-stores.js';
 import type { Ledger } from './ledger.js';
 import { openAt, type Places } from './places.js';
 import { beforeCancel, beginAt, type Point } from './points.js';
@@ -22,7 +22,7 @@ const frontEnds = ['one', 'two'];
  * each of these moments and another takes over. Checks that what was acknowledged is there, once.
  */
 export async function killAt(places: Places, at: readonly Point[]): Promise<void> {
-  const members = membersOf(await openAt(places, 'exclusive'));
+  const members = await admitted(membersOf(await openAt(places, 'exclusive')));
   const common = { members, clock: systemClock, timers: holdingTimers };
   const store = await openPartitionedStore({ ...common, randomness: systemRandomness });
   const running: ChildProcess[] = [];

@@ -7,7 +7,7 @@ import type { MemberStore } from '../../../src/kv/member-store.js';
 import { Catalogue } from '../../../src/partition/catalogue.js';
 import { OperationRunner } from '../../../src/partition/operations/operation-runner.js';
 import { openPartitionedStore } from '../../../src/partition/store.js';
-import { membersOf, operationsOver, watched } from '../composed-stores.js';
+import { admitted, membersOf, operationsOver, watched } from '../composed-stores.js';
 import { Killing } from './killing.js';
 import { openAt, type Places } from './places.js';
 import { beforeCancel, beginAt, type Point } from './points.js';
@@ -26,7 +26,7 @@ const clock: Clock = {
 };
 
 const stores = await openAt(places, 'exclusive', clock);
-const members = membersOf(stores);
+const members = await admitted(membersOf(stores));
 const catalogue = new Catalogue(members.home);
 const common = { members, clock, timers: holdingTimers };
 process.once('disconnect', () => process.exit(0));

@@ -13,6 +13,7 @@ import { Operations } from '../../../src/partition/operations/operations.js';
 import { encodeGuardRow, encodeMapRow, encodeRangeRow } from '../../../src/partition/rows.js';
 import { openPartitionedStore } from '../../../src/partition/store.js';
 import { SimRandom } from '../../support/sim-random.js';
+import { admitted } from '../composed-stores.js';
 import { CountingStore } from './counting-store.js';
 
 export interface Sizes {
@@ -63,6 +64,7 @@ export class SizedWorld {
     }
     const world = new SizedWorld(sizes, stores);
     await world.#fill(sizes.ranges, storesUsed);
+    await admitted(world.members);
     return world;
   }
 

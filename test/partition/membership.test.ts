@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { manualClock } from '../../src/base/clock.js';
+import { systemRandomness } from '../../src/base/randomness.js';
+import { openMemoryStore } from '../../src/engines/memory/store.js';
+import { Catalogue } from '../../src/partition/catalogue.js';
+import { memberKey } from '../../src/partition/keys.js';
+import type { Members } from '../../src/partition/members.js';
+import {
+  addMember,
+  admitMembers,
+  MembershipError,
+  removeMember,
+} from '../../src/partition/membership.js';
+import { verify } from '../../src/partition/verify.js';
+import { admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
+
+const clock = manualClock();
+const placeOf = (name: string) => `/mnt/${name}`;
+
+/** Two processes over the same three stores. */
+async function world() {
+  const stores: ReturnType<typeof leaving>[] = [];
+  for (let count = 0; count < 3; count += 1) {
+    stores.push(leaving(await openMemoryStore({ clock })));
+  }
+  const process = () => membersOf(stores.map(({ store }) => store));
+  const [here, elsewhere] = [await admitted(process()), process()];
+  const catalogue = new Catalogue(here.home);
+  const [range] = (await catalogue.map()).ranges;
+  assert.ok(range !== undefined);
+  return { stores, here, elsewhere, catalogue, range: range.id };
+}
+
+async function namesOf(catalogue: Catalogue): Promise<readonly string[]> {
+  return (await catalogue.stores()).map(({ row }) => row.name);
+}
+
+function findingsOf(members: Members, catalogue: Catalogue) {
+  return verify({ catalogue, members, clock });
+}
+
+void describe('a store that another process has removed', () => {
+  void it('gets no range, although this process has it still', async () => {
+    const { here, elsewhere, catalogue, range } = await world();
+    assert.ok(await removeMember(here, 's1'));
+    const operations = operationsOver(elsewhere, clock);
+    for (const begun of [
+      await operations.beginMove(range, 's1'),
+      await operations.beginDiscard(range, 's1'),
+    ]) {
+      assert.deepEqual(begun, { ok: false, refusal: 'no such store' });
+    }
+    assert.deepEqual(await catalogue.operations(), []);
+    // Its place may have other data by now.
+    await elsewhere.named('s1').commit({
+      checks: [],
+      puts: [{ key: Buffer.from([2, 0x61, 0]), value: Buffer.from('of somebody else') }],
+      deletes: [],
+    });
+    assert.deepEqual(await findingsOf(elsewhere, catalogue), []);
+  });
+
+  void it('gets no range when its name is that of another place by now', async () => {
+    const { here, elsewhere, catalogue, range } = await world();
+    assert.ok(await removeMember(here, 's1'));
+    here.remove('s1');
+    const store = await openMemoryStore({ clock });
+    await addMember(here, { name: 's1', store, placeOf });
+    here.add('s1', store);
+    const operations = operationsOver(elsewhere, clock);
+    const refused = { ok: false, refusal: 'another place' };
+    assert.deepEqual(await operations.beginMove(range, 's1'), refused);
+    assert.deepEqual(await operations.beginDiscard(range, 's1'), refused);
+    assert.deepEqual(await findingsOf(elsewhere, catalogue), [
+      { kind: 'another place', store: 's1' },
+    ]);
+    // Nor does a move that the other process has begun write there.
+    const begun = await operationsOver(here, clock).beginMove(range, 's1');
+    assert.ok(begun.ok);
+    await assert.rejects(operations.carryOut(begun.operation), /'s1'.*another place/);
+    const { entries } = await elsewhere
+      .named('s1')
+      .range({ start: Buffer.alloc(0) }, { limit: 1, bytesMax: 1 });
+    assert.deepEqual(entries, []);
+    assert.equal(await operationsOver(here, clock).carryOut(begun.operation), 'done');
+  });
+
+  void it('is removed here as well, and nothing is deleted that others have put there', async () => {
+    const { here, elsewhere } = await world();
+    assert.ok(await removeMember(here, 's1'));
+    assert.ok(await removeMember(elsewhere, 's1'));
+    const other = membersOf([await openMemoryStore({ clock }), here.named('s1')]);
+    await admitMembers(other, { placeOf, randomness: systemRandomness });
+    assert.ok(await removeMember(elsewhere, 's1'));
+    assert.notEqual(await here.named('s1').get(memberKey), undefined);
+  });
+});
+
+void describe('the removal of a store', () => {
+  void it('is completed by the next attempt when the store was away', async () => {
+    const { stores, here, catalogue } = await world();
+    const removed = stores[1]?.state;
+    assert.ok(removed !== undefined);
+    removed.isAway = true;
+    await assert.rejects(removeMember(here, 's1'), (error: Error) => {
+      assert.ok(error instanceof MembershipError, String(error));
+      assert.match(error.message, /'s1' gets no range any more.*Repeat the command/);
+      return true;
+    });
+    assert.deepEqual(await namesOf(catalogue), ['s0', 's2']);
+    removed.isAway = false;
+    assert.notEqual(await here.named('s1').get(memberKey), undefined);
+    assert.ok(await removeMember(here, 's1'));
+    assert.equal(await here.named('s1').get(memberKey), undefined);
+    assert.deepEqual(await namesOf(catalogue), ['s0', 's2']);
+  });
+});
