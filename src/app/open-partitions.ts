@@ -1,4 +1,5 @@
 import { invariant, unreachable } from '../base/invariant.js';
+import { isDataDirectory } from '../engines/lmdb/directory.js';
 import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
 import { shownAddress } from '../engines/postgres/hosts.js';
 import { canBeMember } from '../kv/member-store.js';
@@ -13,7 +14,14 @@ import { Catalogue } from '../partition/catalogue.js';
 import { PartitionCounters } from '../partition/counters.js';
 import { RangeMeter } from '../partition/load/range-meter.js';
 import { Members } from '../partition/members.js';
-import { admitMembers, addMember, MembershipError, partOfOthers } from '../partition/membership.js';
+import {
+  admitMembers,
+  addMember,
+  MembershipError,
+  nothingThere,
+  partOfOthers,
+  storesInUse,
+} from '../partition/membership.js';
 import { ServedPartitions, type ServedMember } from '../partition/served-partitions.js';
 import { OperationRunner } from '../partition/operations/operation-runner.js';
 import { openPartitionedStore, type PartitionedStore } from '../partition/store.js';
@@ -158,7 +166,11 @@ export async function openPartitions(
   const choices: MemberChoices = { [homeName]: settings.storage, ...settings.stores };
   const opened = new Map<string, ServedMember>();
   try {
-    for (const [name, storage] of Object.entries(choices)) {
+    const home = await openMember(settings, sharing);
+    opened.set(homeName, home);
+    const inUse = await storesInUse(home);
+    for (const [name, storage] of Object.entries(settings.stores)) {
+      if (inUse.has(name)) assertThere(name, storage);
       opened.set(name, await openMember({ ...settings, storage }, sharing));
     }
     const members = new Members(homeName, opened, { homeUntil });
@@ -179,6 +191,15 @@ export async function openPartitions(
     if (!(error instanceof MembershipError)) throw error;
     throw new DataDirectoryError('partitioned', error.message, { cause: error });
   }
+}
+
+/**
+ * Throws `MembershipError` when nothing is in the directory of a store that has ranges: its disk is
+ * not mounted, and opening it would make files below the place of the disk.
+ */
+function assertThere(name: string, storage: StorageChoice): void {
+  if (storage.kind !== 'directory' || isDataDirectory(storage.directory)) return;
+  throw nothingThere(name, shownPlace(storage));
 }
 
 /** Throws `DataDirectoryError` for a store that is one of several. */

@@ -28,27 +28,87 @@ export type PlaceOf = (name: string) => string;
 
 /**
  * Checks that the home store belongs to this key space, and that each other store is a member of
- * it. Empty stores become members. Creates the catalogue when there is none. Throws
- * `MembershipError`.
+ * it. Empty stores become members, unless the catalogue says that they have ranges. Creates the
+ * catalogue when there is none. Throws `MembershipError`; then nothing was changed.
  */
 export async function admitMembers(
   members: Members,
   { placeOf, randomness }: { readonly placeOf: PlaceOf; readonly randomness: Randomness },
 ): Promise<void> {
   assertCount(members.names.length);
-  const space = await spaceOf(members, placeOf, randomness);
-  for (const name of members.names) {
-    if (name !== members.homeName) await admit(members, { name, space, placeOf });
+  const others = members.names.filter((name) => name !== members.homeName);
+  const rows = new Map<string, MemberRow | undefined>();
+  // Before that of the home store: another process that admits them writes that one first.
+  for (const name of others) rows.set(name, await memberRowOf(members.named(name)));
+  await assertHome(members, rows, placeOf);
+  const inUse = await storesInUse(members.home);
+  const space = (await memberRowOf(members.home))?.space;
+  const named = (name: string) => ({ name, space, inUse, place: placeOf(name) });
+  for (const name of others) await assertFits(members.named(name), named(name));
+  await assertAllNamed(members, inUse, placeOf);
+  const own = await spaceOf(members, randomness);
+  for (const name of others) {
+    await becomeMember(members.named(name), { ...named(name), space: own });
   }
   const catalogue = new Catalogue(members.home);
   for (const name of members.names) await register(catalogue, name, placeOf(name));
-  const missing = (await catalogue.stores()).find(({ row }) => !members.has(row.name));
-  if (missing === undefined) return;
-  const { name, place } = missing.row;
+}
+
+/** The names of the stores that have ranges of a home store's key space, or are about to. */
+export async function storesInUse(home: MemberStore): Promise<ReadonlySet<string>> {
+  if ((await home.get(mapKey)) === undefined) return new Set();
+  const catalogue = new Catalogue(home);
+  // Operations first: the map has the end of a move that ends in between.
+  const operations = await catalogue.operations();
+  const { ranges } = await catalogue.map();
+  const moved = operations.flatMap(({ row }) =>
+    row.kind === 'move' ? [row.source, row.target] : [],
+  );
+  return new Set([...moved, ...ranges.map(({ store }) => store)]);
+}
+
+/** The error for a place that has nothing of a store which is in use. */
+export function nothingThere(name: string, place: string): MembershipError {
+  return new MembershipError(
+    `${place} has nothing of the store '${name}', and ranges of these data are there. Is its disk ` +
+      'mounted, and is this its place? Give the place that has them: nothing was changed.',
+  );
+}
+
+async function assertHome(
+  { home, homeName }: Members,
+  others: ReadonlyMap<string, MemberRow | undefined>,
+  placeOf: PlaceOf,
+): Promise<void> {
+  const found = await memberRowOf(home);
+  if (found !== undefined && found.name !== homeName) {
+    throw new MembershipError(otherName(placeOf(homeName), found));
+  }
+  const [name, other] = [...others].find(([, row]) => row !== undefined) ?? [];
+  const isLost = found === undefined && other !== undefined && (await isEmpty(home));
+  if (name === undefined || !isLost) return;
   throw new MembershipError(
-    `The data of ${placeOf(members.homeName)} are in several stores, and '${name}' (${place}) is ` +
-      'not among those that were named. Name it in stores; when its data are not needed there, ' +
-      'drain and remove it afterwards: tabularium partition store drain.',
+    `${placeOf(name)} belongs to other data than the home store does: it is the store ` +
+      `'${other.name}' there, and ${placeOf(homeName)} is empty. Is the disk of the home store ` +
+      'mounted, and is this its place? Nothing was changed.',
+  );
+}
+
+async function assertAllNamed(
+  members: Members,
+  inUse: ReadonlySet<string>,
+  placeOf: PlaceOf,
+): Promise<void> {
+  const rows = (await new Catalogue(members.home).stores()).map(({ row }) => row);
+  const known = [...rows.map(({ name }) => name), ...inUse];
+  const missing = known.find((name) => !members.has(name));
+  if (missing === undefined) return;
+  const place = rows.find(({ name }) => name === missing)?.place;
+  throw new MembershipError(
+    `The data of ${placeOf(members.homeName)} are in several stores, and '${missing}'` +
+      `${place === undefined ? '' : ` (${place})`} is not among those that were named. Name it in ` +
+      'stores; when its data are not needed there, drain and remove it afterwards: ' +
+      'tabularium partition store drain.',
   );
 }
 
@@ -62,8 +122,8 @@ export async function addMember(
   const catalogue = new Catalogue(members.home);
   const others = (await catalogue.stores()).filter(({ row }) => row.name !== name);
   assertCount(others.length + 1);
-  const space = own?.space ?? '';
-  await assertMember(store, { space, name, placeOf });
+  const inUse = await storesInUse(members.home);
+  await becomeMember(store, { space: own?.space ?? '', name, inUse, place: placeOf(name) });
   await register(catalogue, name, placeOf(name));
 }
 
@@ -196,11 +256,7 @@ export async function partOfOthers(store: Store, place: string): Promise<string 
   );
 }
 
-async function spaceOf(
-  members: Members,
-  placeOf: PlaceOf,
-  randomness: Randomness,
-): Promise<string> {
+async function spaceOf(members: Members, randomness: Randomness): Promise<string> {
   const { home, homeName } = members;
   const row = { space: randomness.uuid(), name: homeName };
   // Does nothing when another process has written the row meanwhile.
@@ -210,39 +266,49 @@ async function spaceOf(
     deletes: [],
   });
   const found = (await memberRowOf(home)) ?? row;
-  if (found.name !== homeName) throw new MembershipError(otherName(placeOf(homeName), found));
   await ensureCatalogue(members);
   return found.space;
 }
 
 interface Named {
   readonly name: string;
-  readonly space: string;
-  readonly placeOf: PlaceOf;
+  /** Undefined while the home store is of no key space. */
+  readonly space: string | undefined;
+  /** Stores that have ranges: an empty place is none of them. */
+  readonly inUse: ReadonlySet<string>;
+  readonly place: string;
 }
 
-function admit(members: Members, named: Named): Promise<void> {
-  return assertMember(members.named(named.name), named);
-}
-
-async function assertMember(store: MemberStore, { name, space, placeOf }: Named): Promise<void> {
-  const place = placeOf(name);
-  const found = await memberRowOf(store);
-  if (found === undefined) {
-    const { entries } = await store.range(data, { limit: 1, bytesMax: 1 });
-    if (entries.length > 0) {
-      throw new MembershipError(
-        `${place} has data of its own, and cannot become the store '${name}'. Give an empty or a ` +
-          'new place, or make it the home store: location, or postgresUrl.',
-      );
-    }
+/** Makes an empty store a member; checks one that is a member. */
+async function becomeMember(
+  store: MemberStore,
+  named: Named & { readonly space: string },
+): Promise<void> {
+  const { name, space } = named;
+  // Another process may make it a member of something meanwhile.
+  while (!(await assertFits(store, named))) {
     const result = await store.commit({
       checks: [{ key: memberKey, version: 'absent' }],
       puts: [{ key: memberKey, value: encodeMemberRow({ space, name }) }],
       deletes: [],
     });
-    if (!result.ok) await assertMember(store, { name, space, placeOf });
-    return;
+    if (result.ok) return;
+  }
+}
+
+/** Whether the store is a member; false when it can become one. Throws when it cannot. */
+async function assertFits(
+  store: MemberStore,
+  { name, space, inUse, place }: Named,
+): Promise<boolean> {
+  const found = await memberRowOf(store);
+  if (found === undefined) {
+    if (inUse.has(name)) throw nothingThere(name, place);
+    if (await isEmpty(store)) return false;
+    throw new MembershipError(
+      `${place} has data of its own, and cannot become the store '${name}'. Give an empty or a ` +
+        'new place, or make it the home store: location, or postgresUrl.',
+    );
   }
   if (found.space !== space) {
     throw new MembershipError(
@@ -251,6 +317,13 @@ async function assertMember(store: MemberStore, { name, space, placeOf }: Named)
     );
   }
   if (found.name !== name) throw new MembershipError(otherName(place, found));
+  return true;
+}
+
+/** Whether a store has no data. */
+async function isEmpty(store: MemberStore): Promise<boolean> {
+  const { entries } = await store.range(data, { limit: 1, bytesMax: 1 });
+  return entries.length === 0;
 }
 
 function otherName(place: string, { name }: MemberRow): string {

@@ -60,5 +60,12 @@ void describe('two servers over databases', costly(withoutPostgres), () => {
     await boxes[1]?.uploadBlockBlob('large', 'small', 5);
     const again = await boxes[0]?.getBlobClient('large').downloadToBuffer();
     assert.equal(again?.toString(), 'small');
+    const empty = { b: { postgresUrl, postgresSchema: 'spread_none' } };
+    await assert.rejects(
+      createServer({ ...data, stores: empty }),
+      /schema spread_none has nothing of the store 'b'/,
+    );
+    const emptyHome = { ...data, postgresSchema: 'spread_nowhere' };
+    await assert.rejects(createServer(emptyHome), /schema spread_nowhere is empty\. Is the disk/);
   });
 });

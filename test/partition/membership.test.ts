@@ -4,8 +4,8 @@ import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
-import { memberKey } from '../../src/partition/keys.js';
-import type { Members } from '../../src/partition/members.js';
+import { memberKey, storeRowKey } from '../../src/partition/keys.js';
+import { Members } from '../../src/partition/members.js';
 import {
   addMember,
   admitMembers,
@@ -94,6 +94,75 @@ void describe('a store that another process has removed', () => {
     await admitMembers(other, { placeOf, randomness: systemRandomness });
     assert.ok(await removeMember(elsewhere, 's1'));
     assert.notEqual(await here.named('s1').get(memberKey), undefined);
+  });
+});
+
+void describe('the stores of a key space', () => {
+  /** Begins to move the only range to `s1`. */
+  async function begun({ here, range }: Awaited<ReturnType<typeof world>>) {
+    const operations = operationsOver(here, clock);
+    const answer = await operations.beginMove(range, 's1');
+    assert.ok(answer.ok);
+    return () => operations.carryOut(answer.operation);
+  }
+
+  /** As after a start with an empty place by the name of `s1`. */
+  async function emptied({ here }: Awaited<ReturnType<typeof world>>) {
+    return membersOf([here.home, await openMemoryStore({ clock }), here.named('s2')]);
+  }
+
+  void it('are refused when one that has ranges is empty, as an unmounted disk is', async () => {
+    const each = await world();
+    await (
+      await begun(each)
+    )();
+    const members = await emptied(each);
+    await assert.rejects(admitted(members), (error: Error) => {
+      assert.ok(error instanceof MembershipError, String(error));
+      assert.match(error.message, /^s1 has nothing of the store 's1'.*mounted/);
+      return true;
+    });
+    assert.equal(await members.named('s1').get(memberKey), undefined);
+    const store = members.named('s1');
+    const less = membersOf([each.here.home]);
+    await assert.rejects(
+      addMember(less, { name: 's1', store, placeOf }),
+      /has nothing of the store/,
+    );
+    await admitted(each.elsewhere);
+  });
+
+  void it('are refused when one is empty that an operation writes to', async () => {
+    const each = await world();
+    await begun(each);
+    await assert.rejects(admitted(await emptied(each)), /^MembershipError: s1 has nothing/);
+    await admitted(each.elsewhere);
+  });
+
+  void it('may be empty where they have no range', async () => {
+    const each = await world();
+    await admitted(await emptied(each));
+  });
+
+  void it('are refused without one that has ranges, also when the map does not list it', async () => {
+    const each = await world();
+    await (
+      await begun(each)
+    )();
+    const row = { checks: [], puts: [], deletes: [storeRowKey('s1')] };
+    await each.catalogue.commit(row);
+    const left = ['s0', 's2'].map((name) => [name, each.here.named(name)] as const);
+    const less = new Members('s0', new Map(left));
+    await assert.rejects(admitted(less), /'s1' is not among those that were named/);
+  });
+
+  void it('are refused when the home store is empty and another one is not', async () => {
+    const { here } = await world();
+    const empty = await openMemoryStore({ clock });
+    const members = membersOf([empty, here.named('s1'), here.named('s2')]);
+    await assert.rejects(admitted(members), /s1 belongs to other data.*s0 is empty.*mounted/);
+    const { entries } = await empty.range({ start: Buffer.alloc(0) }, { limit: 1, bytesMax: 1 });
+    assert.deepEqual(entries, [], 'nothing was written');
   });
 });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -378,7 +378,49 @@ void describe('data of several stores', () => {
     await plain.close();
     const added = { b, d: { location: directory('plain') } };
     await refused({ location, stores: added }, /plain has data of its own/);
+    // What a refused start has named is no store of the data.
+    const missing = { c: { location: directory('c') } };
+    await refused({ location, stores: missing }, /'b' \(.*b\) is not among those/);
     const again = await createServer({ location, stores: { b } });
+    await again.close();
+    await (await createServer({ location: directory('other') })).close();
+    await (await createServer(missing.c)).close();
+  });
+
+  void it('are not opened when the place of a store is empty, as an unmounted disk is', async () => {
+    const location = directory('mounted-home');
+    const b = { location: directory('mounted-b') };
+    const options = { location, stores: { b }, controlPort: 0 };
+    const people = (server: TabulariumServer) =>
+      TableClient.fromConnectionString(server.connectionString(), 'people', {
+        allowInsecureConnection: true,
+      });
+    const server = await createServer(options);
+    await people(server).createTable();
+    await people(server).createEntity({ partitionKey: 'm', rowKey: '1' });
+    const control = new RemotePartitions(server.controlPort ?? 0);
+    const split = await control.split(2, `table/${account}/people/b`);
+    await operationEnd(control, split.operation);
+    const last = (await control.list({ sizes: false })).ranges.at(-1)?.range ?? 0;
+    await operationEnd(control, (await control.move(last, 'b')).operation);
+    await server.close();
+
+    const elsewhere = directory('mounted-elsewhere');
+    await rename(b.location, elsewhere);
+    for (const journal of ['on', 'off'] as const) {
+      await refused({ ...options, journal }, /mounted-b has nothing of the store 'b'.*mounted/);
+      await assert.rejects(stat(b.location), { code: 'ENOENT' }, 'nothing was made there');
+    }
+    await mkdir(b.location);
+    await refused(options, /mounted-b has nothing of the store 'b'/);
+    assert.deepEqual(await readdir(b.location), []);
+    // A directory with other data is no better.
+    await (await createServer({ location: b.location })).close();
+    await refused(options, /mounted-b has nothing of the store 'b'/);
+    await rm(b.location, { recursive: true });
+    await rename(elsewhere, b.location);
+    const again = await createServer(options);
+    assert.equal((await people(again).getEntity('m', '1')).rowKey, '1');
     await again.close();
   });
 });

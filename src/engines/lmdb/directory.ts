@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { open, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDirectory } from '../../base/make-directory.js';
@@ -29,6 +30,11 @@ interface Format {
 export interface PreparedDirectory {
   /** True when the directory has never held data. */
   readonly isNew: boolean;
+}
+
+/** Whether this has ever been a data directory, of whatever format. */
+export function isDataDirectory(directory: string): boolean {
+  return existsSync(join(directory, formatFile));
 }
 
 /** Prepares a data directory, and checks that this release knows its format. */
