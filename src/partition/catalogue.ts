@@ -56,6 +56,18 @@ export class Catalogue {
 
   /** The map of all ranges, as of one moment. */
   async map(): Promise<RangeMap> {
+    return (await this.#read()).map;
+  }
+
+  /**
+   * The rows of all ranges, which cover the key space as at one moment. Each has a version of its
+   * own: an operation that begins or ends writes it.
+   */
+  async ranges(): Promise<readonly Versioned<RangeRow>[]> {
+    return (await this.#read()).rows;
+  }
+
+  async #read() {
     for (;;) {
       const before = await this.mapRow();
       const rows = await readAll(this.#home, rangeRows, decodeRangeRow);
@@ -63,7 +75,7 @@ export class Catalogue {
       // Each page has a snapshot of its own, so the map may have changed between two of them.
       if (before.version !== after.version) continue;
       const map = RangeMap.of(rows.map(({ row }) => row));
-      if (map !== undefined) return map;
+      if (map !== undefined) return { map, rows };
       throw new StoreDamagedError('The ranges of the catalogue do not cover the key space.');
     }
   }

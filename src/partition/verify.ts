@@ -8,15 +8,21 @@ import type { Catalogue } from './catalogue.js';
 import { guardRows } from './keys.js';
 import type { Members } from './members.js';
 import { isMember } from './membership.js';
-import { dataOf, type RangeMap } from './range-map.js';
-import { decodeGuardRow, type GuardRow, type OperationRow, type RangeRow } from './rows.js';
+import { dataOf } from './range-map.js';
+import {
+  decodeGuardRow,
+  type GuardRow,
+  type OperationRow,
+  type RangeRow,
+  type Versioned,
+} from './rows.js';
 
 /** An operation counts as abandoned this long after its lease has expired, in microseconds. */
 const abandonedMicros = 60_000_000;
 /** Keys that one call reads. */
 const keysEach = 1_000;
 
-/** A fault of the key space. Ranges that an operation works on are left out. */
+/** A fault of the key space. Ranges that an operation works on meanwhile are left out. */
 export type Finding =
   | { readonly kind: 'abandoned operation'; readonly operation: number }
   /**
@@ -64,43 +70,44 @@ export interface VerifyOptions {
 
 /**
  * Compares the catalogue with what all stores have: guards, and data key by key. Changes nothing.
- * Rejects with `StoreDamagedError` when the ranges of the catalogue do not cover the key space.
+ * Ranges may split, move and be backed up meanwhile: what is found of a range counts only when no
+ * operation has worked on it while it was looked at. Rejects with `StoreDamagedError` when the
+ * ranges of the catalogue do not cover the key space.
  */
 export async function verify(options: VerifyOptions): Promise<readonly Finding[]> {
-  const { catalogue, members, clock, range: only } = options;
+  const { catalogue, members, range: only } = options;
   const findings: Finding[] = [];
-  const map = await catalogue.map();
-  for (const { row } of await catalogue.operations()) {
-    if (row.leaseUntil + abandonedMicros > clock.nowMicros()) continue;
-    findings.push({ kind: 'abandoned operation', operation: row.id });
-  }
-  for (const { row } of await catalogue.stores()) {
-    const store = row.name;
-    if (!members.has(store) || !(await isMember(members, store))) {
-      findings.push({ kind: 'another place', store });
-      continue;
-    }
-    findings.push(...(await guardFindings(store, members.named(store), map)));
-    for (const range of map.ranges) {
-      if (range.operation !== 0 || (only ?? range.id) !== range.id) continue;
-      findings.push(...(await dataFindings(store, range, options)));
+  for (const { name } of (await catalogue.stores()).map(({ row }) => row)) {
+    if (members.has(name) && (await isMember(members, name))) {
+      findings.push(...(await storeFindings(name, options)));
+    } else if ((await catalogue.store(name)) !== undefined) {
+      // It was not removed a moment ago.
+      findings.push({ kind: 'another place', store: name });
     }
   }
-  // A range that changed during the comparison may look wrong, so its findings are dropped.
-  const after = await catalogue.map();
-  const isSame = new Set(after.ranges.map(identityOf));
-  const changed = new Set(
-    map.ranges.filter((range) => !isSame.has(identityOf(range))).map(({ id }) => id),
-  );
-  const pending = new Set((await catalogue.operations()).flatMap(({ row }) => newRangesOf(row)));
-  return findings.filter((finding) => {
-    if (!('range' in finding)) return only === undefined;
-    const { range } = finding;
-    if (only !== undefined && range !== only) return false;
-    const isNew =
-      map.byId(range) === undefined && (after.byId(range) !== undefined || pending.has(range));
-    return !changed.has(range) && !isNew;
-  });
+  findings.push(...(await abandonedOperations(options)));
+  return only === undefined
+    ? findings
+    : findings.filter((finding) => 'range' in finding && finding.range === only);
+}
+
+async function storeFindings(store: string, options: VerifyOptions): Promise<readonly Finding[]> {
+  const findings = [...(await guardFindings(store, options))];
+  for (const { id } of (await options.catalogue.map()).ranges) {
+    if ((options.range ?? id) !== id) continue;
+    findings.push(...(await dataFindings(store, id, options)));
+  }
+  return findings;
+}
+
+async function abandonedOperations({
+  catalogue,
+  clock,
+}: VerifyOptions): Promise<readonly Finding[]> {
+  const nowMicros = clock.nowMicros();
+  return (await catalogue.operations())
+    .filter(({ row }) => row.leaseUntil + abandonedMicros <= nowMicros)
+    .map(({ row }) => ({ kind: 'abandoned operation', operation: row.id }));
 }
 
 /** The new ranges of an operation: they have guards before they are in the map. */
@@ -111,22 +118,43 @@ function newRangesOf(row: OperationRow): readonly number[] {
 
 async function guardFindings(
   store: string,
-  member: MemberStore,
-  map: RangeMap,
+  { catalogue, members }: VerifyOptions,
 ): Promise<readonly Finding[]> {
+  // In this order. Ids between both reads of the next one are of operations that begin meanwhile;
+  // new ranges of one that has begun before are in its row, or in the map, which is read behind it.
+  const before = (await catalogue.mapRow()).row.nextId;
+  const pending = new Set((await catalogue.operations()).flatMap(({ row }) => newRangesOf(row)));
+  const ranges = new Map((await catalogue.ranges()).map((range) => [range.row.id, range]));
+  const guards = await guardsOf(members.named(store));
+  const after = (await catalogue.mapRow()).row.nextId;
   const findings: Finding[] = [];
-  const guards = await guardsOf(member);
   for (const [id, { state }] of guards) {
-    const range = map.byId(id);
-    if (range?.store === store || (range !== undefined && range.operation !== 0)) continue;
+    const range = ranges.get(id);
+    const isNew = pending.has(id) || (id >= before && id < after);
+    if (range === undefined ? isNew : range.row.store === store) continue;
     const serves = state !== 'incoming' && state !== 'moved';
-    findings.push({ kind: 'stray guard', range: id, store, serves });
+    if (await isAtRest(range, catalogue)) {
+      findings.push({ kind: 'stray guard', range: id, store, serves });
+    }
   }
-  for (const { id, store: owner, operation } of map.ranges) {
-    if (owner !== store || operation !== 0) continue;
-    if (guards.get(id)?.state !== 'serving') findings.push({ kind: 'no guard', range: id, store });
+  for (const [id, range] of ranges) {
+    if (range.row.store !== store || guards.get(id)?.state === 'serving') continue;
+    if (await isAtRest(range, catalogue)) findings.push({ kind: 'no guard', range: id, store });
   }
   return findings;
+}
+
+/**
+ * Whether no operation has worked on a range since its row was read: each of them writes that row.
+ * True for a range that is no more.
+ */
+async function isAtRest(
+  range: Versioned<RangeRow> | undefined,
+  catalogue: Catalogue,
+): Promise<boolean> {
+  if (range === undefined) return true;
+  if (range.row.operation !== 0) return false;
+  return (await catalogue.range(range.row.id))?.version === range.version;
 }
 
 async function guardsOf(member: MemberStore): Promise<ReadonlyMap<number, GuardRow>> {
@@ -142,11 +170,39 @@ async function guardsOf(member: MemberStore): Promise<ReadonlyMap<number, GuardR
 /** Data of a range in a store: all of them where it has the range, none elsewhere. */
 async function dataFindings(
   store: string,
-  range: RangeRow,
-  { members, onKeys, lastVersionOf }: VerifyOptions,
+  id: number,
+  options: VerifyOptions,
 ): Promise<readonly Finding[]> {
-  const isOwn = range.store === store;
+  const { catalogue, lastVersionOf } = options;
+  const range = await catalogue.range(id);
+  if (range === undefined || range.row.operation !== 0) return [];
+  const isOwn = range.row.store === store;
   if (isOwn && lastVersionOf === undefined) return [];
+  const { keys, first, version } = await lookAtData(store, range.row, options);
+  if (first === undefined) return [];
+  const place = { range: id, store };
+  if (!isOwn) {
+    const found: Finding = { kind: 'stray data', ...place, keys, first };
+    return (await isAtRest(range, catalogue)) ? [found] : [];
+  }
+  // Read after the data, so that it includes the commits that were made meanwhile.
+  const last = (await lastVersionOf?.(store)) ?? version;
+  if (version <= last || !(await isAtRest(range, catalogue))) return [];
+  return [{ kind: 'version ahead', ...place, version, last }];
+}
+
+interface SeenData {
+  readonly keys: number;
+  readonly first: Bytes | undefined;
+  /** The greatest of all entries. */
+  readonly version: number;
+}
+
+async function lookAtData(
+  store: string,
+  range: RangeRow,
+  { members, onKeys }: VerifyOptions,
+): Promise<SeenData> {
   let keys = 0;
   let first: Bytes | undefined;
   let version = 0;
@@ -168,14 +224,5 @@ async function dataFindings(
     isOver = !page.more;
     if (last !== undefined) rest = { ...rest, start: keyAfter(last) };
   }
-  if (first === undefined) return [];
-  const place = { range: range.id, store };
-  if (!isOwn) return [{ kind: 'stray data', ...place, keys, first }];
-  // Read after the data, so that it includes the commits that were made meanwhile.
-  const last = (await lastVersionOf?.(store)) ?? version;
-  return version > last ? [{ kind: 'version ahead', ...place, version, last }] : [];
-}
-
-function identityOf({ id, store, epoch, operation }: RangeRow): string {
-  return `${id} ${store} ${epoch} ${operation}`;
+  return { keys, first, version };
 }

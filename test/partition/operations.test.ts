@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { deferred } from '../../src/base/async/deferred.js';
 import { holdingTimers, systemTimers, type Timers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
@@ -10,7 +11,7 @@ import { partitionPrefix, storeKey } from '../../src/kv/partition-prefix.js';
 import { appendString, prefixRange } from '../../src/kv/tuple.js';
 import { boundOf } from '../../src/partition/bound-text.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
-import { guardKey, storeKeys, storeRowKey } from '../../src/partition/keys.js';
+import { guardKey, guardRows, storeKeys, storeRowKey } from '../../src/partition/keys.js';
 import { storesMax } from '../../src/partition/limits.js';
 import type { Members } from '../../src/partition/members.js';
 import type { Operations } from '../../src/partition/operations/operations.js';
@@ -291,6 +292,117 @@ void describe('the comparison of the catalogue with the stores', () => {
       { kind: 'stray data', range: id, store: 's0', keys: keys.length, first },
       { kind: 'no guard', range: id, store: 's1' },
     ]);
+  });
+});
+
+void describe('the comparison of the catalogue with stores that are at work', () => {
+  interface Work {
+    readonly begin: () => Promise<void>;
+    readonly end: () => Promise<void>;
+  }
+
+  /** What is found when some work on a range begins before a read of a store and ends behind it. */
+  async function foundDuring(each: World, at: number, isRead: IsRead, work: Work) {
+    let isOver = false;
+    const stores = each.stores.map((store, index) => {
+      if (index !== at) return store;
+      return new Proxy(store, {
+        get(member, name) {
+          const found: unknown = Reflect.get(member, name, member);
+          if (name !== 'range') return typeof found === 'function' ? found.bind(member) : found;
+          return async (...[range, options]: Parameters<MemberStore['range']>) => {
+            if (isOver || !isRead(range.start)) return member.range(range, options);
+            isOver = true;
+            await work.begin();
+            const page = await member.range(range, options);
+            await work.end();
+            return page;
+          };
+        },
+      });
+    });
+    const { catalogue } = each;
+    const findings = await verify({ catalogue, members: membersOf(stores), clock });
+    assert.ok(isOver);
+    assert.deepEqual(await verify({ catalogue, members: each.members, clock }), []);
+    return findings;
+  }
+
+  type IsRead = (start: Uint8Array) => boolean;
+  const ofGuards: IsRead = (start) => Buffer.compare(start, guardRows.start) === 0;
+  const ofData: IsRead = (start) => Buffer.compare(start, storeKeys.start) < 0;
+
+  /** A move that comes as far as to have copied, and is cancelled. */
+  async function cancelledMove(each: World): Promise<Work> {
+    let operation = 0;
+    return {
+      begin: async () => {
+        operation = await begunMove(each);
+        await dyingAt(each, operation, 60);
+        const { entries } = (await each.stores[1]?.range({ start: prefix }, whole)) ?? {};
+        assert.ok(entries?.some(({ key }) => Buffer.compare(key, storeKeys.start) < 0));
+      },
+      end: async () => assert.ok(await each.operations.cancel(operation)),
+    };
+  }
+
+  void it('says nothing of a backup that begins and ends meanwhile', async () => {
+    const each = await world();
+    const [reached, released] = [deferred(), deferred()];
+    const target = watched(await openMemoryStore({ clock }), () => undefined);
+    const waiting = new Proxy(target, {
+      get(store, name) {
+        const found: unknown = Reflect.get(store, name, store);
+        if (name !== 'ingest') return found;
+        return async (ingestion: Parameters<MemberStore['ingest']>[0]) => {
+          reached.resolve();
+          await released.promise;
+          return store.ingest(ingestion);
+        };
+      },
+    });
+    let copied: Promise<void> = Promise.resolve();
+    const backup: Work = {
+      begin: async () => {
+        const [range] = (await each.catalogue.map()).ranges;
+        const begun = await each.operations.beginBackup(range?.id ?? 0);
+        assert.ok(begun.ok);
+        copied = each.operations.backUp(begun.operation, waiting);
+        await reached.promise;
+      },
+      end: async () => {
+        released.resolve();
+        await copied;
+      },
+    };
+    assert.deepEqual(await foundDuring(each, 0, ofGuards, backup), []);
+  });
+
+  void it('says nothing of a move that begins and is cancelled meanwhile', async () => {
+    for (const isRead of [ofGuards, ofData]) {
+      const each = await world();
+      assert.deepEqual(await foundDuring(each, 1, isRead, await cancelledMove(each)), []);
+    }
+  });
+
+  void it('says nothing of ranges that come and go meanwhile', async () => {
+    const each = await world();
+    const { operations, catalogue } = each;
+    const done = async (begun: Awaited<ReturnType<Operations['beginMove']>>) => {
+      assert.ok(begun.ok);
+      await operations.carryOut(begun.operation);
+    };
+    const cut: Work = {
+      begin: async () => {
+        const [range] = (await catalogue.map()).ranges;
+        await done(await operations.beginSplit(range?.id ?? 0, prefix));
+      },
+      end: async () => {
+        const [left, right] = (await catalogue.map()).ranges;
+        await done(await operations.beginMerge(left?.id ?? 0, right?.id ?? 0));
+      },
+    };
+    assert.deepEqual(await foundDuring(each, 0, ofGuards, cut), []);
   });
 });
 

@@ -37,4 +37,19 @@ void describe('data of tables and queues that are not there', () => {
     ]);
     assert.ok(looked >= 7);
   });
+
+  void it('are not found when they are freed meanwhile', async () => {
+    const store = await openMemoryStore({ clock: manualClock() });
+    const key = appendString(partitionPrefix('table', 'one', 3, 'p'), 'row');
+    const put = { key, value: Buffer.from('value') };
+    await store.commit({ checks: [], puts: [put], deletes: [] });
+    const found = await unnamedContainers(store, {
+      namesOf: async () => {
+        await store.commit({ checks: [], puts: [], deletes: [key] });
+        return new Map();
+      },
+      onKeys: () => Promise.resolve(),
+    });
+    assert.deepEqual(found, []);
+  });
 });

@@ -49,7 +49,10 @@ export async function unnamedContainers(
       rest = container.end && { ...all, start: container.end };
       if (id === 0 || (known.get(account) ?? (await look(account))).has(id)) continue;
       // The container may have been created or deleted since the list was read: read it again.
-      if (!(await look(account)).has(id)) found.push({ place: boundText(container.start), what });
+      if ((await look(account)).has(id)) continue;
+      // One that was deleted since the entry was read may have been freed since then.
+      const isFreed = (await store.range(container, one)).entries.length === 0;
+      if (!isFreed) found.push({ place: boundText(container.start), what });
     }
   }
   return found;
