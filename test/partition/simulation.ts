@@ -8,7 +8,7 @@ import { Catalogue } from '../../src/partition/catalogue.js';
 import { guardRows } from '../../src/partition/keys.js';
 import { Members } from '../../src/partition/members.js';
 import { Operations } from '../../src/partition/operations/operations.js';
-import { TakenOverError } from '../../src/partition/operations/tools.js';
+import { TakenOverError, TargetNotEmptiedError } from '../../src/partition/operations/tools.js';
 import { decodeGuardRow } from '../../src/partition/rows.js';
 import { verify } from '../../src/partition/verify.js';
 import { openPartitionedStore, type PartitionedStore } from '../../src/partition/store.js';
@@ -195,9 +195,8 @@ class World {
     work(operations)
       .then(() => (this.#ended += 1))
       .catch((error: unknown) => {
-        const isExpected =
-          error instanceof TakenOverError || error instanceof StoreUnavailableError;
-        if (isExpected) return;
+        const expected = [TakenOverError, StoreUnavailableError, TargetNotEmptiedError];
+        if (expected.some((kind) => error instanceof kind)) return;
         // An operation ends, is taken over, or meets a store that is away.
         const text = error instanceof Error ? error.message : String(error);
         this.#problem ??= new Violation(`a mover ends with: ${text}`, { cause: error });

@@ -1,6 +1,8 @@
 import { Argument, Command, InvalidArgumentError } from 'commander';
+import type { OperationInfo } from '../../http/control/partitions.js';
 import { wholeNumber } from '../arguments/option-parsers.js';
 import { CommandFailure } from '../terminal/failure.js';
+import { notice } from '../terminal/notice.js';
 import { withAccess, withPartitions, type AccessFlags } from './access.js';
 import { carriedOut } from './waiting.js';
 
@@ -109,6 +111,17 @@ Examples:
     );
 }
 
+/** What is left to do of an operation that is undone; undefined when nothing is. */
+export function leftText(left: OperationInfo | undefined): string | undefined {
+  if (left?.state !== 'running') return undefined;
+  const { ranges = [], from = '', to = '' } = left;
+  return (
+    `Range ${ranges.join(', ')} is served from ${from} as before. What was copied to ${to} is not ` +
+    `deleted yet: a server does that as soon as ${to} can be written. Until then the range can ` +
+    'neither move nor split nor merge.'
+  );
+}
+
 export function partitionCancelCommand(): Command {
   const command = new Command('cancel')
     .summary('undo a move that has not switched yet')
@@ -128,7 +141,10 @@ export function partitionCancelCommand(): Command {
             `Operation ${operation} cannot be undone: it has gone too far, or is over.`,
           );
         }
-        if (flags.json !== true) process.stdout.write(`Operation ${operation} is undone.\n`);
+        if (flags.json === true) return;
+        process.stdout.write(`Operation ${operation} is undone.\n`);
+        const left = leftText(await control.operation(operation));
+        if (left !== undefined) notice(left);
       }),
     );
 }

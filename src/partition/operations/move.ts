@@ -1,5 +1,6 @@
 import type { Bytes } from '../../base/bytes.js';
-import { invariant, unreachable } from '../../base/invariant.js';
+import { unreachable } from '../../base/invariant.js';
+import { GuardError, StoreClosedError } from '../../kv/errors.js';
 import type { Check, KeyRange, Put } from '../../kv/store.js';
 import { dirtyRows, guardKey, mapKey, progressKey, rangeKey } from '../keys.js';
 import { dataOf } from '../range-map.js';
@@ -24,16 +25,17 @@ import {
   writeGuard,
   type HeldOperation,
 } from './held-operation.js';
-import { dirtyRowsMax } from '../limits.js';
+import { catchUpClosely, dirtyRowsMaxOf, isTooFarBehind } from './catching-up.js';
 import {
   MoveMismatchError,
   MoveTooSlowError,
   ServedTwiceError,
+  TakenOverError,
+  TargetNotEmptiedError,
   type OperationTools,
 } from './tools.js';
 import {
   copyLastDirtyRows,
-  catchUp,
   copyPages,
   differingKeys,
   keysStillDiffering,
@@ -42,14 +44,18 @@ import {
   type Place,
 } from './transfer.js';
 
-/** Dirty rows that may be left when writes are paused: few, so that the pause is short. */
-const smallRound = 100;
-/** After so many full rounds in a row the remaining dirty rows are counted. */
-const roundsEach = 100;
-/** Rounds after which a move is cancelled whose target has not caught up. */
-const roundsMax = 10_000;
 /** Pages that are copied before dirty rows are, so that few of these collect. */
 const pagesEach = 64;
+
+/** The steps of a move in which its source has the range, and goes on with it when they fail. */
+const stepsBeforeSwitch: ReadonlySet<MoveStep> = new Set([
+  'prepare',
+  'log',
+  'copy',
+  'catch up',
+  'fence',
+  'close',
+]);
 
 /** How a move ended. */
 export type MoveEnd = 'done' | 'cancelled';
@@ -62,6 +68,8 @@ export class Mover {
   readonly #tools: OperationTools;
   readonly #held: HeldOperation<MoveRow>;
   readonly #range: RangeRow;
+  /** The stores whose guards have the token of this process. */
+  readonly #taken = new Set<string>();
   /** Keys in which source and target differed when this process compared them during commits. */
   #suspects: readonly Bytes[] | undefined;
   /** Whether this process has raised the floor of the target. */
@@ -79,10 +87,11 @@ export class Mover {
   }
 
   async run(): Promise<MoveEnd> {
+    await this.#held.guarded(this.#takeSource());
     for (let { step } = this.#held.row; ;) {
       this.#tools.onStep?.(step);
       this.#notePauses(step);
-      const next = await this.#held.guarded(this.#carryOut(step));
+      const next = await this.#tried(step);
       if (this.#giveUp !== undefined && next === undefined) throw this.#giveUp;
       if (next === undefined) return step === 'cancel' ? 'cancelled' : 'done';
       // `close` is not written into the row: writes wait, and a process that takes over starts
@@ -108,20 +117,77 @@ export class Mover {
   }
 
   /**
-   * Writes the token into both guards: writes of processes that had the operation before are
-   * refused.
+   * Takes over at the source, alone: until the switch it has the range, and a target that is away
+   * must not keep it from serving. What the process before still writes to the target does no harm,
+   * because no step relies on the target before its guard is taken as well.
    */
-  async takeGuards(): Promise<void> {
-    const { source, target } = this.#held.row;
-    for (const name of [source, target]) {
-      await takeGuard(this.#tools.members.named(name), this.#range.id, this.#held);
-    }
+  async #takeSource(): Promise<void> {
+    const { step, source } = this.#held.row;
+    // From the switch on calls wait for the target, and the source is only cleaned.
+    if (step === 'activate') return;
+    await this.#take(source);
+    if (stepsBeforeSwitch.has(step)) await this.#endPause();
+  }
+
+  /**
+   * Writes the token into a guard, once: writes there of processes that had the operation before
+   * are refused afterwards.
+   */
+  async #take(name: string): Promise<void> {
+    if (this.#taken.has(name)) return;
+    const guard = await takeGuard(this.#tools.members.named(name), this.#range.id, this.#held);
     // A process that was late may have taken the guard of a later operation. This write fails then.
-    await this.#held.advance(this.#held.row);
+    if (guard !== undefined) await this.#held.advance(this.#held.row);
+    this.#taken.add(name);
+  }
+
+  /** The source takes reads and writes again, and notes these. For steps before the switch. */
+  async #endPause(): Promise<Versioned<GuardRow>> {
+    const guard = await this.#sourceGuard(['serving', 'logging', 'fenced', 'moved']);
+    const isPaused = guard.row.state === 'fenced' || guard.row.state === 'moved';
+    return isPaused ? this.#change(guard, 'logging') : guard;
+  }
+
+  async #tried(step: MoveStep): Promise<MoveStep | undefined> {
+    try {
+      return await this.#held.guarded(this.#carryOut(step));
+    } catch (error) {
+      // The row tells whether the switch has happened.
+      const isOver = error instanceof TakenOverError || error instanceof StoreClosedError;
+      if (isOver || !stepsBeforeSwitch.has(this.#held.row.step)) throw error;
+      return this.#afterFailure(error);
+    }
+  }
+
+  /**
+   * Before the failed step is tried again, by whoever takes the operation over, the source goes on
+   * alone, so that no call waits for the trouble of the target. Throws the failure, unless more
+   * writes have come since then than a move may have before it.
+   */
+  async #afterFailure(failure: unknown): Promise<MoveStep> {
+    try {
+      // Is refused when the switch has happened. Otherwise it never will: it demands the row
+      // before this one.
+      await this.#held.advance(this.#held.row);
+      const { row, version } = await this.#held.guarded(this.#endPause());
+      if (row.state === 'logging') {
+        const source = this.#place(this.#tools.members.named(this.#held.row.source), { version });
+        if (await this.#held.guarded(isTooFarBehind(this.#tools, source, this.#range.id))) {
+          this.#giveUp = this.#tooSlow(failure);
+          return 'cancel';
+        }
+      }
+    } catch (error) {
+      if (error instanceof TakenOverError) throw error;
+      // The source or the catalogue is away as well: whoever takes over ends the pause.
+    }
+    throw failure;
   }
 
   /** The next step; undefined when the operation is over. */
-  #carryOut(step: MoveStep): Promise<MoveStep | undefined> {
+  async #carryOut(step: MoveStep): Promise<MoveStep | undefined> {
+    // The source serves before the target of a cancelled move is asked, and is cleaned without it.
+    if (step !== 'cancel' && step !== 'clean') await this.#take(this.#held.row.target);
     switch (step) {
       case 'prepare':
         return this.#prepare();
@@ -190,24 +256,16 @@ export class Mover {
     return 'catch up';
   }
 
-  /**
-   * Copies what dirty rows name until a round is small. False when commits write faster than that.
-   */
+  /** False when commits write faster than the target catches up. */
   async #catchUpClosely(source: Place, target: Place): Promise<boolean> {
-    const { pageEntriesMax: entriesMax, limits } = this.#tools;
-    const small = Math.min(smallRound, entriesMax);
-    const rowsMax = limits?.dirtyRowsMax ?? dirtyRowsMax;
-    for (let rounds = 1; rounds <= roundsMax; rounds += 1) {
-      await this.#held.renew();
-      if ((await catchUp(source, target, { range: this.#range.id, entriesMax })) < small)
-        return true;
-      await this.#tools.giveWay?.();
-      if (rounds % roundsEach > 0) continue;
-      const { store, guard } = source;
-      if ((await store.sample(dirtyRows(this.#range.id), 0, { guard })).keys > rowsMax) break;
-    }
-    this.#giveUp = new MoveTooSlowError(this.#held.row.id, rowsMax);
+    const part = { range: this.#range.id, source, target };
+    if (await catchUpClosely(this.#tools, this.#held, part)) return true;
+    this.#giveUp = this.#tooSlow();
     return false;
+  }
+
+  #tooSlow(failure?: unknown): MoveTooSlowError {
+    return new MoveTooSlowError(this.#held.row.id, dirtyRowsMaxOf(this.#tools), failure);
   }
 
   async #catchUp(): Promise<MoveStep> {
@@ -225,14 +283,10 @@ export class Mover {
   /** Writes pause from here on. */
   async #fence(): Promise<MoveStep> {
     const beganMs = this.#tools.clock.monotonicMs();
-    const before = await this.#sourceGuard(['logging', 'fenced', 'moved']);
     const suspects = this.#suspects;
-    if (suspects === undefined) {
-      // The process that compared the stores has died, and its result is lost: compare them again.
-      if (before.row.state !== 'logging') await this.#change(before, 'logging');
-      return 'catch up';
-    }
-    if (before.row.state === 'logging') await this.#change(before, 'fenced');
+    // The process that compared the stores has died, and its result is lost: compare them again.
+    if (suspects === undefined) return 'catch up';
+    await this.#change(await this.#sourceGuard(['logging']), 'fenced');
     const [source, target] = [await this.#source(), await this.#target()];
     const { clock, pauseMillisMax, pageEntriesMax: entriesMax } = this.#tools;
     const isTooLong = () => clock.monotonicMs() - beganMs > pauseMillisMax;
@@ -249,13 +303,17 @@ export class Mover {
 
   /** Reads pause from here on. The version of the guard is above those of all commits. */
   async #close(): Promise<MoveStep> {
-    const before = await this.#sourceGuard(['fenced', 'moved']);
-    const guard = before.row.state === 'moved' ? before : await this.#change(before, 'moved');
+    const guard = await this.#change(await this.#sourceGuard(['fenced']), 'moved');
     const target = await this.#target();
     // Both at once. A process that takes over after the switch cannot know whether the floor was
     // raised, and raises it again.
-    await Promise.all([this.#switch(guard.version), raiseFloor(target, guard.version)]);
-    this.#hasFloor = true;
+    const [switched, raised] = await Promise.allSettled([
+      this.#switch(guard.version),
+      raiseFloor(target, guard.version),
+    ]);
+    if (switched.status === 'rejected') throw switched.reason;
+    // Once the switch has happened, only the target can serve: `activate` tries it again.
+    this.#hasFloor = raised.status === 'fulfilled';
     return 'activate';
   }
 
@@ -299,6 +357,7 @@ export class Mover {
 
   async #clean(): Promise<undefined> {
     const { source } = this.#held.row;
+    await this.#take(source);
     const store = this.#tools.members.named(source);
     if ((await readGuard(store, this.#range.id)) !== undefined) {
       const place = await this.#source();
@@ -313,21 +372,36 @@ export class Mover {
 
   /** Undoes the move: first the source serves again, because calls wait for it. */
   async #cancel(): Promise<undefined> {
-    const { source, target } = this.#held.row;
-    const [from, to] = [source, target].map((name) => this.#tools.members.named(name));
-    invariant(from !== undefined && to !== undefined, 'a move has two stores');
+    const { id, source, target } = this.#held.row;
     const before = await this.#sourceGuard(['serving', 'logging', 'fenced', 'moved']);
     const serving = before.row.state === 'serving' ? before : await this.#change(before, 'serving');
-    await deleteAll(this.#place(from, serving), dirtyRows(this.#range.id));
-    const incoming = await readGuard(to, this.#range.id);
-    if (incoming !== undefined) {
-      assertOwn(incoming, this.#held);
-      const place = this.#place(to, incoming);
-      await this.#deleteAll(place, dataOf(this.#range));
-      await this.#removeGuard(place, [progressKey(this.#range.id)]);
+    const from = this.#place(this.#tools.members.named(source), serving);
+    await this.#deleteAll(from, dirtyRows(this.#range.id));
+    try {
+      await this.#emptyTarget();
+    } catch (cause) {
+      const isOver = [TakenOverError, GuardError, StoreClosedError].some(
+        (kind) => cause instanceof kind,
+      );
+      if (isOver) throw cause;
+      const why = this.#giveUp?.message ?? `Move ${id} is cancelled.`;
+      throw new TargetNotEmptiedError({ why, source, target, range: this.#range.id, cause });
     }
     await this.#finish();
     return undefined;
+  }
+
+  /** Deletes what this operation has brought to the target, and its guard there. */
+  async #emptyTarget(): Promise<void> {
+    const { target } = this.#held.row;
+    await this.#take(target);
+    const store = this.#tools.members.named(target);
+    const incoming = await readGuard(store, this.#range.id);
+    if (incoming === undefined) return;
+    assertOwn(incoming, this.#held);
+    const place = this.#place(store, incoming);
+    await this.#deleteAll(place, dataOf(this.#range));
+    await this.#removeGuard(place, [progressKey(this.#range.id)]);
   }
 
   /** Deletes what the target has of a range that the source serves. */
@@ -347,7 +421,9 @@ export class Mover {
     }
     await this.#prepare();
     await deleteAll(await this.#target(), dirtyRows(this.#range.id));
-    return this.#cancel();
+    await this.#emptyTarget();
+    await this.#finish();
+    return undefined;
   }
 
   #deleteAll(place: Place, keys: KeyRange): Promise<void> {
@@ -386,7 +462,7 @@ export class Mover {
     return this.#place(store, guard);
   }
 
-  #place(store: Place['store'], { version }: Versioned<GuardRow>): Place {
+  #place(store: Place['store'], { version }: Pick<Versioned<GuardRow>, 'version'>): Place {
     return { store, guard: { key: guardKey(this.#range.id), version } };
   }
 

@@ -26,7 +26,12 @@ import { HeldOperation, leaseFrom, readGuard } from './held-operation.js';
 import { Mover, type MoveEnd } from './move.js';
 import { backUp, undoBackup } from './back-up.js';
 import { restore, undoRestore, type RestoreSource } from './restore.js';
-import { AnotherPlaceError, TakenOverError, type OperationTools } from './tools.js';
+import {
+  AnotherPlaceError,
+  TakenOverError,
+  TargetNotEmptiedError,
+  type OperationTools,
+} from './tools.js';
 
 /** Why an operation does not begin. Nothing was changed. */
 export type Refusal =
@@ -203,7 +208,9 @@ export class Operations {
 
   /**
    * Undoes a move before its switch, a backup or a restore. False when the switch has happened, for
-   * a split or a merge, or when the operation is finished.
+   * a split or a merge, or when the operation is finished. When the target of a move is away, its
+   * source serves as before, and the operation is there until the target could be emptied, which
+   * whoever takes it over tries.
    */
   async cancel(operation: number): Promise<boolean> {
     const held = await this.#take(operation, (row) => {
@@ -212,7 +219,11 @@ export class Operations {
       return { ...row, step: 'cancel' };
     });
     if (held === undefined) return false;
-    await this.#finish(held);
+    try {
+      await this.#finish(held);
+    } catch (error) {
+      if (!(error instanceof TargetNotEmptiedError)) throw error;
+    }
     return true;
   }
 
@@ -313,9 +324,7 @@ export class Operations {
     const range = await this.#tools.catalogue.range(held.row.range);
     if (range?.row.operation !== held.row.id) throw held.takenOver();
     await this.#assertPlace(held.row);
-    const mover = new Mover(this.#tools, held, range.row);
-    await mover.takeGuards();
-    return mover.run();
+    return new Mover(this.#tools, held, range.row).run();
   }
 
   /**

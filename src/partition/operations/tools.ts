@@ -1,5 +1,6 @@
 import type { Timers } from '../../base/async/timers.js';
 import type { Clock } from '../../base/clock.js';
+import { messageOf } from '../../base/thrown.js';
 import type { Catalogue } from '../catalogue.js';
 import type { PartitionCounters } from '../counters.js';
 import type { Members } from '../members.js';
@@ -67,14 +68,44 @@ export class RangeNotEmptyError extends Error {
   }
 }
 
-/** Clients write faster than a move copies. The move is cancelled. */
+/**
+ * Clients write faster than a move copies, or while it cannot go on because of `failure`. The move
+ * is cancelled.
+ */
 export class MoveTooSlowError extends Error {
   override readonly name = 'MoveTooSlowError';
 
-  constructor(operation: number, writes: number) {
+  constructor(operation: number, writes: number, failure?: unknown) {
+    const came = `Move ${operation} is cancelled: more than ${writes} writes came while it`;
     super(
-      `Move ${operation} is cancelled: more than ${writes} writes came while it copied, faster than ` +
-        'it could follow. Split the range and move its parts, or move it when less is written.',
+      failure === undefined
+        ? `${came} copied, faster than it could follow. Split the range and move its parts, or ` +
+            'move it when less is written.'
+        : `${came} could not go on. ${messageOf(failure)}`,
+      { cause: failure },
+    );
+  }
+}
+
+/**
+ * A move is cancelled and its source serves, but the target keeps what was copied to it. Whoever
+ * takes the operation over tries again to delete it.
+ */
+export class TargetNotEmptiedError extends Error {
+  override readonly name = 'TargetNotEmptiedError';
+
+  constructor(move: {
+    readonly why: string;
+    readonly range: number;
+    readonly source: string;
+    readonly target: string;
+    readonly cause: unknown;
+  }) {
+    const { why, range, source, target, cause } = move;
+    super(
+      `${why} The store '${source}' serves range ${range}; what was copied to '${target}' is ` +
+        `deleted as soon as that store lets it. ${messageOf(cause)}`,
+      { cause },
     );
   }
 }

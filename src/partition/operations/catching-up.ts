@@ -1,0 +1,49 @@
+import { dirtyRows } from '../keys.js';
+import { dirtyRowsMax } from '../limits.js';
+import type { OperationRow } from '../rows.js';
+import type { HeldOperation } from './held-operation.js';
+import type { OperationTools } from './tools.js';
+import { catchUp, type Place, type Target } from './transfer.js';
+
+/** Dirty rows that may be left when writes are paused: few, so that the pause is short. */
+const smallRound = 100;
+/** After so many full rounds in a row the remaining dirty rows are counted. */
+const roundsEach = 100;
+/** Rounds after which a target counts as one that does not catch up. */
+const roundsMax = 10_000;
+
+/** The number of dirty rows of a range, at most. */
+export function dirtyRowsMaxOf({ limits }: Pick<OperationTools, 'limits'>): number {
+  return limits?.dirtyRowsMax ?? dirtyRowsMax;
+}
+
+/** Whether more writes wait to be copied than there may be. */
+export async function isTooFarBehind(
+  tools: OperationTools,
+  { store, guard }: Place,
+  range: number,
+): Promise<boolean> {
+  const { keys } = await store.sample(dirtyRows(range), 0, { guard });
+  return keys > dirtyRowsMaxOf(tools);
+}
+
+/**
+ * Copies what dirty rows name until a round is small, and yields to other work of the process
+ * between rounds. False when commits write faster than that: more than `dirtyRowsMax` rows are left
+ * then, or as many after `roundsMax` rounds as before.
+ */
+export async function catchUpClosely(
+  tools: OperationTools,
+  held: HeldOperation<OperationRow>,
+  { range, source, target }: { range: number; source: Place; target: Target },
+): Promise<boolean> {
+  const { pageEntriesMax: entriesMax } = tools;
+  const small = Math.min(smallRound, entriesMax);
+  for (let rounds = 1; rounds <= roundsMax; rounds += 1) {
+    await held.renew();
+    if ((await catchUp(source, target, { range, entriesMax })) < small) return true;
+    await tools.giveWay?.();
+    if (rounds % roundsEach === 0 && (await isTooFarBehind(tools, source, range))) return false;
+  }
+  return false;
+}
