@@ -16,6 +16,7 @@ import {
   type VerifyChoice,
   type VerifyResult,
 } from '../http/control/partitions.js';
+import type { RangeSample } from '../kv/sample.js';
 import { decodeTuple } from '../kv/tuple.js';
 import type { Begun, Refusal } from '../partition/operations/operations.js';
 import { dataOf } from '../partition/range-map.js';
@@ -40,7 +41,7 @@ import { memberNames } from './options/stores.js';
 import { memberOf, type StorageChoice } from './settings.js';
 import { allData, newBackup, storedBackup, type Backup } from './partition-backups.js';
 import { ContainerNames } from './partitions/container-names.js';
-import { Jobs } from './partitions/jobs.js';
+import { Jobs, type JobProgress } from './partitions/jobs.js';
 import { unnamedContainers } from './partitions/references.js';
 import { findingText, leftText, plannedText, refusalText, restText } from './partitions/texts.js';
 import type { OpenPartitions } from './open-partitions.js';
@@ -263,7 +264,7 @@ export class Partitions implements ServedPartitionControl {
     );
     return this.#jobs.start('bytes', (progress) =>
       backup.use(async (store) => {
-        progress.total((await members.named(found.store).sample(dataOf(found), 0)).bytes);
+        tellTotal(progress, members.named(found.store).sample(dataOf(found), 0));
         const operations = operationRunner.operationsReporting((bytes) => progress.add(bytes));
         await operations.backUp(operation, store);
         await backup.finish(found);
@@ -286,7 +287,7 @@ export class Partitions implements ServedPartitionControl {
     );
     return this.#jobs.start('bytes', (progress) =>
       backup.use(async (store) => {
-        progress.total((await store.sample(allData, 0)).bytes);
+        tellTotal(progress, store.sample(allData, 0));
         const operations = operationRunner.operationsReporting((bytes) => progress.add(bytes));
         await operations.restore(operation, await backup.source());
         return { directory };
@@ -385,6 +386,15 @@ export class Partitions implements ServedPartitionControl {
     const problem = end?.state === 'failed' && { problem: messageOf(end.error) };
     return { ...head, ...ofMove, ...problem };
   }
+}
+
+/**
+ * Tells the total once it is known. Samples may read all keys, and nobody renews the lease of the
+ * operation before its work begins, so the work does not wait for it.
+ */
+function tellTotal(progress: JobProgress, sample: Promise<RangeSample>): void {
+  // The total is only shown to people, so a failure does not matter.
+  sample.then(({ bytes }) => progress.total(bytes)).catch(() => undefined);
 }
 
 /** Closes a backup when the work with it fails. */

@@ -89,6 +89,6 @@ async function serveAgain(tools: OperationTools, held: Held, range: RangeRow): P
   const isServing = before.row.state === state;
   const guard = isServing ? before : await changeGuard(store, range, held, { before, state });
   const place = { store, guard: { key: guardKey(range.id), version: guard.version } };
-  await held.guarded(deleteAll(place, dirtyRows(range.id)));
+  await held.guarded(deleteAll(place, dirtyRows(range.id), () => held.betweenPages()));
   await releaseRange(tools, held, range.id);
 }

@@ -43,7 +43,7 @@ export async function restore(
     }
     isWhole = true;
   } finally {
-    if (!isWhole) await held.guarded(deleteAll(place, dataOf(range)));
+    if (!isWhole) await emptied(held, { range, place });
     await serveAgain(tools, held, range);
   }
 }
@@ -57,17 +57,24 @@ export async function undoRestore(tools: OperationTools, held: Held): Promise<Mo
   // In another state nothing was restored yet, and the range may have other entries.
   if (guard?.row.state === 'incoming') {
     const place = { store, guard: { key: guardKey(range.id), version: guard.version } };
-    await held.guarded(deleteAll(place, dataOf(range)));
+    await emptied(held, { range, place });
   }
   await serveAgain(tools, held, range);
   return 'cancelled';
 }
 
+interface Closed {
+  readonly range: RangeRow;
+  readonly place: Place;
+}
+
+/** Deletes what was restored. */
+function emptied(held: Held, { range, place }: Closed): Promise<void> {
+  return held.guarded(deleteAll(place, dataOf(range), () => held.betweenPages()));
+}
+
 /** Takes the range out of service, and checks that it is empty. */
-async function closed(
-  tools: OperationTools,
-  held: Held,
-): Promise<{ readonly range: RangeRow; readonly place: Place }> {
+async function closed(tools: OperationTools, held: Held): Promise<Closed> {
   const range = (await heldRange(tools, held, held.row.range)).row;
   const store = tools.members.named(range.store);
   await takeGuard(store, range.id, held);
