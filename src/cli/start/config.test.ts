@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { TableServiceClient, AzureNamedKeyCredential } from '@azure/data-tables';
 import { runCli, type CliProcess } from '../../../test/support/cli-process.js';
 import {
+  connectionStringOf,
   endpointOf,
   freePorts,
   heldRequest,
@@ -16,6 +17,7 @@ import {
   temporaryDirectory,
 } from '../../../test/support/cli-server.js';
 import { usageErrorOf } from '../../../test/support/start-settings.js';
+import { workerPids } from '../../../test/support/process-states.js';
 import { costly, sampled } from '../../../test/support/run-length.js';
 import { developmentAccount } from '../../services/accounts/directory.js';
 
@@ -25,6 +27,8 @@ const [keyA = '', keyB = '', keyC = ''] = ['key a', 'key b', 'key c'].map((text)
 const isPosix = process.platform !== 'win32';
 const reloaded = '"msg":"configuration reloaded"';
 const notReloaded = '"msg":"configuration not reloaded';
+
+const first = (key: string): object => ({ name: 'first', keys: [key] });
 
 function accountsText(accounts: Readonly<Record<string, readonly string[]>>): string {
   return JSON.stringify({
@@ -261,14 +265,35 @@ describe('tabularium start --config', () => {
         await server.printed(reloaded);
         await replaceFile(config, '{');
         await server.printed(notReloaded);
-        const pids = Array.from(server.stderr.matchAll(/"pid":(\d+),"msg":"a worker listens"/g));
-        for (const [, pid] of pids) process.kill(Number(pid), 'SIGKILL');
+        for (const pid of workerPids(server)) process.kill(pid, 'SIGKILL');
         await server.printed('"msg":"a worker listens"', 4);
         for (let time = 0; time < 4; time++) {
           assert.equal(await statusWith(server, 'first', keyB), 200);
         }
         assert.equal(await stopCli(server), 0);
       },
+    'gives a worker that replaces another one no setting that waits for a restart': async () => {
+      await using directory = await temporaryDirectory();
+      const config = join(directory.path, 'config.json');
+      await writeFile(config, JSON.stringify({ location: 'data', tls: 'self-signed' }));
+      const server = await startCli(['--config', config, '--workers', '2']);
+      await server.printed('"msg":"a worker listens"', 2);
+      const env = { NODE_EXTRA_CA_CERTS: join(directory.path, 'data', 'tls', 'certificate.pem') };
+      const asClient = async (...args: readonly string[]): Promise<string> => {
+        const given = ['-t', 'people', '-c', connectionStringOf(server)];
+        const { code, stdout, stderr } = await runCli(['table', ...args, ...given], { env });
+        assert.equal(code, 0, stderr);
+        return stdout;
+      };
+      await asClient('insert', '--create', 'PartitionKey=a', 'RowKey=b');
+      await replaceFile(config, JSON.stringify({ location: 'other', strictApiVersions: true }));
+      await server.printed('need a restart');
+      assert.match(server.stderr, /"members":\["location","strictApiVersions","tls"\]/);
+      for (const pid of workerPids(server)) process.kill(pid, 'SIGKILL');
+      await server.printed('"msg":"a worker listens"', 4);
+      for (let time = 0; time < 2; time++) assert.match(await asClient('query'), /^a +b /m);
+      assert.equal(await stopCli(server), 0);
+    },
   };
   for (const [name, run] of sampled(Object.entries(withWorkers), 1)) it(name, run);
 
@@ -381,5 +406,27 @@ describe('tabularium start --config', () => {
     await server.printed('need a restart');
     assert.match(server.stderr, /"members":\["durability","tables.port"\]/);
     assert.equal(await stopCli(server), 0);
+  });
+
+  it('and that https ends or begins only by one', costly(), async () => {
+    await using directory = await temporaryDirectory();
+    const config = join(directory.path, 'config.json');
+    const tls = { tls: 'self-signed' };
+    for (const [before, after] of [
+      [tls, {}],
+      [{}, tls],
+    ]) {
+      await writeFile(config, JSON.stringify({ ...before, accounts: [first(keyA)] }));
+      const server = await startCli(['--in-memory', '--config', config]);
+      await replaceFile(config, JSON.stringify({ ...after, accounts: [first(keyB)] }));
+      server.child.kill('SIGHUP');
+      await server.printed('"msg":"changes of these settings need a restart');
+      assert.match(server.stderr, /"members":\["tls"\]/);
+      // The other settings hold, and the next file is not compared with one that does not.
+      await replaceFile(config, JSON.stringify({ ...before, accounts: [first(keyB)] }));
+      await server.printed(reloaded, 2);
+      assert.equal(server.stderr.split('need a restart').length, 2);
+      assert.equal(await stopCli(server), 0);
+    }
   });
 });

@@ -4,6 +4,7 @@ import { systemTimers } from '../../base/async/timers.js';
 import type { Config, LoadedConfig, Reads } from '../config/config-file.js';
 import { FileWatch, stateOf, type FileState } from '../config/file-watch.js';
 import { messageOf, UsageError } from '../terminal/failure.js';
+import { heldConfig } from './held-config.js';
 import { warnOfExposure } from './reach.js';
 import { warnOfTrustedFiles } from './trusted-files.js';
 import { valueAt } from './option-values.js';
@@ -14,7 +15,7 @@ export interface Reloading {
   stop(): void;
 }
 
-/** The new settings of a reload. */
+/** What holds from a reload on: settings that need a restart are those of the start. */
 export interface Reloaded {
   readonly config: Config;
   readonly settings: StartSettings;
@@ -44,7 +45,7 @@ type Reason = 'file' | 'SIGHUP';
 export function startReloading(options: ReloadingOptions): Reloading {
   const { log, started } = options;
   let current = started.config;
-  let { areAccountsNamed } = options.settings;
+  let held: Reloaded = { config: current, settings: options.settings };
   let last: Promise<void> = Promise.resolve();
   // Includes files of a refused configuration: one of them may be the reason.
   let read: readonly FileState[] = [];
@@ -66,18 +67,20 @@ export function startReloading(options: ReloadingOptions): Reloading {
       const { config } = loaded;
       if (reason === 'file' && isDeepStrictEqual(config, current)) return;
       if (loaded.isEmpty) throw new UsageError(emptiedText);
-      const settings = options.settingsFor(loaded);
-      if (areAccountsNamed && !settings.areAccountsNamed) throw new UsageError(accountsGoneText);
-      await options.apply({ config, settings });
+      const { next, waiting } = nextOf(held, loaded, options.settingsFor);
+      await options.apply(next);
       current = config;
-      ({ areAccountsNamed } = settings);
+      held = next;
+      const { settings } = next;
       const accounts = settings.accounts.map(({ name }) => name);
       log.info({ reason, accounts }, 'configuration reloaded');
       warnOfExposure(log, settings);
       warnOfTrustedFiles(log, loaded, settings);
-      const members = waitingMembers(started.config, config);
-      if (members.length > 0) {
-        log.warn({ members }, 'changes of these settings need a restart, the old ones still hold');
+      if (waiting.length > 0) {
+        log.warn(
+          { members: waiting },
+          'changes of these settings need a restart, the old ones still hold',
+        );
       }
     } catch (error) {
       log.error(
@@ -118,10 +121,25 @@ const accountsGoneText =
   'The file names no account any more, and a server whose accounts were named does not go back to ' +
   'the development account: its key is public. Name an account, or stop the server.';
 
-/** Members that differ from the start and need a restart. */
-function waitingMembers(started: Config, config: Config): readonly string[] {
-  return restartMembers.filter((member) => {
+interface Next {
+  readonly next: Reloaded;
+  /** The members whose changes need a restart. */
+  readonly waiting: readonly string[];
+}
+
+/** What a loaded file changes now. Throws `UsageError` for one that no start would accept. */
+function nextOf(held: Reloaded, loaded: LoadedConfig, settingsFor: SettingsFor): Next {
+  const wanted = settingsFor(loaded);
+  if (held.settings.areAccountsNamed && !wanted.areAccountsNamed) {
+    throw new UsageError(accountsGoneText);
+  }
+  const isSecured = ({ options }: StartSettings): boolean => options.tls !== undefined;
+  const isTransportOther = isSecured(wanted) !== isSecured(held.settings);
+  const members = isTransportOther ? [...restartMembers, 'tls'] : restartMembers;
+  const config = heldConfig(held.config, loaded.config, members);
+  const waiting = members.filter((member) => {
     const path = member.split('.');
-    return !isDeepStrictEqual(valueAt(started, path), valueAt(config, path));
+    return !isDeepStrictEqual(valueAt(config, path), valueAt(loaded.config, path));
   });
+  return { next: { config, settings: settingsFor({ config }) }, waiting };
 }
