@@ -16,6 +16,7 @@ import { download } from './transfer/download.js';
 import { hasBytesOf, makeParents, plannedDownloads } from './transfer/download-files.js';
 import { writeNewFile, type Resumable } from './transfer/new-file.js';
 import { TransferProgress } from './transfer/transfer-progress.js';
+import { endWithOutput } from './terminal/closed-output.js';
 import { outputDrained, outputFlushed } from './views/row-output.js';
 
 interface GetFlags extends ConnectionFlags {
@@ -159,6 +160,7 @@ async function* counting(
 }
 
 async function writeOutput(chunks: AsyncIterable<Buffer>): Promise<void> {
+  endWithOutput();
   for await (const chunk of chunks) {
     process.stdout.write(chunk);
     await outputDrained();

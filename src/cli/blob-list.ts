@@ -9,6 +9,7 @@ import { BlobClient } from './client/blob-client.js';
 import { listPages } from './client/blob-pages.js';
 import { UsageError } from './terminal/failure.js';
 import { blobView, versionView } from './views/blob-views.js';
+import { endWithOutput } from './terminal/closed-output.js';
 import { formatOption, outputDrained, outputPrinter, type RowFormat } from './views/row-output.js';
 
 interface ListFlags extends ConnectionFlags {
@@ -42,6 +43,7 @@ Examples:
 }
 
 async function list({ container, blob }: BlobPlace, flags: ListFlags): Promise<void> {
+  endWithOutput();
   if (blob !== undefined) {
     throw new UsageError(`Name the container alone, and how names begin: --prefix ${blob}`);
   }

@@ -3,7 +3,7 @@ import { commandWords } from './arguments/command-names.js';
 import { forgetEmptyVariables } from './arguments/empty-variables.js';
 import { report } from './report.js';
 
-export { endWithOutput } from './terminal/closed-output.js';
+export { watchOutput } from './terminal/closed-output.js';
 
 /**
  * Runs a command line. The caller decides what a closed output means. The exit code is that of the
@@ -20,6 +20,8 @@ export async function runCommandLine(
     if (words[0] !== 'start') releaseHangup();
     await program.parseAsync(words, { from: 'user' });
   } catch (error) {
-    process.exitCode = report(error);
+    const code = report(error);
+    // Output that was lost has failed a command that succeeds otherwise.
+    if (code !== 0) process.exitCode = code;
   }
 }

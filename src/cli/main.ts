@@ -9,7 +9,7 @@ import { preload } from './preload.js';
 export async function main(argv: readonly string[], releaseHangup: () => void): Promise<void> {
   allocateInYoungGeneration();
   preload('./command-line.js');
-  const { endWithOutput, runCommandLine } = await import('./command-line.js');
-  endWithOutput();
+  const { watchOutput, runCommandLine } = await import('./command-line.js');
+  watchOutput();
   await runCommandLine(argv, releaseHangup);
 }

@@ -11,6 +11,7 @@ import { duration, wholeNumber } from './arguments/option-parsers.js';
 import { QueueClient, type ReceivedMessage } from './client/queue-client.js';
 import { messageView } from './views/queue-views.js';
 import { briefRetries, retrying } from './client/retry.js';
+import { endWithOutput } from './terminal/closed-output.js';
 import { formatOption, outputFlushed, outputPrinter, type RowFormat } from './views/row-output.js';
 import { ServiceError } from './client/service-error.js';
 import { notice } from './terminal/notice.js';
@@ -61,6 +62,8 @@ Examples:
 }
 
 async function get(flags: GetFlags): Promise<void> {
+  // What nobody has got is not deleted.
+  endWithOutput();
   const client = new QueueClient(connectionOf(flags, 'queue'));
   const print = outputPrinter(flags.format, messageView);
   const { queue, visibility: visibilitySeconds } = flags;

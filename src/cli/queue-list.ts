@@ -7,6 +7,7 @@ import {
 import { QueueClient } from './client/queue-client.js';
 import { queueView } from './views/queue-views.js';
 import { briefRetries, retrying } from './client/retry.js';
+import { endWithOutput } from './terminal/closed-output.js';
 import { formatOption, outputDrained, outputPrinter, type RowFormat } from './views/row-output.js';
 
 interface ListFlags extends ConnectionFlags {
@@ -34,6 +35,7 @@ Examples:
 }
 
 async function list(flags: ListFlags): Promise<void> {
+  endWithOutput();
   const client = new QueueClient(connectionOf(flags, 'queue'));
   const print = outputPrinter(flags.format, queueView);
   const { prefix = '', metadata: withMetadata = false } = flags;

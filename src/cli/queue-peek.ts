@@ -11,6 +11,7 @@ import { wholeNumber } from './arguments/option-parsers.js';
 import { QueueClient } from './client/queue-client.js';
 import { messageView } from './views/queue-views.js';
 import { briefRetries, retrying } from './client/retry.js';
+import { endWithOutput } from './terminal/closed-output.js';
 import { formatOption, outputPrinter, type RowFormat } from './views/row-output.js';
 
 interface PeekFlags extends ConnectionFlags {
@@ -46,6 +47,7 @@ Examples:
 }
 
 async function peek(flags: PeekFlags): Promise<void> {
+  endWithOutput();
   const client = new QueueClient(connectionOf(flags, 'queue'));
   const print = outputPrinter(flags.format, messageView);
   try {

@@ -1,5 +1,5 @@
 import { Command, type Help, type Option } from 'commander';
-import { surviveClosedOutput } from './terminal/closed-output.js';
+import { ignoreLostOutput } from './terminal/closed-output.js';
 import { UsageError } from './terminal/failure.js';
 import { preload } from './preload.js';
 import { report } from './report.js';
@@ -52,7 +52,7 @@ function helpOf(command: Command): Help {
 }
 
 async function start(flags: GivenFlags): Promise<void> {
-  surviveClosedOutput();
+  ignoreLostOutput();
   const worker = workerNumber();
   // Loaded on demand: it takes most of the start-up time of other commands.
   preload('./start/plan.js');

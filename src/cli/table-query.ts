@@ -12,6 +12,7 @@ import { UsageError } from './terminal/failure.js';
 import { wholeNumber } from './arguments/option-parsers.js';
 import { estimatePlan, planLines, type PlanFacts } from './client/query-plan.js';
 import { queryPages } from './client/query-pages.js';
+import { endWithOutput } from './terminal/closed-output.js';
 import { formatOption, outputDrained, outputPrinter, type RowFormat } from './views/row-output.js';
 import { notice } from './terminal/notice.js';
 
@@ -59,6 +60,7 @@ Examples:
 }
 
 async function query(flags: QueryFlags): Promise<void> {
+  endWithOutput();
   if (flags.select?.trim() === '') throw new UsageError('--select names no column.');
   const client = new TableClient(connectionOf(flags, 'table'));
   const startMs = systemClock.monotonicMs();

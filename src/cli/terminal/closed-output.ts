@@ -1,18 +1,46 @@
-/** The reaction to closed standard output. */
-let closed: (error: NodeJS.ErrnoException) => void = (error) => {
-  // A reader such as `head` may close the output early; that is no failure.
-  process.exit(error.code === 'EPIPE' ? 0 : 1);
+import { notice } from './notice.js';
+
+/** A reader such as `head` may close the output early; that is no failure. */
+function isClosedByReader({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'EPIPE';
+}
+
+let isTold = false;
+
+/** Output that is lost for another reason, such as a full disk, fails the command. Told once. */
+function tellLoss({ message }: Error): void {
+  if (!isTold) notice(`error: The output cannot be written: ${message}`);
+  isTold = true;
+  process.exitCode = 1;
+}
+
+/** The reaction to output that is lost: by default, the command does all of its work. */
+let lost: (error: NodeJS.ErrnoException) => void = (error) => {
+  if (!isClosedByReader(error)) tellLoss(error);
 };
 
 /**
- * Ends the process when its output is closed, until `surviveClosedOutput`. Messages may be lost.
+ * From now on nothing that happens to the output ends the process unexpectedly: a command goes on
+ * without it, and its exit code tells about its work, or 1 when the output is lost by a failure.
  */
-export function endWithOutput(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => closed(error));
+export function watchOutput(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => lost(error));
   process.stderr.on('error', () => undefined);
 }
 
-/** From now on the process continues without its output. */
-export function surviveClosedOutput(): void {
-  closed = () => undefined;
+/**
+ * For commands whose only purpose is what they print: ends the process with the output, with 0 when
+ * its reader has closed it, and with 1 and a notice for a failure. Messages may be lost.
+ */
+export function endWithOutput(): void {
+  lost = (error) => {
+    if (isClosedByReader(error)) process.exit(0);
+    tellLoss(error);
+    process.exit(1);
+  };
+}
+
+/** For servers: the process continues without its output, and without a word. */
+export function ignoreLostOutput(): void {
+  lost = () => undefined;
 }
