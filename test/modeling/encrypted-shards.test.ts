@@ -6,12 +6,8 @@ import {
   key,
   plain,
   string,
-  TooLargeError,
-  TransactionFailedError,
   ValueError,
-  type RowWrite,
   type TableGateway,
-  type WriteResult,
 } from '../../src/modeling/index.js';
 import { keyRing, withEncryption } from '../../src/modeling/encryption/index.js';
 import {
@@ -28,9 +24,9 @@ import {
   shardMapManagerOf,
   type ShardPlace,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
-import { transactionBytes, transactionBytesMax } from '../../src/modeling/table/request-size.js';
 import { CountingKey } from './support/encryption-keys.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
+import { SizedTable } from './support/sized-table.js';
 
 // Shards that encrypt by themselves: what moves between them is decrypted and encrypted again.
 
@@ -40,21 +36,6 @@ const Patient = defineEntity({
   partitionKey: (p) => key`${p.clinic}`,
   rowKey: (p) => key`${p.id.padded(4)}`,
 });
-
-/** Refuses a transaction of 4 MiB as the service does, by what it would be sent. */
-class SizedTable extends MemoryTable {
-  transactions: number[] = [];
-
-  override async transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
-    const bytes = transactionBytes(writes);
-    if (bytes > transactionBytesMax) {
-      const reason = new TooLargeError(`413 RequestBodyTooLarge, ${bytes} bytes`);
-      throw new TransactionFailedError('An operation failed', undefined, reason);
-    }
-    this.transactions.push(writes.length);
-    return super.transact(writes);
-  }
-}
 
 function encrypted(table: TableGateway): TableGateway {
   return withEncryption(table, { keys: keyRing(new CountingKey('master').kek) });

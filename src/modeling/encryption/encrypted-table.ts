@@ -96,6 +96,7 @@ export function withEncryption(table: TableGateway, options: EncryptionOptions):
 export class EncryptedTable implements TableGateway {
   readonly table: string;
   readonly encrypts: EncryptedNames = (row) => Object.keys(this.#algorithmsOf(row));
+  readonly storesLargeValues: boolean | undefined;
   readonly #inner: TableGateway;
   readonly #options: EncryptionOptions;
   readonly #keys: RowKeys;
@@ -107,6 +108,7 @@ export class EncryptedTable implements TableGateway {
     idOf(keys.current.wrapper);
     const unwrapped = new UnwrappedKeys(keys, clock, { ...cacheDefaults, ...options.cache });
     this.table = inner.table;
+    this.storesLargeValues = inner.storesLargeValues;
     this.#inner = inner;
     this.#options = options;
     this.#deterministic = new Set(deterministic?.properties);

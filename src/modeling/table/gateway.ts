@@ -99,6 +99,12 @@ export interface TableGateway {
    * included. Absent where it encrypts nothing. A gateway before an encrypting one has the same.
    */
   readonly encrypts?: EncryptedNames | undefined;
+  /**
+   * Whether the table stores large values elsewhere than in their rows: then it alone can tell, and
+   * refuses before it sends anything, what is too large for a transaction. False when absent. A
+   * gateway before such a one has the same.
+   */
+  readonly storesLargeValues?: boolean | undefined;
 }
 
 /** The names of the properties of a row that are encrypted before it is stored. */

@@ -1,7 +1,7 @@
 import { unreachable } from '../../base/invariant.js';
 import { rowBytes } from '../rows/row-size.js';
 import type { RowProperties, WireValue } from '../rows/row.js';
-import { keyOfWrite, type RowWrite } from './gateway.js';
+import { keyOfWrite, type RowWrite, type TableGateway } from './gateway.js';
 
 /** The maximum size of a transaction's body. */
 export const transactionBytesMax = 4 * 1024 * 1024;
@@ -35,8 +35,15 @@ export function transactionBytesBound(writes: Iterable<RowWrite>): number {
   return bytes;
 }
 
-/** The size of a transaction that is too large; undefined for others. */
-export function bytesBeyondTransaction(writes: readonly RowWrite[]): number | undefined {
+/**
+ * The size of a transaction that is too large for a table; undefined for others, and where only the
+ * table can tell.
+ */
+export function bytesBeyondTransaction(
+  { storesLargeValues = false }: Pick<TableGateway, 'storesLargeValues'>,
+  writes: readonly RowWrite[],
+): number | undefined {
+  if (storesLargeValues) return undefined;
   // The exact count is costly, and few transactions come near the limit.
   if (transactionBytesBound(writes) <= transactionBytesMax) return undefined;
   const bytes = transactionBytes(writes);

@@ -299,7 +299,7 @@ export class Transaction {
   async run(): Promise<readonly WriteResult[]> {
     if (this.#isRun) throw new ValueError('a transaction runs once');
     if (this.#writes.length === 0) throw new ValueError('a transaction needs at least one write');
-    if (this.#pending.length === 0) refuseTooLarge(this.#given());
+    if (this.#pending.length === 0) refuseTooLarge(this.#table, this.#given());
     this.#isRun = true;
     try {
       return await (this.#pending.length === 0 ? this.#send(this.#given()) : this.#runInLine());
@@ -350,7 +350,7 @@ export class Transaction {
     const unknown: WriteResult = { etag: undefined };
     if (sent.length === 0) return { result: places.map(() => unknown), written: [] };
     const writes = sent.map(({ write }) => write);
-    refuseTooLarge(writes);
+    refuseTooLarge(this.#table, writes);
     const isPending = (place: number | undefined): boolean =>
       this.#pending.some((each) => each.place === place);
     try {
@@ -435,8 +435,8 @@ export class Transaction {
   }
 }
 
-function refuseTooLarge(writes: readonly RowWrite[]): void {
-  const bytes = bytesBeyondTransaction(writes);
+function refuseTooLarge(table: TableGateway, writes: readonly RowWrite[]): void {
+  const bytes = bytesBeyondTransaction(table, writes);
   if (bytes === undefined) return;
   throw new TooLargeError(`a transaction of about ${bytes} bytes is larger than 4 MiB`);
 }

@@ -108,6 +108,7 @@ const depthMax = 8;
 export class DerivingTable implements TableGateway {
   readonly table: string;
   readonly encrypts: EncryptedNames | undefined;
+  readonly storesLargeValues: boolean | undefined;
   readonly #base: TableGateway;
   readonly #derivations: readonly Derivation[];
   readonly #outbox: DerivingOutbox | undefined;
@@ -120,6 +121,7 @@ export class DerivingTable implements TableGateway {
   ) {
     this.table = base.table;
     this.encrypts = base.encrypts;
+    this.storesLargeValues = base.storesLargeValues;
     this.#base = base;
     this.#derivations = derivations;
     this.#outbox = outbox;
@@ -326,7 +328,7 @@ export class DerivingTable implements TableGateway {
     const [only] = writes;
     const count = writes.length + messages.length;
     if (only !== undefined && count === 1) return [await this.#base.write(only)];
-    refuseTooLarge(this.table, [...writes, ...messages.map(({ write }) => write)]);
+    refuseTooLarge(this.#base, [...writes, ...messages.map(({ write }) => write)]);
     if (messages.length === 0) return this.#base.transact(writes);
     if (this.#outbox !== undefined) return this.#outbox.transact(writes, messages);
     throw new DefinitionError(
@@ -457,7 +459,8 @@ function refuseSpread(writes: readonly RowWrite[]): void {
   );
 }
 
-function refuseTooLarge(table: string, writes: readonly RowWrite[]): void {
+function refuseTooLarge(base: TableGateway, writes: readonly RowWrite[]): void {
+  const { table } = base;
   if (writes.length > transactionWritesMax) {
     throw new TooLargeError(
       `${table}: with what is derived from them, the writes are ${writes.length}; ` +
@@ -465,7 +468,7 @@ function refuseTooLarge(table: string, writes: readonly RowWrite[]): void {
         'many rows an entity in another partition or table',
     );
   }
-  const bytes = bytesBeyondTransaction(writes);
+  const bytes = bytesBeyondTransaction(base, writes);
   if (bytes === undefined) return;
   throw new TooLargeError(
     `${table}: with what is derived from them, the writes take about ${bytes} bytes; ` +

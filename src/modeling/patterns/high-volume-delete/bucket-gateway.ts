@@ -32,6 +32,10 @@ export class BucketGateway implements TableGateway {
     return this.#table.encrypts;
   }
 
+  get storesLargeValues(): boolean | undefined {
+    return this.#table.storesLargeValues;
+  }
+
   get(key: RowKey, select?: readonly string[]): Promise<StoredRow | undefined> {
     return orWhenMissing(this.#table.get(key, select), undefined);
   }

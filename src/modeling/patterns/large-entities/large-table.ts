@@ -51,6 +51,7 @@ export function withLargeValues(table: TableGateway, options: LargeOptions = {})
  */
 export class LargeTable implements TableGateway {
   readonly table: string;
+  readonly storesLargeValues = true;
   /** The age from which an unreferenced blob counts as abandoned. */
   readonly graceMs: number;
   readonly #expander: Expander;

@@ -15,7 +15,7 @@ import {
   type RowWrite,
   type WriteResult,
 } from '../../table/gateway.js';
-import { transactionBytesMax } from '../../table/request-size.js';
+import { bytesBeyondTransaction, transactionBytesMax } from '../../table/request-size.js';
 import type { BlobPort } from './blob-port.js';
 import { expand, merging, type Expander, type Expansion, type PuttingWrite } from './expansion.js';
 import { inOrder } from '../../table/in-order.js';
@@ -63,7 +63,7 @@ export class LargeWriter {
     const expansions = await Promise.all(
       writes.map((write) => expand(this.#expander, write, share)),
     );
-    this.#refuseTooMany(expansions);
+    this.#refuseTooLarge(expansions.flatMap((expansion) => expansion.writes));
     await this.#put(expansions);
     this.#refuseLate(started, expansions);
     try {
@@ -77,12 +77,20 @@ export class LargeWriter {
     }
   }
 
-  #refuseTooMany(expansions: readonly Expansion[]): void {
-    const count = expansions.reduce((sum, { writes }) => sum + writes.length, 0);
-    if (count <= transactionWritesMax) return;
+  /** Before blobs are put for nothing. */
+  #refuseTooLarge(writes: readonly RowWrite[]): void {
+    const { table } = this.#expander;
+    const what = `${table.table}: with the rows of large values, the writes`;
+    if (writes.length > transactionWritesMax) {
+      throw new TooLargeError(
+        `${what} are ${writes.length}; a transaction holds ${transactionWritesMax}. ` +
+          'Write less at a time',
+      );
+    }
+    const bytes = bytesBeyondTransaction(table, writes);
+    if (bytes === undefined) return;
     throw new TooLargeError(
-      `${this.#expander.table.table}: with the rows of large values, the writes are ${count}; ` +
-        `a transaction holds ${transactionWritesMax}. Write less at a time`,
+      `${what} take about ${bytes} bytes; a transaction has less than 4 MiB. Write less at a time`,
     );
   }
 

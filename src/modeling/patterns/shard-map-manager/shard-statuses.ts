@@ -107,6 +107,7 @@ export function guardedTable(
   return {
     table: table.table,
     encrypts: table.encrypts,
+    storesLargeValues: table.storesLargeValues,
     get: (key: RowKey, select?: readonly string[]) => guarded('read', () => table.get(key, select)),
     page: (query: RowQuery) => guarded('read', () => table.page(query)),
     write: (write: RowWrite) => guarded('write', () => table.write(write)),
@@ -131,6 +132,7 @@ export function tableOfPlace(table: TableGateway, shard: string, rows: ManagerRo
   return {
     table: table.table,
     encrypts: table.encrypts,
+    storesLargeValues: table.storesLargeValues,
     get: (key: RowKey, select?: readonly string[]) =>
       orWhenTableIsAbsent(() => table.get(key, select), undefined),
     page: (query: RowQuery) => orWhenTableIsAbsent(() => table.page(query), { rows: [] }),

@@ -83,6 +83,7 @@ export function withoutStamps(table: TableGateway): TableGateway {
   return {
     table: table.table,
     encrypts: table.encrypts,
+    storesLargeValues: table.storesLargeValues,
     write: (write) => table.write(write),
     transact: (writes) => table.transact(writes),
     get: async (key: RowKey, select?: readonly string[]) =>

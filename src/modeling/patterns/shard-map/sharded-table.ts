@@ -53,6 +53,7 @@ export interface RoutedPartitions {
 export class ShardedTable implements TableGateway {
   readonly table: string;
   readonly encrypts: EncryptedNames | undefined;
+  readonly storesLargeValues: boolean;
   readonly #map: RoutingMap;
   readonly #partitions: RoutedPartitions;
 
@@ -60,6 +61,7 @@ export class ShardedTable implements TableGateway {
   constructor(map: RoutingMap, partitions: RoutedPartitions, shards: readonly TableGateway[]) {
     this.table = map.name;
     this.encrypts = shards[0]?.encrypts;
+    this.storesLargeValues = shards.every((shard) => shard.storesLargeValues === true);
     this.#map = map;
     this.#partitions = partitions;
   }
