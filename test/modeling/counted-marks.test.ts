@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { manualClock } from '../../src/base/clock.js';
+import { systemRandomness, type Randomness } from '../../src/base/randomness.js';
 import {
   bulk,
   defineEntity,
@@ -11,11 +12,16 @@ import {
   type TableGateway,
 } from '../../src/modeling/index.js';
 import { counter, openModel } from '../../src/modeling/model/index.js';
-import { MarkUpkeep } from '../../src/modeling/patterns/materialised-views/mark-upkeep.js';
+import {
+  MarkUpkeep,
+  markProperties,
+} from '../../src/modeling/patterns/materialised-views/mark-upkeep.js';
 import {
   poisonKey,
   waitingMessages,
 } from '../../src/modeling/patterns/transactional-outbox/outbox-row.js';
+import { hash32 } from '../../src/placement/hashes/text-hash.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
 import { costly } from '../support/run-length.js';
 
@@ -39,7 +45,11 @@ const inTotal = 'total_all';
 const hour = 3_600_000_000;
 const now = () => Date.now() * 1000;
 
-function modelOf(table: TableGateway, clock = manualClock(now())) {
+function modelOf(
+  table: TableGateway,
+  clock = manualClock(now()),
+  randomness: Randomness = systemRandomness,
+) {
   return openModel({
     table,
     entities: { people: Person, totals: Total },
@@ -47,11 +57,58 @@ function modelOf(table: TableGateway, clock = manualClock(now())) {
       counter({ source: Person, view: Total, keyOf: () => all, measures: { count: () => 1 } }),
     ],
     clock,
+    randomness,
   });
+}
+
+/** The ids of messages decide about rounds. */
+function numberedIds(): Randomness {
+  let ids = 0;
+  return { ...systemRandomness, uuid: () => `message-${(ids += 1)}` };
 }
 
 function upkeepOf(table: TableGateway, hours: number): MarkUpkeep {
   return new MarkUpkeep({ table, outbox: table, clock: manualClock(now() + hours * hour) });
+}
+
+/** Where the mark of an event is, and where its message was. */
+interface Place {
+  readonly summary: string;
+  readonly outbox: string;
+}
+
+const eventsOfDay = 300;
+
+/**
+ * Applies so many events a day to each summary, for ten days, and tells how many marks are left of
+ * each.
+ */
+async function marksAfterTenDays(
+  placeOf: (event: number) => Place,
+  summaries: number,
+): Promise<ReadonlyMap<string, number>> {
+  const perDay = eventsOfDay * summaries;
+  const clock = manualClock(now());
+  const table = new MemoryTable(new MemoryRows(() => clock.nowMicros()));
+  // Every message was handled.
+  const outboxes = new MemoryTable(new MemoryRows());
+  const upkeep = new MarkUpkeep({ table, outbox: outboxes, clock });
+  for (let event = 0; event < 10 * perDay; event += 1) {
+    const { summary, outbox } = placeOf(event);
+    const id = `event-${hash32(String(event))}-${event}`;
+    const row = { partitionKey: summary, rowKey: `~applied_${id}` };
+    await table.write({
+      kind: 'insert',
+      row: { ...row, properties: markProperties(outbox) },
+    });
+    await upkeep.applied(summary, id);
+    clock.advanceMicros((24 * hour) / perDay);
+  }
+  const left = new Map<string, number>();
+  for (const { partitionKey } of table.rows.all) {
+    left.set(partitionKey, (left.get(partitionKey) ?? 0) + 1);
+  }
+  return left;
 }
 
 async function marksIn(table: TableGateway): Promise<number> {
@@ -138,9 +195,23 @@ describe('marks of counted changes', () => {
     assert.equal(await counted(table), 1);
   });
 
+  for (const [how, placeOf, summaries] of [
+    ['of one outbox', () => ({ summary: 'all', outbox: 'a' }), 1],
+    ['each of an outbox of its own', (event) => ({ summary: 'all', outbox: `o${event}` }), 1],
+    ['of summaries that take turns', (event) => ({ summary: `s${event % 2}`, outbox: 'a' }), 2],
+  ] satisfies readonly [string, (event: number) => Place, number][]) {
+    it(`stay those of some two days at a constant load, ${how}`, async () => {
+      const left = await marksAfterTenDays(placeOf, summaries);
+      assert.equal(left.size, summaries);
+      for (const [summary, marks] of left) {
+        assert.ok(marks <= 3 * eventsOfDay, `${marks} of ${summary}: ${marks / eventsOfDay} days`);
+      }
+    });
+  }
+
   it('go by themselves as changes are counted', costly(), async () => {
     const { gateway: table } = await started.newTable();
-    const model = modelOf(table, manualClock(now() + 30 * hour));
+    const model = modelOf(table, manualClock(now() + 30 * hour), numberedIds());
     const make = writesOf(Person, { stamp: false });
     for (let round = 0; round < 4; round += 1) {
       const ids = Array.from({ length: 100 }, (_, index) => round * 100 + index);

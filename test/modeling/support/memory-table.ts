@@ -24,8 +24,14 @@ import { whereKeys } from '../../../src/modeling/table/row-selection.js';
 export class MemoryRows {
   readonly #rows = new Map<string, StoredRow>();
   #sorted: readonly StoredRow[] | undefined;
+  readonly #nowMicros: () => number;
   #writes = 0;
   #ticks = 0n;
+
+  /** The time of writes is the system's when it is not given. */
+  constructor(nowMicros: () => number = () => Date.now() * 1000) {
+    this.#nowMicros = nowMicros;
+  }
 
   /** In the order of their keys. */
   get all(): readonly StoredRow[] {
@@ -35,7 +41,7 @@ export class MemoryRows {
 
   /** The same rows, which change by themselves. */
   copy(): MemoryRows {
-    const copy = new MemoryRows();
+    const copy = new MemoryRows(this.#nowMicros);
     for (const [name, row] of this.#rows) copy.#rows.set(name, row);
     copy.#writes = this.#writes;
     copy.#ticks = this.#ticks;
@@ -69,7 +75,7 @@ export class MemoryRows {
     const isMerge = write.kind === 'merge' || write.kind === 'upsert-merge';
     const before: RowProperties = isMerge ? (this.#rows.get(name)?.properties ?? {}) : {};
     const { partitionKey, rowKey, properties } = write.row;
-    const now = ticksOfMicros(Date.now() * 1000);
+    const now = ticksOfMicros(this.#nowMicros());
     this.#ticks = now > this.#ticks ? now : this.#ticks + 1n;
     this.#rows.set(name, {
       partitionKey,

@@ -51,7 +51,7 @@ export function counter<S extends AnyDefinition, V extends AnyDefinition>(
       const handler = handle(message, async ({ key, numbers, from }, { id }) => {
         const delta = { key: codec.parseKey(key), numbers };
         await events.apply(id, delta.key, (current) => added(current, delta), { outbox: from });
-        await upkeep.applied(key.partitionKey);
+        await upkeep.applied(key.partitionKey, id);
       });
       return {
         handlers: [handler],

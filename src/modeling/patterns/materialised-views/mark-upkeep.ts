@@ -1,5 +1,7 @@
+import { concurrently } from '../../../base/async/concurrently.js';
 import type { Clock } from '../../../base/clock.js';
 import { own } from '../../../base/own.js';
+import { bucketOf } from '../../../placement/hashes/text-hash.js';
 import { escapeKeyText } from '../../definition/key-escape.js';
 import { successorOfPrefix } from '../../definition/key-template.js';
 import { reservedRowKeys } from '../../definition/reserved-keys.js';
@@ -33,11 +35,13 @@ const typeProperty = 'EntityType';
 const outboxProperty = 'Outbox';
 const settledProperty = 'Settled';
 
-/** Events between two rounds: so many marks come in a round, and as many may go. */
-const eventsOfRound = transactionWritesMax;
+/** Marks that a round settles, and as many that it deletes. */
+const marksOfRound = transactionWritesMax;
+/** Events to a round, on average: fewer, so that rounds catch up with what came in longer gaps. */
+const eventsOfRound = 40;
 const pagesMax = 10;
-/** Partitions of an outbox that a round asks for waiting messages. */
-const outboxesMax = 20;
+/** Partitions of an outbox that a round asks for messages at the same time. */
+const outboxesAtOnce = 8;
 /** How long a process may hold a message that it has read, in microseconds: a day. */
 const keepMicros = 86_400e6;
 
@@ -53,6 +57,10 @@ export function markProperties(outbox: string | undefined): RowProperties {
 export function marksBefore(ticks: bigint): Filter {
   const isMark = whereStored(typeProperty, 'eq', storedText(markType));
   return isMark.and(whereStored('Timestamp', 'lt', { type: 'DateTime', value: ticks }));
+}
+
+function isSettled({ properties }: StoredRow): boolean {
+  return own(properties, settledProperty) !== undefined;
 }
 
 export interface MarkUpkeepOptions {
@@ -71,26 +79,25 @@ export interface MarkUpkeepOptions {
  */
 export class MarkUpkeep {
   readonly #options: MarkUpkeepOptions;
-  #events = 0;
 
   constructor(options: MarkUpkeepOptions) {
     this.#options = options;
   }
 
   /**
-   * Tells of an event that was applied to a view in this partition. Every hundredth makes a round
-   * there: up to ten range reads for at most 100 old marks, two for each outbox that they came
-   * from, and two transactions.
+   * Tells of an event that was applied to a view in this partition. One in forty makes a round
+   * there: up to ten range reads for at most 200 old marks, two for each outbox that 100 of them
+   * came from, and two transactions. Its id decides, so that every partition has its share,
+   * whatever their order, and however few events a process sees.
    */
-  async applied(partitionKey: string): Promise<void> {
-    this.#events += 1;
-    if (this.#events % eventsOfRound === 0) await this.round(partitionKey);
+  async applied(partitionKey: string, event: string): Promise<void> {
+    if (bucketOf(event, eventsOfRound) === 0) await this.round(partitionKey);
   }
 
   async round(partitionKey: string): Promise<void> {
     const { table } = this.#options;
     const old = await this.#old(partitionKey);
-    const settled = old.filter(({ properties }) => own(properties, settledProperty) !== undefined);
+    const settled = old.filter(isSettled);
     // Where another process was faster, it has done the same.
     await divided(settled, (some) => transactIf(table, some.map(forgetting)));
     const gone = await this.#gone(old.filter((mark) => !settled.includes(mark)));
@@ -113,9 +120,10 @@ export class MarkUpkeep {
         ),
       );
       ({ cursor } = page);
-      if (found.length >= eventsOfRound) break;
+      if (found.length >= marksOfRound) break;
     }
-    return found.slice(0, eventsOfRound);
+    const [settled, others] = [found.filter(isSettled), found.filter((mark) => !isSettled(mark))];
+    return [...settled.slice(0, marksOfRound), ...others.slice(0, marksOfRound)];
   }
 
   /** Those whose messages are in no outbox any more. */
@@ -126,11 +134,11 @@ export class MarkUpkeep {
       byOutbox.set(outbox, [...(byOutbox.get(outbox) ?? []), mark]);
     }
     const gone: StoredRow[] = [];
-    for (const [outbox, of] of [...byOutbox].slice(0, outboxesMax)) {
+    await concurrently(byOutbox, outboxesAtOnce, async ([outbox, of]) => {
       const there = await this.#messagesIn(outbox);
-      if (there === undefined) continue;
+      if (there === undefined) return;
       gone.push(...of.filter(({ rowKey }) => !there.has(rowKey.slice(marks.from.length))));
-    }
+    });
     return gone;
   }
 
