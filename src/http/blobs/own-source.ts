@@ -40,10 +40,13 @@ const never = -1;
 
 /**
  * What a URL addresses on this server; undefined for one of another server. An address of the
- * server that has no account is `CannotVerifyCopySource` with 404.
+ * server that has no account is `CannotVerifyCopySource` with 404. Throws `InvalidHeaderValue` when
+ * no URL can have the `Host` of the request.
  */
 export function ownAddress(source: CopySource, exchange: Exchange): Address | undefined {
-  const { host } = new URL(exchange.base);
+  const { base } = exchange;
+  if (!URL.canParse(base)) throw invalidHeader('Host', exchange.host);
+  const { host } = new URL(base);
   const isSame = source.host === host;
   if (!isSame && !isAlias(source.host, host)) return undefined;
   const found = exchange.addressOf?.(source.rawPath, source.host);

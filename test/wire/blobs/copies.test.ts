@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { BlobSASPermissions, BlobServiceClient, BlockBlobClient } from '@azure/storage-blob';
 import { startServer } from '../../support/start-server.js';
+import { BlobWireClient } from '../kit/blob-client.js';
 import { refused } from '../kit/official-blobs.js';
 
 const started = await startServer({});
@@ -9,7 +10,9 @@ const { server } = started;
 const service = BlobServiceClient.fromConnectionString(server.connectionString(), {
   retryOptions: { maxTries: 1 },
 });
+const wire = BlobWireClient.of(server);
 after(async () => {
+  wire.close();
   await started[Symbol.asyncDispose]();
   assert.deepEqual(started.errors, [], 'the server logged errors');
 });
@@ -85,6 +88,32 @@ describe('a copy', () => {
       'Md5Mismatch',
     ]);
     assert.equal(await target.exists(), false);
+  });
+
+  it('is refused where the host of its request is in no URL', async () => {
+    const { containerName } = await container();
+    const source = `http://${wire.authority}/${wire.account}/${containerName}/a`;
+    const target = `/${containerName}/b`;
+    const hosts = ['127.0.0.1:99999', '%', '[::1', 'a:b'];
+    for (const Host of hosts) {
+      const headers = { Host, 'x-ms-copy-source': source };
+      const block = { ...headers, 'x-ms-blob-type': 'BlockBlob' };
+      for (const [path, sent] of [
+        [target, headers],
+        [target, { ...headers, 'x-ms-requires-sync': 'true' }],
+        [target, block],
+        [`${target}?comp=block&blockid=AAAA`, headers],
+        [
+          `${target}?comp=incrementalcopy`,
+          { ...headers, 'x-ms-copy-source': `${source}?snapshot=x` },
+        ],
+      ] as const) {
+        const answer = await wire.send({ method: 'PUT', path, headers: sent });
+        const code = answer.header('x-ms-error-code');
+        assert.deepEqual([answer.status, code], [400, 'InvalidHeaderValue'], `${Host} ${path}`);
+        assert.match(answer.text, /<HeaderName>Host<\/HeaderName>/);
+      }
+    }
   });
 
   it('reads nothing that the signature of the request may not read', async () => {
