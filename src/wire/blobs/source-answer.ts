@@ -20,11 +20,11 @@ export interface SourceProperties {
   readonly isBlob: boolean;
 }
 
-const kinds: Readonly<Record<string, BlobKind>> = {
-  blockblob: 'block',
-  appendblob: 'append',
-  pageblob: 'page',
-};
+const kinds: ReadonlyMap<string, BlobKind> = new Map([
+  ['blockblob', 'block'],
+  ['appendblob', 'append'],
+  ['pageblob', 'page'],
+]);
 
 const headerNames = [
   ['contentType', 'content-type'],
@@ -37,7 +37,7 @@ const headerNames = [
 const md5Bytes = 16;
 
 export function readSourceProperties(told: HeaderLookup): SourceProperties {
-  const found = kinds[told('x-ms-blob-type')?.toLowerCase() ?? ''];
+  const found = kinds.get(told('x-ms-blob-type')?.toLowerCase() ?? '');
   const kind = found ?? 'block';
   const isSealed = told('x-ms-blob-sealed')?.toLowerCase() === 'true';
   return {

@@ -345,6 +345,17 @@ describe('a source that deceives', () => {
     assert.equal(lists, 2);
   });
 
+  it('gives a block blob whose type is the name of what every object has', async () => {
+    for (const type of ['constructor', '__proto__', 'toString']) {
+      answers.set('/typed', typed(type, { etag: '"1"' }, 1));
+      const to = target.getBlockBlobClient(`typed ${type}`);
+      await to.beginCopyFromURL(`${webUrl}/typed`, quickly);
+      assert.equal((await ended(to)).copyStatus, 'success');
+      assert.equal((await to.syncCopyFromURL(`${webUrl}/typed`)).copyStatus, 'success');
+      assert.equal((await to.getProperties()).blobType, 'BlockBlob');
+    }
+  });
+
   it('gives no append blob an impossible number of blocks', async () => {
     const header = { 'x-ms-blob-committed-block-count': '-5', etag: '"1"' };
     answers.set('/appended', typed('AppendBlob', header, 1));
