@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { account, at, body, container, openBlobs } from '../../../test/support/blob-world.js';
+import {
+  account,
+  at,
+  body,
+  container,
+  openBlobs,
+  plain,
+} from '../../../test/support/blob-world.js';
 import { manualClock } from '../../base/clock.js';
 import { openMemoryStore } from '../../engines/memory/store.js';
 import { prefixRange, encodeTuple } from '../../kv/tuple.js';
@@ -198,6 +205,32 @@ describe('a search by tags', () => {
     assert.equal((await search()).blobs.length, 2);
     assert.equal(await hints(), before - 1);
     assert.equal((await search()).blobs.length, 2);
+  });
+
+  it('finds the tags of a blob that was copied from elsewhere for hours', async () => {
+    const { blobs, clock } = await setUp();
+    const comparisons = [{ kind: 'comparison', tag: 'k', operator: '=', value: 'v' }] as const;
+    const found = async () => {
+      const wanted = { container: undefined, comparisons };
+      return (await blobs.findInContainer({ account, container }, wanted, { limit: 10 })).blobs;
+    };
+    async function* slowly() {
+      clock.advanceMicros(2 * tagHintGraceMicros);
+      assert.deepEqual(await found(), []);
+      yield* body('x');
+    }
+    const source = {
+      blob: { ...plain, kind: 'block', bytes: 1, sequenceNumber: undefined, append: undefined },
+      blocks: () => Promise.resolve([]),
+      pages: () => Promise.resolve([]),
+      read: slowly,
+    } as const;
+    const request = { sourceUrl: 'http://h/x', tags: [['k', 'v']] } as const;
+    await blobs.copyForeign(at('slow'), { source, request });
+    assert.deepEqual(
+      (await found()).map(({ name }) => name),
+      ['slow'],
+    );
   });
 
   it('needs a container that is there', async () => {

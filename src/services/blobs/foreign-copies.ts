@@ -44,6 +44,7 @@ export async function copyForeign(
   const checkContainer = containerCheck(context, address, keys);
   return withForeignContent(context, { keys, source }, taking, async (content) => {
     await checkContainer();
+    await putTagHints(context, keys, tags);
     return changeBlob(context, keys, async (state, changes) => {
       checkTarget(state, access, blob);
       const draft = await draftOf(context, state, changes, { blob, request, metadata, tags });
@@ -82,7 +83,8 @@ export async function beginCopy(
   const { source, request } = copy;
   const { blob } = source;
   const id = context.randomness.uuid();
-  // The hint must be there before the copy is.
+  // The hints must be there before the copy is.
+  await putTagHints(context, keys, tags);
   await putPendingHint(context, keys, address.blob);
   return changeBlob(context, keys, async (state, changes) => {
     checkTarget(state, access, blob);
@@ -117,7 +119,6 @@ async function prepare(
   const tags = request.tags === 'source' ? blob.tags : request.tags;
   const keys = await keysOf(context, address);
   checkTarget(await readState(context, keys), access, blob);
-  await putTagHints(context, keys, tags);
   return { keys, metadata, tags };
 }
 

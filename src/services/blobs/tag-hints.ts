@@ -15,15 +15,15 @@ import {
 
 /**
  * A hint that no blob justifies is only stale when it is older: until then the commit that gives
- * the tag may be under way. No request takes so long.
+ * the tag may be under way.
  */
 export const tagHintGraceMicros = 60 * 60 * 1_000_000;
 
 const nothing = Buffer.alloc(0);
 
 /**
- * Puts the hints for new tags of a blob. To be called before the commit that sets the tags, so that
- * a search finds every blob through its hints at every moment.
+ * Puts the hints for new tags of a blob. To be called right before the commit that sets the tags,
+ * when all bytes are there, so that a search finds every blob through its hints at every moment.
  */
 export async function putTagHints(
   { store }: Pick<BlobContext, 'store'>,
