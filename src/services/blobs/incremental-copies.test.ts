@@ -98,6 +98,9 @@ describe('an incremental copy', () => {
       metadata: () => blobs.setMetadata(backup, []),
       headers: () => blobs.setHeaders(backup, {}),
       tags: () => blobs.setTags(backup, []),
+      'tags read': () => blobs.getTags(backup),
+      lease: () => blobs.leaseBlob(backup, { kind: 'acquire', duration: 'infinite' }),
+      'lease broken': () => blobs.leaseBlob(backup, { kind: 'break' }),
       snapshot: () => blobs.snapshotBlob(backup),
       replace: () => blobs.putPageBlob(backup, { ...plain, bytes: 512, sequenceNumber: 0n }),
       copy: () => blobs.copyBlob(at('c'), source),
@@ -105,6 +108,9 @@ describe('an incremental copy', () => {
     })) {
       await assert.rejects(change(), not, what);
     }
+    const { copy: state } = await blobs.getProperties(backup);
+    const taken = { ...backup, snapshotMicros: state?.incremental?.snapshotMicros ?? -1 };
+    assert.deepEqual(await blobs.getTags(taken), [], 'a snapshot is read');
   });
 
   it('takes snapshots of one blob, in their order', async (t) => {

@@ -6,7 +6,15 @@ import type { Metadata } from '../../model/resources/metadata.js';
 import { checkMetadata } from '../containers/metadata.js';
 import type { BlobContext } from './blob-context.js';
 import type { BlobDraft, BlobRecord } from './blob-record.js';
-import { changeBlob, checkWrite, existing, keysOf, leaseKept, putRecord } from './blob-state.js';
+import {
+  changeBlob,
+  checkWrite,
+  existing,
+  keysOf,
+  leaseKept,
+  putRecord,
+  refuseIncremental,
+} from './blob-state.js';
 import { checkWriteConditions } from './conditions.js';
 import { changeLease } from './lease.js';
 import { checkChangeable } from './protection.js';
@@ -72,7 +80,7 @@ export function setMetadata(
 
 /**
  * Lease Blob (blob-service §10). The ETag stays. Throws `PendingCopyOperation` while the blob is
- * copied to (blob-service §10.4).
+ * copied to (blob-service §10.4); `OperationNotAllowedOnIncrementalCopyBlob` (blob-service §14).
  */
 export async function leaseBlob(
   context: BlobContext,
@@ -84,6 +92,7 @@ export async function leaseBlob(
   return changeBlob(context, keys, async (state, changes) => {
     const record = existing(state.record);
     if (record.copy?.status === 'pending') throw new StorageError('PendingCopyOperation');
+    refuseIncremental(record);
     checkWriteConditions(conditions, record, 'change');
     const { nowMicros } = state;
     const newId = () => context.randomness.uuid();

@@ -10,6 +10,7 @@ import {
   putRecord,
   readPast,
   readRecord,
+  refuseIncremental,
 } from './blob-state.js';
 import { checkWriteConditions } from './conditions.js';
 import { putTagHints } from './tag-hints.js';
@@ -23,7 +24,9 @@ export async function getTags(
   access: Access,
 ): Promise<Tags> {
   const keys = await keysOf(context, address);
-  return (await readRecord(context, keys, address, access)).record.tags;
+  const { record, isBlob } = await readRecord(context, keys, address, access);
+  if (isBlob) refuseIncremental(record);
+  return record.tags;
 }
 
 /** Set Blob Tags (blob-service §15.4), of a blob or a version: replaces all. The ETag stays. */
