@@ -233,6 +233,51 @@ describe('a search by tags', () => {
     );
   });
 
+  it('ends a page on time between containers that have nothing', async () => {
+    const clock = manualClock();
+    const store = await openMemoryStore({ clock });
+    let secondsPerRead = 0;
+    let reads = 0;
+    const { blobs } = await openBlobs(store, clock, {
+      commits: (plainStore) => ({
+        get: (key) => plainStore.get(key),
+        getMany: (keys) => plainStore.getMany(keys),
+        commit: (batch) => plainStore.commit(batch),
+        close: () => plainStore.close(),
+        range(range, options) {
+          reads += 1;
+          clock.advanceMicros(secondsPerRead * 1_000_000);
+          return plainStore.range(range, options);
+        },
+      }),
+    });
+    const names = Array.from({ length: 25 }, (_, index) => `empty-${10 + index}`);
+    for (const name of names) {
+      const made = { account, container: name };
+      await blobs.containers.create(made, { metadata: [], publicAccess: 'none' });
+    }
+    for (const name of [names[7], names[24]]) {
+      const address = { account, container: name ?? '', blob: 'b' };
+      await blobs.putBlockBlob(address, { ...plain, tags: [['k', 'v']] }, { body: body('x') });
+    }
+    secondsPerRead = 1;
+    const comparisons = [{ kind: 'comparison', tag: 'k', operator: '=', value: 'v' }] as const;
+    const found: string[] = [];
+    let pages = 0;
+    for (let from: FindPosition | undefined, more = true; more; pages += 1) {
+      reads = 0;
+      const options = { limit: 10, ...(from !== undefined && { from }) };
+      const wanted = { container: undefined, comparisons };
+      const page = await blobs.findInAccount(account, wanted, options);
+      assert.ok(reads <= 7, `${reads} reads for a page`);
+      found.push(...page.blobs.map(({ container: of }) => of));
+      from = page.next;
+      more = from !== undefined;
+    }
+    assert.deepEqual(found, [names[7], names[24]]);
+    assert.ok(pages >= 5);
+  });
+
   it('needs a container that is there', async () => {
     const { blobs } = await setUp();
     const wanted = {

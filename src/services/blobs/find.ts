@@ -30,6 +30,8 @@ const containersPerRead = 100;
 const versionsPerRead = 64;
 /** Versions that are asked whether a hint is theirs; a blob with more keeps its hints. */
 const versionsAskedMax = 1_000;
+/** Comes before all results of a container. */
+const beforeAll = { value: '', name: '' } as const;
 /** Comes behind the versions of a blob. */
 const behindVersions = Number.MAX_SAFE_INTEGER;
 /** The time after which a page ends, with what was found. */
@@ -97,6 +99,7 @@ class Search {
   readonly #beganMs: number;
   readonly #found: FoundBlob[] = [];
   #bytes = 0;
+  #hasBegun = false;
   #next: FindPosition | undefined;
 
   constructor(context: Context, query: TagQuery, options: FindOptions, memory: MemoryBudget) {
@@ -118,6 +121,12 @@ class Search {
   }
 
   async container(name: string, prefix: Bytes): Promise<void> {
+    // Never before the first container, so that each page makes progress.
+    if (this.#hasBegun && this.#isTimeUp) {
+      this.#next = { container: name, ...beforeAll };
+      return;
+    }
+    this.#hasBegun = true;
     const { store } = this.#context;
     const { from } = this.#options;
     const position = from?.container === name ? from : undefined;
