@@ -14,7 +14,7 @@ import { exactly } from './plans/estimate.js';
 import { explain } from './explain.js';
 import { examplePrices, type PriceTable } from './prices.js';
 import type { OperationReport, Report } from './report.js';
-import type { PartitionQuery } from '../table/query-plan.js';
+import type { PartitionQuery, PartitionsQuery } from '../table/query-plan.js';
 import { asEmployee, numbered } from '../../../test/modeling/support/employees.js';
 
 const Unstamped = defineEntity({
@@ -67,6 +67,17 @@ const simplePrices: PriceTable = {
 const sales = { department: 'Sales' };
 
 describe('explain', () => {
+  it('has no requests for a query of no partition', () => {
+    const query: PartitionsQuery<typeof Unstamped> = { partitions: [] };
+    const report = explain(Unstamped, {
+      ...workload,
+      operations: [{ kind: 'query', query, perSecond: 1 }],
+    });
+    const none = { best: 0, expected: 0, worst: 0 };
+    assert.deepEqual(operation(report).requests, none);
+    assert.doesNotMatch(JSON.stringify(report), /null/);
+  });
+
   it('counts capacity and cost as a hand does', () => {
     const report = explain(
       Unstamped,

@@ -1,8 +1,8 @@
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { AnyIndexes } from '../../patterns/indexes/index-declaration.js';
 import type { IndexedDefinition, ResolvedIndex } from '../../patterns/indexes/with-indexes.js';
-import { ValueError } from '../../rows/model-error.js';
 import type { PartitionQuery, PartitionsQuery, TableScan } from '../../table/query-plan.js';
+import { checkFigure } from './figure.js';
 import type { Distribution } from './distribution.js';
 import { checkFacts, type FactsByName, type FactsOf } from './property-facts.js';
 
@@ -155,11 +155,6 @@ export interface AnyWorkload {
   readonly properties?: FactsByName;
   readonly operations: readonly AnyOperation[];
   readonly otherRequestsPerSecond?: number;
-}
-
-function checkFigure(value: number | undefined, what: string, max = Infinity): void {
-  if (value === undefined || (value >= 0 && value <= max && Number.isFinite(value))) return;
-  throw new ValueError(`${what}: ${value} is no such figure`);
 }
 
 /** Throws `ValueError` for impossible figures, and for properties that do not exist. */

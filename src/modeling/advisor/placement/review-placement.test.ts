@@ -517,3 +517,19 @@ describe('the examples of the guidance', () => {
     assert.deepEqual(idsOf({ shards }), ['mixed-criticality']);
   });
 });
+
+it('a review refuses figures that are none, and names them', () => {
+  const maintenance = { bytes: 10, bytesPerSecond: 0, windowSeconds: 5 };
+  const refused: readonly (readonly [PlacementDesign, RegExp])[] = [
+    [{ maintenance }, /^maintenance\.bytesPerSecond: nothing is moved/],
+    [{ maintenance: { ...maintenance, bytesPerSecond: NaN } }, /^maintenance\.bytesPerSecond: NaN/],
+    [
+      { shards: [shard('a', 1), shard('b', Infinity)] },
+      /^shards\[1\]\.requestsPerSecond: Infinity/,
+    ],
+    [{ growth: -1 }, /^growth: -1 is no such figure/],
+  ];
+  for (const [design, message] of refused) {
+    assert.throws(() => reviewPlacement(design), { name: 'ValueError', message });
+  }
+});

@@ -1,5 +1,7 @@
 import { limitText, type KnownLimit } from '../../../placement/limits/known-limit.js';
 import { differingLimits } from '../../../placement/limits/known-limits.js';
+import { ValueError } from '../../rows/model-error.js';
+import { checkFigures } from '../facts/figure.js';
 import type { Severity } from '../findings/finding.js';
 import { accessRules } from './access-rules.js';
 import type { PlacementDesign } from './design.js';
@@ -39,12 +41,17 @@ const severities: readonly Severity[] = ['error', 'warning', 'info'];
 /**
  * Checks a design against the guidance's lists for design and operation. The most severe findings
  * come first. Sends nothing. What the design does not tell is not asked, so no finding is no proof.
- * `limits` are figures of your own, which win over the published ones.
+ * `limits` are figures of your own, which win over the published ones. Throws `ValueError` for
+ * figures that are negative or infinite, and for a maintenance without a rate.
  */
 export function reviewPlacement(
   design: PlacementDesign,
   { limits = [] }: { readonly limits?: readonly KnownLimit[] } = {},
 ): readonly PlacementFinding[] {
+  checkFigures(design, '');
+  if (design.maintenance?.bytesPerSecond === 0) {
+    throw new ValueError('maintenance.bytesPerSecond: nothing is moved at a rate of 0');
+  }
   const found = placementRules.flatMap(({ id, severity, advice, remarks }) =>
     remarks(design, limits).map(({ subject, problem, figures, limit }) =>
       Object.freeze({

@@ -232,7 +232,8 @@ function finished(
   const bytes = bytesReturned(rowSet, select);
   const pages = (rows: number, of: number): number =>
     Math.max(1, Math.ceil(rows / targets.pageEntities), Math.ceil((rows * of) / targets.pageBytes));
-  const perPartition = (rows: number, of: number): number => count * pages(rows / count, of);
+  const perPartition = (rows: number, of: number): number =>
+    count === 0 ? 0 : count * pages(rows / count, of);
   // A page also ends at the key range of a node: at worst after every partition.
   const seams = partitions === undefined ? Math.max(0, rowSet.partitions.values - 1) : 0;
   return {
