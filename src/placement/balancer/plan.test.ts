@@ -6,6 +6,7 @@ import { BalancedModel, type ModelPartition } from '../../../test/partition/bala
 import { MovingTail } from '../../../test/partition/moving-tail.js';
 import { byLength } from '../../../test/support/run-length.js';
 import { cutByLoad } from './load-cut.js';
+import { planBalance } from './plan.js';
 import { defaultBalancerPolicy as policy } from './policy.js';
 
 const partitions = fc.array(
@@ -136,6 +137,31 @@ void describe('the balancer', () => {
       ['large partition'],
     );
     assert.deepEqual(operations, []);
+  });
+
+  void it('splits a range that is too large also while one partition has its load', () => {
+    const sizeCut = Buffer.from('middle');
+    const range = {
+      id: 7,
+      store: 'first',
+      callsPerSecond: 900,
+      longCallsPerSecond: 900,
+      bytes: 8 * 2 ** 30,
+      sizeCut,
+      accessed: Array.from({ length: 100 }, () => Buffer.from('hot')),
+      isBusy: false,
+      last: undefined,
+    };
+    const stores = [{ name: 'first', takesRanges: true }];
+    const input = { stores, running: 0, measuredMs: policy.quietMs, policy };
+    const { operations, findings } = planBalance({ ...input, ranges: [range] });
+    assert.deepEqual(operations, [{ kind: 'split', range: 7, at: sizeCut, why: 'size' }]);
+    assert.deepEqual(
+      findings.map(({ kind }) => kind),
+      ['hot partition'],
+    );
+    const small = planBalance({ ...input, ranges: [{ ...range, bytes: 1_000 }] });
+    assert.deepEqual(small.operations, []);
   });
 
   void it('keeps the ranges of a load that is spread between its bounds', () => {

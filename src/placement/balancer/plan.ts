@@ -1,5 +1,5 @@
 import type { Bytes } from '../../base/bytes.js';
-import { cutByLoad } from './load-cut.js';
+import { cutByLoad, type LoadCut } from './load-cut.js';
 import { cuttingAdvice, type BalanceFinding } from './findings.js';
 import type { BalancerPolicy } from './policy.js';
 import { restsOf, type BalanceRest } from './rests.js';
@@ -33,13 +33,15 @@ export interface StoreState {
 
 export type OperationKind = 'split' | 'merge' | 'move';
 
+/** `spread`: there are too few ranges to share the load among stores. */
+export type SplitReason = 'load' | 'size' | 'spread';
+
 export type PlannedOperation =
   | {
       readonly kind: 'split';
       readonly range: number;
       readonly at: Bytes;
-      /** `spread`: there are too few ranges to share the load among stores. */
-      readonly why: 'load' | 'size' | 'spread';
+      readonly why: SplitReason;
     }
   | {
       readonly kind: 'move';
@@ -111,18 +113,18 @@ class Planning {
   split(): void {
     const { policy, ranges } = this.#input;
     for (const range of byLoad(ranges)) {
-      const why = this.#whyToSplit(range);
-      if (why === undefined) continue;
+      const wanted = this.#whyToSplit(range);
+      if (wanted === undefined) continue;
       const cut = cutByLoad(range.accessed);
-      const at = why === 'size' ? range.sizeCut : cut.kind === 'cut' ? cut.at : undefined;
-      if (at === undefined) {
-        if (why !== 'spread') this.findings.push(...cuttingAdvice(range, why, cut));
-        continue;
+      const place = this.#placeToSplit(range, wanted, cut);
+      if (place?.why !== wanted && wanted !== 'spread') {
+        this.findings.push(...cuttingAdvice(range, wanted, cut));
       }
-      const measuredMs = why === 'size' ? Infinity : this.#input.measuredMs;
+      if (place === undefined) continue;
+      const measuredMs = place.why === 'size' ? Infinity : this.#input.measuredMs;
       if (this.#ranges >= policy.rangesMax) continue;
       if (!this.#isFree(range, 'split', measuredMs)) continue;
-      this.#add({ kind: 'split', range: range.id, at, why });
+      this.#add({ kind: 'split', range: range.id, ...place });
       this.#ranges += 1;
     }
   }
@@ -200,7 +202,18 @@ class Planning {
     return this.#takers.length * this.#input.policy.rangesEachStore;
   }
 
-  #whyToSplit({ callsPerSecond, bytes = 0 }: RangeState): 'load' | 'size' | 'spread' | undefined {
+  /** A range whose load no cut shares is still split when it is too large. */
+  #placeToSplit(
+    { bytes = 0, sizeCut }: RangeState,
+    wanted: SplitReason,
+    cut: LoadCut,
+  ): { readonly at: Bytes; readonly why: SplitReason } | undefined {
+    if (wanted !== 'size' && cut.kind === 'cut') return { at: cut.at, why: wanted };
+    const isLarge = bytes > this.#input.policy.splitBytes;
+    return isLarge && sizeCut !== undefined ? { at: sizeCut, why: 'size' } : undefined;
+  }
+
+  #whyToSplit({ callsPerSecond, bytes = 0 }: RangeState): SplitReason | undefined {
     const { policy } = this.#input;
     if (callsPerSecond > policy.splitCallsPerSecond) return 'load';
     if (bytes > policy.splitBytes) return 'size';
