@@ -45,8 +45,10 @@ export function blobNameAdvice(names: readonly string[]): NameAdvice {
   const isFalling = names.every((name, index) => index === 0 || (names[index - 1] ?? '') > name);
   if (!isRising && !isFalling) return say('spread', common, 'New blobs come into many ranges.');
   const where = (prefix: string): string => (prefix === '' ? 'Names' : `Names behind '${prefix}'`);
-  if (names.every((name) => datePattern.test(name))) {
-    const prefix = first.slice(0, datePattern.exec(first)?.index);
+  const dateAt = datePattern.exec(first)?.index;
+  const isDated = (name: string): boolean => datePattern.exec(name)?.index === dateAt;
+  if (dateAt !== undefined && dateAt <= common.length && names.every(isDated)) {
+    const prefix = common.slice(0, dateAt);
     const how = 'put the seconds first (ssyyyymmdd), or a hash of three digits';
     return say('dates-first', prefix, `${where(prefix)} begin with the date of writing: ${how}.`);
   }

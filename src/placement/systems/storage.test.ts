@@ -11,6 +11,10 @@ describe('blobs', () => {
     const kindOf = (...names: readonly string[]) => blobNameAdvice(names).kind;
     assert.equal(kindOf('log/2024-05-30', 'log/2024-05-31', 'log/2024-06-01'), 'dates-first');
     assert.equal(kindOf('20240531', '20240601', '20240602'), 'dates-first');
+    assert.equal(kindOf('a/2024-01-01', 'b/2024-01-01', 'c/2024-01-01'), 'spread');
+    assert.equal(kindOf('a/2024-01-01', 'a/b/2024-01-02', 'a/c/2024-01-03'), 'spread');
+    const { prefix } = blobNameAdvice(['log/2024-05-30', 'log/2024-05-31', 'log/2024-06-01']);
+    assert.equal(prefix, 'log/');
     assert.equal(kindOf('order0001', 'order0002', 'order0003'), 'numbers-first');
     assert.equal(kindOf('9', '8', '7'), 'numbers-first');
     assert.equal(kindOf('order0007', 'order0002', 'order0003'), 'spread');
