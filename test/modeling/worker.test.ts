@@ -292,6 +292,23 @@ describe('a message that fails', () => {
     assert.equal(await messageCount(queue), 0);
   });
 
+  it('stops nothing though it is nested deeper than can be written again', async () => {
+    const { queue, poison, worker } = await newWork();
+    const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+    await queue.sendMessage(`{"v":1,"type":"other","version":1,"id":"x","payload":${deep}}`);
+    await sendMessage(queue, Count, { n: 1 });
+    const { handled, poisoned } = await worker(done).drain();
+    assert.deepEqual({ handled, poisoned }, { handled: 1, poisoned: 1 });
+    assert.equal(await redrive(poison, queue, { max: 10 }), 1);
+    const payload: StandardSchema = {
+      '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value }) },
+    };
+    const Any = defineMessage('any', { payload });
+    const nested: unknown = JSON.parse('['.repeat(600) + ']'.repeat(600));
+    const refusal = { name: 'ValueError', message: /nested more than 500 levels/ };
+    await assert.rejects(sendMessage(queue, Any, nested), refusal);
+  });
+
   it('waits for a worker that knows its type or version', async () => {
     const { queue, worker, events } = await newWork();
     const payload = wholeNumber;
@@ -489,6 +506,8 @@ describe('requests of a worker', () => {
     const failing = worker(({ n }) => (n % 2 === 0 ? done() : Promise.reject(new Error('odd'))), {
       sources: [{ queue: flaky, poison }],
       concurrency: 1,
+      // Longer than the time that passes while a busy machine drains.
+      failureBackOffSeconds: { first: 3600, last: 3600 },
       randomness: { bytes: (count) => new Uint8Array(count), uuid: () => '' },
     });
     const draining = failing.drain();

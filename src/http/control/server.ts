@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isNestedBeyond } from '../../base/json-depth.js';
 import { messageOf } from '../../base/thrown.js';
 import { InvalidSettingError } from '../../base/invalid-setting-error.js';
 import { StorageError } from '../../model/errors/storage-error.js';
@@ -121,7 +122,7 @@ function segmentsOf(url: string): readonly string[] {
 
 function jsonOf(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
-  if (isTooDeep(bytes)) {
+  if (isNestedBeyond(bytes, depthMax)) {
     throw new ControlError(400, `The body may be nested ${depthMax} levels deep at most.`);
   }
   try {
@@ -129,24 +130,4 @@ function jsonOf(bytes: Buffer): unknown {
   } catch (error) {
     throw new ControlError(400, `The body must be JSON: ${messageOf(error)}.`);
   }
-}
-
-const opening: ReadonlySet<number | undefined> = new Set(Buffer.from('[{'));
-const closing: ReadonlySet<number | undefined> = new Set(Buffer.from(']}'));
-const quote = '"'.charCodeAt(0);
-const backslash = '\\'.charCodeAt(0);
-
-/** Ignores brackets in strings; the result for invalid JSON does not matter. */
-function isTooDeep(bytes: Buffer): boolean {
-  let depth = 0;
-  let isInString = false;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === quote) isInString = !isInString;
-    else if (isInString) at += byte === backslash ? 1 : 0;
-    else if (opening.has(byte)) depth += 1;
-    else if (closing.has(byte)) depth -= 1;
-    if (depth > depthMax) return true;
-  }
-  return false;
 }

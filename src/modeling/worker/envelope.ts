@@ -1,6 +1,7 @@
+import { isNestedBeyond } from '../../base/json-depth.js';
 import { isRecord } from '../../base/record.js';
 import type { JsonValue } from '../definition/structured-types.js';
-import { ModelError } from '../table/errors.js';
+import { ModelError, ValueError } from '../table/errors.js';
 import { messageTextBytesMax } from './queue-port.js';
 
 /**
@@ -56,13 +57,25 @@ export class MessageTooLargeError extends ModelError {
 
 /** Bytes kept free for a poison note that is added later. */
 const noteBytes = 2048;
+const bytesMax = messageTextBytesMax - noteBytes;
 const errorTextMax = 500;
+/** Far within what the stack of a worker can write again. */
+const levelsMax = 500;
 
-/** Throws `MessageTooLargeError` for what would not fit into a queue message with a poison note. */
+/**
+ * Throws `MessageTooLargeError` for what would not fit into a queue message with a poison note, and
+ * `ValueError` for what no worker reads because it is nested too deep.
+ */
 export function encodeEnvelope(envelope: Envelope, encoding: TextEncoding): string {
-  const text = encodeText(jsonOf(envelope), encoding);
+  const written = jsonOf(envelope);
+  if (isNestedBeyond(Buffer.from(written), levelsMax)) {
+    throw new ValueError(
+      `a message of type '${envelope.type}' is nested more than ${levelsMax} levels deep; ` +
+        'keep such data in a blob and send its key',
+    );
+  }
+  const text = encodeText(written, encoding);
   const bytes = Buffer.byteLength(text);
-  const bytesMax = messageTextBytesMax - noteBytes;
   if (bytes > bytesMax) {
     throw new MessageTooLargeError(
       `a message of type '${envelope.type}' takes ${bytes} bytes as ${encoding}, more than the ` +
@@ -154,7 +167,9 @@ export type DecodedText =
 export function decodeEnvelope(text: string): DecodedText {
   let value: unknown;
   try {
-    value = JSON.parse(plainText(text));
+    const written = jsonBytes(text);
+    if (isNestedBeyond(written, levelsMax)) return malformed('the text is nested too deep');
+    value = JSON.parse(written.toString());
   } catch {
     return malformed('the text is neither JSON nor JSON in base64');
   }
@@ -184,9 +199,9 @@ export function decodeEnvelope(text: string): DecodedText {
 }
 
 /** JSON objects begin with a brace, which base64 does not contain. */
-function plainText(text: string): string {
+function jsonBytes(text: string): Buffer {
   const isJson = /^\s*\{/.test(text);
-  return isJson ? text : Buffer.from(text, 'base64').toString();
+  return Buffer.from(text, isJson ? 'utf8' : 'base64');
 }
 
 function malformed(reason: string): DecodedText {
