@@ -10,6 +10,7 @@ import {
   TransactionFailedError,
   type RequestReport,
   type RowWrite,
+  type StandardSchema,
   type TableGateway,
 } from '../../src/modeling/index.js';
 import {
@@ -44,7 +45,12 @@ import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { HiredEmployee, employeeKey, newEmployee, type EmployeeKey } from './support/employees.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { LostAnswers } from './support/lost-answers.js';
-import { messageCount, startQueueWorld, visibleEnvelopes } from './support/queue-world.js';
+import {
+  messageCount,
+  startQueueWorld,
+  visibleEnvelopes,
+  visibleTexts,
+} from './support/queue-world.js';
 import { costly } from '../support/run-length.js';
 
 // The transactional outbox over real tables and queues.
@@ -132,6 +138,30 @@ async function waitingIn(table: TableGateway, partitionKey = 'Sales'): Promise<n
 }
 
 describe('a change and its announcement', () => {
+  it('delivers a message that is too large for a queue in base64', async () => {
+    const parts = await newParts();
+    const payload: StandardSchema<string> = {
+      '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value: String(value) }) },
+    };
+    const Note = defineMessage('note', { payload });
+    const outbox = testOutbox(parts);
+    // 60,000 bytes of UTF-8, which are 80,000 in base64.
+    const large = await outbox.message('Sales', Note, '漢'.repeat(20_000));
+    const small = await outbox.message('Sales', Note, '漢');
+    await outbox.transact([insertOf()], [large, small]);
+    const relay = testRelay(parts, toQueue(parts.target, { encoding: 'base64' }));
+    assert.equal((await relay.partition('Sales')).dispatched, 2);
+    const texts = await visibleTexts(parts.target);
+    assert.deepEqual(
+      texts.map((text) => text.startsWith('{')),
+      [true, false],
+    );
+    assert.deepEqual(
+      (await visibleEnvelopes(parts.target)).map(({ id }) => id),
+      [large.id, small.id],
+    );
+  });
+
   it('are stored both or not at all, and announced in the end, wherever a process crashes', async () => {
     const requests = await crashEverywhere<RealParts>({
       prepare: () => newParts(),

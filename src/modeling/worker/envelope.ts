@@ -85,6 +85,11 @@ export function encodeEnvelope(envelope: Envelope, encoding: TextEncoding): stri
   return text;
 }
 
+/** Whether a queue message has room for an envelope, with a poison note. */
+export function hasRoom(envelope: Envelope, encoding: TextEncoding): boolean {
+  return Buffer.byteLength(encodeText(jsonOf(envelope), encoding)) <= bytesMax;
+}
+
 /** The envelope with `excused` incremented; the unchanged text when that does not fit. */
 export function excuse(envelope: Envelope, text: string, encoding: TextEncoding): string {
   return recounted({ ...envelope, excused: envelope.excused + 1 }, text, encoding);

@@ -1,4 +1,4 @@
-import type { Envelope, TextEncoding } from '../../worker/envelope.js';
+import { hasRoom, type Envelope, type TextEncoding } from '../../worker/envelope.js';
 import type { MessageHandler } from '../../worker/handler.js';
 import { UnknownMessageError } from '../../worker/message-type.js';
 import type { SendingQueue } from '../../worker/queue-port.js';
@@ -23,14 +23,18 @@ export interface Dispatch {
   readonly knows?: (type: string) => boolean;
 }
 
-/** Puts each message into a queue, for its workers: one put. */
+/**
+ * Puts each message into a queue, for its workers: one put. A message that is too large for a queue
+ * in `base64` goes as `text`, which workers read as well: an outbox takes up to a third more.
+ */
 export function toQueue(
   queue: SendingQueue | ((envelope: Envelope) => SendingQueue),
   { encoding = 'text' }: { readonly encoding?: TextEncoding } = {},
 ): Dispatch {
   const queueOf = typeof queue === 'function' ? queue : () => queue;
   return async (envelope) => {
-    await putEnvelope(queueOf(envelope), envelope, { encoding });
+    const fitting = hasRoom(envelope, encoding) ? encoding : 'text';
+    await putEnvelope(queueOf(envelope), envelope, { encoding: fitting });
   };
 }
 
