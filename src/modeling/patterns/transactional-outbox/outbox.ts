@@ -81,10 +81,12 @@ export class Outbox {
    * put of a hint, which changes of the partition that end during another such put share. Writes
    * and messages are at most 100, of one partition. Returns the results of `writes`.
    *
-   * When it throws a refusal, nothing was stored and nothing announced; a failure of the network
-   * leaves that open. When a refusal may be that of the client's repetition of a transaction that
-   * was applied, one point read of the first message shows whether it was; the ETags are then
-   * unknown, and when the read fails, its error is thrown.
+   * When it throws a refusal, nothing was stored and nothing announced, with the exception below; a
+   * failure of the network leaves that open. When a refusal may be that of the client's repetition
+   * of a transaction that was applied, one point read of the first message shows whether it was;
+   * the ETags are then unknown, and when the read fails, its error is thrown. The exception: a
+   * relay that has dispatched the message before that read has deleted its row, and the refusal is
+   * thrown though the transaction was applied. Only the rows of the caller tell.
    */
   async transact(
     writes: readonly RowWrite[],
@@ -106,7 +108,10 @@ export class Outbox {
     return results.slice(0, writes.length);
   }
 
-  /** No other transaction uses its key, so its row shows that this one was applied. */
+  /**
+   * No other transaction uses its key, so its row shows that this one was applied. No row shows
+   * nothing: it was not, or a relay was faster.
+   */
   async #wasApplied(error: unknown, { write }: OutboxMessage): Promise<boolean> {
     if (!isAmbiguous(error) && !(error instanceof TransactionFailedError)) return false;
     try {
