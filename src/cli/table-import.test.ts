@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { after, before, describe, it } from 'node:test';
 import { CliProcess, runCli, type CliResult } from '../../test/support/cli-process.js';
 import { runCommand } from '../../test/support/command-host.js';
-import { startProxy } from '../../test/support/forwarding-proxy.js';
+import { startProxy, type Interceptor } from '../../test/support/forwarding-proxy.js';
 import { startServer, type StartedServer } from '../../test/support/start-server.js';
 import { sampled, costly } from '../../test/support/run-length.js';
 
@@ -62,6 +62,17 @@ async function rowsOf(table: string): Promise<readonly Row[]> {
 function connectionBy(origin: string): string {
   const text = started.server.connectionString();
   return text.replace(/TableEndpoint=http:\/\/[^/]+/, `TableEndpoint=${origin}`);
+}
+
+/** Breaks the connections of some batches when the service has answered them. */
+function losing(batchesLost: readonly number[]): Interceptor {
+  let batches = 0;
+  return ({ url }, response) => {
+    if (url?.endsWith('$batch') !== true || !batchesLost.includes(++batches)) return 'pass';
+    response.on('error', () => undefined);
+    response.writeHead = () => response.destroy();
+    return 'pass';
+  };
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -240,6 +251,42 @@ void describe('tabularium table import', () => {
     assert.equal(result.code, 0, result.stderr);
     assert.match(result.stderr, /Retrying: /);
     assert.equal((await rowsOf(table)).length, 3);
+  });
+
+  void it('refuses no row that a lost answer has written, and any other that is there', async () => {
+    const table = newTable();
+    const row = (at: number, text: string): string => `a,${at},${text}\n`;
+    const before = await file('before.csv', `PartitionKey,RowKey,text\n${row(3, 'other')}`);
+    assert.equal((await importFile([before, '-t', table])).code, 0);
+    // The first fails because of the row that is there, the third writes the others.
+    await using proxy = await startProxy(started.server.tableEndpoint, losing([1, 3]));
+    const text = Array.from({ length: 150 }, (_, at) => row(at, `it's ${at}`)).join('');
+    const path = await file('lost.csv', `PartitionKey,RowKey,text\n${text}`);
+    const args = ['table', 'import', path, '-t', table, '-c', connectionBy(proxy.origin)];
+    const result = await runCommand([...args, '--mode', 'insert', '--concurrency', '1']);
+    assert.match(result.stderr, /Imported 149 rows .*; 1 refused/);
+    assert.match(result.stderr, /line 5: EntityAlreadyExists/);
+    assert.equal(result.code, 1);
+    const rows = await rowsOf(table);
+    assert.equal(rows.length, 150);
+  });
+
+  void it('writes the rest when an attempt whose answer was lost has written nothing', async () => {
+    const table = newTable();
+    const path = await file('half.csv', 'PartitionKey,RowKey\na,1\n');
+    assert.equal((await importFile([path, '-t', table])).code, 0);
+    await using proxy = await startProxy(started.server.tableEndpoint, ({ url, socket }, _, at) => {
+      if (url?.endsWith('$batch') !== true || at > 2) return 'pass';
+      socket.destroy();
+      return 'done';
+    });
+    await writeFile(path, 'PartitionKey,RowKey\na,1\na,2\n');
+    const args = ['table', 'import', path, '-t', table, '-c', connectionBy(proxy.origin)];
+    const result = await runCommand([...args, '--mode', 'insert']);
+    assert.match(result.stderr, /Retrying: /);
+    assert.match(result.stderr, /line 2: EntityAlreadyExists/);
+    assert.match(result.stderr, /Imported 1 row .*; 1 refused/);
+    assert.equal((await rowsOf(table)).length, 2);
   });
 
   for (const signal of ['SIGKILL', 'SIGINT'] as const) {

@@ -2,6 +2,7 @@ import type { Entity } from '../../model/edm/value.js';
 import type { TableClient, WriteMode } from '../client/table-client.js';
 import { patientRetries, retrying, type RetryPolicy } from '../client/retry.js';
 import { ServiceError } from '../client/service-error.js';
+import { differingRows } from './stored-rows.js';
 
 /** One entity to write, with the body of its request. */
 export interface WritableRow {
@@ -41,7 +42,9 @@ export function payloadBytes({ entity, body }: WritableRow): number {
 /**
  * Writes rows of one partition with distinct keys in one entity group transaction. When the service
  * refuses it because of one row, that row is removed and the rest is retried. Returns the removed
- * rows. Throws errors that concern all rows: no access, no table, no connection.
+ * rows. An insert whose answer was lost, and which then finds rows that exist, is not refused those
+ * that the table has as they are to be: the lost attempt has written them. Throws errors that
+ * concern all rows: no access, no table, no connection.
  */
 export async function writeTransaction<Row extends WritableRow>(
   rows: readonly Row[],
@@ -51,32 +54,55 @@ export async function writeTransaction<Row extends WritableRow>(
   const pending: (readonly Row[])[] = [rows];
   for (let group = pending.pop(); group !== undefined; group = pending.pop()) {
     if (group.length === 0) continue;
-    const failure = await attempt(group, options);
-    if (failure === undefined) continue;
+    const outcome = await attempt(group, options);
+    if (outcome === 'written') continue;
+    const { failure, wasLost } = outcome;
+    if (wasLost && failure.code === 'EntityAlreadyExists') {
+      const differing = await differingRows(group, options);
+      if (differing !== undefined) {
+        refused.push(...differing.map((row) => refusedBy(failure, row)));
+        continue;
+      }
+    }
     const at = failedRow(failure, group.length);
     const row = at === undefined ? undefined : group[at];
     if (at === undefined || row === undefined) {
       const middle = group.length >> 1;
       pending.push(group.slice(middle), group.slice(0, middle));
     } else {
-      refused.push({ row, code: failure.code, message: failure.message });
+      refused.push(refusedBy(failure, row));
       pending.push([...group.slice(0, at), ...group.slice(at + 1)]);
     }
   }
   return refused;
 }
 
-/** The error that concerns single rows; undefined: all are written. */
+function refusedBy<Row>({ code, message }: ServiceError, row: Row): RefusedWrite<Row> {
+  return { row, code, message };
+}
+
+interface Refusal {
+  /** The error, which concerns single rows. */
+  readonly failure: ServiceError;
+  /** Nobody knows what an attempt before this answer has written. */
+  readonly wasLost: boolean;
+}
+
 async function attempt(
   rows: readonly WritableRow[],
   { client, table, mode, signal, onRetry, retries = patientRetries }: WriterOptions,
-): Promise<ServiceError | undefined> {
+): Promise<'written' | Refusal> {
   const operations = rows.map(({ entity, body }) => client.operation(table, entity, mode, body));
+  let wasLost = false;
+  const noteRetry = (error: unknown): void => {
+    wasLost = true;
+    onRetry(error);
+  };
   try {
-    await retrying(retries, () => client.transact(operations), { signal, onRetry });
-    return undefined;
+    await retrying(retries, () => client.transact(operations), { signal, onRetry: noteRetry });
+    return 'written';
   } catch (error) {
-    if (error instanceof ServiceError && concernsRows(error)) return error;
+    if (error instanceof ServiceError && concernsRows(error)) return { failure: error, wasLost };
     throw error;
   }
 }
