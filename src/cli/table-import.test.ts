@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -296,6 +296,53 @@ void describe('tabularium table import', () => {
       });
     }
   }
+
+  void it('leaves no note of its place when one could not be written', costly(), async () => {
+    const table = newTable();
+    const text = Array.from({ length: 300 }, (_, at) => `a,${at}\n`).join('');
+    const path = await file('unsaved.csv', `PartitionKey,RowKey\n${text}`);
+    const [folder, away] = [join(directory, 'notes'), join(directory, 'away')];
+    await mkdir(folder);
+    const state = join(folder, 'state.json');
+    let batches = 0;
+    const steps: readonly (() => Promise<void>)[] = [
+      () => Promise.resolve(),
+      async () => {
+        while (!(await exists(state))) await delay(10);
+        await rename(folder, away);
+      },
+      async () => {
+        await running.printed('Warning: the place of this import is not noted any more');
+        await rename(away, folder);
+      },
+    ];
+    await using proxy = await startProxy(
+      started.server.tableEndpoint,
+      async ({ url }): Promise<'pass'> => {
+        if (url?.endsWith('$batch') === true) await steps[batches++]?.();
+        return 'pass';
+      },
+    );
+    const args = ['table', 'import', path, '-t', table, '--state', state, '--concurrency', '1'];
+    const running = new CliProcess([...args, '-c', connectionBy(proxy.origin)]);
+    const { code, stderr } = await running.result;
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /Imported 300 rows/);
+    assert.equal(await exists(state), false);
+  });
+
+  void it('leaves none of an earlier run that --restart begins again', async () => {
+    const path = await file('again.csv', 'PartitionKey,RowKey\na,1\n');
+    const state = `${path}.tabularium-import.json`;
+    const identity = { input: {}, endpoint: '', table: '', mapping: {} };
+    const progress = { position: { offset: 20, line: 1, row: 1 }, refused: 0 };
+    await writeFile(state, JSON.stringify({ version: 1, identity, progress }));
+    const args = [path, '-t', newTable(), '--no-create'];
+    assert.match((await importFile(args)).stderr, /TableNotFound/);
+    assert.equal(await exists(state), true);
+    assert.match((await importFile([...args, '--restart'])).stderr, /TableNotFound/);
+    assert.equal(await exists(state), false);
+  });
 
   void it('starts over when the file is another one now', async () => {
     const table = newTable();

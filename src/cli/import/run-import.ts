@@ -64,6 +64,8 @@ export async function runImport(
   const client = new TableClient(settings.connection, { socketsMax: settings.concurrency });
   try {
     if (settings.create) await retrying(briefRetries, () => client.createTable(settings.table));
+    // It would be about rows of an earlier run when this one is stopped before it notes its place.
+    if (settings.restart) await state?.remove();
     const start = before?.position ?? sourceStart;
     const rows = readRows(input, settings, start, start.offset > 0 ? header : undefined);
     return await new ImportRun(input, settings, client, state, before).run(rows);
@@ -79,8 +81,9 @@ class ImportRun {
   readonly #progress: ProgressReport;
   readonly #importer: Importer;
   readonly #startMs = systemClock.monotonicMs();
-  #state: ResumeState | undefined;
+  readonly #state: ResumeState | undefined;
   #saving: Promise<void> = Promise.resolve();
+  #canSave: boolean;
   #savedRow: number;
   #written = 0;
   #bytes: number;
@@ -97,6 +100,7 @@ class ImportRun {
     const refusedBefore = before?.refused ?? 0;
     this.#settings = settings;
     this.#state = state;
+    this.#canSave = state !== undefined;
     this.#watermark = new LowWatermark(position, refusedBefore);
     this.#bytes = position.offset;
     this.#savedRow = position.row;
@@ -188,7 +192,7 @@ class ImportRun {
   #saveSoon(): void {
     const { position, refused } = this.#watermark;
     const state = this.#state;
-    if (state === undefined || position.row === this.#savedRow) return;
+    if (state === undefined || !this.#canSave || position.row === this.#savedRow) return;
     this.#savedRow = position.row;
     const before = this.#saving;
     this.#saving = this.#save(state, { position, refused }, before);
@@ -199,8 +203,10 @@ class ImportRun {
     try {
       await state.save(progress);
     } catch (error) {
-      this.#state = undefined;
-      this.#progress.line(`Warning: this import cannot be resumed: ${messageOf(error)}`);
+      this.#canSave = false;
+      this.#progress.line(
+        `Warning: the place of this import is not noted any more: ${messageOf(error)}`,
+      );
     }
   }
 
@@ -220,7 +226,7 @@ class ImportRun {
         `${this.#settings.table} in ${seconds.toFixed(1)} s (${rate} rows/s); ` +
         `${grouped(count)} refused.`,
     );
-    if (!isComplete && this.#state !== undefined) {
+    if (!isComplete && this.#canSave) {
       notice('Run the same command again to continue.');
     }
   }
