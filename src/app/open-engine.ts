@@ -119,6 +119,8 @@ async function openPostgres(
       },
       lostCommits: (error, loss) =>
         logger.error('acknowledged commits are lost', { error, ...loss }),
+      noHeartbeat: (error) =>
+        logger.warn('the database refuses heartbeats, so standbys seem to be behind', { error }),
     },
   });
 }

@@ -1,6 +1,7 @@
 import type { Timer, Timers } from '../../base/async/timers.js';
 import type { Connection } from './connection.js';
 import type { ConnectionSource } from './connection-source.js';
+import { isAway } from './failures.js';
 import type { Statement } from './statements.js';
 
 /** The time between two beats. A beat that another server has just made is not repeated. */
@@ -8,23 +9,28 @@ export const beatMs = 1_000;
 /** The longest wait of a beat for a primary. The next beat tries again. */
 const connectLimitMs = 1_000;
 
+export interface HeartbeatOptions {
+  readonly source: ConnectionSource;
+  readonly statement: Statement;
+  readonly timers: Timers;
+  /** The database refuses a beat, the first one since it has taken one. */
+  readonly onRefused: (error: unknown) => void;
+}
+
 /**
  * Writes the time into the database every second. A standby that shows a time has every commit that
  * was acknowledged before it.
  */
 export class Heartbeat {
-  readonly #source: ConnectionSource;
-  readonly #statement: Statement;
-  readonly #timers: Timers;
+  readonly #options: HeartbeatOptions;
   #timer: Timer | undefined;
   #connection: Connection | undefined;
   #beating: Promise<void> | undefined;
+  #isRefused = false;
   #isOver = false;
 
-  constructor(source: ConnectionSource, statement: Statement, timers: Timers) {
-    this.#source = source;
-    this.#statement = statement;
-    this.#timers = timers;
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
     this.#wait();
   }
 
@@ -39,19 +45,24 @@ export class Heartbeat {
     const beat = (): void => {
       this.#beating = this.#beat();
     };
-    if (!this.#isOver) this.#timer = this.#timers.start(beatMs, beat, undefined);
+    if (!this.#isOver) this.#timer = this.#options.timers.start(beatMs, beat, undefined);
   }
 
   async #beat(): Promise<void> {
+    const { source, statement, onRefused } = this.#options;
     try {
       if (this.#connection?.isLost !== false) {
-        this.#connection = await this.#source.connect(connectLimitMs);
+        this.#connection = await source.connect(connectLimitMs);
       }
-      await this.#connection.query(this.#statement, []);
-    } catch {
-      // The store reports a database that is away, so the failure needs no report here. Standbys
-      // seem to be behind meanwhile.
+      await this.#connection.query(statement, []);
+      this.#isRefused = false;
+    } catch (error) {
+      // Standbys seem to be behind meanwhile. The store itself reports a database that is away.
       this.#connection?.destroy();
+      if (!isAway(error) && !this.#isRefused) {
+        this.#isRefused = true;
+        onRefused(error);
+      }
     }
     this.#wait();
   }

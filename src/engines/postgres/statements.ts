@@ -209,13 +209,17 @@ const lastVersion: Statement = {
   text: 'select max(last) from tabularium.kv_slot',
 };
 
-/** Uses the clock of the primary, so that all servers write comparable times. */
+/**
+ * Uses the clock of the primary, so that all servers write comparable times. Writes nothing when
+ * another server has just done so. A time that is ahead is of a clock that was set back, or of a
+ * former primary, and promises too much.
+ */
 const beat: Statement = {
   name: 'beat',
   text: `insert into tabularium.kv_meta (name, value)
     values ('heartbeat', (extract(epoch from clock_timestamp()) * 1000000)::bigint::text)
     on conflict (name) do update set value = excluded.value
-      where kv_meta.value::bigint < excluded.value::bigint - 500000`,
+      where abs(kv_meta.value::bigint - excluded.value::bigint) > 500000`,
 };
 
 const readHeartbeat: Statement = {

@@ -35,6 +35,11 @@ export interface PostgresEvents {
   trouble(trouble: StoreUnavailableError | undefined): void;
   /** Called when the database has lost acknowledged commits. */
   lostCommits(error: Error, loss: Loss): void;
+  /**
+   * Called when the database refuses a heartbeat, and not again until it has taken one. Not called
+   * while the database is away.
+   */
+  noHeartbeat(error: unknown): void;
 }
 
 export interface PostgresStoreOptions {
@@ -182,7 +187,9 @@ export class PostgresStore implements MemberStore, ServedStore {
     });
     this.#reads = new Reads(new WatchedPrimary(primary, this.#acknowledgements), statements);
     const { beats = false } = options;
-    this.#heartbeat = beats ? new Heartbeat(primary, statements.beat, timers) : undefined;
+    const onRefused = (error: unknown) => events?.noHeartbeat?.(error);
+    const beating = { source: primary, statement: statements.beat, timers, onRefused };
+    this.#heartbeat = beats ? new Heartbeat(beating) : undefined;
     const form = forms[options.commitForm](statements);
     const acknowledgements = this.#acknowledgements;
     const parts = { primary, statements, form, timers, randomness, acknowledgements };
