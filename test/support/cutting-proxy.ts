@@ -4,6 +4,10 @@ import { invariant } from '../../src/base/invariant.js';
 
 export interface CuttingProxy extends AsyncDisposable {
   readonly port: number;
+  /** Connections that are open to the target. */
+  readonly open: number;
+  /** Ends new connections at once. Those that are open go on. */
+  refuse(): void;
   /** Ends all connections at once, on both sides. Bytes under way are lost. */
   cut(): void;
   /** Passes half of what arrives next at a connection, from either side, and ends it then. */
@@ -33,6 +37,7 @@ interface Stream {
 export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
   const streams = new Set<Stream>();
   let delayMs = 0;
+  let refuses = false;
   let poison: Buffer | undefined;
   let lastWords: Buffer | undefined;
   const pass = (from: Socket, to: Socket, isOfClient = false): void => {
@@ -71,6 +76,10 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
     to.destroy();
   };
   const server = createServer((near) => {
+    if (refuses) {
+      near.destroy();
+      return;
+    }
     const far = connect(target, '127.0.0.1');
     pass(near, far, true);
     pass(far, near);
@@ -84,6 +93,12 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
   };
   return {
     port: address.port,
+    get open() {
+      return streams.size / 2;
+    },
+    refuse() {
+      refuses = true;
+    },
     cut,
     halve() {
       for (const stream of streams) stream.isHalved = true;

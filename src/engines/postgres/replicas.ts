@@ -17,14 +17,17 @@ export interface ReplicasOptions {
 const backOffMs = { first: 20, last: 500 };
 
 /**
- * The standbys to read from. All reads use one standby as long as it answers, so that its
- * `synchrony` holds for what they read. Reads do not wait for a standby: a client can ask the
- * primary instead.
+ * The standbys to read from. All reads use one standby as long as it takes connections, so that its
+ * `synchrony` holds for what they read. When another one is taken, the connections to the former
+ * end, and reads under way on them are repeated. Reads do not wait for a standby: a client can ask
+ * the primary instead.
  */
 export class Replicas implements ConnectionSource {
   readonly retries: ConnectionSource['retries'];
   readonly #options: ReplicasOptions;
   #current = 0;
+  /** The connections to the current standby; among them ones that are lost. */
+  #connections: Connection[] = [];
   #isClosed = false;
 
   constructor(options: ReplicasOptions) {
@@ -39,11 +42,12 @@ export class Replicas implements ConnectionSource {
 
   async connect(_limitMs: number, pipelines = false): Promise<Connection> {
     const { addresses, prepares, timers } = this.#options;
+    const former = this.#current;
     const reasons: string[] = [];
     let cause: unknown;
     for (let tried = 0; tried < addresses.length; tried += 1) {
       if (this.#isClosed) throw new StoreClosedError();
-      const at = (this.#current + tried) % addresses.length;
+      const at = (former + tried) % addresses.length;
       const address = addresses[at] ?? '';
       try {
         const connection = await Connection.open({
@@ -53,7 +57,7 @@ export class Replicas implements ConnectionSource {
           isRelaxed: false,
           timers,
         });
-        this.#current = at;
+        this.#take(connection, at, former);
         return connection;
       } catch (error) {
         cause = error;
@@ -61,5 +65,18 @@ export class Replicas implements ConnectionSource {
       }
     }
     throw new StoreUnavailableError(`No standby answers: ${reasons.join('; ')}`, { cause });
+  }
+  /** `former`: the current standby when the connection was begun. */
+  #take(connection: Connection, at: number, former: number): void {
+    if (at !== this.#current && this.#current !== former) {
+      // Another read has moved on meanwhile, to one that `connect` tries next or later.
+      connection.destroy();
+      throw new Error('another standby was taken meanwhile');
+    }
+    const isSame = at === this.#current;
+    if (!isSame) for (const each of this.#connections) each.destroy();
+    const kept = isSame ? this.#connections.filter(({ isLost }) => !isLost) : [];
+    this.#connections = [...kept, connection];
+    this.#current = at;
   }
 }
