@@ -373,7 +373,7 @@ export class Partitions implements ServedPartitionControl {
 
   #running(row: OperationRow): OperationInfo {
     const progress = this.#open.operationRunner.progress(row.id);
-    const end = this.#open.operationRunner.end(row.id);
+    const failure = this.#open.operationRunner.failure(row.id);
     const { id: operation, kind } = row;
     const head = { operation, state: 'running', kind, ranges: rangesOf(row) } as const;
     const ofMove = row.kind === 'move' && {
@@ -383,7 +383,7 @@ export class Partitions implements ServedPartitionControl {
       ...(progress !== undefined && { bytesCopied: progress.bytesCopied }),
       ...(progress?.bytesTotal !== undefined && { bytesTotal: progress.bytesTotal }),
     };
-    const problem = end?.state === 'failed' && { problem: messageOf(end.error) };
+    const problem = failure !== undefined && { problem: messageOf(failure) };
     return { ...head, ...ofMove, ...problem };
   }
 }

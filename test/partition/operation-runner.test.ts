@@ -5,10 +5,14 @@ import { holdingTimers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
+import { StoreUnavailableError } from '../../src/kv/errors.js';
+import type { Ingestion } from '../../src/kv/ingestion.js';
+import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import type { CommitBatch } from '../../src/kv/store.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { changeStore } from '../../src/partition/membership.js';
 import { OperationRunner } from '../../src/partition/operations/operation-runner.js';
+import { MoveMismatchError } from '../../src/partition/operations/tools.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { manualTimers, type ManualTimers } from '../support/manual-timers.js';
 import { admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
@@ -105,6 +109,88 @@ void describe('an operation that has ended', () => {
     while ((await catalogue.operation(begun.operation)) !== undefined) await turn();
     const end = await operationRunner.ended(begun.operation);
     assert.deepEqual(end, { state: 'done' });
+    await store.close();
+  });
+
+  /** A move in a process to which failures are told. */
+  async function failingMove() {
+    const { stores, store, catalogue, members, clock } = await world();
+    const put = { key: partitionPrefix('table', 'account', 1, 'p'), value: Buffer.from('value') };
+    await store.commit({ checks: [], puts: [put], deletes: [] });
+    const told: unknown[] = [];
+    const onFailed = (_: number, error: unknown) => void told.push(error);
+    const given = { catalogue, members, clock, timers: holdingTimers, onFailed };
+    const runner = new OperationRunner(given);
+    const [range] = (await catalogue.map()).ranges;
+    const begun = await runner.operations.beginMove(range?.id ?? 0, 's1');
+    assert.ok(begun.ok);
+    const { operation } = begun;
+    const run = async () => {
+      runner.run(operation);
+      await runner.idle();
+    };
+    return { stores, store, catalogue, members, clock, runner, operation, run, told };
+  }
+
+  void it('has not failed where another process has ended what failed here', async () => {
+    const { stores, store, catalogue, members, clock, runner, operation, run, told } =
+      await failingMove();
+    const target = stores[1]?.state;
+    assert.ok(target !== undefined);
+    target.isAway = true;
+    await run();
+    assert.equal(told.length, 1);
+    assert.notEqual(await catalogue.operation(operation), undefined);
+    assert.equal(runner.end(operation), undefined);
+    assert.ok(runner.failure(operation) instanceof StoreUnavailableError);
+    target.isAway = false;
+    assert.equal(await operationsOver(members, clock).carryOut(operation), 'done');
+    assert.deepEqual(await runner.ended(operation), { state: 'done' });
+    // Also when this process looks for it once more.
+    await run();
+    assert.deepEqual(await runner.ended(operation), { state: 'done' });
+    await store.close();
+  });
+
+  void it('is cancelled where another process has cancelled what failed here', async () => {
+    const { stores, store, members, clock, runner, operation, run } = await failingMove();
+    const target = stores[1]?.state;
+    assert.ok(target !== undefined);
+    target.isAway = true;
+    await run();
+    target.isAway = false;
+    assert.ok(await operationsOver(members, clock).cancel(operation));
+    assert.deepEqual(await runner.ended(operation), { state: 'cancelled' });
+    await store.close();
+  });
+
+  void it('is done where this process goes on with what failed before', async () => {
+    const { stores, store, runner, operation, run } = await failingMove();
+    const target = stores[1]?.state;
+    assert.ok(target !== undefined);
+    target.isAway = true;
+    await run();
+    target.isAway = false;
+    await run();
+    assert.deepEqual(await runner.ended(operation), { state: 'done' });
+    assert.equal(runner.failure(operation), undefined);
+    await store.close();
+  });
+
+  void it('has failed where this process has given it up', async (t) => {
+    const { store, catalogue, members, runner, operation, run, told } = await failingMove();
+    const target = members.named('s1');
+    const ingest = target.ingest.bind(target);
+    t.mock.method(target, 'ingest', (ingestion: Ingestion) =>
+      ingest({ ...ingestion, entries: ingestion.entries.slice(1) }),
+    );
+    await run();
+    assert.equal(await catalogue.operation(operation), undefined);
+    const end = await runner.ended(operation);
+    assert.ok(end?.state === 'failed' && end.error instanceof MoveMismatchError);
+    assert.deepEqual(told, [end.error]);
+    await run();
+    assert.equal((await runner.ended(operation))?.state, 'failed');
     await store.close();
   });
 });

@@ -1,13 +1,14 @@
 import type { Timer, Timers } from '../../base/async/timers.js';
 import { nextTurn } from '../../base/async/turns.js';
 import type { Clock } from '../../base/clock.js';
+import { unreachable } from '../../base/invariant.js';
 import { StoreClosedError, StoreUnavailableError } from '../../kv/errors.js';
 import type { Catalogue } from '../catalogue.js';
 import type { PartitionCounters } from '../counters.js';
 import type { Members } from '../members.js';
 import type { MoveEnd } from './move.js';
 import { Operations, type RangeOperations } from './operations.js';
-import { TakenOverError } from './tools.js';
+import { GivenUpError, TakenOverError } from './tools.js';
 import { dataOf } from '../range-map.js';
 import { awayStores } from '../reach.js';
 import type { MoveStep, OperationRow, RangeRow } from '../rows.js';
@@ -16,7 +17,7 @@ import type { MoveStep, OperationRow, RangeRow } from '../rows.js';
 const lookMs = 5_000;
 /** How often they are looked for while a store is emptied, and at most, in milliseconds. */
 const drainLookMs = 250;
-/** Ends of operations that are remembered. */
+/** Operations that are remembered with their ends or failures. */
 const endsMax = 1_000;
 /** Entries of a page of a copy, at most: reading and writing one takes a few milliseconds. */
 export const pageEntriesStandard = 500;
@@ -48,7 +49,10 @@ export interface Progress {
   readonly bytesTotal: number | undefined;
 }
 
-/** How an operation ended. `another`: another process has taken it over, and knows. */
+/**
+ * How an operation ended. `another`: another process has taken it over, and knows. `failed`: this
+ * process has given it up. What fails otherwise is tried again, here or by others.
+ */
 export type End =
   { readonly state: MoveEnd | 'another' } | { readonly state: 'failed'; readonly error: unknown };
 
@@ -67,6 +71,10 @@ export class OperationRunner {
   readonly #running = new Map<number, Running>();
   readonly #works = new Map<number, Promise<void>>();
   readonly #ends = new Map<number, End>();
+  /** The operations that were carried out here, as they began to be. */
+  readonly #rows = new Map<number, OperationRow>();
+  /** Why operations could not go on here, until they end. */
+  readonly #failures = new Map<number, unknown>();
   /** How long writes may wait, by operation. */
   readonly #pauses = new Map<number, number>();
   #timer: Timer | undefined;
@@ -163,13 +171,42 @@ export class OperationRunner {
     return this.#ends.get(operation);
   }
 
+  /** Why an operation could not go on here, if it could not: it is tried again. */
+  failure(operation: number): unknown {
+    return this.#failures.get(operation);
+  }
+
   /**
    * How an operation ended that is not in the catalogue any more. This process may have removed it
-   * a moment ago and be about to note the end, which this waits for.
+   * a moment ago and be about to note the end, which this waits for. Where another process has
+   * ended it, the map tells how. Undefined for one that was never carried out here.
    */
   async ended(operation: number): Promise<End | undefined> {
     await this.#works.get(operation);
-    return this.end(operation);
+    const end = this.end(operation);
+    const row = this.#rows.get(operation);
+    const isKnown = end !== undefined && end.state !== 'another';
+    return isKnown || row === undefined ? end : { state: await this.#outcome(row) };
+  }
+
+  /** How an operation has ended that another process has ended. */
+  async #outcome(row: OperationRow): Promise<MoveEnd | 'another'> {
+    switch (row.kind) {
+      case 'split':
+      case 'merge':
+        // Nobody can cancel one.
+        return 'done';
+      case 'move': {
+        const store = (await this.#options.catalogue.range(row.range))?.row.store;
+        if (store === row.target) return 'done';
+        return store === row.source && row.step !== 'discard' ? 'cancelled' : 'another';
+      }
+      case 'backup':
+      case 'restore':
+        return 'another';
+      default:
+        return unreachable(row);
+    }
   }
 
   /**
@@ -251,12 +288,15 @@ export class OperationRunner {
     // The size is only shown to people, so a failure does not matter.
     this.#size(operation, running).catch(() => undefined);
     try {
+      const found = await this.#options.catalogue.operation(operation);
+      if (found !== undefined) remember(this.#rows, operation, found.row);
       const end = await new Operations(tools).carryOut(operation);
-      if (end !== undefined) this.#note(operation, { state: end });
+      this.#note(operation, { state: end ?? 'another' });
     } catch (error) {
       if (error instanceof StoreClosedError) return;
       if (error instanceof TakenOverError) return this.#note(operation, { state: 'another' });
-      this.#note(operation, { state: 'failed', error });
+      if (error instanceof GivenUpError) this.#note(operation, { state: 'failed', error });
+      else this.#noteFailure(operation, error);
       this.#options.onFailed(operation, error);
     }
   }
@@ -274,12 +314,13 @@ export class OperationRunner {
 
   #note(operation: number, end: End): void {
     this.#pauses.delete(operation);
-    const before = this.#ends.get(operation)?.state;
-    if (end.state === 'another' && before !== undefined && before !== 'failed') return;
-    this.#ends.set(operation, end);
-    if (this.#ends.size <= endsMax) return;
-    const [oldest] = this.#ends.keys();
-    if (oldest !== undefined) this.#ends.delete(oldest);
+    this.#failures.delete(operation);
+    if (end.state === 'another' && this.#ends.has(operation)) return;
+    remember(this.#ends, operation, end);
+  }
+
+  #noteFailure(operation: number, error: unknown): void {
+    remember(this.#failures, operation, error);
   }
 
   #toolsFor(pauseMillisMax: number) {
@@ -288,4 +329,11 @@ export class OperationRunner {
     const work = { pauseMillisMax, pageEntriesMax: pageEntriesStandard, giveWay: nextTurn };
     return { catalogue, members, clock, timers, ...counted, ...work };
   }
+}
+
+function remember<Value>(values: Map<number, Value>, operation: number, value: Value): void {
+  values.set(operation, value);
+  if (values.size <= endsMax) return;
+  const [oldest] = values.keys();
+  if (oldest !== undefined) values.delete(oldest);
 }

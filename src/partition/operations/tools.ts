@@ -68,11 +68,14 @@ export class RangeNotEmptyError extends Error {
   }
 }
 
+/** An operation is over without what it was for. It is not tried again. */
+export abstract class GivenUpError extends Error {}
+
 /**
  * Clients write faster than a move copies, or while it cannot go on because of `failure`. The move
  * is cancelled.
  */
-export class MoveTooSlowError extends Error {
+export class MoveTooSlowError extends GivenUpError {
   override readonly name = 'MoveTooSlowError';
 
   constructor(operation: number, writes: number, failure?: unknown) {
@@ -111,7 +114,7 @@ export class TargetNotEmptiedError extends Error {
 }
 
 /** Two stores serve one range, so neither is deleted. Nothing was changed. */
-export class ServedTwiceError extends Error {
+export class ServedTwiceError extends GivenUpError {
   override readonly name = 'ServedTwiceError';
 
   constructor(range: number, store: string) {
@@ -123,7 +126,7 @@ export class ServedTwiceError extends Error {
 }
 
 /** Source and target of a move differ where they must not. The move is cancelled. */
-export class MoveMismatchError extends Error {
+export class MoveMismatchError extends GivenUpError {
   override readonly name = 'MoveMismatchError';
 
   constructor(operation: number, keys: number) {
