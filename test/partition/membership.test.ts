@@ -97,6 +97,20 @@ void describe('a store that another process has removed', () => {
   });
 });
 
+void describe('a store that is away', () => {
+  void it('gets no range, and none of it is deleted there', async () => {
+    const { stores, here, catalogue, range } = await world();
+    const away = stores[1]?.state;
+    assert.ok(away !== undefined);
+    away.isAway = true;
+    const operations = operationsOver(here, clock);
+    const refused = { ok: false, refusal: 'the store is away' };
+    assert.deepEqual(await operations.beginMove(range, 's1'), refused);
+    assert.deepEqual(await operations.beginDiscard(range, 's1'), refused);
+    assert.deepEqual(await catalogue.operations(), []);
+  });
+});
+
 void describe('the stores of a key space', () => {
   /** Begins to move the only range to `s1`. */
   async function begun({ here, range }: Awaited<ReturnType<typeof world>>) {

@@ -24,6 +24,8 @@ export function refusalText(
         `The store '${store}' of this server was taken out of the data, and is at another place ` +
         `now. Give this server that place: tabularium partition store add ${store} PLACE.`
       );
+    case 'the store is away':
+      return `The store '${store}' does not answer. Choose another one, or wait until it does.`;
     case 'the range is busy':
       return `Another operation works on range ${range}. Wait until it is over, or cancel it.`;
     case 'the range is there already':

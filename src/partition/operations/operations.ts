@@ -1,5 +1,6 @@
 import { compareBytes, equalBytes, type Bytes } from '../../base/bytes.js';
 import { partitionPrefixElements } from '../../kv/partition-prefix.js';
+import { StoreUnavailableError } from '../../kv/errors.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import type { Check, Put } from '../../kv/store.js';
 import { elementEnd } from '../../kv/tuple.js';
@@ -38,6 +39,7 @@ export type Refusal =
   | 'no such range'
   | 'no such store'
   | 'another place'
+  | 'the store is away'
   | 'the range is busy'
   | 'the range is there already'
   | 'not a boundary of partitions'
@@ -235,7 +237,12 @@ export class Operations {
     const { catalogue, members } = this.#tools;
     const known = members.has(name) ? await catalogue.store(name) : undefined;
     if (known === undefined) return 'no such store';
-    return (await isMember(members, name)) ? known : 'another place';
+    try {
+      return (await isMember(members, name)) ? known : 'another place';
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) return 'the store is away';
+      throw error;
+    }
   }
 
   async #begin(
