@@ -43,7 +43,14 @@ import { allData, newBackup, storedBackup, type Backup } from './partition-backu
 import { ContainerNames } from './partitions/container-names.js';
 import { Jobs, type JobProgress } from './partitions/jobs.js';
 import { unnamedContainers } from './partitions/references.js';
-import { findingText, leftText, plannedText, refusalText, restText } from './partitions/texts.js';
+import {
+  findingText,
+  leftText,
+  plannedText,
+  refusalText,
+  restText,
+  stuckText,
+} from './partitions/texts.js';
 import type { OpenPartitions } from './open-partitions.js';
 
 /** The number of keys that a verification reads in a second by default. */
@@ -361,14 +368,13 @@ export class Partitions implements ServedPartitionControl {
   }
 
   async #stores(ranges: readonly RangeRow[]): Promise<readonly StoreInfo[]> {
-    const { catalogue, members } = this.#open;
-    return (await catalogue.stores()).map(({ row: { name, state, place } }) => ({
-      store: name,
-      state,
-      place,
-      ranges: ranges.filter(({ store }) => store === name).length,
-      isHome: name === members.homeName,
-    }));
+    const { catalogue, members, operationRunner } = this.#open;
+    return (await catalogue.stores()).map(({ row: { name, state, place } }) => {
+      const own = ranges.filter(({ store }) => store === name).length;
+      const info = { store: name, state, place, ranges: own, isHome: name === members.homeName };
+      const stuck = operationRunner.drainProblem(name);
+      return stuck === undefined ? info : withProblem(info, stuckText(stuck.range, stuck.error));
+    });
   }
 
   #running(row: OperationRow): OperationInfo {
@@ -386,6 +392,10 @@ export class Partitions implements ServedPartitionControl {
     const problem = failure !== undefined && { problem: messageOf(failure) };
     return { ...head, ...ofMove, ...problem };
   }
+}
+
+function withProblem(info: StoreInfo, problem: string): StoreInfo {
+  return { ...info, problem };
 }
 
 /**

@@ -19,7 +19,7 @@ import {
 import { decodeGuardRow } from '../../src/partition/rows.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { verify } from '../../src/partition/verify.js';
-import { leaving, membersOf, operationsOver } from './composed-stores.js';
+import { admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
 
 const prefix = partitionPrefix('tables', 'account', 1, 'p');
 const keyOf = (name: string) => appendString(prefix, name);
@@ -49,7 +49,7 @@ async function world({ from, to }: { readonly from: 's0' | 's1'; readonly to: 's
   const home = await openMemoryStore({ clock });
   const other = await openMemoryStore({ clock });
   const { store: leaver, state } = leaving(other);
-  const members = membersOf([home, leaver]);
+  const members = await admitted(membersOf([home, leaver]));
   const options = { members, clock, timers: systemTimers, randomness: systemRandomness };
   const store = await openPartitionedStore(options);
   const write = (name: string) =>

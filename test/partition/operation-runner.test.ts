@@ -2,13 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { holdingTimers } from '../../src/base/async/timers.js';
+import { compareBytes } from '../../src/base/bytes.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
-import { StoreUnavailableError } from '../../src/kv/errors.js';
+import { StoreDamagedError, StoreUnavailableError } from '../../src/kv/errors.js';
 import type { Ingestion } from '../../src/kv/ingestion.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import type { CommitBatch } from '../../src/kv/store.js';
+import { appendString } from '../../src/kv/tuple.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { changeStore } from '../../src/partition/membership.js';
 import { OperationRunner } from '../../src/partition/operations/operation-runner.js';
@@ -17,7 +19,7 @@ import { openPartitionedStore } from '../../src/partition/store.js';
 import { manualTimers, type ManualTimers } from '../support/manual-timers.js';
 import { admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
 
-async function world() {
+async function world(onError: (error: unknown) => void = (error) => assert.fail(String(error))) {
   const clock = manualClock();
   const stores: ReturnType<typeof leaving>[] = [];
   for (let count = 0; count < 3; count += 1) {
@@ -27,12 +29,12 @@ async function world() {
   const given = { members, clock, timers: holdingTimers, randomness: systemRandomness };
   const store = await openPartitionedStore(given);
   const catalogue = new Catalogue(members.home);
-  const onFailed = (_: number, error: unknown) => assert.fail(String(error));
+  const onFailed = (_: number, error: unknown) => onError(error);
   const operationRunner = new OperationRunner({ ...given, catalogue, onFailed });
-  const begin = async (target: string) => {
-    const [range] = (await catalogue.map()).ranges;
-    assert.ok(range !== undefined);
-    const begun = await operationRunner.operations.beginMove(range.id, target);
+  const begin = async (target: string, range?: number) => {
+    const [first] = (await catalogue.map()).ranges;
+    const id = range ?? first?.id ?? 0;
+    const begun = await operationRunner.operations.beginMove(id, target);
     assert.ok(begun.ok);
     operationRunner.run(begun.operation);
     await operationRunner.idle();
@@ -207,6 +209,62 @@ void describe('a store that drains', () => {
     await operationRunner.idle();
     assert.equal(await storeOf(), 's2');
     first.isAway = false;
+    await store.close();
+  });
+
+  void it('empties the rest of it when a range cannot be copied', async (t) => {
+    const failures: string[] = [];
+    const { members, store, catalogue, clock, operationRunner, begin } = await world((error) =>
+      failures.push(String(error)),
+    );
+    for (const name of ['h', 'd']) {
+      const at = partitionPrefix('tables', 'account', 1, name);
+      const key = appendString(at, 'row');
+      await store.commit({ checks: [], puts: [{ key, value: at }], deletes: [] });
+      if (name === 'd') continue;
+      const { id } = (await catalogue.map()).at(at);
+      const begun = await operationRunner.operations.beginSplit(id, at);
+      assert.ok(begun.ok);
+      operationRunner.run(begun.operation);
+      await operationRunner.idle();
+    }
+    const ranges = async () => (await catalogue.map()).ranges.map((each) => each.store);
+    const [damaged, whole] = (await catalogue.map()).ranges;
+    assert.ok(damaged !== undefined && whole !== undefined);
+    await begin('s1', damaged.id);
+    await begin('s1', whole.id);
+    assert.deepEqual(await ranges(), ['s1', 's1']);
+    const source = members.named('s1');
+    const read = source.range.bind(source);
+    const broken = t.mock.method(source, 'range', (...[part, options]: Parameters<typeof read>) => {
+      const isCopied = options.filter === undefined && options.limit > 1;
+      return isCopied && compareBytes(part.start, whole.start) < 0
+        ? Promise.reject(new StoreDamagedError('A record is damaged.'))
+        : read(part, options);
+    });
+    await changeStore(catalogue, 's1', 'draining');
+    const looks = async (times: number) => {
+      for (let count = 0; count < times; count += 1) {
+        await operationRunner.tend();
+        await operationRunner.idle();
+      }
+    };
+    await looks(4);
+    assert.equal((await ranges())[0], 's1');
+    assert.notEqual((await ranges())[1], 's1');
+    assert.deepEqual(await catalogue.operations(), []);
+    // It rests before it is tried again.
+    assert.equal(failures.length, 1);
+    assert.equal(operationRunner.drainProblem('s1')?.range, damaged.id);
+    assert.match(String(operationRunner.drainProblem('s1')?.error), /damaged/);
+    clock.advanceMicros(61_000_000);
+    await looks(1);
+    assert.equal(failures.length, 2);
+    broken.mock.restore();
+    clock.advanceMicros(61_000_000);
+    await looks(2);
+    assert.ok(!(await ranges()).includes('s1'));
+    assert.equal(operationRunner.drainProblem('s1'), undefined);
     await store.close();
   });
 

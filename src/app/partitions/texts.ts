@@ -1,4 +1,5 @@
 import { unreachable } from '../../base/invariant.js';
+import { messageOf } from '../../base/thrown.js';
 import type { BalanceRest, PlannedOperation } from '../../partition/balancer/balancer.js';
 import { boundText } from '../../partition/bound-text.js';
 import { operationsMax, rangesMax } from '../../partition/limits.js';
@@ -7,6 +8,11 @@ import type { RangeRow } from '../../partition/rows.js';
 import type { UnrepairedFinding } from '../../partition/operations/repair.js';
 import type { Finding } from '../../partition/verify.js';
 import type { ContainerNames } from './container-names.js';
+
+/** Why a range is still in a store that is emptied. */
+export function stuckText(range: number, error: unknown): string {
+  return `Range ${range} could not be moved and is tried again, after the others: ${messageOf(error)}`;
+}
 
 /** Why an operation does not begin, and what to do. */
 export function refusalText(

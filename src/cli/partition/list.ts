@@ -53,6 +53,8 @@ function busiestFirst(ranges: readonly PartitionInfo[]): readonly PartitionInfo[
 function shown({ ranges, stores, operations }: PartitionsInfo): string {
   const parts = [grid(rangeColumns, ranges), grid(storeColumns, stores)];
   if (operations.length > 0) parts.push(grid(operationColumns, operations));
+  const problems = stores.flatMap(({ problem }) => problem ?? []);
+  if (problems.length > 0) parts.push(problems.join('\n'));
   return parts.join('\n\n');
 }
 

@@ -95,13 +95,24 @@ function drainCommand(): Command {
     );
 }
 
-/** Resolves when the store has no range and nothing is moved from it. */
-export async function emptied(control: PartitionControl, name: string): Promise<void> {
+/**
+ * Resolves when the store has no range and nothing is moved from it. Says on stderr why a range
+ * does not leave.
+ */
+export async function emptied(
+  control: Pick<PartitionControl, 'list'>,
+  name: string,
+): Promise<void> {
+  let told: string | undefined;
   const rangesOf = async (): Promise<number> => {
     const { stores, operations } = await control.list({ sizes: false });
-    const left = stores.find(({ store }) => store === name)?.ranges ?? 0;
+    const store = stores.find((each) => each.store === name);
     // A range that another store serves by now may still be deleted here.
-    return Math.max(left, operations.filter(({ from }) => from === name).length);
+    const moves = operations.filter(({ from }) => from === name);
+    const problem = store?.problem ?? moves.find((move) => move.problem !== undefined)?.problem;
+    if (problem !== undefined && problem !== told) notice(problem);
+    told = problem ?? told;
+    return Math.max(store?.ranges ?? 0, moves.length);
   };
   let ranges = 0;
   let before = 0;

@@ -35,6 +35,8 @@ export interface StoreInfo {
   readonly place: string;
   readonly ranges: number;
   readonly isHome: boolean;
+  /** Why a range does not leave the store while it is emptied, as far as this process knows. */
+  readonly problem?: string;
 }
 
 export interface OperationInfo {

@@ -11,7 +11,7 @@ import { Operations, type RangeOperations } from './operations.js';
 import { GivenUpError, TakenOverError } from './tools.js';
 import { dataOf } from '../range-map.js';
 import { awayStores } from '../reach.js';
-import type { MoveStep, OperationRow, RangeRow } from '../rows.js';
+import type { MoveRow, MoveStep, OperationRow, RangeRow } from '../rows.js';
 
 /** How often operations are looked for whose process is gone, in milliseconds. */
 const lookMs = 5_000;
@@ -19,6 +19,8 @@ const lookMs = 5_000;
 const drainLookMs = 250;
 /** Operations that are remembered with their ends or failures. */
 const endsMax = 1_000;
+/** A range that could not leave a store is tried again after this time, in milliseconds. */
+const stuckRestMs = 60_000;
 /** Entries of a page of a copy, at most: reading and writing one takes a few milliseconds. */
 export const pageEntriesStandard = 500;
 /** About how long writes wait for the end of a move, unless it was begun with another time. */
@@ -62,6 +64,14 @@ interface Running {
   bytesTotal: number | undefined;
 }
 
+/** A range that could not leave a store that drains. */
+interface StuckRange {
+  readonly store: string;
+  readonly error: unknown;
+  /** In monotonic milliseconds. */
+  readonly sinceMs: number;
+}
+
 /**
  * Carries out operations on ranges while the process serves requests: those that this process
  * begins, and abandoned ones. Empties stores that drain.
@@ -75,6 +85,10 @@ export class OperationRunner {
   readonly #rows = new Map<number, OperationRow>();
   /** Why operations could not go on here, until they end. */
   readonly #failures = new Map<number, unknown>();
+  /** The operations that have emptied stores last, by range. */
+  readonly #drainMoves = new Map<number, number>();
+  /** Ranges that could not leave their stores lately: others leave before them. */
+  readonly #stuck = new Map<number, StuckRange>();
   /** How long writes may wait, by operation. */
   readonly #pauses = new Map<number, number>();
   #timer: Timer | undefined;
@@ -210,8 +224,9 @@ export class OperationRunner {
   }
 
   /**
-   * Takes over what nobody carries on, and moves one range off each store that drains. `takesAll`:
-   * also what has a lease still.
+   * Takes over what nobody carries on, and moves one range off each store that drains. A move from
+   * there that fails here is cancelled, and other ranges leave first. `takesAll`: also what has a
+   * lease still.
    */
   async tend({ takesAll = false } = {}): Promise<void> {
     const { catalogue, clock } = this.#options;
@@ -228,7 +243,16 @@ export class OperationRunner {
     const draining = stores.filter(({ row }) => row.state === 'draining');
     const isDraining = draining.length > 0;
     this.#nextLookMs = isDraining ? drainLookMs : Math.max(drainLookMs, Math.min(lookMs, leaseMs));
+    if (!isDraining) this.#forgetDrains();
     for (const { row } of draining) await this.#drain(row.name, operations);
+  }
+
+  /** Why ranges stay in a store that drains; undefined when none has failed to leave it. */
+  drainProblem(store: string): { readonly range: number; readonly error: unknown } | undefined {
+    for (const [range, stuck] of this.#stuck) {
+      if (stuck.store === store) return { range, error: stuck.error };
+    }
+    return undefined;
   }
 
   async #lookAfter(takesAll: boolean): Promise<void> {
@@ -244,17 +268,90 @@ export class OperationRunner {
     store: string,
     operations: readonly { readonly row: OperationRow }[],
   ): Promise<void> {
-    if (operations.some(({ row }) => row.kind === 'move' && row.source === store)) return;
     const { catalogue, members, timers } = this.#options;
+    const moves = operations.flatMap(({ row }) =>
+      row.kind === 'move' && row.source === store ? [row] : [],
+    );
+    if (moves.some(({ id }) => this.#running.has(id))) return;
     const away = await awayStores(members, timers);
     // Nothing can be copied from a store that does not answer.
-    if (away.has(store)) return;
+    if (away.has(store) || moves.some((move) => this.#goesOn(move, away))) return;
+    for (const move of moves) await this.#giveUp(move);
     const { ranges } = await catalogue.map();
-    const range = ranges.find((each) => each.store === store && each.operation === 0);
+    this.#noteStuck(store, ranges);
+    const range = this.#nextToLeave(ranges.filter((each) => each.store === store));
     const target = range && (await this.#leastLoaded(ranges, away));
     if (range === undefined || target === undefined) return;
     const begun = await this.operations.beginMove(range.id, target);
-    if (begun.ok) this.run(begun.operation);
+    if (!begun.ok) return;
+    this.#stuck.delete(range.id);
+    this.#drainMoves.set(range.id, begun.operation);
+    this.run(begun.operation);
+  }
+
+  /** Whether a move is to be waited for that does not run here: not when it failed for good. */
+  #goesOn({ id, step, target }: MoveRow, away: ReadonlySet<string>): boolean {
+    if (step === 'cancel') return false;
+    const failure = this.#failureOf(id);
+    if (failure === undefined) return true;
+    return failure instanceof StoreUnavailableError && !away.has(target);
+  }
+
+  /** Why an operation failed here, whether it is tried again or not. */
+  #failureOf(operation: number): unknown {
+    const end = this.#ends.get(operation);
+    return end?.state === 'failed' ? end.error : this.#failures.get(operation);
+  }
+
+  /** Undoes a failed move from a store that drains, so that the next one has its place. */
+  async #giveUp({ id, range, source, step }: MoveRow): Promise<void> {
+    const error = this.#failureOf(id);
+    this.#drainMoves.set(range, id);
+    // What has switched goes forward only, what is being undone is tried again as it is, and a
+    // move goes on where it was when its target is back.
+    if (step === 'activate' || step === 'clean' || step === 'cancel') return;
+    if (error instanceof StoreUnavailableError) return;
+    // The failure is forgotten with the operation.
+    const sinceMs = this.#options.clock.monotonicMs();
+    this.#stuck.set(range, { store: source, error, sinceMs });
+    try {
+      await this.cancel(id);
+    } catch (error) {
+      if (error instanceof StoreClosedError) throw error;
+      if (!(error instanceof TakenOverError)) this.#options.onFailed(id, error);
+    }
+  }
+
+  /** Notes which ranges of a store have failed to leave it, and forgets those that are gone. */
+  #noteStuck(store: string, ranges: readonly RangeRow[]): void {
+    const sinceMs = this.#options.clock.monotonicMs();
+    const there = new Set(ranges.filter((each) => each.store === store).map(({ id }) => id));
+    for (const [range, operation] of this.#drainMoves) {
+      const error = this.#failureOf(operation);
+      if (!there.has(range) || error === undefined) continue;
+      this.#stuck.set(range, { store, error, sinceMs });
+      this.#drainMoves.delete(range);
+    }
+    for (const [range, stuck] of this.#stuck) {
+      if (stuck.store === store && !there.has(range)) this.#stuck.delete(range);
+    }
+  }
+
+  /** A range that has not failed to leave; else the one that has done so longest ago. */
+  #nextToLeave(ranges: readonly RangeRow[]): RangeRow | undefined {
+    const free = ranges.filter(({ operation }) => operation === 0);
+    const untried = free.find(({ id }) => !this.#stuck.has(id));
+    if (untried !== undefined) return untried;
+    const sinceMs = ({ id }: RangeRow) => this.#stuck.get(id)?.sinceMs ?? 0;
+    const [first] = free.toSorted((left, right) => sinceMs(left) - sinceMs(right));
+    const isRested =
+      first !== undefined && this.#options.clock.monotonicMs() - sinceMs(first) >= stuckRestMs;
+    return isRested ? first : undefined;
+  }
+
+  #forgetDrains(): void {
+    this.#drainMoves.clear();
+    this.#stuck.clear();
   }
 
   /** The active store with the fewest ranges, of those that answer. */
