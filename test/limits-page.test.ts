@@ -19,7 +19,7 @@ const documented: Readonly<Record<string, string>> = {
   storesMax: 'the home store included',
   rangesMax: 'ranges of partitions',
   operationsMax: 'operations on ranges that are not over',
-  dirtyRowsMax: 'writes that come while a move copies',
+  dirtyRowsMax: 'writes that come while a move or a backup copies',
   accountNameLengthMax: 'name of an account',
   uploadBlockBytesMax: 'bytes of one block',
   uploadFilesMax: 'files of one command',

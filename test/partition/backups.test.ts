@@ -9,6 +9,7 @@ import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { appendString, prefixRange } from '../../src/kv/tuple.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { dirtyRows } from '../../src/partition/keys.js';
+import { BackupTooSlowError } from '../../src/partition/operations/tools.js';
 import type { Begun } from '../../src/partition/operations/operations.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { verify } from '../../src/partition/verify.js';
@@ -76,6 +77,54 @@ void describe('a backup of a range', () => {
     assert.deepEqual((await target.range(all, whole)).entries, expected.entries);
     assert.equal(expected.entries.length, names.length + 1);
     await put(store, ['after']);
+  });
+
+  void it('that writes are too fast for ends, and leaves the range as it is', async () => {
+    const { clock, members, store, operations, range, target, findings } = await world();
+    let writes = 0;
+    const overtaken = Object.create(target) as typeof target;
+    overtaken.get = (key) => target.get(key);
+    overtaken.ingest = async (ingestion) => {
+      await target.ingest(ingestion);
+      // A copy that did not give up would come to its end after these.
+      for (let each = 0; each < 4 && writes < 2_000; each += 1) {
+        writes += 1;
+        await put(store, [String(1_000 + (writes % names.length))]);
+      }
+    };
+    const limits = { dirtyRowsMax: 100 };
+    const slow = operationsOver(members, clock, { pageEntriesMax: 1, limits });
+    const operation = operationOf(await operations.beginBackup(range));
+    await assert.rejects(slow.backUp(operation, overtaken), (error: Error) => {
+      assert.ok(error instanceof BackupTooSlowError, String(error));
+      assert.match(error.message, /more than 100 writes came .* Split the range/);
+      return true;
+    });
+    assert.ok(writes < 2_000, `${writes} writes`);
+    assert.deepEqual((await members.home.range(dirtyRows(range), whole)).entries, []);
+    assert.deepEqual(await findings(), []);
+    await put(store, ['after']);
+  });
+
+  void it('copies what is written before the copy has come to its end', async () => {
+    const { clock, members, store, operations, range, target } = await world();
+    const followed: number[] = [];
+    let isWritten = false;
+    const seen = Object.create(target) as typeof target;
+    seen.get = (key) => target.get(key);
+    seen.ingest = async (ingestion) => {
+      followed.push(ingestion.entries.length);
+      await target.ingest(ingestion);
+      if (isWritten) return;
+      isWritten = true;
+      await put(store, ['0999', '1249', '9999'], ['1000', '1248']);
+    };
+    const small = operationsOver(members, clock, { pageEntriesMax: 2 });
+    await small.backUp(operationOf(await operations.beginBackup(range)), seen);
+    const expected = await store.range(all, whole);
+    assert.deepEqual((await target.range(all, whole)).entries, expected.entries);
+    // Pages have two entries and the progress; behind 64 of them comes what was written.
+    assert.ok(followed.indexOf(3, 65) > 0 && followed.indexOf(2) === 64, followed.join());
   });
 
   void it('whose process is gone leaves the range as it is', async () => {

@@ -11,17 +11,19 @@ import {
   type HeldOperation,
 } from './held-operation.js';
 import type { MoveEnd } from './move.js';
-import type { OperationTools } from './tools.js';
+import { catchUpClosely, dirtyRowsMaxOf, pagesEach } from './catching-up.js';
+import { BackupTooSlowError, type OperationTools } from './tools.js';
 import { catchUp, copyPages, deleteAll, type Place } from './transfer.js';
 
 type Held = HeldOperation<BackupRow>;
 
-/** Dirty rows that may be left when writes are paused: few, so that the pause is short. */
-const smallRound = 100;
+/** How often writes are paused, at most, when the last of them take too long to copy. */
+const pausesMax = 1_000;
 
 /**
  * Copies a range, as it is at one moment, to a store outside of the key space. Reads go on; writes
- * pause at that moment. Afterwards the range is served as before, also when copying failed.
+ * pause at that moment. Afterwards the range is served as before, also when copying failed. Throws
+ * `BackupTooSlowError` when clients write faster than it copies.
  */
 export async function backUp(
   tools: OperationTools,
@@ -61,15 +63,28 @@ async function copy(
   };
   let guard = await change(await ownGuard(source, range.id, held, ['serving']), 'logging');
   const part = { range: range.id, data: dataOf(range), entriesMax };
-  const copyDirtyKeys = () => held.guarded(catchUp(placeOf(guard), { store: target }, part));
+  const to = { store: target };
+  const copyDirtyKeys = () => held.guarded(catchUp(placeOf(guard), to, part));
+  const followWrites = async () => {
+    const work = { range: range.id, source: placeOf(guard), target: to };
+    if (await held.guarded(catchUpClosely(tools, held, work))) return;
+    const why = `more than ${dirtyRowsMaxOf(tools)} writes came while it copied`;
+    throw new BackupTooSlowError(range.id, why);
+  };
   const onPage = (bytes: number): Promise<void> => {
     tools.onCopied?.(bytes);
     return held.betweenPages();
   };
-  const copied = { ...part, pagesMax: Infinity, onPage };
-  await held.guarded(copyPages(placeOf(guard), { store: target }, copied));
-  for (let isOver = false; !isOver;) {
-    while ((await copyDirtyKeys()) >= Math.min(smallRound, entriesMax)) await held.renew();
+  const copied = { ...part, pagesMax: pagesEach, onPage };
+  for (let isMore = true; isMore;) {
+    isMore = (await held.guarded(copyPages(placeOf(guard), to, copied))).more;
+    if (isMore) await followWrites();
+  }
+  for (let isOver = false, pauses = 1; !isOver; pauses += 1) {
+    if (pauses > pausesMax) {
+      throw new BackupTooSlowError(range.id, `writes came between ${pausesMax} pauses of them`);
+    }
+    await followWrites();
     const beganMs = tools.clock.monotonicMs();
     guard = await change(guard, 'fenced');
     isOver = true;

@@ -5,6 +5,8 @@ import type { HeldOperation } from './held-operation.js';
 import type { OperationTools } from './tools.js';
 import { catchUp, type Place, type Target } from './transfer.js';
 
+/** Pages that are copied before dirty rows are, so that few of these collect. */
+export const pagesEach = 64;
 /** Dirty rows that may be left when writes are paused: few, so that the pause is short. */
 const smallRound = 100;
 /** After so many full rounds in a row the remaining dirty rows are counted. */

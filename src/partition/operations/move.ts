@@ -25,7 +25,7 @@ import {
   writeGuard,
   type HeldOperation,
 } from './held-operation.js';
-import { catchUpClosely, dirtyRowsMaxOf, isTooFarBehind } from './catching-up.js';
+import { catchUpClosely, dirtyRowsMaxOf, isTooFarBehind, pagesEach } from './catching-up.js';
 import {
   MoveMismatchError,
   MoveTooSlowError,
@@ -43,9 +43,6 @@ import {
   raiseFloor,
   type Place,
 } from './transfer.js';
-
-/** Pages that are copied before dirty rows are, so that few of these collect. */
-const pagesEach = 64;
 
 /** The steps of a move in which its source has the range, and goes on with it when they fail. */
 const stepsBeforeSwitch: ReadonlySet<MoveStep> = new Set([

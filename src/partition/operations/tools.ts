@@ -90,6 +90,18 @@ export class MoveTooSlowError extends GivenUpError {
   }
 }
 
+/** Clients write faster than a backup copies. It has ended, and its range is served as before. */
+export class BackupTooSlowError extends Error {
+  override readonly name = 'BackupTooSlowError';
+
+  constructor(range: number, why: string) {
+    super(
+      `The backup of range ${range} has ended without a copy: ${why}, faster than it could follow. ` +
+        'Split the range and back up its parts, or back it up when less is written.',
+    );
+  }
+}
+
 /**
  * A move is cancelled and its source serves, but the target keeps what was copied to it. Whoever
  * takes the operation over tries again to delete it.
