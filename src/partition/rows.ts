@@ -291,16 +291,22 @@ export function decodeIds(value: Bytes): readonly number[] {
   });
 }
 
-/** The keys of a dirty row. */
-export function encodeKeys(keys: readonly Bytes[]): Bytes {
-  return encodeTuple(keys);
+/** A key that a commit wrote, and the bytes of the value that it has since then. */
+export interface DirtyKey {
+  readonly key: Bytes;
+  readonly valueBytes: number;
 }
 
-export function decodeKeys(value: Bytes): readonly Bytes[] {
-  return decodeTuple(value).map((element) => {
-    if (typeof element === 'object') return element;
-    throw damaged();
-  });
+/** The keys of a dirty row. */
+export function encodeDirtyKeys(keys: readonly DirtyKey[]): Bytes {
+  return encodeTuple(keys.flatMap(({ key, valueBytes }) => [key, valueBytes]));
+}
+
+export function decodeDirtyKeys(value: Bytes): readonly DirtyKey[] {
+  const fields = new Fields(value);
+  const keys: DirtyKey[] = [];
+  while (fields.areLeft) keys.push({ key: fields.bytes(), valueBytes: fields.number() });
+  return keys;
 }
 
 /** Takes the fields of a row one after the other. */
@@ -309,6 +315,10 @@ class Fields {
 
   constructor(value: Bytes) {
     this.#left = decodeTuple(value);
+  }
+
+  get areLeft(): boolean {
+    return this.#left.length > 0;
   }
 
   number(): number {

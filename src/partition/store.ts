@@ -9,6 +9,7 @@ import type { Randomness } from '../base/randomness.js';
 import { GuardError, StoreClosedError, StoreUnavailableError } from '../kv/errors.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../kv/limits.js';
 import type { RangedStore } from '../kv/ranged-store.js';
+import { counterBytes } from '../kv/counter.js';
 import { isStoreKey } from '../kv/partition-prefix.js';
 import type { GuardedBatch } from '../kv/guards.js';
 import type {
@@ -27,7 +28,7 @@ import type { PartitionCounters } from './counters.js';
 import { RangeMeter } from './load/range-meter.js';
 import type { Members } from './members.js';
 import { dataOf, sharedPart } from './range-map.js';
-import { encodeKeys, type RangeRow } from './rows.js';
+import { encodeDirtyKeys, type DirtyKey, type RangeRow } from './rows.js';
 import { Routes, type Route } from './routes.js';
 
 /** The delays between attempts at a range that does not serve, in milliseconds. */
@@ -172,7 +173,7 @@ export class PartitionedStore implements RangedStore {
     return this.#run(() => {
       assertBatch(batch);
       const written = writtenKeys(batch);
-      const keys = [...batch.checks.map(({ key }) => key), ...written];
+      const keys = [...batch.checks, ...written].map(({ key }) => key);
       const first = keys.find((key) => !isStoreKey(key));
       if (first === undefined) return this.#home.commit(batch);
       if (batch.guard !== undefined) {
@@ -345,10 +346,10 @@ export class PartitionedStore implements RangedStore {
     return reverse ? this.#routes.before(end ?? storeKeys.start) : this.#routes.at(start);
   }
 
-  #dirtyRow(range: RangeRow, written: readonly Bytes[]) {
+  #dirtyRow(range: RangeRow, written: readonly DirtyKey[]) {
     this.#loggedCommits += 1;
     const key = dirtyKey(range.id, this.#frontEnd, this.#loggedCommits);
-    return { key, value: encodeKeys(written.filter((each) => !isStoreKey(each))) };
+    return { key, value: encodeDirtyKeys(written.filter((each) => !isStoreKey(each.key))) };
   }
 }
 
@@ -383,8 +384,12 @@ class ObservedFilter {
   }
 }
 
-function writtenKeys({ puts, deletes, adds = [] }: CommitBatch): readonly Bytes[] {
-  return [...puts.map(({ key }) => key), ...deletes, ...adds.map(({ key }) => key)];
+function writtenKeys({ puts, deletes, adds = [] }: CommitBatch): readonly DirtyKey[] {
+  return [
+    ...puts.map(({ key, value }) => ({ key, valueBytes: value.length })),
+    ...deletes.map((key) => ({ key, valueBytes: 0 })),
+    ...adds.map(({ key }) => ({ key, valueBytes: counterBytes })),
+  ];
 }
 
 function bytesOfEntry(entry: Entry | undefined): number {

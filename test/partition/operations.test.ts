@@ -93,6 +93,19 @@ async function begunMove({ operations, catalogue }: World): Promise<number> {
   return begun.operation;
 }
 
+/** The process of a move dies where commits are noted. */
+async function loggingFrom(each: World, operation: number): Promise<void> {
+  const [range] = (await each.catalogue.map()).ranges;
+  const stateOf = async () => String((await each.stores[0]?.get(guardKey(range?.id ?? 0)))?.value);
+  for (let at = 1; !(await stateOf()).includes('logging'); at += 1) {
+    await dyingAt(each, operation, at);
+  }
+}
+
+function bytesOf(entries: readonly ({ readonly value: Uint8Array } | undefined)[]): number {
+  return entries.reduce((sum, entry) => sum + (entry?.value.length ?? 0), 0);
+}
+
 void describe('operations on ranges', () => {
   void it('end a move rightly wherever its process dies', async () => {
     let deaths = 0;
@@ -147,13 +160,7 @@ void describe('operations on ranges', () => {
   void it('cancel a move that writes are too fast for', async () => {
     const each = await world();
     const operation = await begunMove(each);
-    // Dies where commits are noted.
-    const [range] = (await each.catalogue.map()).ranges;
-    const stateOf = async () =>
-      String((await each.stores[0]?.get(guardKey(range?.id ?? 0)))?.value);
-    for (let at = 1; !(await stateOf()).includes('logging'); at += 1) {
-      await dyingAt(each, operation, at);
-    }
+    await loggingFrom(each, operation);
     const store = await opened(each.members);
     for (const key of keys) await store.commit({ checks: [], puts: [putOf(key)], deletes: [] });
     const limits = { dirtyRowsMax: 100 };
@@ -164,6 +171,38 @@ void describe('operations on ranges', () => {
       return true;
     });
     assert.deepEqual(await held(each), [keys.length, 0]);
+  });
+
+  void it('bring large values that are written meanwhile a few at a time', async (t) => {
+    const each = await world();
+    const operation = await begunMove(each);
+    await loggingFrom(each, operation);
+    const store = await opened(each.members);
+    const large = Buffer.alloc(300_000);
+    const written = keys.slice(0, 20);
+    for (const key of written) {
+      await store.commit({ checks: [], puts: [{ key, value: Buffer.from('small') }], deletes: [] });
+      await store.commit({ checks: [], puts: [{ key, value: large }], deletes: [] });
+    }
+    const [source, target] = each.stores;
+    assert.ok(source !== undefined && target !== undefined);
+    const asked: number[] = [];
+    const brought: number[] = [];
+    const getMany = source.getMany.bind(source);
+    t.mock.method(source, 'getMany', async (...given: Parameters<typeof getMany>) => {
+      const found = await getMany(...given);
+      asked.push(bytesOf(found));
+      return found;
+    });
+    const ingest = target.ingest.bind(target);
+    t.mock.method(target, 'ingest', (ingestion: Parameters<typeof ingest>[0]) => {
+      brought.push(bytesOf(ingestion.entries));
+      return ingest(ingestion);
+    });
+    assert.equal(await each.operations.carryOut(operation), 'done');
+    assert.ok(Math.max(...brought) <= 1 << 20, brought.join());
+    assert.ok(Math.max(...asked) <= 1 << 20, asked.join());
+    assert.equal((await store.get(written[0] ?? prefix))?.value.length, large.length);
   });
 
   void it('bring what is written until writes wait', async () => {

@@ -5,7 +5,7 @@ import type { MemberStore } from '../../kv/member-store.js';
 import type { Candidate, Decision, Entry, KeyRange } from '../../kv/store.js';
 import { keyAfter } from '../../kv/tuple.js';
 import { dirtyRows, progressKey } from '../keys.js';
-import { decodeKeys } from '../rows.js';
+import { decodeDirtyKeys, type DirtyKey } from '../rows.js';
 
 /** Bytes of a page, at most; a larger entry is a page of its own. */
 const pageBytesMax = 1 << 20;
@@ -124,21 +124,35 @@ export async function raiseFloor({ store, guard }: Place, floor: number): Promis
   await store.ingest({ entries: [], deletes: [], floor, guard });
 }
 
-/** Copies the keys that dirty rows name. */
+/** Copies the keys that dirty rows name, in parts of no more entries and bytes than a page. */
 async function copyNamedKeys(
   source: Place,
   target: Target,
   dirty: readonly Entry[],
   entriesMax: number,
 ): Promise<void> {
-  const keys = new Map<string, Bytes>();
+  const keys = new Map<string, DirtyKey>();
   for (const { value } of dirty) {
-    for (const key of decodeKeys(value)) keys.set(nameOfBytes(key), key);
+    for (const { key, valueBytes } of decodeDirtyKeys(value)) {
+      const name = nameOfBytes(key);
+      // Which of the rows was the last one is not known.
+      const most = Math.max(valueBytes, keys.get(name)?.valueBytes ?? 0);
+      keys.set(name, { key, valueBytes: most });
+    }
   }
-  const all = [...keys.values()];
-  for (let at = 0; at < all.length; at += entriesMax) {
-    await copyKeys(source, target, all.slice(at, at + entriesMax));
+  let part: Bytes[] = [];
+  let partBytes = 0;
+  for (const { key, valueBytes } of keys.values()) {
+    const bytes = key.length + valueBytes;
+    const isFull = part.length === entriesMax || partBytes + bytes > pageBytesMax;
+    if (isFull && part.length > 0) {
+      await copyKeys(source, target, part);
+      [part, partBytes] = [[], 0];
+    }
+    part.push(key);
+    partBytes += bytes;
   }
+  if (part.length > 0) await copyKeys(source, target, part);
 }
 
 /** Copies keys as the source has them now; deletes at the target what the source does not have. */
