@@ -68,6 +68,29 @@ const shown = (faults: readonly SplitFault[]) => faults.map(({ kind, group }) =>
 const rowsIn = async (table: TableGateway) => (await table.page({})).rows;
 
 describe('an entity that is split vertically', () => {
+  it('has one key in all of its tables, also where parts of it are made', async () => {
+    let ids = 0;
+    const Page = defineVertical({
+      type: 'Page',
+      keys: {
+        title: string(),
+        slug: string().computed({ title: string() }, ({ title }) => title.toLowerCase()),
+        id: string().default(() => `id${(ids += 1)}`),
+      },
+      partitionKey: (p) => key`${p.slug}`,
+      rowKey: (p) => key`${p.title}_${p.id}`,
+      groups: { text: { body: string() }, use: { reads: int32() } },
+      leader: 'text',
+    });
+    const { about: text, stock: use } = await newTables();
+    const pages = verticalEntitiesOf(Page, { text, use }, later);
+    await pages.insert({ title: 'A', body: 'new', reads: 1 });
+    const made = { title: 'A', slug: 'a', id: 'id1' };
+    assert.deepEqual(await pages.get(made), { ...made, body: 'new', reads: 1 });
+    const again = pages.insert({ title: 'A', id: 'id1', body: 'other', reads: 2 });
+    await assert.rejects(again, EntityExistsError);
+  });
+
   it('has each group in its table, and is read and written as one', async () => {
     const tables = await newTables();
     const products = productsOf(tables);

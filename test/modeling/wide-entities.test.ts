@@ -70,6 +70,22 @@ async function rowKeysOf(table: TableGateway): Promise<readonly string[]> {
 }
 
 describe('a wide entity', () => {
+  it('has one key in all of its rows, also where a part of it is a default', async () => {
+    let ids = 0;
+    const Report = defineWideEntity({
+      type: 'Report',
+      keys: { team: string(), id: string().default(() => `id${(ids += 1)}`) },
+      partitionKey: (p) => key`${p.team}`,
+      rowKey: (p) => key`report_${p.id}`,
+      groups: { '01': { head: string() }, '02': { body: string() } },
+    });
+    const { table } = await fixture();
+    const reports = wideEntitiesOf(Report, table);
+    await reports.insert({ team: 'a', head: 'one', body: 'two' });
+    assert.deepEqual(await rowKeysOf(table), ['report_id1_01', 'report_id1_02']);
+    assert.equal((await reports.get({ team: 'a', id: 'id1' }))?.body, 'two');
+  });
+
   it('is one entity of several rows, written by one transaction and read by one request', async () => {
     const { table, counts, requests } = await fixture();
     const year = fullYear((day) => day * 10);

@@ -15,13 +15,14 @@ import { retryConflicts } from '../../table/contention.js';
 import { withEncryptedNames } from '../../table/encrypted-names.js';
 import { EntityExistsError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
-import type {
-  GroupOf,
-  WideChangesOf,
-  WideCreateOf,
-  WideKeyOf,
-  WidePartOf,
-  WideReadOf,
+import {
+  type GroupOf,
+  type WideChangesOf,
+  type WideCreateOf,
+  type WideKeyOf,
+  type WidePartOf,
+  type WideReadOf,
+  withKeys,
 } from '../wide-entities/wide-definition.js';
 import { halvesByKey } from './split-scan.js';
 import { changeBetween, type HalfChange } from './split-change.js';
@@ -104,6 +105,10 @@ export class VerticalEntities<W extends VerticalDefinition> {
    * insert of it went first.
    */
   async insert(entity: WideCreateOf<W>): Promise<void> {
+    await this.#insert(withKeys(this.definition, entity));
+  }
+
+  async #insert(entity: Values): Promise<void> {
     const pair = { [splitPair]: this.#randomness.uuid() };
     const led = { ...this.#valuesOf(this.definition.leader, entity), ...pair };
     const halves = this.#halves().map(
@@ -214,6 +219,10 @@ export class VerticalEntities<W extends VerticalDefinition> {
    * attempts.
    */
   async replace(entity: WideCreateOf<W>): Promise<void> {
+    await this.#replace(withKeys(this.definition, entity));
+  }
+
+  async #replace(entity: Values): Promise<void> {
     const { leader } = this.definition;
     const key = picked(entity, this.#keyNames());
     const halves = this.#halves().map((group) => {
@@ -240,8 +249,9 @@ export class VerticalEntities<W extends VerticalDefinition> {
    * entity that lacks a half, and `ContentionError` when others are faster at all attempts.
    */
   async upsertReplace(entity: WideCreateOf<W>): Promise<void> {
+    const whole = withKeys(this.definition, entity);
     const attempt = async (): Promise<void> => {
-      if (!(await writeIfPresent(() => this.replace(entity)))) await this.insert(entity);
+      if (!(await writeIfPresent(() => this.#replace(whole)))) await this.#insert(whole);
     };
     const what = `${this.definition.type}: upsert`;
     const isThere = (error: unknown): boolean => error instanceof EntityExistsError;

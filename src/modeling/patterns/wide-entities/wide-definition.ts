@@ -5,6 +5,7 @@ import {
   type KeyFields,
   type SystemOptions,
 } from '../../definition/entity-definition.js';
+import { completeValues, fieldsOf, type Values } from '../../definition/entity-fields.js';
 import { keyTemplate, type KeyTemplate } from '../../definition/key-template.js';
 import type { FlagsOf, Properties, ValueOf } from '../../definition/property.js';
 import type { CreateShape, ReadShape } from '../../definition/shapes.js';
@@ -142,6 +143,17 @@ export function definitionOfGroup<K extends Properties>(
   });
   codecOf(definition);
   return definition;
+}
+
+/**
+ * The values with all of the keys, computed and default ones included, so that every row gets the
+ * same. Throws `ValueError` for a key that is neither given nor made.
+ */
+export function withKeys({ type, keys, rows }: AnyWideDefinition, values: Values): Values {
+  const fields = [...rows.values()].slice(0, 1).flatMap(fieldsOf);
+  const ofKeys = fields.filter(({ name }) => Object.hasOwn(keys, name));
+  const made = completeValues(type, ofKeys, values, ({ defaultValue }) => defaultValue?.());
+  return { ...values, ...made };
 }
 
 function withSuffix({ texts, parts }: KeyTemplate, group: string): KeyTemplate {

@@ -14,14 +14,15 @@ import { absentEntityError } from '../../table/refusals.js';
 import type { TableGateway } from '../../table/gateway.js';
 import type { ReadTarget } from '../../table/row-writes.js';
 import { Transaction, type TransactionChange } from '../../table/transaction.js';
-import type {
-  AnyWideDefinition,
-  GroupOf,
-  WideChangesOf,
-  WideCreateOf,
-  WideKeyOf,
-  WidePartOf,
-  WideReadOf,
+import {
+  type AnyWideDefinition,
+  type GroupOf,
+  type WideChangesOf,
+  type WideCreateOf,
+  type WideKeyOf,
+  type WidePartOf,
+  type WideReadOf,
+  withKeys,
 } from './wide-definition.js';
 
 /** The symbol under which a read entity carries the metadata of its rows, by group. */
@@ -87,7 +88,8 @@ export class WideEntities<W extends AnyWideDefinition> {
     return {
       addTo: (writes) => {
         this.#refuseUnknown(entity);
-        for (const [, row] of this.#rows) writes.insert(row, pick(row, entity));
+        const whole = withKeys(this.definition, entity);
+        for (const [, row] of this.#rows) writes.insert(row, pick(row, whole));
       },
     };
   }
