@@ -23,6 +23,7 @@ import {
   checked,
   openOther,
   otherBodyOf,
+  ownBodyOf,
   sourceOf,
   type OtherSource,
   type Source,
@@ -69,7 +70,11 @@ async function run(input: Input, request: BlobRequest): Promise<CopiedBlob> {
   const { address, source, copy, access } = input;
   if (source.kind === 'other') return begin(input, source, request);
   await authoriseSource(request, source);
-  const ofSource = { source: source.address, sourceConditions: source.conditions };
+  const ofSource = {
+    source: source.address,
+    sourceConditions: source.conditions,
+    onPiece: request.exchange.limitSteps(request.backend.clock),
+  };
   return replacing(request, access, (each) =>
     request.backend.blobs.copyBlob(address, { ...copy, ...ofSource }, each),
   );
@@ -152,7 +157,12 @@ async function copyOwnAtOnce(
     md5 === undefined
       ? conditions
       : { ...conditions, ifMatch: [await checkMd5(request, source, md5)] };
-  const ofSource = { source: source.address, sourceConditions, blockBytesMax: syncBytesMax };
+  const ofSource = {
+    source: source.address,
+    sourceConditions,
+    blockBytesMax: syncBytesMax,
+    onPiece: request.exchange.limitSteps(request.backend.clock),
+  };
   return replacing(request, access, (each) =>
     request.backend.blobs.copyBlob(address, { ...copy, ...ofSource }, each),
   );
@@ -162,7 +172,7 @@ async function copyOwnAtOnce(
 async function checkMd5(request: BlobRequest, source: OwnSource, md5: Buffer): Promise<number> {
   const reading = await readOwn(request, source, undefined);
   try {
-    const body = checked(reading.body, { kind: 'md5', bytes: md5 }, new Crc64());
+    const body = checked(ownBodyOf(request, reading), { kind: 'md5', bytes: md5 }, new Crc64());
     for await (const _ of body);
     return reading.properties.modifiedMicros;
   } finally {

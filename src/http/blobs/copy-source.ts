@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Clock } from '../../base/clock.js';
 import {
   cannotVerifyCopySource,
   crc64Mismatch,
@@ -163,7 +164,8 @@ async function openSource(
   if (source.kind === 'own') {
     await authoriseSource(request, source);
     const reading = await readOwn(request, source, range);
-    const { body, properties, start, end } = reading;
+    const { properties, start, end } = reading;
+    const body = ownBodyOf(request, reading);
     return { body, properties, bytes: end - start, close: () => reading.close() };
   }
   const opened = await openOther(request, source, range);
@@ -206,6 +208,25 @@ function departureOf({ request: { socket }, response }: Exchange): AbortSignal {
   socket.once('end', leave);
   response.once('close', leave);
   return departure.signal;
+}
+
+/** The bytes of a source that this server keeps. The time limit is one of each piece. */
+export async function* ownBodyOf(
+  {
+    exchange,
+    backend,
+  }: {
+    readonly exchange: Exchange;
+    readonly backend: { readonly clock: Pick<Clock, 'monotonicMs'> };
+  },
+  { body }: { readonly body: Body },
+): AsyncGenerator<Buffer, void, void> {
+  const endStep = exchange.limitSteps(backend.clock);
+  for await (const piece of body) {
+    endStep();
+    yield piece;
+  }
+  endStep();
 }
 
 /** The bytes that a source sends. The wait for them does not count for the time limit. */

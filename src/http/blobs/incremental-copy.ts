@@ -39,7 +39,11 @@ export const incrementalCopyBlob: BlobOperation<Input, CopiedBlob> = {
 
   async run({ address, source, snapshotMicros, access }, request) {
     await authoriseSource(request, source);
-    const copy = { source: { ...source.address, snapshotMicros }, sourceUrl: source.url };
+    const copy = {
+      source: { ...source.address, snapshotMicros },
+      sourceUrl: source.url,
+      onPiece: request.exchange.limitSteps(request.backend.clock),
+    };
     return request.backend.blobs.copyIncrementally(address, copy, access);
   },
 

@@ -182,6 +182,17 @@ export class Exchange {
     }
   }
 
+  /**
+   * Lets the time limit be one of each step of work that is as long as its bytes are many. To be
+   * called before the first; the returned function ends a step.
+   */
+  limitSteps(clock: Pick<Clock, 'monotonicMs'>): () => void {
+    const stepMs = this.deadlineMs - clock.monotonicMs();
+    return () => {
+      this.deadlineMs = clock.monotonicMs() + stepMs;
+    };
+  }
+
   /** Name, value, name, value, …: every header field as sent. */
   get rawHeaders(): readonly string[] {
     return this.request.rawHeaders;

@@ -45,10 +45,17 @@ export async function withCopiedContent<T>(
     from,
     to,
     record,
-  }: { readonly from: BlobKeys; readonly to: BlobKeys; readonly record: BlobRecord },
+    onPiece = () => undefined,
+  }: {
+    readonly from: BlobKeys;
+    readonly to: BlobKeys;
+    readonly record: BlobRecord;
+    /** Called when a piece was copied. */
+    readonly onPiece?: (() => void) | undefined;
+  },
   use: (copied: CopiedContent) => Promise<T>,
 ): Promise<T> {
-  const copy = new ContentCopy(context, from, to);
+  const copy = new ContentCopy(context, { from, to, onPiece });
   try {
     return await use(await copy.of(record));
   } catch (error) {
@@ -63,14 +70,23 @@ class ContentCopy {
   readonly #context: BlobContext;
   readonly #from: BlobKeys;
   readonly #to: BlobKeys;
+  readonly #onPiece: () => void;
   #inline: { readonly piece: Piece; readonly bytes: Bytes }[] = [];
   #references = new Map<string, { readonly piece: Piece; count: number }>();
   #inlineBytes = 0;
 
-  constructor(context: BlobContext, from: BlobKeys, to: BlobKeys) {
+  constructor(
+    context: BlobContext,
+    {
+      from,
+      to,
+      onPiece,
+    }: { readonly from: BlobKeys; readonly to: BlobKeys; readonly onPiece: () => void },
+  ) {
     this.#context = context;
     this.#from = from;
     this.#to = to;
+    this.#onPiece = onPiece;
   }
 
   async of(record: BlobRecord): Promise<CopiedContent> {
@@ -145,6 +161,7 @@ class ContentCopy {
       return known.piece;
     }
     const copied = await this.#copy(piece);
+    this.#onPiece();
     this.#references.set(name, { piece: copied, count: 1 });
     return copied;
   }

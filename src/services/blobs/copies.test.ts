@@ -79,6 +79,31 @@ for (const engine of engineNames) {
       assert.equal(world.content.ids.size, 0);
     });
 
+    it('tell of each piece, whatever the time that all of them take', async (t) => {
+      const { blobs } = await setUp(engine, t);
+      await putBlocks(blobs, 9);
+      const size = 65_536;
+      const page = at('pages');
+      await blobs.putPageBlob(page, { ...plain, bytes: size, sequenceNumber: 0n });
+      for (const start of [0, 512, 40_960]) {
+        const pages = { body: body(sample(512, start)) };
+        await blobs.putPages(page, { start, end: start + 512 }, pages);
+      }
+      const { snapshotMicros } = await blobs.snapshotBlob(page);
+      const snapshot = { ...page, snapshotMicros };
+      let pieces = 0;
+      const onPiece = () => (pieces += 1);
+      const told = async (work: Promise<unknown>): Promise<number> => {
+        pieces = 0;
+        await work;
+        return pieces;
+      };
+      assert.equal(await told(copy(blobs, at('source'), { onPiece })), 9);
+      const sourceUrl = 'http://s/c/b?snapshot=2020-01-01T00:00:00.0000000Z';
+      const asked = { source: snapshot, sourceUrl, onPiece };
+      assert.equal(await told(blobs.copyIncrementally(at('increment'), asked)), 3);
+    });
+
     it('of a snapshot promote it, also over the blob itself', async (t) => {
       const world = await setUp(engine, t);
       const { blobs } = world;

@@ -48,6 +48,8 @@ export interface CopyRequest {
   readonly isSealed?: boolean | undefined;
   /** The source must be a block blob of at most so many bytes. Absent: any blob. */
   readonly blockBytesMax?: number | undefined;
+  /** Called when a piece was copied: there may be tens of thousands. */
+  readonly onPiece?: () => void;
 }
 
 export interface CopiedBlob extends Written {
@@ -98,8 +100,9 @@ async function tryCopy(
   request: CopyRequest,
   access: Access,
 ): Promise<CopiedBlob | typeof overtaken> {
+  const { onPiece } = request;
   try {
-    return await withCopiedContent(context, { from, to, record }, async (content) => {
+    return await withCopiedContent(context, { from, to, record, onPiece }, async (content) => {
       // The map of a page blob may change under its id.
       if (version !== undefined && (await context.store.get(from.base))?.version !== version) {
         throw new ContentGoneError();

@@ -28,7 +28,10 @@ import { checkGivenTier } from './tiers.js';
 import type { Access, BlobAddress } from './types.js';
 
 /** What a copy of a foreign blob makes; see `CopyRequest`. */
-export type ForeignCopyRequest = Omit<CopyRequest, 'source' | 'sourceConditions' | 'blockBytesMax'>;
+export type ForeignCopyRequest = Omit<
+  CopyRequest,
+  'source' | 'sourceConditions' | 'blockBytesMax' | 'onPiece'
+>;
 
 /** Copy Blob From URL of a foreign block blob (blob-service §17.3): done when it resolves. */
 export async function copyForeign(

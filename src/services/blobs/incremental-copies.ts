@@ -29,6 +29,8 @@ export interface IncrementalCopyRequest {
   readonly source: BlobAddress & { readonly snapshotMicros: number };
   /** As answers show it: without a signature, with the time of the snapshot. */
   readonly sourceUrl: string;
+  /** As `CopyRequest` has it. */
+  readonly onPiece?: () => void;
 }
 
 /**
@@ -68,9 +70,10 @@ async function tryCopy(
   access: Access,
 ): Promise<CopiedBlob | typeof overtaken> {
   const { to, record, checkContainer } = copying;
+  const { onPiece } = request;
   const copyId = context.randomness.uuid();
   try {
-    return await withCopiedContent(context, copying, async (copied) => {
+    return await withCopiedContent(context, { ...copying, onPiece }, async (copied) => {
       await checkContainer();
       return changeBlob(context, to, async (state, changes) => {
         checkTarget(state, request, access);
