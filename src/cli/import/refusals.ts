@@ -1,5 +1,7 @@
-import { createWriteStream, type WriteStream } from 'node:fs';
 import { once } from 'node:events';
+import type { WriteStream } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { messageOf } from '../terminal/failure.js';
 
 export interface Refusal {
   readonly line: number;
@@ -16,23 +18,24 @@ const printedMax = 20;
 export class Refusals {
   readonly #print: (line: string) => void;
   readonly #file: WriteStream | undefined;
-  #fileError: Error | undefined;
+  #fileError: string | undefined;
   #count: number;
   #printed = 0;
 
-  /** `before`: the number of rows that an earlier run of the same import refused. */
+  /**
+   * `file`: the errors file, open to append; `before`: the number of rows that an earlier run of
+   * the same import refused.
+   */
   constructor(options: {
     readonly print: (line: string) => void;
-    readonly path: string | undefined;
-    readonly append: boolean;
+    readonly file: FileHandle | undefined;
     readonly before: number;
   }) {
-    const { print, path, append, before } = options;
+    const { print, file, before } = options;
     this.#print = print;
     this.#count = before;
-    if (path === undefined) return;
-    this.#file = createWriteStream(path, { flags: append ? 'a' : 'w' });
-    this.#file.on('error', (error) => (this.#fileError = error));
+    this.#file = file?.createWriteStream();
+    this.#file?.on('error', (error) => this.#lost(error));
   }
 
   get count(): number {
@@ -41,7 +44,7 @@ export class Refusals {
 
   add(refusal: Refusal): void {
     this.#count++;
-    this.#file?.write(`${JSON.stringify(refusal)}\n`);
+    if (this.#fileError === undefined) this.#file?.write(`${JSON.stringify(refusal)}\n`);
     this.#printed++;
     if (this.#printed <= printedMax) {
       this.#print(`line ${refusal.line}: ${refusal.code}: ${refusal.message}`);
@@ -55,12 +58,19 @@ export class Refusals {
     }
   }
 
-  /** Resolves when the file is complete. Throws when it could not be written. */
-  async close(): Promise<void> {
-    if (this.#file !== undefined && this.#fileError === undefined) {
+  #lost(error: Error): void {
+    if (this.#fileError !== undefined) return;
+    this.#fileError = messageOf(error);
+    this.#print(`Warning: refused rows are not written to the file of errors: ${this.#fileError}`);
+  }
+
+  /** Resolves when the file is complete, with the reason why it lacks rows, if so. */
+  async close(): Promise<string | undefined> {
+    if (this.#file !== undefined && !this.#file.closed) {
+      const closed = once(this.#file, 'close').catch(() => undefined);
       this.#file.end();
-      await once(this.#file, 'close');
+      await closed;
     }
-    if (this.#fileError !== undefined) throw this.#fileError;
+    return this.#fileError;
   }
 }

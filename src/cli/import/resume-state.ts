@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { unreachable } from '../../base/invariant.js';
 import { FileReadError, readRegularFile } from '../../base/regular-file.js';
 import { systemRandomness } from '../../base/randomness.js';
-import { codeOf, CommandFailure, UsageError } from '../terminal/failure.js';
+import { codeOf, CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
 import type { InputIdentity } from './input.js';
 import type { SourcePosition } from './source-row.js';
 
@@ -93,8 +93,16 @@ export class ResumeState {
     }
   }
 
+  /** Throws `CommandFailure`. */
   async remove(): Promise<void> {
-    await rm(this.#path, { force: true });
+    try {
+      await rm(this.#path, { force: true });
+    } catch (error) {
+      throw new CommandFailure(
+        `${this.#path} cannot be removed: ${messageOf(error)}. Remove it, or give --restart: the ` +
+          'next import of this file would go on behind the row that it names.',
+      );
+    }
   }
 }
 

@@ -1,10 +1,11 @@
+import type { FileHandle } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { systemClock } from '../../base/clock.js';
 import { unreachable } from '../../base/invariant.js';
 import type { EdmType } from '../../model/edm/value.js';
 import { TableClient, type WriteMode } from '../client/table-client.js';
 import type { Connection } from '../client/connection.js';
-import { messageOf, RowError, UsageError } from '../terminal/failure.js';
+import { CommandFailure, messageOf, RowError, UsageError } from '../terminal/failure.js';
 import { briefRetries, retrying } from '../client/retry.js';
 import { counted, grouped } from '../terminal/terminal.js';
 import { csvRows, readCsvHeader, type CsvOptions } from './csv-rows.js';
@@ -18,7 +19,12 @@ import { reportProgress } from './progress.js';
 import { Refusals } from './refusals.js';
 import { ResumeState, type ImportProgress } from './resume-state.js';
 import { LowWatermark } from './low-watermark.js';
-import { requireErrorsFile, requireOtherFile } from './side-files.js';
+import {
+  emptyErrorsFile,
+  openErrorsFile,
+  requireErrorsFile,
+  requireOtherFile,
+} from './side-files.js';
 import { sourceStart, type SourceRow } from './source-row.js';
 import { notice } from '../terminal/notice.js';
 import type { ProgressReport } from '../terminal/progress.js';
@@ -61,6 +67,8 @@ export async function runImport(
   await checkSideFiles(input, settings);
   const before = await progressBefore(state, settings);
   const header = isCsv(settings.format) ? await checkedHeader(input, settings) : undefined;
+  const { errorsPath } = settings;
+  const errors = errorsPath === undefined ? undefined : await openErrorsFile(errorsPath);
   const client = new TableClient(settings.connection, { socketsMax: settings.concurrency });
   try {
     if (settings.create) await retrying(briefRetries, () => client.createTable(settings.table));
@@ -68,10 +76,21 @@ export async function runImport(
     if (settings.restart) await state?.remove();
     const start = before?.position ?? sourceStart;
     const rows = readRows(input, settings, start, start.offset > 0 ? header : undefined);
-    return await new ImportRun(input, settings, client, state, before).run(rows);
+    if (before === undefined) await emptyErrorsFile(errors);
+    const files = { state, before, errors };
+    return await new ImportRun(input, settings, client, files).run(rows);
   } finally {
     client.close();
+    await errors?.close();
   }
+}
+
+interface ImportFiles {
+  readonly state: ResumeState | undefined;
+  /** Where it goes on; undefined: it begins. */
+  readonly before: ImportProgress | undefined;
+  /** Takes the refused rows. */
+  readonly errors: FileHandle | undefined;
 }
 
 class ImportRun {
@@ -93,8 +112,7 @@ class ImportRun {
     input: ImportInput,
     settings: ImportSettings,
     client: TableClient,
-    state: ResumeState | undefined,
-    before: ImportProgress | undefined,
+    { state, before, errors }: ImportFiles,
   ) {
     const position = before?.position ?? sourceStart;
     const refusedBefore = before?.refused ?? 0;
@@ -106,8 +124,7 @@ class ImportRun {
     this.#savedRow = position.row;
     this.#refusals = new Refusals({
       print: (line) => this.#progress.line(line),
-      path: settings.errorsPath,
-      append: before !== undefined,
+      file: errors,
       before: refusedBefore,
     });
     const writtenBefore = position.row - refusedBefore;
@@ -142,6 +159,7 @@ class ImportRun {
   async run(rows: AsyncIterable<SourceRow>): Promise<ImportResult> {
     const timer = setInterval(() => this.#saveSoon(), saveIntervalMs);
     let isComplete = false;
+    let lossOfErrors: string | undefined;
     try {
       isComplete = await this.#addAll(rows);
     } finally {
@@ -150,10 +168,11 @@ class ImportRun {
       this.#saveSoon();
       await this.#saving;
       this.#progress.stop();
-      await this.#refusals.close();
+      lossOfErrors = await this.#refusals.close();
     }
-    if (isComplete) await this.#state?.remove();
     this.#summarise(isComplete);
+    if (isComplete) await this.#state?.remove();
+    if (lossOfErrors !== undefined) throw this.#errorsLost(lossOfErrors);
     return { refused: this.#refusals.count, isComplete };
   }
 
@@ -215,6 +234,14 @@ class ImportRun {
     if (now - this.#lastRetryMs < saveIntervalMs) return;
     this.#lastRetryMs = now;
     this.#progress.line(`Retrying: ${messageOf(error)}`);
+  }
+
+  #errorsLost(reason: string): CommandFailure {
+    const path = this.#settings.errorsPath ?? '';
+    return new CommandFailure(
+      `--errors ${path} lacks refused rows: ${reason}. Import again, with --restart, and name ` +
+        'another file, or make room for this one.',
+    );
   }
 
   #summarise(isComplete: boolean): void {

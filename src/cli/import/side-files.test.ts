@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { link, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { startServer, type StartedServer } from '../../../test/support/start-ser
 // An import overwrites only files of an earlier import.
 
 const rows = 'PartitionKey,RowKey\na,1\nb,2\n';
+const skip = existsSync('/dev/full') ? false : 'there is no /dev/full';
 let started: StartedServer;
 let folder: string;
 let input: string;
@@ -40,6 +42,28 @@ async function refused(args: readonly string[], reason: RegExp): Promise<void> {
 }
 
 describe('files beside an import', () => {
+  it('--errors is opened before the first request: no refused row is lost', async () => {
+    await writeFile(input, 'PartitionKey,RowKey\na,1\nb,2,\n');
+    const before = started.records.length;
+    const { code, stderr } = await importInput('--errors', join('none', 'e.jsonl'));
+    assert.match(stderr, /^error: --errors none\/e\.jsonl cannot be written, and nothing was/);
+    assert.equal(code, 1);
+    assert.equal(started.records.length, before);
+  });
+
+  it('--errors that fills its disk is an error behind the summary', { skip }, async () => {
+    const bad = Array.from({ length: 5 }, (_, at) => `a,b,${at}\n`).join('');
+    await writeFile(input, `PartitionKey,RowKey\na,1\n${bad}`);
+    const state = join(folder, 'rows.csv.tabularium-import.json');
+    const { code, stderr } = await importInput('--errors', '/dev/full', '--state', state);
+    const [summary, error] = stderr.trimEnd().split('\n').slice(-2);
+    assert.match(summary ?? '', /^Imported 1 row into sides .*; 5 refused\.$/);
+    assert.match(error ?? '', /^error: --errors \/dev\/full lacks refused rows: ENOSPC.*--restart/);
+    assert.equal(stderr.split('Warning: refused rows are not written').length, 2);
+    assert.equal(code, 1);
+    assert.equal(existsSync(state), false, 'the next run repeats all rows');
+  });
+
   for (const flag of ['--errors', '--state']) {
     it(`${flag} is never the input, by any name or link`, async () => {
       await symlink(input, join(folder, 'symbolic'));

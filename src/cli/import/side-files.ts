@@ -1,5 +1,5 @@
 import { createReadStream, type Stats } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { open, stat, type FileHandle } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { codeOf, CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
 
@@ -31,6 +31,25 @@ export async function requireErrorsFile(path: string): Promise<void> {
     `--errors ${path} holds something else than refused rows, which would be lost. ` +
       'Name another file, or remove it.',
   );
+}
+
+/**
+ * Opens the errors file to append to it. Throws `CommandFailure` when it cannot be written: refused
+ * rows would be lost.
+ */
+export async function openErrorsFile(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'a');
+  } catch (error) {
+    throw new CommandFailure(
+      `--errors ${path} cannot be written, and nothing was imported: ${messageOf(error)}`,
+    );
+  }
+}
+
+/** Forgets the rows of an earlier import. Pipes and devices hold none. */
+export async function emptyErrorsFile(file: FileHandle | undefined): Promise<void> {
+  if (file !== undefined && (await file.stat()).isFile()) await file.truncate();
 }
 
 async function factsOf(path: string): Promise<Stats | undefined> {
