@@ -12,7 +12,10 @@ export interface CuttingProxy extends AsyncDisposable {
   cut(): void;
   /** Passes half of what arrives next at a connection, from either side, and ends it then. */
   halve(): void;
-  /** Passes nothing on any more, in both directions, on the connections there are. */
+  /**
+   * Passes nothing on any more, in both directions, on the connections there are, and notices the
+   * end of none: a network that has parted.
+   */
   stall(): void;
   /** Ends each connection on which a client sends these bytes, before they arrive. */
   cutAt(bytes: Buffer): void;
@@ -104,7 +107,10 @@ export async function startCuttingProxy(target: number): Promise<CuttingProxy> {
       for (const stream of streams) stream.isHalved = true;
     },
     stall() {
-      for (const stream of streams) stream.isStalled = true;
+      for (const stream of streams) {
+        stream.isStalled = true;
+        stream.from.pause();
+      }
     },
     cutAt(bytes) {
       poison = bytes;

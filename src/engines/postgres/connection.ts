@@ -9,6 +9,8 @@ import type { Statement } from './statements.js';
 /** A server that does not answer a query within this time is taken for dead. */
 const stallMs = 60_000;
 const connectMs = 5_000;
+/** A network that has parted lets no end of a connection through; the system tries for minutes. */
+const endMs = 2_000;
 /**
  * A machine that loses its power or its network ends no connection. What its transaction has locked
  * would be locked for hours, until the database's own look at the connection.
@@ -48,6 +50,7 @@ export class Connection {
   readonly #client: Client;
   readonly #options: ConnectionOptions;
   #isLost = false;
+  readonly #underWay = new Set<Promise<unknown>>();
   #product: Product = 'PostgreSQL';
 
   /** Not connected yet. */
@@ -121,14 +124,23 @@ export class Connection {
     cutOff(this.#client);
   }
 
-  /** Closes the connection after the queries under way. */
+  /**
+   * Closes the connection after the queries under way, whose time is limited. Never rejects, and
+   * destroys a connection whose server does not answer to its end.
+   */
   async close(): Promise<void> {
     if (this.#isLost) return;
     this.#isLost = true;
-    await this.#client.end().catch(() => this.destroy());
+    await Promise.allSettled(this.#underWay);
+    const { timers } = this.#options;
+    const late = () => new Error('The database did not end the connection.');
+    await within(this.#client.end(), { limitMs: endMs, timers, late }).catch(() => this.destroy());
   }
 
   #limited<T>(work: Promise<T>): Promise<T> {
+    this.#underWay.add(work);
+    const over = (): void => void this.#underWay.delete(work);
+    void work.then(over, over);
     const late = (): Error => {
       this.destroy();
       return new Error(`The database did not answer within ${stallMs / 1000} s.`);

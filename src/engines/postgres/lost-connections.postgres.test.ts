@@ -208,6 +208,22 @@ void describe('a PostgreSQL engine that loses connections', { skip: withoutPostg
     await direct.dispose();
   });
 
+  it('closes when the network parts, also while it beats, reads and has written', async () => {
+    const direct = await postgresUnderTest({ url: server().url, clock: systemClock });
+    const url = new URL(server().url);
+    await using proxy = await startCuttingProxy(Number(url.port));
+    url.port = String(proxy.port);
+    const { schema } = direct;
+    const own = { schema, clock: systemClock, timers: hastyTimers, beats: true };
+    const store = await openPostgresStore({ url: url.href, ...own });
+    const puts = [{ key: keyOf('row'), value: Buffer.from('value') }];
+    assert.ok((await store.commit({ checks: [], puts, deletes: [] })).ok);
+    assert.notEqual(await store.get(keyOf('row')), undefined);
+    proxy.stall();
+    await store.close();
+    await direct.dispose();
+  });
+
   it('gives up a batch that ends each connection, goes on, and closes', async () => {
     const direct = await postgresUnderTest({ url: server().url, clock: systemClock });
     const url = new URL(server().url);

@@ -1,3 +1,4 @@
+import { within } from '../../base/async/deadline.js';
 import type { Timers } from '../../base/async/timers.js';
 import { retry } from '../../base/async/retry.js';
 import { invariant } from '../../base/invariant.js';
@@ -26,6 +27,8 @@ const resolveLimitMs = 30_000;
  * batch may be what ends its connections, because it needs more memory than there is.
  */
 const attemptsMax = 5;
+/** How long a close waits for the removal of its row. */
+const removeLimitMs = 2_000;
 const backOffMs = { first: 5, last: 200 };
 const sessionIdBytes = 6;
 
@@ -73,11 +76,18 @@ export class Session {
     const open = this.#open;
     this.#open = undefined;
     if (open === undefined) return;
-    // When this fails, another server removes the row later.
-    await open.connection
-      .query(this.#options.statements.removeSession, [open.id])
-      .catch(() => undefined);
+    await this.#removeRow(open);
     await open.connection.close();
+  }
+
+  /** When this fails, another server removes the row later. */
+  async #removeRow({ connection, id }: Open): Promise<void> {
+    const { statements, timers } = this.#options;
+    const removed = connection.query(statements.removeSession, [id]);
+    const late = () => new Error('The row of a session was not removed in time.');
+    await within(removed, { limitMs: removeLimitMs, timers, late }).catch(() => {
+      connection.destroy();
+    });
   }
 
   async #applyOnce(call: BatchCall, count: number): Promise<readonly Outcome[]> {
@@ -149,7 +159,8 @@ export class Session {
     const connection = await this.#options.primary.connectPatiently(resolveLimitMs);
     try {
       const outcomes = await this.#outcomeOn(connection, id, batch);
-      await connection.close();
+      // The outcome does not wait for the end of the connection.
+      void connection.close();
       if (outcomes !== undefined) this.#note(id, batch + 1, outcomes);
       return outcomes;
     } catch (error) {
