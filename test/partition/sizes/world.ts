@@ -63,8 +63,8 @@ export class SizedWorld {
       stores.push(new CountingStore(await openMemoryStore({ clock })));
     }
     const world = new SizedWorld(sizes, stores);
-    await world.#fill(sizes.ranges, storesUsed);
     await admitted(world.members);
+    await world.#fill(sizes.ranges, storesUsed);
     return world;
   }
 
