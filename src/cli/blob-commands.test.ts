@@ -10,7 +10,7 @@ import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
 import { runCli, type CliOptions, type CliResult } from '../../test/support/cli-process.js';
 import { costly } from '../../test/support/run-length.js';
 import { runCommand } from '../../test/support/command-host.js';
-import { startProxy, type Interceptor } from '../../test/support/forwarding-proxy.js';
+import { losing, startProxy, type Interceptor } from '../../test/support/forwarding-proxy.js';
 import { startServer, type StartedServer } from '../../test/support/start-server.js';
 
 let started: StartedServer;
@@ -292,6 +292,13 @@ void describe('a bad network', () => {
     const connection = direct.replace(`BlobEndpoint=${target}`, `BlobEndpoint=${proxy.origin}`);
     return await runCommand(['blob', command, ...args, '-c', connection], { cwd: directory });
   }
+
+  void it('does not deny a deletion whose answer is lost', async () => {
+    await photos.getBlockBlobClient('gone').uploadData(Buffer.from('gone'));
+    const lost = losing(({ method }) => method === 'DELETE', [1]);
+    const { code, stderr } = await through(lost, 'delete', ['photos/gone']);
+    assert.deepEqual([code, stderr], [0, 'Deleted 1 blob.\n']);
+  });
 
   void it('does not damage what is fetched: a damaged range is fetched again', async () => {
     await photos.getBlockBlobClient('five').uploadData(Buffer.from('right'));

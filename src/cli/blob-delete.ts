@@ -8,8 +8,8 @@ import {
 } from './client/connection-options.js';
 import { BlobClient } from './client/blob-client.js';
 import { listPages } from './client/blob-pages.js';
-import { briefRetries, retrying } from './client/retry.js';
 import { changing, ServiceError } from './client/service-error.js';
+import { deleting } from './deleting.js';
 import { confirmed } from './terminal/confirm.js';
 import { CommandFailure, UsageError } from './terminal/failure.js';
 import { notice } from './terminal/notice.js';
@@ -125,7 +125,7 @@ async function deletePlace(
     await concurrently(names, deletesAtOnce, async (name) => {
       try {
         await changing(placeText({ container, blob: name }), () =>
-          retrying(briefRetries, () => client.deleteBlob({ container, blob: name })),
+          deleting('BlobNotFound', () => client.deleteBlob({ container, blob: name })),
         );
         deleted.count += 1;
       } catch (error) {

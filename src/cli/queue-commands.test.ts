@@ -6,7 +6,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { QueueServiceClient, type QueueClient } from '@azure/storage-queue';
 import { runCli, type CliOptions, type CliResult } from '../../test/support/cli-process.js';
 import { runCommand } from '../../test/support/command-host.js';
-import { startProxy } from '../../test/support/forwarding-proxy.js';
+import { losing, startProxy } from '../../test/support/forwarding-proxy.js';
 import { startServer, type StartedServer } from '../../test/support/start-server.js';
 import { costly } from '../../test/support/run-length.js';
 
@@ -214,6 +214,26 @@ void describe('tabularium queue get', () => {
       parsed.map(({ text }) => text),
       sent.slice(65),
     );
+    assert.equal(await waiting(), 0);
+  });
+
+  void it('knows what it has deleted itself when the answer is lost', async () => {
+    await work.sendMessage('lost');
+    const lost = losing(({ method }) => method === 'DELETE', [1]);
+    await using proxy = await startProxy(started.server.queueEndpoint, lost);
+    const connection = started.server
+      .connectionString()
+      .replace(/QueueEndpoint=http:\/\/[^/]+/, `QueueEndpoint=${proxy.origin}`);
+    const { code, stderr } = await runCommand([
+      'queue',
+      'get',
+      '-q',
+      'work',
+      '--delete',
+      '-c',
+      connection,
+    ]);
+    assert.deepEqual([code, stderr], [0, '']);
     assert.equal(await waiting(), 0);
   });
 

@@ -13,6 +13,7 @@ import { messageView } from './views/queue-views.js';
 import { briefRetries, retrying } from './client/retry.js';
 import { endWithOutput } from './terminal/closed-output.js';
 import { formatOption, outputFlushed, outputPrinter, type RowFormat } from './views/row-output.js';
+import { deleting } from './deleting.js';
 import { ServiceError } from './client/service-error.js';
 import { notice } from './terminal/notice.js';
 
@@ -91,7 +92,7 @@ async function deleteAll(
 ): Promise<void> {
   for (const message of messages) {
     try {
-      await retrying(briefRetries, () => client.delete(queue, message));
+      await deleting('MessageNotFound', () => client.delete(queue, message));
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'MessageNotFound') throw error;
       notice(`Not deleted: ${message.id} became visible and was taken by another consumer.`);

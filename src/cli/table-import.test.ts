@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
 import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { after, before, describe, it } from 'node:test';
 import { CliProcess, runCli, type CliResult } from '../../test/support/cli-process.js';
 import { runCommand } from '../../test/support/command-host.js';
-import { startProxy, type Interceptor } from '../../test/support/forwarding-proxy.js';
+import { losing, startProxy } from '../../test/support/forwarding-proxy.js';
 import { startServer, type StartedServer } from '../../test/support/start-server.js';
 import { sampled, costly } from '../../test/support/run-length.js';
 
@@ -64,15 +65,8 @@ function connectionBy(origin: string): string {
   return text.replace(/TableEndpoint=http:\/\/[^/]+/, `TableEndpoint=${origin}`);
 }
 
-/** Breaks the connections of some batches when the service has answered them. */
-function losing(batchesLost: readonly number[]): Interceptor {
-  let batches = 0;
-  return ({ url }, response) => {
-    if (url?.endsWith('$batch') !== true || !batchesLost.includes(++batches)) return 'pass';
-    response.on('error', () => undefined);
-    response.writeHead = () => response.destroy();
-    return 'pass';
-  };
+function isBatch({ url }: IncomingMessage): boolean {
+  return url?.endsWith('$batch') === true;
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -259,7 +253,7 @@ void describe('tabularium table import', () => {
     const before = await file('before.csv', `PartitionKey,RowKey,text\n${row(3, 'other')}`);
     assert.equal((await importFile([before, '-t', table])).code, 0);
     // The first fails because of the row that is there, the third writes the others.
-    await using proxy = await startProxy(started.server.tableEndpoint, losing([1, 3]));
+    await using proxy = await startProxy(started.server.tableEndpoint, losing(isBatch, [1, 3]));
     const text = Array.from({ length: 150 }, (_, at) => row(at, `it's ${at}`)).join('');
     const path = await file('lost.csv', `PartitionKey,RowKey,text\n${text}`);
     const args = ['table', 'import', path, '-t', table, '-c', connectionBy(proxy.origin)];

@@ -15,6 +15,20 @@ export type Interceptor = (
   count: number,
 ) => Promise<'pass' | 'done'> | 'pass' | 'done';
 
+/** Loses the answers to some of the requests that are meant, numbered from 1: the service has acted. */
+export function losing(
+  isMeant: (request: IncomingMessage) => boolean,
+  lost: readonly number[],
+): Interceptor {
+  let count = 0;
+  return (request, response) => {
+    if (!isMeant(request) || !lost.includes(++count)) return 'pass';
+    response.on('error', () => undefined);
+    response.writeHead = () => response.destroy();
+    return 'pass';
+  };
+}
+
 /**
  * A proxy in front of a server, for tests of how clients handle bad networks and other servers.
  * `headersDropped` are response headers that it removes.
