@@ -6,9 +6,21 @@ import { systemRandomness } from '../base/randomness.js';
 import { openMemoryContent } from '../content/memory/content.js';
 import { openMemoryStore } from '../engines/memory/store.js';
 import { ReadWriteLock } from '../base/async/read-write-lock.js';
-import { backendOver, reclaimSteps } from './backend.js';
+import { StoreClosedError } from '../kv/errors.js';
+import { backendOver, noteTime, reclaimSteps } from './backend.js';
 import { renewableBackend } from './renewable-backend.js';
 import { settingsOf } from './settings.js';
+
+describe('a store that cannot tell its last version', () => {
+  it('is closed, and the start fails with its error', async () => {
+    const clock = manualClock();
+    const store = await openMemoryStore({ clock });
+    store.lastVersion = () => Promise.reject(new Error('the last version cannot be read'));
+    const settings = settingsOf({ inMemory: true, clock, randomness: systemRandomness });
+    await assert.rejects(noteTime(settings, store), /the last version cannot be read/);
+    await assert.rejects(store.get(Buffer.from('key')), StoreClosedError);
+  });
+});
 
 describe('freeing space', () => {
   it('waits while data are replaced, and then works on what is there', async () => {

@@ -67,13 +67,15 @@ function canMoveOnline(
 
 /** Prepares a store before it is served. Closes it when it rejects. */
 export async function noteTime(settings: ServerSettings, store: ServedStore): Promise<ServedStore> {
-  await assertCurrent(store).catch(async (error: unknown) => {
+  try {
+    await assertCurrent(store);
+    // The clock must not be behind times that are stored already.
+    settings.storageClock.atLeast(await store.lastVersion());
+    return store;
+  } catch (error) {
     await store.close();
     throw error;
-  });
-  // The clock must not be behind times that are stored already.
-  settings.storageClock.atLeast(await store.lastVersion());
-  return store;
+  }
 }
 
 /** Refuses an unfinished copy, and data that have moved to another place. */
