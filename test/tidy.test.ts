@@ -304,6 +304,20 @@ describe('style', () => {
     assert.deepEqual(bad, []);
   });
 
+  // The runner may call the hooks of the end when the suites so far are done. A server that a file
+  // starts behind them is never closed then, and keeps the process alive for ever.
+  it('awaits nothing at the top level of a test file behind its first suite', () => {
+    const suite = /^(?:void )?(?:describe|it|test)\(/;
+    const waiting = /^(?:await |(?:export )?const .*= await )/;
+    const bad = typescript.filter(isTest).flatMap((file) => {
+      const lines = read(file).split('\n');
+      const first = lines.findIndex((line) => suite.test(line));
+      const late = lines.slice(first + 1).findIndex((line) => waiting.test(line));
+      return first < 0 || late < 0 ? [] : [`${file}:${first + late + 2}`];
+    });
+    assert.deepEqual(bad, []);
+  });
+
   it('leaves nothing unfinished or unfocused behind', () => {
     const marks = [
       ['TO', 'DO'],

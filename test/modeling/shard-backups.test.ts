@@ -19,6 +19,11 @@ import { crashEverywhere } from './support/crash-points.js';
 import { filledShards, Order, orderSchema, type MemoryShards } from './support/memory-shards.js';
 import { MemoryRows } from './support/memory-table.js';
 
+const { server } = await startFixture();
+const directory = await mkdtemp(join(tmpdir(), 'tabularium-backups-'));
+after(() => rm(directory, { recursive: true }));
+const service = BlobServiceClient.fromConnectionString(server.connectionString());
+
 const hourMs = 3_600_000;
 const intervals = { ledger: hourMs, logs: 24 * hourMs };
 
@@ -199,11 +204,6 @@ describe('backups of shards', () => {
     await assert.rejects(manager().attach('x', [map], { keep: 'map' }), ManagerError);
   });
 });
-
-const { server } = await startFixture();
-const directory = await mkdtemp(join(tmpdir(), 'tabularium-backups-'));
-after(() => rm(directory, { recursive: true }));
-const service = BlobServiceClient.fromConnectionString(server.connectionString());
 
 const stores: Readonly<Record<string, () => Promise<BackupStore>>> = {
   'a directory': () => Promise.resolve(backupFiles(join(directory, 'made'))),

@@ -9,6 +9,7 @@ import { developmentAccount, developmentKey } from '../kit/signature.js';
 // table-service §3.15 and §3.16: properties and statistics of the table service.
 
 const { client, server } = await startFixture();
+const table = await client.newTable();
 const service = TableServiceClient.fromConnectionString(server.connectionString(), {
   allowInsecureConnection: true,
 });
@@ -110,8 +111,6 @@ describe('statistics of the table service', () => {
     assert.equal(geoReplication?.status, 'live');
   });
 });
-
-const table = await client.newTable();
 
 describe('documents of tables', () => {
   it('begin with a byte order mark and say nothing about caches', async () => {
