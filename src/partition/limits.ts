@@ -7,5 +7,5 @@ export const rangesMax = 10_000;
 /** The number of unfinished operations on ranges, of all processes together. */
 export const operationsMax = 4;
 
-/** The number of dirty rows of a range. A move that has more is cancelled. */
+/** The number of dirty rows of a range. A move or a backup that has more is given up. */
 export const dirtyRowsMax = 1_000_000;

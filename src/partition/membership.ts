@@ -29,7 +29,8 @@ export type PlaceOf = (name: string) => string;
 /**
  * Checks that the home store belongs to this key space, and that each other store is a member of
  * it. Empty stores become members, unless the catalogue says that they have ranges. Creates the
- * catalogue when there is none. Throws `MembershipError`; then nothing was changed.
+ * catalogue when there is none. Throws `MembershipError`; then nothing was changed, unless another
+ * process has made one of the stores a member of other data meanwhile.
  */
 export async function admitMembers(
   members: Members,
@@ -44,7 +45,7 @@ export async function admitMembers(
   const inUse = await storesInUse(members.home);
   const space = (await memberRowOf(members.home))?.space;
   const named = (name: string) => ({ name, space, inUse, place: placeOf(name) });
-  for (const name of others) await assertFits(members.named(name), named(name));
+  for (const name of others) await assertFits(members.named(name), named(name), rows.get(name));
   await assertAllNamed(members, inUse, placeOf);
   const own = await spaceOf(members, randomness);
   for (const name of others) {
@@ -155,7 +156,7 @@ export async function changeStore(
 }
 
 /**
- * The names of the stores of the key space that this process has opened. Another process may have
+ * The stores of the key space that this process has opened. Another process may have
  * removed one of those that are open here.
  */
 export async function knownStores(
@@ -286,7 +287,7 @@ async function becomeMember(
 ): Promise<void> {
   const { name, space } = named;
   // Another process may make it a member of something meanwhile.
-  while (!(await assertFits(store, named))) {
+  while (!(await assertFits(store, named, await memberRowOf(store)))) {
     const result = await store.commit({
       checks: [{ key: memberKey, version: 'absent' }],
       puts: [{ key: memberKey, value: encodeMemberRow({ space, name }) }],
@@ -296,12 +297,15 @@ async function becomeMember(
   }
 }
 
-/** Whether the store is a member; false when it can become one. Throws when it cannot. */
+/**
+ * Whether the store is a member, by the row that was found there; false when it can become one.
+ * Throws when it cannot.
+ */
 async function assertFits(
   store: MemberStore,
   { name, space, inUse, place }: Named,
+  found: MemberRow | undefined,
 ): Promise<boolean> {
-  const found = await memberRowOf(store);
   if (found === undefined) {
     if (inUse.has(name)) throw nothingThere(name, place);
     if (await isEmpty(store)) return false;

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { compareBytes } from '../../src/base/bytes.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
-import { memberKey, storeRowKey } from '../../src/partition/keys.js';
+import { guardKey, mapKey, memberKey, storeRowKey } from '../../src/partition/keys.js';
 import { Members } from '../../src/partition/members.js';
 import {
   addMember,
@@ -86,6 +87,32 @@ void describe('a store that another process has removed', () => {
     assert.equal(await operationsOver(here, clock).carryOut(begun.operation), 'done');
   });
 
+  void it('keeps what a cancelled move has brought there until a process with it cancels', async () => {
+    const { here, elsewhere, catalogue, range } = await world();
+    assert.ok(await removeMember(here, 's1'));
+    here.remove('s1');
+    const store = await openMemoryStore({ clock });
+    await addMember(here, { name: 's1', store, placeOf });
+    here.add('s1', store);
+    const begun = await operationsOver(here, clock).beginMove(range, 's1');
+    assert.ok(begun.ok);
+    const died = new Error('died');
+    const dying = operationsOver(here, clock, {
+      onStep: (step) => {
+        if (step === 'fence') throw died;
+      },
+    });
+    await assert.rejects(dying.carryOut(begun.operation), died);
+    const cancelled = operationsOver(elsewhere, clock).cancel(begun.operation);
+    assert.equal(await cancelled, true);
+    const [left] = await catalogue.operations();
+    assert.equal(left?.row.kind === 'move' && left.row.step, 'cancel');
+    assert.notEqual(await store.get(guardKey(range)), undefined);
+    assert.equal(await operationsOver(here, clock).carryOut(begun.operation), 'cancelled');
+    assert.deepEqual(await catalogue.operations(), []);
+    assert.equal(await store.get(guardKey(range)), undefined);
+  });
+
   void it('is removed here as well, and nothing is deleted that others have put there', async () => {
     const { here, elsewhere } = await world();
     assert.ok(await removeMember(here, 's1'));
@@ -112,6 +139,23 @@ void describe('a store that is away', () => {
 });
 
 void describe('the stores of a key space', () => {
+  void it('are those of both when two processes start at the same time', async (t) => {
+    const stores = [await openMemoryStore({ clock }), await openMemoryStore({ clock })];
+    const members = membersOf(stores);
+    const { home } = members;
+    const read = home.get.bind(home);
+    let others: Promise<unknown> | undefined;
+    t.mock.method(home, 'get', async (key: Uint8Array) => {
+      const isFirst = others === undefined && compareBytes(key, mapKey) === 0;
+      const found = await read(key);
+      if (isFirst) await (others = admitted(membersOf(stores)));
+      return found;
+    });
+    await admitted(members);
+    assert.notEqual(others, undefined);
+    assert.deepEqual((await namesOf(new Catalogue(home))).toSorted(), ['s0', 's1']);
+  });
+
   /** Begins to move the only range to `s1`. */
   async function begun({ here, range }: Awaited<ReturnType<typeof world>>) {
     const operations = operationsOver(here, clock);

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
+import { deferred } from '../../src/base/async/deferred.js';
 import { holdingTimers } from '../../src/base/async/timers.js';
 import { compareBytes } from '../../src/base/bytes.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
-import { StoreDamagedError, StoreUnavailableError } from '../../src/kv/errors.js';
+import { StoreDamagedError, StoreUnavailableError, StoreWriteError } from '../../src/kv/errors.js';
 import type { Ingestion } from '../../src/kv/ingestion.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import type { CommitBatch } from '../../src/kv/store.js';
@@ -265,6 +266,42 @@ void describe('a store that drains', () => {
     await looks(2);
     assert.ok(!(await ranges()).includes('s1'));
     assert.equal(operationRunner.drainProblem('s1'), undefined);
+    await store.close();
+  });
+
+  void it('sends nothing more to a store that takes no data, and waits for no undoing', async (t) => {
+    const failures: unknown[] = [];
+    const { members, store, catalogue, operationRunner, begin } = await world((error) =>
+      failures.push(error),
+    );
+    const at = partitionPrefix('tables', 'account', 1, 'm');
+    const { id } = (await catalogue.map()).at(at);
+    const split = await operationRunner.operations.beginSplit(id, at);
+    assert.ok(split.ok);
+    operationRunner.run(split.operation);
+    await operationRunner.idle();
+    for (const range of (await catalogue.map()).ranges) await begin('s1', range.id);
+    const target = members.named('s0');
+    const { promise: blocked, resolve: unblock } = deferred();
+    const ingest = target.ingest.bind(target);
+    // It refuses what is brought to it, and deletes it later at best.
+    const refusing = t.mock.method(target, 'ingest', async () => {
+      if (failures.length > 0) await blocked;
+      throw new StoreWriteError('The disk is full.');
+    });
+    await changeStore(catalogue, 's1', 'draining');
+    await operationRunner.tend();
+    await operationRunner.idle();
+    assert.match(String(failures[0]), /disk is full/);
+    // The undoing begins, and the other range goes elsewhere meanwhile.
+    await operationRunner.tend();
+    const stores = async () => (await catalogue.map()).ranges.map((each) => each.store);
+    for (let turns = 0; turns < 1_000 && !(await stores()).includes('s2'); turns += 1) await turn();
+    assert.deepEqual((await stores()).toSorted(), ['s1', 's2']);
+    await operationRunner.stop();
+    refusing.mock.mockImplementation(ingest);
+    unblock();
+    await operationRunner.idle();
     await store.close();
   });
 

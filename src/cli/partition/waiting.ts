@@ -45,7 +45,9 @@ export async function operationEnd(
         if (last.state === 'failed') throw new CommandFailure(last.problem ?? 'It failed.');
         const isNew = last.problem !== undefined && last.problem !== told;
         if (last.state === 'running' && isNew) {
-          report.line(`It will be tried again: ${last.problem}`);
+          // Of a cancelled move the problem says itself what is tried again.
+          const again = last.step === 'cancel' ? '' : 'It will be tried again: ';
+          report.line(`${again}${last.problem}`);
         }
         told = last.problem;
         return last;

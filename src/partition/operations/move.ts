@@ -3,6 +3,7 @@ import { unreachable } from '../../base/invariant.js';
 import { GuardError, StoreClosedError } from '../../kv/errors.js';
 import type { Check, KeyRange, Put } from '../../kv/store.js';
 import { dirtyRows, guardKey, mapKey, progressKey, rangeKey } from '../keys.js';
+import { isMember } from '../membership.js';
 import { dataOf } from '../range-map.js';
 import {
   encodeMapRow,
@@ -27,6 +28,7 @@ import {
 } from './held-operation.js';
 import { catchUpClosely, dirtyRowsMaxOf, isTooFarBehind, pagesEach } from './catching-up.js';
 import {
+  AnotherPlaceError,
   MoveMismatchError,
   MoveTooSlowError,
   ServedTwiceError,
@@ -390,7 +392,9 @@ export class Mover {
 
   /** Deletes what this operation has brought to the target, and its guard there. */
   async #emptyTarget(): Promise<void> {
-    const { target } = this.#held.row;
+    const { id, target } = this.#held.row;
+    // Another place by this name has nothing of it, or what is of others.
+    if (!(await isMember(this.#tools.members, target))) throw new AnotherPlaceError(id, target);
     await this.#take(target);
     const store = this.#tools.members.named(target);
     const incoming = await readGuard(store, this.#range.id);

@@ -67,6 +67,8 @@ interface Running {
 /** A range that could not leave a store that drains. */
 interface StuckRange {
   readonly store: string;
+  /** Where it could not go. */
+  readonly target: string;
   readonly error: unknown;
   /** In monotonic milliseconds. */
   readonly sinceMs: number;
@@ -85,8 +87,8 @@ export class OperationRunner {
   readonly #rows = new Map<number, OperationRow>();
   /** Why operations could not go on here, until they end. */
   readonly #failures = new Map<number, unknown>();
-  /** The operations that have emptied stores last, by range. */
-  readonly #drainMoves = new Map<number, number>();
+  /** The moves that have emptied stores last, by range. */
+  readonly #drainMoves = new Map<number, Pick<MoveRow, 'id' | 'target'>>();
   /** Ranges that could not leave their stores lately: others leave before them. */
   readonly #stuck = new Map<number, StuckRange>();
   /** How long writes may wait, by operation. */
@@ -123,7 +125,8 @@ export class OperationRunner {
       beginMove: (range, target) => this.operations.beginMove(range, target),
       carryOut: async (operation) => {
         this.run(operation);
-        const end = (await this.ended(operation))?.state;
+        await this.#works.get(operation);
+        const end = this.end(operation)?.state;
         return end === 'done' || end === 'cancelled' ? end : undefined;
       },
     };
@@ -159,14 +162,19 @@ export class OperationRunner {
   /** Carries an operation out, unless this process does already. */
   run(operation: number, pauseMillisMax?: number): void {
     if (pauseMillisMax !== undefined) this.#pauses.set(operation, pauseMillisMax);
-    if (this.#running.has(operation) || this.#isStopped) return;
+    if (!this.#isStopped) this.#start(operation, (running) => this.#work(operation, running));
+  }
+
+  /** Works on an operation, unless this process does already. Nobody waits for it. */
+  #start(operation: number, work: (running: Running) => Promise<void>): void {
+    if (this.#running.has(operation)) return;
     const running: Running = { step: undefined, bytesCopied: 0, bytesTotal: undefined };
     this.#running.set(operation, running);
-    const work = this.#work(operation, running).finally(() => {
+    const ended = work(running).finally(() => {
       this.#running.delete(operation);
       this.#works.delete(operation);
     });
-    this.#works.set(operation, work);
+    this.#works.set(operation, ended);
   }
 
   /** As `Operations.cancel`. */
@@ -276,16 +284,18 @@ export class OperationRunner {
     const away = await awayStores(members, timers);
     // Nothing can be copied from a store that does not answer.
     if (away.has(store) || moves.some((move) => this.#goesOn(move, away))) return;
-    for (const move of moves) await this.#giveUp(move);
+    for (const move of moves) this.#giveUp(move);
     const { ranges } = await catalogue.map();
     this.#noteStuck(store, ranges);
     const range = this.#nextToLeave(ranges.filter((each) => each.store === store));
-    const target = range && (await this.#leastLoaded(ranges, away));
+    const notEmptied = moves.flatMap(({ step, target }) => (step === 'cancel' ? [target] : []));
+    const without = new Set([...away, ...notEmptied]);
+    const target = range && (await this.#leastLoaded(ranges, without));
     if (range === undefined || target === undefined) return;
     const begun = await this.operations.beginMove(range.id, target);
     if (!begun.ok) return;
     this.#stuck.delete(range.id);
-    this.#drainMoves.set(range.id, begun.operation);
+    this.#drainMoves.set(range.id, { id: begun.operation, target });
     this.run(begun.operation);
   }
 
@@ -304,21 +314,26 @@ export class OperationRunner {
   }
 
   /** Undoes a failed move from a store that drains, so that the next one has its place. */
-  async #giveUp({ id, range, source, step }: MoveRow): Promise<void> {
+  #giveUp({ id, range, source, target, step }: MoveRow): void {
     const error = this.#failureOf(id);
-    this.#drainMoves.set(range, id);
+    this.#drainMoves.set(range, { id, target });
     // What has switched goes forward only, what is being undone is tried again as it is, and a
     // move goes on where it was when its target is back.
     if (step === 'activate' || step === 'clean' || step === 'cancel') return;
     if (error instanceof StoreUnavailableError) return;
     // The failure is forgotten with the operation.
     const sinceMs = this.#options.clock.monotonicMs();
-    this.#stuck.set(range, { store: source, error, sinceMs });
+    this.#stuck.set(range, { store: source, target, error, sinceMs });
+    this.#start(id, () => this.#undo(id));
+  }
+
+  /** May take as long as the deletion of all that was copied. */
+  async #undo(operation: number): Promise<void> {
     try {
-      await this.cancel(id);
+      await this.cancel(operation);
     } catch (error) {
-      if (error instanceof StoreClosedError) throw error;
-      if (!(error instanceof TakenOverError)) this.#options.onFailed(id, error);
+      const isOver = error instanceof StoreClosedError || error instanceof TakenOverError;
+      if (!isOver) this.#options.onFailed(operation, error);
     }
   }
 
@@ -326,10 +341,10 @@ export class OperationRunner {
   #noteStuck(store: string, ranges: readonly RangeRow[]): void {
     const sinceMs = this.#options.clock.monotonicMs();
     const there = new Set(ranges.filter((each) => each.store === store).map(({ id }) => id));
-    for (const [range, operation] of this.#drainMoves) {
-      const error = this.#failureOf(operation);
+    for (const [range, { id, target }] of this.#drainMoves) {
+      const error = this.#failureOf(id);
       if (!there.has(range) || error === undefined) continue;
-      this.#stuck.set(range, { store, error, sinceMs });
+      this.#stuck.set(range, { store, target, error, sinceMs });
       this.#drainMoves.delete(range);
     }
     for (const [range, stuck] of this.#stuck) {
@@ -354,20 +369,28 @@ export class OperationRunner {
     this.#stuck.clear();
   }
 
-  /** The active store with the fewest ranges, of those that answer. */
+  /**
+   * The active store with the fewest ranges. One to which a range could not go lately comes after
+   * all others: it may be the store that failed.
+   */
   async #leastLoaded(
     ranges: readonly RangeRow[],
-    away: ReadonlySet<string>,
+    without: ReadonlySet<string>,
   ): Promise<string | undefined> {
     const { catalogue, members } = this.#options;
+    const suspects = new Set([...this.#stuck.values()].map(({ target }) => target));
     const active = (await catalogue.stores()).filter(
-      ({ row: { name, state } }) => state === 'active' && members.has(name) && !away.has(name),
+      ({ row: { name, state } }) => state === 'active' && members.has(name) && !without.has(name),
     );
     const counted = active.map(({ row: { name } }) => ({
       name,
+      isSuspect: suspects.has(name),
       count: ranges.filter(({ store }) => store === name).length,
     }));
-    return counted.toSorted((left, right) => left.count - right.count)[0]?.name;
+    const [first] = counted.toSorted(
+      (left, right) => Number(left.isSuspect) - Number(right.isSuspect) || left.count - right.count,
+    );
+    return first?.name;
   }
 
   async #work(operation: number, running: Running): Promise<void> {

@@ -336,7 +336,7 @@ export class Operations {
 
   /**
    * The first step of a move empties its target, whatever that has. Later steps demand the guard
-   * that it leaves there. Throws `AnotherPlaceError`.
+   * that it leaves there, and a cancelled move asks again. Throws `AnotherPlaceError`.
    */
   async #assertPlace({ id, step, target }: MoveRow): Promise<void> {
     if (step !== 'prepare' && step !== 'discard') return;

@@ -54,7 +54,8 @@ export class AnotherPlaceError extends Error {
   constructor(operation: number, store: string) {
     super(
       `Operation ${operation} does not go on here: the store '${store}' was taken out and is at ` +
-        `another place now. Give this server that place: tabularium partition store add ${store}.`,
+        `another place now. Give this server that place: tabularium partition store add ${store} ` +
+        'PLACE.',
     );
   }
 }
