@@ -182,6 +182,17 @@ describe('marks of counted changes', () => {
     }
   });
 
+  it('are forgotten beside a poison message that nobody can read', async () => {
+    const { table } = await countedAndWaiting();
+    const [message] = (await table.page(waitingMessages('a'))).rows;
+    assert.ok(message !== undefined);
+    const properties = { Message: { type: 'String', value: 'x' } } as const;
+    await table.write({ kind: 'insert', row: { ...poisonKey(message), properties } });
+    assert.deepEqual((await modelOf(table).drain()).unfinished, []);
+    for (let rounds = 0; rounds < 2; rounds += 1) await upkeepOf(table, 1000).round(inTotal);
+    assert.deepEqual([await counted(table), await marksIn(table)], [1, 0]);
+  });
+
   it('meet a message that a relay has read before it was removed', async () => {
     const { table } = await countedAndWaiting();
     const [message] = (await table.page(waitingMessages('a'))).rows;

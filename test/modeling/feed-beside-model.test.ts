@@ -26,6 +26,7 @@ import {
 } from '../../src/modeling/patterns/transactional-outbox/index.js';
 import { defineMessage, handle, keyPayload } from '../../src/modeling/worker/index.js';
 import { deleteWhere } from '../../src/modeling/patterns/high-volume-delete/index.js';
+import { samePartition, withIndexes } from '../../src/modeling/patterns/indexes/index.js';
 import { MemoryLists } from './support/memory-lists.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { StaffEmployee, employeeOf, openStaff, openWholeStaff } from './support/staff.js';
@@ -109,6 +110,25 @@ describe('a change feed of rows with long keys', () => {
 });
 
 describe('a change that cannot be announced', () => {
+  it('is refused by itself too where its index entry has no key', async () => {
+    const indexes = withIndexes(Page, {
+      path: samePartition({ rowKey: (p) => key`of_${p.path}` }),
+    });
+    const table = new MemoryTable(new MemoryRows(), { table: 'pages' });
+    const model = openModel({ table, entities: { pages: indexes } });
+    // A RowKey has room for it, and none for its prefix as well.
+    const paths = ['a', 'b', 'p'.repeat(511), 'c'];
+    const { applied, failures } = await bulk(
+      model.table,
+      paths.map((path) => writesOf(Page).insert({ site: 'docs', path, size: 1 })),
+    );
+    assert.equal(applied, 3);
+    assert.deepEqual(
+      failures.map(({ index, error }) => [index, error?.name]),
+      [[2, 'ValueError']],
+    );
+  });
+
   it('is refused by itself, and keeps no others of a transaction up', async () => {
     const Grown = defineMessage('grown', { payload: keyPayload(Page), version: 1 });
     const grown = announcement({

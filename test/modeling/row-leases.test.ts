@@ -332,6 +332,23 @@ describe('a lease of a row', () => {
     assert.equal(await leases.holderOf(at), undefined);
   });
 
+  it('that somebody got after the one that was broken stays', async () => {
+    const { gateway, leases } = await withAccount();
+    await leases.acquire(at);
+    let next: Awaited<ReturnType<typeof leases.acquire>> | undefined;
+    const repeating = intercepted(gateway, 'write', async (count, send) => {
+      if (count === 1) {
+        await send();
+        next = await leasesOf(gateway, { holder: 'next' }).acquire(at);
+      }
+      return send();
+    });
+    assert.equal(await leasesOf(repeating).break(at), true);
+    assert.ok(next !== undefined);
+    await next.renew();
+    assert.equal((await leases.holderOf(at))?.holder, 'next');
+  });
+
   it('is refused for what has no room or no type', async () => {
     const { gateway, takeKinds } = await started.newTable();
     const long = leasesOf(gateway).acquire({ bank: 'north', id: 'x'.repeat(506) });

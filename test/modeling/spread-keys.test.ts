@@ -170,6 +170,28 @@ describe('spread keys', () => {
     assert.equal(ids, 12, 'a default is asked for once');
   });
 
+  it('follow from what is computed of a default', async () => {
+    let seeds = 0;
+    const Ticket = defineEntity({
+      type: 'Ticket',
+      properties: {
+        bucket: int32(),
+        seed: string().default(() => `s${(seeds += 1)}`),
+        slug: string().computed({ seed: string() }, ({ seed }) => `slug-${seed}`),
+      },
+      partitionKey: (p) => key`${p.bucket.padded(2)}`,
+      rowKey: (p) => key`${p.slug}`,
+    });
+    const { gateway } = await started.newTable();
+    const tickets = await openSpreadEntities(Ticket, gateway, options);
+    for (const _ of range(1, 8)) {
+      const { seed, slug } = await tickets.insert({});
+      assert.equal(slug, `slug-${seed}`);
+      assert.equal((await tickets.get({ slug }))?.seed, seed);
+    }
+    assert.equal(seeds, 8, 'a default is asked for once');
+  });
+
   it('are the same for all who open them first at the same time', async () => {
     const { gateway } = await started.newTable();
     const numbers = range(2, 8);

@@ -81,7 +81,7 @@ function refusedBy<Row>({ code, message }: ServiceError, row: Row): RefusedWrite
   return { row, code, message };
 }
 
-interface Refusal {
+interface FailedAttempt {
   /** The error, which concerns single rows. */
   readonly failure: ServiceError;
   /** Nobody knows what an attempt before this answer has written. */
@@ -91,7 +91,7 @@ interface Refusal {
 async function attempt(
   rows: readonly WritableRow[],
   { client, table, mode, signal, onRetry, retries = patientRetries }: WriterOptions,
-): Promise<'written' | Refusal> {
+): Promise<'written' | FailedAttempt> {
   const operations = rows.map(({ entity, body }) => client.operation(table, entity, mode, body));
   let wasLost = false;
   const noteRetry = (error: unknown): void => {

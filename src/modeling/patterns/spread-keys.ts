@@ -151,13 +151,15 @@ export class SpreadEntities<D extends AnyDefinition, B extends keyof PartitionOf
     return this.#whole(entity, absentValue) as CreateOf<D>;
   }
 
-  /** The entity with the bucket of the RowKey that it is stored with, which may be computed. */
+  /**
+   * The entity with its defaults, which are drawn here once, and with the bucket of the RowKey that
+   * it is stored with, which may be computed from them.
+   */
   #whole(entity: object, absent: (model: PropertyModel) => unknown): unknown {
     const { definition } = this.entities;
     const given = { ...entity, [this.#bucket]: 0 };
     const values = completeValues(definition.type, fieldsOf(definition), given, absent);
-    const parts = definition.rowKey.parts.map(({ property }) => [property, values[property]]);
-    return this.#spread({ ...entity, ...Object.fromEntries(parts) });
+    return this.#spread({ ...entity, ...values });
   }
 
   /** The values with the bucket of their RowKey. */

@@ -12,7 +12,8 @@ import { feedSinkOf, type FeedSinkOptions } from './sequencer.js';
  * A feed of all changes of a table, for `changeFeedOf`: each transaction stores a
  * `RowsChangedMessage` that names its rows, those of counters and copies included. Rows of indexes,
  * which follow from their entities, and rows of the library, whose RowKeys begin with `~` or `!`,
- * are not named. Costs one row in the transaction and no read; the relay numbers it into the feed.
+ * are not named. Costs a row for each message in the transaction, and no read; the relay numbers it
+ * into the feed.
  * Where the keys of the rows do not fit into one message there are several, in their order.
  */
 export function changeFeed(options: FeedSinkOptions = {}): DerivationDeclaration {

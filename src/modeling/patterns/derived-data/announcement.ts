@@ -46,9 +46,9 @@ export function announcement<S extends AnyDefinition, Given, Read>({
           plan: () => ({
             messages: async (changes) => {
               const found = changes.map(async ({ item, key, before, after }) => {
-                const payload = of({ before: entity(before), after: entity(after) });
-                if (payload === undefined) return [];
                 try {
+                  const payload = of({ before: entity(before), after: entity(after) });
+                  if (payload === undefined) return [];
                   return [await outbox.message(key.partitionKey, message, payload)];
                 } catch (error) {
                   throw failureAt(item, error);

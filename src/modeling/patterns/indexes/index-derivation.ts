@@ -82,9 +82,13 @@ export class IndexDerivation implements Derivation {
 
   #entriesOf(changes: readonly RowChange[]): readonly Changed[] {
     return changes.map(({ item, key, before, after }) => {
-      const entries = entryChanges(this.#places, before, after);
-      this.#places.refusePlain(entries.map((entry) => entry.after));
-      return { item, primary: key, entries };
+      try {
+        const entries = entryChanges(this.#places, before, after);
+        this.#places.refusePlain(entries.map((entry) => entry.after));
+        return { item, primary: key, entries };
+      } catch (error) {
+        throw failureAt(item, error);
+      }
     });
   }
 

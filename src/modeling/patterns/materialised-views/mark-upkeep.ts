@@ -13,7 +13,7 @@ import { divided } from '../../table/divided.js';
 import { whereStored, type Filter } from '../../table/filter.js';
 import { transactionWritesMax, type RowWrite, type TableGateway } from '../../table/gateway.js';
 import {
-  envelopeOfRow,
+  idOfRow,
   isOutboxRow,
   poisonMessages,
   waitingMessages,
@@ -151,8 +151,11 @@ export class MarkUpkeep {
     for (const messages of [poisonMessages(partitionKey), waitingMessages(partitionKey)]) {
       const page = await this.#options.outbox.page(messages);
       if (page.cursor !== undefined) return undefined;
-      for (const row of page.rows.filter(isOutboxRow))
-        ids.add(escapeKeyText(envelopeOfRow(row).id, ''));
+      for (const row of page.rows.filter(isOutboxRow)) {
+        const id = idOfRow(row);
+        // No relay hands on what cannot be read, so nothing is counted of it.
+        if (id !== undefined) ids.add(escapeKeyText(id, ''));
+      }
     }
     return ids;
   }

@@ -203,19 +203,23 @@ export class RowLeases<D extends AnyDefinition> {
 
   /**
    * Breaks a lease of any holder, who notices it at its next write or renewal. One point read and
-   * one update, repeated after a conflict with the holder or the client's own repetition. Returns
-   * false when there was no holder.
+   * one update, repeated after a conflict with the holder or the client's own repetition; a lease
+   * that somebody gets meanwhile is not broken. Returns false when there was no holder.
    */
   async break(key: KeyOf<D>): Promise<boolean> {
     const { table } = this.entities;
     const lockKey = leaseKey(this.entities.codec.key(key));
     const options = { timers: this.#timers, randomness: this.#randomness };
     const id = newStamp(this.#randomness);
+    let meant: string | undefined;
     return retryConflicts(`breaking the lease '${lockKey.rowKey}'`, options, async () => {
       const row = await table.get(lockKey);
       const state = row === undefined ? undefined : leaseState(row);
       if (state?.write === id) return true;
+      // The lease that was meant is over: an attempt whose answer was lost, or its holder, ended it.
+      if (meant !== undefined && state?.grant?.id !== meant) return true;
       if (state?.grant === undefined) return false;
+      meant = state.grant.id;
       const free = leaseRow(lockKey, { fenceToken: state.fenceToken }, id);
       await table.write({ kind: 'replace', row: free, etag: state.etag });
       return true;

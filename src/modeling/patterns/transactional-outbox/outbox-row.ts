@@ -78,10 +78,21 @@ export function waitingKey({ partitionKey, rowKey }: RowKey): RowKey {
   return { partitionKey, rowKey: waitingPrefix + rowKey.slice(poisonPrefix.length) };
 }
 
-/** Throws `DecodeError` for a row that no outbox wrote. */
-export function envelopeOfRow({ rowKey, properties }: Row): Envelope {
+/** The id of a message; undefined for a row that no outbox wrote, or that cannot be read. */
+export function idOfRow(row: Row): string | undefined {
+  const decoded = decodedMessage(row);
+  return decoded?.kind === 'envelope' ? decoded.envelope.id : undefined;
+}
+
+function decodedMessage({ properties }: Row): ReturnType<typeof decodeEnvelope> | undefined {
   const text = properties['Message'];
-  const decoded = text?.type === 'String' ? decodeEnvelope(text.value) : undefined;
+  return text?.type === 'String' ? decodeEnvelope(text.value) : undefined;
+}
+
+/** Throws `DecodeError` for a row that no outbox wrote. */
+export function envelopeOfRow(row: Row): Envelope {
+  const { rowKey } = row;
+  const decoded = decodedMessage(row);
   if (decoded?.kind === 'envelope') return decoded.envelope;
   throw new DecodeError(`'${rowKey}' holds no message: ${decoded?.reason ?? 'it has no Message'}`);
 }
