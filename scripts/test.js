@@ -92,7 +92,7 @@ if (files.length === 0) {
  * A file that takes longer waits for something that does not come: it is ended, and fails by its name.
  * Several times what the longest one takes on a slow machine.
  */
-const fileLimitMinutes = isLong ? 45 : 20;
+const fileLimitMinutes = isLong || wanted.length > 0 ? 60 : 20;
 
 // Twice as many as processors: many files wait for processes and timers most of the time.
 const options = [
