@@ -216,7 +216,7 @@ export class RowLeases<D extends AnyDefinition> {
       const row = await table.get(lockKey);
       const state = row === undefined ? undefined : leaseState(row);
       if (state?.write === id) return true;
-      // The lease that was meant is over: an attempt whose answer was lost, or its holder, ended it.
+      // The lease that was meant is over: its holder, or an attempt without an answer, ended it.
       if (meant !== undefined && state?.grant?.id !== meant) return true;
       if (state?.grant === undefined) return false;
       meant = state.grant.id;
