@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { within } from '../../base/async/deadline.js';
+import { InFlight } from '../../base/async/in-flight.js';
 import type { Timers } from '../../base/async/timers.js';
 import { cutOff, readAsBytes } from './binary-results.js';
 import { productOf, rulesOf, type Product } from './product.js';
@@ -50,7 +51,7 @@ export class Connection {
   readonly #client: Client;
   readonly #options: ConnectionOptions;
   #isLost = false;
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #queries = new InFlight();
   #product: Product = 'PostgreSQL';
 
   /** Not connected yet. */
@@ -131,21 +132,19 @@ export class Connection {
   async close(): Promise<void> {
     if (this.#isLost) return;
     this.#isLost = true;
-    await Promise.allSettled(this.#underWay);
+    await this.#queries.none();
     const { timers } = this.#options;
     const late = () => new Error('The database did not end the connection.');
     await within(this.#client.end(), { limitMs: endMs, timers, late }).catch(() => this.destroy());
   }
 
   #limited<T>(work: Promise<T>): Promise<T> {
-    this.#underWay.add(work);
-    const over = (): void => void this.#underWay.delete(work);
-    void work.then(over, over);
     const late = (): Error => {
       this.destroy();
       return new Error(`The database did not answer within ${stallMs / 1000} s.`);
     };
-    return within(work, { limitMs: stallMs, timers: this.#options.timers, late });
+    const ended = this.#queries.during(() => work);
+    return within(ended, { limitMs: stallMs, timers: this.#options.timers, late });
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Randomness } from '../../../base/randomness.js';
+import { InFlight } from '../../../base/async/in-flight.js';
 import type { Timer, Timers } from '../../../base/async/timers.js';
 import { LogBatch, type LogLine } from './log-batch.js';
 import type { LogBlobs } from './log-blobs.js';
@@ -50,7 +51,7 @@ export class BufferedLogWriter implements LineWriter {
   #timer: Timer | undefined;
   #draining: Promise<void> | undefined;
   /** Writes that have not accepted their lines yet. */
-  readonly #writes = new Set<Promise<void>>();
+  readonly #writes = new InFlight();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -58,11 +59,7 @@ export class BufferedLogWriter implements LineWriter {
   }
 
   write(line: LogLine): Promise<void> {
-    const write = this.#accept(line);
-    this.#writes.add(write);
-    const forget = (): void => void this.#writes.delete(write);
-    void write.then(forget, forget);
-    return write;
+    return this.#writes.during(() => this.#accept(line));
   }
 
   async flush(): Promise<void> {
@@ -72,8 +69,7 @@ export class BufferedLogWriter implements LineWriter {
   }
 
   async close(): Promise<void> {
-    // Their callers get their errors.
-    await Promise.allSettled(this.#writes);
+    await this.#writes.none();
     await this.flush();
   }
 
