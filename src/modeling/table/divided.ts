@@ -16,18 +16,20 @@ export function isTooLargeTogether(error: unknown): boolean {
 
 /**
  * Sends items together or, where they are too large together, in halves, one after the other. Not
- * atomic then: when `send` throws, the items before those may have been sent.
+ * atomic then: when `send` throws, the items before those may have been sent. `isTooLarge` knows
+ * the error of `send` that says so.
  */
 export async function divided<T>(
   items: readonly T[],
   send: (items: readonly T[]) => Promise<unknown>,
+  isTooLarge: (error: unknown) => boolean = isTooLargeTogether,
 ): Promise<void> {
   try {
     await send(items);
   } catch (error) {
-    if (items.length < 2 || !isTooLargeTogether(error)) throw error;
+    if (items.length < 2 || !isTooLarge(error)) throw error;
     const middle = Math.ceil(items.length / 2);
-    await divided(items.slice(0, middle), send);
-    await divided(items.slice(middle), send);
+    await divided(items.slice(0, middle), send, isTooLarge);
+    await divided(items.slice(middle), send, isTooLarge);
   }
 }

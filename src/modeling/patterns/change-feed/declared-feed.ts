@@ -3,6 +3,7 @@ import { DefinitionError } from '../../rows/model-error.js';
 import { keyOfWrite, type RowWrite } from '../../table/gateway.js';
 import type { DerivationDeclaration } from '../derived-data/declaration.js';
 import type { DerivingOutbox } from '../derived-data/deriving-table.js';
+import { divided } from '../../table/divided.js';
 import type { OutboxMessage } from '../transactional-outbox/outbox.js';
 import { MessageTooLargeError } from '../../worker/envelope.js';
 import { changeOf, RowsChangedMessage, type RowsChanged } from './rows-changed.js';
@@ -54,12 +55,11 @@ async function messagesOf(
   outbox: DerivingOutbox,
   { partitionKey, rows }: RowsChanged,
 ): Promise<readonly OutboxMessage[]> {
-  try {
-    return [await outbox.message(partitionKey, RowsChangedMessage, { partitionKey, rows })];
-  } catch (error) {
-    if (!(error instanceof MessageTooLargeError) || rows.length < 2) throw error;
-    const middle = Math.ceil(rows.length / 2);
-    const first = await messagesOf(outbox, { partitionKey, rows: rows.slice(0, middle) });
-    return [...first, ...(await messagesOf(outbox, { partitionKey, rows: rows.slice(middle) }))];
-  }
+  const messages: OutboxMessage[] = [];
+  const add = async (some: RowsChanged['rows']): Promise<void> => {
+    const payload = { partitionKey, rows: some };
+    messages.push(await outbox.message(partitionKey, RowsChangedMessage, payload));
+  };
+  await divided(rows, add, (error) => error instanceof MessageTooLargeError);
+  return messages;
 }
