@@ -36,6 +36,29 @@ export async function* filteredEntries(
   }
 }
 
+export interface FilteredPage {
+  readonly entries: readonly Entry[];
+  /** Where the next page begins; undefined at the end. */
+  readonly next: Bytes | undefined;
+}
+
+/** As many of these entries as one read has at most, from the start of the range on. */
+export async function filteredPage(
+  store: Pick<Store, 'range'>,
+  range: KeyRange,
+  options: Omit<FilteredOptions, 'reverse'>,
+): Promise<FilteredPage> {
+  const entries: Entry[] = [];
+  let bytes = 0;
+  for await (const entry of filteredEntries(store, range, options)) {
+    entries.push(entry);
+    bytes += entry.value.length;
+    const isFull = entries.length === options.limit || bytes >= options.bytesMax;
+    if (isFull) return { entries, next: keyAfter(entry.key) };
+  }
+  return { entries, next: undefined };
+}
+
 /** The first of these entries; undefined when there is none. */
 export async function firstFiltered(
   store: Pick<Store, 'range'>,

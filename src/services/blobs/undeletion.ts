@@ -1,7 +1,6 @@
 import type { Bytes } from '../../base/bytes.js';
-import { filteredEntries, firstFiltered } from '../../kv/filtered-entries.js';
-import type { Candidate, Entry } from '../../kv/store.js';
-import { keyAfter } from '../../kv/tuple.js';
+import { filteredPage, firstFiltered } from '../../kv/filtered-entries.js';
+import type { Candidate } from '../../kv/store.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobContext } from './blob-context.js';
 import { decodeBlobRecord, encodeBlobRecord, peekBlobRecord } from './blob-record.js';
@@ -45,9 +44,12 @@ function restore(context: BlobContext, keys: BlobKeys, from: Bytes): Promise<Byt
       throw new StorageError('BlobNotFound');
     }
     const back = deleted ?? ended?.record;
-    const page = await deletedPast(context, keys, {
-      // It was deleted once more, with snapshots that were restored before.
-      from: back === undefined ? from : keys.versions().start,
+    const past = keys.versions();
+    // Else it was deleted once more, with snapshots that were restored before.
+    const rest = back === undefined ? { ...past, start: from } : past;
+    const page = await filteredPage(context.store, rest, {
+      limit: snapshotsPerCommit,
+      bytesMax: bytesPerCommit,
       filter: record === undefined ? takeDeletedVersion : takeDeleted,
     });
     for (const entry of page.entries) {
@@ -73,25 +75,6 @@ function restore(context: BlobContext, keys: BlobKeys, from: Bytes): Promise<Byt
     } else if (record !== undefined && page.entries.length > 0) putRecord(state, changes, record);
     return () => page.next;
   });
-}
-
-/** Up to so many past records that are deleted, and the key behind them if there may be more. */
-async function deletedPast(
-  { store }: BlobContext,
-  keys: BlobKeys,
-  { from, filter }: { readonly from: Bytes; readonly filter: typeof takeDeleted },
-): Promise<{ readonly entries: readonly Entry[]; readonly next: Bytes | undefined }> {
-  const range = { ...keys.versions(), start: from };
-  const entries: Entry[] = [];
-  let bytes = 0;
-  const limits = { limit: snapshotsPerCommit, bytesMax: bytesPerCommit, filter };
-  for await (const entry of filteredEntries(store, range, limits)) {
-    entries.push(entry);
-    bytes += entry.value.length;
-    if (entries.length < snapshotsPerCommit && bytes < bytesPerCommit) continue;
-    return { entries, next: keyAfter(entry.key) };
-  }
-  return { entries, next: undefined };
 }
 
 /**

@@ -1,9 +1,9 @@
 import { nextTurn } from '../../base/async/turns.js';
 import { equalBytes, type Bytes } from '../../base/bytes.js';
-import { filteredEntries } from '../../kv/filtered-entries.js';
+import { filteredPage, type FilteredPage } from '../../kv/filtered-entries.js';
 import { pagesOf } from '../../kv/pages.js';
 import type { Candidate, Entry, Store } from '../../kv/store.js';
-import { keyAfter, prefixRange } from '../../kv/tuple.js';
+import { prefixRange } from '../../kv/tuple.js';
 import { decodeBlobRecord } from './blob-record.js';
 import { blobKind, type BlobKeys } from './keys.js';
 import { isSeen, pageRangeInPlace, type PageRange } from './page-range.js';
@@ -19,34 +19,22 @@ export interface UnseenQuery {
   readonly limit: number;
 }
 
-export interface UnseenPages {
-  /** Up to `limit` entries of the page map that no record sees. */
-  readonly entries: readonly Entry[];
-  /** Where the next search begins; absent at the end. */
-  readonly next: Bytes | undefined;
-}
-
 /**
- * Finds the entries of a page map that no record sees. No later record sees them either: a new
+ * Finds up to `limit` entries of a page map that no record sees. No later record sees them either: a new
  * snapshot sees the same entries as the blob, and those are not returned.
  */
 export async function unseenPages(
   store: Store,
   keys: BlobKeys,
   { content, from, limit }: UnseenQuery,
-): Promise<UnseenPages> {
+): Promise<FilteredPage> {
   const viewers = await viewersOf(store, keys, content);
   const filter = (candidate: Candidate) =>
     isNeeded(pageRangeInPlace(keys, candidate), viewers) ? 'skip' : 'take';
   const { end, start } = prefixRange(keys.group(blobKind.page, content));
   const range = { start: from ?? start, ...(end !== undefined && { end }) };
   const limits = { limit, bytesMax: bytesPerRead, filter };
-  const entries: Entry[] = [];
-  for await (const entry of filteredEntries(store, range, limits)) {
-    entries.push(entry);
-    if (entries.length === limit) return { entries, next: keyAfter(entry.key) };
-  }
-  return { entries, next: undefined };
+  return filteredPage(store, range, limits);
 }
 
 /** The generations of a content that records see. */
