@@ -93,14 +93,12 @@ async function optionsOf(config: string): Promise<ServerOptions> {
 
 /** As `start --config FILE` finds them, with its variables. */
 function foundFlags(config: string): FoundFlags {
-  const found = new Map<string, { readonly value: unknown; readonly source: string }>();
+  const found = new Map<string, { readonly value: string; readonly source: string }>();
   for (const [, { flags = [] }] of optionRows()) {
     for (const flag of flags) {
       const value = flag.variable === undefined ? undefined : process.env[flag.variable];
       if (value === undefined || isSwitch(flag) || flag.form.startsWith('texts')) continue;
-      // A flag of names may be repeated, so its variable counts as the first of several.
-      const given = flag.form === 'names' ? [value] : value;
-      found.set(attributeOf(flag), { value: given, source: 'env' });
+      found.set(attributeOf(flag), { value, source: 'env' });
     }
   }
   found.set('config', { value: config, source: 'cli' });

@@ -63,6 +63,8 @@ export class GivenFlags {
       case 'number':
         return typeof raw === 'string' && /^-?\d+(\.\d+)?$/.test(raw) ? Number(raw) : raw;
       case 'names':
+        // A variable is one text, a flag is one text each time.
+        if (typeof raw === 'string') return names(raw);
         return Array.isArray(raw) ? raw.flatMap((text) => names(String(text))) : raw;
       case 'json':
         return typeof raw === 'string' && /^\s*[{[]/.test(raw) ? this.#json(flag, raw) : raw;
