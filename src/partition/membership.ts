@@ -336,7 +336,7 @@ function otherName(place: string, { name }: MemberRow): string {
 
 async function register(catalogue: Catalogue, name: string, place: string): Promise<void> {
   // Another process may write the row meanwhile, to drain the store for instance.
-  for (let isWritten = false; !isWritten;) {
+  for (;;) {
     const found = await catalogue.store(name);
     if (found?.row.place === place) return;
     const row = { name, state: found?.row.state ?? 'active', place } as const;
@@ -345,7 +345,7 @@ async function register(catalogue: Catalogue, name: string, place: string): Prom
       checks: [{ key, version: found?.version ?? 'absent' }],
       puts: [{ key, value: encodeStoreRow(row) }],
     });
-    isWritten = ok;
+    if (ok) return;
   }
 }
 

@@ -284,9 +284,11 @@ export class OperationRunner {
     const away = await awayStores(members, timers);
     // Nothing can be copied from a store that does not answer.
     if (away.has(store) || moves.some((move) => this.#goesOn(move, away))) return;
-    for (const move of moves) this.#giveUp(move);
     const { ranges } = await catalogue.map();
+    for (const move of moves) this.#drainMoves.set(move.range, move);
+    // First, because a failure is forgotten with its operation.
     this.#noteStuck(store, ranges);
+    for (const move of moves) this.#giveUp(move);
     const range = this.#nextToLeave(ranges.filter((each) => each.store === store));
     const notEmptied = moves.flatMap(({ step, target }) => (step === 'cancel' ? [target] : []));
     const without = new Set([...away, ...notEmptied]);
@@ -314,16 +316,11 @@ export class OperationRunner {
   }
 
   /** Undoes a failed move from a store that drains, so that the next one has its place. */
-  #giveUp({ id, range, source, target, step }: MoveRow): void {
-    const error = this.#failureOf(id);
-    this.#drainMoves.set(range, { id, target });
+  #giveUp({ id, step }: MoveRow): void {
     // What has switched goes forward only, what is being undone is tried again as it is, and a
     // move goes on where it was when its target is back.
     if (step === 'activate' || step === 'clean' || step === 'cancel') return;
-    if (error instanceof StoreUnavailableError) return;
-    // The failure is forgotten with the operation.
-    const sinceMs = this.#options.clock.monotonicMs();
-    this.#stuck.set(range, { store: source, target, error, sinceMs });
+    if (this.#failureOf(id) instanceof StoreUnavailableError) return;
     this.#start(id, () => this.#undo(id));
   }
 
@@ -416,7 +413,7 @@ export class OperationRunner {
       if (error instanceof StoreClosedError) return;
       if (error instanceof TakenOverError) return this.#note(operation, { state: 'another' });
       if (error instanceof GivenUpError) this.#note(operation, { state: 'failed', error });
-      else this.#noteFailure(operation, error);
+      else remember(this.#failures, operation, error);
       this.#options.onFailed(operation, error);
     }
   }
@@ -437,10 +434,6 @@ export class OperationRunner {
     this.#failures.delete(operation);
     if (end.state === 'another' && this.#ends.has(operation)) return;
     remember(this.#ends, operation, end);
-  }
-
-  #noteFailure(operation: number, error: unknown): void {
-    remember(this.#failures, operation, error);
   }
 
   #toolsFor(pauseMillisMax: number) {
