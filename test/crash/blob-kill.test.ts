@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
@@ -16,6 +16,7 @@ import {
   isOwnerFile,
   placeNamed,
 } from '../../src/content/files/extent-place.js';
+import { defaultLimits } from '../../src/http/pipeline/limits.js';
 import { BlobService } from '../../src/services/blobs/blob-service.js';
 import { account, assertTidy, settle } from '../support/blob-world.js';
 import { fastClockEnv, ServerProcess } from '../support/crash-server.js';
@@ -42,6 +43,13 @@ const weekMicros = 8 * 24 * 3600 * 1_000_000;
  */
 const clockFactor = 60;
 const env = fastClockEnv(clockFactor);
+
+/** What a request may take, in time of the machine as without the fast clock. */
+const limits = Object.fromEntries(
+  (
+    ['headersTimeoutMs', 'requestTimeoutMs', 'responseTimeoutMs', 'operationTimeoutMs'] as const
+  ).map((name) => [name, defaultLimits[name] * clockFactor]),
+);
 
 /** Signs by the clock of a server that was begun at a moment of this process. */
 function clientOf(server: ServerProcess, begunMs: number): BlobWireClient {
@@ -88,6 +96,8 @@ it(`keeps every blob whole and no orphan when it is killed ${rounds} times under
   const folder = await mkdtemp(join(tmpdir(), 'tabularium-blob-crash-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const directory = join(folder, 'data');
+  const config = join(folder, 'config.yaml');
+  await writeFile(config, JSON.stringify({ limits }));
   const random = new SimRandom(seed);
   const workers = blobsOf(connections);
   const all = workers.flat();
@@ -95,7 +105,7 @@ it(`keeps every blob whole and no orphan when it is killed ${rounds} times under
   let begunMs = 0;
   const start = () => {
     begunMs = Date.now();
-    const flags = ['--account', `${account}:${key}`];
+    const flags = ['--config', config, '--account', `${account}:${key}`];
     if (random.chance(0.5)) flags.push('--blob-versioning');
     if (random.chance(0.3)) flags.push('--journal', 'off');
     return ServerProcess.start(directory, { flags, env });
