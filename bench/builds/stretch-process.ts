@@ -36,12 +36,16 @@ const kind = workloadKinds.find((each) => each === kindText) ?? 'point';
 const main = pathToFileURL(join(repository, 'dist', 'src', 'app', 'index.js')).href;
 const { createServer } = (await import(main)) as { createServer: typeof CreateServer };
 const directory = mkdtempSync(join(tmpdir(), 'tabularium-builds-'));
-const server = await createServer({
+const options = {
   location: directory,
   durability: durability === 'durable' ? 'durable' : 'relaxed',
   tablePort: 0,
   queuePort: 0,
-  blobPort: 0,
+} as const;
+const server = await createServer({ ...options, blobPort: 0 }).catch((error: unknown) => {
+  // A build from before the blob service.
+  if (error instanceof Error && error.message.includes("'blobPort'")) return createServer(options);
+  throw error;
 });
 const ports = { table: server.tablePort, queue: server.queuePort, blob: server.blobPort };
 
