@@ -32,9 +32,12 @@ class MemoryStore implements BackupStore {
   readonly files = new Map<string, readonly string[]>();
 
   async write(name: string, lines: AsyncIterable<string>): Promise<void> {
-    const found: string[] = [];
-    for await (const line of lines) found.push(line.trimEnd());
-    this.files.set(name, found);
+    await this.put(name, await allOf(lines));
+  }
+
+  put(name: string, lines: readonly string[]): Promise<void> {
+    this.files.set(name, lines);
+    return Promise.resolve();
   }
 
   async *read(name: string): AsyncGenerator<string, void, undefined> {
@@ -51,6 +54,12 @@ class MemoryStore implements BackupStore {
     this.files.delete(name);
     return Promise.resolve();
   }
+}
+
+async function allOf(lines: AsyncIterable<string>): Promise<readonly string[]> {
+  const found: string[] = [];
+  for await (const line of lines) found.push(line.trimEnd());
+  return found;
 }
 
 interface World {
@@ -141,12 +150,15 @@ describe('backups of shards', () => {
       prepare: world,
       run: ({ store, manager }, doomed) => {
         const wrap = <T extends object>(port: T): T => doomed.wrap(port);
+        const requests = wrap({
+          put: (name: string, lines: readonly string[]) => store.put(name, lines),
+          list: (prefix: string) => store.list(prefix),
+          delete: (name: string) => store.delete(name),
+        });
         const to: BackupStore = {
-          ...wrap({
-            write: (name: string, lines: AsyncIterable<string>) => store.write(name, lines),
-            list: (prefix: string) => store.list(prefix),
-            delete: (name: string) => store.delete(name),
-          }),
+          ...requests,
+          // The lines come from the program: a kill among them leaves no file.
+          write: async (name, lines) => requests.put(name, await allOf(lines)),
           read: (name) => store.read(name),
         };
         return manager(wrap).backups.makeDue({ to, intervals, keep: 1 });

@@ -57,6 +57,27 @@ describe('crashEverywhere', () => {
     assert.deepEqual(requests, ['get', 'put', 'remove']);
   });
 
+  it('fails for a request that waits for the process that was killed', async () => {
+    const scenario = {
+      prepare: withSeven,
+      run: (numbers: Numbers, doomed: Doomed) => {
+        const wrapped = doomed.wrap(numbers);
+        const copy = async () => numbers.put('to', (await wrapped.get('from')) ?? 0);
+        return doomed.wrap({ copy }).copy();
+      },
+      recover: () => Promise.resolve(),
+      check: () => Promise.resolve(),
+      moments: ['after'],
+      requestMsMax: 20,
+    } as const;
+    await assert.rejects(crashEverywhere(scenario), (error: Error) => {
+      assert.match(error.message, /fault at request 2 \(after\)/);
+      assert.ok(error.cause instanceof Error);
+      assert.match(error.cause.message, /^requests that wait for the process .*: copy$/);
+      return true;
+    });
+  });
+
   it('kills before and after each request, and withholds each answer', async () => {
     const points: string[] = [];
     await crashEverywhere({

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
 import { RequestError } from '../../../src/modeling/index.js';
 import { isLong } from '../../support/run-length.js';
 import { wrappedMethods } from './wrapped-methods.js';
@@ -17,7 +18,8 @@ import { wrappedMethods } from './wrapped-methods.js';
 // Every method call on what `wrap` returned is one request, so wrap what sends exactly one request
 // a call: a TableGateway, a queue, blob or file port, or an `httpClient` given to an SDK client
 // (each `sendRequest` is then one request, the SDK's own retries included). Whatever is not wrapped
-// belongs to the test and survives.
+// belongs to the test and survives. A method must not wait for the process, as one that takes a
+// stream does: it would wait for ever after the kill.
 
 /**
  * What happens at a request. `before`: the process is killed and the request is not sent. `after`:
@@ -68,12 +70,16 @@ export interface CrashScenario<World> {
    * one completes, all in one world. Default false.
    */
   readonly crashRecovery?: boolean;
+  /** How long a request may take that was sent before a kill. Default a minute. */
+  readonly requestMsMax?: number;
 }
 
 export const allMoments: readonly Moment[] = Object.freeze(['before', 'after', 'unanswered']);
 
 /** Roughly how many requests of one run the short form tries. */
 const shortRequestsMax = 4;
+
+const defaultRequestMsMax = 60_000;
 
 /** More than any pattern sends. A run that sends more does not end. */
 const requestsMax = 1000;
@@ -82,7 +88,7 @@ class DoomedProcess implements Doomed {
   readonly requests: string[] = [];
   readonly death: Promise<void>;
   readonly #point: CrashPoint | undefined;
-  readonly #inFlight = new Set<Promise<unknown>>();
+  readonly #inFlight = new Map<Promise<unknown>, string>();
   #dead = false;
   #die: () => void = () => undefined;
 
@@ -98,8 +104,18 @@ class DoomedProcess implements Doomed {
   }
 
   /** Waits until all requests that were sent before the kill are applied. */
-  async settled(): Promise<void> {
-    while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight);
+  async settled(withinMs: number = defaultRequestMsMax): Promise<void> {
+    const waited = new AbortController();
+    const limit = pause(withinMs, false, { signal: waited.signal }).catch(() => true);
+    const isSettled = await Promise.race([this.#applied(), limit]);
+    waited.abort();
+    const names = [...this.#inFlight.values()].join(' ');
+    assert.ok(isSettled, `requests that wait for the process that was killed: ${names}`);
+  }
+
+  async #applied(): Promise<true> {
+    while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight.keys());
+    return true;
   }
 
   /** True when the run has come to the point. */
@@ -113,7 +129,7 @@ class DoomedProcess implements Doomed {
     const moment = this.requests.length === this.#point?.request ? this.#point.moment : undefined;
     if (moment === 'before') return this.#kill();
     const sent = Promise.resolve(send());
-    this.#inFlight.add(sent);
+    this.#inFlight.set(sent, name);
     const [answer] = await Promise.allSettled([sent]);
     this.#inFlight.delete(sent);
     if (moment === 'after') return this.#kill();
@@ -179,7 +195,7 @@ async function runWithFault<World>(
   const world = await scenario.prepare();
   const doomed = new DoomedProcess(point);
   try {
-    await runUntilDeath(doomed, () => scenario.run(world, doomed));
+    await runUntilDeath(scenario, doomed, () => scenario.run(world, doomed));
     await scenario.restart?.(world);
     await recover(scenario, world);
     await scenario.check(world);
@@ -191,12 +207,16 @@ async function runWithFault<World>(
   return doomed;
 }
 
-async function runUntilDeath(doomed: DoomedProcess, run: () => Promise<unknown>): Promise<boolean> {
+async function runUntilDeath(
+  { requestMsMax }: Pick<CrashScenario<unknown>, 'requestMsMax'>,
+  doomed: DoomedProcess,
+  run: () => Promise<unknown>,
+): Promise<boolean> {
   const life = run().catch((error: unknown) => {
     if (!(doomed.reached && isLostAnswer(error))) throw error;
   });
   const survived = await Promise.race([life.then(() => true), doomed.death.then(() => false)]);
-  await doomed.settled();
+  await doomed.settled(requestMsMax);
   return survived;
 }
 
@@ -205,7 +225,7 @@ async function recover<World>(scenario: CrashScenario<World>, world: World): Pro
     for (let request = 1, survived = false; !survived; request += 1) {
       assert.ok(request <= requestsMax, 'the recovery does not end');
       const doomed = new DoomedProcess({ request, moment: request % 2 === 0 ? 'before' : 'after' });
-      survived = await runUntilDeath(doomed, () => scenario.recover(world, doomed));
+      survived = await runUntilDeath(scenario, doomed, () => scenario.recover(world, doomed));
       await scenario.restart?.(world);
     }
     return;
