@@ -169,7 +169,7 @@ describe('bulk', () => {
     assert.deepEqual([report.failed, report.failures.length, report.requests], [150, 10, 4]);
   });
 
-  it('resumes where it was stopped', async () => {
+  it('resumes where it was stopped', costly(), async () => {
     const { gateway } = await tables.newTable();
     const controller = new AbortController();
     const positions: number[] = [];

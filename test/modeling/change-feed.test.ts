@@ -378,7 +378,7 @@ describe('retention', () => {
     assert.equal(await late.consume('Sales', () => Promise.resolve()), 1);
   });
 
-  it('leaves a feed that can be read on, wherever it crashes', async () => {
+  it('leaves a feed that can be read on, wherever it crashes', costly(), async () => {
     await crashEverywhere<Parts>({
       prepare: async () => {
         const parts = await newFeed(120);

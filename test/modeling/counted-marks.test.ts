@@ -211,7 +211,7 @@ describe('marks of counted changes', () => {
     ['each of an outbox of its own', (event) => ({ summary: 'all', outbox: `o${event}` }), 1],
     ['of summaries that take turns', (event) => ({ summary: `s${event % 2}`, outbox: 'a' }), 2],
   ] satisfies readonly [string, (event: number) => Place, number][]) {
-    it(`stay those of some two days at a constant load, ${how}`, async () => {
+    it(`stay those of some two days at a constant load, ${how}`, costly(), async () => {
       const left = await marksAfterTenDays(placeOf, summaries);
       assert.equal(left.size, summaries);
       for (const [summary, marks] of left) {

@@ -14,6 +14,7 @@ import {
 } from '../../src/modeling/index.js';
 import { timeSeriesOf } from '../../src/modeling/patterns/time-series.js';
 import { dataSeriesOf } from '../../src/modeling/patterns/data-series.js';
+import { costly } from '../support/run-length.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
 
@@ -84,7 +85,7 @@ describe('a data series', () => {
     assert.equal(values[12], 5);
   });
 
-  it('counts what 16 writers add at the same time, each once', async () => {
+  it('counts what 16 writers add at the same time, each once', costly(), async () => {
     const { gateway } = await started.newTable();
     const writers = 16;
     const rounds = 5;

@@ -174,7 +174,7 @@ describe('backfill', () => {
     assert.deepEqual(drifts, []);
   });
 
-  it('finds everything there when it runs again', async () => {
+  it('finds everything there when it runs again', costly(), async () => {
     const { employees } = await newTable(20);
     for (const name of names) {
       await pagesOf(employees.backfill(name));

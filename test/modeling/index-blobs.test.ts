@@ -112,7 +112,7 @@ describe('index entities in blobs', () => {
     assert.deepEqual(await employees.by.lastName.keys({ lastName: 'Smith' }), []);
   });
 
-  it('lose nothing when 16 writers change one of them at the same time', async () => {
+  it('lose nothing when 16 writers change one of them at the same time', costly(), async () => {
     const { blobs } = await newWorld();
     const change = async (text: string): Promise<void> => {
       while (!(await changeListBlob(blobs, 'Jones', { add: [text], remove: [] })));
@@ -158,7 +158,7 @@ describe('index entities in blobs', () => {
     await assertInStep(employees);
   });
 
-  it('end right whenever a worker dies', async () => {
+  it('end right whenever a worker dies', costly(), async () => {
     await crashEverywhere<World>({
       prepare: async () => {
         const world = await newWorld();

@@ -118,7 +118,7 @@ describe('a writer that dies', () => {
     assert.deepEqual(requests, ['get', 'get', 'get', 'get', 'get', 'transact']);
   });
 
-  it('leaves a delete done or not done', async () => {
+  it('leaves a delete done or not done', costly(), async () => {
     await crashEverywhere<World>({
       prepare: () => newWorld(3),
       run: (world, doomed) => doomedEmployees(world, doomed).deleteIfExists(at(2)),

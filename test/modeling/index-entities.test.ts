@@ -13,6 +13,7 @@ import {
   readRowList,
 } from '../../src/modeling/patterns/index-entities/row-list.js';
 import { changeList, type KeyList } from '../../src/modeling/patterns/index-entities/key-list.js';
+import { costly } from '../support/run-length.js';
 import { ListedEmployee } from './support/employees.js';
 import { allRows, assertInStep, rowKeysOf } from './support/indexed-employees.js';
 import { startTables } from './support/observed-tables.js';
@@ -148,33 +149,37 @@ describe('index entities in the same partition', () => {
 });
 
 describe('a list in rows', () => {
-  it('goes on in chunks when it is long, and says what it should after any changes', async () => {
-    const text = fc.nat(200).map((id) => `empid_${String(id).padStart(6, '0')}`);
-    const texts = fc.array(text, { maxLength: 12 });
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.record({ add: texts, remove: texts }), { maxLength: 25 }),
-        async (changes) => {
-          const { gateway } = await tables.newTable();
-          let model: KeyList = [];
-          for (const change of changes) {
-            await applied(gateway, change);
-            model = changeList(model, change);
-          }
-          assert.deepEqual(await readRowList(gateway, head, layout), model);
-          for (const each of ['empid_000000', 'empid_000100', ...model.slice(0, 3)]) {
-            assert.equal(
-              await isInRowList((at) => gateway.get(at), head, layout, each),
-              model.includes(each),
-            );
-          }
-          await applied(gateway, { add: [], remove: model });
-          assert.deepEqual(await allRows(gateway), []);
-        },
-      ),
-      { numRuns: 12 },
-    );
-  });
+  it(
+    'goes on in chunks when it is long, and says what it should after any changes',
+    costly(),
+    async () => {
+      const text = fc.nat(200).map((id) => `empid_${String(id).padStart(6, '0')}`);
+      const texts = fc.array(text, { maxLength: 12 });
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.record({ add: texts, remove: texts }), { maxLength: 25 }),
+          async (changes) => {
+            const { gateway } = await tables.newTable();
+            let model: KeyList = [];
+            for (const change of changes) {
+              await applied(gateway, change);
+              model = changeList(model, change);
+            }
+            assert.deepEqual(await readRowList(gateway, head, layout), model);
+            for (const each of ['empid_000000', 'empid_000100', ...model.slice(0, 3)]) {
+              assert.equal(
+                await isInRowList((at) => gateway.get(at), head, layout, each),
+                model.includes(each),
+              );
+            }
+            await applied(gateway, { add: [], remove: model });
+            assert.deepEqual(await allRows(gateway), []);
+          },
+        ),
+        { numRuns: 12 },
+      );
+    },
+  );
 
   it('holds more than a row can: past 1 MiB', async () => {
     const { gateway, takeKinds } = await tables.newTable();

@@ -56,7 +56,7 @@ const primaryKey = (id: number): RowKey => ({
 });
 
 describe('verify', () => {
-  it('finds nothing where nothing drifted', async () => {
+  it('finds nothing where nothing drifted', costly(), async () => {
     const { employees } = await newEmployees(20);
     await assertInStep(employees);
     let checked = 0;

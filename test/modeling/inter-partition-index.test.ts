@@ -7,6 +7,7 @@ import {
   otherPartition,
   withIndexes,
 } from '../../src/modeling/patterns/indexes/index.js';
+import { costly } from '../support/run-length.js';
 import {
   drainOutbox,
   handleIntent,
@@ -110,7 +111,7 @@ describe('an inter-partition index', () => {
     await assertInStep(employees);
   });
 
-  it('ends right when workers act on all intents at the same time', async () => {
+  it('ends right when workers act on all intents at the same time', costly(), async () => {
     const { employees, gateway } = await newEmployees();
     await Promise.all(
       Array.from({ length: 8 }, async (_, id) => {

@@ -73,7 +73,7 @@ async function verifiedClean(move: OrderMove): Promise<void> {
 describe('a move that is killed', () => {
   const all = Array.from({ length: count }, (_, id) => [id, id * 10] as const);
 
-  it('between any two requests of its steps is ended by the same steps', async () => {
+  it('between any two requests of its steps is ended by the same steps', costly(), async () => {
     await crashEverywhere<OrderTables>({
       prepare: () => filled(),
       run: (tables, doomed) => stepsTo(wrapped(tables, doomed), 'reading-new'),

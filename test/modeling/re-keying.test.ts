@@ -24,6 +24,7 @@ import {
   relocated,
   type MoveDrift,
 } from '../../src/modeling/patterns/re-keying/index.js';
+import { costly } from '../support/run-length.js';
 import {
   amountsOf,
   moveOf,
@@ -434,7 +435,7 @@ describe('the steps of a move', () => {
 });
 
 describe('moves that are ready', () => {
-  it('spread rows over more buckets, and over fewer', async () => {
+  it('spread rows over more buckets, and over fewer', costly(), async () => {
     const Event = defineEntity({
       type: 'Event',
       properties: { bucket: int32(), id: int32(), text: string() },

@@ -130,24 +130,28 @@ describe('reference data of shards', () => {
     assert.equal(await countries.ageOf('c'), 0);
   });
 
-  it('are on a new shard before it is online, wherever its program is killed', async () => {
-    await crashEverywhere<World>({
-      prepare: world,
-      run: (made, doomed) => wrapped(made, doomed).addShard('c'),
-      recover: async (made) => {
-        const found = (await made.manager.shards()).find(({ name }) => name === 'c');
-        if (found?.status === 'online') assert.deepEqual(await namesOn(made, 'c'), both);
-        await made.manager.addShard('c');
-      },
-      check: async (made) => {
-        assert.deepEqual(await namesOn(made, 'c'), both);
-        assert.deepEqual(
-          (await made.countries.verify()).filter(({ shard }) => shard === 'c'),
-          [],
-        );
-      },
-    });
-  });
+  it(
+    'are on a new shard before it is online, wherever its program is killed',
+    costly(),
+    async () => {
+      await crashEverywhere<World>({
+        prepare: world,
+        run: (made, doomed) => wrapped(made, doomed).addShard('c'),
+        recover: async (made) => {
+          const found = (await made.manager.shards()).find(({ name }) => name === 'c');
+          if (found?.status === 'online') assert.deepEqual(await namesOn(made, 'c'), both);
+          await made.manager.addShard('c');
+        },
+        check: async (made) => {
+          assert.deepEqual(await namesOn(made, 'c'), both);
+          assert.deepEqual(
+            (await made.countries.verify()).filter(({ shard }) => shard === 'c'),
+            [],
+          );
+        },
+      });
+    },
+  );
 
   it('keep a shard out that a program without their home would register', async () => {
     const { settings, manager } = await world();

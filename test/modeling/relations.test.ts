@@ -12,6 +12,7 @@ import {
 } from '../../src/modeling/index.js';
 import { oneToManyOf } from '../../src/modeling/patterns/relations/one-to-many.js';
 import { oneToOneOf } from '../../src/modeling/patterns/relations/one-to-one.js';
+import { costly } from '../support/run-length.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
 import { regionalDepartmentOf, RegionalDepartment, RegionalEmployee } from './support/regions.js';
@@ -205,28 +206,32 @@ describe('moving a child to another parent', () => {
     await noLeftovers(gateway);
   });
 
-  it('ends after a crash at any request, with the child in one place and counted once', async () => {
-    const move = async (table: TableGateway, doomed: Doomed) => {
-      const child = await employee(table, 'East', 1);
-      await relationOf(doomed.wrap(table)).move(child, { ...child, region: 'West' });
-    };
-    const finish = async (table: TableGateway, doomed: Doomed) => {
-      const relation = relationOf(doomed.wrap(table));
-      for (const region of ['East', 'West']) await relation.finishMoves({ region });
-    };
-    const requests = await crashEverywhere<TableGateway>({
-      prepare: async () => filled((await started.newTable()).gateway),
-      run: move,
-      recover: finish,
-      crashRecovery: true,
-      check: async (table) => {
-        const { 'East Sales': left = 0, 'West Sales': joined = 0 } = await counts(table);
-        assert.equal(left + joined, 2);
-        await noLeftovers(table);
-      },
-    });
-    assert.equal(requests.length, 7);
-  });
+  it(
+    'ends after a crash at any request, with the child in one place and counted once',
+    costly(),
+    async () => {
+      const move = async (table: TableGateway, doomed: Doomed) => {
+        const child = await employee(table, 'East', 1);
+        await relationOf(doomed.wrap(table)).move(child, { ...child, region: 'West' });
+      };
+      const finish = async (table: TableGateway, doomed: Doomed) => {
+        const relation = relationOf(doomed.wrap(table));
+        for (const region of ['East', 'West']) await relation.finishMoves({ region });
+      };
+      const requests = await crashEverywhere<TableGateway>({
+        prepare: async () => filled((await started.newTable()).gateway),
+        run: move,
+        recover: finish,
+        crashRecovery: true,
+        check: async (table) => {
+          const { 'East Sales': left = 0, 'West Sales': joined = 0 } = await counts(table);
+          assert.equal(left + joined, 2);
+          await noLeftovers(table);
+        },
+      });
+      assert.equal(requests.length, 7);
+    },
+  );
 
   it('is finished once by 8 who find it interrupted', async () => {
     const { gateway } = await started.newTable();

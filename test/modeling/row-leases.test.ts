@@ -17,6 +17,7 @@ import {
   rowLeasesOf,
   type RowLeasesOptions,
 } from '../../src/modeling/patterns/row-leases/index.js';
+import { costly } from '../support/run-length.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { LostAnswers } from './support/lost-answers.js';
 import { startTables } from './support/observed-tables.js';
@@ -368,7 +369,7 @@ describe('a lease of a row', () => {
 });
 
 describe('work under a lease', () => {
-  it('is done by one of 16 at a time', async () => {
+  it('is done by one of 16 at a time', costly(), async () => {
     const { gateway, leases } = await withAccount();
     let inside = 0;
     const tokens: bigint[] = [];

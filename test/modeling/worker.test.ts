@@ -241,7 +241,7 @@ describe('a message that fails', () => {
     assert.match((await visibleEnvelopes(poison))[0]?.poison?.error ?? '', /4 deliveries, none/);
   });
 
-  it('can be sent back from the poison queue, fresh', async () => {
+  it('can be sent back from the poison queue, fresh', costly(), async () => {
     const { queue, poison, worker } = await newWork();
     for (let n = 0; n < 35; n += 1) await sendMessage(queue, Count, { n });
     await worker(() => Promise.reject(new Error('no')), { dequeueMax: 1 }).drain();

@@ -25,14 +25,14 @@ function seedOfProcess(): number {
 }
 
 /** Of how many processes `npm test` runs the costly tests of one. */
-const costlyShare = 6;
+const costlyShare = 8;
 
 /** Decided once for a process: a test may go on with what another of its file has made. */
 const hasCostly = !isSampled || draws.int(costlyShare) === 0;
 
 /**
  * Options of a test that starts processes of its own, or takes seconds. A run of the whole suite
- * has these tests in one of six of its processes; the long form and a run that names files have all. No
+ * has these tests in one of eight of its processes; the long form and a run that names files have all. No
  * other test may need what one of these does. `lack`: why it cannot run here, if so.
  */
 export function costly(lack: false | string = false): { readonly skip: false | string } {

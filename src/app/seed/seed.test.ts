@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { inspect } from 'node:util';
+import { costly } from '../../../test/support/run-length.js';
 import { systemTimers } from '../../base/async/timers.js';
 import { systemClock } from '../../base/clock.js';
 import { forwardClock } from '../../base/forward-clock.js';
@@ -175,20 +176,24 @@ const whole: SeedData = {
 };
 
 describe('a seed', () => {
-  it('makes the same whichever commit it was killed at, when it is done again', async (context) => {
-    const undisturbed = await openWorld(context);
-    await undisturbed.seed(whole);
-    const expected = await undisturbed.state();
-    assert.ok(undisturbed.commits > 8);
-    for (let breaksAt = 1; breaksAt <= undisturbed.commits; breaksAt++) {
-      const world = await openWorld(context);
-      world.breaksAt = breaksAt;
-      await assert.rejects(world.seed(whole), /killed/);
-      world.breaksAt = Infinity;
-      await world.seed(whole);
-      assert.deepEqual(await world.state(), expected, `killed at commit ${breaksAt}`);
-    }
-  });
+  it(
+    'makes the same whichever commit it was killed at, when it is done again',
+    costly(),
+    async (context) => {
+      const undisturbed = await openWorld(context);
+      await undisturbed.seed(whole);
+      const expected = await undisturbed.state();
+      assert.ok(undisturbed.commits > 8);
+      for (let breaksAt = 1; breaksAt <= undisturbed.commits; breaksAt++) {
+        const world = await openWorld(context);
+        world.breaksAt = breaksAt;
+        await assert.rejects(world.seed(whole), /killed/);
+        world.breaksAt = Infinity;
+        await world.seed(whole);
+        assert.deepEqual(await world.state(), expected, `killed at commit ${breaksAt}`);
+      }
+    },
+  );
 
   it('leaves what exists as it is', async (context) => {
     const world = await openWorld(context);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ModelDisk, type ModelProcess } from '../../../test/support/content/model-disk.js';
-import { byLength } from '../../../test/support/run-length.js';
+import { byLength, costly } from '../../../test/support/run-length.js';
 import { SimRandom } from '../../../test/support/sim-random.js';
 import { seedSetting } from '../../../test/support/sim-settings.js';
 import { manualClock } from '../../base/clock.js';
@@ -123,7 +123,7 @@ async function settle(disk: ModelDisk, space: KeySpace, random: SimRandom): Prom
 }
 
 describe('content in files on a disk that loses power', () => {
-  it(`keeps what is named and no orphan (seed ${seed})`, async () => {
+  it(`keeps what is named and no orphan (seed ${seed})`, costly(), async () => {
     for (let round = 0; round < disks; round += 1) {
       const random = new SimRandom(seed + round);
       const disk = new ModelDisk();

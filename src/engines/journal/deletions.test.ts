@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { describe, it, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
+import { costly } from '../../../test/support/run-length.js';
 import { systemTimers } from '../../base/async/timers.js';
 import type { Bytes } from '../../base/bytes.js';
 import { manualClock } from '../../base/clock.js';
@@ -86,7 +87,7 @@ describe('ranges over what was deleted at their beginning', () => {
     assert.deepEqual((await first()).place, [17]);
   });
 
-  it('show what is there, whatever was deleted and put', async (t) => {
+  it('show what is there, whatever was deleted and put', costly(), async (t) => {
     const { store, ...does } = await setUp(t);
     const alive = new Set(upTo(count));
     const place = fc.nat(count - 1);

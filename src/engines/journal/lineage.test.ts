@@ -9,6 +9,7 @@ import {
   rowOf,
   type JournalDirectory,
 } from '../../../test/support/journals.js';
+import { costly } from '../../../test/support/run-length.js';
 import { noteKey } from './base-note.js';
 import type { JournalBase } from './store.js';
 
@@ -68,25 +69,29 @@ describe('the journal of a directory', () => {
     assert.deepEqual(await rowsOf(other, ['row 0', 'row 1']), [other.directory, other.directory]);
   });
 
-  it('is not that of another one, wherever the openings of a directory ended', async () => {
-    const lives = [
-      ['closed', 'closed'],
-      ['closed', 'killed'],
-      ['killed', 'killed'],
-      ['killed', 'closed', 'killed'],
-    ] as const;
-    for (const own of lives) {
-      for (const foreign of lives) {
-        if (foreign.at(-1) === 'closed') continue;
-        await using made = await journalDirectory();
-        await using other = await journalDirectory();
-        await live(made, own);
-        await live(other, foreign);
-        await takeOver(other, made);
-        await assert.rejects(made.open(), damaged(/does not belong to|lacks file 1 of/));
+  it(
+    'is not that of another one, wherever the openings of a directory ended',
+    costly(),
+    async () => {
+      const lives = [
+        ['closed', 'closed'],
+        ['closed', 'killed'],
+        ['killed', 'killed'],
+        ['killed', 'closed', 'killed'],
+      ] as const;
+      for (const own of lives) {
+        for (const foreign of lives) {
+          if (foreign.at(-1) === 'closed') continue;
+          await using made = await journalDirectory();
+          await using other = await journalDirectory();
+          await live(made, own);
+          await live(other, foreign);
+          await takeOver(other, made);
+          await assert.rejects(made.open(), damaged(/does not belong to|lacks file 1 of/));
+        }
       }
-    }
-  });
+    },
+  );
 
   it('has no opening of another one among its own', async () => {
     await using made = await journalDirectory();

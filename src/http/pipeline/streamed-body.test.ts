@@ -11,6 +11,7 @@ import {
   send,
   signedRequest,
 } from '../../../test/support/raw-http.js';
+import { costly } from '../../../test/support/run-length.js';
 import { streamService, type StreamWork } from '../../../test/support/stream-service.js';
 import { makePair } from '../../../test/support/tls-files.js';
 import { developmentAccount, makeAccountDirectory } from '../../services/accounts/directory.js';
@@ -62,51 +63,60 @@ async function recorded({ records }: EchoServer, count = 1): Promise<void> {
 
 describe('a body that is taken in pieces', () => {
   for (const isTls of [false, true]) {
-    it(`arrives whole in pieces of a bounded size, ${isTls ? 'over TLS' : 'plain'}`, async () => {
-      let pieces: Buffer[] = [];
-      let heldMax = 0;
-      const upload = async (body: BodyStream) => {
-        pieces = [];
-        for await (const piece of body) {
-          pieces.push(Buffer.from(piece));
-          heldMax = Math.max(heldMax, harness.memory.bytes);
-        }
-        return 'done';
-      };
-      const service = streamService({ upload });
-      const more = isTls
-        ? { service, tls: { context: createSecureContext(await makePair()) } }
-        : { service };
-      await using harness = await startEcho(() => Promise.resolve(''), more);
-      using connection = openConnection(harness.port, isTls);
-      const size = fc.oneof(
-        fc.integer({ min: 0, max: 1000 }),
-        fc.integer({ min: 0, max: 600_000 }),
-      );
-      const cut = fc.oneof(
-        fc.integer({ min: 100, max: 3000 }),
-        fc.integer({ min: 3000, max: 300_000 }),
-      );
-      const property = fc.asyncProperty(size, cut, fc.boolean(), async (length, step, inChunks) => {
-        const bytes = bytesOf(length);
-        connection.write(head(inChunks ? chunked : lengthOf(length)));
-        for (let at = 0; at < length; at += step) {
-          const part = bytes.subarray(at, at + step);
-          connection.write(inChunks ? chunk(part) : part);
-          if (at % 3 === 0) await turns(1);
-        }
-        if (inChunks) connection.write(lastChunk);
-        assert.equal((await connection.read())?.text, 'done');
-        assert.ok(Buffer.concat(pieces).equals(bytes));
-        assert.ok(pieces.slice(0, -1).every((piece) => piece.length >= pieceBytesMin));
-        assert.ok(pieces.every((piece) => piece.length > 0 && piece.length <= windowBytes));
-        await turns(2);
-        assert.equal(harness.records.at(-1)?.bytesReceived, length);
-      });
-      await fc.assert(property, { numRuns: 30 });
-      assert.ok(heldMax <= windowBytes, String(heldMax));
-      while (harness.memory.bytes !== 0) await turns(1);
-    });
+    it(
+      `arrives whole in pieces of a bounded size, ${isTls ? 'over TLS' : 'plain'}`,
+      costly(),
+      async () => {
+        let pieces: Buffer[] = [];
+        let heldMax = 0;
+        const upload = async (body: BodyStream) => {
+          pieces = [];
+          for await (const piece of body) {
+            pieces.push(Buffer.from(piece));
+            heldMax = Math.max(heldMax, harness.memory.bytes);
+          }
+          return 'done';
+        };
+        const service = streamService({ upload });
+        const more = isTls
+          ? { service, tls: { context: createSecureContext(await makePair()) } }
+          : { service };
+        await using harness = await startEcho(() => Promise.resolve(''), more);
+        using connection = openConnection(harness.port, isTls);
+        const size = fc.oneof(
+          fc.integer({ min: 0, max: 1000 }),
+          fc.integer({ min: 0, max: 600_000 }),
+        );
+        const cut = fc.oneof(
+          fc.integer({ min: 100, max: 3000 }),
+          fc.integer({ min: 3000, max: 300_000 }),
+        );
+        const property = fc.asyncProperty(
+          size,
+          cut,
+          fc.boolean(),
+          async (length, step, inChunks) => {
+            const bytes = bytesOf(length);
+            connection.write(head(inChunks ? chunked : lengthOf(length)));
+            for (let at = 0; at < length; at += step) {
+              const part = bytes.subarray(at, at + step);
+              connection.write(inChunks ? chunk(part) : part);
+              if (at % 3 === 0) await turns(1);
+            }
+            if (inChunks) connection.write(lastChunk);
+            assert.equal((await connection.read())?.text, 'done');
+            assert.ok(Buffer.concat(pieces).equals(bytes));
+            assert.ok(pieces.slice(0, -1).every((piece) => piece.length >= pieceBytesMin));
+            assert.ok(pieces.every((piece) => piece.length > 0 && piece.length <= windowBytes));
+            await turns(2);
+            assert.equal(harness.records.at(-1)?.bytesReceived, length);
+          },
+        );
+        await fc.assert(property, { numRuns: 30 });
+        assert.ok(heldMax <= windowBytes, String(heldMax));
+        while (harness.memory.bytes !== 0) await turns(1);
+      },
+    );
   }
 
   it('is put together of chunks of one byte', async () => {

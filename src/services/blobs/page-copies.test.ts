@@ -103,7 +103,7 @@ async function assertCopied(blobs: BlobService): Promise<void> {
 }
 
 describe('a copy of a page blob with many ranges', () => {
-  it('takes several commits, and is there with the last', async () => {
+  it('takes several commits, and is there with the last', costly(), async () => {
     const clock = manualClock();
     await using opened = await reopenableStore.memory(clock);
     const world = await setUp(clock, opened.store());

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
+import { costly } from '../../../test/support/run-length.js';
 import { etagText } from '../blobs/etag.js';
 import { formatSnapshotTime } from '../blobs/snapshot-time.js';
 import { renderFindResult } from './blob-find-result.js';
@@ -175,7 +176,7 @@ describe('a list of blobs', () => {
     assert.ok(!render({ version: '2013-08-15' }).includes('<Url>'));
   });
 
-  it('keeps every name', () => {
+  it('keeps every name', costly(), () => {
     const name = fc.oneof(
       fc.string({ unit: 'binary', minLength: 1 }),
       fc.string({
