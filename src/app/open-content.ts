@@ -25,10 +25,12 @@ export interface OpenContent {
   /** The key space for users of the content. */
   readonly store: Store;
   /**
-   * Ends the session of this process. `isSound`: the store has no trouble, so everything that was
-   * stored is named or was freed.
+   * Ends the session of this process. `isSound`: the store has no trouble, so what it has named or
+   * freed is known.
    */
   end(isSound: boolean): Promise<void>;
+  /** The session lives by a lease in the store, which must be open when the session ends. */
+  readonly isLeased: boolean;
   /** Other machines keep the content, and free what is not needed any more. */
   readonly isContentRemote: boolean;
   /**
@@ -99,5 +101,6 @@ function lasting(
   opened: Pick<OpenContent, 'content' | 'store' | 'end'>,
   isContentRemote = false,
 ): OpenContent {
-  return { ...opened, isContentRemote, trouble: () => undefined, onRenewed: () => undefined };
+  const steady = { isLeased: false, trouble: () => undefined, onRenewed: () => undefined };
+  return { ...opened, ...steady, isContentRemote };
 }

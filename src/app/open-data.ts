@@ -41,11 +41,23 @@ export async function openData(
     trouble: () => store.trouble() ?? opened.trouble(),
     onContentRenewed: (listener) => opened.onRenewed(listener),
     async close() {
-      try {
-        await opened.end(store.trouble() === undefined);
-      } finally {
-        await store.close();
-      }
+      const isSound = store.trouble() === undefined;
+      const session = { close: () => opened.end(isSound) };
+      // Requests that were cut off may still commit, and nothing of a session may be committed once
+      // others may sweep it. The end of a lease keeps such commits out; otherwise the store has to.
+      await (opened.isLeased ? closeInTurn(session, store) : closeInTurn(store, session));
     },
   };
+}
+
+async function closeInTurn(first: Closable, second: Closable): Promise<void> {
+  try {
+    await first.close();
+  } finally {
+    await second.close();
+  }
+}
+
+interface Closable {
+  close(): Promise<void>;
 }

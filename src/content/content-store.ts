@@ -7,8 +7,10 @@ import type { ContentProblem } from './errors.js';
  *
  * Two rules of callers keep both in step over a crash:
  *
- * - An extent is named by a commit after `put` or `link` has resolved, or freed. If the process dies
- *   before either, the sweep finds the extent, because its session has not ended in order.
+ * - An extent waits for its commit from `put` or `link` on. It is confirmed when a commit that names
+ *   it was acknowledged, and freed when none was applied and none will be. When the outcome is
+ *   unknown it is neither. A session that ends with extents that wait, by a crash or in order, has
+ *   suspects: the sweep asks which of its extents are named.
  * - The commit that stops naming extents also stores a note of their ids. They are freed, and then
  *   the note is removed. If the process dies between, the next one finds the note and frees them
  *   again. The sweep does not look for them.
@@ -32,8 +34,14 @@ export interface ContentStore {
    */
   read(id: ExtentId, start: number, end: number): Promise<ExtentReader>;
   /**
+   * Tells that a commit which names these extents was acknowledged: they wait for it no longer.
+   * Takes effect at once, and does nothing for extents that do not wait in this session.
+   */
+  confirm(ids: readonly ExtentId[]): void;
+  /**
    * Deletes extents, durably when it resolves. Ids of missing extents are ignored. While something
-   * is retained, extents stay; see `retain`. Rejects with `ContentWriteError`.
+   * is retained, extents stay; see `retain`. Rejects with `ContentWriteError`; those that waited
+   * for their commits still do then.
    */
   free(ids: readonly ExtentId[]): Promise<void>;
   /**
@@ -57,9 +65,9 @@ export interface ContentStore {
   suspectAll(): Promise<void>;
   /**
    * One bounded step of the sweep: looks at suspects, asks which of them the key space names, and
-   * deletes the others. Suspects are extents of sessions that died (were not closed), those freed
-   * while something was retained, and those of `suspectAll`; never extents of another living
-   * process. Does nothing while something is retained. The next call goes on where this one ended,
+   * deletes the others. Suspects are extents of sessions that died (were not closed) or ended while
+   * extents waited for their commits, those freed while something was retained, and those of
+   * `suspectAll`; never extents of another living process. Does nothing while something is retained. The next call goes on where this one ended,
    * also after a rejection. At most one step at a time.
    */
   sweepOrphans(options: SweepOptions): Promise<SweepStep>;
@@ -70,8 +78,9 @@ export interface ContentStore {
    */
   scrub(): AsyncIterable<ScrubStep>;
   /**
-   * Ends the session in order: nothing of it is a suspect. Waits for calls under way; later ones
-   * are refused with `ContentClosedError`. Open readers may go on. Idempotent.
+   * Ends the session: nothing of it is a suspect, unless extents wait for their commits. Then all
+   * of it is, so no commit of this session may be applied any more. Waits for calls under way;
+   * later ones are refused with `ContentClosedError`. Open readers may go on. Idempotent.
    */
   close(): Promise<void>;
 }

@@ -30,6 +30,11 @@ class UnreachableContent implements ContentStore {
     return this.#refuse();
   }
 
+  /** Nothing was stored, so nothing waits. */
+  confirm(): void {
+    return undefined;
+  }
+
   free(): Promise<void> {
     return this.#refuse();
   }

@@ -54,6 +54,7 @@ function tracked(content: ContentStore, onLink?: () => Promise<void>): TrackedCo
       await onLink?.();
       return extent;
     },
+    confirm: (confirmed) => content.confirm(confirmed),
     async free(freed) {
       await content.free(freed);
       for (const id of freed) ids.delete(id);

@@ -43,6 +43,12 @@ async function server(directory: string, store: MemoryStore) {
   return {
     shared: content,
     put: () => content.content.put(once(Buffer.alloc(100_000, 7)), owner),
+    /** Stores bytes that a commit names. */
+    async putNamed() {
+      const extent = await content.content.put(once(Buffer.alloc(100_000, 7)), owner);
+      content.content.confirm([extent.id]);
+      return extent;
+    },
     /** Seconds pass in which it renews its session. */
     async live(seconds: number) {
       clock.advanceMicros(seconds * 1_000_000);
@@ -69,7 +75,7 @@ void describe('content that servers of several machines share', () => {
   void it('is read by each of them, and not swept while its server lives', async (t) => {
     const { directory, store } = await world(t);
     const [first, second] = [await server(directory, store), await server(directory, store)];
-    const { id, bytes } = await first.put();
+    const { id, bytes } = await first.putNamed();
     const reader = await second.shared.content.read(id, 0, bytes);
     let read = 0;
     for await (const piece of reader.pieces) read += piece.length;
@@ -101,13 +107,27 @@ void describe('content that servers of several machines share', () => {
   void it('does not count a silence in which nobody could renew', async (t) => {
     const { directory, store } = await world(t);
     const [first, second] = [await server(directory, store), await server(directory, store)];
-    await first.put();
+    await first.putNamed();
     assert.equal(await second.sweepAfter(5), 0);
     assert.equal(await second.sweepAfter(3600), 0);
     await first.live(3600);
     assert.equal(await second.sweepAfter(25), 0);
     await first.shared.end(true);
     await second.shared.end(true);
+  });
+
+  void it('is swept at once when its server has ended, and not named by a commit that comes late', async (t) => {
+    const { directory, store } = await world(t);
+    const [ending, living] = [await server(directory, store), await server(directory, store)];
+    await ending.putNamed();
+    await ending.put();
+    const former = ending.shared.store;
+    await ending.shared.end(true);
+    // Both are unnamed: what one session has left is looked at as a whole.
+    assert.equal(await living.sweepAfter(0), 2);
+    await assert.rejects(former.commit(naming), GuardError);
+    assert.equal(await store.get(owner), undefined);
+    await living.shared.end(true);
   });
 
   void it('is not named any more by a server that stood still and was taken for dead', async (t) => {

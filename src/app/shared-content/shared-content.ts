@@ -37,6 +37,7 @@ interface Session {
  */
 export class SharedContent {
   readonly isContentRemote = false;
+  readonly isLeased = true;
   readonly #options: SharedContentOptions;
   #session: Session;
   #trouble: StoreUnavailableError | undefined;

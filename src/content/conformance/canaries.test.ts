@@ -5,6 +5,7 @@ import { failuresOf } from '../../base/conformance/failures.js';
 import {
   contentPieceBytesMax,
   type ContentStore,
+  type Extent,
   type ExtentReader,
   type IsReferenced,
   type ScrubStep,
@@ -184,6 +185,7 @@ const keepingCanaries: readonly {
     open: () => temporaryContent({ isListening: () => Promise.resolve(false) }),
     section: sessionsConformance,
     caughtBy: [
+      'lets a process beside delete what waited when it was closed, and not before',
       'touches nothing of a session that lives beside',
       'leaves a put alone that goes on while another process sweeps',
     ],
@@ -193,6 +195,8 @@ const keepingCanaries: readonly {
     open: () => temporaryContent({ isListening: () => Promise.resolve(true) }),
     section: sessionsConformance,
     caughtBy: [
+      'asks about all of a session that was closed while extents waited for their commits',
+      'lets a process beside delete what waited when it was closed, and not before',
       'deletes what a crashed session has left unnamed, and nothing else',
       'finds the orphans of several crashes',
       'finds what was freed while it was retained, in a later session',
@@ -207,7 +211,25 @@ const keepingCanaries: readonly {
     section: sessionsConformance,
     caughtBy: [
       'keeps everything over a close, and asks about nothing',
+      'asks about all of a session that was closed while extents waited for their commits',
+      'asks about nothing of a session whose extents were all confirmed or freed',
       'deletes what a crashed session has left unnamed, and nothing else',
+    ],
+  },
+  {
+    wrong: 'takes what waits for its commit for named when it is closed',
+    open: async () => {
+      const { content, reopen, ...opened } = await temporaryContent();
+      return {
+        ...opened,
+        content: confirming(content),
+        reopen: async (end) => confirming(await reopen(end)),
+      };
+    },
+    section: sessionsConformance,
+    caughtBy: [
+      'asks about all of a session that was closed while extents waited for their commits',
+      'lets a process beside delete what waited when it was closed, and not before',
     ],
   },
   {
@@ -221,6 +243,20 @@ const keepingCanaries: readonly {
     ],
   },
 ];
+
+/** No extent waits for its commit. */
+function confirming(content: ContentStore): ContentStore {
+  const confirmed = async (storing: Promise<Extent>): Promise<Extent> => {
+    const extent = await storing;
+    content.confirm([extent.id]);
+    return extent;
+  };
+  const wrong: Pick<ContentStore, 'put' | 'link'> = {
+    put: (source, owner) => confirmed(content.put(source, owner)),
+    link: (id, owner) => confirmed(content.link(id, owner)),
+  };
+  return differing(content, wrong);
+}
 
 /** Damage is seen by nobody but readers, who get it. */
 function blind(opened: OpenedContent): OpenedContent {
@@ -259,21 +295,24 @@ function overwriting(reader: ExtentReader): ExtentReader {
   return { bytes: reader.bytes, pieces: pieces(), close: () => reader.close() };
 }
 
+/** A store with other methods in place of some of its own. */
+function differing(right: ContentStore, differences: Partial<ContentStore>): ContentStore {
+  return new Proxy(right, {
+    get(target, name) {
+      const member: unknown = Reflect.get(name in differences ? differences : target, name);
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
+}
+
 function suiteOver(over: Canary['over']): ContentSuite {
   return {
     name: 'a wrong store',
     async open() {
       let room = Infinity;
       const right = openMemoryContent({ bytesMax: () => room });
-      const differences = over(right);
-      const content = new Proxy(right, {
-        get(target, name) {
-          const member: unknown = Reflect.get(name in differences ? differences : target, name);
-          return typeof member === 'function' ? member.bind(target) : member;
-        },
-      });
       return {
-        content,
+        content: differing(right, over(right)),
         leaveRoom: (bytes) => void (room = bytes),
         async count() {
           let extents = 0;

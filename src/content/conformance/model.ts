@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { it } from '../../base/conformance/suite-test.js';
 import type { ContentStore, ExtentId } from '../content-store.js';
-import { isThere, naming, piecesOf, put, readAll, sample, sweep } from './samples.js';
+import { isThere, naming, piecesOf, putWaiting, readAll, sample, sweep } from './samples.js';
 import type { ContentSuite, OpenedContent } from './suite.js';
 
 type Operation =
@@ -122,9 +122,17 @@ class Model {
 
   async #put(bytes: number, commits: boolean): Promise<void> {
     const content = sample(bytes, bytes + 1);
-    const id = await put(this.#content, content);
+    const id = await putWaiting(this.#content, content);
     this.#bytes.set(id, content);
-    (commits ? this.#named : this.#waiting).add(id);
+    if (commits) this.#commit(id);
+    else this.#waiting.add(id);
+  }
+
+  /** A commit that names the extent was acknowledged. */
+  #commit(id: ExtentId): void {
+    this.#waiting.delete(id);
+    this.#named.add(id);
+    this.#content.confirm([id]);
   }
 
   async #fail(bytes: number): Promise<void> {
@@ -139,7 +147,7 @@ class Model {
     if (from === undefined) return;
     const { id } = await this.#content.link(from, Buffer.from('owner'));
     this.#bytes.set(id, this.#bytes.get(from) ?? Buffer.alloc(0));
-    this.#named.add(id);
+    this.#commit(id);
   }
 
   async #free(id: ExtentId | undefined): Promise<void> {
@@ -161,7 +169,7 @@ class Model {
 
   async #restore(): Promise<void> {
     if (this.#snapshot === undefined) return;
-    await this.#settleWaiting();
+    for (const id of this.#waiting) this.#commit(id);
     await this.#content.suspectAll();
     this.#named = new Set(this.#snapshot);
   }
@@ -174,16 +182,11 @@ class Model {
   async #reopen(end: 'closed' | 'crashed'): Promise<void> {
     const { reopen } = this.#opened;
     if (reopen === undefined) return;
-    if (end === 'closed') await this.#settleWaiting();
+    // One commit was applied, and its answer is lost; the others are lost.
+    for (const id of Array.from(this.#waiting).slice(0, 1)) this.#named.add(id);
     this.#waiting.clear();
     this.#releases = [];
     this.#snapshot = undefined;
     this.#content = await reopen(end);
-  }
-
-  /** Every extent has its commit, or is freed. */
-  async #settleWaiting(): Promise<void> {
-    for (const id of this.#waiting) this.#named.add(id);
-    this.#waiting.clear();
   }
 }

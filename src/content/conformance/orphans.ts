@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict';
 import { it } from '../../base/conformance/suite-test.js';
 import { sweepSliceExtents, type ContentStore, type ExtentId } from '../content-store.js';
-import { isThere, naming, piecesOf, put, readAll, sample, setUp, sweep } from './samples.js';
+import {
+  isThere,
+  naming,
+  owner,
+  piecesOf,
+  put,
+  putWaiting,
+  readAll,
+  sample,
+  setUp,
+  sweep,
+} from './samples.js';
 import type { ContentSuite } from './suite.js';
 
 async function putMany(content: ContentStore, count: number): Promise<readonly ExtentId[]> {
@@ -155,6 +166,46 @@ export function sessionsConformance(suite: ContentSuite): void {
     assert.deepEqual(await thereOf(again, ids), [true, true, true, false, false]);
     await sweep(again, unasked);
     assert.ok((await readAll(again, ids[0] ?? '')).equals(sample(10, 0)));
+  });
+
+  it('asks about all of a session that was closed while extents waited for their commits', async (t) => {
+    const { content, reopen, count } = await setUp(suite, t);
+    assert.ok(reopen !== undefined);
+    const early = await putMany(content, 2);
+    const second = await reopen('closed');
+    const named = await put(second, sample(100_000));
+    const [applied, lost] = [await putWaiting(second, sample(10)), await second.link(named, owner)];
+    const third = await reopen('closed');
+    assert.ok((await thereOf(third, [applied, lost.id])).every(Boolean));
+    await sweep(third, naming(named, applied));
+    assert.deepEqual(await thereOf(third, [named, applied, lost.id]), [true, true, false]);
+    assert.ok((await thereOf(third, early)).every(Boolean));
+    assert.equal(await count(), 4);
+    await sweep(third, unasked);
+    await sweep(await reopen('closed'), unasked);
+  });
+
+  it('asks about nothing of a session whose extents were all confirmed or freed', async (t) => {
+    const { content, reopen, count } = await setUp(suite, t);
+    assert.ok(reopen !== undefined);
+    const named = await put(content, sample(100_000));
+    const [kept, freed] = [await content.link(named, owner), await putWaiting(content, sample(10))];
+    content.confirm([kept.id, 'no-such-extent']);
+    await content.free([freed]);
+    await sweep(await reopen('closed'), unasked);
+    assert.equal(await count(), 2);
+  });
+
+  it('lets a process beside delete what waited when it was closed, and not before', async (t) => {
+    const { content, openBeside } = await setUp(suite, t);
+    assert.ok(openBeside !== undefined);
+    const waiting = await putWaiting(content, sample(10));
+    const beside = await openBeside();
+    await sweep(beside, unasked);
+    assert.ok(await isThere(beside, waiting));
+    await content.close();
+    await sweep(beside, naming());
+    assert.ok(!(await isThere(beside, waiting)));
   });
 
   it('deletes what a crashed session has left unnamed, and nothing else', async (t) => {

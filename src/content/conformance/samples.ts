@@ -43,7 +43,19 @@ export async function* piecesOf(
   }
 }
 
+/** Stores an extent that a commit names. */
 export async function put(content: ContentStore, bytes: Buffer, of = owner): Promise<ExtentId> {
+  const id = await putWaiting(content, bytes, of);
+  content.confirm([id]);
+  return id;
+}
+
+/** Stores an extent that waits for its commit. */
+export async function putWaiting(
+  content: ContentStore,
+  bytes: Buffer,
+  of = owner,
+): Promise<ExtentId> {
   return (await content.put(piecesOf(bytes), of)).id;
 }
 

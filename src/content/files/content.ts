@@ -41,6 +41,7 @@ import { scrubExtents, type UnfinishedState } from './scrub.js';
 import { notedOf, Sessions, sessionsFolder } from './sessions.js';
 import { suspectAllFile, Suspects } from './suspects.js';
 import { Sweep } from './sweep.js';
+import { WaitingExtents } from './waiting-extents.js';
 import { writeWholeFile } from './whole-file.js';
 import { writing } from './write-error.js';
 
@@ -125,8 +126,7 @@ class OpenFileContent implements FileContent {
   #lastNumber = 0;
   /** The numbers of extents that are being written. */
   readonly #unfinished = new Set<number>();
-  /** A file that was not stored completely could not be removed. */
-  #hasLeftovers = false;
+  readonly #waiting = new WaitingExtents();
   #ended: Promise<void> | undefined;
 
   constructor({ files, sessions, randomness, areAllSuspect }: Parts) {
@@ -152,12 +152,17 @@ class OpenFileContent implements FileContent {
     return this.#calls.run(() => this.#read(id, start, end));
   }
 
+  confirm(ids: readonly ExtentId[]): void {
+    this.#waiting.end(ids);
+  }
+
   free(ids: readonly ExtentId[]): Promise<void> {
     return this.#calls.run(async () => {
       const places = placesOf(ids);
-      if (!this.#retentions.isHeld) return writing(this.#removal.remove(places));
-      if (places.length === 0) return undefined;
-      return writing(this.#suspects.defer(places.map(idOf)));
+      const isHeld = this.#retentions.isHeld && places.length > 0;
+      if (isHeld) await writing(this.#suspects.defer(places.map(idOf)));
+      else await writing(this.#removal.remove(places));
+      this.#waiting.end(ids);
     });
   }
 
@@ -275,6 +280,7 @@ class OpenFileContent implements FileContent {
       const stored = await store(place);
       await writing(this.#syncs.folder(leafFolder(place)));
       if (!this.#sessions.isInPlace()) throw takenForDead();
+      this.#waiting.begin(idOf(place));
       return stored;
     } catch (error) {
       await this.#removeFailed(place);
@@ -288,9 +294,9 @@ class OpenFileContent implements FileContent {
     try {
       await this.#removal.remove([place]);
     } catch {
-      // The caller throws the first error. The session will not end properly, so that a sweep finds
-      // the file.
-      this.#hasLeftovers = true;
+      // The caller throws the first error. The file waits for a commit that will not come, so that
+      // the sweep of a later session finds it.
+      this.#waiting.begin(idOf(place));
     }
   }
 
@@ -330,7 +336,7 @@ class OpenFileContent implements FileContent {
 
   async #close(): Promise<void> {
     await this.#calls.close();
-    if (this.#hasLeftovers) return this.#sessions.abandon();
+    if (!this.#waiting.isEmpty) return this.#sessions.abandon();
     await this.#removal.removeFolders(this.#leaf, sessionFolder(this.#sessions.own));
     return this.#sessions.end();
   }

@@ -15,6 +15,7 @@ import {
   owner,
   piecesOf,
   put,
+  putWaiting,
   readAll,
   sample,
   sweep,
@@ -133,6 +134,33 @@ describe('a disk that fails', () => {
     await content.free([large]);
     leaveRoom(Infinity);
     assert.ok(await isThere(content, await put(content, sample(10))));
+  });
+
+  it('finds in a later session what it could not free', async (t) => {
+    const faults: Faults = { at: 0, code: 'EIO', done: 0, only: 'remove' };
+    const { content, reopen, count, dispose } = await temporaryContent({ wrap: failing(faults) });
+    t.after(dispose);
+    const named = await put(content, sample(10));
+    const refused = await putWaiting(content, sample(20));
+    faults.at = faults.done + 1;
+    await assert.rejects(content.free([refused]), ContentWriteError);
+    assert.equal(await count(), 2);
+    const again = await reopen('closed');
+    await sweep(again, naming(named));
+    assert.ok(await isThere(again, named));
+    assert.equal(await count(), 1);
+  });
+
+  it('looks at nothing again that it could free later', async (t) => {
+    const faults: Faults = { at: 0, code: 'EIO', done: 0, only: 'remove' };
+    const { content, reopen, dispose } = await temporaryContent({ wrap: failing(faults) });
+    t.after(dispose);
+    const refused = await putWaiting(content, sample(20));
+    faults.at = faults.done + 1;
+    await assert.rejects(content.free([refused]), ContentWriteError);
+    await content.free([refused]);
+    const unasked = () => Promise.reject(new Error('nothing is a suspect'));
+    assert.equal((await sweep(await reopen('closed'), unasked)).looked, 0);
   });
 
   it('stores no extent whose last sync has failed', async (t) => {

@@ -72,6 +72,11 @@ class MemoryContent implements ContentStore {
     });
   }
 
+  /** What waits ends with the session, as everything does. */
+  confirm(): void {
+    return undefined;
+  }
+
   free(ids: readonly ExtentId[]): Promise<void> {
     return this.#calls.run(async () => {
       if (this.#retentions.isHeld) this.#retentions.defer(ids);

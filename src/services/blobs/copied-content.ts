@@ -1,13 +1,13 @@
 import { nameOfBytes } from '../../base/bytes.js';
 import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
-import { CommitUnknownError } from '../../kv/errors.js';
 import { newId, type BlobContext } from './blob-context.js';
 import type { BlobRecord } from './blob-record.js';
 import type { Changes } from './changes.js';
 import { ContentGoneError, putContent, segmentsFrom } from './contents.js';
 import type { BlobKeys } from './keys.js';
 import { copiedInlineBytesMax, copiedRangesPerCommitMax } from './limits.js';
+import { withNewExtents, type NewExtents } from './new-extents.js';
 import { pageViewOf, rangesSeen } from './page-map.js';
 import { encodePageRange, pageRangeKey, type PageRange } from './page-range.js';
 import type { Piece } from './pieces.js';
@@ -36,8 +36,8 @@ export interface CopiedContent extends CopiedPieces {
 
 /**
  * Makes the content of a record one of another blob, and hands it to `use`. Extents are linked, so
- * their bytes are not stored again where that is possible. When `use` fails they are freed, unless
- * the commit may have been made. Throws `ContentGoneError` when the content was freed meanwhile.
+ * their bytes are not stored again where that is possible. When `use` fails they are freed as
+ * `withNewExtents` says. Throws `ContentGoneError` when the content was freed meanwhile.
  */
 export async function withCopiedContent<T>(
   context: BlobContext,
@@ -55,19 +55,16 @@ export async function withCopiedContent<T>(
   },
   use: (copied: CopiedContent) => Promise<T>,
 ): Promise<T> {
-  const copy = new ContentCopy(context, { from, to, onPiece });
-  try {
-    return await use(await copy.of(record));
-  } catch (error) {
-    if (!(error instanceof CommitUnknownError)) await context.content.free(copy.extents);
-    throw error;
-  }
+  return withNewExtents(context.content, async (extents) => {
+    const copy = new ContentCopy(context, extents, { from, to, onPiece });
+    return use(await copy.of(record));
+  });
 }
 
 /** Copies pieces, each once. */
 class ContentCopy {
-  readonly extents: string[] = [];
   readonly #context: BlobContext;
+  readonly #extents: NewExtents;
   readonly #from: BlobKeys;
   readonly #to: BlobKeys;
   readonly #onPiece: () => void;
@@ -77,6 +74,7 @@ class ContentCopy {
 
   constructor(
     context: BlobContext,
+    extents: NewExtents,
     {
       from,
       to,
@@ -84,6 +82,7 @@ class ContentCopy {
     }: { readonly from: BlobKeys; readonly to: BlobKeys; readonly onPiece: () => void },
   ) {
     this.#context = context;
+    this.#extents = extents;
     this.#from = from;
     this.#to = to;
     this.#onPiece = onPiece;
@@ -143,7 +142,7 @@ class ContentCopy {
       putRanges(this.#to, changes, staged.id, copied);
     });
     // The committed map refers to these extents, and is freed with them.
-    this.extents.length = 0;
+    this.#extents.confirm();
     this.#references = new Map();
     this.#inline = [];
     this.#inlineBytes = 0;
@@ -167,11 +166,10 @@ class ContentCopy {
   }
 
   async #copy(piece: Piece): Promise<Piece> {
-    const { store, content } = this.#context;
+    const { store } = this.#context;
     const { partition } = this.#to;
     if (piece.kind === 'extent') {
-      const { id } = await content.link(piece.id, partition);
-      this.extents.push(id);
+      const { id } = await this.#extents.link(piece.id, partition);
       return { kind: 'extent', id };
     }
     const entry = await store.get(this.#from.inlinePiece(piece.id));
@@ -179,8 +177,7 @@ class ContentCopy {
     const bytes = Buffer.from(entry.value);
     this.#inlineBytes += bytes.length;
     if (this.#inlineBytes > copiedInlineBytesMax) {
-      const { id } = await content.put(inOnePiece(bytes), partition);
-      this.extents.push(id);
+      const { id } = await this.#extents.put(inOnePiece(bytes), partition);
       return { kind: 'extent', id };
     }
     const copied: Piece = { kind: 'inline', id: newId(this.#context) };

@@ -1,7 +1,6 @@
 import { asBuffer } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import { CommitUnknownError } from '../../kv/errors.js';
 import { newId, type BlobContext } from './blob-context.js';
 import type { CopiedContent } from './copied-content.js';
 import { tooManyForeignRanges, type ForeignBlob, type ForeignSource } from './foreign-blob.js';
@@ -14,6 +13,7 @@ import {
   pageBlobBytesMax,
   pageRangeBytesMax,
 } from './limits.js';
+import { withNewExtents, type NewExtents } from './new-extents.js';
 import { pageBytes } from './page-blobs.js';
 import type { PageRange } from './page-range.js';
 import type { Piece } from './pieces.js';
@@ -33,7 +33,7 @@ export interface Taking {
 /**
  * Stores the content of a foreign blob for one of this service, and passes it to `use`, whose
  * commit refers to it (`putCopied`). One piece is in memory at a time. When `use` or the source
- * fails the bytes are freed, unless the commit may have been applied.
+ * fails the bytes are freed as `withNewExtents` says.
  */
 export async function withForeignContent<T>(
   context: BlobContext,
@@ -41,13 +41,10 @@ export async function withForeignContent<T>(
   taking: Taking,
   use: (content: CopiedContent) => Promise<T>,
 ): Promise<T> {
-  const take = new ForeignTake(context, keys, source, taking);
-  try {
-    return await use(await take.all());
-  } catch (error) {
-    if (!(error instanceof CommitUnknownError)) await context.content.free(take.extents);
-    throw error;
-  }
+  return withNewExtents(context.content, async (extents) => {
+    const take = new ForeignTake(context, extents, { keys, source }, taking);
+    return use(await take.all());
+  });
 }
 
 /** Refuses sources that cannot become blobs of this service. Throws `CannotVerifyCopySource`. */
@@ -58,16 +55,22 @@ export function checkForeign({ kind, bytes }: ForeignBlob): void {
 }
 
 class ForeignTake {
-  readonly extents: string[] = [];
   readonly #context: BlobContext;
+  readonly #extents: NewExtents;
   readonly #keys: BlobKeys;
   readonly #source: ForeignSource;
   readonly #taking: Taking;
   readonly #inline: { readonly piece: Piece; readonly bytes: Buffer }[] = [];
   #inlineBytes = 0;
 
-  constructor(context: BlobContext, keys: BlobKeys, source: ForeignSource, taking: Taking) {
+  constructor(
+    context: BlobContext,
+    extents: NewExtents,
+    { keys, source }: { readonly keys: BlobKeys; readonly source: ForeignSource },
+    taking: Taking,
+  ) {
     this.#context = context;
+    this.#extents = extents;
     this.#keys = keys;
     this.#source = source;
     this.#taking = taking;
@@ -145,8 +148,7 @@ class ForeignTake {
       this.#inline.push({ piece: inline, bytes: Buffer.concat(pieces) });
       return inline;
     }
-    const { id } = await this.#context.content.put(body, this.#keys.partition);
-    this.extents.push(id);
+    const { id } = await this.#extents.put(body, this.#keys.partition);
     return { kind: 'extent', id };
   }
 }

@@ -1,10 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { Bytes } from '../../base/bytes.js';
-import { CommitUnknownError } from '../../kv/errors.js';
 import { newId, type BlobContext } from './blob-context.js';
 import type { Changes } from './changes.js';
 import type { BlobKeys } from './keys.js';
 import { inlinePieceBytesMax } from './limits.js';
+import { withNewExtents, type NewExtents } from './new-extents.js';
 import type { Piece } from './pieces.js';
 import type { Body } from './types.js';
 
@@ -19,23 +19,16 @@ export interface NewPiece {
 
 /**
  * Stores a body, and passes it to `use`, whose commit refers to it (`putPiece`). When `use` fails
- * the bytes are freed, unless the commit may have been applied: then the sweep of the content store
- * decides. A body that fails leaves nothing.
+ * the bytes are freed as `withNewExtents` says. A body that fails leaves nothing.
  */
 export async function withNewPiece<T>(
   context: BlobContext,
   { keys, body }: { readonly keys: BlobKeys; readonly body: Body },
   use: (piece: NewPiece) => Promise<T>,
 ): Promise<T> {
-  const taken = await takeIn(context, keys, body);
-  try {
-    return await use(taken);
-  } catch (error) {
-    if (taken.piece?.kind === 'extent' && !(error instanceof CommitUnknownError)) {
-      await context.content.free([taken.piece.id]);
-    }
-    throw error;
-  }
+  return withNewExtents(context.content, async (extents) =>
+    use(await takeIn(context, extents, keys, body)),
+  );
 }
 
 /** Makes the commit store an inline piece. */
@@ -44,7 +37,12 @@ export function putPiece(keys: BlobKeys, changes: Changes, { piece, inline }: Ne
   changes.put(keys.inlinePiece(piece.id), inline);
 }
 
-async function takeIn(context: BlobContext, keys: BlobKeys, body: Body): Promise<NewPiece> {
+async function takeIn(
+  context: BlobContext,
+  extents: NewExtents,
+  keys: BlobKeys,
+  body: Body,
+): Promise<NewPiece> {
   const pieces = body[Symbol.asyncIterator]();
   const head: Buffer[] = [];
   let bytes = 0;
@@ -55,7 +53,7 @@ async function takeIn(context: BlobContext, keys: BlobKeys, body: Body): Promise
     head.push(Buffer.from(next.value));
     bytes += next.value.length;
   }
-  const extent = await context.content.put(joined(head, pieces), keys.partition);
+  const extent = await extents.put(joined(head, pieces), keys.partition);
   return {
     bytes: extent.bytes,
     piece: { kind: 'extent', id: extent.id },
