@@ -4,9 +4,7 @@ import type { BlobTier, CopyState } from '../../model/blobs/properties.js';
 import type { Tags } from '../../model/blobs/tags.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import type { Metadata } from '../../model/resources/metadata.js';
-import { ExtentMissingError } from '../../content/errors.js';
 import { checkMetadata } from '../containers/metadata.js';
-import { overtaken } from '../containers/until-committed.js';
 import type { BlobContext } from './blob-context.js';
 import type { BlobDraft, BlobRecord } from './blob-record.js';
 import {
@@ -23,8 +21,8 @@ import {
 import { replacing } from './block-blobs.js';
 import { checkWriteConditions } from './conditions.js';
 import { ContentGoneError } from './contents.js';
-import { copiedUnchanged } from './copy-attempts.js';
-import { putCopied, withCopiedContent, type CopiedContent } from './copied-content.js';
+import { attemptCopy, copiedUnchanged } from './copy-attempts.js';
+import { putCopied, type CopiedContent } from './copied-content.js';
 import type { BlobKeys } from './keys.js';
 import { containerCheck } from './late-write.js';
 import { leaseState } from './lease.js';
@@ -80,41 +78,17 @@ export async function copyBlob(
   return copiedUnchanged(context, from, async () => {
     const { record, version } = await readSource(context, from, request);
     checkTarget(await readState(context, to), access, record);
-    return tryCopy(context, { from, to, record, version, checkContainer }, request, access);
-  });
-}
-
-interface Copying {
-  readonly from: BlobKeys;
-  readonly to: BlobKeys;
-  readonly record: BlobRecord;
-  /** The version of the source's entry. */
-  readonly version: number | undefined;
-  readonly checkContainer: () => Promise<void>;
-}
-
-/** Is overtaken when the source has changed meanwhile. */
-async function tryCopy(
-  context: BlobContext,
-  { from, to, record, version, checkContainer }: Copying,
-  request: CopyRequest,
-  access: Access,
-): Promise<CopiedBlob | typeof overtaken> {
-  const { onPiece } = request;
-  try {
-    return await withCopiedContent(context, { from, to, record, onPiece }, async (content) => {
+    const { onPiece } = request;
+    const attempt = { from, to, record, checkContainer, onPiece };
+    return attemptCopy(context, attempt, async (content) => {
       // The map of a page blob may change under its id.
       if (version !== undefined && (await context.store.get(from.base))?.version !== version) {
         throw new ContentGoneError();
       }
-      await checkContainer();
       await putTagHints(context, to, tagsOf(record, request));
       return putCopy(context, to, { record, content }, request, access);
     });
-  } catch (error) {
-    if (error instanceof ContentGoneError || error instanceof ExtentMissingError) return overtaken;
-    throw error;
-  }
+  });
 }
 
 function putCopy(

@@ -1,7 +1,5 @@
-import { ExtentMissingError } from '../../content/errors.js';
 import { parseDateTime, versionOfTicks } from '../../model/edm/date-time.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import { overtaken } from '../containers/until-committed.js';
 import type { BlobContext } from './blob-context.js';
 import type { BlobDraft, BlobRecord } from './blob-record.js';
 import {
@@ -15,11 +13,10 @@ import {
 } from './blob-state.js';
 import { overwritten, replacing } from './block-blobs.js';
 import type { Changes } from './changes.js';
-import { ContentGoneError, releaseContents } from './contents.js';
-import { putCopied, withCopiedContent, type CopiedContent } from './copied-content.js';
+import { releaseContents } from './contents.js';
+import { putCopied, type CopiedContent } from './copied-content.js';
 import type { CopiedBlob } from './copies.js';
-import { copiedUnchanged } from './copy-attempts.js';
-import type { BlobKeys } from './keys.js';
+import { attemptCopy, copiedUnchanged } from './copy-attempts.js';
 import { containerCheck } from './late-write.js';
 import type { Access, BlobAddress } from './types.js';
 import { newMomentMicros, putPast } from './versions.js';
@@ -51,45 +48,18 @@ export async function copyIncrementally(
   return copiedUnchanged(context, from, async () => {
     const record = await readPast(context, from, request.source);
     if (record.page === undefined) throw new StorageError('InvalidSourceBlobType');
-    return tryCopy(context, { from, to, record, checkContainer }, request, access);
-  });
-}
-
-interface Copying {
-  readonly from: BlobKeys;
-  readonly to: BlobKeys;
-  readonly record: BlobRecord;
-  readonly checkContainer: () => Promise<void>;
-}
-
-/** Is overtaken when the source has changed meanwhile. */
-async function tryCopy(
-  context: BlobContext,
-  copying: Copying,
-  request: IncrementalCopyRequest,
-  access: Access,
-): Promise<CopiedBlob | typeof overtaken> {
-  const { to, record, checkContainer } = copying;
-  const { onPiece } = request;
-  const copyId = context.randomness.uuid();
-  try {
-    return await withCopiedContent(context, { ...copying, onPiece }, async (copied) => {
-      await checkContainer();
-      return changeBlob(context, to, async (state, changes) => {
+    const { onPiece } = request;
+    const attempt = { from, to, record, checkContainer, onPiece };
+    const copyId = context.randomness.uuid();
+    return attemptCopy(context, attempt, (copied) =>
+      changeBlob<CopiedBlob>(context, to, async (state, changes) => {
         checkTarget(state, request, access);
         const written = await putCopy(context, state, changes, { record, copied, copyId, request });
-        return (version) => ({
-          ...written(version),
-          copyId,
-          status: 'success',
-          headers: record.headers,
-        });
-      });
-    });
-  } catch (error) {
-    if (error instanceof ContentGoneError || error instanceof ExtentMissingError) return overtaken;
-    throw error;
-  }
+        const { headers } = record;
+        return (version) => ({ ...written(version), copyId, status: 'success', headers });
+      }),
+    );
+  });
 }
 
 /** Refuses a target that copies of this source have not made, and a step back. */
