@@ -25,7 +25,10 @@ const not = { code: 'OperationNotAllowedOnIncrementalCopyBlob' };
 async function setUp(t: TestContext, policy?: DeleteRetention) {
   const clock = manualClock();
   const retention = () => Promise.resolve(policy);
-  const world = await openBlobs(await openTestStore('memory', t, clock), clock, { retention });
+  const links = { count: 0 };
+  const onLink = async (): Promise<void> => void (links.count += 1);
+  const store = await openTestStore('memory', t, clock);
+  const world = await openBlobs(store, clock, { retention, onLink });
   const { blobs } = world;
   await blobs.putPageBlob(disk, { ...plain, bytes, sequenceNumber: 3n });
   const requestFor = (snapshotMicros: number, name = 'disk') => ({
@@ -34,6 +37,7 @@ async function setUp(t: TestContext, policy?: DeleteRetention) {
   });
   return {
     ...world,
+    links,
     requestFor,
     write: (seed: number) =>
       blobs.putPages(disk, { start: 0, end: bytes }, { body: body(sample(bytes, seed)) }),
@@ -111,6 +115,18 @@ describe('an incremental copy', () => {
     const { copy: state } = await blobs.getProperties(backup);
     const taken = { ...backup, snapshotMicros: state?.incremental?.snapshotMicros ?? -1 };
     assert.deepEqual(await blobs.getTags(taken), [], 'a snapshot is read');
+  });
+
+  it('links nothing when its target refuses it', async (t) => {
+    const { blobs, write, copy, links } = await setUp(t);
+    await write(1);
+    const { snapshotMicros: first } = await blobs.snapshotBlob(disk);
+    const { snapshotMicros: second } = await blobs.snapshotBlob(disk);
+    await copy(second);
+    assert.equal(links.count, 1);
+    const refused = { code: 'IncrementalCopyOfEralierVersionSnapshotNotAllowed' };
+    await assert.rejects(copy(first), refused);
+    assert.equal(links.count, 1);
   });
 
   it('takes snapshots of one blob, in their order', async (t) => {

@@ -9,6 +9,7 @@ import {
   keysOf,
   putRecord,
   readPast,
+  readState,
   type BlobState,
 } from './blob-state.js';
 import { overwritten, replacing } from './block-blobs.js';
@@ -48,6 +49,7 @@ export async function copyIncrementally(
   return copiedUnchanged(context, from, async () => {
     const record = await readPast(context, from, request.source);
     if (record.page === undefined) throw new StorageError('InvalidSourceBlobType');
+    checkTarget(await readState(context, to), request, access);
     const { onPiece } = request;
     const attempt = { from, to, record, checkContainer, onPiece };
     const copyId = context.randomness.uuid();
