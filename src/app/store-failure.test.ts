@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { insertOperation, sendChangeset } from '../../test/wire/kit/batch.js';
 import { BlobWireClient } from '../../test/wire/kit/blob-client.js';
+import { blobSas } from '../../test/wire/kit/blob-sas.js';
 import { WireClient } from '../../test/wire/kit/client.js';
 import { QueueWireClient } from '../../test/wire/kit/queue-client.js';
+import { withSas } from '../../test/wire/kit/sas.js';
 import type { WireResponse } from '../../test/wire/kit/response.js';
 import {
   CommitUnknownError,
@@ -12,7 +14,7 @@ import {
   TransactionConflictError,
 } from '../kv/errors.js';
 import type { ServedStore } from '../kv/served-store.js';
-import type { Store } from '../kv/store.js';
+import type { CommitBatch, Store } from '../kv/store.js';
 import { openStore } from './backend.js';
 import { startServer } from './server.js';
 import { storeFailure } from './store-failure.js';
@@ -24,9 +26,15 @@ const logger = {
   error: (message: string) => void errors.push(message),
 };
 
+interface Failure {
+  error?: Error;
+  /** Absent: every commit fails. */
+  of?: (batch: CommitBatch) => boolean;
+}
+
 /** A server whose commits fail while `failure.error` is set. */
 async function faultyServer() {
-  const failure: { error?: Error } = {};
+  const failure: Failure = {};
   const server = await startServer(
     { inMemory: true, tablePort: 0, queuePort: 0, blobPort: 0, logger },
     'exclusive',
@@ -50,9 +58,9 @@ async function faultyServer() {
   };
 }
 
-function faulty(store: ServedStore, failure: { readonly error?: Error }): ServedStore {
+function faulty(store: ServedStore, failure: Failure): ServedStore {
   const commit: Store['commit'] = async (batch) => {
-    if (failure.error !== undefined) throw failure.error;
+    if (failure.error !== undefined && failure.of?.(batch) !== false) throw failure.error;
     return store.commit(batch);
   };
   return {
@@ -118,4 +126,65 @@ describe('a failure of the store', () => {
       }
     });
   }
+
+  const deletionsOf = (blobs: BlobWireClient, container: string, names: readonly string[]) => {
+    const token = blobSas(container, { sp: 'd' });
+    const parts = names.map((name, index) => {
+      const target = withSas(`/${blobs.account}/${container}/${name}`, token);
+      const head = `--b\r\nContent-Type: application/http\r\nContent-ID: ${index}`;
+      return `${head}\r\n\r\nDELETE ${target} HTTP/1.1\r\n\r\n\r\n`;
+    });
+    return blobs.send({
+      method: 'POST',
+      path: '/?comp=batch',
+      headers: { 'Content-Type': 'multipart/mixed; boundary=b' },
+      body: `${parts.join('')}--b--\r\n`,
+    });
+  };
+  const statusesOf = ({ text }: WireResponse) =>
+    Array.from(text.matchAll(/^HTTP\/1\.1 (\d+)/gm), ([, status]) => status);
+  const putAll = async (blobs: BlobWireClient, names: readonly string[]): Promise<string> => {
+    const container = await blobs.newContainer();
+    for (const name of names) {
+      const path = `/${container}/${name}`;
+      await blobs.expect(201, { method: 'PUT', path, headers, body: 'text' });
+    }
+    return container;
+  };
+
+  it('of one request of a batch is answered in its part, and the others are done', async () => {
+    await using server = await faultyServer();
+    const { blobs, failure } = server;
+    const names = ['first', 'second', 'third'];
+    const container = await putAll(blobs, names);
+    failure.error = new StoreBusyError();
+    failure.of = ({ deletes }) => deletes.some((key) => Buffer.from(key).includes('second'));
+    const answer = await deletionsOf(blobs, container, names);
+    assert.equal(answer.status, 202, answer.text);
+    assert.deepEqual(statusesOf(answer), ['202', '503', '202']);
+    assert.match(answer.text, /x-ms-error-code: ServerBusy\r\n(?:.+\r\n)*Retry-After: 1\r\n/);
+    const left = await Promise.all(
+      names.map(async (name) => (await blobs.send({ path: `/${container}/${name}` })).status),
+    );
+    assert.deepEqual(left, [404, 200, 404]);
+  });
+
+  it('is not met again by the requests of a batch that have not begun', async () => {
+    await using server = await faultyServer();
+    const { blobs, failure } = server;
+    const names = Array.from({ length: 40 }, (_, index) => `b${index}`);
+    const container = await putAll(blobs, names);
+    let met = 0;
+    failure.error = new StoreBusyError();
+    failure.of = ({ deletes }) => {
+      if (deletes.length > 0) met += 1;
+      return deletes.length > 0;
+    };
+    const answer = await deletionsOf(blobs, container, names);
+    assert.deepEqual(
+      statusesOf(answer),
+      names.map(() => '503'),
+    );
+    assert.ok(met <= 8, `${met} requests met it`);
+  });
 });

@@ -7,7 +7,7 @@ import { renderBlobBatch, type BlobBatchPart } from '../../wire/batch/blob-batch
 import { parseBlobPath } from '../../wire/blobs/resource-path.js';
 import { authoriseExchange } from '../pipeline/authorise.js';
 import type { Exchange } from '../exchange/exchange.js';
-import { authenticatedPart, resourcePathOf } from '../exchange/part-exchange.js';
+import { authenticatedPart, failureOfPart, resourcePathOf } from '../exchange/part-exchange.js';
 import type { PartitionLoad } from '../exchange/request-load.js';
 import type { Reply } from '../exchange/service.js';
 import { storageErrorReply } from '../operations/replies.js';
@@ -85,8 +85,9 @@ export const blobBatch: BlobOperation<Input, readonly Outcome[]> = {
 
   async run({ requests }, outer) {
     const outcomes: Outcome[] = [];
+    const answers = new PartAnswers(outer);
     const answered = concurrentlyInOrder(requests, subrequestsAtOnceMax, (request) =>
-      answer(request, outer),
+      answers.answer(request),
     );
     for await (const outcome of answered) outcomes.push(outcome);
     return outcomes;
@@ -111,14 +112,37 @@ function loadOf({ target }: BlobSubrequest, exchange: Exchange): readonly Partit
   }
 }
 
-async function answer(request: BlobSubrequest, outer: BlobRequest): Promise<Outcome> {
-  const { contentId } = request;
-  try {
-    return { contentId, reply: await replyTo(request, outer) };
-  } catch (error) {
-    if (!(error instanceof StorageError)) throw error;
-    return { contentId, reply: storageErrorReply(error, outer.exchange) };
+/**
+ * Answers requests of one batch. Others may be done already when the store fails one of them, so
+ * the failure is that of this one, and of those that have not begun: they would fail alike.
+ */
+class PartAnswers {
+  readonly #outer: BlobRequest;
+  #failure: StorageError | undefined;
+
+  constructor(outer: BlobRequest) {
+    this.#outer = outer;
   }
+
+  async answer(request: BlobSubrequest): Promise<Outcome> {
+    const { contentId } = request;
+    const { exchange } = this.#outer;
+    try {
+      if (this.#failure !== undefined) throw this.#failure;
+      return { contentId, reply: await replyTo(request, this.#outer) };
+    } catch (error) {
+      const failure = failureOfPart(exchange, error);
+      if (!(error instanceof StorageError)) this.#failure = failure;
+      return { contentId, reply: refusal(failure, exchange) };
+    }
+  }
+}
+
+function refusal(failure: StorageError, exchange: Exchange): Reply {
+  const { headers, ...reply } = storageErrorReply(failure, exchange);
+  const { retryAfterSeconds: seconds } = failure;
+  if (seconds === undefined) return { ...reply, headers };
+  return { ...reply, headers: [...headers, 'Retry-After', String(seconds)] };
 }
 
 /** Runs the stages that a request by itself goes through. */

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { unboundedMemory, type MemoryBudget } from '../../base/async/memory-budget.js';
 import type { ErrorCode } from '../../model/errors/registry.js';
+import type { StorageError } from '../../model/errors/storage-error.js';
 import { byLowerName, parseQueryString, type QueryOptions } from '../../wire/http/query-string.js';
 import type { ServiceName } from '../../model/services/services.js';
 import type { CorsRule } from '../../model/resources/service-properties.js';
@@ -102,6 +103,12 @@ export class Exchange {
 
   /** Set before authenticate: what another URL of this server addresses; undefined for nothing. */
   addressOf: ((path: string, host: string) => Address | undefined) | undefined = undefined;
+
+  /**
+   * Set before authenticate: the error for the client after a request inside of `outer` has failed.
+   * Throws what ends the outer request as well.
+   */
+  failureOfPart: ((outer: Exchange, error: unknown) => StorageError) | undefined = undefined;
 
   /** Set by route, and refined by the operation's description, for the record. */
   operation = 'Unknown';

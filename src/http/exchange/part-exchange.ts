@@ -1,5 +1,6 @@
 import { invariant } from '../../base/invariant.js';
 import { authenticationFailed } from '../../model/errors/authentication-failed.js';
+import type { StorageError } from '../../model/errors/storage-error.js';
 import { Exchange, type Address } from './exchange.js';
 
 /** One request inside of another. */
@@ -62,6 +63,12 @@ export async function authenticatedPart(outer: Exchange, request: InnerRequest):
   const part = new PartExchange(outer, request);
   part.caller = await authenticatePart(part);
   return part;
+}
+
+/** The error for the client after a part has failed. Throws what ends the outer request as well. */
+export function failureOfPart(outer: Exchange, error: unknown): StorageError {
+  invariant(outer.failureOfPart !== undefined, 'the pipeline judges failures of parts');
+  return outer.failureOfPart(outer, error);
 }
 
 function baseOf({ protocol, host }: Exchange, { accountPath }: Address): string {

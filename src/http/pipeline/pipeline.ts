@@ -87,6 +87,10 @@ export class Pipeline {
   readonly #endpoints: Router<Exchange, Endpoint>;
   readonly #authentication: AuthenticateContext;
   readonly #authenticatePart = (part: Exchange) => authenticate(part, this.#authentication);
+  readonly #failureOfPart = (outer: Exchange, error: unknown): StorageError => {
+    if (error instanceof AbortedError) throw error;
+    return error instanceof StorageError ? error : this.#failureOf(outer, error);
+  };
   readonly #addressOf = (path: string, host: string) =>
     addressIn(path, host, this.#options.accounts);
   readonly #openBudget = (exchange: Exchange): AnswerBudget => {
@@ -145,6 +149,7 @@ export class Pipeline {
         if (origin !== undefined) await origin;
         exchange.authenticatePart = this.#authenticatePart;
         exchange.addressOf = this.#addressOf;
+        exchange.failureOfPart = this.#failureOfPart;
         const caller = authenticate(exchange, this.#authentication);
         isRevocable = caller instanceof Promise;
         exchange.caller = caller instanceof Promise ? await caller : caller;
