@@ -34,6 +34,7 @@ const documented: Readonly<Record<string, string>> = {
   concurrencyMax: '--concurrency',
   configBytesMax: '| configuration ',
   foreignPageRangesMax: 'ranges of a page blob that is copied',
+  snapshotsAtOnceMax: 'snapshots that a deletion takes along',
   countMax: '`queue get --count`',
   databaseBytesMax: 'each database file',
   delayMsMax: 'died soon',
@@ -295,7 +296,6 @@ const unnoticed = new Set(
     sliceRowsMax
     slotsMax
     smallBytesMax
-    snapshotsAtOnceMax
     soughtMax
     sourceBytesMax
     subrequestsAtOnceMax

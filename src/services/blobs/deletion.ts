@@ -1,6 +1,6 @@
 import { equalBytes } from '../../base/bytes.js';
 import { StorageError } from '../../model/errors/storage-error.js';
-import { filteredEntries } from '../../kv/filtered-entries.js';
+import { filteredEntries, firstFiltered } from '../../kv/filtered-entries.js';
 import type { Candidate, Entry } from '../../kv/store.js';
 import type { BlobContext } from './blob-context.js';
 import { decodeBlobRecord, peekBlobRecord, type BlobRecord } from './blob-record.js';
@@ -25,7 +25,7 @@ import type { Access, DeleteOptions, Moment, SnapshotAddress } from './types.js'
 import { snapshotGenerations } from './unseen-pages.js';
 import { asVersion, keepsVersion, putPast } from './versions.js';
 
-/** Snapshots that one deletion takes along; more are refused with `ServerBusy`. */
+/** Snapshots that one deletion takes along, by one commit; more are refused with `ServerBusy`. */
 const snapshotsAtOnceMax = 10_000;
 
 /** The outcome of Delete Blob. */
@@ -56,9 +56,10 @@ export async function deleteBlob(
     const { record } = state;
     if (record === undefined) throw new StorageError('BlobNotFound');
     checkAccess(state, access, 'change');
-    const snapshotsThere = await snapshotsOf(context, state);
-    if (snapshotsThere.length > 0 && snapshots === undefined)
+    if (snapshots === undefined && (await hasSnapshots(context, state))) {
       throw new StorageError('SnapshotsPresent');
+    }
+    const snapshotsThere = snapshots === undefined ? [] : await snapshotsOf(context, state);
     const { nowMicros } = state;
     const isBlobDeleted = snapshots !== 'only';
     if (isBlobDeleted) checkDeletable(record, nowMicros);
@@ -209,10 +210,22 @@ async function snapshotsOf({ store }: BlobContext, { keys }: BlobState): Promise
   const snapshots: Entry[] = [];
   const limits = { limit: snapshotsAtOnceMax, bytesMax: Infinity, filter: takeLive };
   for await (const snapshot of filteredEntries(store, keys.versions(), limits)) {
-    if (snapshots.length === snapshotsAtOnceMax) throw new StorageError('ServerBusy');
+    if (snapshots.length === snapshotsAtOnceMax) throw tooManySnapshots();
     snapshots.push(snapshot);
   }
   return snapshots;
+}
+
+function tooManySnapshots(): StorageError {
+  const message =
+    `The blob has more than ${snapshotsAtOnceMax} snapshots, too many for one request. ` +
+    'Delete some of them by themselves, then repeat it.';
+  return new StorageError('ServerBusy', { message });
+}
+
+/** Whether there are any. One that is taken meanwhile changes the blob's record. */
+async function hasSnapshots({ store }: BlobContext, { keys }: BlobState): Promise<boolean> {
+  return (await firstFiltered(store, keys.versions(), { filter: takeLive })) !== undefined;
 }
 
 function takeLive({ value }: Candidate): 'take' | 'skip' {
