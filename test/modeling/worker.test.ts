@@ -80,6 +80,20 @@ function gate() {
   return { open: () => open(), opened };
 }
 
+/** A message that others have put, which may expire. */
+const countText = JSON.stringify({ v: 1, type: 'count', version: 1, id: 'y', payload: { n: 1 } });
+
+/** A handler that waits until it is opened, and its signal once it runs. */
+function waitingRun() {
+  const { open, opened } = gate();
+  const { promise: running, resolve: started } = deferred<AbortSignal>();
+  const run: Run = (_payload, { signal }) => {
+    started(signal);
+    return opened;
+  };
+  return { run, running, open };
+}
+
 describe('a worker', () => {
   it('hands every message to its handler and deletes it', async () => {
     const { queue, worker, events } = await newWork();
@@ -278,8 +292,7 @@ describe('a message that fails', () => {
   it('stops nothing though it expires before its back-off ends', async () => {
     const { queue, worker, events } = await newWork();
     const other = JSON.stringify({ v: 1, type: 'other', version: 1, id: 'x', payload: 1 });
-    const count = JSON.stringify({ v: 1, type: 'count', version: 1, id: 'y', payload: { n: 1 } });
-    for (const text of [other, count]) await queue.sendMessage(text, { messageTimeToLive: 1 });
+    for (const text of [other, countText]) await queue.sendMessage(text, { messageTimeToLive: 1 });
     await sendMessage(queue, Count, { n: 2 });
     const failing = worker(({ n }) => (n === 1 ? Promise.reject(new Error('no')) : done()), {
       failureBackOffSeconds: { first: 30, last: 30 },
@@ -485,6 +498,64 @@ describe('a handler that is slow', () => {
     open();
     const { lost, handled } = await draining;
     assert.deepEqual({ lost, handled }, { lost: 1, handled: 1 });
+  });
+
+  it('is not told to stop when its message expires hidden: nobody else gets it', async () => {
+    for (const lifeSeconds of [20, 50]) {
+      const { queue, worker, events } = await newWork();
+      await queue.sendMessage(countText, { messageTimeToLive: lifeSeconds });
+      const { run, running, open } = waitingRun();
+      const draining = worker(run).drain();
+      const signal = await running;
+      await time.pass(70_000);
+      assert.equal(signal.aborted, false);
+      open();
+      // It can no longer be deleted.
+      assert.equal((await draining).lost, 1);
+      assert.deepEqual(kindsOf(events), ['lost']);
+      assert.deepEqual(time.waiting, []);
+    }
+  });
+
+  it('keeps a message that expires soon for as long as it lives, to the second', async () => {
+    const { queue, worker, events } = await newWork();
+    await queue.sendMessage(countText, { messageTimeToLive: 90 });
+    const { run, running, open } = waitingRun();
+    const draining = worker(run).drain();
+    const signal = await running;
+    await time.pass(30_000);
+    await until(() => events.length === 1);
+    await time.pass(58_999);
+    assert.deepEqual((await queue.receiveMessages()).receivedMessageItems, []);
+    assert.equal(signal.aborted, false);
+    await time.pass(1);
+    assert.equal(signal.aborted, true);
+    await time.pass(1000);
+    open();
+    assert.equal((await draining).lost, 1);
+    assert.deepEqual(kindsOf(events), ['renewed', 'lost']);
+    assert.deepEqual(time.waiting, []);
+  });
+
+  it('has its term to the end when the message may not be hidden for another one', async () => {
+    const { queue, poison, worker, events } = await newWork();
+    await sendMessage(queue, Count, { n: 1 });
+    const beyond = { statusCode: 400, code: 'InvalidQueryParameterValue' };
+    const refusing = portWith(queue, {
+      updateMessage: () => Promise.reject(Object.assign(new Error('beyond expiry'), beyond)),
+    });
+    const { run, running, open } = waitingRun();
+    const draining = worker(run, { sources: [{ queue: refusing, poison }] }).drain();
+    const signal = await running;
+    await time.pass(59_999);
+    assert.equal(signal.aborted, false);
+    const [renewal] = events;
+    assert.match(String(renewal?.kind === 'renewed' && renewal.error), /beyond expiry/);
+    await time.pass(1);
+    assert.equal(signal.aborted, true);
+    open();
+    const { lost } = await draining;
+    assert.equal(lost, 1);
   });
 });
 

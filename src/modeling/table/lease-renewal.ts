@@ -7,14 +7,18 @@ import { isTransient } from './transient.js';
 export interface LeaseRenewalOptions {
   /** Names what is held, for the error of its loss. */
   readonly what: string;
-  /** The duration of each grant. */
+  /** The duration of the first grant. Infinite: nobody else can ever get what is held. */
   readonly termMs: number;
   /** Monotonic time just before the granted request was sent. */
   readonly grantedAtMs: number;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Requests another term. A rejection that is not transient ends the lease. */
-  readonly renew: () => Promise<void>;
+  /**
+   * Requests another term and resolves with its duration; undefined: there is no longer one than
+   * the present, which ends at `endMs` in monotonic time. A rejection that is not transient ends the
+   * lease.
+   */
+  readonly renew: (endMs: number) => Promise<number | undefined>;
   /** Called after each renewal, with the error of one that failed. */
   readonly onRenewal?: (error: unknown) => void;
 }
@@ -27,7 +31,8 @@ export interface LeaseRenewalOptions {
  * - held → ended: by `end`, after which nothing is sent.
  *
  * A term counts from before its request was sent, so it ends no later here than at the service. It
- * is renewed after half of it, and again after every tenth while that fails transiently.
+ * is renewed after half of it, and again after every tenth while that fails transiently. The last
+ * one is held to its end.
  */
 export class LeaseRenewal {
   readonly #options: LeaseRenewalOptions;
@@ -63,6 +68,7 @@ export class LeaseRenewal {
   #wait(delayMs: number): void {
     if (this.#ended || this.isLost) return;
     const leftMs = this.#termEndMs - this.#options.clock.monotonicMs();
+    if (leftMs === Infinity) return;
     this.#timer = this.#options.timers.start(
       Math.max(0, Math.min(delayMs, leftMs)),
       this.#due,
@@ -81,10 +87,11 @@ export class LeaseRenewal {
     const { clock, renew, termMs, onRenewal } = this.#options;
     const sentAtMs = clock.monotonicMs();
     try {
-      await renew();
-      this.#termEndMs = sentAtMs + termMs;
+      const grantedMs = await renew(this.#termEndMs);
+      if (grantedMs === undefined) return;
+      this.#termEndMs = sentAtMs + grantedMs;
       onRenewal?.(undefined);
-      this.#again(termMs / 2);
+      this.#again(grantedMs / 2);
     } catch (error) {
       onRenewal?.(error);
       if (isTransient(error)) this.#again(termMs / 10);

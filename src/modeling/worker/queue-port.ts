@@ -42,7 +42,10 @@ export interface ReceivedMessage {
   readonly messageText: string;
   /** Deliveries, this one included. */
   readonly dequeueCount: number;
+  /** When it was put, expires and comes again, in whole seconds: cut, not rounded. */
   readonly insertedOn: Date;
+  readonly expiresOn: Date;
+  readonly nextVisibleOn: Date;
 }
 
 /** Messages that one request may get. */

@@ -178,7 +178,10 @@ export class RowLeases<D extends AnyDefinition> {
       grantedAtMs: this.#clock.monotonicMs() - (this.#durationMs - lease.remainingMs),
       clock: this.#clock,
       timers: this.#timers,
-      renew: () => lease.renew(),
+      renew: async () => {
+        await lease.renew();
+        return this.#durationMs;
+      },
     });
     let result: T;
     try {
