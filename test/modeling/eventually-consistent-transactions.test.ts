@@ -632,6 +632,16 @@ describe('the types of a workflow', () => {
   });
 });
 
+/** Performs the move over a queue whose deletes are refused. */
+function performUndeleted(
+  office: World,
+  refusal: { readonly statusCode: number; readonly code: string },
+) {
+  const refuse = () => Promise.reject(Object.assign(new Error('refused'), refusal));
+  const queue = Object.assign(Object.create(office.queue) as QueuePort, { deleteMessage: refuse });
+  return workflowOf(office, moveSteps).perform(queue, jones);
+}
+
 describe('a workflow performed at once', () => {
   it('is done when it resolves, with one message put and deleted', async () => {
     const office = await newOffice();
@@ -659,6 +669,31 @@ describe('a workflow performed at once', () => {
       check: checkArchived,
     });
     assert.deepEqual(requests, ['sendMessage', 'get', 'write', 'write', 'deleteMessage']);
+  });
+
+  it('tells that its message is left, unless somebody else has it', async () => {
+    for (const [status, code] of [
+      [403, 'AuthorizationPermissionMismatch'],
+      [404, 'QueueNotFound'],
+      [503, 'ServerBusy'],
+    ] as const) {
+      const office = await newOffice();
+      const performed = performUndeleted(office, { statusCode: status, code });
+      await assert.rejects(
+        performed,
+        (error) =>
+          error instanceof UnfinishedIntentError &&
+          error.outcome === 'done' &&
+          /all steps .* are done, but its message is left.*refused/.test(error.message),
+      );
+      assert.equal(await messageCount(office.realQueue), 1);
+      await time.pass(60_000);
+      await drain(office, moveSteps);
+      await checkArchived(office);
+    }
+    const office = await newOffice();
+    const gone = { statusCode: 404, code: 'MessageNotFound' };
+    assert.equal((await performUndeleted(office, gone)).outcome, 'done');
   });
 
   it('stands when a step fails', async () => {

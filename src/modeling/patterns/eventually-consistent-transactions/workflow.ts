@@ -1,6 +1,8 @@
 import type { StandardSchema } from '../../definition/standard-schema.js';
 import { ModelError } from '../../table/errors.js';
+import type { Envelope } from '../../worker/envelope.js';
 import { handle, type MessageHandler } from '../../worker/handler.js';
+import { isGone } from '../../worker/message-refusal.js';
 import {
   envelopeOf,
   messageTypeOf,
@@ -62,8 +64,8 @@ export interface Workflow<Given, Read> {
   /**
    * States the intent and runs the steps here: one put of a message that is hidden from workers,
    * the steps, one delete. If this process crashes, a worker takes over. Throws
-   * `UnfinishedIntentError` when a step fails: the intent is still stated, and a worker continues
-   * it.
+   * `UnfinishedIntentError` when a step fails, or the message cannot be deleted: the intent is still
+   * stated, and a worker continues it. A message that somebody else has taken over is no failure.
    */
   perform(
     queue: QueuePort,
@@ -72,14 +74,17 @@ export interface Workflow<Given, Read> {
   ): Promise<{ readonly id: string; readonly outcome: WorkflowOutcome }>;
 }
 
-/** Not all steps were run. Workers continue the intent until they are. */
+/** An intent that still has its message. Workers continue it until all steps are done. */
 export class UnfinishedIntentError extends ModelError {
   override readonly name = 'UnfinishedIntentError';
   readonly intentId: string;
+  /** Undefined unless only the message is left, which could not be deleted. */
+  readonly outcome: WorkflowOutcome | undefined;
 
-  constructor(message: string, intentId: string, cause: unknown) {
+  constructor(message: string, intentId: string, cause: unknown, outcome?: WorkflowOutcome) {
     super(message, { cause });
     this.intentId = intentId;
+    this.outcome = outcome;
   }
 }
 
@@ -137,20 +142,41 @@ class DefinedWorkflow<Given, Read> implements Workflow<Given, Read> {
     const { takeOverSeconds = 60, randomness = systemRandomness } = options;
     const id = options.id ?? randomness.uuid();
     const envelope = await envelopeOf(this.message, payload, id);
-    const { messageId, popReceipt } = await putEnvelope(queue, envelope, {
+    const message = await putEnvelope(queue, envelope, {
       ...options,
       delaySeconds: takeOverSeconds,
     });
+    const outcome = await this.#performed(envelope);
+    await this.#finish(queue, message, { id, outcome });
+    return { id, outcome };
+  }
+
+  async #performed(envelope: Envelope): Promise<WorkflowOutcome> {
+    const { id } = envelope;
     try {
       const { signal } = new AbortController();
       const read = await readPayload(this.message, envelope);
-      const outcome = await this.#take(read, { intentId: id, attempt: 1, signal });
-      // If this fails, a worker finds all steps done, and deletes the message.
-      await queue.deleteMessage(messageId, popReceipt).catch(() => undefined);
-      return { id, outcome };
+      return await this.#take(read, { intentId: id, attempt: 1, signal });
     } catch (cause) {
       const what = `'${this.message.type}' ${id} is not finished yet, a worker goes on with it`;
       throw new UnfinishedIntentError(`${what}: ${String(cause)}`, id, cause);
+    }
+  }
+
+  /** Who has taken the message over finds all steps done, and deletes it. */
+  async #finish(
+    queue: QueuePort,
+    { messageId, popReceipt }: { readonly messageId: string; readonly popReceipt: string },
+    { id, outcome }: { readonly id: string; readonly outcome: WorkflowOutcome },
+  ): Promise<void> {
+    try {
+      await queue.deleteMessage(messageId, popReceipt);
+    } catch (cause) {
+      if (isGone(cause)) return;
+      const what =
+        `all steps of '${this.message.type}' ${id} are done, but its message is left for a worker, ` +
+        'who finds them done';
+      throw new UnfinishedIntentError(`${what}: ${String(cause)}`, id, cause, outcome);
     }
   }
 
