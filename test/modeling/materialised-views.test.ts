@@ -88,6 +88,26 @@ describe('a view of a partition', () => {
     assert.deepEqual(await view.verify(sales), []);
   });
 
+  it('counts an entity with the values that it is stored with', async () => {
+    const { gateway } = await started.newTable();
+    let drawn = 0;
+    const Drawn = defineEntity({
+      ...asEmployee,
+      properties: { ...numbered, salary: double().default(() => (drawn += 1)) },
+    });
+    const view = partitionViewOf({
+      source: Drawn,
+      view: Totals,
+      table: gateway,
+      keyOf: ({ department }) => ({ department, title: 'Engineer' }),
+      measures: { payroll: ({ salary }) => salary },
+    });
+    await view.insert({ ...sales, id: 1 });
+    assert.equal((await view.read(engineers))?.payroll, 1);
+    assert.deepEqual(await view.verify(sales), []);
+    assert.equal(drawn, 1);
+  });
+
   it('moves an entity from one summary to another, and leaves out what has none', async () => {
     const { gateway, takeKinds } = await started.newTable();
     const view = viewOf(gateway);

@@ -142,6 +142,87 @@ describe('one to many', () => {
   });
 });
 
+/** Each default is another department than the one before. */
+function changingDefaults() {
+  let drawn = 0;
+  const department = (): string => {
+    drawn += 1;
+    return drawn % 2 === 1 ? 'Sales' : 'Labs';
+  };
+  const employee = defineEntity({
+    type: 'Employee',
+    properties: { region: string(), id: int32(), department: string().default(department) },
+    partitionKey: (p) => key`${p.region}`,
+    rowKey: (p) => key`EMPLOYEE_${p.id.padded(6)}`,
+  });
+  return { employee, drawn: () => drawn };
+}
+
+describe('a default that is a function', () => {
+  const relationWith = (table: TableGateway) => {
+    const { employee: child, drawn } = changingDefaults();
+    const relation = oneToManyOf({
+      parent: RegionalDepartment,
+      child,
+      table,
+      parentOf: regionalDepartmentOf,
+      count: 'employees',
+    });
+    return { relation, drawn };
+  };
+
+  it('is drawn once when a child is added: the parent that counts it is its own', async () => {
+    const { gateway } = await started.newTable();
+    await filled(gateway);
+    const { relation, drawn } = relationWith(gateway);
+    await relation.add({ region: 'East', id: 7 });
+    assert.equal(drawn(), 1);
+    assert.deepEqual(await counts(gateway), { 'East Labs': 0, 'East Sales': 3, 'West Sales': 0 });
+  });
+
+  it('is drawn once when a child moves', async () => {
+    for (const to of [
+      { region: 'East', id: 8 },
+      { region: 'East', id: 1 },
+      { region: 'West', id: 8 },
+    ]) {
+      const { gateway } = await started.newTable();
+      await filled(gateway);
+      const { relation, drawn } = relationWith(gateway);
+      const child = await relation.children.get({ region: 'East', id: 1 });
+      assert.ok(child);
+      await relation.move(child, to);
+      assert.equal(drawn(), 1);
+      const [left, joined] = to.region === 'East' ? [2, 0] : [1, 1];
+      const expected = { 'East Labs': 0, 'East Sales': left, 'West Sales': joined };
+      assert.deepEqual(await counts(gateway), expected);
+    }
+  });
+
+  it('is drawn once for both of a pair', async () => {
+    const { gateway: mainTable } = await started.newTable();
+    const { gateway: other } = await started.newTable();
+    for (const detailTable of [mainTable, other]) {
+      const { employee: main, drawn } = changingDefaults();
+      const { employee, drawn: drawnOfDetail } = changingDefaults();
+      const detail = defineEntity({
+        type: 'Detail',
+        properties: employee.properties,
+        partitionKey: (p) => key`${p.region}`,
+        rowKey: (p) => key`DETAIL_${p.id.padded(6)}`,
+      });
+      const keyOf = ({ region, id }: { readonly region: string; readonly id: number }) => ({
+        region,
+        id,
+      });
+      const options = { main, mainTable, detail, detailTable, detailOf: keyOf, mainOf: keyOf };
+      const id = detailTable === mainTable ? 1 : 2;
+      await oneToOneOf(options).insert({ region: 'East', id }, { region: 'East', id });
+      assert.deepEqual([drawn(), drawnOfDetail()], [1, 1]);
+    }
+  });
+});
+
 describe('moving a child to another parent', () => {
   it('is one transaction within a partition', async () => {
     const { gateway, takeKinds } = await started.newTable();

@@ -20,8 +20,9 @@ import {
   type Values,
 } from './entity-fields.js';
 import { EntityKeys } from './entity-keys.js';
+import { RowBuilder, RowReader } from './entity-row.js';
 import type { KeyRange } from './key-template.js';
-import type { PropertyModel, WireReader, WireWriter } from './property.js';
+import type { PropertyModel } from './property.js';
 import type { CreateOf, KeyOf, MergeOf, PartitionOf, ReadOf, RowKeyPrefixOf } from './shapes.js';
 import { storedAs, storedAsOf, type Stored, type StoredAs } from './stored-entity.js';
 import { isOutdated, rowVersion } from './row-version.js';
@@ -33,6 +34,9 @@ export interface Mark {
   readonly wire: WireValue;
 }
 
+/** An entity with all of its values, to be inserted. */
+export type Completed<D extends AnyDefinition> = Stored<ReadOf<D>> & CreateOf<D>;
+
 /** Converts between the entities of a definition and rows. Does no I/O. */
 export interface EntityCodec<D extends AnyDefinition> {
   readonly definition: D;
@@ -41,6 +45,11 @@ export interface EntityCodec<D extends AnyDefinition> {
    * and keeps the unknown properties of an entity that was read. Throws `ValueError`.
    */
   toRow(entity: CreateOf<D> | ReadOf<D>, mark?: Mark): Row;
+  /**
+   * The entity that `toRow` makes a row of, with the values of defaults that are functions: what is
+   * decided by it and stored of it is the same. Throws `ValueError`.
+   */
+  complete(entity: CreateOf<D>): Completed<D>;
   /**
    * The row of an insert-or-merge: as `toRow`, but absent properties stay absent instead of getting
    * their defaults. Throws `ValueError`.
@@ -94,49 +103,6 @@ export function codecOf<D extends AnyDefinition>(definition: D): EntityCodec<D> 
 }
 
 const none: readonly string[] = Object.freeze([]);
-const nothingFiner: StoredAs['finer'] = Object.freeze({});
-
-/** Reads the properties of a row, and collects the ticks that a `Date` does not show. */
-class RowReader implements WireReader {
-  readonly #properties: RowProperties;
-  #finer: Record<string, bigint> | undefined;
-
-  constructor(properties: RowProperties) {
-    this.#properties = properties;
-  }
-
-  get finer(): StoredAs['finer'] {
-    return this.#finer ?? nothingFiner;
-  }
-
-  get(name: string): WireValue | undefined {
-    return own(this.#properties, name);
-  }
-
-  keepFiner(name: string, ticks: bigint): void {
-    this.#finer ??= {};
-    this.#finer[name] = ticks;
-  }
-}
-
-/** Collects the properties of a row for one entity. */
-class RowBuilder implements WireWriter {
-  readonly properties: Record<string, WireValue>;
-  readonly #before: StoredAs | undefined;
-
-  constructor(before?: StoredAs) {
-    this.properties = { ...before?.unknown };
-    this.#before = before;
-  }
-
-  put(name: string, wire: WireValue): void {
-    this.properties[name] = wire;
-  }
-
-  finer(name: string): bigint | undefined {
-    return this.#before === undefined ? undefined : own(this.#before.finer, name);
-  }
-}
 
 interface Decoding {
   readonly keyValues: Values;
@@ -176,12 +142,17 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
   }
 
   toRow(entity: CreateOf<D> | ReadOf<D>, mark?: Mark): Row {
-    return this.#toRow(entity, defaultOf, mark);
+    return this.#fitting(this.#toRow(entity, defaultOf, mark));
+  }
+
+  complete(entity: CreateOf<D>): Completed<D> {
+    const whole = this.fromRow({ ...this.toRow(entity), etag: '', timestamp: 0n });
+    return whole as Completed<D>;
   }
 
   toUpsertMergeRow(entity: CreateOf<D>, mark?: Mark): Row {
     this.#refuseMergeOfEncrypted();
-    return this.#toRow(entity, noDefault, mark);
+    return this.#fitting(this.#toRow(entity, noDefault, mark));
   }
 
   #toRow(entity: object, absent: (model: PropertyModel) => unknown, mark?: Mark): Row {
@@ -204,7 +175,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
       this.#write(field, value, row);
     }
     if (mark !== undefined) row.put(mark.name, mark.wire);
-    return this.#checked(this.#keys.format(values), row.properties, before?.encrypted);
+    return this.#marked(this.#keys.format(values), row.properties, before?.encrypted);
   }
 
   toMergeRow(key: KeyOf<D>, changes: MergeOf<D>, mark?: Mark): Row {
@@ -217,7 +188,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
       if (value !== undefined) this.#write(field, value, row);
     }
     if (mark !== undefined) row.put(mark.name, mark.wire);
-    return this.#checked(this.key(key), row.properties);
+    return this.#fitting(this.#marked(this.key(key), row.properties));
   }
 
   fromRow(row: StoredRow): Stored<ReadOf<D>> {
@@ -341,12 +312,22 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     if (version > 1) row.put(system.version, { type: 'Int32', value: version });
   }
 
-  #checked(
+  /** The row, with the names of the properties that are to be encrypted. */
+  #marked(
     { partitionKey, rowKey }: RowKey,
     properties: RowProperties,
     encryptedBefore: readonly string[] = none,
   ): Row {
     const row: Row = { partitionKey, rowKey, properties };
+    if (this.#encrypted.length === 0 && encryptedBefore.length === 0) return row;
+    const marked = new Set([...this.#encrypted, ...encryptedBefore]);
+    const encrypt = [...marked].filter((name) => Object.hasOwn(row.properties, name));
+    return encrypt.length === 0 ? row : { ...row, encrypt };
+  }
+
+  /** Throws `TooLargeError` for a row that no table takes. */
+  #fitting(row: Row): Row {
+    const { properties } = row;
     const bytes =
       this.#large.length === 0
         ? rowBytes(row)
@@ -359,10 +340,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     if (count > rowPropertiesMax) {
       throw new TooLargeError(`${type}: ${count} properties are more than ${rowPropertiesMax}`);
     }
-    if (this.#encrypted.length === 0 && encryptedBefore.length === 0) return row;
-    const marked = new Set([...this.#encrypted, ...encryptedBefore]);
-    const encrypt = [...marked].filter((name) => Object.hasOwn(row.properties, name));
-    return encrypt.length === 0 ? row : { ...row, encrypt };
+    return row;
   }
 
   /** Large properties do not count: their table compresses, splits or moves them. */

@@ -85,7 +85,7 @@ export class Copies<S extends AnyDefinition, T extends AnyDefinition> {
    */
   async insert(target: CreateOf<T>): Promise<Stored<ReadOf<T>>> {
     const codec = codecOf(this.#options.target);
-    const given = codec.fromRow({ ...codec.toRow(target), etag: '', timestamp: 0n });
+    const given = codec.complete(target);
     const { source, etag } = await this.#sourceOf(given);
     const values: Record<string, unknown> = plain(withCopies(this.#options, given, source));
     const inserted = await this.#targets.insert(values as CreateOf<T>);

@@ -46,10 +46,9 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
   /** The insert and the count of an entity, to join a transaction. */
   inserting(entity: CreateOf<S>): TransactionChange {
     const { source } = this.#options;
-    const codec = codecOf(source);
-    const after = codec.fromRow({ ...codec.toRow(entity), etag: '', timestamp: 0n });
+    const after = codecOf(source).complete(entity);
     return {
-      addTo: (writes) => this.#count(writes.insert(source, entity), undefined, after),
+      addTo: (writes) => this.#count(writes.insert(source, after), undefined, after),
     };
   }
 

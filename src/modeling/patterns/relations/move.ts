@@ -1,6 +1,6 @@
 import { systemClock } from '../../../base/clock.js';
 import { systemRandomness } from '../../../base/randomness.js';
-import { codecOf } from '../../definition/codec.js';
+import { codecOf, type Completed } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, ReadOf } from '../../definition/shapes.js';
 import { etagOf, rowKeyOf, type Stored } from '../../definition/stored-entity.js';
@@ -51,10 +51,11 @@ export async function moveChild<P extends AnyDefinition, C extends AnyDefinition
   child: Stored<ReadOf<C>>,
   to: CreateOf<C>,
 ): Promise<void> {
-  const row = codecOf(relation.child).toRow(to);
+  const moved = codecOf(relation.child).complete(to);
   const from = rowKeyOf(child);
-  if (row.partitionKey === from.partitionKey) return moveWithin(relation, child, to);
-  const parentKey = parentKeyOf(relation, row);
+  if (rowKeyOf(moved).partitionKey === from.partitionKey) return moveWithin(relation, child, moved);
+  const row = codecOf(relation.child).toRow(moved);
+  const parentKey = codecOf(relation.parent).key(relation.parentOf(moved));
   await refuseImpossible(relation, row, parentKey);
   const { randomness = systemRandomness } = relation;
   const moving: Moving = {
@@ -64,15 +65,6 @@ export async function moveChild<P extends AnyDefinition, C extends AnyDefinition
   };
   await leave(relation, child, moving);
   await arrive(relation, from.partitionKey, moving);
-}
-
-/** The parent that a row's child has, by its keys. */
-function parentKeyOf<P extends AnyDefinition, C extends AnyDefinition>(
-  options: OneToManyOptions<P, C>,
-  row: Row,
-): RowKey {
-  const entity = codecOf(options.child).fromRow({ ...row, etag: '', timestamp: 0n });
-  return codecOf(options.parent).key(options.parentOf(entity));
 }
 
 /**
@@ -96,19 +88,16 @@ async function refuseImpossible<P extends AnyDefinition, C extends AnyDefinition
 async function moveWithin<P extends AnyDefinition, C extends AnyDefinition>(
   relation: OneToManyOptions<P, C>,
   child: Stored<ReadOf<C>>,
-  to: CreateOf<C>,
+  moved: Completed<C>,
 ): Promise<void> {
   const { parent, child: definition, table, parentOf } = relation;
-  const codec = codecOf(definition);
-  const row = codec.toRow(to);
-  const moved = codec.fromRow({ ...row, etag: '', timestamp: 0n });
   const parents = codecOf(parent);
   const isSameParent = parents.key(parentOf(child)).rowKey === parents.key(parentOf(moved)).rowKey;
-  const isSameKey = row.rowKey === rowKeyOf(child).rowKey;
+  const isSameKey = rowKeyOf(moved).rowKey === rowKeyOf(child).rowKey;
   await changeBehind(relation, isSameKey ? 1 : 2, async () => {
     const writes = transaction(table);
     if (isSameKey) writes.replace(definition, moved, { ifMatch: etagOf(child) });
-    else writes.delete(definition, child).insert(definition, to);
+    else writes.delete(definition, child).insert(definition, moved);
     if (!isSameParent) {
       await addCount(relation, writes, parentOf(child), -1);
       await addCount(relation, writes, parentOf(moved), 1);

@@ -57,12 +57,11 @@ export class OneToMany<P extends AnyDefinition, C extends AnyDefinition> {
   /** The insert of a child and the count of its parent, to join a transaction. */
   adding(child: CreateOf<C>): TransactionChange {
     const { options } = this;
-    const codec = codecOf(options.child);
-    const added = codec.fromRow({ ...codec.toRow(child), etag: '', timestamp: 0n });
+    const added = codecOf(options.child).complete(child);
     const { parent, count } = options;
     return {
       addTo: (writes) =>
-        writes.insert(options.child, child).increment(parent, options.parentOf(added), count),
+        writes.insert(options.child, added).increment(parent, options.parentOf(added), count),
     };
   }
 

@@ -2,8 +2,9 @@ import { systemClock, type Clock } from '../../../base/clock.js';
 import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, KeyOf, PartitionOf, ReadOf } from '../../definition/shapes.js';
-import { etagOf, timestampOf, type Stored } from '../../definition/stored-entity.js';
+import { etagOf, rowKeyOf, timestampOf, type Stored } from '../../definition/stored-entity.js';
 import { ValueError } from '../../rows/model-error.js';
+import type { RowKey } from '../../rows/row.js';
 import { unlessConflict } from '../../table/conditional-write.js';
 import { Entities } from '../../table/entities.js';
 import { settledSince } from '../../table/grace.js';
@@ -76,16 +77,16 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
    */
   async insert(main: CreateOf<A>, detail: CreateOf<B>): Promise<void> {
     const { main: mainType, detail: detailType, mainTable } = this.#options;
-    const [left, right] = [codecOf(mainType).toRow(main), codecOf(detailType).toRow(detail)];
-    this.#checkPair(codecOf(mainType).fromRow({ ...left, etag: '', timestamp: 0n }), right);
-    if (this.#isTogether(left, right)) {
+    const [left, right] = [codecOf(mainType).complete(main), codecOf(detailType).complete(detail)];
+    this.#checkPair(left, rowKeyOf(right));
+    if (this.#isTogether(rowKeyOf(left), rowKeyOf(right))) {
       await unwrapped(
-        transaction(mainTable).insert(mainType, main).insert(detailType, detail).run(),
+        transaction(mainTable).insert(mainType, left).insert(detailType, right).run(),
       );
       return;
     }
-    await this.details.insert(detail);
-    await this.mains.insert(main);
+    await this.details.insert(right);
+    await this.mains.insert(left);
   }
 
   /**
@@ -145,10 +146,7 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
     return mainTable === detailTable && left.partitionKey === right.partitionKey;
   }
 
-  #checkPair(
-    main: ReadOf<A>,
-    detail: { readonly partitionKey: string; readonly rowKey: string },
-  ): void {
+  #checkPair(main: ReadOf<A>, detail: RowKey): void {
     const { detailOf, detail: type } = this.#options;
     const key = detailOf(main);
     const expected = key === undefined ? undefined : codecOf(type).key(key);

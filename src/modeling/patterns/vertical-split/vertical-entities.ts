@@ -111,11 +111,11 @@ export class VerticalEntities<W extends VerticalDefinition> {
   async #insert(entity: Values): Promise<void> {
     const pair = { [splitPair]: this.#randomness.uuid() };
     const led = { ...this.#valuesOf(this.definition.leader, entity), ...pair };
-    const halves = this.#halves().map(
-      ([group, entities]) => [entities, { ...this.#valuesOf(group, entity), ...pair }] as const,
-    );
     // Refuses now what a half cannot be given later.
-    for (const [entities, half] of halves) entities.codec.toRow(half);
+    const halves = this.#halves().map(([group, entities]) => {
+      const half = { ...this.#valuesOf(group, entity), ...pair };
+      return [entities, entities.codec.complete(half)] as const;
+    });
     const made = await this.#inserts.claim(led);
     for (const [entities, half] of halves) await this.#inserts.putHalf(entities, half);
     await this.#inserts.end(made);
