@@ -13,6 +13,7 @@ import {
   string,
   ValueError,
   type RowPage,
+  type RowProperties,
   type RowQuery,
   type TableGateway,
   type UnreadableRow,
@@ -478,6 +479,20 @@ describe('a condition', () => {
       const scanned = await orders.scanTable({ where, select: ['id'] }).toArray({ max: 9 });
       assert.deepEqual(ids(scanned), expected, where.toString());
     }
+  });
+
+  it('finds an older row whose upgrade has more properties than a row may have', async () => {
+    const { gateway, orders } = await newOrders();
+    const names = Array.from({ length: 250 }, (_, index) => `p${index}`);
+    const text = { type: 'String', value: 'x' } as const;
+    const properties: RowProperties = {
+      ...Object.fromEntries(names.map((name) => [name, text])),
+      EntityType: { type: 'String', value: 'Order' },
+      price: { type: 'Int32', value: 9 },
+    };
+    await gateway.write({ kind: 'insert', row: { partitionKey: 's', rowKey: '0009', properties } });
+    const query = orders.query({ partition: shop, where: (p) => p.cents.gt(400) });
+    assert.deepEqual(ids(await query.toArray({ max: 9 })), [9]);
   });
 
   it('reports rows that cannot be read, and goes on, when it is asked to', async () => {

@@ -46,6 +46,11 @@ export interface EntityCodec<D extends AnyDefinition> {
    */
   toRow(entity: CreateOf<D> | ReadOf<D>, mark?: Mark): Row;
   /**
+   * As `toRow`, to be looked at and not to be stored: however large an entity is by the defaults and
+   * the type that its stored row lacks, or in an upgraded form.
+   */
+  shownRow(entity: CreateOf<D> | ReadOf<D>): Row;
+  /**
    * The entity that `toRow` makes a row of, with the values of defaults that are functions: what is
    * decided by it and stored of it is the same. Throws `ValueError`.
    */
@@ -145,6 +150,10 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
     return this.#fitting(this.#toRow(entity, defaultOf, mark));
   }
 
+  shownRow(entity: CreateOf<D> | ReadOf<D>): Row {
+    return this.#toRow(entity, defaultOf);
+  }
+
   complete(entity: CreateOf<D>): Completed<D> {
     const whole = this.fromRow({ ...this.toRow(entity), etag: '', timestamp: 0n });
     return whole as Completed<D>;
@@ -241,7 +250,7 @@ class DefinitionCodec<D extends AnyDefinition> implements EntityCodec<D> {
 
   staleComputed(row: StoredRow): RowProperties {
     if (this.#computed.length === 0 || isOutdated(this.definition, row)) return {};
-    const { properties } = this.toRow(this.fromRow(row));
+    const { properties } = this.shownRow(this.fromRow(row));
     const stale: Record<string, WireValue> = {};
     for (const name of this.#computed) {
       const [given, stored] = [own(properties, name), own(row.properties, name)];

@@ -190,7 +190,7 @@ function isWanted(wanted: Wanted, row: StoredRow): boolean {
   const condition = conditionOf(found.definition, found.conditions);
   if (condition === undefined) return true;
   const codec = codecOf(found.definition);
-  const current = isOutdated(found.definition, row) ? codec.toRow(codec.fromRow(row)) : row;
+  const current = isOutdated(found.definition, row) ? codec.shownRow(codec.fromRow(row)) : row;
   return satisfies(condition.node, current.properties);
 }
 

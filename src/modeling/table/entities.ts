@@ -354,7 +354,7 @@ export class Entities<D extends AnyDefinition> {
       const entity = codec.fromOwnRow(row, names);
       if (entity === undefined || condition === undefined) return entity;
       if (!isOutdated(definition, row)) return entity;
-      const { properties } = codec.toRow(codec.fromRow(row));
+      const { properties } = codec.shownRow(codec.fromRow(row));
       return satisfies(condition, properties) ? entity : undefined;
     };
     const decode = onUnreadable === undefined ? read : reporting(read, onUnreadable);

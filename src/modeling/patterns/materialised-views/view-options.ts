@@ -48,7 +48,7 @@ export function countedBy<S extends AnyDefinition, V extends AnyDefinition>({
     where: whereFilter(source, conditions),
     counts: (entity) =>
       condition === undefined ||
-      satisfies(condition.node, codecOf(source).toRow(entity).properties),
+      satisfies(condition.node, codecOf(source).shownRow(entity).properties),
   };
 }
 

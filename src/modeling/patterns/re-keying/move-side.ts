@@ -42,7 +42,10 @@ export interface SideState {
 
 /** Converts between the rows of a side and those of the new side. Does no I/O. */
 export interface Translation {
+  /** Throws `TooLargeError` for what the new side does not take. */
   toNewSide(row: StoredRow): Row;
+  /** The same to be read, however large it is. */
+  shown(row: StoredRow): Row;
   fromNewSide(entityRow: Row): Row;
 }
 
@@ -79,10 +82,16 @@ export class MoveSide {
     this.#typeName = parts.definition.system.type ?? 'EntityType';
   }
 
-  /** One point read. */
+  /** One point read. Throws as `stateOf`. */
   async read(keys: MoveKeys): Promise<SideState> {
     const row = await this.table.get(keys[this.side]);
     return row === undefined ? this.absent() : this.stateOf(row);
+  }
+
+  /** The same for a reader, who stores nothing of it. */
+  async look(keys: MoveKeys): Promise<SideState> {
+    const row = await this.table.get(keys[this.side]);
+    return row === undefined ? this.absent() : this.shownState(row);
   }
 
   absent(): SideState {
@@ -90,13 +99,25 @@ export class MoveSide {
     return { side: this.side, epoch: 0, etag: undefined, isMarked: false, content };
   }
 
-  /** Throws `DecodeError` for a row that the definition cannot read. */
+  /**
+   * Throws `DecodeError` for a row that the definition cannot read, `TooLargeError` for an entity
+   * that the new side does not take.
+   */
   stateOf(row: StoredRow): SideState {
+    return this.#stateOf(row, (own) => this.#parts.translation.toNewSide(own));
+  }
+
+  /** As `stateOf`, however large the entity is. */
+  shownState(row: StoredRow): SideState {
+    return this.#stateOf(row, (own) => this.#parts.translation.shown(own));
+  }
+
+  #stateOf(row: StoredRow, translated: (row: StoredRow) => Row): SideState {
     const { epoch, isMarked, tag = row.etag, stamps } = markOf(row, this.side, this.#parts.move);
     const { timestamp } = row;
     const entityRow = this.isTombstone(row)
       ? undefined
-      : this.#parts.translation.toNewSide({ ...row, properties: withoutMarks(row.properties) });
+      : translated({ ...row, properties: withoutMarks(row.properties) });
     const content = { entityRow, tag, stamps, timestamp };
     return { side: this.side, epoch, etag: row.etag, isMarked, content };
   }
@@ -123,7 +144,7 @@ export class MoveSide {
   /** The row of an entity that a query of this side returned, marks included. */
   rowOf(entity: object): StoredRow {
     const { etag = '', timestamp = 0n } = storedAsOf(entity) ?? {};
-    const row = codecOf(this.#parts.definition).toRow(entity);
+    const row = codecOf(this.#parts.definition).shownRow(entity);
     return { ...row, etag, timestamp };
   }
 
@@ -205,16 +226,17 @@ export function oldTranslation<O extends AnyDefinition, N extends AnyDefinition>
   const [olds, news] = [codecOf(from), codecOf(to)];
   const [oldNames, newNames] = [Object.keys(from.properties), Object.keys(to.properties)];
   const [onlyOld, onlyNew] = [without(oldNames, newNames), without(newNames, oldNames)];
+  const converted = (row: StoredRow): CreateOf<N> => {
+    const old = olds.fromRow(row);
+    return { ...leftOut(forward(old), onlyOld), [storedAs]: old[storedAs] };
+  };
   return {
-    toNewSide: (row) => {
-      const old = olds.fromRow(row);
-      const converted = leftOut(forward(old), onlyOld);
-      return news.toRow({ ...converted, [storedAs]: old[storedAs] });
-    },
+    toNewSide: (row) => news.toRow(converted(row)),
+    shown: (row) => news.shownRow(converted(row)),
     fromNewSide: (entityRow) => {
       const entity = news.fromRow({ ...entityRow, etag: '', timestamp: 0n });
-      const converted = leftOut(backward(entity), onlyNew);
-      return olds.toRow({ ...converted, [storedAs]: entity[storedAs] });
+      const older = leftOut(backward(entity), onlyNew);
+      return olds.toRow({ ...older, [storedAs]: entity[storedAs] });
     },
   };
 }
@@ -233,6 +255,7 @@ export function newTranslation(to: AnyDefinition): Translation {
   const codec = codecOf(to);
   return {
     toNewSide: (row) => codec.toRow(codec.fromRow(row)),
+    shown: (row) => codec.shownRow(codec.fromRow(row)),
     fromNewSide: (entityRow) => entityRow,
   };
 }

@@ -142,7 +142,8 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
 
   /**
    * Entities of a query, from the side that queries read in this phase. During handovers, a copy
-   * that a crashed writer left outdated is returned as it is.
+   * that a crashed writer left outdated is returned as it is. An entity that is too large for the
+   * new side is read, by `get` as well; a change of it throws `TooLargeError`.
    */
   async *query(queries: SideQueries<O, N>): AsyncGenerator<Stored<ReadOf<N>>, void, undefined> {
     const { sides } = this.#parts;
@@ -150,7 +151,7 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
     const side = sides[plan.queries];
     const found: AsyncIterable<object> = plan.queries === 'old' ? queries.old() : queries.new();
     for await (const entity of found) {
-      const { entityRow, ...content } = side.stateOf(side.rowOf(entity)).content;
+      const { entityRow, ...content } = side.shownState(side.rowOf(entity)).content;
       if (entityRow !== undefined) yield this.#entity(entityRow, { ...content, entityRow });
     }
   }

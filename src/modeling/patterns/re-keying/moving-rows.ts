@@ -55,15 +55,15 @@ export class MovingRows {
 
   /** The content of an entity. One point read; up to three when the wanted side does not own it. */
   async look(keys: MoveKeys, { wanted, mirrors }: PhasePlan): Promise<Content> {
-    const first = await this.#sides[wanted].read(keys);
+    const first = await this.#sides[wanted].look(keys);
     if (isDeciding(first, mirrors)) return first.content;
     if (wanted === 'old') {
-      return pairOf({ old: first, new: await this.#sides.new.read(keys) }).authority.content;
+      return pairOf({ old: first, new: await this.#sides.new.look(keys) }).authority.content;
     }
-    const old = await this.#sides.old.read(keys);
+    const old = await this.#sides.old.look(keys);
     if (isOpen('old', old.epoch)) return old.content;
     // It may have been handed over between the two reads.
-    return pairOf({ old, new: await this.#sides.new.read(keys) }).authority.content;
+    return pairOf({ old, new: await this.#sides.new.look(keys) }).authority.content;
   }
 
   /**
