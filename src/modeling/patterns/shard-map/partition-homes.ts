@@ -1,4 +1,5 @@
 import type { RowKey } from '../../rows/row.js';
+import { compareKeys } from '../../rows/text-order.js';
 import type { Route } from './map-state.js';
 
 /** How homes are found. */
@@ -24,13 +25,14 @@ export interface AdoptedPartition {
 }
 
 /**
- * Where the partitions are that the reads of one query find, by one map. The home of a partition
- * that moves is decided once, when a read first finds it; what a shard gave before it took the
- * partition over may lack it or have an older copy.
+ * Where the partitions are that the reads of queries find, by one map. The home of a partition that
+ * moves is decided once, when a read first finds it; what a shard gave before it took the partition
+ * over may lack it or have an older copy.
  *
  * - A shard that has taken a partition over since its read was sent must be read again (`takenBy`).
- * - When the reads of that shard have passed the partition already (`hasRead`), the shard that
- *   found it adopts it: it gives the rows of the other, which leaves them out from then on.
+ * - When a query has passed the partition on that shard already (`hasRead`), its former shard adopts
+ *   it: that one gives the rows of the other, which leaves them out from then on. No query has
+ *   passed it there, or it would have been found, and decided.
  */
 export class PartitionHomes {
   readonly #rules: HomeRules;
@@ -39,7 +41,7 @@ export class PartitionHomes {
   readonly #deciding = new Map<string, Promise<void>>();
   readonly #taken = new Map<string, number>();
   readonly #adopted = new Map<string, AdoptedPartition[]>();
-  /** By shard the key up to which it was read last; undefined: to its end. */
+  /** By shard the furthest key up to which a query has read it; undefined: to its end. */
   readonly #read = new Map<string, RowKey | undefined>();
 
   constructor(rules: HomeRules) {
@@ -79,27 +81,34 @@ export class PartitionHomes {
 
   /** A shard was read up to this key and what it has is being given; undefined: to its end. */
   hasRead(shard: string, upTo: RowKey | undefined): void {
-    this.#read.set(shard, upTo);
+    const furthest = this.#read.get(shard);
+    const isBehind =
+      this.#read.has(shard) &&
+      (furthest === undefined || (upTo !== undefined && compareKeys(upTo, furthest) <= 0));
+    if (!isBehind) this.#read.set(shard, upTo);
   }
 
-  async #decide(shard: string, partitionKey: string, route: Route): Promise<void> {
+  async #decide(finder: string, partitionKey: string, route: Route): Promise<void> {
     try {
       const source = await this.#rules.decide(route, partitionKey);
       // No wait from here on: a read that ends meanwhile either counts as read or sees `takenBy`.
       const isTaken = source !== undefined && source === route.home;
-      const isAdopted = isTaken && source !== shard && this.#isPassed(source, partitionKey);
-      this.#decided.set(partitionKey, { source, shownBy: isAdopted ? shard : source });
+      const isPassed = isTaken && this.#isPassed(source, partitionKey, finder);
+      const shownBy = isPassed ? route.before : source;
+      this.#decided.set(partitionKey, { source, shownBy });
       if (isTaken) this.#taken.set(source, this.takenBy(source) + 1);
-      if (isAdopted) this.#adopt(shard, { partitionKey, source });
+      if (isPassed && shownBy !== undefined) this.#adopt(shownBy, { partitionKey, source });
     } finally {
       this.#deciding.delete(partitionKey);
     }
   }
 
-  #isPassed(shard: string, partitionKey: string): boolean {
+  /** A page that ends within a partition passed it, but not for who goes on there and finds it. */
+  #isPassed(shard: string, partitionKey: string, finder: string): boolean {
     if (!this.#read.has(shard)) return false;
     const upTo = this.#read.get(shard);
-    return upTo === undefined || partitionKey <= upTo.partitionKey;
+    if (upTo === undefined || partitionKey < upTo.partitionKey) return true;
+    return finder !== shard && partitionKey === upTo.partitionKey;
   }
 
   #adopt(shard: string, partition: AdoptedPartition): void {

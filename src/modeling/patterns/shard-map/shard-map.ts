@@ -135,7 +135,7 @@ export class ShardMap {
   }
 
   /**
-   * The shards one by one, by the map as it is now: what each holds, to be read soon, by one query.
+   * The shards one by one, by the map as it is now: what each holds, to be read soon.
    * A point read each `refreshMs`. Of a partition that is handed over: two point reads, and perhaps
    * a range read of the shard that takes it over, which may have been read before.
    */

@@ -10,8 +10,9 @@ import type { PartitionHomes } from './partition-homes.js';
 import { isContent, selectedWithType, selecting } from './shown-rows.js';
 
 /**
- * The shards of a map, as they are read one by one. Each row comes once from all of them together,
- * as long as they are read for one query: take new views for the next one.
+ * The shards of a map, as they are read one by one. Each row comes once to each query that reads
+ * all of them from their beginnings to their ends; several may at the same time. What moves is
+ * decided when it is first found: take new views for later queries.
  */
 export interface ShardViews {
   /** The shards that may have rows, sorted. */
@@ -22,7 +23,7 @@ export interface ShardViews {
   view(shard: string): TableGateway;
 }
 
-/** What the views of one query share. */
+/** What the views of a map share. */
 export interface ViewedShards {
   readonly homes: PartitionHomes;
   /** Throws `UnknownShardError` for a shard without a table in this program. */
@@ -33,8 +34,8 @@ export interface ViewedShards {
  * What a shard holds of a map: rows of partitions whose home it is, without those that a map has
  * written, and without what other shards have taken over. It is only read.
  *
- * A partition that another shard has taken over after its view had passed it is given here, as the
- * other has it: a range read more for each page that it is in.
+ * A partition that another shard has taken over after a query had passed it there is given here, as
+ * the other has it: a range read more for each page that it is in.
  */
 export class ShardView implements TableGateway {
   readonly table: string;
