@@ -25,7 +25,10 @@ import {
   wideEntitiesOf,
   wideEtagsOf,
 } from '../../src/modeling/patterns/wide-entities/wide-entities.js';
+import { listRouting, shardMapOf } from '../../src/modeling/patterns/shard-map/index.js';
+import { stampedTable } from '../../src/modeling/patterns/shard-map-manager/stamped-table.js';
 import { crashEverywhere } from './support/crash-points.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
 
 // The example of the guide: message counts of an employee for each of 365 days, in two rows.
@@ -68,6 +71,36 @@ async function fixture() {
 async function rowKeysOf(table: TableGateway): Promise<readonly string[]> {
   return (await table.page({ select: [] })).rows.map(({ rowKey }) => rowKey);
 }
+
+/** An entity of so many groups. */
+function wideOf(count: number) {
+  const groups = Array.from({ length: count }, (_, index) => {
+    return [String(index + 1).padStart(3, '0'), days(index + 1, index + 1)] as const;
+  });
+  return defineWideEntity({
+    type: 'Wide',
+    keys: { id: string() },
+    partitionKey: (p) => key`${p.id}`,
+    rowKey: () => key`w`,
+    groups: Object.fromEntries(groups),
+  });
+}
+
+describe('a wide entity of as many groups as a transaction has writes', () => {
+  it('is refused by tables that add rows of their own, before anything is written', async () => {
+    const memory = () => new MemoryTable(new MemoryRows());
+    const shards = { a: memory(), b: memory() };
+    const map = shardMapOf({ name: 'wide', control: memory(), shards, settleMs: 0 });
+    await map.create(listRouting({}, 'a'));
+    const tables = [map.table, withLargeValues(map.table), stampedTable(memory())];
+    for (const [index, table] of tables.entries()) {
+      const refusal = { name: 'DefinitionError', message: /Wide: 100 groups;.* writes 99 rows/ };
+      assert.throws(() => wideEntitiesOf(wideOf(100), table), refusal);
+      await wideEntitiesOf(wideOf(99), table).insert({ id: String(index) });
+    }
+    await wideEntitiesOf(wideOf(100), memory()).insert({ id: '1' });
+  });
+});
 
 describe('a wide entity', () => {
   it('has one key in all of its rows, also where a part of it is a default', async () => {

@@ -97,6 +97,7 @@ export class EncryptedTable implements TableGateway {
   readonly table: string;
   readonly encrypts: EncryptedNames = (row) => Object.keys(this.#algorithmsOf(row));
   readonly storesLargeValues: boolean | undefined;
+  readonly writesMax: number | undefined;
   readonly #inner: TableGateway;
   readonly #options: EncryptionOptions;
   readonly #keys: RowKeys;
@@ -109,6 +110,7 @@ export class EncryptedTable implements TableGateway {
     const unwrapped = new UnwrappedKeys(keys, clock, { ...cacheDefaults, ...options.cache });
     this.table = inner.table;
     this.storesLargeValues = inner.storesLargeValues;
+    this.writesMax = inner.writesMax;
     this.#inner = inner;
     this.#options = options;
     this.#deterministic = new Set(deterministic?.properties);

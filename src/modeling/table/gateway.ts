@@ -105,6 +105,11 @@ export interface TableGateway {
    * gateway before such a one has the same.
    */
   readonly storesLargeValues?: boolean | undefined;
+  /**
+   * The writes that one transaction takes, less than 100 where the table adds rows of its own to
+   * each. 100 when absent. A gateway before such a one has the same.
+   */
+  readonly writesMax?: number | undefined;
 }
 
 /** The names of the properties of a row that are encrypted before it is stored. */

@@ -109,6 +109,7 @@ export class DerivingTable implements TableGateway {
   readonly table: string;
   readonly encrypts: EncryptedNames | undefined;
   readonly storesLargeValues: boolean | undefined;
+  readonly writesMax: number | undefined;
   readonly #base: TableGateway;
   readonly #derivations: readonly Derivation[];
   readonly #outbox: DerivingOutbox | undefined;
@@ -122,6 +123,7 @@ export class DerivingTable implements TableGateway {
     this.table = base.table;
     this.encrypts = base.encrypts;
     this.storesLargeValues = base.storesLargeValues;
+    this.writesMax = base.writesMax;
     this.#base = base;
     this.#derivations = derivations;
     this.#outbox = outbox;

@@ -36,6 +36,10 @@ export class BucketGateway implements TableGateway {
     return this.#table.storesLargeValues;
   }
 
+  get writesMax(): number | undefined {
+    return this.#table.writesMax;
+  }
+
   get(key: RowKey, select?: readonly string[]): Promise<StoredRow | undefined> {
     return orWhenMissing(this.#table.get(key, select), undefined);
   }

@@ -52,6 +52,7 @@ export function withLargeValues(table: TableGateway, options: LargeOptions = {})
 export class LargeTable implements TableGateway {
   readonly table: string;
   readonly storesLargeValues = true;
+  readonly writesMax: number | undefined;
   /** The age from which an unreferenced blob counts as abandoned. */
   readonly graceMs: number;
   readonly #expander: Expander;
@@ -61,6 +62,7 @@ export class LargeTable implements TableGateway {
   constructor(table: TableGateway, options: LargeOptions) {
     const randomness = options.randomness ?? systemRandomness;
     this.table = table.table;
+    this.writesMax = table.writesMax;
     this.graceMs = options.graceMs ?? graceMsDefault;
     this.#concurrency = options.concurrency ?? concurrencyDefault;
     this.#expander = {

@@ -108,6 +108,7 @@ export function guardedTable(
     table: table.table,
     encrypts: table.encrypts,
     storesLargeValues: table.storesLargeValues,
+    writesMax: table.writesMax,
     get: (key: RowKey, select?: readonly string[]) => guarded('read', () => table.get(key, select)),
     page: (query: RowQuery) => guarded('read', () => table.page(query)),
     write: (write: RowWrite) => guarded('write', () => table.write(write)),
@@ -133,6 +134,7 @@ export function tableOfPlace(table: TableGateway, shard: string, rows: ManagerRo
     table: table.table,
     encrypts: table.encrypts,
     storesLargeValues: table.storesLargeValues,
+    writesMax: table.writesMax,
     get: (key: RowKey, select?: readonly string[]) =>
       orWhenTableIsAbsent(() => table.get(key, select), undefined),
     page: (query: RowQuery) => orWhenTableIsAbsent(() => table.page(query), { rows: [] }),

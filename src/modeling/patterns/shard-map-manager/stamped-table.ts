@@ -84,6 +84,7 @@ export function withoutStamps(table: TableGateway): TableGateway {
     table: table.table,
     encrypts: table.encrypts,
     storesLargeValues: table.storesLargeValues,
+    writesMax: table.writesMax,
     write: (write) => table.write(write),
     transact: (writes) => table.transact(writes),
     get: async (key: RowKey, select?: readonly string[]) =>
@@ -102,13 +103,12 @@ export function withoutStamps(table: TableGateway): TableGateway {
  * transaction has at most 99 writes.
  */
 export function stampedTable(table: TableGateway): TableGateway {
+  const writesMax = (table.writesMax ?? transactionWritesMax) - 1;
   const transact = async (writes: readonly RowWrite[]): Promise<readonly WriteResult[]> => {
     const [first] = writes;
     if (first === undefined) throw new ValueError('a transaction needs at least one write');
-    if (writes.length >= transactionWritesMax) {
-      throw new TooLargeError(
-        `a transaction of reference data holds at most ${transactionWritesMax - 1} writes`,
-      );
+    if (writes.length > writesMax) {
+      throw new TooLargeError(`a transaction of reference data holds at most ${writesMax} writes`);
     }
     if (writes.some((write) => keyOfWrite(write).rowKey === rowKey)) {
       throw new ValueError(`the RowKey ${rowKey} belongs to the library`);
@@ -131,6 +131,7 @@ export function stampedTable(table: TableGateway): TableGateway {
   };
   return {
     ...withoutStamps(table),
+    writesMax,
     transact,
     write: (write) => writeInTransaction({ transact }, write),
   };

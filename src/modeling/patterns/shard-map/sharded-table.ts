@@ -30,7 +30,7 @@ export interface RoutedPartitions {
   /** Throws `UnknownShardError` for a shard without a table in this program. */
   shard(name: string | undefined, partitionKey?: string): TableGateway;
   readable(partitionKey: string): Promise<TableGateway>;
-  /** For the reads of one query over several shards. */
+  /** For the reads of queries over several shards. */
   homes(state: MapState): PartitionHomes;
   /** The given shard if it owns the partition, otherwise the shard of the current map. */
   confirmed(shard: TableGateway, partitionKey: string): Promise<TableGateway>;
@@ -54,6 +54,7 @@ export class ShardedTable implements TableGateway {
   readonly table: string;
   readonly encrypts: EncryptedNames | undefined;
   readonly storesLargeValues: boolean;
+  readonly writesMax: number;
   readonly #map: RoutingMap;
   readonly #partitions: RoutedPartitions;
 
@@ -62,6 +63,7 @@ export class ShardedTable implements TableGateway {
     this.table = map.name;
     this.encrypts = shards[0]?.encrypts;
     this.storesLargeValues = shards.every((shard) => shard.storesLargeValues === true);
+    this.writesMax = partitions.writesMax;
     this.#map = map;
     this.#partitions = partitions;
   }
@@ -86,10 +88,9 @@ export class ShardedTable implements TableGateway {
   }
 
   async transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
-    const { writesMax } = this.#partitions;
-    if (writes.length > writesMax) {
+    if (writes.length > this.writesMax) {
       throw new TooLargeError(
-        `a transaction of shards holds at most ${writesMax} writes, not ${writes.length}`,
+        `a transaction of shards holds at most ${this.writesMax} writes, not ${writes.length}`,
       );
     }
     const [first] = writes;

@@ -4,14 +4,14 @@ import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { storedAs, type StoredAs } from '../../definition/stored-entity.js';
 import { refuseUnknownNames } from '../../definition/unknown-name.js';
-import { DecodeError, ValueError } from '../../rows/model-error.js';
+import { DecodeError, DefinitionError, ValueError } from '../../rows/model-error.js';
 import type { StoredRow } from '../../rows/row.js';
 import { sameProperties } from '../../rows/same-value.js';
 import { isConflict, retryConflicts, type ContentionOptions } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { type EntityNotFoundError, TransactionFailedError } from '../../table/errors.js';
 import { absentEntityError } from '../../table/refusals.js';
-import type { TableGateway } from '../../table/gateway.js';
+import { transactionWritesMax, type TableGateway } from '../../table/gateway.js';
 import type { ReadTarget } from '../../table/row-writes.js';
 import { Transaction, type TransactionChange } from '../../table/transaction.js';
 import {
@@ -67,7 +67,12 @@ export class WideEntities<W extends AnyWideDefinition> {
   readonly #options: ContentionOptions;
   readonly #rows: readonly WideRow[];
 
+  /**
+   * Throws `DefinitionError` when the table takes fewer writes in a transaction than there are
+   * groups. Sends nothing.
+   */
   constructor(definition: W, table: TableGateway, options: ContentionOptions = {}) {
+    refuseMoreGroups(definition, table);
     this.definition = definition;
     this.#table = table;
     this.#options = options;
@@ -356,6 +361,16 @@ export class WideEntities<W extends AnyWideDefinition> {
   }
 }
 
+function refuseMoreGroups({ type, rows }: AnyWideDefinition, table: TableGateway): void {
+  const { writesMax = transactionWritesMax } = table;
+  if (rows.size <= writesMax) return;
+  throw new DefinitionError(
+    `${type}: ${rows.size} groups; a transaction of the table '${table.table}' writes ${writesMax} ` +
+      `rows, because it adds ${transactionWritesMax - writesMax} of its own, as a shard map does; ` +
+      'join some groups',
+  );
+}
+
 /** The values of a row's properties, including the keys. */
 function pick(
   { properties }: AnyDefinition,
@@ -371,7 +386,10 @@ function changesOf(row: AnyDefinition, changes: Values): never {
   return pick(row, changes) as never;
 }
 
-/** The entities of a wide definition in a table. Sends nothing. */
+/**
+ * The entities of a wide definition in a table. Throws `DefinitionError` when the table takes fewer
+ * writes in a transaction than there are groups: 99 of a shard map. Sends nothing.
+ */
 export function wideEntitiesOf<W extends AnyWideDefinition>(
   definition: W,
   table: TableGateway,
