@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { QueueServiceClient, type QueueClient } from '@azure/storage-queue';
 import { runCli, type CliOptions, type CliResult } from '../../test/support/cli-process.js';
 import { runCommand } from '../../test/support/command-host.js';
-import { losing, startProxy } from '../../test/support/forwarding-proxy.js';
+import { losing, startProxy, type ForwardingProxy } from '../../test/support/forwarding-proxy.js';
 import { startServer, type StartedServer } from '../../test/support/start-server.js';
 import { costly } from '../../test/support/run-length.js';
 
@@ -21,6 +22,11 @@ function cli(
 ): Promise<CliResult> {
   const connection = ['-c', started.server.connectionString()];
   return runCommand(['queue', command, '-q', 'work', ...args, ...connection], options);
+}
+
+function connectionThrough({ origin }: ForwardingProxy): string {
+  const connection = started.server.connectionString();
+  return connection.replace(/QueueEndpoint=http:\/\/[^/]+/, `QueueEndpoint=${origin}`);
 }
 
 function lines(text: string): string[] {
@@ -149,6 +155,45 @@ void describe('tabularium queue put', () => {
     await fresh.delete();
   });
 
+  void it('puts a message once when the answer is lost, and says that it may be there', async () => {
+    const isPut = ({ method }: { readonly method?: string | undefined }) => method === 'POST';
+    const put = async (lost: readonly number[], args: readonly string[], input?: string) => {
+      await using proxy = await startProxy(started.server.queueEndpoint, losing(isPut, lost));
+      const all = ['queue', 'put', '-q', 'work', ...args, '-c', connectionThrough(proxy)];
+      return await runCommand(all, input === undefined ? {} : { input });
+    };
+    const single = await put([1], ['once']);
+    assert.deepEqual([single.code, single.stdout], [1, '']);
+    assert.match(single.stderr, /The message may have been added.*"tabularium queue peek -q work"/);
+    assert.equal(await waiting(), 1);
+    const several = await put([2], ['--lines'], 'one\ntwo\nthree\n');
+    assert.equal(several.code, 1);
+    assert.match(
+      several.stderr,
+      /Put 1 message into work\.\nerror: .*Message 2 may have been added/,
+    );
+    assert.equal(await waiting(), 3);
+  });
+
+  void it('has no doubt about what was not sent, or refused', async () => {
+    const gone = await startProxy(started.server.queueEndpoint, () => 'pass');
+    await gone[Symbol.asyncDispose]();
+    const args = ['queue', 'put', '-q', 'work', 'text', '-c', connectionThrough(gone)];
+    const unsent = await runCommand(args);
+    assert.match(unsent.stderr, /Nothing listens at/);
+    const busy = (_: unknown, response: ServerResponse): 'done' => {
+      response.writeHead(503).end();
+      return 'done';
+    };
+    await using proxy = await startProxy(started.server.queueEndpoint, busy);
+    const refused = await runCommand([...args.slice(0, -1), connectionThrough(proxy)]);
+    assert.match(refused.stderr, /\(503\)/);
+    for (const { code, stderr } of [unsent, refused]) {
+      assert.equal(code, 1);
+      assert.doesNotMatch(stderr, /may have been added/);
+    }
+  });
+
   void it('says why it is not let in', async () => {
     const text = started.server.connectionString();
     const endpoint = /QueueEndpoint=[^;]+/.exec(text)?.[0] ?? '';
@@ -221,9 +266,7 @@ void describe('tabularium queue get', () => {
     await work.sendMessage('lost');
     const lost = losing(({ method }) => method === 'DELETE', [1]);
     await using proxy = await startProxy(started.server.queueEndpoint, lost);
-    const connection = started.server
-      .connectionString()
-      .replace(/QueueEndpoint=http:\/\/[^/]+/, `QueueEndpoint=${proxy.origin}`);
+    const connection = connectionThrough(proxy);
     const { code, stderr } = await runCommand([
       'queue',
       'get',
@@ -245,9 +288,7 @@ void describe('tabularium queue get', () => {
       if (method === 'DELETE') await work.clearMessages();
       return 'pass';
     });
-    const connection = started.server
-      .connectionString()
-      .replace(/QueueEndpoint=http:\/\/[^/]+/, `QueueEndpoint=${proxy.origin}`);
+    const connection = connectionThrough(proxy);
     const args = ['queue', 'get', '-q', 'work', '--delete', '-o', 'jsonl', '-c', connection];
     const { code, stdout, stderr } = await runCommand(args);
     assert.equal(code, 1);

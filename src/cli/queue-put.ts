@@ -13,7 +13,7 @@ import { base64Option, sentText } from './views/message-text.js';
 import { duration } from './arguments/option-parsers.js';
 import { QueueClient } from './client/queue-client.js';
 import { briefRetries, retrying } from './client/retry.js';
-import { withCreateHint } from './client/service-error.js';
+import { withCreateHint, withDoubt } from './client/service-error.js';
 import { counted, printable } from './terminal/terminal.js';
 import { notice } from './terminal/notice.js';
 
@@ -35,7 +35,8 @@ export function queuePutCommand(): Command {
     .description(
       'Add a message to the queue and print its id. Its text is the argument, a file or standard ' +
         'input, as it is. With --lines, every line that is not empty is a message of its own; they ' +
-        'are added in order.',
+        'are added in order. A message is put once: when the answer is lost, the command says that ' +
+        'it may have been added, and ends.',
     )
     .argument('[text]', 'the text of the message')
     .addOption(queueOption())
@@ -77,8 +78,9 @@ async function put(text: string | undefined, flags: PutFlags): Promise<void> {
   try {
     if (flags.create === true) await retrying(briefRetries, () => client.createQueue(queue));
     for await (const bytes of messages) {
-      // Not retried: a repeated put could add the message twice.
-      const id = await client.put(queue, sentText(bytes, { base64 }), options);
+      const text = sentText(bytes, { base64 });
+      const named = flags.lines === true ? `Message ${count + 1}` : 'The message';
+      const id = await once(() => client.put(queue, text, options), named, queue);
       process.stdout.write(`${printable(id)}\n`);
       count++;
     }
@@ -88,6 +90,18 @@ async function put(text: string | undefined, flags: PutFlags): Promise<void> {
     throw withCreateHint(error);
   } finally {
     client.close();
+  }
+}
+
+/** Not retried: a repeated put could add the message twice. */
+async function once<T>(put: () => Promise<T>, named: string, queue: string): Promise<T> {
+  try {
+    return await put();
+  } catch (error) {
+    const advice =
+      `${named} may have been added all the same, and was not put again: look with ` +
+      `"tabularium queue peek -q ${queue}" before you do.`;
+    throw withDoubt(error, advice);
   }
 }
 

@@ -1,3 +1,4 @@
+import { codeOf } from '../../base/thrown.js';
 import { StorageError } from '../../model/errors/storage-error.js';
 import { parseXml, type XmlElement } from '../../wire/xml/reader.js';
 
@@ -29,6 +30,28 @@ const transientStatuses: ReadonlySet<number> = new Set([408, 429, 500, 502, 503,
 export function isTransient(error: unknown): boolean {
   if (error instanceof ConnectionError) return true;
   return error instanceof ServiceError && transientStatuses.has(error.status);
+}
+
+/** The statuses of answers that may follow what was carried out. */
+const doubtfulStatuses: ReadonlySet<number> = new Set([408, 500, 502, 504]);
+/** The codes of failures before anything was sent. */
+const unsentCodes: ReadonlySet<string> = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+]);
+
+/** Adds advice to the error of a request that may have been carried out all the same. */
+export function withDoubt(error: unknown, advice: string): unknown {
+  if (error instanceof ConnectionError && !unsentCodes.has(codeOf(error.cause) ?? '')) {
+    return new ConnectionError(`${error.message}. ${advice}`, { cause: error.cause });
+  }
+  if (error instanceof ServiceError && doubtfulStatuses.has(error.status)) {
+    return new ServiceError(error.status, error.code, `${error.message} ${advice}`);
+  }
+  return error;
 }
 
 /** The codes for what `--create` makes. */
