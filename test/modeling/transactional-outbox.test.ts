@@ -35,6 +35,7 @@ import {
   RelayBlockedError,
   type RelayEvent,
 } from '../../src/modeling/patterns/transactional-outbox/relay.js';
+import { ticksOfMicros } from '../../src/modeling/rows/ticks.js';
 import { keyPayload } from '../../src/modeling/worker/entity-payload.js';
 import { handle } from '../../src/modeling/worker/handler.js';
 import { defineMessage } from '../../src/modeling/worker/message-type.js';
@@ -44,6 +45,7 @@ import { startServer } from '../support/start-server.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { HiredEmployee, employeeKey, newEmployee, type EmployeeKey } from './support/employees.js';
 import { impatientTimers } from './support/impatient-timers.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { LostAnswers } from './support/lost-answers.js';
 import {
   messageCount,
@@ -467,6 +469,87 @@ describe('a message that cannot be handed on', () => {
     };
     assert.equal(await testRelay({ ...parts, table: sparse }).redrive('Sales'), 1);
     assert.equal(await waitingIn(table), 1);
+  });
+
+  it('is tried again with all others though the answer is lost', async () => {
+    const parts = await newParts();
+    for (let id = 1; id <= 2; id += 1) await hire(testOutbox(parts), { id });
+    const refuse: Dispatch = () => Promise.reject(new Error('refused'));
+    await testRelay(parts, refuse, { attemptsMax: 1 }).partition('Sales');
+    const { table } = parts;
+    const repeating: TableGateway = {
+      table: table.table,
+      get: (key, select) => table.get(key, select),
+      page: (query) => table.page(query),
+      write: (write) => table.write(write),
+      transact: async (writes) => {
+        await table.transact(writes);
+        return table.transact(writes);
+      },
+    };
+    assert.equal(await testRelay({ ...parts, table: repeating }).redrive('Sales'), 2);
+    assert.equal(await waitingIn(table), 2);
+  });
+
+  it('is not counted against it that its relay was stopped', async () => {
+    const parts = await newParts();
+    await hire(testOutbox(parts), { id: 1 });
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const stop = new AbortController();
+      const dispatch: Dispatch = () => {
+        stop.abort();
+        return Promise.reject(new Error('stopped'));
+      };
+      const relay = testRelay(parts, dispatch, { attemptsMax: 2 });
+      const stopped = relay.partition('Sales', { signal: stop.signal });
+      await assert.rejects(stopped, RelayBlockedError);
+    }
+    assert.equal(await waitingIn(parts.table), 1);
+    assert.equal((await parts.table.page(poisonMessages('Sales'))).rows.length, 0);
+  });
+
+  it('is handed on though the clock of the shard that it was committed on was ahead', async () => {
+    const rows = new MemoryRows(() => 1_000_000_000_000_000);
+    const stop = new AbortController();
+    let requests = 0;
+    const table = new MemoryTable(rows, {
+      before: async () => {
+        requests += 1;
+        if (requests > 50) stop.abort();
+        await Promise.resolve();
+      },
+    });
+    const registry = knownPartitions(['Sales']);
+    const outbox = outboxOf({ table, registry, clock: time.clock });
+    const { write } = await outbox.message('Sales', Hired, jones);
+    const ahead = { type: 'DateTime', value: ticksOfMicros(1_000_000_060_000_000) } as const;
+    const properties = { ...write.row.properties, CommittedAt: ahead };
+    rows.apply([{ kind: 'insert', row: { ...write.row, properties } }]);
+    const relay = relayOf({ table, registry, dispatch: () => Promise.resolve() });
+    const { dispatched } = await relay.partition('Sales', { signal: stop.signal });
+    assert.equal(dispatched, 1);
+  });
+
+  it('is left to another worker, with its hint, when its worker stops', async () => {
+    const parts = await newParts();
+    for (let id = 1; id <= 2; id += 1) await hire(testOutbox(parts), { id });
+    const stop = new AbortController();
+    const stopping: Dispatch = () => {
+      stop.abort(new Error('the worker stops'));
+      return Promise.resolve();
+    };
+    const [hint] = await visibleEnvelopes(parts.hints);
+    assert.ok(hint);
+    const context = { id: hint.id, queue: 'hints', dequeueCount: 1 };
+    const stopped = hintHandlerOf([testRelay(parts, stopping)]).run(hint, {
+      ...context,
+      signal: stop.signal,
+    });
+    await assert.rejects(stopped, /the worker stops/);
+    assert.equal(await waitingIn(parts.table), 1);
+    const { signal } = new AbortController();
+    await hintHandlerOf([testRelay(parts)]).run(hint, { ...context, signal });
+    assert.equal(await waitingIn(parts.table), 0);
   });
 
   it('is never given up for reasons that pass by themselves', async () => {

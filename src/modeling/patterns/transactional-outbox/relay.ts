@@ -1,4 +1,5 @@
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
+import { unlessConflict } from '../../table/conditional-write.js';
 import { isConflict } from '../../table/contention.js';
 import { divided } from '../../table/divided.js';
 import { DefinitionError, ModelError } from '../../table/errors.js';
@@ -38,8 +39,8 @@ export interface RelayOptions {
   /** Receives the messages that it takes, such as a change feed, after they were dispatched. */
   readonly sink?: MessageSink;
   /**
-   * Failed attempts before a message becomes a poison message. Default 10. Transient failures and
-   * `UnknownMessageError` do not count.
+   * Failed attempts before a message becomes a poison message. Default 10. Transient failures,
+   * `UnknownMessageError` and attempts that were stopped do not count.
    */
   readonly attemptsMax?: number;
   /** Partitions that a sweep processes concurrently. Default 8. */
@@ -150,7 +151,7 @@ export class Relay {
       const { rows, hasMore } = await readWaiting(this.table, partitionKey);
       if (await this.#pass(partitionKey, rows, counts, signal)) isDone = !hasMore;
       else if (++overtaken >= overtakenMax) {
-        throw new RelayBlockedError(`other relays were faster ${overtaken} times`);
+        throw overtakenError();
       }
     }
     return counts;
@@ -214,12 +215,13 @@ export class Relay {
 
   /**
    * Moves the poison messages of a partition back, to be dispatched again: one range read and one
-   * transaction per 50, or as many as the table takes. Returns their number. They come before
-   * waiting messages that were committed later.
+   * transaction per 50, or as many as the table takes. Returns their number, those included that
+   * another call, or a repetition by the client, was faster with. They come before waiting messages
+   * that were committed later.
    */
   async redrive(partitionKey: string): Promise<number> {
     const query = { ...poisonMessages(partitionKey), limit: redriveMax };
-    let count = 0;
+    let [count, last, overtaken] = [0, '', 0];
     for (let cursor: string | undefined; ;) {
       const page = await this.table.page({ ...query, cursor });
       const rows = page.rows.filter(isOutboxRow);
@@ -228,6 +230,17 @@ export class Relay {
       cursor = rows.length === 0 ? page.cursor : undefined;
       if (rows.length === 0 && cursor === undefined) return count;
       if (rows.length === 0) continue;
+      if (!(await this.#bringBack(rows)) && ++overtaken >= overtakenMax) throw overtakenError();
+      // What somebody else has moved is gone, and what is left is found again.
+      const known = last;
+      count += rows.filter(({ rowKey }) => rowKey > known).length;
+      last = rows.at(-1)?.rowKey ?? last;
+    }
+  }
+
+  /** False when somebody else was faster with some of them. */
+  #bringBack(rows: readonly StoredRow[]): Promise<boolean> {
+    return unlessConflict(async () => {
       await divided(rows, (some) =>
         this.table.transact(
           some.flatMap((row) => [
@@ -236,8 +249,8 @@ export class Relay {
           ]),
         ),
       );
-      count += rows.length;
-    }
+      return true;
+    });
   }
 
   /** False when another relay was faster. */
@@ -311,9 +324,10 @@ export class Relay {
       return undefined;
     } catch (error) {
       const isHopeless = envelope === undefined || error instanceof MalformedMessageError;
-      const isLast = !isExcused(error) && failuresOf(row) + 1 >= this.#attemptsMax;
+      const isCounted = !signal.aborted && !isExcused(error);
+      const isLast = isCounted && failuresOf(row) + 1 >= this.#attemptsMax;
       const kind = isHopeless || isLast ? 'poisoned' : 'failed';
-      await this.#recordFailure(row, error, kind);
+      if (kind === 'poisoned' || isCounted) await this.#recordFailure(row, error, kind);
       this.#observe({ kind, partitionKey, rowKey, envelope, error });
       if (kind === 'failed') return error ?? new Error('rejected without an error');
       counts.poisoned += 1;
@@ -321,9 +335,8 @@ export class Relay {
     }
   }
 
-  /** One transaction or one update; nothing for failures that do not count. */
+  /** One transaction or one update. */
   async #recordFailure(row: StoredRow, error: unknown, kind: 'poisoned' | 'failed'): Promise<void> {
-    if (kind === 'failed' && isExcused(error)) return;
     const failed = withFailure(row, error);
     const { etag } = row;
     try {
@@ -341,6 +354,10 @@ export class Relay {
   }
 }
 
+function overtakenError(): RelayBlockedError {
+  return new RelayBlockedError(`other relays were faster ${overtakenMax} times`);
+}
+
 /** Failures that pass by themselves, or with a program that knows the message. */
 function isExcused(error: unknown): boolean {
   return isTransient(error) || error instanceof UnknownMessageError;
@@ -353,7 +370,8 @@ function textOf(error: unknown): string {
 /**
  * The handler of hints, for a worker of their queue: it relays the partition of the hint. One
  * handler serves all relays of a program, by their tables. A message that cannot be dispatched is
- * left to the sweeps, unless the reason is transient.
+ * left to the sweeps, unless the reason is transient. A hint whose messages were not all looked at,
+ * because the worker stops, is left to another worker.
  */
 export function hintHandlerOf(relays: readonly Relay[]): MessageHandler {
   return handle(OutboxHintMessage, async ({ table, partitionKey }, { signal }) => {
@@ -366,6 +384,7 @@ export function hintHandlerOf(relays: readonly Relay[]): MessageHandler {
     } catch (error) {
       if (!(error instanceof RelayBlockedError) || isTransient(error)) throw error;
     }
+    signal.throwIfAborted();
   });
 }
 

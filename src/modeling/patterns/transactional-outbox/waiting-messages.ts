@@ -18,8 +18,8 @@ const pagesMax = 10;
  * one for every further 1,000 rows, up to 10,000.
  *
  * A later page can contain rows that were committed after a row that no page contains, because its
- * place was read before. Therefore only rows up to the latest Timestamp of the first page are
- * returned: everything committed until then existed when each page was read.
+ * place was read before. Therefore the rows of the first page are returned, and of later ones those
+ * up to its latest Timestamp: everything committed until then existed when each page was read.
  */
 export async function readWaiting(table: TableGateway, partitionKey: string): Promise<WaitingRows> {
   const rows: StoredRow[] = [];
@@ -29,8 +29,11 @@ export async function readWaiting(table: TableGateway, partitionKey: string): Pr
   for (let pages = 0; pages === 0 || (cursor !== undefined && pages < pagesMax); pages += 1) {
     const page: RowPage = await table.page({ ...waitingMessages(partitionKey), cursor });
     const waiting = page.rows.filter(isOutboxRow);
-    if (watermark === undefined && waiting.length > 0) watermark = latestOf(waiting);
-    const known = waiting.filter((row) => committedAt(row) <= (watermark ?? 0n));
+    const until = watermark;
+    if (waiting.length > 0) watermark ??= latestOf(waiting);
+    // A row that was committed on another shard may be later than its Timestamp here.
+    const known =
+      until === undefined ? waiting : waiting.filter((row) => committedAt(row) <= until);
     hasMore ||= known.length < waiting.length;
     rows.push(...known);
     ({ cursor } = page);
