@@ -112,7 +112,7 @@ describe('a schedule of an archive', () => {
       ...rest,
       concurrency: 1,
       to: wrappedMethods(rest.to, (name, send) => {
-        if (name !== 'upsertReplace') return send();
+        if (name !== 'insertIfAbsent') return send();
         change ??= sales.merge({ id: 1 }, { amount: 5 }, { ifMatch: 'any' });
         return change.then(send);
       }),

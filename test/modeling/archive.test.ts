@@ -8,6 +8,8 @@ import {
   key,
   string,
   writesOf,
+  type Entities,
+  type FilterFields,
   type RowWrite,
   type TableGateway,
 } from '../../src/modeling/index.js';
@@ -18,6 +20,7 @@ import {
 import { hashRouting } from '../../src/modeling/patterns/shard-map/index.js';
 import { keyOfWrite } from '../../src/modeling/table/gateway.js';
 import { backUpShard, restoreShard } from '../../src/modeling/patterns/shard-map-manager/index.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
 import { amountsIn, mapOf, newShardTables, Order, ordersOf } from './support/sharded-orders.js';
 import { costly } from '../support/run-length.js';
@@ -37,6 +40,11 @@ const toArchive = ({ id, tenant, amount }: { id: number; tenant: string; amount:
   tenant,
   total: amount,
 });
+
+interface ArchiveWorld {
+  readonly orders: Entities<typeof Order>;
+  readonly options: ArchiveOptions<typeof Order, typeof Archived>;
+}
 
 async function world(count = 3) {
   const tables = await newShardTables(here, here);
@@ -136,6 +144,59 @@ describe('an archive', () => {
     assert.deepEqual(await archiveEntities(options), { archived: 1, changed: 0 });
     const contoso = await archive.get({ id: 0, tenant: 'contoso' });
     assert.equal(contoso?.total, 5);
+  });
+});
+
+describe('an archive whose program stands still before it writes', () => {
+  /** Archives an order of 1, as all below 10; something happens before the first write. */
+  async function standing(happen: (world: ArchiveWorld) => Promise<unknown>) {
+    const [rows, archivedRows] = [new MemoryRows(), new MemoryRows()];
+    const orders = entitiesOf(Order, new MemoryTable(rows));
+    await orders.insert({ tenant: 'contoso', id: 0, amount: 1 });
+    const options = {
+      from: orders,
+      query: { where: (p: FilterFields<typeof Order>) => p.amount.lt(10) },
+      to: entitiesOf(Archived, new MemoryTable(archivedRows)),
+      convert: toArchive,
+    };
+    let happened: Promise<unknown> | undefined;
+    const before = async () => {
+      happened ??= happen({ orders, options });
+      await happened;
+    };
+    const to = entitiesOf(Archived, new MemoryTable(archivedRows, { before }));
+    const report = await archiveEntities({ ...options, to });
+    const amounts = async () => ({
+      kept: (await orders.scanTable().toArray({ max: 9 })).map(({ amount }) => amount),
+      archived: (await options.to.scanTable().toArray({ max: 9 })).map(({ total }) => total),
+    });
+    return { report, amounts, options };
+  }
+
+  it('keeps the latest change that another one has archived meanwhile', async () => {
+    const { report, amounts } = await standing(async ({ orders, options }) => {
+      await orders.merge({ tenant: 'contoso', id: 0 }, { amount: 5 }, { ifMatch: 'any' });
+      await archiveEntities(options);
+    });
+    assert.deepEqual(report, { archived: 0, changed: 1 });
+    assert.deepEqual(await amounts(), { kept: [], archived: [5] });
+  });
+
+  it('keeps no copy of what is no longer to be archived', async () => {
+    const { report, amounts, options } = await standing(({ orders }) =>
+      orders.merge({ tenant: 'contoso', id: 0 }, { amount: 50 }, { ifMatch: 'any' }),
+    );
+    assert.deepEqual(report, { archived: 0, changed: 1 });
+    assert.deepEqual(await archiveEntities(options), { archived: 0, changed: 0 });
+    assert.deepEqual(await amounts(), { kept: [50], archived: [] });
+  });
+
+  it('ends what a killed one has begun', async () => {
+    const { report, amounts } = await standing(({ options }) =>
+      options.to.insert({ tenant: 'contoso', id: 0, total: 0 }),
+    );
+    assert.deepEqual(report, { archived: 1, changed: 0 });
+    assert.deepEqual(await amounts(), { kept: [], archived: [1] });
   });
 });
 

@@ -1,9 +1,11 @@
 import { concurrently } from '../../../base/async/concurrently.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, ReadOf } from '../../definition/shapes.js';
-import type { Stored } from '../../definition/stored-entity.js';
+import { etagOf, rowKeyOf, type Stored } from '../../definition/stored-entity.js';
 import { unlessConflict } from '../../table/conditional-write.js';
+import { isConflict } from '../../table/contention.js';
 import type { Entities } from '../../table/entities.js';
+import { ConditionFailedError } from '../../table/errors.js';
 import type { TableScan } from '../../table/query-plan.js';
 
 export interface ArchiveOptions<S extends AnyDefinition, A extends AnyDefinition> {
@@ -34,22 +36,20 @@ const batchSize = 100;
 
 /**
  * Moves entities into an archive: each is written there first, and then deleted where it was unless
- * it has changed. So at any moment it is in one of both, and a call that was killed is repeated.
- * Range reads, and for each entity a write and a delete.
+ * it has changed; then the copy is taken back. So at any moment it is in one of both, a call that
+ * was killed is repeated, and several programs may do it at the same time. Range reads, and for
+ * each entity an insert and a delete; two point reads and an update more where the archive has it,
+ * and a delete of the copy of one that has changed.
  */
 export async function archiveEntities<S extends AnyDefinition, A extends AnyDefinition>(
   options: ArchiveOptions<S, A>,
 ): Promise<ArchiveReport> {
-  const { from, query, to, convert, concurrency = concurrencyDefault, signal } = options;
+  const { from, query, concurrency = concurrencyDefault, signal } = options;
   let [archived, changed] = [0, 0];
   const archive = async (entity: Stored<ReadOf<S>>): Promise<void> => {
     signal?.throwIfAborted();
-    await to.upsertReplace(convert(entity));
-    const isGone = await unlessConflict(async () => {
-      await from.delete(entity);
-      return true;
-    });
-    if (isGone) archived += 1;
+    const copy = await copied(options, entity);
+    if (copy !== undefined && (await removed(options, entity, copy))) archived += 1;
     else changed += 1;
   };
   let batch: Stored<ReadOf<S>>[] = [];
@@ -64,4 +64,49 @@ export async function archiveEntities<S extends AnyDefinition, A extends AnyDefi
   }
   if (batch.length > 0) await flush();
   return Object.freeze({ archived, changed });
+}
+
+/**
+ * The copy in the archive; undefined when somebody else was faster. One that is there is written
+ * over only while the entity is as it was read: another program may have archived a later state.
+ */
+async function copied<S extends AnyDefinition, A extends AnyDefinition>(
+  { from, to, convert }: ArchiveOptions<S, A>,
+  entity: Stored<ReadOf<S>>,
+): Promise<Stored<ReadOf<A>> | undefined> {
+  const copy = to.codec.complete(convert(entity));
+  const inserted = await to.insertIfAbsent(copy);
+  if (inserted !== undefined) return inserted;
+  const found = await to.get(to.codec.parseKey(rowKeyOf(copy)));
+  const current = await from.get(from.codec.parseKey(rowKeyOf(entity)));
+  const isCurrent = current !== undefined && etagOf(current) === etagOf(entity);
+  if (found === undefined || !isCurrent) return undefined;
+  try {
+    return await to.replace(copy, { ifMatch: etagOf(found) });
+  } catch (error) {
+    if (isConflict(error)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * False when the entity is no longer as it was read. While it is there, the next call looks whether
+ * it is to be archived still.
+ */
+async function removed<S extends AnyDefinition, A extends AnyDefinition>(
+  { from, to }: ArchiveOptions<S, A>,
+  entity: Stored<ReadOf<S>>,
+  copy: Stored<ReadOf<A>>,
+): Promise<boolean> {
+  try {
+    await from.delete(entity);
+    return true;
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+    const ifMatch = etagOf(copy);
+    if (error instanceof ConditionFailedError && ifMatch !== '') {
+      await unlessConflict(() => to.deleteIfExists(copy, { ifMatch }));
+    }
+    return false;
+  }
 }
