@@ -758,6 +758,27 @@ describe('a worker that runs', () => {
     assert.deepEqual(time.waiting, []);
   });
 
+  it('keeps nothing of the messages that it has handled', async () => {
+    const { queue, worker } = await newWork();
+    for (const n of [1, 2]) await sendMessage(queue, Count, { n });
+    const signals = new Map<number, AbortSignal>();
+    const run: Run = ({ n }, { signal }) => {
+      signals.set(n, signal);
+      if (n === 1) return done();
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+      });
+    };
+    const stop = new AbortController();
+    const running = worker(run, { stopGraceMs: 20_000 }).run({ signal: stop.signal });
+    await until(async () => signals.size === 2 && (await messageCount(queue)) === 1);
+    stop.abort();
+    await until(() => time.waiting.includes(20_000));
+    await time.pass(20_000);
+    await running;
+    assert.deepEqual([signals.get(1)?.aborted, signals.get(2)?.aborted], [false, true]);
+  });
+
   it('does not wait for ever for an answer of its queue, and begins nothing that comes late', async () => {
     const { queue, poison, worker, events } = await newWork();
     await sendMessage(queue, Count, { n: 1 });

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { Timers } from '../../base/async/timers.js';
 import { backOff, type BackOff } from '../../base/async/back-off.js';
+import { followingSignal } from '../../base/async/following-signal.js';
 import { messageOf } from '../../base/thrown.js';
 import {
   decodeEnvelope,
@@ -131,14 +132,15 @@ export class Deliverer {
     // A handler that is told to stop keeps the rest of its term, without renewal.
     const endLease = () => void lease.end();
     abandon.addEventListener('abort', endLease, { once: true });
+    const { signal, release } = followingSignal(lease.signal, abandon);
     try {
-      const signal = AbortSignal.any([lease.signal, abandon]);
       const { dequeueCount } = message;
       await handler.run(envelope, { id, queue: source.queue.name, dequeueCount, signal });
       return { kind: 'done' };
     } catch (error) {
       return { kind: 'failed', error };
     } finally {
+      release();
       abandon.removeEventListener('abort', endLease);
     }
   }
