@@ -15,15 +15,17 @@ import {
   type TableGateway,
 } from '../../src/modeling/index.js';
 import {
+  ManagerError,
   reference,
   sharded,
   shardMapManagerOf,
   type ShardMapManager,
   type ShardPlace,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
+import { moveShard } from '../../src/modeling/patterns/shard-map/index.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
-import { costly } from '../support/run-length.js';
+import { costly, sampled } from '../support/run-length.js';
 
 const started = await startTables({ inMemory: true });
 after(() => started[Symbol.asyncDispose]());
@@ -44,6 +46,30 @@ const schema = {
   version: 1,
   sharded: [sharded(CountryOrder, 'tenant')],
   reference: [reference(Country, { table: 'countries' })],
+} as const;
+
+const Currency = defineEntity({
+  type: 'Currency',
+  properties: { code: string(), name: string() },
+  partitionKey: () => key`all`,
+  rowKey: (p) => key`${p.code}`,
+});
+const withCurrencies = {
+  version: 2,
+  sharded: schema.sharded,
+  reference: [...schema.reference, reference(Currency, { table: 'currencies' })],
+} as const;
+const Note = defineEntity({
+  type: 'Note',
+  properties: { name: string(), text: string() },
+  partitionKey: (p) => key`${p.name}`,
+  rowKey: () => key`note`,
+});
+const notes = {
+  name: 'notes',
+  table: 'notes',
+  schema: { version: 1, sharded: [sharded(Note, 'name')] },
+  routing: { kind: 'list', keys: [], otherwise: 'a' },
 } as const;
 
 let worlds = 0;
@@ -175,6 +201,52 @@ describe('reference data of shards', () => {
     assert.deepEqual(await namesOn(made, 'a'), both);
   });
 
+  it('are on a shard that was offline before programs read there, and its tables too', async () => {
+    for (const status of sampled(['online', 'read-only'] as const, 1)) {
+      const made = await world();
+      const { countries, manager } = made;
+      await countries.distribute();
+      await manager.setShard('b', { status: 'offline' });
+      const { entities } = countries;
+      await entities.merge({ continent: 'europe', code: 'de' }, { name: 'Allemagne' }, any);
+      const upgraded = await manager.upgrade('orders', withCurrencies);
+      await upgraded.reference(Currency).entities.insert({ code: 'EUR', name: 'euro' });
+      await countries.distribute();
+      assert.equal((await upgraded.reference(Currency).distribute()).rows, 1);
+      await manager.setShard('b', { status });
+      assert.deepEqual(await namesOn(made, 'b'), ['South Africa', 'Allemagne']);
+      const currencies = await upgraded.reference(Currency).on('b');
+      assert.equal((await currencies.get({ code: 'EUR' }))?.name, 'euro');
+    }
+  });
+
+  it('are on a shard that comes back, wherever its program is killed', costly(), async () => {
+    await crashEverywhere<World>({
+      prepare: async () => {
+        const made = await world();
+        await made.manager.setShard('b', { status: 'offline' });
+        return made;
+      },
+      run: (made, doomed) => wrapped(made, doomed).setShard('b', { status: 'online' }),
+      recover: async (made) => {
+        const { status } = (await made.manager.shards())[1] ?? {};
+        if (status === 'online') assert.deepEqual(await namesOn(made, 'b'), both);
+        await made.manager.setShard('b', { status: 'online' });
+      },
+      check: async (made) => assert.deepEqual(await namesOn(made, 'b'), both),
+    });
+  });
+
+  it('keep a shard out that a program without their home would bring back', async () => {
+    const { settings, manager } = await world();
+    const { home: _, ...homeless } = settings;
+    await manager.setShard('b', { status: 'offline' });
+    const other = shardMapManagerOf(homeless);
+    await assert.rejects(other.setShard('b', { status: 'online' }), DefinitionError);
+    assert.equal((await manager.shards())[1]?.status, 'offline');
+    await other.setShard('b', { region: 'eu' });
+  });
+
   it('are written as those of any table', async () => {
     const { countries } = await world();
     const { entities } = countries;
@@ -241,6 +313,76 @@ describe('reference data of shards', () => {
     assert.deepEqual(await countries.distribute(), { partitions: 0, rows: 0 });
     assert.equal((await countries.verify({ repair: true })).length, 1);
     assert.deepEqual(await countries.verify(), []);
+  });
+});
+
+describe('the tables of a shard that was detached', () => {
+  it('are told and made, before programs use it', async () => {
+    const { manager, settings, shards } = await world();
+    await manager.detach('b');
+    const orders = await manager.upgrade('orders', withCurrencies);
+    const made = await manager.create(notes);
+    const maps = [orders, made];
+    const dry = await manager.attach('b', maps, { keep: 'map' });
+    assert.deepEqual(dry.missing, ['notes', 'currencies']);
+    assert.deepEqual([dry.unbound, dry.isOnline], [[], false]);
+    await assert.rejects(shards.b.table('notes').page({}), { name: 'TableNotFoundError' });
+    // Another shard is attached meanwhile.
+    await manager.detach('a');
+    await manager.attach('a', maps, { keep: 'map', write: true });
+    const handmade = { ...settings, shards: { ...shards, b: { table: shards.b.table } } };
+    await assert.rejects(
+      shardMapManagerOf(handmade).attach('b', maps, { keep: 'map', write: true }),
+      /the shard 'b' has no table 'notes', and its place makes none/,
+    );
+    await manager.attach('b', maps, { keep: 'map', write: true });
+    await made.map.apply(moveShard('a', 'b'));
+    await made.entities(Note).insert({ name: 'one', text: 'routed to b' });
+    assert.equal(await (await orders.reference(Currency).on('b')).get({ code: 'x' }), undefined);
+  });
+
+  it('are there, wherever the program that attaches it is killed', costly(), async () => {
+    const attach = async (manager: ShardMapManager): Promise<unknown> => {
+      const orders = await manager.open('orders', withCurrencies);
+      const maps = [orders, await manager.open('notes', notes.schema)];
+      return manager.attach('b', maps, { keep: 'map', write: true });
+    };
+    await crashEverywhere<World>({
+      prepare: async () => {
+        const made = await world();
+        await made.manager.detach('b');
+        await made.manager.upgrade('orders', withCurrencies);
+        await made.manager.create(notes);
+        return made;
+      },
+      run: (made, doomed) => attach(wrapped(made, doomed)),
+      recover: async (made) => {
+        const { status } = (await made.manager.shards())[1] ?? {};
+        if (status === 'online') await made.shards.b.table('notes').page({});
+        await attach(made.manager);
+      },
+      check: async ({ manager }) => {
+        const map = await manager.open('notes', notes.schema);
+        await map.map.apply(moveShard('a', 'b'));
+        await map.entities(Note).insert({ name: 'one', text: 'routed to b' });
+      },
+    });
+  });
+
+  it('are told where a map leads to one that is gone', async () => {
+    const { manager, map, settings } = await world();
+    await manager.detach('b');
+    const { a, c } = settings.shards;
+    const other = shardMapManagerOf({ ...settings, shards: { a, b: c } });
+    const there = await other.open('orders', schema);
+    const dry = await other.attach('b', [there], { keep: 'map' });
+    assert.deepEqual([dry.missing, dry.unbound], [['orders', 'countries'], ['orders']]);
+    const write = { keep: 'map', write: true } as const;
+    await assert.rejects(other.attach('b', [there], write), ManagerError);
+    await assert.rejects(manager.setShard('b', { status: 'online' }), /is detached: attach it/);
+    await other.attach('b', [there], { ...write, unbound: 'taken' });
+    assert.deepEqual((await other.attach('b', [there], { keep: 'map' })).missing, []);
+    assert.equal(map.name, 'orders');
   });
 });
 

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { entitiesOf, type StoredRow } from '../../src/modeling/index.js';
-import { moveShard, UnknownShardError } from '../../src/modeling/patterns/shard-map/index.js';
+import {
+  moveShard,
+  ShardTakenError,
+  UnknownShardError,
+} from '../../src/modeling/patterns/shard-map/index.js';
 import {
   ManagerError,
   type ManagedMap,
@@ -14,6 +18,7 @@ import {
   type MemoryShards,
   type ShardName,
 } from './support/memory-shards.js';
+import { MemoryRows } from './support/memory-table.js';
 
 // Shards that were restored from earlier copies, brought back one after the other.
 
@@ -97,5 +102,81 @@ describe('a shard that is attached while another one is damaged as well', () => 
     await assert.rejects(manager.attach('east', [map], { keep: 'map' }), ManagerError);
     const { recovery } = map.unguarded;
     await assert.rejects(recovery.plan('map', { only: 'east' }), UnknownShardError);
+  });
+});
+
+/** A program that finds shards in these accounts. */
+function moved(shards: MemoryShards, accounts: Partial<Record<ShardName, string>>) {
+  const manager = shards.manager((port) => port, {}, accounts);
+  return { manager, open: () => manager.open('orders', orderSchema) };
+}
+
+describe('a shard whose account has another name', () => {
+  it('keeps its name, and is attached from there', async () => {
+    const { shards, map } = await filledShards();
+    await shards.manager().detach('south');
+    shards.restore('africa', 'orders', shards.rows('south', 'orders').copy());
+    shards.restore('south', 'orders', new MemoryRows());
+    const { manager, open } = moved(shards, { south: 'africa' });
+    const there = await open();
+    const dry = await manager.attach('south', [there], { keep: 'map' });
+    assert.deepEqual([dry.unbound, dry.plans[0]?.plan.differences], [[], []]);
+    await manager.attach('south', [there], { keep: 'map', write: true });
+    assert.equal((await there.entities(Order).get({ customer: 500, id: 1 }))?.amount, 1);
+    await there.entities(Order).insert({ customer: 501, id: 1, amount: 1 });
+    assert.equal(await map.shardOf(501), 'south');
+  });
+
+  it('is refused in the account of another shard', async () => {
+    const { shards } = await filledShards();
+    await shards.manager().detach('south');
+    const before = [...rowsOf(shards, 'north'), ...rowsOf(shards, 'south')];
+    for (const accounts of [{ south: 'north', north: 'south' }, { south: 'north' }]) {
+      const { manager, open } = moved(shards, accounts);
+      const map = await open();
+      const options = { keep: 'map', write: true } as const;
+      await assert.rejects(manager.attach('south', [map], options), {
+        name: 'ShardTakenError',
+        message: /give its account under/,
+      });
+      const { recovery } = map.unguarded;
+      await assert.rejects(recovery.plan('map'), ShardTakenError);
+      await assert.rejects(recovery.rebuildLocal('south', { write: true }), ShardTakenError);
+      await assert.rejects(recovery.rebuiltRouting({ kind: 'list' }), ShardTakenError);
+      await assert.rejects(map.unguarded.cleanUp(), ShardTakenError);
+      await assert.rejects(map.unguarded.start(moveShard('north', 'south')), ShardTakenError);
+      const lost = { name: 'orders', table: 'orders', schema: orderSchema } as const;
+      const rebuilt = manager.rebuild({ ...lost, routing: { kind: 'list' } });
+      await assert.rejects(rebuilt, ShardTakenError);
+    }
+    // Nor is it dropped or registered under another name.
+    const { manager } = moved(shards, { west: 'north' });
+    await assert.rejects(manager.dropShard('west', { rows: 'kept' }), ShardTakenError);
+    await shards.manager().dropShard('west');
+    await assert.rejects(manager.addShard('west'), ShardTakenError);
+    assert.deepEqual([...rowsOf(shards, 'north'), ...rowsOf(shards, 'south')], before);
+    assert.equal((await shards.manager().shards())[1]?.status, 'detached');
+  });
+
+  it('is refused in one that knows nothing of its maps, unless that is meant', async () => {
+    const { shards } = await filledShards();
+    await shards.manager().detach('south');
+    const { manager, open } = moved(shards, { south: 'empty' });
+    const map = await open();
+    const dry = await manager.attach('south', [map], { keep: 'map' });
+    assert.deepEqual([dry.unbound, dry.isOnline], [['orders'], false]);
+    const write = { keep: 'map', write: true } as const;
+    await assert.rejects(manager.attach('south', [map], write), {
+      name: 'ManagerError',
+      message: /knows nothing of it/,
+    });
+    assert.deepEqual(shards.rows('empty', 'orders').all, []);
+    assert.equal((await manager.shards())[1]?.status, 'detached');
+    const taken = await manager.attach('south', [map], { ...write, unbound: 'taken' });
+    assert.equal(taken.isOnline, true);
+    const one = { customer: 500, id: 1 };
+    assert.equal(await map.entities(Order).get(one), undefined);
+    await map.entities(Order).insert({ ...one, amount: 3 });
+    assert.deepEqual((await manager.attach('south', [map], { keep: 'map' })).unbound, []);
   });
 });

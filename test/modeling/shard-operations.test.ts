@@ -496,7 +496,7 @@ describe('a shard whose table is being deleted', () => {
         },
       },
     });
-    await assert.rejects(manager.addShard('west'), /'orders' is being deleted/);
+    await assert.rejects(manager.addShard('west'), /'orders' of the shard 'west' is being deleted/);
     assert.equal((await manager.shards()).length, 2);
     answer = 'exists';
     await manager.addShard('west');

@@ -53,10 +53,14 @@ export class MemoryShards {
     return new MemoryTable(this.rows(account, 'orders'), { table: 'orders' });
   }
 
-  /** A program, whose requests may go through `wrap`. */
+  /**
+   * A program, whose requests may go through `wrap`. `accounts`: those of shards that are not in the
+   * account of their name.
+   */
   manager(
     wrap: <T extends object>(port: T) => T = (port) => port,
     options: Partial<ShardMapManagerOptions> = {},
+    accounts: Partial<Record<ShardName, string>> = {},
   ): ShardMapManager {
     const placeOf = (account: string): ShardPlace => ({
       table: (name) => wrap(new MemoryTable(this.rows(account, name), { table: name })),
@@ -69,7 +73,7 @@ export class MemoryShards {
     });
     return shardMapManagerOf({
       control: wrap(new MemoryTable(this.control, { table: 'control' })),
-      shards: Object.fromEntries(shardNames.map((name) => [name, placeOf(name)])),
+      shards: Object.fromEntries(shardNames.map((name) => [name, placeOf(accounts[name] ?? name)])),
       refreshMs: 0,
       settleMs: 0,
       takeOverMs: 0,

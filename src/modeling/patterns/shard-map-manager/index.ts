@@ -32,10 +32,10 @@ export type {
 } from './operation-record.js';
 export type { Distribution, ReferenceDifference, ReferenceTable } from './reference-table.js';
 export { backUpShard, restoreShard, type RestoreOptions } from './shard-backup.js';
+export type { AttachOptions, AttachReport } from './shard-attach.js';
 export type { ShardPlace } from './shard-place.js';
 export {
   shardMapManagerOf,
-  type AttachReport,
   type MapInfo,
   type NewMap,
   type ShardMapManager,

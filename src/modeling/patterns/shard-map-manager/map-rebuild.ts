@@ -1,12 +1,12 @@
 import type { RoutingKind } from '../../../placement/rebuilt-routing.js';
 import { shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
 import type { ShardKeyType } from '../../../placement/typed-routing.js';
-import { TableNotFoundError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { mapKey, mapStateOf } from '../shard-map/map-row.js';
+import { findMapState } from '../shard-map/map-row.js';
 import { shardsOfState } from '../shard-map/map-state.js';
 import type { RecoveryPlan } from '../shard-map/recovery.js';
-import { ownerOfShard } from '../shard-map/shard-binding.js';
+import { ownerOfShard, refuseOtherShard } from '../shard-map/shard-binding.js';
+import { unlessAbsent } from './absent-table.js';
 import type { ManagedMap } from './managed-map.js';
 import { ManagerError } from './manager-errors.js';
 import type { ManagerRows, Texts } from './manager-rows.js';
@@ -55,8 +55,7 @@ export async function findLost<T extends ShardKeyType>(
   const bound = await boundShards(tables, { map: map.name, control: control.table });
   const known = new Set((await rows.list('shard')).map(({ name }) => name));
   const isUnregistered = (await rows.find('map', map.name)) === undefined;
-  const row = await control.get(mapKey(map.name));
-  const state = row && mapStateOf(map.name, row);
+  const state = await findMapState(control, map.name);
   const { recovery } = map.unguarded;
   const routing = state === undefined ? await recovery.rebuiltRouting(wanted) : undefined;
   const used = routing === undefined ? [] : shardsOf(routing);
@@ -82,28 +81,24 @@ export async function writeLost<T extends ShardKeyType>(
   if (routing !== undefined) await map.unguarded.create(routing);
 }
 
-/** The shards whose tables are of the map. Throws `ManagerError` when there is none. */
+/**
+ * The shards whose tables are of the map. Throws `ManagerError` when there is none, `ShardTakenError`
+ * for a table that is another shard of it.
+ */
 async function boundShards(
   tables: ReadonlyMap<string, TableGateway>,
   owner: { readonly map: string; readonly control: string },
 ): Promise<readonly string[]> {
   const bound: string[] = [];
   for (const [shard, table] of tables) {
-    const found = await ownerOf(table);
-    if (found?.map === owner.map && found.control === owner.control) bound.push(shard);
+    const found = await unlessAbsent(() => ownerOfShard(table));
+    if (found?.map !== owner.map || found.control !== owner.control) continue;
+    refuseOtherShard(table, found, shard);
+    bound.push(shard);
   }
   if (bound.length > 0) return bound;
   throw new ManagerError(
     `no table of a shard is of the map '${owner.map}' in ${owner.control}; create it, or give the ` +
       'places of its shards and the name of its table',
   );
-}
-
-async function ownerOf(table: TableGateway): ReturnType<typeof ownerOfShard> {
-  try {
-    return await ownerOfShard(table);
-  } catch (error) {
-    if (error instanceof TableNotFoundError) return undefined;
-    throw error;
-  }
 }

@@ -28,9 +28,14 @@ export function refuseOtherSchema(name: string, stored: Texts, print: SchemaPrin
   );
 }
 
+/** The table of what a map deals to shards, on each of them. */
+export function tableIn({ Table: table = '' }: Texts): string {
+  return table;
+}
+
 /** The tables that a map has on each shard. */
 export function tablesIn(texts: Texts): readonly string[] {
-  return [texts['Table'] ?? '', ...referencesIn(texts)];
+  return [tableIn(texts), ...referencesIn(texts)];
 }
 
 /** Its tables of reference data. */

@@ -4,6 +4,8 @@ import { systemRandomness } from '../../../base/randomness.js';
 import type { ShardKeyType } from '../../../placement/typed-routing.js';
 import { DefinitionError } from '../../rows/model-error.js';
 import type { TableGateway } from '../../table/gateway.js';
+import { findMapState } from '../shard-map/map-row.js';
+import { shardsOfState } from '../shard-map/map-state.js';
 import { shardMapOf } from '../shard-map/shard-map.js';
 import { ManagedMap } from './managed-map.js';
 import type { ManagerRows } from './manager-rows.js';
@@ -32,21 +34,32 @@ export interface OpenedMapParts {
   readonly copies: (table: string) => Promise<ReadonlyMap<string, TableGateway>>;
 }
 
+/** The map that is opened. */
+export interface OpenedMapName<T extends ShardKeyType> {
+  readonly name: string;
+  readonly table: string;
+  readonly schema: MapSchema<T>;
+  /** A shard whose table is read as empty while there is none, though the map may lead to it. */
+  readonly compared?: string | undefined;
+}
+
 /** A map over the tables of its shards. Sends nothing. */
 export function openedMap<T extends ShardKeyType>(
   { options, rows, statuses, clock, shards, home, copies }: OpenedMapParts,
-  {
-    name,
-    table,
-    schema,
-  }: { readonly name: string; readonly table: string; readonly schema: MapSchema<T> },
+  { name, table, schema, compared }: OpenedMapName<T>,
 ): ManagedMap<T> {
   const { control, controlCopies, shards: places } = options;
   const { randomness = systemRandomness } = options;
   const { keyType } = printOfSchema(name, schema);
+  // A shard gets its tables when it is registered, and when it comes back.
+  const mayBeAbsent = async (shard: string): Promise<boolean> => {
+    if (shard === compared || (await rows.find('shard', shard)) === undefined) return true;
+    const state = await findMapState(control, name);
+    return state !== undefined && !shardsOfState(state).includes(shard);
+  };
   const entries = Object.entries(places).map(([shard, place]) => [
     shard,
-    tableOfPlace(place.table(table), shard, rows),
+    tableOfPlace(place.table(table), () => mayBeAbsent(shard)),
   ]);
   const tables = Object.fromEntries(entries) as Readonly<Record<string, TableGateway>>;
   const guarded = Object.fromEntries(

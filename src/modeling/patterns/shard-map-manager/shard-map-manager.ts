@@ -11,36 +11,30 @@ import type { Regions } from '../../../placement/regional-routing.js';
 import { DefinitionError } from '../../rows/model-error.js';
 import { writeIfPresent } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { mapKey, mapStateOf } from '../shard-map/map-row.js';
+import { findMapState, mapKey } from '../shard-map/map-row.js';
 import { shardsOfState, type MapState } from '../shard-map/map-state.js';
-import type { MapRecovery } from '../shard-map/map-recovery.js';
-import type { KeptSide, RecoveryPlan } from '../shard-map/recovery.js';
 import { ShardBackups } from './shard-backups.js';
 import type { ManagedMap } from './managed-map.js';
 import { ManagerError, MapSchemaError } from './manager-errors.js';
 import type { ShardMapManagerOptions } from './manager-options.js';
-import { ManagerRows, type ManagerRow, type Texts } from './manager-rows.js';
+import { ManagerRows, type ManagerRow } from './manager-rows.js';
 import { findLost, writeLost, type LostMap, type MapRebuild } from './map-rebuild.js';
-import {
-  noMap,
-  referencesIn,
-  refuseOtherSchema,
-  tablesIn,
-  textsOfMap,
-} from './map-registration.js';
+import { noMap, refuseOtherSchema, tableIn, tablesIn, textsOfMap } from './map-registration.js';
 import { printOfSchema, type MapSchema } from './map-schema.js';
 import { openedMap } from './opened-map.js';
 import { operationOf, type Operation } from './operation-record.js';
-import { ReferenceCopies, referenceName } from './reference-table.js';
-import { createTableOf, type ShardPlace } from './shard-place.js';
+import { attachShard, type AttachOptions, type AttachReport } from './shard-attach.js';
+import type { ShardPlace } from './shard-place.js';
 import { releaseShard, requireUnused } from './shard-release.js';
 import {
+  isServing,
   shardInfo,
   ShardStatuses,
   textsOfShard,
   type ShardDescription,
   type ShardInfo,
 } from './shard-statuses.js';
+import { ShardTables } from './shard-tables.js';
 
 export interface NewMap<T extends ShardKeyType> {
   readonly name: string;
@@ -60,13 +54,7 @@ export interface MapInfo {
   readonly state: MapState | undefined;
 }
 
-/** What `attach` found, by map. */
-export interface AttachReport {
-  readonly shard: string;
-  readonly plans: readonly { readonly map: string; readonly plan: RecoveryPlan }[];
-  /** Whether the shard is online now. */
-  readonly isOnline: boolean;
-}
+type ShardChange = Partial<Omit<ShardInfo, 'name'>>;
 
 const refreshDefault = 5000;
 
@@ -81,6 +69,7 @@ export class ShardMapManager {
   readonly #options: ShardMapManagerOptions;
   readonly #rows: ManagerRows;
   readonly #statuses: ShardStatuses;
+  readonly #tables: ShardTables;
   readonly #clock: Clock;
 
   /** Sends nothing. */
@@ -91,6 +80,14 @@ export class ShardMapManager {
     this.#clock = clock;
     this.#rows = new ManagerRows(control, controlCopies);
     this.#statuses = new ShardStatuses(this.#rows, clock, refreshMs);
+    this.#tables = new ShardTables({
+      control,
+      rows: this.#rows,
+      clock,
+      shards: () => this.shards(),
+      place: (shard) => this.#place(shard),
+      home: (map) => this.#home(map),
+    });
     this.backups = new ShardBackups({
       rows: this.#rows,
       clock,
@@ -112,11 +109,8 @@ export class ShardMapManager {
   ): Promise<void> {
     this.#place(name);
     if ((await this.#rows.find('shard', name)) !== undefined) return;
-    const prepared = await this.#prepare(name, []);
     const texts = textsOfShard({ status: 'online', region, holds });
-    await this.#rows.put('shard', name, texts, undefined);
-    // A map that was created meanwhile did not know of the shard.
-    await this.#prepare(name, prepared);
+    await this.#tables.serve(name, () => this.#rows.put('shard', name, texts, undefined));
     this.#statuses.forget();
   }
 
@@ -126,8 +120,8 @@ export class ShardMapManager {
   }
 
   /**
-   * The region of each shard that has one, for `regionalRouting` and `misplacedTexts` of the placement
-   * rules. A range read.
+   * The region of each shard that has one, for `regionalRouting` and `misplacedTexts` of the
+   * placement rules. A range read.
    */
   async regions(): Promise<Regions> {
     const known = (await this.shards()).filter(({ region }) => region !== '');
@@ -135,12 +129,29 @@ export class ShardMapManager {
   }
 
   /**
-   * Changes what programs may do with a shard, its region, or what it holds. Programs follow within `refreshMs`:
-   * for an exact end of writes move what is there, in a closed mode. A point read and a write.
+   * Changes what programs may do with a shard, its region, or what it holds. Programs follow within
+   * `refreshMs`: for an exact end of writes move what is there, in a closed mode. A shard that was
+   * offline gets the tables and the reference data that it has missed before programs read there
+   * again. Throws `ManagerError` for a detached shard that is to be anything else: `attach` it. A
+   * point read and a write, and for a shard that comes back the requests of `addShard`.
    */
-  async setShard(name: string, change: Partial<Omit<ShardInfo, 'name'>>): Promise<ShardInfo> {
+  async setShard(name: string, change: ShardChange): Promise<ShardInfo> {
+    const info = shardInfo(await this.#shardRow(name));
+    refuseDetached(info, change);
+    const write = () => this.#changeShard(name, change, refuseDetached);
+    const { status = info.status } = change;
+    return isServing(info.status) || !isServing(status) ? write() : this.#tables.serve(name, write);
+  }
+
+  /** `check` throws for what may not be changed so. */
+  async #changeShard(
+    name: string,
+    change: ShardChange,
+    check: (info: ShardInfo, change: ShardChange) => void = () => undefined,
+  ): Promise<ShardInfo> {
     for (;;) {
       const row = await this.#shardRow(name);
+      check(shardInfo(row), change);
       const texts = { ...row.texts, ...textsOfShard({ ...shardInfo(row), ...change }) };
       if (!(await this.#rows.put('shard', name, texts, row.etag))) continue;
       this.#statuses.forget();
@@ -159,7 +170,8 @@ export class ShardMapManager {
       if (map.state === undefined || !shardsOfState(map.state).includes(name)) continue;
       throw new ManagerError(`the map '${map.name}' leads to the shard '${name}'; move that first`);
     }
-    for (const { table } of maps) await releaseShard(this.#place(name).table(table), name, options);
+    for (const { name: map, table } of maps)
+      await this.#release({ map, table, shard: name }, options);
     await this.#rows.remove('shard', name);
     this.#statuses.forget();
   }
@@ -191,10 +203,7 @@ export class ShardMapManager {
     if (print.references.length > 0) this.#home(name);
     await this.#rows.put('map', name, texts, undefined);
     const managed = await this.open(name, schema);
-    for (const { name: shard } of online) {
-      for (const each of tablesIn(texts)) await createTableOf(this.#place(shard), each);
-    }
-    for (const each of print.references) await createTableOf(this.#home(name), each);
+    await this.#tables.createEverywhere(name, texts);
     await managed.unguarded.create(built.routing);
     return managed;
   }
@@ -208,7 +217,7 @@ export class ShardMapManager {
     const found = await this.#rows.findReachable('map', name);
     if (found === undefined) throw noMap(name);
     refuseOtherSchema(name, found.texts, print);
-    return this.#managed(name, found.texts['Table'] ?? '', schema);
+    return this.#managed(name, tableIn(found.texts), schema);
   }
 
   /**
@@ -217,9 +226,9 @@ export class ShardMapManager {
    * partition is on the shard where it was last open. Attach the shards then. What is there stays
    * as it is: where it is old, `plan` tells the differences of the routing, and `upgrade` gives a
    * map its schema. Called again after a crash. Throws `ModelError` when partitions of one text are
-   * open on two shards, `ManagerError` for a table of no shard of this map, or one that it has not, and
-   * `MapSchemaError` for another schema than the stored one. Range reads of all shards, and a write
-   * for each row.
+   * open on two shards, `ManagerError` for a table of no shard of this map, or one that it has not,
+   * and `MapSchemaError` for another schema than the stored one. Range reads of all shards, and a
+   * write for each row.
    */
   async rebuild<T extends ShardKeyType>(
     { name, table, schema, routing }: LostMap<T>,
@@ -271,11 +280,11 @@ export class ShardMapManager {
         References: JSON.stringify(print.references),
       };
       // Tables first: programs with the new schema find them.
-      for (const each of print.references) await createTableOf(this.#home(name), each);
-      for (const { name: shard } of await this.shards()) {
-        for (const each of print.references) await createTableOf(this.#place(shard), each);
-      }
-      if (await this.#rows.put('map', name, texts, row.etag)) return this.open(name, schema);
+      await this.#tables.createEverywhere(name, texts);
+      if (!(await this.#rows.put('map', name, texts, row.etag))) continue;
+      // A shard that came back meanwhile knew the former schema.
+      await this.#tables.createEverywhere(name, texts);
+      return this.open(name, schema);
     }
   }
 
@@ -283,13 +292,12 @@ export class ShardMapManager {
   async maps(): Promise<readonly MapInfo[]> {
     const infos: MapInfo[] = [];
     for (const { name, texts } of await this.#rows.list('map')) {
-      const row = await this.#options.control.get(mapKey(name));
       infos.push({
         name,
-        table: texts['Table'] ?? '',
+        table: tableIn(texts),
         keyType: texts['KeyType'] ?? '',
         schemaVersion: Number(texts['SchemaVersion'] ?? 0),
-        state: row && mapStateOf(name, row),
+        state: await findMapState(this.#options.control, name),
       });
     }
     return infos;
@@ -313,9 +321,17 @@ export class ShardMapManager {
     const key = mapKey(name);
     await writeIfPresent(() => control.write({ kind: 'delete', key, etag: '*' }));
     for (const shard of shards) {
-      await releaseShard(this.#place(shard).table(map.table), shard, { rows: 'kept' });
+      await this.#release({ map: name, table: map.table, shard }, { rows: 'kept' });
     }
     await this.#rows.remove('map', name);
+  }
+
+  async #release(
+    { map, table, shard }: { readonly map: string; readonly table: string; readonly shard: string },
+    options: { readonly rows?: 'kept' },
+  ): Promise<void> {
+    const owner = { map, control: this.#options.control.table, shard };
+    await releaseShard(this.#place(shard).table(table), owner, options);
   }
 
   /**
@@ -365,66 +381,42 @@ export class ShardMapManager {
 
   /**
    * Brings a detached shard back: compares it with all maps, and writes nothing yet; with `write`
-   * it ends the differences, keeping what `keep` says, brings its reference data up to date, and
-   * lets programs use it again. Differences
-   * of other shards alone stay as they are. `maps` are all that there are, opened. Throws
-   * `ManagerError` when one is missing, or the shard is not registered.
+   * it makes the tables that the shard lacks, ends the differences, keeping what `keep` says,
+   * brings its reference data up to date, and lets programs use it again. Differences of other
+   * shards alone stay as they are. `maps` are all that there are, opened. Throws `ManagerError`
+   * when one is missing, or the shard is not registered; with `write` also for tables that know
+   * nothing of a map that leads to them, unless they are to be `taken` as they are, empty ones too.
+   * Throws `ShardTakenError` when the account is that of another shard. Two point reads for each
+   * table of a map, and the requests of `recovery.plan`; with `write` those of `recover`,
+   * `rebuildLocal` and `addShard`.
    */
   async attach(
     shard: string,
     maps: readonly ManagedMap[],
-    { keep, write = false }: { readonly keep: KeptSide; readonly write?: boolean },
+    options: AttachOptions,
   ): Promise<AttachReport> {
     await this.#shardRow(shard);
-    for (const { name } of await this.maps()) {
+    const registered = await this.#rows.list('map');
+    for (const { name } of registered) {
       if (maps.some((each) => each.name === name)) continue;
       throw new ManagerError(
         `the shard '${shard}' is attached with all maps; '${name}' is missing`,
       );
     }
-    const plans: { readonly map: string; readonly plan: RecoveryPlan }[] = [];
-    for (const { name, unguarded } of maps) {
-      const plan = await unguarded.recovery.plan(keep, { only: shard });
-      plans.push({ map: name, plan });
-      if (write) await recoverAll(unguarded.recovery, plan);
-    }
-    if (write) {
-      for (const { name, texts } of await this.#rows.list('map')) {
-        await this.#bringReferences(shard, name, texts);
-      }
-      await this.setShard(shard, { status: 'online' });
-    }
-    return Object.freeze({ shard, plans, isOnline: write });
-  }
-
-  /** Gives a shard what maps have there, but of those that are named. Returns the maps. */
-  async #prepare(shard: string, known: readonly string[]): Promise<readonly string[]> {
-    const place = this.#place(shard);
-    const maps = await this.#rows.list('map');
-    for (const { name, texts } of maps) {
-      if (known.includes(name)) continue;
-      for (const table of tablesIn(texts)) await createTableOf(place, table);
-      await this.#bringReferences(shard, name, texts);
-    }
-    return maps.map(({ name }) => name);
-  }
-
-  async #bringReferences(shard: string, map: string, texts: Texts): Promise<void> {
-    for (const table of referencesIn(texts)) {
-      const copies = new ReferenceCopies({
-        name: referenceName(map, table),
-        home: this.#home(map).table(table),
-        rows: this.#rows,
-        clock: this.#clock,
-      });
-      await copies.bring(shard, this.#place(shard).table(table));
-    }
+    const compared = ({ name, schema }: ManagedMap): ManagedMap => {
+      const row = registered.find((each) => each.name === name);
+      if (row === undefined) throw noMap(name);
+      return this.#managed(name, tableIn(row.texts), schema, shard);
+    };
+    const begin = () => this.#changeShard(shard, { status: 'online' });
+    return attachShard({ tables: this.#tables, registered, maps, compared, begin }, shard, options);
   }
 
   #managed<T extends ShardKeyType>(
     name: string,
     table: string,
     schema: MapSchema<T>,
+    compared?: string,
   ): ManagedMap<T> {
     return openedMap(
       {
@@ -436,7 +428,7 @@ export class ShardMapManager {
         home: () => this.#home(name),
         copies: (each) => this.#copies(each),
       },
-      { name, table, schema },
+      { name, table, schema, compared },
     );
   }
 
@@ -448,9 +440,7 @@ export class ShardMapManager {
 
   /** A table of the shards that programs may use. */
   async #copies(table: string): Promise<ReadonlyMap<string, TableGateway>> {
-    const used = (await this.shards()).filter(
-      ({ status }) => status === 'online' || status === 'read-only',
-    );
+    const used = (await this.shards()).filter(({ status }) => isServing(status));
     return new Map(used.map(({ name }) => [name, this.#place(name).table(table)]));
   }
 
@@ -473,13 +463,11 @@ export class ShardMapManager {
   }
 }
 
-/** A plan holds a part of many differences, and of several shards with one partition the first. */
-async function recoverAll(recovery: MapRecovery, plan: RecoveryPlan): Promise<void> {
-  const { keep, only } = plan;
-  const again = only === undefined ? {} : { only };
-  for (let left = plan; left.differences.length > 0; left = await recovery.plan(keep, again)) {
-    await recovery.recover(left);
-  }
+function refuseDetached({ name, status }: ShardInfo, change: ShardChange): void {
+  if (status !== 'detached' || (change.status ?? status) === status) return;
+  throw new ManagerError(
+    `the shard '${name}' is detached: attach it, which compares it with all maps`,
+  );
 }
 
 /** A manager of shards and maps. Sends nothing. */

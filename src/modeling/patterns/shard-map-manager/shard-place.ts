@@ -1,5 +1,6 @@
 import type { AccountTables } from '../../table/account-tables.js';
 import type { TableGateway } from '../../table/gateway.js';
+import { isTableThere } from './absent-table.js';
 import { ManagerError } from './manager-errors.js';
 
 /** Where a shard is: an account, with a table for each map. */
@@ -11,12 +12,25 @@ export interface ShardPlace {
 }
 
 /**
- * Creates a table of a place that makes its own. Throws `ManagerError` while one of that name is
- * being deleted.
+ * Creates a table of a place that makes its own, and looks for it in one that does not. `where` tells
+ * the place to people. Throws `ManagerError` while a table of that name is being deleted, and where
+ * one that is made by hand is not there.
  */
-export async function createTableOf({ account }: ShardPlace, table: string): Promise<void> {
-  if ((await account?.create(table)) !== 'being-deleted') return;
+export async function createTableOf(
+  { account, table }: ShardPlace,
+  name: string,
+  where: string,
+): Promise<void> {
+  if (account === undefined) {
+    if (await isTableThere(table(name))) return;
+    throw new ManagerError(
+      `${where} has no table '${name}', and its place makes none; create it, or give the place its ` +
+        'account',
+    );
+  }
+  if ((await account.create(name)) !== 'being-deleted') return;
   throw new ManagerError(
-    `the table '${table}' is being deleted, which takes the service about a minute; try again then`,
+    `the table '${name}' of ${where} is being deleted, which takes the service about a minute; ` +
+      'try again then',
   );
 }

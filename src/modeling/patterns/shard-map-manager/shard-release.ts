@@ -1,9 +1,14 @@
 import { allRows } from '../../table/all-rows.js';
-import { TableNotFoundError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { ownTypeProperty } from '../shard-map/fence.js';
-import { unbindShard } from '../shard-map/shard-binding.js';
+import {
+  ownerOfShard,
+  requireOwner,
+  unbindShard,
+  type ShardOwner,
+} from '../shard-map/shard-binding.js';
 import { isContent } from '../shard-map/shown-rows.js';
+import { unlessAbsent } from './absent-table.js';
 import { ManagerError } from './manager-errors.js';
 
 /** `kept`: rows that are left where nothing finds them again are meant to be. */
@@ -25,32 +30,27 @@ export async function requireUnused(
   );
 }
 
-/** As `requireUnused`, and ends that the table is of a map. */
+/**
+ * As `requireUnused`, and ends that the table is a shard. Throws `ShardTakenError` for the table of
+ * another map, or of another shard.
+ */
 export async function releaseShard(
   table: TableGateway,
-  shard: string,
+  owner: ShardOwner,
   options: ReleaseOptions,
 ): Promise<void> {
-  await requireUnused(table, shard, options);
-  await ifThere(() => unbindShard(table));
+  const found = await unlessAbsent(() => ownerOfShard(table));
+  if (found !== undefined) requireOwner(table, found, owner);
+  await requireUnused(table, owner.shard, options);
+  await unlessAbsent(() => unbindShard(table));
 }
 
-/** A partition with rows of programs; undefined: there is none. */
+/** A partition with rows of programs; undefined: there is none, or no table. */
 function firstContent(table: TableGateway): Promise<string | undefined> {
-  return ifThere(async () => {
+  return unlessAbsent(async () => {
     for await (const row of allRows(table, { select: [ownTypeProperty] })) {
       if (isContent(row)) return row.partitionKey;
     }
     return undefined;
   });
-}
-
-/** A shard that no map has used may be without its table. */
-async function ifThere<R>(send: () => Promise<R>): Promise<R | undefined> {
-  try {
-    return await send();
-  } catch (error) {
-    if (error instanceof TableNotFoundError) return undefined;
-    throw error;
-  }
 }

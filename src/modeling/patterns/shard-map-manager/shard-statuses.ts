@@ -11,6 +11,11 @@ import type { ManagerRow, ManagerRows, Texts } from './manager-rows.js';
  */
 export type ShardStatus = 'online' | 'read-only' | 'offline' | 'detached';
 
+/** Whether programs read there. Such a shard has all tables of the maps. */
+export function isServing(status: ShardStatus): boolean {
+  return status === 'online' || status === 'read-only';
+}
+
 /** A shard as it is registered. */
 export interface ShardInfo {
   readonly name: string;
@@ -117,16 +122,18 @@ export function guardedTable(
 }
 
 /**
- * A table of a place, which reads as empty when there is none and the shard is not registered: it
- * gets its tables when it is. One point read more then.
+ * A table of a place, which reads as empty when there is none and `mayBeAbsent` says that there need
+ * not be.
  */
-export function tableOfPlace(table: TableGateway, shard: string, rows: ManagerRows): TableGateway {
+export function tableOfPlace(
+  table: TableGateway,
+  mayBeAbsent: () => Promise<boolean>,
+): TableGateway {
   const orWhenTableIsAbsent = async <R>(send: () => Promise<R>, empty: R): Promise<R> => {
     try {
       return await send();
     } catch (error) {
-      if (!(error instanceof TableNotFoundError)) throw error;
-      if ((await rows.find('shard', shard)) !== undefined) throw error;
+      if (!(error instanceof TableNotFoundError) || !(await mayBeAbsent())) throw error;
       return empty;
     }
   };

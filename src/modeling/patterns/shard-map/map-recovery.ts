@@ -31,6 +31,8 @@ export interface RecoverySteps {
   readonly map: StoredMap;
   /** Every shard that the program has a table for, sorted. */
   readonly shards: () => readonly WalkedShard[];
+  /** Throws `ShardTakenError` for a table that is that of another shard. A point read of each. */
+  readonly refuseOtherShards: () => Promise<void>;
   readonly textOf: (partitionKey: string) => string;
   /** Opens a partition on its shard by the map. Returns the rows that were copied for it. */
   readonly open: (partitionKey: string) => Promise<number>;
@@ -77,13 +79,15 @@ export class MapRecovery {
    * read of each shard for 1,000 of the rows that the map keeps in partitions, and range reads of
    * both shards for each difference. With `only` the differences of one shard: of partitions that
    * it has by the map, or about which it disagrees with the map. Throws `StaleMapError` while the
-   * map changes, and `UnknownShardError` for a shard that is not known.
+   * map changes, `UnknownShardError` for a shard that is not known, and `ShardTakenError` for a table
+   * that is that of another shard, such as of an account with two names.
    */
   async plan(keep: KeptSide, { only }: { readonly only?: string } = {}): Promise<RecoveryPlan> {
-    const { shards, textOf } = this.#steps;
+    const { shards, textOf, refuseOtherShards } = this.#steps;
     const all = shards();
     if (only !== undefined) tableAmong(all, only);
     const { version, routing } = await this.#settled();
+    await refuseOtherShards();
     const found = await findDifferences({ shards: all, textOf, routing }, only);
     return Object.freeze({ version, keep, ...(only === undefined ? {} : { only }), ...found });
   }
@@ -127,8 +131,9 @@ export class MapRecovery {
     keep: KeptSide,
     options: ShardStepOptions = {},
   ): Promise<ShardReport> {
-    const { shards, textOf } = this.#steps;
+    const { shards, textOf, refuseOtherShards } = this.#steps;
     const { version, routing } = await this.#settled();
+    await refuseOtherShards();
     const { partitionKey, kind, home, shard } = difference;
     const found = await findDifference({ shards: shards(), textOf, routing }, partitionKey);
     if (found?.kind !== kind || found.home !== home || found.shard !== shard) {
@@ -150,8 +155,9 @@ export class MapRecovery {
     shard: string,
     { write = false, ...options }: LocalRebuildOptions = {},
   ): Promise<LocalRebuild> {
-    const { shards, textOf, open, bind } = this.#steps;
+    const { shards, textOf, open, bind, refuseOtherShards } = this.#steps;
     const { routing } = await this.#settled();
+    await refuseOtherShards();
     const all = shards();
     const table = tableAmong(all, shard);
     if (write) await bind(shard);
@@ -178,10 +184,11 @@ export class MapRecovery {
    * A routing by which every partition is where a shard accepts its writes, for `create` when the
    * map is lost. Needs no map and writes nothing. A range read of each shard for 1,000 of the rows
    * that a map keeps in partitions. Throws `ModelError` when two shards have one text, or texts of
-   * one slot.
+   * one slot, and `ShardTakenError` for a table that is that of another shard.
    */
   async rebuiltRouting(wanted: RoutingKind): Promise<ShardRouting> {
-    const { map, shards, textOf, checked } = this.#steps;
+    const { map, shards, textOf, checked, refuseOtherShards } = this.#steps;
+    await refuseOtherShards();
     const routing = rebuiltRouting(await ownedTexts({ shards: shards(), textOf }), wanted);
     if (typeof routing !== 'string') return checked(routing);
     throw new ModelError(`${map.title} cannot be rebuilt: ${routing}`);

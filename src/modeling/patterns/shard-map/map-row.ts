@@ -13,6 +13,7 @@ import { DecodeError, TooLargeError } from '../../rows/model-error.js';
 import { rowBytes, rowBytesMax } from '../../rows/row-size.js';
 import type { Row, RowKey, RowProperties, StoredRow, WireValue } from '../../rows/row.js';
 import { storedText, textIn } from '../../rows/row-parts.js';
+import type { TableGateway } from '../../table/gateway.js';
 import { isBindingRow } from './shard-binding.js';
 import type { ChangeOutcome, MapPhase, MapState } from './map-state.js';
 
@@ -121,6 +122,15 @@ export function mapStateOf(name: string, { properties }: StoredRow): MapState {
   const moving = { version: version.value, phase: found, routing, target, ...named };
   const access = properties['Access']?.value;
   return access === 'read-only' || access === 'offline' ? { ...moving, access } : moving;
+}
+
+/** A map as it is stored; undefined: there is none. One point read. Throws as `mapStateOf`. */
+export async function findMapState(
+  control: TableGateway,
+  name: string,
+): Promise<MapState | undefined> {
+  const row = await control.get(mapKey(name));
+  return row && mapStateOf(name, row);
 }
 
 function isMoving(text: string): text is Exclude<MapPhase, 'settled'> {

@@ -9,9 +9,14 @@ import { ShardTakenError } from './shard-errors.js';
 // its tables, so that two maps on one table would move what is the other's.
 
 /** The map of a table: its name, and the name of the table that it is stored in. */
-export interface ShardOwner {
+export interface MapOfShard {
   readonly map: string;
   readonly control: string;
+}
+
+/** What a table is: a shard of a map, by the name that it has there. */
+export interface ShardOwner extends MapOfShard {
+  readonly shard: string;
 }
 
 const bindingKey = { partitionKey: reservedPartitionKeys.shardBinding, rowKey: 'map' } as const;
@@ -28,12 +33,47 @@ export async function ownerOfShard(table: TableGateway): Promise<ShardOwner | un
   const row = await table.get(bindingKey);
   if (row === undefined || !isBindingRow(row)) return undefined;
   const { properties } = row;
-  return { map: textIn(properties, 'Map') ?? '', control: textIn(properties, 'Control') ?? '' };
+  const [map, control, shard] = ['Map', 'Control', 'Shard'].map((name) => textIn(properties, name));
+  return { map: map ?? '', control: control ?? '', shard: shard ?? '' };
+}
+
+/**
+ * Throws `ShardTakenError` for the table of another shard of the same map: two names of one account,
+ * or accounts that have changed places. Each would be taken for what the other has.
+ */
+export function refuseOtherShard(table: TableGateway, found: ShardOwner, name: string): void {
+  if (found.shard === name) return;
+  throw new ShardTakenError(
+    `${table.table} of the shard '${name}' is that of the shard '${found.shard}' of the map ` +
+      `'${found.map}': a shard keeps its name; give its account under '${found.shard}'`,
+  );
+}
+
+/** Throws `ShardTakenError` for the table of another map, or of another shard of this one. */
+export function requireOwner(table: TableGateway, found: ShardOwner, owner: ShardOwner): void {
+  if (found.map === owner.map && found.control === owner.control) {
+    return refuseOtherShard(table, found, owner.shard);
+  }
+  throw new ShardTakenError(
+    `${table.table} is a shard of the map '${found.map}' in ${found.control}: the map ` +
+      `'${owner.map}' in ${owner.control} would move what is there; give it tables of its own`,
+  );
+}
+
+/** As `refuseOtherShard`, of tables by their shards. A point read of each. */
+export async function refuseOtherShards(
+  shards: Iterable<{ readonly name: string; readonly table: TableGateway }>,
+  { map, control }: MapOfShard,
+): Promise<void> {
+  for (const { name, table } of shards) {
+    const found = await ownerOfShard(table);
+    if (found?.map === map && found.control === control) refuseOtherShard(table, found, name);
+  }
 }
 
 /**
  * Makes a table a shard of a map. A point read, and an insert unless it is one. Throws
- * `ShardTakenError` for the table of another map.
+ * `ShardTakenError` for the table of another map, or of another shard of this one.
  */
 export async function bindShard(table: TableGateway, owner: ShardOwner): Promise<void> {
   const found = await ownerOfShard(table);
@@ -42,17 +82,14 @@ export async function bindShard(table: TableGateway, owner: ShardOwner): Promise
       EntityType: storedText(bindingType),
       Map: storedText(owner.map),
       Control: storedText(owner.control),
+      Shard: storedText(owner.shard),
     };
     const row: Row = { ...bindingKey, properties };
     const isBound = await unlessPresent(() => table.write({ kind: 'insert', row }));
     if (isBound === undefined) await bindShard(table, owner);
     return;
   }
-  if (found.map === owner.map && found.control === owner.control) return;
-  throw new ShardTakenError(
-    `${table.table} is a shard of the map '${found.map}' in ${found.control}: the map ` +
-      `'${owner.map}' in ${owner.control} would move what is there; give it tables of its own`,
-  );
+  requireOwner(table, found, owner);
 }
 
 /** Ends that a table is a shard. One delete. */

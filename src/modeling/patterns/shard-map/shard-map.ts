@@ -31,7 +31,7 @@ import {
 import { Partitions } from './partitions.js';
 import { defaults, type ShardMapOptions, type ShardStepOptions } from './shard-map-options.js';
 import type { RoutingChange } from './routing-changes.js';
-import { bindShard } from './shard-binding.js';
+import { bindShard, refuseOtherShards, type MapOfShard } from './shard-binding.js';
 import { StaleMapError } from './shard-errors.js';
 import { planRouting, targetOf, type ShardPlan } from './shard-plan.js';
 import { ShardView, type ShardViews } from './shard-view.js';
@@ -89,7 +89,8 @@ export class ShardMap {
     this.table = new ShardedTable(this.#map, this.#partitions, tables);
     this.recovery = new MapRecovery({
       map: this.#map,
-      shards: () => this.#walked(Object.keys(shards).sort()),
+      shards: () => this.#walked(this.#shardNames()),
+      refuseOtherShards: () => this.#refuseOtherShards(),
       textOf: routeBy,
       open: async (partitionKey) => (await this.#partitions.settle(partitionKey)).copied,
       walk: (state, names, step, work) => this.#walkAgain('recovery', state, names, step, work),
@@ -309,15 +310,15 @@ export class ShardMap {
   /**
    * In `settled`: waits until all copies of the map are current, and `settleMs` more, then deletes
    * partitions from shards that no longer own them. Keeps and reports partitions that no other
-   * shard took over. Throws `MapCopyError`, before anything is deleted, when a copy cannot be reached.
-   * Walks over the keys of all shards; sends seven requests for each partition, range reads, and a
+   * shard took over. Throws `MapCopyError`, before anything is deleted, when a copy cannot be reached,
+   * and `ShardTakenError` when a table is that of another shard of this map. Walks over the keys of all shards; sends seven requests for each partition, range reads, and a
    * transaction per 99 rows.
    */
   async cleanUp(options: ShardStepOptions = {}): Promise<ShardReport> {
     const state = await this.#map.fresh();
     if (state.phase !== 'settled') throw this.#phases.error(state, ['settled']);
     await this.#map.settle(state);
-    const shards = Object.keys(this.#options.shards).sort();
+    await this.#refuseOtherShards();
     const keep = (shard: string, partitionKey: string, reason: string): number => {
       options.onKept?.({ shard, partitionKey, reason });
       return 0;
@@ -345,7 +346,7 @@ export class ShardMap {
         return rows;
       });
     };
-    return this.#walkAgain('cleanUp', state, shards, options, work);
+    return this.#walkAgain('cleanUp', state, this.#shardNames(), options, work);
   }
 
   /**
@@ -436,10 +437,23 @@ export class ShardMap {
   }
 
   async #bindShards(shards: readonly string[]): Promise<void> {
-    const owner = { map: this.#map.name, control: this.#options.control.table };
     for (const shard of shards) {
-      await bindShard(this.#partitions.shard(shard), owner);
+      await bindShard(this.#partitions.shard(shard), { ...this.#owner(), shard });
     }
+  }
+
+  /** Before shards are compared with each other. */
+  #refuseOtherShards(): Promise<void> {
+    return refuseOtherShards(this.#walked(this.#shardNames()), this.#owner());
+  }
+
+  #owner(): MapOfShard {
+    return { map: this.#map.name, control: this.#options.control.table };
+  }
+
+  /** Every shard that the program has a table for, sorted. */
+  #shardNames(): readonly string[] {
+    return Object.keys(this.#options.shards).sort();
   }
 
   #checked(routing: ShardRouting): ShardRouting {

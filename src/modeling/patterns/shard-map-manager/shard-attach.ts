@@ -1,0 +1,76 @@
+import type { MapRecovery } from '../shard-map/map-recovery.js';
+import type { KeptSide, RecoveryPlan } from '../shard-map/recovery.js';
+import type { ManagedMap } from './managed-map.js';
+import { ManagerError } from './manager-errors.js';
+import type { ManagerRow } from './manager-rows.js';
+import type { LackedTables, ShardTables } from './shard-tables.js';
+
+export interface AttachOptions {
+  readonly keep: KeptSide;
+  /** Whether anything is written; false when absent. */
+  readonly write?: boolean;
+  /** Says that tables which know nothing of their map are meant to be what the shard has. */
+  readonly unbound?: 'taken';
+}
+
+/** What `attach` found, by map. */
+export interface AttachReport extends LackedTables {
+  readonly shard: string;
+  readonly plans: readonly { readonly map: string; readonly plan: RecoveryPlan }[];
+  /** Whether the shard is online now. */
+  readonly isOnline: boolean;
+}
+
+/** What the manager gives to attach a shard. */
+export interface AttachParts {
+  readonly tables: ShardTables;
+  /** The rows of all maps. */
+  readonly registered: readonly ManagerRow[];
+  /** All of them, opened. */
+  readonly maps: readonly ManagedMap[];
+  /** A map over shards of which the attached one may be without its table. */
+  readonly compared: (map: ManagedMap) => ManagedMap;
+  /** Lets programs use the shard. */
+  readonly begin: () => Promise<unknown>;
+}
+
+/** Compares a shard with all maps, and brings it back with `write`. */
+export async function attachShard(
+  { tables, registered, maps, compared, begin }: AttachParts,
+  shard: string,
+  options: AttachOptions,
+): Promise<AttachReport> {
+  const { keep, write = false } = options;
+  const { missing, unbound } = await tables.lackedBy(shard, registered);
+  if (write) {
+    if (options.unbound !== 'taken') refuseUnbound(shard, unbound);
+    if (missing.length > 0) await tables.create(shard, registered);
+  }
+  const plans: { readonly map: string; readonly plan: RecoveryPlan }[] = [];
+  for (const map of maps) {
+    const { recovery } = (write ? map : compared(map)).unguarded;
+    if (write && unbound.includes(map.name)) await recovery.rebuildLocal(shard, { write });
+    const plan = await recovery.plan(keep, { only: shard });
+    plans.push({ map: map.name, plan });
+    if (write) await recoverAll(recovery, plan);
+  }
+  if (write) await tables.serve(shard, begin);
+  return Object.freeze({ shard, missing, unbound, plans, isOnline: write });
+}
+
+function refuseUnbound(shard: string, [map]: readonly string[]): void {
+  if (map === undefined) return;
+  throw new ManagerError(
+    `the map '${map}' leads to the shard '${shard}', whose table knows nothing of it: give the right ` +
+      "account, or restore it; or take it as it is, also without rows (unbound: 'taken')",
+  );
+}
+
+/** A plan holds a part of many differences, and of several shards with one partition the first. */
+async function recoverAll(recovery: MapRecovery, plan: RecoveryPlan): Promise<void> {
+  const { keep, only } = plan;
+  const again = only === undefined ? {} : { only };
+  for (let left = plan; left.differences.length > 0; left = await recovery.plan(keep, again)) {
+    await recovery.recover(left);
+  }
+}

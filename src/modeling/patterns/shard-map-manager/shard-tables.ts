@@ -1,0 +1,130 @@
+import type { Clock } from '../../../base/clock.js';
+import { findMapState } from '../shard-map/map-row.js';
+import { shardsOfState } from '../shard-map/map-state.js';
+import { ownerOfShard, requireOwner } from '../shard-map/shard-binding.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { isTableThere, unlessAbsent } from './absent-table.js';
+import type { ManagerRow, ManagerRows, Texts } from './manager-rows.js';
+import { referencesIn, tableIn, tablesIn } from './map-registration.js';
+import { ReferenceCopies, referenceName } from './reference-table.js';
+import { createTableOf, type ShardPlace } from './shard-place.js';
+import { isServing, type ShardInfo } from './shard-statuses.js';
+
+/** What the manager gives to make the tables of shards. */
+export interface ShardTablesParts {
+  readonly control: TableGateway;
+  readonly rows: ManagerRows;
+  readonly clock: Clock;
+  readonly shards: () => Promise<readonly ShardInfo[]>;
+  /** Throws `DefinitionError` for a shard that this program has no place of. */
+  readonly place: (shard: string) => ShardPlace;
+  /** Where a map has its reference data. Throws `DefinitionError` for a manager without one. */
+  readonly home: (map: string) => ShardPlace;
+}
+
+/** What maps lack on a shard. */
+export interface LackedTables {
+  /** Tables of maps that are not there, such as those that were made while it was detached. */
+  readonly missing: readonly string[];
+  /**
+   * Maps that lead to the shard while its table knows nothing of them: it is not there, or empty,
+   * or of another account, or was restored without the rows of the map.
+   */
+  readonly unbound: readonly string[];
+}
+
+/** The tables that maps have on shards, and the reference data in them. */
+export class ShardTables {
+  readonly #parts: ShardTablesParts;
+
+  constructor(parts: ShardTablesParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Gives a shard what maps have there before programs read there, by what `begin` writes, and
+   * again after it: a map that was made or upgraded meanwhile did not know that the shard serves.
+   * Throws `ShardTakenError` for the table of another map, or of another shard.
+   */
+  async serve<R>(shard: string, begin: () => Promise<R>): Promise<R> {
+    const prepared = await this.#prepare(shard, new Set());
+    const begun = await begin();
+    await this.#prepare(shard, prepared);
+    return begun;
+  }
+
+  /** The tables of a map, in the home account and on all shards that programs read. */
+  async createEverywhere(map: string, texts: Texts): Promise<void> {
+    const { home, shards } = this.#parts;
+    for (const each of referencesIn(texts)) {
+      await createTableOf(home(map), each, 'the home account');
+    }
+    for (const { name: shard, status } of await shards()) {
+      if (isServing(status)) await this.create(shard, [{ texts }]);
+    }
+  }
+
+  /** The tables of maps on one shard. */
+  async create(shard: string, maps: readonly Pick<ManagerRow, 'texts'>[]): Promise<void> {
+    const place = this.#parts.place(shard);
+    for (const { texts } of maps) {
+      for (const each of tablesIn(texts)) await createTableOf(place, each, `the shard '${shard}'`);
+    }
+  }
+
+  /**
+   * Writes nothing. A point read for each table, and two more for each map. Throws
+   * `ShardTakenError` for the table of another map, or of another shard.
+   */
+  async lackedBy(shard: string, maps: readonly ManagerRow[]): Promise<LackedTables> {
+    const { control, place } = this.#parts;
+    const { table: tableOf } = place(shard);
+    const [missing, unbound]: [string[], string[]] = [[], []];
+    for (const { name, texts } of maps) {
+      for (const each of tablesIn(texts)) {
+        if (!(await isTableThere(tableOf(each)))) missing.push(each);
+      }
+      const state = await findMapState(control, name);
+      const isUsed = state !== undefined && shardsOfState(state).includes(shard);
+      const isBound = await this.#isBound(shard, name, tableIn(texts));
+      if (isUsed && !isBound) unbound.push(name);
+    }
+    return { missing, unbound };
+  }
+
+  /** Throws `ShardTakenError` for the table of another map, or of another shard. */
+  async #isBound(shard: string, map: string, tableName: string): Promise<boolean> {
+    const { control, place } = this.#parts;
+    const table = place(shard).table(tableName);
+    const found = await unlessAbsent(() => ownerOfShard(table));
+    if (found !== undefined) requireOwner(table, found, { map, control: control.table, shard });
+    return found !== undefined;
+  }
+
+  /** Gives a shard what maps have there, but of those whose rows are known. Returns all of them. */
+  async #prepare(shard: string, known: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+    const maps = await this.#parts.rows.list('map');
+    const others = maps.filter((row) => !known.has(versionOf(row)));
+    for (const { name, texts } of others) await this.#isBound(shard, name, tableIn(texts));
+    await this.create(shard, others);
+    for (const { name, texts } of others) await this.#bringReferences(shard, name, texts);
+    return new Set(maps.map(versionOf));
+  }
+
+  async #bringReferences(shard: string, map: string, texts: Texts): Promise<void> {
+    const { rows, clock, place, home } = this.#parts;
+    for (const table of referencesIn(texts)) {
+      const copies = new ReferenceCopies({
+        name: referenceName(map, table),
+        home: home(map).table(table),
+        rows,
+        clock,
+      });
+      await copies.bring(shard, place(shard).table(table));
+    }
+  }
+}
+
+function versionOf({ name, etag }: ManagerRow): string {
+  return JSON.stringify([name, etag]);
+}
