@@ -13,6 +13,7 @@ import { writeIfPresent } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { findMapState, mapKey } from '../shard-map/map-row.js';
 import { shardsOfState, type MapState } from '../shard-map/map-state.js';
+import { refuseMisplacedRows } from '../shard-map/misplaced-rows.js';
 import { ShardBackups } from './shard-backups.js';
 import type { ManagedMap } from './managed-map.js';
 import { ManagerError, MapSchemaError } from './manager-errors.js';
@@ -20,7 +21,7 @@ import type { ShardMapManagerOptions } from './manager-options.js';
 import { ManagerRows, type ManagerRow } from './manager-rows.js';
 import { findLost, writeLost, type LostMap, type MapRebuild } from './map-rebuild.js';
 import { noMap, refuseOtherSchema, tableIn, tablesIn, textsOfMap } from './map-registration.js';
-import { printOfSchema, type MapSchema } from './map-schema.js';
+import { printOfSchema, routedByKeys, type MapSchema } from './map-schema.js';
 import { openedMap } from './opened-map.js';
 import { operationOf, type Operation } from './operation-record.js';
 import { attachShard, type AttachOptions, type AttachReport } from './shard-attach.js';
@@ -179,7 +180,8 @@ export class ShardMapManager {
   /**
    * Makes a map: registers it, creates its tables, and stores its routing. A map of that name with
    * the same table and schema is opened. Throws `ManagerError` for shards that are not online,
-   * `MapSchemaError` for another schema, `ShardTakenError` for tables of another map.
+   * `MapSchemaError` for another schema, `ShardTakenError` for tables of another map, and
+   * `MisplacedRowsError` for tables with rows where the map would not look for them.
    */
   async create<T extends ShardKeyType>(map: NewMap<T>): Promise<ManagedMap<T>> {
     const { name, table, schema } = map;
@@ -201,6 +203,17 @@ export class ShardMapManager {
     }
     const texts = textsOfMap(table, print);
     if (print.references.length > 0) this.#home(name);
+    if ((await this.#rows.find('map', name)) === undefined) {
+      // As `ShardMap.create` does, before anything is registered.
+      const shards = await this.#tables.there(table, used);
+      const title = `the map '${name}'`;
+      await refuseMisplacedRows({
+        title,
+        routing: built.routing,
+        shards,
+        textOf: routedByKeys(schema),
+      });
+    }
     await this.#rows.put('map', name, texts, undefined);
     const managed = await this.open(name, schema);
     await this.#tables.createEverywhere(name, texts);

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.js';
 import { findMapState } from '../shard-map/map-row.js';
 import { shardsOfState } from '../shard-map/map-state.js';
+import type { WalkedShard } from '../shard-map/partition-walk.js';
 import { ownerOfShard, requireOwner } from '../shard-map/shard-binding.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { isTableThere, unlessAbsent } from './absent-table.js';
@@ -70,6 +71,16 @@ export class ShardTables {
     for (const { texts } of maps) {
       for (const each of tablesIn(texts)) await createTableOf(place, each, `the shard '${shard}'`);
     }
+  }
+
+  /** A table on those of the shards where it is already. A point read for each. */
+  async there(table: string, shards: readonly string[]): Promise<readonly WalkedShard[]> {
+    const found: WalkedShard[] = [];
+    for (const name of shards) {
+      const gateway = this.#parts.place(name).table(table);
+      if (await isTableThere(gateway)) found.push({ name, table: gateway });
+    }
+    return found;
   }
 
   /**

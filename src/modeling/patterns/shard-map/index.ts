@@ -32,13 +32,14 @@ export { type ShardMap, shardMapOf } from './shard-map.js';
 export {
   staticShardMapOf,
   type StaticShardMap,
-  type MisplacedPartition,
   type StaticShardMapOptions,
 } from './static-shard-map.js';
 export type { KeptPartition, ShardMapOptions, ShardStepOptions } from './shard-map-options.js';
 export { DeadlinePassedError } from './query-deadline.js';
 export {
   MapCopyError,
+  type MisplacedPartition,
+  MisplacedRowsError,
   PartitionClosedError,
   ShardQueryError,
   ShardTakenError,

@@ -1,5 +1,13 @@
 import { ModelError } from '../../rows/model-error.js';
 
+/** A partition that is on another shard than the map says. */
+export interface MisplacedPartition {
+  readonly partitionKey: string;
+  readonly shard: string;
+  /** Undefined: the map has no shard for it. */
+  readonly home: string | undefined;
+}
+
 /**
  * A shard map routes to a shard without a table in this program, or a list has no shard for a key.
  * Nothing was sent to a shard.
@@ -39,6 +47,23 @@ export class PartitionClosedError extends ModelError {
 /** The table belongs to another shard map. Nothing was changed. */
 export class ShardTakenError extends ModelError {
   override readonly name = 'ShardTakenError';
+}
+
+/** A table has rows where its first map would not look for them. Nothing was changed. */
+export class MisplacedRowsError extends ModelError {
+  override readonly name = 'MisplacedRowsError';
+  readonly partitionKey: string;
+  /** Where the rows are. */
+  readonly shard: string;
+  /** Where the map would look for them; undefined: nowhere. */
+  readonly home: string | undefined;
+
+  constructor(message: string, { partitionKey, shard, home }: MisplacedPartition) {
+    super(message);
+    this.partitionKey = partitionKey;
+    this.shard = shard;
+    this.home = home;
+  }
 }
 
 /** A copy of the control table could not be brought up to date. `cause` says why. */

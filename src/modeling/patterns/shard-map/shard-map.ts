@@ -28,6 +28,7 @@ import {
   type ShardReport,
   type WalkedShard,
 } from './partition-walk.js';
+import { refuseMisplacedRows } from './misplaced-rows.js';
 import { Partitions } from './partitions.js';
 import { defaults, type ShardMapOptions, type ShardStepOptions } from './shard-map-options.js';
 import type { RoutingChange } from './routing-changes.js';
@@ -102,10 +103,11 @@ export class ShardMap {
   }
 
   /**
-   * Stores the first map. Existing rows of shards are not moved: they must be where the map routes
-   * them. One point read and one insert, and for each shard a point read and an insert, which makes
-   * its table one of this map; returns the existing map if there is one. Throws `ShardTakenError`
-   * for a table of another map.
+   * Stores the first map. Rows that its shards have already are not moved: throws
+   * `MisplacedRowsError`, before anything is written, where the map would not look for them. For
+   * each shard a range read per 1,000 rows, keys only, a point read and an insert, which makes its
+   * table one of this map; one point read and one insert more. Returns the existing map if there is
+   * one. Throws `ShardTakenError` for a table of another map.
    */
   async create(routing: ShardRouting): Promise<MapState> {
     this.#checked(routing);
@@ -113,6 +115,12 @@ export class ShardMap {
     const attempt = async (): Promise<MapState> => {
       const found = await this.#map.find();
       if (found !== undefined) return found.state;
+      await refuseMisplacedRows({
+        title: this.#map.title,
+        routing,
+        shards: this.#walked(shardsOf(routing)),
+        textOf: (partitionKey) => this.#text(partitionKey),
+      });
       await this.#bind(first);
       return (await this.#map.write(first, undefined)).state;
     };

@@ -9,7 +9,7 @@ import { DefinitionError } from '../../rows/model-error.js';
 import { keyOfWrite, transactionWritesMax, type TableGateway } from '../../table/gateway.js';
 import { routeOf, shardsOfRoute, type MapState, type Route } from './map-state.js';
 import { PartitionHomes } from './partition-homes.js';
-import { UnknownShardError } from './shard-errors.js';
+import { UnknownShardError, type MisplacedPartition } from './shard-errors.js';
 import type { ShardMapOptions } from './shard-map-options.js';
 import { ShardView, type ShardViews } from './shard-view.js';
 import { ShardedTable, type RoutedPartitions } from './sharded-table.js';
@@ -19,14 +19,6 @@ export interface StaticShardMapOptions extends Pick<ShardMapOptions, 'name' | 'r
   /** The table of each shard, of any account. */
   readonly shards: Readonly<Record<string, TableGateway>>;
   readonly routing: ShardRouting;
-}
-
-/** A partition that is on another shard than the map says. */
-export interface MisplacedPartition {
-  readonly partitionKey: string;
-  readonly shard: string;
-  /** Undefined: the map has no shard for it. */
-  readonly home: string | undefined;
 }
 
 /**
