@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { BlobServiceClient } from '@azure/storage-blob';
+import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
 import { manualClock, type ManualClock } from '../../src/base/clock.js';
 import { DefinitionError, DecodeError, ValueError } from '../../src/modeling/index.js';
 import { moveShard } from '../../src/modeling/patterns/shard-map/index.js';
@@ -14,10 +14,12 @@ import {
   type BackupStore,
   type ShardMapManager,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
+import type { ContainerPort } from '../../src/modeling/worker/container-port.js';
 import { startFixture } from '../wire/kit/server.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { filledShards, Order, orderSchema, type MemoryShards } from './support/memory-shards.js';
 import { MemoryRows } from './support/memory-table.js';
+import { wrappedMethods } from './support/wrapped-methods.js';
 
 const { server } = await startFixture();
 const directory = await mkdtemp(join(tmpdir(), 'tabularium-backups-'));
@@ -143,6 +145,17 @@ describe('backups of shards', () => {
     const onProgress = () => stopping.abort(stopped);
     const last = { to: store, intervals, keep: 1, signal: stopping.signal, onProgress };
     await assert.rejects(manager().backups.makeDue(last), stopped);
+    // Between two rows of the last table.
+    const midway = new AbortController();
+    const slow: BackupStore = {
+      ...failing,
+      write: async (_, lines) => {
+        for await (const line of lines) if (line.includes('amount')) midway.abort(stopped);
+      },
+    };
+    await manager().setShard('north', { holds: [] });
+    const cut = { to: slow, intervals, keep: 1, signal: midway.signal };
+    await assert.rejects(manager().backups.makeDue(cut), stopped);
   });
 
   it('are whole or none wherever their program is killed, and the next call makes them', async () => {
@@ -206,9 +219,21 @@ describe('backups of shards', () => {
     await map.unguarded.apply(moveShard('south', 'west'));
     await manager().detach('south');
     const file = `${name}orders.jsonl`;
-    store.files.set(file, (store.files.get(file) ?? []).slice(1));
-    const resume = { resume: true };
-    await assert.rejects(manager().backups.restore(store, name, resume), /has 6 of the 7 rows/);
+    const whole = store.files.get(file) ?? [];
+    shards.restore('south', 'orders', new MemoryRows());
+    const refused = async (message: RegExp) => {
+      for (const resume of [true, false]) {
+        const restored = manager().backups.restore(store, name, { resume });
+        await assert.rejects(restored, { name: 'ManagerError', message });
+      }
+      assert.deepEqual(shards.rows('south', 'orders').all, []);
+    };
+    store.files.set(file, whole.slice(1));
+    await refused(/orders\.jsonl' has 6 of the 7 rows .* nothing was written: bring its file back/);
+    store.files.set(file, [...whole.slice(1), (whole[0] ?? '').slice(0, 20)]);
+    await refused(/orders\.jsonl': line 7 of the backup is no row/);
+    store.files.delete(file);
+    await refused(/orders\.jsonl' is not there/);
     store.files.set(`${name}backup.json`, ['{"shard":"south","tables":{"words":1}}']);
     await assert.rejects(manager().backups.restore(store, name), /no map has the table 'words'/);
     store.files.set(`${name}backup.json`, ['[]']);
@@ -239,7 +264,52 @@ async function readAll(lines: AsyncIterable<string>): Promise<number> {
   return count;
 }
 
+/** A container whose program is killed before its n-th request. */
+function killedBefore(container: ContainerClient, last: number): ContainerPort {
+  let requests = 0;
+  return {
+    containerName: container.containerName,
+    getBlobClient: (name) => container.getBlobClient(name),
+    getAppendBlobClient: (name) => container.getAppendBlobClient(name),
+    listBlobsFlat: (options) => container.listBlobsFlat(options),
+    getBlockBlobClient: (name) =>
+      wrappedMethods(container.getBlockBlobClient(name), (_, send) => {
+        requests += 1;
+        return requests < last ? send() : Promise.reject(new Error('killed'));
+      }),
+  };
+}
+
 describe('where backups are kept', () => {
+  it('has no blob of what was killed before its last request', async () => {
+    const container = service.getContainerClient('killed');
+    await container.create();
+    const store = backupBlobs(container);
+    for (const [file, lines] of [
+      ['empty', 0],
+      ['small', 1],
+      ['large', 3000],
+    ] as const) {
+      for (let last = 1; ; last += 1) {
+        const killed = backupBlobs(killedBefore(container, last));
+        const isWhole = await killed.write(`north/${file}`, linesOf(lines)).then(
+          () => true,
+          () => false,
+        );
+        assert.equal((await store.list(`north/${file}`)).length, isWhole ? 1 : 0);
+        if (isWhole) break;
+        assert.ok(last < 5);
+      }
+      assert.equal(await readAll(store.read(`north/${file}`)), lines);
+    }
+    // Over what a killed program has sent.
+    await assert.rejects(
+      backupBlobs(killedBefore(container, 3)).write('north/large', linesOf(3000)),
+    );
+    await store.write('north/large', linesOf(2));
+    assert.equal(await readAll(store.read('north/large')), 2);
+  });
+
   for (const [name, open] of Object.entries(stores)) {
     it(`has whole files by name: ${name}`, async () => {
       const store = await open();
@@ -273,7 +343,12 @@ describe('where backups are kept', () => {
     await assert.rejects(store.write('north/orders.jsonl', failing()), /it is away/);
     assert.deepEqual(await readdir(join(place, 'north')), []);
     await writeFile(join(place, 'north', 'x.partial'), '');
-    assert.deepEqual(await store.list(''), []);
+    assert.deepEqual(await store.list(''), ['north/x.partial']);
+    await store.delete('north/x.partial');
+    assert.deepEqual(await readdir(place), []);
+    await store.write('orders.jsonl', linesOf(1));
+    await store.delete('orders.jsonl');
+    assert.deepEqual(await readdir(place), []);
     await assert.rejects(store.write('../x', linesOf(1)), ValueError);
   });
 });

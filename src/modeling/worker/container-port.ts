@@ -49,6 +49,8 @@ export interface BlobClientPort {
 export interface BlockBlobPort extends BlobClientPort {
   upload(body: Uint8Array, length: number, options: StoreOptions): Promise<unknown>;
   uploadData(body: Uint8Array, options: StoreOptions): Promise<unknown>;
+  stageBlock(id: string, body: Uint8Array, length: number): Promise<unknown>;
+  commitBlockList(ids: string[]): Promise<unknown>;
 }
 
 /** A blob that is appended to. */

@@ -1,20 +1,27 @@
 import { createReadStream } from 'node:fs';
-import { open, readdir, rename, rm } from 'node:fs/promises';
+import { open, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { createInterface } from 'node:readline';
 import { makeDirectory } from '../../../base/make-directory.js';
 import { syncDirectory } from '../../../base/sync-directory.js';
 import { systemRandomness, type Randomness } from '../../../base/randomness.js';
+import { codeOf } from '../../../base/thrown.js';
 import { ValueError } from '../../rows/model-error.js';
 import type { ContainerPort } from '../../worker/container-port.js';
 
 /** Where backups are kept: files by name, such as `north/2024-05-31/orders.jsonl`. */
 export interface BackupStore {
-  /** Lines with their line feeds, as a file that is there, durably, when it resolves. */
+  /**
+   * Lines with their line feeds, as a file that is there, durably, when it resolves. Until then,
+   * and when the program is killed, there is no file of this name.
+   */
   write(name: string, lines: AsyncIterable<string>): Promise<void>;
   /** The lines of a file, without their line feeds. Throws when it is not there. */
   read(name: string): AsyncIterable<string>;
-  /** The names that begin with a text, sorted. */
+  /**
+   * The names that begin with a text, sorted. What is being written, or was left by a program that
+   * was killed, may be among them under another name, which `delete` takes.
+   */
   list(prefix: string): Promise<readonly string[]>;
   /** Does nothing when there is none. */
   delete(name: string): Promise<void>;
@@ -42,7 +49,10 @@ async function* linesOf(stream: NodeJS.ReadableStream): AsyncGenerator<string, v
   yield* createInterface({ input: stream, crlfDelay: Infinity });
 }
 
-/** In a directory, which is made. A file has its name when all of it is on the disk. */
+/**
+ * In a directory, which is made. A file has its name when all of it is on the disk; until then it
+ * has one that ends with `.partial`. A directory goes with its last file.
+ */
 export function backupFiles(
   directory: string,
   { randomness = systemRandomness }: { readonly randomness?: Randomness } = {},
@@ -56,7 +66,7 @@ export function backupFiles(
     async write(name, lines) {
       const path = pathOf(name);
       makeDirectory(dirname(path), 0o700);
-      const partial = `${path}.${randomness.uuid()}${partialEnd}`;
+      const partial = `${path}.${randomness.uuid()}.partial`;
       try {
         const file = await open(partial, 'wx', 0o600);
         try {
@@ -78,34 +88,49 @@ export function backupFiles(
       makeDirectory(directory, 0o700);
       const found = await readdir(directory, { recursive: true, withFileTypes: true });
       return found
-        .filter((entry) => entry.isFile() && !entry.name.endsWith(partialEnd))
+        .filter((entry) => entry.isFile())
         .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
         .map((name) => name.split(sep).join('/'))
         .filter((name) => name.startsWith(prefix))
         .sort();
     },
-    delete: (name) => rm(pathOf(name), { force: true }),
+    async delete(name) {
+      const path = pathOf(name);
+      await rm(path, { force: true });
+      const parent = dirname(path);
+      if (relative(directory, parent) !== '') await removeEmpty(parent);
+    },
   };
 }
 
-const partialEnd = '.partial';
+async function removeEmpty(directory: string): Promise<void> {
+  try {
+    await rmdir(directory);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code !== 'ENOTEMPTY' && code !== 'EEXIST' && code !== 'ENOENT') throw error;
+  }
+}
+
 const blobsPerPage = 5000;
 
 /**
- * As append blobs of a container. A name is written once: one that was left half written is deleted
- * and made anew. A request for each four mebibytes, and two more.
+ * As block blobs of a container, which are there when all their blocks are. What a killed program
+ * has sent is no blob; the service forgets it after a week. A request for each four mebibytes,
+ * 50,000 at most, and one more.
  */
 export function backupBlobs(container: ContainerPort): BackupStore {
   return {
     async write(name, lines) {
-      const blob = container.getAppendBlobClient(name);
-      await blob.deleteIfExists({ deleteSnapshots: 'include' });
-      await blob.create({ conditions: { ifNoneMatch: '*' } });
-      let appendPosition = 0;
+      const blob = container.getBlockBlobClient(name);
+      const ids: string[] = [];
       for await (const part of partsOf(lines)) {
-        await blob.appendBlock(part, part.byteLength, { conditions: { appendPosition } });
-        appendPosition += part.byteLength;
+        // All ids of a blob have one length.
+        const id = Buffer.from(String(ids.length).padStart(6, '0')).toString('base64');
+        await blob.stageBlock(id, part, part.byteLength);
+        ids.push(id);
       }
+      await blob.commitBlockList(ids);
     },
     async *read(name) {
       const { readableStreamBody } = await container.getBlobClient(name).download();

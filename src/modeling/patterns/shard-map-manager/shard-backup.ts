@@ -33,8 +33,9 @@ export async function requireEmpty(table: TableGateway): Promise<void> {
 
 /**
  * Writes the lines of a backup into an empty table, of a detached shard; then attach it. Resumed
- * after a crash with `from`, as `bulk`, or with `isOver` from the beginning. Throws `ManagerError` for a table with rows unless it is
- * resumed, and `DecodeError` with the number of a line that is no row.
+ * after a crash with `from`, as `bulk`, or with `isOver` from the beginning. Nothing tells whether
+ * the last lines are missing: compare `position` of the report. Throws `ManagerError` for a table
+ * with rows unless it is resumed, and `DecodeError` with the number of a line that is no row.
  */
 export async function restoreShard(
   table: TableGateway,
@@ -44,6 +45,13 @@ export async function restoreShard(
   const { isOver = false, from = 0 } = options;
   if (!isOver && from === 0) await requireEmpty(table);
   return bulk(table, rowsIn(lines), options);
+}
+
+/** How many rows the lines are. Throws `DecodeError` with the number of a line that is no row. */
+export async function countRows(lines: AsyncIterable<string>): Promise<number> {
+  let count = 0;
+  for await (const _ of rowsIn(lines)) count += 1;
+  return count;
 }
 
 async function* rowsIn(

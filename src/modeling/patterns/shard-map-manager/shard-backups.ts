@@ -4,13 +4,14 @@ import { isRecord } from '../../../base/record.js';
 import { dueBackups, type BackupIntervals } from '../../../placement/due-backups.js';
 import { DecodeError, DefinitionError } from '../../rows/model-error.js';
 import type { TableGateway } from '../../table/gateway.js';
+import { isTableThere } from './absent-table.js';
 import type { BackupStore } from './backup-store.js';
 import { ManagerError } from './manager-errors.js';
 import type { ManagerRows } from './manager-rows.js';
 import { tablesIn } from './map-registration.js';
-import { backUpShard, requireEmpty, restoreShard } from './shard-backup.js';
-import type { ShardPlace } from './shard-place.js';
-import type { ShardInfo } from './shard-statuses.js';
+import { backUpShard, countRows, requireEmpty, restoreShard } from './shard-backup.js';
+import { createTableOf, type ShardPlace } from './shard-place.js';
+import { isServing, type ShardInfo } from './shard-statuses.js';
 
 export interface BackupSchedule {
   readonly to: BackupStore;
@@ -88,9 +89,11 @@ export class ShardBackups {
   }
 
   /**
-   * Writes a backup into the empty tables of its shard, which is detached; then attach it. With
-   * `resume` also over what a killed call has left. Throws `ManagerError` for a shard that is not
-   * detached, tables that maps do not have or that have rows, and a file that is not whole.
+   * Writes a backup into the empty tables of its shard, which is detached; then attach it. Tables
+   * that are not there are made. With `resume` also over what a killed call has left. Throws
+   * `ManagerError`, before anything is written, for a backup or a file of it that is not whole, a
+   * shard that is not detached, and tables that maps do not have or that have rows. Reads the files
+   * twice.
    */
   restore(
     store: BackupStore,
@@ -167,8 +170,11 @@ async function restoreBackup(
   if (missing !== undefined) {
     throw new ManagerError(`no map has the table '${missing}' of the backup; make the map again`);
   }
+  await requireWhole(store, found);
   for (const [name, table] of there) {
-    if (!resume && Object.hasOwn(found.tables, name)) await requireEmpty(table);
+    if (!Object.hasOwn(found.tables, name)) continue;
+    await createTableOf(parts.place(shard), name, `the shard '${shard}'`);
+    if (!resume) await requireEmpty(table);
   }
   for (const [name, rows] of Object.entries(found.tables)) {
     const table = there.get(name);
@@ -192,11 +198,15 @@ async function backUpAll(
   const at = new Date(begunMs).toISOString().replaceAll(':', '-');
   const name = `${prefixOf(shard)}${at}_${parts.randomness.uuid().slice(0, 8)}/`;
   const counts: Record<string, number> = {};
+  const serving = (await parts.shards()).filter(({ status }) => isServing(status));
+  const hasAll = serving.some((info) => info.name === shard);
   for (const [table, gateway] of await tablesOf(parts, shard)) {
-    signal?.throwIfAborted();
+    // One that was made while the shard is offline is not there yet.
+    if (!hasAll && !(await isTableThere(gateway))) continue;
     let rows = 0;
     const counted = async function* (): AsyncGenerator<string, void, undefined> {
       for await (const line of backUpShard(gateway)) {
+        signal?.throwIfAborted();
         rows += 1;
         yield line;
       }
@@ -214,15 +224,43 @@ async function* lineOf(value: object): AsyncGenerator<string, void, undefined> {
   yield `${JSON.stringify(value)}\n`;
 }
 
+/** Throws `ManagerError` for a backup that has not, or not any more, all that its list says. */
+async function requireWhole(store: BackupStore, { name, tables }: ShardBackup): Promise<void> {
+  const names = new Set(await store.list(name));
+  for (const [table, rows] of Object.entries(tables)) {
+    const file = `${name}${table}.jsonl`;
+    if (!names.has(file)) throw new ManagerError(`'${file}' is not there; ${nothingWritten}`);
+    const found = await countRows(store.read(file)).catch((error: unknown) => {
+      if (!(error instanceof DecodeError)) throw error;
+      throw new ManagerError(`'${file}': ${error.message}; ${nothingWritten}`, { cause: error });
+    });
+    if (found === rows) continue;
+    throw new ManagerError(
+      `'${file}' has ${found} of the ${rows} rows of the backup; ${nothingWritten}`,
+    );
+  }
+}
+
+const nothingWritten =
+  'the backup is not whole any more, and nothing was written: bring its file back, or take another ' +
+  'one that namesOf names';
+
 async function readList(store: BackupStore, name: string): Promise<ShardBackup> {
-  for await (const line of store.read(`${name}${listName}`)) {
+  const list = `${name}${listName}`;
+  if (!(await store.list(name)).includes(list)) {
+    throw new ManagerError(
+      `'${name}' is no whole backup: it has no ${listName}, which is written last; whatever made it ` +
+        'was stopped, or is still at it; take one that namesOf names',
+    );
+  }
+  for await (const line of store.read(list)) {
     const value: unknown = JSON.parse(line);
     const [shard, tables] = isRecord(value) ? [value['shard'], value['tables']] : [];
     if (typeof shard !== 'string' || !isRecord(tables)) break;
     const counts = Object.entries(tables).map(([table, rows]) => [table, Number(rows)] as const);
     return Object.freeze({ name, shard, tables: Object.fromEntries(counts) });
   }
-  throw new DecodeError(`'${name}${listName}' is no list of a backup`);
+  throw new DecodeError(`'${list}' is no list of a backup`);
 }
 
 /** Deletes the list first: what is left of a backup then is none. */
