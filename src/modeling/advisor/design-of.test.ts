@@ -73,6 +73,29 @@ describe('a design from a definition and its workload', () => {
     assert.equal(design.queries?.length, 2);
   });
 
+  it('has the regions of its shards as a manager tells them', () => {
+    const regions = { one: 'eu', two: 'us', unused: 'asia' };
+    const query = { name: 'of a customer', perSecond: 20, hasKey: true };
+    const queries = [{ ...query, region: 'asia' }];
+    assert.ok(idsOf({ routing, regions, queries }).includes('geo-far'));
+    assert.ok(
+      !idsOf({ routing, regions, queries: [{ ...query, region: 'us' }] }).includes('geo-far'),
+    );
+    assert.ok(!idsOf({ routing, queries }).includes('geo-far'));
+    const hashed = { ...workload, partitions: uniform(300) };
+    const design = designOf(explain(PricedOrder, hashed), hashed, {
+      routing: hashRouting(['one', 'two'], 4),
+      regions,
+    });
+    assert.ok(reviewPlacement(design).some(({ id }) => id === 'geo-hash-mix'));
+    const shards = [{ name: 'one', requestsPerSecond: 1, region: 'africa' }];
+    const told = designOf(explain(PricedOrder, workload), workload, { shards, regions });
+    assert.deepEqual(
+      told.shards?.map(({ region }) => region),
+      ['africa'],
+    );
+  });
+
   it('deals equal partitions to the shards of a hash, and none where they are not known', () => {
     const equal = { ...workload, partitions: uniform(300) };
     const rates = (placed: PlacedDesign) =>

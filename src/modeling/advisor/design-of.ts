@@ -1,4 +1,5 @@
 import { own } from '../../base/own.js';
+import type { Regions } from '../../placement/regional-routing.js';
 import { type ShardRouting, shardOfText, shardsOf } from '../../placement/shard-routing.js';
 import type { Distribution } from './facts/distribution.js';
 import type { OperationReport, Report } from './report.js';
@@ -30,32 +31,37 @@ export interface PlacedDesign extends PlacementDesign {
   readonly routing?: ShardRouting;
   /** The text that is routed; the PartitionKey itself when absent. */
   readonly textOf?: (partitionKey: string) => string;
+  /** Of shards, as `manager.regions()` tells them; a shard that says its own keeps that. */
+  readonly regions?: Regions;
 }
 
 /**
  * A design of partitions, for `reviewPlacement`, from what `explain` says of a definition and its
  * workload: the key, queries, transactions, how often fields are read and written, and, where a
  * routing is given, what each shard gets. `placed` wins over what follows, a query of the same name
- * property by property. Shards follow from counted partitions, or from a hash of equal ones.
+ * property by property. Shards follow from counted partitions, or from a hash of equal ones. Areas,
+ * secret fields, callers' regions, what shards hold, queues, systems and answers follow from no
+ * definition: rules that need them ask only what `placed` tells.
  */
 export function designOf(
   report: Report,
   workload: PlacedWorkload,
   placed: PlacedDesign = {},
 ): PlacementDesign {
-  const { routing, textOf, ...told } = placed;
-  const shards = routing === undefined ? [] : shardsOfLoad(report, workload, { routing, textOf });
+  const { routing, textOf, regions = {}, ...told } = placed;
+  const loaded = routing === undefined ? [] : shardsOfLoad(report, workload, { routing, textOf });
+  const shards = (told.shards ?? loaded).map((shard) => withRegion(shard, regions));
   const fields = fieldsOf(workload);
   const derived: PlacementDesign = {
     key: keyOf(report, routing),
     transactions: report.operations
       .filter(({ kind }) => kind === 'transaction')
       .map(({ name }) => ({ name, shards: 1 })),
-    ...(shards.length === 0 ? {} : { shards }),
     ...(fields.length === 0 ? {} : { fields }),
   };
   const queries = queriesOf(report, told.queries ?? []);
-  return Object.freeze({ ...derived, ...told, queries });
+  const placedShards = shards.length === 0 ? {} : { shards };
+  return Object.freeze({ ...derived, ...told, ...placedShards, queries });
 }
 
 function keyOf({ rows, load, findings }: Report, routing: ShardRouting | undefined): ShardKeyFacts {
@@ -142,6 +148,11 @@ function shardsOfLoad(
     const isCounted = partitions?.kind === 'counts' && count > 0;
     return isCounted ? withTenant(facts, largestOf(texts.values()) / count) : facts;
   });
+}
+
+function withRegion(shard: ShardFacts, regions: Regions): ShardFacts {
+  const region = shard.region ?? own(regions, shard.name);
+  return region === undefined ? shard : { ...shard, region };
 }
 
 function withTenant(facts: ShardFacts, largestTenant: number): ShardFacts {

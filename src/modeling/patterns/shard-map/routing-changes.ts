@@ -12,14 +12,31 @@ import { DefinitionError } from '../../rows/model-error.js';
 /** Changes a routing. Pure; throws `DefinitionError` for a routing of another kind. */
 export type RoutingChange = (routing: ShardRouting) => ShardRouting;
 
-/** Gives a fair share of the slots of a hash to a new shard. */
+/**
+ * Gives a fair share of the slots of a hash to a new shard. Throws `DefinitionError` where there are
+ * fewer slots than shards.
+ */
 export function addShard(shard: string): RoutingChange {
-  return (routing) => withShardAdded(ofKind(routing, 'hash'), shard);
+  return (routing) => {
+    const grown = withShardAdded(ofKind(routing, 'hash'), shard);
+    if (grown.slots.includes(shard)) return grown;
+    throw new DefinitionError(
+      `the map has ${grown.slots.length} slots, one of which for '${shard}' would leave another ` +
+        'shard none; change it to a hash of more slots first (hashRouting), which moves most of it',
+    );
+  };
 }
 
-/** Gives the slots of a shard to the others. */
+/**
+ * Gives the slots of a shard to the others. Throws `DefinitionError` for the only one: `moveShard`
+ * it to another.
+ */
 export function removeShard(shard: string): RoutingChange {
-  return (routing) => withShardRemoved(ofKind(routing, 'hash'), shard);
+  return (routing) => {
+    const shrunk = withShardRemoved(ofKind(routing, 'hash'), shard);
+    if (!shrunk.slots.includes(shard)) return shrunk;
+    throw new DefinitionError(`'${shard}' is the only shard of the map; move it to another one`);
+  };
 }
 
 /** Gives everything of a shard to another one. */
