@@ -21,6 +21,9 @@ let folder = '';
 let server: ChildProcess | undefined;
 let socket: Socket | undefined;
 
+/** A busy machine may take seconds to start a server. */
+const attemptsMax = 3000;
+
 async function connected(path: string): Promise<Socket> {
   for (let attempt = 0; ; attempt++) {
     const found = connect(path);
@@ -28,7 +31,7 @@ async function connected(path: string): Promise<Socket> {
       await once(found, 'connect');
       return found;
     } catch (error) {
-      if (attempt >= 200) throw error;
+      if (attempt >= attemptsMax) throw error;
       await delay(20);
     }
   }
