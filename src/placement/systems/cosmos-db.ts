@@ -33,8 +33,10 @@ const charactersV1 = 100;
 
 /**
  * The effective partition key of one value, or of the levels of a hierarchical key. `v1` takes one
- * value. Numbers are doubles; lone surrogates count as U+FFFD. Refused: no value at all, several
- * values of `v1`, more than three levels, and numbers that JSON does not have.
+ * value. Numbers are doubles; lone surrogates count as U+FFFD. −0 has another key than 0, as in the
+ * official client, whose requests say 0 for both: give 0 for an item that it has written. Refused:
+ * no value at all, several values of `v1`, more than three levels, and numbers that JSON does not
+ * have.
  */
 export function cosmosKey(
   version: CosmosVersion,
