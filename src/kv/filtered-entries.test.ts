@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { manualClock } from '../base/clock.js';
 import { openMemoryStore } from '../engines/memory/store.js';
-import { candidatesPerRead, filteredEntries, firstFiltered } from './filtered-entries.js';
+import {
+  candidatesPerRead,
+  filteredEntries,
+  filteredPage,
+  firstFiltered,
+  type FilteredOptions,
+} from './filtered-entries.js';
 import { partitionPrefix } from './partition-prefix.js';
 import type { Candidate, Store } from './store.js';
 import { appendNumber, numberAt, prefixRange } from './tuple.js';
@@ -116,6 +122,25 @@ describe('the entries of a range that a filter takes', () => {
       await store.commit({ checks: [], puts: [], deletes: [key] });
     }
     assert.deepEqual(numbers, [5, 2_005, 4_005]);
+  });
+
+  it('end where the filter says so, though more of them follow', async () => {
+    const { counting, looks } = await storeWithNumbers();
+    const stopsAt = (end: number) => (candidate: Candidate) => {
+      const number = numberOf(candidate.key);
+      if (number === end) return 'stop';
+      return number % 1_000 === 0 ? 'take' : 'skip';
+    };
+    const page = (filter: FilteredOptions['filter']) =>
+      filteredPage(counting, range, { filter, limit: 9, bytesMax: 1_000 });
+    const { entries, next } = await page(stopsAt(2_001));
+    assert.deepEqual(
+      entries.map(({ key }) => numberOf(key)),
+      [0, 1_000, 2_000],
+    );
+    assert.equal(next, undefined);
+    assert.equal(looks.length, 2);
+    assert.deepEqual((await page(stopsAt(0))).entries, []);
   });
 
   it('begin with the first, or there is none', async () => {

@@ -8,8 +8,8 @@ import { keyAfter } from './tuple.js';
 export const candidatesPerRead = 1024;
 
 export interface FilteredOptions {
-  /** Decides which entries are taken. */
-  readonly filter: (candidate: Candidate) => 'take' | 'skip';
+  /** Decides which entries are taken. `stop`: as if the range ended before the entry. */
+  readonly filter: (candidate: Candidate) => 'take' | 'skip' | 'stop';
   /** Entries of one read, at most; as many as the caller is likely to want. */
   readonly limit: number;
   /** Bounds those of one read as `RangeOptions` says. */
@@ -83,6 +83,7 @@ async function readPart(
 ): Promise<Part> {
   let seen = 0;
   let stoppedAt: Bytes | undefined;
+  let isOver = false;
   const page = await store.range(range, {
     ...limits,
     reverse,
@@ -92,11 +93,14 @@ async function readPart(
         return 'stop';
       }
       seen += 1;
-      return filter(candidate);
+      const decision = filter(candidate);
+      isOver = decision === 'stop';
+      return decision;
     },
   });
   const { entries } = page;
-  return { entries, rest: page.more ? restOf(range, page, { stoppedAt, reverse }) : undefined };
+  if (isOver || !page.more) return { entries, rest: undefined };
+  return { entries, rest: restOf(range, page, { stoppedAt, reverse }) };
 }
 
 function restOf(

@@ -1,5 +1,6 @@
 import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
+import { filteredPage, type FilteredOptions } from '../../kv/filtered-entries.js';
 import type { Candidate, Entry, KeyRange, Store } from '../../kv/store.js';
 import type { MessageKeys } from './message-keys.js';
 import { expiryOfState } from './message-state.js';
@@ -50,7 +51,8 @@ export class DequeueCursor {
 
   /**
    * Claims up to `count` states of visible messages, oldest first, that no other claim holds. The
-   * caller must release each. Returns fewer while others are being taken.
+   * caller must release each. Returns fewer while others are being taken. A message that another
+   * process moves meanwhile may occur twice.
    */
   async claim(options: ClaimOptions): Promise<readonly Entry[]> {
     const resumeAt = this.#resumePoint();
@@ -84,11 +86,23 @@ export class DequeueCursor {
     return this.#resumeAt;
   }
 
+  /** Up to `count` states of visible messages, oldest first, claimed or not. */
+  async peek({ nowMicros, count }: Omit<ClaimOptions, 'passOver'>): Promise<readonly Entry[]> {
+    const range = this.#visible(nowMicros);
+    const hasExpired = this.#expiryFrom(true, nowMicros);
+    const found = await this.#read(range, count, (candidate) =>
+      hasExpired(candidate) ? 'skip' : 'take',
+    );
+    const idOf = ({ key }: Entry): string => nameOfBytes(this.#keys.read(key).id);
+    const last = new Map(found.map((entry) => [idOf(entry), entry]));
+    return found.filter((entry) => last.get(idOf(entry)) === entry);
+  }
+
   /**
    * The states of visible messages, without most of the expired ones that are not yet deleted:
    * there may be very many at the start of every search.
    */
-  visible(nowMicros: number): KeyRange {
+  #visible(nowMicros: number): KeyRange {
     const range = this.#keys.visibleAt(nowMicros);
     const isLate = this.#clock.monotonicMs() >= this.#expiredUntilMs;
     if (isLate) {
@@ -96,6 +110,24 @@ export class DequeueCursor {
       this.#expiredUntilMs = this.#clock.monotonicMs() + expiredRunMsMax;
     }
     return this.#expiredBefore === undefined ? range : { ...range, start: this.#expiredBefore };
+  }
+
+  /**
+   * Whether a message has expired, for the messages that one search passes, in order. Notes how far
+   * the run of expired ones reaches that a search from the start begins with.
+   */
+  #expiryFrom(isFromStart: boolean, nowMicros: number): (candidate: Candidate) => boolean {
+    let isLeading = isFromStart;
+    let expired = 0;
+    // A search may have begun behind the run that is being checked again by now.
+    const untilMs = this.#expiredUntilMs;
+    return ({ key, value }) => {
+      const hasExpired = expiryOfState(value) <= nowMicros;
+      isLeading &&= hasExpired && untilMs === this.#expiredUntilMs;
+      expired += 1;
+      if (isLeading) this.#noteExpired(key, expired, nowMicros);
+      return hasExpired;
+    };
   }
 
   /**
@@ -111,37 +143,43 @@ export class DequeueCursor {
     const { nowMicros, count } = options;
     const names: string[] = [];
     let { passOver } = options;
-    let expired = 0;
-    let isLeading = resumeAt === undefined;
-    const filter = ({ key, value }: Candidate) => {
-      if (expiryOfState(value) <= nowMicros) {
-        expired += 1;
-        if (isLeading) this.#noteExpired(key, expired, nowMicros);
-        return 'skip';
-      }
-      isLeading = false;
-      const name = nameOfBytes(key);
+    const visible = this.#visible(nowMicros);
+    const range = resumeAt === undefined ? visible : { ...visible, start: resumeAt };
+    const hasExpired = this.#expiryFrom(resumeAt === undefined, nowMicros);
+    const filter = (candidate: Candidate) => {
+      if (names.length === count) return 'stop';
+      if (hasExpired(candidate)) return 'skip';
+      const name = nameOfBytes(candidate.key);
       if (this.#claimed.has(name)) return 'skip';
       if (passOver > 0) {
         passOver -= 1;
         return 'skip';
       }
-      if (names.length === count) return 'stop';
-      // Claimed immediately and not at the end of the page, because another request may search
+      // Claimed immediately and not at the end of the read, because another request may search
       // meanwhile.
       this.#claimed.add(name);
       names.push(name);
-      if (names.length === count) this.#resumeAt = Buffer.from(key);
+      if (names.length === count) this.#resumeAt = Buffer.from(candidate.key);
       return 'take';
     };
-    const visible = this.visible(nowMicros);
-    const range = resumeAt === undefined ? visible : { ...visible, start: resumeAt };
     try {
-      const page = await this.#store.range(range, { limit: count, bytesMax: Infinity, filter });
-      return page.entries;
+      return await this.#read(range, count, filter);
     } catch (error) {
       for (const name of names) this.#claimed.delete(name);
       throw error;
     }
+  }
+
+  /**
+   * Others have a turn after each part of a long run of messages that are passed over. When one of
+   * them moves a message, its last state may be behind the one that was read before.
+   */
+  async #read(
+    range: KeyRange,
+    count: number,
+    filter: FilteredOptions['filter'],
+  ): Promise<readonly Entry[]> {
+    const limits = { limit: count, bytesMax: Infinity, filter };
+    return (await filteredPage(this.#store, range, limits)).entries;
   }
 }

@@ -9,8 +9,20 @@ import {
   textsOf,
 } from '../../../test/support/open-queues.js';
 import { engineNames } from '../../../test/support/stores.js';
+import { manualClock } from '../../base/clock.js';
+import { forwardClock } from '../../base/forward-clock.js';
+import { invariant } from '../../base/invariant.js';
+import { systemRandomness } from '../../base/randomness.js';
+import { candidatesPerRead } from '../../kv/filtered-entries.js';
+import { withPartitionRule } from '../../kv/partition-rule.js';
 import type { CommitBatch, Store } from '../../kv/store.js';
-import type { QueueService } from './queue-service.js';
+import { QueueService } from './queue-service.js';
+
+/** Puts messages that live for a second. */
+async function fillShortLived(service: QueueService, total: number): Promise<void> {
+  const short = message('old', { timeToLiveSeconds: 1 });
+  await Promise.all(Array.from({ length: total }, () => service.putMessage(account, queue, short)));
+}
 
 async function fill(service: QueueService, total: number): Promise<string[]> {
   const texts = Array.from({ length: total }, (_, index) => String(index).padStart(5, '0'));
@@ -179,6 +191,84 @@ for (const engine of engineNames) {
       assert.deepEqual(got, texts);
       assert.ok(seen < 3000, `${seen} entries were looked at`);
     });
+
+    it('in front of others are read in bounded parts, by peeks and by gets', async (t) => {
+      const looks: number[] = [];
+      const wrap = (store: Store): Store => ({
+        ...counting().wrap(store),
+        range(range, { filter, ...options }) {
+          if (filter === undefined) return store.range(range, options);
+          const read = looks.push(0) - 1;
+          return store.range(range, {
+            ...options,
+            filter(candidate) {
+              const decision = filter(candidate);
+              if (decision !== 'stop') looks[read] = (looks[read] ?? 0) + 1;
+              return decision;
+            },
+          });
+        },
+      });
+      const { service, other, clock } = await openQueues(engine, t, { wrap });
+      const expired = 2 * candidatesPerRead + 50;
+      await fillShortLived(service, expired);
+      clock.advanceMicros(60 * second);
+      const texts = await fill(service, 5);
+      const options = { count: 2, visibilitySeconds: 60 };
+      // A new service knows of no run of expired messages.
+      const searches = [
+        async () => textsOf(await other().peekMessages(account, queue, 2)),
+        async () => textsOf(await other().getMessages(account, queue, options)),
+      ];
+      for (const search of searches) {
+        looks.length = 0;
+        assert.deepEqual(await search(), texts.slice(0, 2));
+        assert.ok(Math.max(...looks) <= candidatesPerRead, `reads of ${looks.join()} entries`);
+        const all = looks.reduce((sum, each) => sum + each, 0);
+        assert.ok(all > expired, `${all} entries were looked at`);
+      }
+    });
+
+    for (const operation of ['peek', 'get'] as const) {
+      it(`do not make two of a message that moves past them during a ${operation}`, async (t) => {
+        let searches = 0;
+        let move = (): Promise<unknown> => Promise.resolve();
+        const wrap = (store: Store): Store => ({
+          ...counting().wrap(store),
+          async range(range, options) {
+            searches += options.filter === undefined ? 0 : 1;
+            if (searches === 2) await move();
+            return store.range(range, options);
+          },
+        });
+        const { service, store, clock } = await openQueues(engine, t, { wrap });
+        await service.putMessage(account, queue, message('moved'));
+        const hidden = { count: 1, visibilitySeconds: 1 };
+        const [taken] = await service.getMessages(account, queue, hidden);
+        invariant(taken !== undefined, 'the message is visible');
+        // The clock of another machine is a little behind, so its now is in the past here.
+        const behind = new QueueService({
+          store: withPartitionRule(store),
+          clock: forwardClock(manualClock(clock.nowMicros() + 2.8 * second)),
+          randomness: systemRandomness,
+        });
+        clock.advanceMicros(1.5 * second);
+        await fillShortLived(service, candidatesPerRead + 50);
+        clock.advanceMicros(1.5 * second);
+        const moves: Promise<unknown>[] = [];
+        move = async () => {
+          if (moves.length > 0) return;
+          moves.push(behind.updateMessage(account, queue, { ...taken, visibilitySeconds: 0 }));
+          await moves[0];
+        };
+        searches = 0;
+        const found = await (operation === 'peek'
+          ? service.peekMessages(account, queue, 5)
+          : service.getMessages(account, queue, { count: 5, visibilitySeconds: 60 }));
+        assert.deepEqual(textsOf(found), ['moved']);
+        assert.equal(moves.length, 1);
+      });
+    }
 
     it('leave nothing behind', async (t) => {
       const { service, store, clock } = await openQueues(engine, t);

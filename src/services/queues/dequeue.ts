@@ -1,5 +1,5 @@
 import type { MemoryBudget } from '../../base/async/memory-budget.js';
-import type { Bytes } from '../../base/bytes.js';
+import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import type { ForwardClock } from '../../base/forward-clock.js';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
@@ -107,6 +107,9 @@ async function take(
     );
     return { id, state };
   });
+  const ids = new Set(taken.map(({ id }) => nameOfBytes(id)));
+  // One has changed between two reads of the search.
+  if (ids.size < taken.length) return undefined;
   const texts = await store.getMany(taken.map(({ id }) => keys.text(id)));
   if (texts.includes(undefined)) return undefined;
   const bytes = textBytes(texts);

@@ -74,11 +74,7 @@ export async function peekMessages(
   { count, memory }: { readonly count: number; readonly memory: MemoryBudget | undefined },
 ): Promise<readonly PeekedMessage[]> {
   const nowMicros = clock.nowMicros();
-  const { entries } = await store.range(cursor.visible(nowMicros), {
-    limit: count,
-    bytesMax: Infinity,
-    filter: ({ value }) => (expiryOfState(value) <= nowMicros ? 'skip' : 'take'),
-  });
+  const entries = await cursor.peek({ nowMicros, count });
   const ids = entries.map(({ key }) => keys.read(key).id);
   const texts = await store.getMany(ids.map((id) => keys.text(id)));
   const bytes = textBytes(texts);
