@@ -109,10 +109,10 @@ export function withWrites(
     name: disk.name,
     retire: () => disk.retire(),
     retired: () => disk.retired(),
-    removeRetired: () => disk.removeRetired(),
+    removeRetired: (signal) => disk.removeRetired(signal),
     begin: (generation) => disk.begin(generation),
     removeBegun: () => disk.removeBegun(),
-    removeAll: () => disk.removeAll(),
+    removeAll: (signal) => disk.removeAll(signal),
     async create(...made) {
       const file = await disk.create(...made);
       const write = decide((bytes, position) => file.write(bytes, position));

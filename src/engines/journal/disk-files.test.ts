@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { temporaryLocation } from '../../../test/support/engine-lmdb.js';
 import { damaged } from '../../../test/support/journals.js';
 import { DiskFiles } from './disk-files.js';
@@ -111,6 +112,29 @@ describe('files of a journal on a disk', () => {
     await (await beginIn(at.open(), 1)).close();
     const files = at.open();
     await (await beginIn(files, 2)).close();
+    await files.removeAll();
+    await assert.rejects(readdir(at.folder), { code: 'ENOENT' });
+  });
+
+  it('of many earlier generations are removed until the signal comes, and then those left', async () => {
+    await using at = await location();
+    const many = 40;
+    await mkdir(at.folder);
+    for (let number = 1; number <= many; number += 1) {
+      await mkdir(join(at.folder, `${number}.old`));
+      await writeFile(join(at.folder, `${number}.old`, '000001'), '');
+    }
+    const files = at.open();
+    await (await beginIn(files, many + 1)).close();
+    const removal = new AbortController();
+    const removing = files.removeRetired(removal.signal);
+    while ((await readdir(at.folder)).length > many - 5) await pause(0);
+    removal.abort();
+    await removing;
+    const left = (await readdir(at.folder)).length;
+    assert.ok(left > 1 && left < many, `${left} folders are left`);
+    await files.removeAll(removal.signal);
+    assert.equal((await readdir(at.folder)).length, left);
     await files.removeAll();
     await assert.rejects(readdir(at.folder), { code: 'ENOENT' });
   });

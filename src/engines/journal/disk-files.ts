@@ -81,8 +81,8 @@ export class DiskFiles implements JournalFiles {
     }
   }
 
-  async removeRetired(): Promise<void> {
-    await this.#removeBefore(this.#number);
+  async removeRetired(signal?: AbortSignal): Promise<void> {
+    await this.#removeBefore(this.#number, signal);
   }
 
   async begin(generation: number): Promise<void> {
@@ -110,12 +110,12 @@ export class DiskFiles implements JournalFiles {
     return rm(this.#generation, { recursive: true, force: true });
   }
 
-  async removeAll(): Promise<void> {
-    await this.#removeBefore(this.#number + 1);
+  async removeAll(signal?: AbortSignal): Promise<void> {
+    await this.#removeBefore(this.#number + 1, signal);
     try {
       await rmdir(this.#folder);
     } catch (error) {
-      // A later generation is in it, or the folder was removed or moved.
+      // A folder was left in it, or a later generation is; or it was removed or moved.
       if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(codeOf(error) ?? '')) throw error;
     }
     await syncDirectory(this.#directory);
@@ -135,9 +135,10 @@ export class DiskFiles implements JournalFiles {
     }
   }
 
-  async #removeBefore(generation: number): Promise<void> {
+  async #removeBefore(generation: number, signal: AbortSignal | undefined): Promise<void> {
     const found = await this.#found();
     for (const { number, name } of found.toSorted((left, right) => left.number - right.number)) {
+      if (signal?.aborted === true) return;
       if (number >= generation) continue;
       const path = join(this.#folder, name);
       const hasFiles = (await namesIn(path)).length > 0;

@@ -121,6 +121,25 @@ function stuck() {
   return { state, files };
 }
 
+/** Files of so many former openings that their removal ends with its signal alone. */
+function endless() {
+  const state = { removals: 0 };
+  const files = (disk: JournalFiles): JournalFiles =>
+    new Proxy(disk, {
+      get(target, name) {
+        const found: unknown = Reflect.get(target, name, target);
+        if (typeof found !== 'function') return found;
+        if (name !== 'removeRetired' && name !== 'removeAll') return found.bind(target);
+        return async (signal?: AbortSignal) => {
+          state.removals += 1;
+          if (signal?.aborted === true) return;
+          await new Promise((resolve) => signal?.addEventListener('abort', resolve));
+        };
+      },
+    });
+  return { state, files };
+}
+
 /** Refuses as soon as it has restored a snapshot. */
 function thenRefusing(base: JournalBase, state: { refuses: boolean }): JournalBase {
   return new Proxy(base, {
@@ -346,6 +365,42 @@ describe('failures of a journal', () => {
     assert.deepEqual(await folders(), ['2']);
     await store.close();
   });
+
+  for (const begun of ['before it', 'by it']) {
+    it(`ends a stop in time when folders are removed for long, begun ${begun}`, async () => {
+      await using made = await journalDirectory();
+      await put(await made.open(), 'before');
+      const timers = manualTimers();
+      const { state, files } = endless();
+      const store = await made.open({ files, timers });
+      await put(store, 'after');
+      if (begun === 'before it') {
+        // Ends with the removal.
+        const snapshot = store.takeSnapshot();
+        while (state.removals === 0) await pause(0);
+        snapshot.catch(() => undefined);
+      }
+      let isClosed = false;
+      const closed = store.close().then(() => (isClosed = true));
+      while (state.removals === 0) await pause(0);
+      for (let turn = 0; turn < 20; turn += 1) await pause(0);
+      assert.equal(isClosed, false);
+      timers.fire(3_000);
+      await closed;
+      assert.equal(timers.waiting, 0);
+      assert.deepEqual(await Promise.all(['before', 'after'].map((n) => has(made.memory, n))), [
+        true,
+        true,
+      ]);
+      const folders = () => readdir(join(made.directory, 'journal'));
+      assert.deepEqual(await folders(), ['1.old', '2']);
+      const next = await made.open();
+      await next.takeSnapshot();
+      assert.deepEqual(await folders(), ['3']);
+      await next.close();
+      await assert.rejects(folders(), { code: 'ENOENT' });
+    });
+  }
 
   it('keeps the journal when the data file takes nothing at the end', async () => {
     await using made = await journalDirectory();

@@ -19,9 +19,10 @@ export interface JournalFiles {
   retired(): AsyncIterable<{ readonly name: string; readonly content: Buffer }>;
   /**
    * Removes the folders of earlier generations, but not those of later ones. Each is durably gone
-   * before the next one is touched, the earliest first.
+   * before the next one is touched, the earliest first. Once the signal is aborted no other one is
+   * begun, and those that are left are removed by a later call, of this opening or of another.
    */
-  removeRetired(): Promise<void>;
+  removeRetired(signal?: AbortSignal): Promise<void>;
   /** Creates the folder of a new generation. */
   begin(generation: number): Promise<void>;
   /**
@@ -34,9 +35,9 @@ export interface JournalFiles {
   removeBegun(): Promise<void>;
   /**
    * Removes the folders of this and all earlier generations, in order like `removeRetired`, when
-   * the base has everything.
+   * the base has everything. The signal has the same effect.
    */
-  removeAll(): Promise<void>;
+  removeAll(signal?: AbortSignal): Promise<void>;
 }
 
 export interface JournalFile {

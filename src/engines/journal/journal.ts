@@ -1,3 +1,4 @@
+import type { Timer, Timers } from '../../base/async/timers.js';
 import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
@@ -23,6 +24,8 @@ const growth = 4;
 export const smallFileBytes = 4 * blockBytes;
 /** The files that are kept for reuse. Others, which a burst has needed, are removed. */
 const freeFilesMax = 8;
+/** How long a close may remove folders of earlier generations. */
+const removalMs = 3_000;
 
 export type ShowChanges = (changes: readonly FrameChange[], sequence: number) => void;
 
@@ -102,6 +105,7 @@ export class Journal {
   #isWriting = false;
   #mayHaveRetired = true;
   #hasToldUnremoved = false;
+  readonly #removal = new AbortController();
 
   constructor(options: JournalOptions) {
     const { generation, predecessor, lastSequence, randomness } = options;
@@ -218,7 +222,23 @@ export class Journal {
       else await this.#canRemove(() => file.remove());
     }
     if (!this.#mayHaveRetired) return;
-    this.#mayHaveRetired = !(await this.#canRemove(() => this.#options.files.removeRetired()));
+    const { signal } = this.#removal;
+    this.#mayHaveRetired = !(await this.#canRemove(() =>
+      this.#options.files.removeRetired(signal),
+    ));
+  }
+
+  /**
+   * From so long on, no further folder is removed: there may be very many, and a process has to end
+   * in time. Those that are left hold nothing that the base lacks; the next opening removes them.
+   */
+  limitRemoval(timers: Timers): Timer {
+    return timers.start(removalMs, () => this.#removal.abort(), undefined);
+  }
+
+  /** After a close: removes the folders of this and all earlier generations, within the limit. */
+  removeAll(): Promise<void> {
+    return this.#options.files.removeAll(this.#removal.signal);
   }
 
   /** A failure is reported and has no other effect, because recovery ignores what is left. */

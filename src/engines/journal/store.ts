@@ -341,11 +341,11 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, 
    * Applies everything to the base and removes the journal. The store must not be used afterwards.
    */
   async settle(): Promise<void> {
-    const { journal, files } = this.#parts;
+    const { journal } = this.#parts;
     await this.#applier.close();
     await this.#applier.drain({ isSettled: true });
     await journal.close();
-    await files.removeAll();
+    await journal.removeAll();
   }
 
   async #close(): Promise<void> {
@@ -355,12 +355,14 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, 
       if (!(error instanceof StoreFailedError)) throw error;
       this.#fail(error);
     }
+    const limit = this.#parts.journal.limitRemoval(this.#parts.timers);
     await this.#applier.close();
     try {
       if (this.#failure === undefined && this.#base.trouble() === undefined) await this.settle();
     } catch {
       // The journal keeps what the base has refused, and the next opening finds it.
     }
+    limit.close();
     try {
       // A file cannot be closed while it is written.
       if (!this.#stuck.isWriting) await this.#parts.journal.close();
