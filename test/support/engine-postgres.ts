@@ -1,4 +1,5 @@
 import { fork } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/engines/postgres/store.js';
@@ -46,11 +47,19 @@ export async function runSql(url: string, text: string): Promise<readonly unknow
   const client = new Client(url);
   await client.connect();
   try {
-    const { rows } = await client.query<Record<string, unknown>>(text);
-    return rows;
+    // The package returns a list when there are several statements.
+    const results = [await client.query<Record<string, unknown>>(text)].flat();
+    return results.at(-1)?.rows ?? [];
   } finally {
     await client.end();
   }
+}
+
+/** Resolves when so many transactions wait for locks of others to work in a schema. */
+export async function lockWaits(url: string, schema: string, count: number): Promise<void> {
+  const waiting = `select from pg_stat_activity
+    where wait_event_type = 'Lock' and strpos(query, '${schema}') > 0`;
+  while ((await runSql(url, waiting)).length < count) await pause(5);
 }
 
 /** The same schema in another process, whose standard error is not shown. */

@@ -49,8 +49,20 @@ export function isAway(error: unknown): boolean {
 
 /** The error for a call that did nothing although it was tried several times. */
 export function unavailable(error: unknown): StoreUnavailableError {
-  const text = `Connections to the database are lost again and again: ${messageOf(error)}`;
-  return new StoreUnavailableError(text, { cause: error });
+  const what =
+    failureOf(error) === 'again'
+      ? 'The database ended each attempt because of other transactions'
+      : 'Connections to the database are lost again and again';
+  return new StoreUnavailableError(`${what}: ${messageOf(error)}`, { cause: error });
+}
+
+/**
+ * Whether a single commit of a batch may be the reason of its failure, so that the others succeed
+ * without it. Nothing of the batch was applied.
+ */
+export function mayBeOfOneCommit(error: unknown): boolean {
+  if (error instanceof StoreWriteError) return true;
+  return error instanceof StoreUnavailableError && failureOf(error.cause) === 'again';
 }
 
 /** The error for a commit that the database refused. */

@@ -3,6 +3,7 @@ import { StoreWriteError } from '../../kv/errors.js';
 import { writtenBytes, type CommitStats, type Work } from '../../kv/pending-commits.js';
 import type { CommitResult } from '../../kv/store.js';
 import type { BatchCall, CommitForm } from './commit-form.js';
+import { mayBeOfOneCommit } from './failures.js';
 import type { Outcome } from './outcomes.js';
 import type { Session } from './session.js';
 import { inLockOrder } from './slots.js';
@@ -72,7 +73,7 @@ export class GroupCommit {
     try {
       await this.#apply(session, works);
     } catch (error) {
-      if (works.length === 1 || !(error instanceof StoreWriteError)) {
+      if (works.length === 1 || !mayBeOfOneCommit(error)) {
         for (const { reject } of works) reject(error);
         return;
       }

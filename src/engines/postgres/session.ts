@@ -142,7 +142,7 @@ export class Session {
     // A connection on which anything failed is not used again.
     this.#open = undefined;
     open.connection.destroy();
-    if (kind === 'again' || kind === 'refused') throw refusal(error);
+    if (kind === 'refused') throw refusal(error);
     return kind === 'lost' ? this.#resolve(open, error) : undefined;
   }
 
