@@ -121,6 +121,8 @@ async function openPostgres(
         logger.error('acknowledged commits are lost', { error, ...loss }),
       noHeartbeat: (error) =>
         logger.warn('the database refuses heartbeats, so standbys seem to be behind', { error }),
+      noSweep: (error) =>
+        logger.warn('the database refuses to remove what connections have left', { error }),
     },
   });
 }

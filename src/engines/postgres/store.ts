@@ -19,12 +19,14 @@ import type { Connection } from './connection.js';
 import { assertTables, migrate } from './migrations.js';
 import type { CommitForm } from './commit-form.js';
 import { functionForm } from './function-form.js';
-import { Heartbeat } from './heartbeat.js';
+import { heartbeat } from './heartbeat.js';
+import type { PeriodicWork } from './periodic-work.js';
 import { transactionForm } from './transaction-form.js';
 import { Primary } from './primary.js';
 import { rulesOf, type Product } from './product.js';
 import { Reads } from './reads.js';
 import { numberOf } from './rows.js';
+import { sessionSweep, sweepSessions } from './session-sweep.js';
 import { Session } from './session.js';
 import { statementsFor, type Statements } from './statements.js';
 import { WatchedPrimary } from './watched-primary.js';
@@ -40,6 +42,8 @@ export interface PostgresEvents {
    * while the database is away.
    */
   noHeartbeat(error: unknown): void;
+  /** The same for the removal of rows that sessions have left. */
+  noSweep(error: unknown): void;
 }
 
 export interface PostgresStoreOptions {
@@ -130,8 +134,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     if (!creates) await assertTables(connection, schema);
     await migrate(connection, schema, product);
     const statements = statementsFor(schema);
-    await connection.query(statements.closeOldSessions, []);
-    await connection.query(statements.removeOldSessions, []);
+    await sweepSessions(connection, statements);
     return new PostgresStore({ ...options, commitForm, timers, randomness }, primary, statements);
   } catch (error) {
     primary.close();
@@ -167,7 +170,7 @@ export class PostgresStore implements MemberStore, ServedStore {
   readonly #primary: Primary;
   readonly #statements: Statements;
   readonly #reads: Reads;
-  readonly #heartbeat: Heartbeat | undefined;
+  readonly #periodic: readonly PeriodicWork[];
   readonly #sessions: readonly Session[];
   readonly #commits: GroupCommit;
   readonly #acknowledgements: Acknowledgements;
@@ -186,10 +189,7 @@ export class PostgresStore implements MemberStore, ServedStore {
       onLoss: (error, loss) => events?.lostCommits?.(error, loss),
     });
     this.#reads = new Reads(new WatchedPrimary(primary, this.#acknowledgements), statements);
-    const { beats = false } = options;
-    const onRefused = (error: unknown) => events?.noHeartbeat?.(error);
-    const beating = { source: primary, statement: statements.beat, timers, onRefused };
-    this.#heartbeat = beats ? new Heartbeat(beating) : undefined;
+    this.#periodic = this.#periodicWork();
     const form = forms[options.commitForm](statements);
     const acknowledgements = this.#acknowledgements;
     const parts = { primary, statements, form, timers, randomness, acknowledgements };
@@ -264,11 +264,23 @@ export class PostgresStore implements MemberStore, ServedStore {
   async #close(): Promise<void> {
     await this.#commits.drained();
     this.#primary.close();
-    await this.#heartbeat?.close();
+    await Promise.all(this.#periodic.map((each) => each.close()));
     // Readers check the rows of sessions and would take their removal for a loss, so they close
     // first.
     await this.#reads.close();
     await Promise.all(this.#sessions.map((session) => session.close()));
+  }
+
+  #periodicWork(): readonly PeriodicWork[] {
+    const { beats = false, timers, events } = this.#options;
+    const parts = { source: this.#primary, timers };
+    const statements = this.#statements;
+    const onRefused = (error: unknown) => events?.noSweep?.(error);
+    const sweep = sessionSweep({ ...parts, statements, onRefused });
+    if (!beats) return [sweep];
+    const noHeartbeat = (error: unknown) => events?.noHeartbeat?.(error);
+    const statement = statements.beat;
+    return [sweep, heartbeat({ ...parts, statement, onRefused: noHeartbeat })];
   }
 
   #assertOpen(): void {

@@ -1,0 +1,76 @@
+import type { Timer, Timers } from '../../base/async/timers.js';
+import type { Connection } from './connection.js';
+import type { ConnectionSource } from './connection-source.js';
+import { isAway } from './failures.js';
+
+/** The longest wait of a run for a primary. */
+const connectLimitMs = 1_000;
+
+export interface PeriodicWorkOptions {
+  readonly source: ConnectionSource;
+  readonly timers: Timers;
+  /** The pause before each run, also before the first. */
+  readonly pauseMs: number;
+  /** May be cut off anywhere and done again by the next run, or by another server meanwhile. */
+  readonly work: (connection: Connection) => Promise<unknown>;
+  /** Whether the connection is kept for the next run. */
+  readonly keepsConnection: boolean;
+  /** The database refuses the work, for the first time since it has taken it. */
+  readonly onRefused: (error: unknown) => void;
+}
+
+/**
+ * Work that a store does in the database again and again, on a connection of its own. A run that
+ * fails has no effect but that on `onRefused`: the next one tries again, and the store itself
+ * reports a database that is away.
+ */
+export class PeriodicWork {
+  readonly #options: PeriodicWorkOptions;
+  #timer: Timer | undefined;
+  #connection: Connection | undefined;
+  #running: Promise<void> | undefined;
+  #isRefused = false;
+  #isOver = false;
+
+  constructor(options: PeriodicWorkOptions) {
+    this.#options = options;
+    this.#wait();
+  }
+
+  /** Cuts a run off that is under way. */
+  async close(): Promise<void> {
+    this.#isOver = true;
+    this.#timer?.close();
+    this.#connection?.destroy();
+    await this.#running;
+    this.#connection?.destroy();
+  }
+
+  #wait(): void {
+    const run = (): void => {
+      this.#running = this.#run();
+    };
+    const { timers, pauseMs } = this.#options;
+    if (!this.#isOver) this.#timer = timers.start(pauseMs, run, undefined);
+  }
+
+  async #run(): Promise<void> {
+    const { source, work, keepsConnection, onRefused } = this.#options;
+    try {
+      if (this.#connection?.isLost !== false) {
+        this.#connection = await source.connect(connectLimitMs);
+        if (this.#isOver) return;
+      }
+      await work(this.#connection);
+      this.#isRefused = false;
+      if (!keepsConnection) await this.#connection.close();
+    } catch (error) {
+      this.#connection?.destroy();
+      if (!isAway(error) && !this.#isRefused) {
+        this.#isRefused = true;
+        onRefused(error);
+      }
+    }
+    this.#wait();
+  }
+}
