@@ -44,10 +44,10 @@ export interface AcknowledgementsOptions {
  */
 const keptMax = 1_000;
 /**
- * How long a batch is checked. Rows of sessions are kept for a day at least; one hour less allows
- * for differences between clocks.
+ * How long the row of a session is there after a batch, whatever the clocks say: it is kept for a
+ * day at least, and one hour less allows for differences between clocks.
  */
-const evidenceMicros = 23 * 3_600_000_000;
+export const rowsKeptMicros = 23 * 3_600_000_000;
 
 /**
  * Remembers the batches that this process has acknowledged, to detect that a promoted standby lacks
@@ -119,7 +119,7 @@ export class Acknowledgements {
 
   /** Batches that were acknowledged before this time may have lost their rows. */
   #fromMicros(): number {
-    return this.#options.clock.nowMicros() - evidenceMicros;
+    return this.#options.clock.nowMicros() - rowsKeptMicros;
   }
 
   #trim(): void {

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { dropSchema, runSql } from '../../../test/support/engine-postgres.js';
+import { Client } from 'pg';
+import { dropSchema, lockWaits, runSql } from '../../../test/support/engine-postgres.js';
 import { manualTimers } from '../../../test/support/manual-timers.js';
 import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
 import { withoutPostgres } from '../../../test/support/postgres-server.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { systemClock } from '../../base/clock.js';
 import { messageOf } from '../../base/thrown.js';
+import { CommitUnknownError } from '../../kv/errors.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
 import { sweepMs } from './session-sweep.js';
 import { openPostgresStore, type PostgresStore } from './store.js';
 
+const dayMicros = 86_400_000_000;
 /** More than any pause between two attempts. */
 const attemptMs = 200;
 const key = partitionPrefix('tables', 'account', 1, 'partition');
@@ -89,6 +92,37 @@ void describe('a PostgreSQL store that stays open', { skip: withoutPostgres }, (
     assert.equal(JSON.stringify(own), '[{"closed":true}]');
     assert.ok(await sweeping.during(put(store)));
     assert.deepEqual(sweeping.told, []);
+  });
+
+  it('does not know a batch of a process that stood still until its row was removed', async () => {
+    const { url } = server();
+    const schema = 'stopped';
+    let aheadMicros = 0;
+    const clock = { ...systemClock, nowMicros: () => systemClock.nowMicros() + aheadMicros };
+    const store = await openPostgresStore({ url, schema, clock });
+    const other = new Client(url);
+    await other.connect();
+    try {
+      assert.ok(await put(store));
+      await other.query(`begin; select from ${schema}.kv_slot order by slot for update`);
+      const unknown = assert.rejects(put(store), CommitUnknownError);
+      await lockWaits(url, schema, 1);
+      aheadMicros = dayMicros;
+      const removed = runSql(url, `delete from ${schema}.kv_session`);
+      await lockWaits(url, schema, 2);
+      await runSql(
+        url,
+        `select pg_terminate_backend(pid) from pg_stat_activity
+          where wait_event_type = 'Lock' and application_name = 'tabularium'`,
+      );
+      await Promise.all([removed, unknown]);
+      await other.query('commit');
+      assert.ok(await put(store));
+    } finally {
+      await other.end();
+      await store.close();
+      await dropSchema(url, schema);
+    }
   });
 
   it('tells once that the database refuses it, and again after it was let', async () => {

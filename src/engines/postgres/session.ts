@@ -1,15 +1,17 @@
 import { within } from '../../base/async/deadline.js';
 import type { Timers } from '../../base/async/timers.js';
 import { retry } from '../../base/async/retry.js';
+import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
 import {
+  CommitUnknownError,
   StoreClosedError,
   StoreUnavailableError,
   StoreWriteError,
   unknownOutcome,
 } from '../../kv/errors.js';
-import type { Acknowledgements } from './acknowledgements.js';
+import { rowsKeptMicros, type Acknowledgements } from './acknowledgements.js';
 import type { BatchCall, CommitForm } from './commit-form.js';
 import { failureOf, isAway, refusal, unavailable } from './failures.js';
 import type { Connection } from './connection.js';
@@ -36,6 +38,7 @@ export interface SessionOptions {
   readonly primary: Primary;
   readonly statements: Statements;
   readonly form: CommitForm;
+  readonly clock: Pick<Clock, 'nowMicros'>;
   readonly timers: Timers;
   readonly randomness: Randomness;
   /** Checked on each new connection before it writes. */
@@ -47,6 +50,8 @@ interface Open {
   readonly id: string;
   /** The number of the last batch that was applied. */
   batch: number;
+  /** When the next one was sent. */
+  sentMicros: number;
 }
 
 /**
@@ -92,6 +97,7 @@ export class Session {
 
   async #applyOnce(call: BatchCall, count: number): Promise<readonly Outcome[]> {
     const open = await this.#opened();
+    open.sentMicros = this.#options.clock.nowMicros();
     try {
       const outcomes = await call(open.connection, { id: open.id, number: open.batch + 1 });
       open.batch += 1;
@@ -120,7 +126,7 @@ export class Session {
       await acknowledgements.assertKept(connection);
       const id = String(randomness.bytes(sessionIdBytes).reduce((sum, byte) => sum * 256 + byte));
       await connection.query(statements.openSession, [id]);
-      return { connection, id, batch: 0 };
+      return { connection, id, batch: 0, sentMicros: 0 };
     } catch (error) {
       connection.destroy();
       if (error instanceof StoreWriteError) throw error;
@@ -151,14 +157,15 @@ export class Session {
     try {
       return await this.#retried(mayTellLater, () => this.#resolveOnce(open));
     } catch (error) {
-      throw error instanceof StoreWriteError ? error : unknownOutcome(lost);
+      throw isTold(error) ? error : unknownOutcome(lost);
     }
   }
 
-  async #resolveOnce({ id, batch }: Open): Promise<readonly Outcome[] | undefined> {
+  async #resolveOnce(open: Open): Promise<readonly Outcome[] | undefined> {
+    const { id, batch } = open;
     const connection = await this.#options.primary.connectPatiently(resolveLimitMs);
     try {
-      const outcomes = await this.#outcomeOn(connection, id, batch);
+      const outcomes = await this.#outcomeOn(connection, open);
       // The outcome does not wait for the end of the connection.
       void connection.close();
       if (outcomes !== undefined) this.#note(id, batch + 1, outcomes);
@@ -174,11 +181,14 @@ export class Session {
    */
   async #outcomeOn(
     connection: Connection,
-    id: string,
-    batch: number,
+    { id, batch, sentMicros }: Open,
   ): Promise<readonly Outcome[] | undefined> {
-    const { statements, acknowledgements } = this.#options;
+    const { statements, acknowledgements, clock } = this.#options;
     const [row] = await connection.query(statements.closeSession, [id]);
+    // This process was stopped for a day: a sweep may have removed the row of an applied batch.
+    if (row === undefined && clock.nowMicros() - sentMicros >= rowsKeptMicros) {
+      throw unknownOutcome(new Error('it was sent a day ago, and its session is not there'));
+    }
     const last = row === undefined ? undefined : numberOf(row[0]);
     if (last === batch + 1) return decodeOutcomes(bytesOf(row?.[1]));
     invariant(last === undefined || last <= batch, 'a session applies one batch at a time');
@@ -230,5 +240,10 @@ function isTemporary(error: unknown): error is TemporaryError {
 /** Whether another server, or the same one later, may still tell the outcome of a batch. */
 function mayTellLater(error: unknown): boolean {
   const isOver = error instanceof StoreUnavailableError || error instanceof StoreClosedError;
-  return !isOver && !(error instanceof StoreWriteError);
+  return !isOver && !isTold(error);
+}
+
+/** Whether the error says all that anybody will know of the batch. */
+function isTold(error: unknown): boolean {
+  return error instanceof StoreWriteError || error instanceof CommitUnknownError;
 }

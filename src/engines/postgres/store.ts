@@ -192,7 +192,7 @@ export class PostgresStore implements MemberStore, ServedStore {
     this.#periodic = this.#periodicWork();
     const form = forms[options.commitForm](statements);
     const acknowledgements = this.#acknowledgements;
-    const parts = { primary, statements, form, timers, randomness, acknowledgements };
+    const parts = { primary, statements, form, clock, timers, randomness, acknowledgements };
     this.#sessions = Array.from({ length: writers }, () => new Session(parts));
     this.#commits = new GroupCommit({ sessions: this.#sessions, form, clock });
   }
