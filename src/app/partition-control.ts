@@ -18,39 +18,26 @@ import {
 } from '../http/control/partitions.js';
 import type { RangeSample } from '../kv/sample.js';
 import { decodeTuple } from '../kv/tuple.js';
-import type { Begun, Refusal } from '../partition/operations/operations.js';
+import type { Begun } from '../partition/operations/operations.js';
 import { dataOf } from '../partition/range-map.js';
 import { metricsText } from '../partition/metrics.js';
 import type { OperationRow, RangeRow } from '../partition/rows.js';
 import { beginPlanned } from '../partition/balancer/balancer.js';
 import { RangeLoads } from '../partition/balancer/range-loads.js';
 import { meanCallMs, type MeasuredRange } from '../partition/load/range-meter.js';
-import {
-  changeStore,
-  isMember,
-  knownStores,
-  MembershipError,
-  removeMember,
-} from '../partition/membership.js';
+import { knownStores } from '../partition/membership.js';
 import { splitPoint } from '../partition/split-point.js';
 import type { End } from '../partition/operations/operation-runner.js';
 import { KeyRateLimiter } from '../partition/key-rate-limiter.js';
 import { repair } from '../partition/operations/repair.js';
 import { verify, type Finding } from '../partition/verify.js';
-import { memberNames } from './options/stores.js';
-import { memberOf, type StorageChoice } from './settings.js';
 import { allData, newBackup, storedBackup, type Backup } from './partition-backups.js';
 import { ContainerNames } from './partitions/container-names.js';
 import { Jobs, type JobProgress } from './partitions/jobs.js';
 import { unnamedContainers } from './partitions/references.js';
-import {
-  findingText,
-  leftText,
-  plannedText,
-  refusalText,
-  restText,
-  stuckText,
-} from './partitions/texts.js';
+import { refusalOf, refuse } from './partition-refusals.js';
+import { StoreChanges } from './partition-stores.js';
+import { findingText, leftText, plannedText, restText, stuckText } from './partitions/texts.js';
 import type { OpenPartitions } from './open-partitions.js';
 
 /** The number of keys that a verification reads in a second by default. */
@@ -62,11 +49,13 @@ export class Partitions implements ServedPartitionControl {
   readonly #names: ContainerNames;
   readonly #jobs = new Jobs();
   readonly #loads: RangeLoads;
+  readonly #stores: StoreChanges;
 
   constructor(open: OpenPartitions) {
     this.#open = open;
     this.#names = new ContainerNames(open);
     this.#loads = new RangeLoads(open.home);
+    this.#stores = new StoreChanges(open);
   }
 
   async list({ sizes }: { readonly sizes: boolean }): Promise<PartitionsInfo> {
@@ -91,7 +80,7 @@ export class Partitions implements ServedPartitionControl {
       });
     }
     const running = operations.map((row) => this.#running(row));
-    return { ranges: infos, stores: await this.#stores(ranges), operations: running };
+    return { ranges: infos, stores: await this.#storeInfos(ranges), operations: running };
   }
 
   async split(range: number, at?: string): Promise<Started> {
@@ -165,60 +154,16 @@ export class Partitions implements ServedPartitionControl {
     });
   }
 
-  async addStore(name: string, store: NewStore): Promise<void> {
-    const open = this.#open;
-    if (!memberNames.test(name) || name === open.members.homeName) {
-      throw new PartitionRefusal(
-        `'${name.slice(0, 40)}' cannot name a store: use 1 to 32 lower-case letters, digits and -, ` +
-          `begin with a letter, and leave '${open.members.homeName}' to the home store.`,
-      );
-    }
-    if (!(await this.#hasStore(name, store))) {
-      try {
-        const storage = memberOf(store, ['the store'], homePlaceOf(open.settings.storage));
-        // Another process has taken out what this one has open by that name.
-        await open.remove(name);
-        await open.add(name, storage);
-      } catch (error) {
-        throw new PartitionRefusal(messageOf(error), { cause: error });
-      }
-    }
-    if (!(await changeStore(open.catalogue, name, 'active'))) throw await this.#noStore(name);
+  addStore(name: string, store: NewStore): Promise<void> {
+    return this.#stores.add(name, store);
   }
 
-  /** Whether the store is open here and in the map; from the same place, where one was given. */
-  async #hasStore(name: string, given: NewStore): Promise<boolean> {
-    const { members, catalogue } = this.#open;
-    if (!members.has(name) || (await catalogue.store(name)) === undefined) return false;
-    return Object.keys(given).length === 0 || isMember(members, name);
+  drainStore(name: string): Promise<void> {
+    return this.#stores.drain(name);
   }
 
-  async drainStore(name: string): Promise<void> {
-    const { members, catalogue, operationRunner } = this.#open;
-    if (name === members.homeName) {
-      throw new PartitionRefusal('The home store has the map of ranges and the blobs: it stays.');
-    }
-    if (!(await changeStore(catalogue, name, 'draining'))) throw await this.#noStore(name);
-    operationRunner.start();
-    await operationRunner.tend();
-  }
-
-  async removeStore(name: string): Promise<void> {
-    const { members, catalogue } = this.#open;
-    if (name === members.homeName) {
-      throw new PartitionRefusal('The home store has the map of ranges and the blobs: it stays.');
-    }
-    // One that another process has removed, or this one half, is still open here.
-    if ((await catalogue.store(name)) === undefined && !members.has(name)) {
-      throw await this.#noStore(name);
-    }
-    if (!(await removeMember(members, name).catch(refuseMembership))) {
-      throw new PartitionRefusal(
-        `The store '${name}' has ranges, or an operation moves some to it or from it. Empty it ` +
-          `first: tabularium partition store drain ${name}.`,
-      );
-    }
-    await this.#open.remove(name);
+  removeStore(name: string): Promise<void> {
+    return this.#stores.remove(name);
   }
 
   async verify(choice: VerifyChoice = {}): Promise<StartedJob> {
@@ -311,28 +256,14 @@ export class Partitions implements ServedPartitionControl {
     about: { readonly range: number; readonly store?: string },
     pauseMaxMs?: number,
   ): Promise<Started> {
-    if (!begun.ok) throw await this.#refusal(begun.refusal, about);
+    if (!begun.ok) throw await refusalOf(this.#open, begun.refusal, about);
     this.#open.operationRunner.run(begun.operation, pauseMaxMs);
     return { operation: begun.operation };
   }
 
-  #noStore(name: string): Promise<PartitionRefusal> {
-    return this.#refusal('no such store', { range: 0, store: name });
-  }
-
-  async #refusal(
-    refusal: Refusal,
-    about: { readonly range: number; readonly store?: string },
-  ): Promise<PartitionRefusal> {
-    const { catalogue, members } = this.#open;
-    const known = new Set((await knownStores(catalogue, members)).map(({ row }) => row.name));
-    const stores = members.names.filter((name) => known.has(name));
-    return new PartitionRefusal(refusalText(refusal, about, stores.join(', ')));
-  }
-
   async #accepted(begun: Begun, range: number): Promise<number> {
     if (begun.ok) return begun.operation;
-    throw await this.#refusal(begun.refusal, { range });
+    throw await refusalOf(this.#open, begun.refusal, { range });
   }
 
   /** The prefix of the keys of a table or a queue. */
@@ -348,7 +279,7 @@ export class Partitions implements ServedPartitionControl {
   async #rangeRow(range: number): Promise<RangeRow> {
     const found = await this.#open.catalogue.range(range);
     if (found !== undefined) return found.row;
-    throw await this.#refusal('no such range', { range });
+    throw await refusalOf(this.#open, 'no such range', { range });
   }
 
   async #middleOf(range: number) {
@@ -367,7 +298,7 @@ export class Partitions implements ServedPartitionControl {
     return { keys, bytes };
   }
 
-  async #stores(ranges: readonly RangeRow[]): Promise<readonly StoreInfo[]> {
+  async #storeInfos(ranges: readonly RangeRow[]): Promise<readonly StoreInfo[]> {
     const { catalogue, members, operationRunner } = this.#open;
     return (await catalogue.stores()).map(({ row: { name, state, place } }) => {
       const own = ranges.filter(({ store }) => store === name).length;
@@ -423,25 +354,11 @@ function isContainer(bound: Bytes): boolean {
   return typeof id === 'number' && id > 0 && more.length === 0;
 }
 
-function refuse(error: unknown): never {
-  throw new PartitionRefusal(messageOf(error), { cause: error });
-}
-
-function refuseMembership(error: unknown): never {
-  if (error instanceof MembershipError) return refuse(error);
-  throw error;
-}
-
 function rates(load: MeasuredRange | undefined) {
   if (load === undefined) return {};
   const { readsPerSecond, writesPerSecond, bytesReadPerSecond, bytesWrittenPerSecond } = load;
   const bytes = { bytesReadPerSecond, bytesWrittenPerSecond };
   return { readsPerSecond, writesPerSecond, ...bytes, callMs: meanCallMs(load) };
-}
-
-function homePlaceOf(storage: StorageChoice) {
-  const location = storage.kind === 'memory' ? undefined : storage.directory;
-  return { inMemory: storage.kind === 'memory', location };
 }
 
 function rangesOf(row: OperationRow): readonly number[] {

@@ -1,0 +1,92 @@
+import { PartitionRefusal, type NewStore } from '../http/control/partitions.js';
+import { changeStore, isMember, MembershipError, removeMember } from '../partition/membership.js';
+import type { OpenPartitions } from './open-partitions.js';
+import { memberNames } from './options/stores.js';
+import { memberOf, type StorageChoice } from './settings.js';
+import { refusalOf, refuse } from './partition-refusals.js';
+
+/** Takes stores in, empties them and takes them out. Methods throw `PartitionRefusal`. */
+export class StoreChanges {
+  readonly #open: OpenPartitions;
+
+  constructor(open: OpenPartitions) {
+    this.#open = open;
+  }
+
+  /**
+   * Takes a store in, or takes it back that was to be emptied. `store` may be empty when the process
+   * has it open.
+   */
+  async add(name: string, store: NewStore): Promise<void> {
+    const open = this.#open;
+    if (!memberNames.test(name) || name === open.members.homeName) {
+      throw new PartitionRefusal(
+        `'${name.slice(0, 40)}' cannot name a store: use 1 to 32 lower-case letters, digits and -, ` +
+          `begin with a letter, and leave '${open.members.homeName}' to the home store.`,
+      );
+    }
+    if (!(await this.#hasStore(name, store))) {
+      try {
+        const storage = memberOf(store, ['the store'], homePlaceOf(open.settings.storage));
+        // Another process has taken out what this one has open by that name.
+        await open.remove(name);
+        await open.add(name, storage);
+      } catch (error) {
+        refuse(error);
+      }
+    }
+    if (!(await changeStore(open.catalogue, name, 'active'))) throw await this.#noStore(name);
+  }
+
+  /** From now on the ranges of a store are moved to others. */
+  async drain(name: string): Promise<void> {
+    const { catalogue, operationRunner } = this.#open;
+    this.#assertNotHome(name);
+    if (!(await changeStore(catalogue, name, 'draining'))) throw await this.#noStore(name);
+    operationRunner.start();
+    await operationRunner.tend();
+  }
+
+  /** Takes an empty store out. */
+  async remove(name: string): Promise<void> {
+    const { members, catalogue } = this.#open;
+    this.#assertNotHome(name);
+    // One that another process has removed, or this one half, is still open here.
+    if ((await catalogue.store(name)) === undefined && !members.has(name)) {
+      throw await this.#noStore(name);
+    }
+    if (!(await removeMember(members, name).catch(refuseMembership))) {
+      throw new PartitionRefusal(
+        `The store '${name}' has ranges, or an operation moves some to it or from it. Empty it ` +
+          `first: tabularium partition store drain ${name}.`,
+      );
+    }
+    await this.#open.remove(name);
+  }
+
+  #assertNotHome(name: string): void {
+    if (name !== this.#open.members.homeName) return;
+    throw new PartitionRefusal('The home store has the map of ranges and the blobs: it stays.');
+  }
+
+  /** Whether the store is open here and in the map; from the same place, where one was given. */
+  async #hasStore(name: string, given: NewStore): Promise<boolean> {
+    const { members, catalogue } = this.#open;
+    if (!members.has(name) || (await catalogue.store(name)) === undefined) return false;
+    return Object.keys(given).length === 0 || isMember(members, name);
+  }
+
+  #noStore(name: string): Promise<PartitionRefusal> {
+    return refusalOf(this.#open, 'no such store', { range: 0, store: name });
+  }
+}
+
+function refuseMembership(error: unknown): never {
+  if (error instanceof MembershipError) return refuse(error);
+  throw error;
+}
+
+function homePlaceOf(storage: StorageChoice) {
+  const location = storage.kind === 'memory' ? undefined : storage.directory;
+  return { inMemory: storage.kind === 'memory', location };
+}
