@@ -40,6 +40,8 @@ import { StoreChanges } from './partition-stores.js';
 import { findingText, leftText, plannedText, restText, stuckText } from './partitions/texts.js';
 import type { OpenPartitions } from './open-partitions.js';
 
+type RangeSize = Required<Pick<PartitionInfo, 'keys' | 'bytes'>>;
+
 /** The number of keys that a verification reads in a second by default. */
 const keysPerSecondStandard = 100_000;
 
@@ -58,7 +60,18 @@ export class Partitions implements ServedPartitionControl {
     this.#stores = new StoreChanges(open);
   }
 
-  async list({ sizes }: { readonly sizes: boolean }): Promise<PartitionsInfo> {
+  list(): Promise<PartitionsInfo> {
+    return this.#listed(new Map());
+  }
+
+  sizes(): Promise<StartedJob> {
+    const job = this.#jobs.start('keys', async (progress): Promise<PartitionsInfo> => {
+      return this.#listed(await this.#measured(progress));
+    });
+    return Promise.resolve(job);
+  }
+
+  async #listed(sizes: ReadonlyMap<number, RangeSize>): Promise<PartitionsInfo> {
     const { catalogue } = this.#open;
     const { ranges } = await catalogue.map();
     const bounds = await this.#names.texts(ranges.map(({ start }) => start));
@@ -76,22 +89,34 @@ export class Partitions implements ServedPartitionControl {
         state: operations.find((each) => each.id === operation)?.kind ?? 'serving',
         ...(operation !== 0 && { operation }),
         ...rates(loads.get(id)),
-        ...(sizes && (await this.#sizeOf(range))),
+        ...sizes.get(id),
       });
     }
     const running = operations.map((row) => this.#running(row));
     return { ranges: infos, stores: await this.#storeInfos(ranges), operations: running };
   }
 
-  async split(range: number, at?: string): Promise<Started> {
-    const bound = at === undefined ? await this.#middleOf(range) : await this.#names.bound(at);
+  async split(range: number, at: string): Promise<Started> {
+    const bound = await this.#names.bound(at);
     if (bound === undefined) {
       throw new PartitionRefusal(
-        `'${at ?? ''}' is no place of partitions: write service/account/table/partition, such as ` +
+        `'${at}' is no place of partitions: write service/account/table/partition, such as ` +
           'table/devstoreaccount1/movies/Drama, or its beginning. Its table or queue must exist.',
       );
     }
-    return this.#begun(await this.#open.operationRunner.operations.beginSplit(range, bound), {
+    return this.#splitAt(range, bound);
+  }
+
+  async halve(range: number): Promise<StartedJob> {
+    const { operation } = await this.#rangeRow(range);
+    if (operation !== 0) throw await refusalOf(this.#open, 'the range is busy', { range });
+    return this.#jobs.start('keys', async (progress) =>
+      this.#splitAt(range, await this.#middleOf(range, progress)),
+    );
+  }
+
+  async #splitAt(range: number, at: Bytes): Promise<Started> {
+    return this.#begun(await this.#open.operationRunner.operations.beginSplit(range, at), {
       range,
     });
   }
@@ -282,9 +307,10 @@ export class Partitions implements ServedPartitionControl {
     throw await refusalOf(this.#open, 'no such range', { range });
   }
 
-  async #middleOf(range: number) {
+  async #middleOf(range: number, progress: JobProgress): Promise<Bytes> {
     const found = await this.#rangeRow(range);
-    const at = await splitPoint(this.#open.members.named(found.store), found);
+    const onKeys = (keys: number) => progress.add(keys);
+    const at = await splitPoint(this.#open.members.named(found.store), found, { onKeys });
     if (at !== undefined) return at;
     throw new PartitionRefusal(
       `Range ${range} has fewer than two partitions, and a partition is never cut. When it is too ` +
@@ -292,10 +318,18 @@ export class Partitions implements ServedPartitionControl {
     );
   }
 
-  async #sizeOf(range: RangeRow): Promise<Pick<PartitionInfo, 'keys' | 'bytes'>> {
-    const store = this.#open.members.named(range.store);
-    const { keys, bytes } = await store.sample(dataOf(range), 0);
-    return { keys, bytes };
+  /** The sizes of the ranges by number, without those that are split or merged meanwhile. */
+  async #measured(progress: JobProgress): Promise<ReadonlyMap<number, RangeSize>> {
+    const { catalogue, members } = this.#open;
+    const onKeys = (keys: number) => progress.add(keys);
+    const sizes = new Map<number, RangeSize>();
+    for (const { id } of (await catalogue.map()).ranges) {
+      const row = (await catalogue.range(id))?.row;
+      if (row === undefined) continue;
+      const { keys, bytes } = await members.named(row.store).sample(dataOf(row), 0, { onKeys });
+      sizes.set(id, { keys, bytes });
+    }
+    return sizes;
   }
 
   async #storeInfos(ranges: readonly RangeRow[]): Promise<readonly StoreInfo[]> {

@@ -1,7 +1,7 @@
 import type { Bytes } from '../base/bytes.js';
 import type { Guarded, GuardedBatch, GuardedRangeOptions } from './guards.js';
 import type { Ingestion } from './ingestion.js';
-import type { RangeSample } from './sample.js';
+import type { RangeSample, SampleOptions } from './sample.js';
 import type { CommitBatch, CommitResult, Entry, KeyRange, RangePage, Store } from './store.js';
 
 /**
@@ -25,7 +25,7 @@ export interface MemberStore extends Store {
   /**
    * Estimates the size of a range, and finds `cuts` keys that split it into even parts; at least 0.
    */
-  sample(range: KeyRange, cuts: number, options?: Guarded): Promise<RangeSample>;
+  sample(range: KeyRange, cuts: number, options?: SampleOptions): Promise<RangeSample>;
   /** As that of a `ServedStore`. Absent: the store does not know. */
   trouble?(): Error | undefined;
 }

@@ -5,6 +5,11 @@ import type { Clock } from '../base/clock.js';
 import type { Guarded, GuardedRangeOptions } from './guards.js';
 import type { Candidate, KeyRange, RangePage, Decision } from './store.js';
 
+export interface SampleOptions extends Guarded {
+  /** Called from time to time with the number of keys that were read since the last call. */
+  readonly onKeys?: (keys: number) => void;
+}
+
 export interface RangeSample {
   /** The estimated number of keys. */
   readonly keys: number;
@@ -40,9 +45,9 @@ interface RangeReader {
 export async function sampleByReading(
   store: RangeReader,
   range: KeyRange,
-  options: Guarded & { readonly cuts: number; readonly clock: Pick<Clock, 'monotonicMs'> },
+  options: SampleOptions & { readonly cuts: number; readonly clock: Pick<Clock, 'monotonicMs'> },
 ): Promise<RangeSample> {
-  const { cuts, clock, guard } = options;
+  const { cuts, clock, guard, onKeys } = options;
   invariant(Number.isInteger(cuts) && cuts >= 0 && cuts <= cutsMax, 'a number of cuts');
   const slice = new Slice(clock);
   const marks = new Marks(Math.max(marksMin, cuts * marksEachCut));
@@ -65,6 +70,7 @@ export async function sampleByReading(
       filter,
       ...(guard !== undefined && { guard }),
     });
+    onKeys?.(passed);
     rest = stoppedAt === undefined ? undefined : { ...range, start: stoppedAt };
     await slice.endOnTime();
   }

@@ -1,6 +1,7 @@
 import { compareBytes, type Bytes } from '../base/bytes.js';
 import type { MemberStore } from '../kv/member-store.js';
 import { partitionPrefixLength } from '../kv/partition-prefix.js';
+import type { SampleOptions } from '../kv/sample.js';
 import type { KeyRange } from '../kv/store.js';
 import { prefixRange } from '../kv/tuple.js';
 import { dataOf } from './range-map.js';
@@ -8,11 +9,15 @@ import type { RangeRow } from './rows.js';
 
 /**
  * The partition prefix at which to split a range into halves of about equal bytes; undefined when
- * it has fewer than two partitions. Some engines have to read the whole range.
+ * it has fewer than two partitions. Reads all keys of the range where the engine has no better way.
  */
-export async function splitPoint(store: MemberStore, range: RangeRow): Promise<Bytes | undefined> {
+export async function splitPoint(
+  store: MemberStore,
+  range: RangeRow,
+  options: Pick<SampleOptions, 'onKeys'> = {},
+): Promise<Bytes | undefined> {
   const data = dataOf(range);
-  const { cuts } = await store.sample(data, 1);
+  const { cuts } = await store.sample(data, 1, options);
   const [cut] = cuts;
   if (cut === undefined) return undefined;
   const first = await prefixFrom(store, data);

@@ -8,9 +8,10 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { TableClient } from '@azure/data-tables';
 import { createServer, type TabulariumServer } from '../../src/app/server.js';
+import type { JobInfo, PartitionsInfo } from '../../src/http/control/partitions.js';
 import { RemotePartitions } from '../../src/cli/partition/remote.js';
 import { operationEnd } from '../../src/cli/partition/waiting.js';
-import { runCli, type CliResult } from '../support/cli-process.js';
+import { CliProcess, runCli, type CliResult } from '../support/cli-process.js';
 import { runCommand } from '../support/command-host.js';
 import { hastyTime } from '../support/hasty-time.js';
 import { costly } from '../support/run-length.js';
@@ -73,10 +74,10 @@ class World implements AsyncDisposable {
 
   /** Splits the last range; returns its second half. */
   async split(at: string): Promise<number> {
-    const { ranges } = await this.control.list({ sizes: false });
+    const { ranges } = await this.control.list();
     const { operation } = await this.control.split(ranges.at(-1)?.range ?? 0, `${place}/${at}`);
     assert.equal((await operationEnd(this.control, operation)).state, 'done');
-    return (await this.control.list({ sizes: false })).ranges.at(-1)?.range ?? 0;
+    return (await this.control.list()).ranges.at(-1)?.range ?? 0;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -125,7 +126,7 @@ void describe('the commands on partitions', () => {
     await using world = await World.open();
     const left = await world.split('comedy');
     await world.split('western');
-    const [, , first, second] = (await world.control.list({ sizes: false })).ranges;
+    const [, , first, second] = (await world.control.list()).ranges;
     const [one, two] = [String(first?.range), String(second?.range)];
     assert.notEqual(Number(one), left);
 
@@ -140,12 +141,12 @@ void describe('the commands on partitions', () => {
     assert.match(gone[2], new RegExp(`^error: There is no range ${one}`));
 
     const last = String(await world.split('western'));
-    const before = (await world.control.list({ sizes: false })).ranges.at(-2)?.range;
+    const before = (await world.control.list()).ranges.at(-2)?.range;
     const scripted = await world.asks('merge', String(before), last, '--json');
     assert.deepEqual([scripted.code, scripted.stderr], [0, '']);
     assert.equal(record(scripted)['state'], 'done');
 
-    const whole = String((await world.control.list({ sizes: false })).ranges.at(-1)?.range);
+    const whole = String((await world.control.list()).ranges.at(-1)?.range);
     const words = ['split', whole, '--at', `${place}/western`];
     const unwaited = await world.asks(...words, '--no-wait', '--json');
     assert.deepEqual([unwaited.code, unwaited.stderr], [3, '']);
@@ -153,17 +154,44 @@ void describe('the commands on partitions', () => {
     await operationEnd(world.control, Number(record(unwaited)['operation']));
 
     // The process that opened the stores ends before its move does.
-    const range = String((await world.control.list({ sizes: false })).ranges.at(-1)?.range);
+    const range = String((await world.control.list()).ranges.at(-1)?.range);
     const begun = await world.opens('move', range, '--to', 'b', '--no-wait');
     assert.deepEqual([begun.code, begun.stdout], [3, ''], begun.stderr);
     assert.match(begun.stderr, /A server of these stores goes on with it in about ten seconds/);
     const [, operation = ''] = /^Operation (\d+) has begun/.exec(begun.stderr) ?? [];
     const undone = outcome(await world.asks('cancel', operation));
     assert.deepEqual(undone, [0, `Operation ${operation} is undone.\n`, '']);
-    assert.equal((await world.control.list({ sizes: false })).ranges.at(-1)?.store, 'home');
+    assert.equal((await world.control.list()).ranges.at(-1)?.store, 'home');
     const late = await world.opens('cancel', operation, '--json');
     assert.deepEqual([late.code, late.stdout], [1, '{"cancelled":false}\n']);
     assert.match(late.stderr, /^error: Operation \d+ cannot be undone: it has gone too far/);
+  });
+
+  void it('measure ranges, and cut one where it has halves', costly(), async () => {
+    await using world = await World.open();
+    const range = String(await world.split('action'));
+    const measured = outcome(await world.asks('list', '--sizes', '--json'));
+    assert.deepEqual([measured[0], measured[2]], [0, '']);
+    const { ranges } = JSON.parse(measured[1]) as PartitionsInfo;
+    assert.deepEqual(
+      ranges.map(({ keys = 0, bytes = 0 }) => keys > 0 && bytes > keys),
+      [false, true, true],
+    );
+    const cut = outcome(await world.asks('split', range));
+    assert.deepEqual(cut, [0, `Range ${range} is split.\n`, '']);
+    const again = outcome(await world.asks('split', range));
+    assert.deepEqual(again.slice(0, 2), [2, '']);
+    assert.match(again[2], new RegExp(`^error: There is no range ${range}`));
+    const single = String(await world.split('western'));
+    const words = ['split', single];
+    for (const refused of [await world.asks(...words), await world.opens(...words)]) {
+      assert.deepEqual([refused.code, refused.stdout], [2, '']);
+      assert.match(refused.stderr, /^error: Range \d+ has fewer than two partitions/);
+    }
+    const whole = String((await world.control.list()).ranges.at(2)?.range);
+    const unwaited = await world.opens('split', whole, '--no-wait', '--json');
+    assert.equal(unwaited.code, 3, unwaited.stderr);
+    assert.equal(record(unwaited)['state'], 'running');
   });
 
   void it('copy a range into a directory, and put it back', costly(), async () => {
@@ -212,7 +240,7 @@ void describe('the commands on partitions', () => {
     assert.deepEqual(outcome(back), [0, '{"added":"d"}\n', '']);
     const removed = await world.asks('store', 'remove', 'd');
     assert.deepEqual(outcome(removed), [0, 'The store d is taken out.\n', '']);
-    const { stores } = await world.control.list({ sizes: false });
+    const { stores } = await world.control.list();
     assert.deepEqual(
       stores.map(({ store }) => store),
       ['b', 'home'],
@@ -286,6 +314,68 @@ void describe('the commands on partitions', () => {
       assert.equal(result.code, code, result.stderr);
       assert.match(result.stdout, text);
     }
+  });
+
+  /** A server whose only job goes on until `isOver`. */
+  async function jobServer(end: Partial<JobInfo>, isOver: () => boolean) {
+    const job = { job: 1, state: 'running', done: 4_321, unit: 'keys' } as const;
+    const server = createHttpServer((request, response) => {
+      const answer =
+        request.method === 'POST'
+          ? { job: 1 }
+          : request.url === '/partition-jobs/1'
+            ? { ...job, ...(isOver() && end) }
+            : { operation: 7, state: 'done' };
+      response.setHeader('Content-Type', 'application/json');
+      response.end(JSON.stringify(answer));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const close = () => {
+      server.closeAllConnections();
+      server.close();
+    };
+    return { access: ['--control-port', String(port)], close };
+  }
+
+  void it('end with the code of the job that measures a range', async () => {
+    const problem = 'It says why.';
+    for (const [end, code, stdout, stderr] of [
+      [
+        { state: 'done', result: { operation: 7 } },
+        0,
+        'Range 5 is split.\n',
+        'Operation 7 has begun.\n',
+      ],
+      [{ state: 'refused', problem }, 2, '', 'error: It says why.\n'],
+      [{ state: 'failed', problem }, 1, '', 'error: It says why.\n'],
+    ] as const) {
+      let looks = 0;
+      const { access, close } = await jobServer(end, () => (looks += 1) > 2);
+      const split = await runCommand(['partition', 'split', '5', ...access]);
+      close();
+      assert.deepEqual([split.code, split.stdout], [code, stdout], split.stderr);
+      assert.ok(split.stderr.startsWith(stderr), split.stderr);
+    }
+  });
+
+  void it('show how many keys they have read of what they measure', costly(), async () => {
+    const result = { ranges: [], stores: [], operations: [] };
+    const shows = async (words: readonly string[], end: Partial<JobInfo>) => {
+      let isTold = false;
+      const { access, close } = await jobServer(end, () => isTold);
+      const command = new CliProcess(['partition', ...words, ...access], { input: '' });
+      await command.printed('4,321 keys\n');
+      isTold = true;
+      const { code, stderr } = await command.result;
+      close();
+      assert.equal(code, 0, stderr);
+    };
+    await Promise.all([
+      shows(['list', '--sizes'], { state: 'done', result }),
+      shows(['split', '5'], { state: 'done', result: { operation: 7 } }),
+    ]);
   });
 
   void it('take lists from the variables of the options, as the server does', async () => {

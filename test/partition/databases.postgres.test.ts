@@ -40,14 +40,14 @@ void describe('two servers over databases', costly(withoutPostgres), () => {
     const control = new RemotePartitions(first.controlPort ?? 0);
     const split = await control.split(2, 'table/devstoreaccount1/people/b');
     assert.equal((await operationEnd(control, split.operation)).state, 'done');
-    const last = (await control.list({ sizes: false })).ranges.at(-1);
+    const last = (await control.list()).ranges.at(-1);
     const moved = await control.move(last?.range ?? 0, 'b');
     assert.equal((await operationEnd(control, moved.operation)).state, 'done');
     // The second server finds out by itself.
     assert.equal((await there.getEntity('m', '1')).etag, etag);
     await there.createEntity({ partitionKey: 'm', rowKey: '2' });
     assert.equal((await here.getEntity('m', '2')).partitionKey, 'm');
-    const seen = await new RemotePartitions(second.controlPort ?? 0).list({ sizes: false });
+    const seen = await new RemotePartitions(second.controlPort ?? 0).list();
     assert.equal(seen.ranges.at(-1)?.store, 'b');
     const boxes = [first, second].map((each) =>
       BlobServiceClient.fromConnectionString(each.connectionString()).getContainerClient('box'),

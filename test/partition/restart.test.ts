@@ -51,7 +51,7 @@ void describe(`a server that is killed while it moves a range (seed ${seed})`, (
         server.child.kill('SIGKILL');
         await server.result;
         server = await start(ports);
-        while ((await control.list({ sizes: false })).operations.length > 0) await pause(20);
+        while ((await control.list()).operations.length > 0) await pause(20);
         const ended = await movesEnded(server);
         t.diagnostic(ended > 0 ? 'killed on its way' : 'killed at its end');
         assert.ok(kill > 0 || ended === 1, 'it was over before it was killed');
@@ -82,7 +82,7 @@ async function movesEnded(server: CliProcess): Promise<number> {
 }
 
 async function lastRange(control: RemotePartitions) {
-  const last = (await control.list({ sizes: false })).ranges.at(-1);
+  const last = (await control.list()).ranges.at(-1);
   assert.ok(last !== undefined);
   return last;
 }

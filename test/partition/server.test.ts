@@ -10,6 +10,7 @@ import { emptied } from '../../src/cli/partition/stores.js';
 import { jobResult, operationEnd } from '../../src/cli/partition/waiting.js';
 import type { ServerOptions } from '../../src/app/options/table.js';
 import { createServer, type TabulariumServer } from '../../src/app/server.js';
+import type { PartitionsInfo, Started } from '../../src/http/control/partitions.js';
 import { byLength } from '../support/run-length.js';
 
 const account = 'devstoreaccount1';
@@ -49,14 +50,14 @@ void describe('a server over several stores', () => {
 
   /** The number of the range that begins at a place. */
   async function rangeFrom(from: string): Promise<number> {
-    const { ranges } = await control.list({ sizes: false });
+    const { ranges } = await control.list();
     const found = ranges.find((range) => range.from === from);
     assert.ok(found !== undefined, JSON.stringify(ranges));
     return found.range;
   }
 
   async function storeNamed(name: string) {
-    return (await control.list({ sizes: false })).stores.find(({ store }) => store === name);
+    return (await control.list()).stores.find(({ store }) => store === name);
   }
 
   /** A backup is no data to serve. */
@@ -66,6 +67,10 @@ void describe('a server over several stores', () => {
 
   async function done({ operation }: { readonly operation: number }): Promise<void> {
     assert.equal((await operationEnd(control, operation)).state, 'done');
+  }
+
+  async function halved(range: number): Promise<Started> {
+    return (await jobResult(control, (await control.halve(range)).job)) as Started;
   }
 
   async function stored(): Promise<ReadonlyMap<string, string | undefined>> {
@@ -82,7 +87,8 @@ void describe('a server over several stores', () => {
     await done(await control.move(await rangeFrom(`${place}/comedy`), 'b'));
     await done(await control.move(await rangeFrom(`${place}/western`), 'c', 500));
     assert.deepEqual(await stored(), etags);
-    const { ranges, stores } = await control.list({ sizes: true });
+    const { job } = await control.sizes();
+    const { ranges, stores } = (await jobResult(control, job)) as PartitionsInfo;
     const [, , comedy, western] = ranges;
     assert.deepEqual([comedy?.from, comedy?.store, comedy?.keys], [`${place}/comedy`, 'b', 6]);
     // Behind it there may be tables of metrics.
@@ -137,9 +143,14 @@ void describe('a server over several stores', () => {
 
   void it('finds by itself where a range has halves', async () => {
     const range = await rangeFrom(`${place}/comedy`);
-    await done(await control.split(range));
+    await done(await halved(range));
     const half = await rangeFrom(`${place}/comedy`);
-    await assert.rejects(() => control.split(half), /fewer than two partitions/);
+    await assert.rejects(halved(half), (error: Error) => {
+      assert.equal(error.name, 'UsageError');
+      assert.match(error.message, /fewer than two partitions/);
+      return true;
+    });
+    await assert.rejects(halved(999), /no range 999/);
     await done(
       await control.merge(await rangeFrom(`${place}/comedy`), await rangeFrom(`${place}/drama`)),
     );
@@ -304,7 +315,7 @@ void describe('a server over several stores', () => {
       const places = [`${table}/p16`, table, `${table}/p08`];
       for (let count = 0; count < moves; count += 1) {
         const range = await rangeFrom(places[count % places.length] ?? table);
-        const { ranges } = await control.list({ sizes: false });
+        const { ranges } = await control.list();
         const { store } = ranges.find((each) => each.range === range) ?? {};
         const target = ['home', 'b', 'c'].filter((each) => each !== store)[count % 2] ?? 'b';
         await done(await control.move(range, target));
@@ -401,7 +412,7 @@ void describe('data of several stores', () => {
     const control = new RemotePartitions(server.controlPort ?? 0);
     const split = await control.split(2, `table/${account}/people/b`);
     await operationEnd(control, split.operation);
-    const last = (await control.list({ sizes: false })).ranges.at(-1)?.range ?? 0;
+    const last = (await control.list()).ranges.at(-1)?.range ?? 0;
     await operationEnd(control, (await control.move(last, 'b')).operation);
     await server.close();
 

@@ -157,7 +157,7 @@ void describe('the guide from one directory to three databases', { skip: without
         await writers.stop();
       }
       await writers.check();
-      const { ranges, stores } = await reader.control.list({ sizes: false });
+      const { ranges, stores } = await reader.control.list();
       assert.deepEqual(
         ranges.map(({ store }) => store),
         ['home', 'home', 'b', 'c'],

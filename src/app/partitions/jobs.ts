@@ -1,5 +1,5 @@
 import { messageOf } from '../../base/thrown.js';
-import type { JobInfo } from '../../http/control/partitions.js';
+import { PartitionRefusal, type JobInfo } from '../../http/control/partitions.js';
 
 /** Jobs that are remembered. */
 const jobsMax = 100;
@@ -15,7 +15,10 @@ export class Jobs {
   readonly #jobs = new Map<number, JobInfo>();
   #last = 0;
 
-  /** Starts a job; its result is what `work` resolves with. */
+  /**
+   * Starts a job; its result is what `work` resolves with. It is refused when `work` rejects with
+   * `PartitionRefusal`.
+   */
   start(unit: string, work: (progress: JobProgress) => Promise<unknown>): { readonly job: number } {
     this.#last += 1;
     const job = this.#last;
@@ -31,7 +34,10 @@ export class Jobs {
     };
     work(progress).then(
       (result) => change({ state: 'done', result }),
-      (error: unknown) => change({ state: 'failed', problem: messageOf(error) }),
+      (error: unknown) => {
+        const state = error instanceof PartitionRefusal ? 'refused' : 'failed';
+        change({ state, problem: messageOf(error) });
+      },
     );
     return { job };
   }

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { byteText } from '../../base/byte-text.js';
 import type {
   OperationInfo,
+  PartitionControl,
   PartitionInfo,
   PartitionsInfo,
   StoreInfo,
@@ -9,6 +10,7 @@ import type {
 import { grouped } from '../terminal/terminal.js';
 import { renderGrid, type GridColumn } from '../views/grid.js';
 import { withAccess, withPartitions, type AccessFlags } from './access.js';
+import { jobResult } from './waiting.js';
 
 interface ListFlags extends AccessFlags {
   readonly sizes?: boolean;
@@ -22,7 +24,7 @@ export function partitionListCommand(): Command {
       'Print the ranges of partitions in order, the store of each, the stores, and the operations ' +
         'that are not over.',
     )
-    .option('--sizes', 'print keys and bytes of each range as well; reads all keys of directories');
+    .option('--sizes', 'print keys and bytes of each range as well; reads all keys');
   command.option('--hot', 'the busiest ranges first');
   return withAccess(command)
     .addHelpText(
@@ -37,11 +39,17 @@ Examples:
 
 async function list(flags: ListFlags): Promise<void> {
   await withPartitions(flags, async (control) => {
-    const found = await control.list({ sizes: flags.sizes ?? false });
+    const found = flags.sizes === true ? await measured(control) : await control.list();
     const listed = flags.hot === true ? { ...found, ranges: busiestFirst(found.ranges) } : found;
     const text = flags.json === true ? JSON.stringify(listed) : shown(listed);
     process.stdout.write(`${text}\n`);
   });
+}
+
+async function measured(control: PartitionControl): Promise<PartitionsInfo> {
+  const { job } = await control.sizes();
+  // The result of this job is of this form.
+  return (await jobResult(control, job)) as PartitionsInfo;
 }
 
 function busiestFirst(ranges: readonly PartitionInfo[]): readonly PartitionInfo[] {

@@ -1,10 +1,10 @@
 import { Argument, Command, InvalidArgumentError } from 'commander';
-import type { OperationInfo } from '../../http/control/partitions.js';
+import type { OperationInfo, PartitionControl, Started } from '../../http/control/partitions.js';
 import { wholeNumber } from '../arguments/option-parsers.js';
 import { CommandFailure } from '../terminal/failure.js';
 import { notice } from '../terminal/notice.js';
 import { withAccess, withPartitions, type AccessFlags } from './access.js';
-import { carriedOut } from './waiting.js';
+import { carriedOut, jobResult } from './waiting.js';
 
 const idMax = 1e14;
 
@@ -47,11 +47,19 @@ Examples:
     )
     .action((range: number, flags: WaitFlags & { readonly at?: string }) =>
       withPartitions(flags, async (control, access) => {
-        const { operation } = await control.split(range, flags.at);
+        const { at } = flags;
+        const begun = at === undefined ? halved(control, range) : control.split(range, at);
+        const { operation } = await begun;
         const done = `Range ${range} is split.`;
         await carriedOut(access, operation, { ...flags, done });
       }),
     );
+}
+
+async function halved(control: PartitionControl, range: number): Promise<Started> {
+  const { job } = await control.halve(range);
+  // The result of this job is of this form.
+  return (await jobResult(control, job)) as Started;
 }
 
 export function partitionMergeCommand(): Command {

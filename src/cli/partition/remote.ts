@@ -19,12 +19,20 @@ export class RemotePartitions implements PartitionControl {
     this.#server = new ControlClient(port, 'or open its stores without it: --config FILE');
   }
 
-  list({ sizes }: { readonly sizes: boolean }): Promise<PartitionsInfo> {
-    return this.#server.ask('GET', sizes ? 'partitions/sizes' : 'partitions');
+  list(): Promise<PartitionsInfo> {
+    return this.#server.ask('GET', 'partitions');
   }
 
-  split(range: number, at?: string): Promise<Started> {
-    return this.#server.ask('POST', `partitions/${range}/split`, at === undefined ? {} : { at });
+  sizes(): Promise<StartedJob> {
+    return this.#server.ask('POST', 'partitions/sizes');
+  }
+
+  split(range: number, at: string): Promise<Started> {
+    return this.#server.ask('POST', `partitions/${range}/split`, { at });
+  }
+
+  halve(range: number): Promise<StartedJob> {
+    return this.#server.ask('POST', `partitions/${range}/split`);
   }
 
   merge(left: number, right: number): Promise<Started> {

@@ -105,7 +105,7 @@ export async function emptied(
 ): Promise<void> {
   let told: string | undefined;
   const rangesOf = async (): Promise<number> => {
-    const { stores, operations } = await control.list({ sizes: false });
+    const { stores, operations } = await control.list();
     const store = stores.find((each) => each.store === name);
     // A range that another store serves by now may still be deleted here.
     const moves = operations.filter(({ from }) => from === name);

@@ -6,7 +6,7 @@ import {
   type PartitionControl,
 } from '../../http/control/partitions.js';
 import { finalAnswer } from '../client/retry.js';
-import { CommandFailure } from '../terminal/failure.js';
+import { CommandFailure, UsageError } from '../terminal/failure.js';
 import { notice } from '../terminal/notice.js';
 import type { PartitionAccess } from './access.js';
 import { quietMs, showProgress } from '../terminal/progress.js';
@@ -59,11 +59,18 @@ export async function operationEnd(
   }
 }
 
-/** Waits for the end of a job and shows how it goes on. Throws when it failed. */
-export async function jobResult(control: PartitionControl, job: number): Promise<unknown> {
+/**
+ * Waits for the end of a job and shows how it goes on. Throws when it failed, and `UsageError` when
+ * it was refused.
+ */
+export async function jobResult(
+  control: Pick<PartitionControl, 'job'>,
+  job: number,
+): Promise<unknown> {
   let last: JobInfo | undefined;
-  const share = (): number => (last?.done ?? 0) / Math.max(1, last?.total ?? Infinity);
-  const left = timeLeft(share);
+  const share = (): number | undefined =>
+    last?.total === undefined ? undefined : last.done / Math.max(1, last.total);
+  const left = timeLeft(() => share() ?? 0);
   const facts = (): readonly string[] => {
     const { done = 0, unit = '', total } = last ?? {};
     const shown = unit === 'bytes' ? byteText(done) : `${grouped(done)} ${unit}`;
@@ -76,6 +83,7 @@ export async function jobResult(control: PartitionControl, job: number): Promise
         last = await control.job(job);
         if (last === undefined) throw new CommandFailure('The server was started anew: try again.');
         if (last.state === 'failed') throw new CommandFailure(last.problem ?? 'It failed.');
+        if (last.state === 'refused') throw new UsageError(last.problem ?? 'It was refused.');
         return last;
       },
       ({ state }) => state === 'done',

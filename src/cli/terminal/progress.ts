@@ -21,8 +21,8 @@ export interface ProgressStream {
 
 export interface ProgressSource {
   readonly stream: ProgressStream;
-  /** How much is done, 0 to 1; undefined when nobody knows how much there is. */
-  readonly share: (() => number) | undefined;
+  /** How much is done, 0 to 1; undefined while nobody knows how much there is. */
+  readonly share: (() => number | undefined) | undefined;
   /** Short texts that say what was done. */
   readonly facts: () => readonly string[];
   /** On a terminal short work, up to this time, shows nothing. Default: it shows at once. */
@@ -57,7 +57,8 @@ function drawnReport({ stream, share, facts, quietMs = 0 }: ProgressSource): Pro
   const draw = (): void => {
     if (systemClock.monotonicMs() - startMs < quietMs) return;
     isShown = true;
-    const bar = share === undefined ? [] : [barOf(share())];
+    const done = share?.();
+    const bar = done === undefined ? [] : [barOf(done)];
     stream.write(`${clearLine}${[...bar, ...facts()].join('  ')}`);
   };
   draw();
@@ -87,7 +88,8 @@ function barOf(share: number): string {
 
 function lineReport({ stream, share, facts }: ProgressSource): ProgressReport {
   const timer = setInterval(() => {
-    const parts = share === undefined ? facts() : [percentage(share()), ...facts()];
+    const done = share?.();
+    const parts = done === undefined ? facts() : [percentage(done), ...facts()];
     stream.write(`${parts.join(', ')}\n`);
   }, lineIntervalMs);
   return {

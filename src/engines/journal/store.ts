@@ -16,7 +16,7 @@ import type { InstantVersions } from '../../kv/instant-versions.js';
 import { assertBatch, assertKey, assertRangeOptions } from '../../kv/limits.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import type { CommitStats } from '../../kv/pending-commits.js';
-import { sampleByReading, type RangeSample } from '../../kv/sample.js';
+import { sampleByReading, type RangeSample, type SampleOptions } from '../../kv/sample.js';
 import type { ServedStore, StoreSpace } from '../../kv/served-store.js';
 import { canSnapshot, type SnapshotStore, type StoreSnapshot } from '../../kv/snapshots.js';
 import type {
@@ -272,7 +272,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, 
     await this.#commits.carryOut({ kind: 'ingest', ingestion });
   }
 
-  async sample(range: KeyRange, cuts: number, options?: Guarded): Promise<RangeSample> {
+  async sample(range: KeyRange, cuts: number, options?: SampleOptions): Promise<RangeSample> {
     const { clock } = this.#parts;
     return sampleByReading(this, range, { ...options, cuts, clock });
   }

@@ -15,7 +15,7 @@ import {
 import { assertIngestion, type Ingestion } from '../../kv/ingestion.js';
 import type { InstantVersions } from '../../kv/instant-versions.js';
 import type { MemberStore } from '../../kv/member-store.js';
-import { sampleByReading, type RangeSample } from '../../kv/sample.js';
+import { sampleByReading, type RangeSample, type SampleOptions } from '../../kv/sample.js';
 import type { ServedStore, StoreEvents, StoreSpace } from '../../kv/served-store.js';
 import type { SnapshotStore, StoreSnapshot } from '../../kv/snapshots.js';
 import type { CommitBatch, CommitResult, Entry, KeyRange, RangePage } from '../../kv/store.js';
@@ -301,7 +301,7 @@ export class LmdbStore implements MemberStore, ServedStore, SnapshotStore, Insta
     await ingester.ingest(ingestion);
   }
 
-  async sample(range: KeyRange, cuts: number, options?: Guarded): Promise<RangeSample> {
+  async sample(range: KeyRange, cuts: number, options?: SampleOptions): Promise<RangeSample> {
     const { clock } = this.#parts;
     return sampleByReading(this, range, { ...options, cuts, clock });
   }

@@ -14,7 +14,7 @@ import {
 import { assertIngestion, floorOf, type Ingestion } from '../../kv/ingestion.js';
 import type { InstantVersions } from '../../kv/instant-versions.js';
 import type { MemberStore } from '../../kv/member-store.js';
-import { sampleByReading, type RangeSample } from '../../kv/sample.js';
+import { sampleByReading, type RangeSample, type SampleOptions } from '../../kv/sample.js';
 import type { ServedStore, StoreSpace } from '../../kv/served-store.js';
 import type { SnapshotStore, StoreSnapshot } from '../../kv/snapshots.js';
 import type {
@@ -140,7 +140,7 @@ export class MemoryStore implements MemberStore, ServedStore, SnapshotStore, Ins
     this.#lastVersion = Math.max(this.#lastVersion, floorOf(ingestion));
   }
 
-  async sample(range: KeyRange, cuts: number, options?: Guarded): Promise<RangeSample> {
+  async sample(range: KeyRange, cuts: number, options?: SampleOptions): Promise<RangeSample> {
     return sampleByReading(this, range, { ...options, cuts, clock: this.#clock });
   }
 

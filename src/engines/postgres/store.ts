@@ -8,7 +8,7 @@ import { assertIngestion, type Ingestion } from '../../kv/ingestion.js';
 import { assertBatch, assertKey } from '../../kv/limits.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import type { CommitStats } from '../../kv/pending-commits.js';
-import { sampleByReading, type RangeSample } from '../../kv/sample.js';
+import { sampleByReading, type RangeSample, type SampleOptions } from '../../kv/sample.js';
 import type { ServedStore } from '../../kv/served-store.js';
 import type { CommitBatch, CommitResult, Entry, KeyRange, RangePage } from '../../kv/store.js';
 import { Acknowledgements, type Loss } from './acknowledgements.js';
@@ -227,7 +227,7 @@ export class PostgresStore implements MemberStore, ServedStore {
     await this.#commits.carryOut({ kind: 'ingest', ingestion });
   }
 
-  async sample(range: KeyRange, cuts: number, options?: Guarded): Promise<RangeSample> {
+  async sample(range: KeyRange, cuts: number, options?: SampleOptions): Promise<RangeSample> {
     const { clock } = this.#options;
     return sampleByReading(this, range, { ...options, cuts, clock });
   }

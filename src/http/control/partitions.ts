@@ -15,7 +15,7 @@ export interface PartitionInfo {
   readonly state: 'serving' | 'move' | 'split' | 'merge' | 'backup' | 'restore';
   /** The operation that works on it. */
   readonly operation?: number;
-  /** Only when sizes were asked for. */
+  /** Only when sizes were asked for, and the range was there while they were measured. */
   readonly keys?: number;
   /** Bytes of keys and values. */
   readonly bytes?: number;
@@ -94,7 +94,8 @@ export interface Started {
 /** Work that takes long and is no operation on ranges. */
 export interface JobInfo {
   readonly job: number;
-  readonly state: 'running' | 'done' | 'failed';
+  /** `refused`: nothing was changed, and `problem` says what to do. */
+  readonly state: 'running' | 'done' | 'failed' | 'refused';
   /** How much was done, in `unit`. */
   readonly done: number;
   readonly total?: number;
@@ -135,10 +136,19 @@ export class PartitionRefusal extends Error {
  * `PartitionRefusal`.
  */
 export interface PartitionControl {
-  /** `sizes`: reads all keys where the engine has no better way. */
-  list(options: { readonly sizes: boolean }): Promise<PartitionsInfo>;
-  /** `at`: the first partition of the second half. Default: where both have about the same size. */
-  split(range: number, at?: string): Promise<Started>;
+  list(): Promise<PartitionsInfo>;
+  /**
+   * Measures all ranges, which reads all keys where the engine has no better way. The result of the
+   * job is that of `list`, with sizes.
+   */
+  sizes(): Promise<StartedJob>;
+  /** `at`: the first partition of the second half. */
+  split(range: number, at: string): Promise<Started>;
+  /**
+   * As `split`, where both halves have about the same size, which reads all keys of the range. The
+   * result of the job is that of `split`; the job is refused where `split` would be.
+   */
+  halve(range: number): Promise<StartedJob>;
   merge(left: number, right: number): Promise<Started>;
   /** `pauseMaxMs`: writes wait so long for the end, about. */
   move(range: number, to: string, pauseMaxMs?: number): Promise<Started>;
@@ -208,11 +218,12 @@ function route(method: string, path: string, handler: Handler): ControlRoute<Par
 }
 
 export const partitionRoutes: readonly ControlRoute<PartitionTarget>[] = [
-  route('GET', 'partitions', async (control) => ok(await control.list({ sizes: false }))),
-  route('GET', 'partitions/sizes', async (control) => ok(await control.list({ sizes: true }))),
+  route('GET', 'partitions', async (control) => ok(await control.list())),
+  route('POST', 'partitions/sizes', async (control) => begun(await control.sizes())),
   route('POST', 'partitions/*/split', async (control, request) => {
     const { at } = membersOf(request, ['at']);
-    if (at !== undefined && typeof at !== 'string') throw wrong('at', 'a text');
+    if (at === undefined) return begun(await control.halve(numberAt(request, 1)));
+    if (typeof at !== 'string') throw wrong('at', 'a text');
     return begun(await control.split(numberAt(request, 1), at));
   }),
   route('POST', 'partitions/*/merge', async (control, request) => {

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { openPartitions } from '../../src/app/open-partitions.js';
+import { Partitions } from '../../src/app/partition-control.js';
+import { settingsOf } from '../../src/app/settings.js';
+import { deferred } from '../../src/base/async/deferred.js';
+import { manualClock } from '../../src/base/clock.js';
+import { silentLogger } from '../../src/http/exchange/logger.js';
+import { partitionPrefix } from '../../src/kv/partition-prefix.js';
+import { appendString } from '../../src/kv/tuple.js';
+
+const keys = ['p', 'q'].map((name) =>
+  appendString(partitionPrefix('table', 'account', 2, name), 'row'),
+);
+
+/** Stores in memory whose home store reads what it measures and answers once `answer` was called. */
+async function opened(t: TestContext) {
+  const clock = manualClock();
+  const settings = settingsOf({
+    inMemory: true,
+    stores: { b: { inMemory: true } },
+    clock,
+    logger: silentLogger,
+  });
+  const open = await openPartitions({ ...settings, stores: settings.stores ?? {} }, 'exclusive');
+  const puts = keys.map((key) => ({ key, value: Buffer.from('value') }));
+  for (const put of puts) await open.commit({ checks: [], puts: [put], deletes: [] });
+  const { promise: isAnswered, resolve: answer } = deferred();
+  const { home } = open.members;
+  const sample = home.sample.bind(home);
+  t.mock.method(home, 'sample', async (...given: Parameters<typeof sample>) => {
+    const found = await sample(...given);
+    await isAnswered;
+    return found;
+  });
+  const control = new Partitions(open);
+  const jobWhen = async (
+    job: number,
+    isIt: (found: Awaited<ReturnType<typeof control.job>>) => boolean,
+  ) => {
+    for (;;) {
+      const found = await control.job(job);
+      if (isIt(found)) return found;
+      await pause(1);
+    }
+  };
+  const [, range] = (await open.catalogue.map()).ranges;
+  return { open, control, answer, jobWhen, range: range?.id ?? 0 };
+}
+
+// A request that waits for what it measures never ends.
+const hangs = { timeout: 60_000 };
+
+void describe('what measures ranges', () => {
+  void it('is begun at once, and tells how many keys it has read', hangs, async (t) => {
+    const { open, control, answer, jobWhen, range } = await opened(t);
+    const cut = await control.halve(range);
+    const sizes = await control.sizes();
+    for (const { job } of [cut, sizes]) {
+      const running = await jobWhen(
+        job,
+        (found) => (found?.done ?? 0) >= (job === cut.job ? 2 : 0),
+      );
+      assert.deepEqual([running?.state, running?.unit], ['running', 'keys']);
+    }
+    answer();
+    const halved = await jobWhen(cut.job, (found) => found?.state !== 'running');
+    assert.equal(halved?.state, 'done');
+    await open.operationRunner.idle();
+    assert.equal((await open.catalogue.map()).ranges.length, 3);
+    assert.equal((await jobWhen(sizes.job, (found) => found?.state !== 'running'))?.state, 'done');
+    const again = await control.sizes();
+    const measured = await jobWhen(again.job, (found) => found?.state !== 'running');
+    assert.equal(measured?.state, 'done');
+    const { ranges } = measured.result as Awaited<ReturnType<typeof control.list>>;
+    assert.deepEqual(
+      ranges.map((each) => each.keys),
+      [0, 1, 1],
+    );
+    await open.close();
+  });
+
+  void it(
+    'is refused where nothing can be cut, before and behind the reading',
+    hangs,
+    async (t) => {
+      const { open, control, answer, jobWhen, range } = await opened(t);
+      answer();
+      await open.commit({ checks: [], puts: [], deletes: [keys[1] ?? Buffer.alloc(0)] });
+      const { job } = await control.halve(range);
+      const refused = await jobWhen(job, (found) => found?.state !== 'running');
+      assert.equal(refused?.state, 'refused');
+      assert.match(refused?.problem ?? '', /fewer than two partitions/);
+      assert.ok((await open.operationRunner.operations.beginMove(range, 'b')).ok);
+      await assert.rejects(control.halve(range), /Another operation works on range/);
+      await open.close();
+    },
+  );
+});
