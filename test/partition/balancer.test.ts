@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, it } from 'node:test';
-import { holdingTimers } from '../../src/base/async/timers.js';
+import { deferred } from '../../src/base/async/deferred.js';
+import { holdingTimers, type Timers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
@@ -12,6 +13,7 @@ import { RangeMeter } from '../../src/partition/load/range-meter.js';
 import { removeMember } from '../../src/partition/membership.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { defaultBalancerPolicy } from '../../src/placement/balancer/policy.js';
+import { manualTimers } from '../support/manual-timers.js';
 import { SimRandom } from '../support/sim-random.js';
 import { admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
 
@@ -19,7 +21,7 @@ const partitions = 32;
 /** Few calls make a range busy, so that the test has few. */
 const policy = { ...defaultBalancerPolicy, splitCallsPerSecond: 20, busyCallsPerSecond: 1 };
 
-async function world(storeCount: number, given = policy) {
+async function world(storeCount: number, given = policy, timers: Timers = holdingTimers) {
   const clock = manualClock();
   const random = new SimRandom(7);
   const randomness = { bytes: (n: number) => random.bytes(n), uuid: () => random.uuid() };
@@ -29,7 +31,7 @@ async function world(storeCount: number, given = policy) {
   }
   const members = await admitted(membersOf(stores.map(({ store }) => store)));
   const meter = new RangeMeter(randomness);
-  const common = { members, clock, timers: holdingTimers, randomness, meter };
+  const common = { members, clock, timers, randomness, meter };
   const store = await openPartitionedStore(common);
   const catalogue = new Catalogue(members.home);
   const operations = operationsOver(members, clock);
@@ -159,6 +161,40 @@ void describe('the balancer of a store', () => {
     assert.deepEqual([first.measuredMs, first.neededMs], [0, policy.settleMs]);
     clock.advanceMicros(1_000 * policy.settleMs);
     assert.equal((await balancer.advice()).measuredMs, policy.settleMs);
+    await store.close();
+  });
+
+  void it('waits no longer than a second for the size of a range, and has it later', async (t) => {
+    const timers = manualTimers();
+    const { stores, store, balancerOf } = await world(2, { ...policy, splitBytes: 64 }, timers);
+    for (let count = 0; count < partitions; count += 1) {
+      const put = { key: keyAt(count), value: Buffer.alloc(16) };
+      await store.commit({ checks: [], puts: [put], deletes: [] });
+    }
+    const home = stores[0]?.store;
+    assert.ok(home !== undefined);
+    const { promise: isMeasured, resolve: measured } = deferred();
+    const sample = home.sample.bind(home);
+    const mocked = t.mock.method(home, 'sample', async (...given: Parameters<typeof sample>) => {
+      await isMeasured;
+      return sample(...given);
+    });
+    const balancer = balancerOf('off');
+    for (let plans = 0; plans < 2; plans += 1) {
+      const early = balancer.advice();
+      while (timers.delays.filter((delay) => delay === 1_000).length <= plans) await turn();
+      timers.fire(1_000);
+      const { operations, unsized } = await early;
+      assert.deepEqual([operations, unsized], [[], 1]);
+    }
+    assert.equal(mocked.mock.callCount(), 1);
+    measured();
+    const late = await balancer.advice();
+    assert.deepEqual(
+      late.operations.map((each) => each.kind === 'split' && each.why),
+      ['size'],
+    );
+    assert.equal(late.unsized, 0);
     await store.close();
   });
 

@@ -74,7 +74,7 @@ export interface BalanceInfo {
   /** For how long loads were measured. Operations for their sake are planned from `neededMs` on. */
   readonly measuredMs: number;
   readonly neededMs: number;
-  /** Ranges whose size is not known yet. Each plan takes the size of one. */
+  /** Ranges whose size is not known yet. One is measured at a time, also between plans. */
   readonly unsized: number;
 }
 

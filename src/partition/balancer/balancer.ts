@@ -39,6 +39,9 @@ const planEveryMs = 15_000;
 /** The planning process is replaced when its row stays unchanged this long, in milliseconds. */
 const replacedAfterMs = 45_000;
 
+/** A plan waits so long for a size, in milliseconds: a later one has that of a larger range. */
+const sizeWaitMs = 1_000;
+
 export interface BalancerOptions {
   readonly mode: BalancerMode;
   readonly members: Members;
@@ -73,8 +76,15 @@ export interface Advice extends BalancePlan {
    * milliseconds.
    */
   readonly neededMs: number;
-  /** How many ranges have no known size yet. Each plan measures one. */
+  /** How many ranges have no known size yet. One is measured at a time, also between plans. */
   readonly unsized: number;
+}
+
+/** The size of a range that is being taken. */
+interface Measurement {
+  readonly range: number;
+  /** Resolves also when it failed: plans do without the size, and another range is next. */
+  readonly ended: Promise<void>;
 }
 
 interface Look extends Pick<Advice, 'map' | 'loads' | 'away'> {
@@ -93,6 +103,7 @@ export class Balancer {
   readonly #ages = new RangeAges();
   readonly #sizes = new RangeSizes();
   readonly #working = new Set<number>();
+  #measuring: Measurement | undefined;
   /**
    * The version of the planner's row at the last read, and when this process first read that
    * version.
@@ -195,20 +206,33 @@ export class Balancer {
     this.#plannedMs = nowMs;
   }
 
-  /** Measures the size of one range whose store answers. Returns how many ranges are left. */
+  /**
+   * Measures the size of one range whose store answers, and waits for a while until it is known.
+   * Returns how many ranges have none.
+   */
   async #takeSize(map: RangeMap, away: ReadonlySet<string>, nowMs: number): Promise<number> {
-    const { members, onTrouble } = this.#options;
+    const { members, timers } = this.#options;
     const isThere = ({ store }: RangeRow) => members.has(store) && !away.has(store);
-    const [first, ...others] = this.#sizes.due(map, nowMs).filter(isThere);
-    if (first === undefined) return 0;
-    try {
-      await this.#sizes.take(first, members.named(first.store), nowMs);
-    } catch (error) {
-      if (error instanceof StoreClosedError) throw error;
-      // The plan does without this size. The next plan measures another range.
-      onTrouble?.(error);
-    }
-    return others.length;
+    const due = this.#sizes.due(map, nowMs).filter(isThere);
+    const [first] = due;
+    const measuring = (this.#measuring ??= first && this.#measure(first, nowMs));
+    if (measuring === undefined) return 0;
+    const over = new AbortController();
+    await Promise.race([measuring.ended, sleep(timers, sizeWaitMs, over.signal)]);
+    over.abort();
+    const others = due.filter(({ id }) => id !== measuring.range);
+    return others.length + (this.#measuring === measuring ? 1 : 0);
+  }
+
+  #measure(range: RangeRow, nowMs: number): Measurement {
+    const { members, onTrouble } = this.#options;
+    const ended = this.#sizes
+      .take(range, members.named(range.store), nowMs)
+      .catch((error: unknown) => {
+        if (!(error instanceof StoreClosedError)) onTrouble?.(error);
+      })
+      .finally(() => (this.#measuring = undefined));
+    return { range: range.id, ended };
   }
 
   /** Those of the stores that do not answer. One that was removed from the key space is none. */
