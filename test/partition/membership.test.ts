@@ -13,6 +13,8 @@ import {
   MembershipError,
   removeMember,
 } from '../../src/partition/membership.js';
+import { AnotherPlaceError } from '../../src/partition/operations/tools.js';
+import type { MoveStep } from '../../src/partition/rows.js';
 import { verify } from '../../src/partition/verify.js';
 import { admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
 
@@ -85,6 +87,40 @@ void describe('a store that another process has removed', () => {
       .range({ start: Buffer.alloc(0) }, { limit: 1, bytesMax: 1 });
     assert.deepEqual(entries, []);
     assert.equal(await operationsOver(here, clock).carryOut(begun.operation), 'done');
+  });
+
+  void it('is not asked for a guard by who takes over a move from there or to there', async () => {
+    const { here, elsewhere, catalogue, range } = await world();
+    assert.ok(await removeMember(here, 's1'));
+    here.remove('s1');
+    const store = await openMemoryStore({ clock });
+    await addMember(here, { name: 's1', store, placeOf });
+    here.add('s1', store);
+    const died = new Error('died');
+    const diesAt = (last: MoveStep) =>
+      operationsOver(here, clock, {
+        onStep: (step) => {
+          if (step === last) throw died;
+        },
+      });
+    const left = async (target: string, step: MoveStep) => {
+      const begun = await operationsOver(here, clock).beginMove(range, target);
+      assert.ok(begun.ok);
+      await assert.rejects(diesAt(step).carryOut(begun.operation), died);
+      return begun.operation;
+    };
+    for (const [target, step] of [
+      ['s1', 'catch up'],
+      ['s0', 'clean'],
+    ] as const) {
+      const operation = await left(target, step);
+      await assert.rejects(operationsOver(elsewhere, clock).carryOut(operation), AnotherPlaceError);
+      assert.notEqual(await catalogue.operation(operation), undefined);
+      assert.notEqual(await store.get(guardKey(range)), undefined);
+      assert.equal(await operationsOver(here, clock).carryOut(operation), 'done');
+    }
+    assert.equal(await store.get(guardKey(range)), undefined);
+    assert.deepEqual(await findingsOf(here, catalogue), []);
   });
 
   void it('keeps what a cancelled move has brought there until a process with it cancels', async () => {

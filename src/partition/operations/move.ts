@@ -130,11 +130,14 @@ export class Mover {
 
   /**
    * Writes the token into a guard, once: writes there of processes that had the operation before
-   * are refused afterwards.
+   * are refused afterwards. Another place by this name has no guard of the range, or that of
+   * others, and data that must not be deleted: throws `AnotherPlaceError`.
    */
   async #take(name: string): Promise<void> {
     if (this.#taken.has(name)) return;
-    const guard = await takeGuard(this.#tools.members.named(name), this.#range.id, this.#held);
+    const { members } = this.#tools;
+    if (!(await isMember(members, name))) throw new AnotherPlaceError(this.#held.row.id, name);
+    const guard = await takeGuard(members.named(name), this.#range.id, this.#held);
     // A process that was late may have taken the guard of a later operation. This write fails then.
     if (guard !== undefined) await this.#held.advance(this.#held.row);
     this.#taken.add(name);
@@ -392,9 +395,7 @@ export class Mover {
 
   /** Deletes what this operation has brought to the target, and its guard there. */
   async #emptyTarget(): Promise<void> {
-    const { id, target } = this.#held.row;
-    // Another place by this name has nothing of it, or what is of others.
-    if (!(await isMember(this.#tools.members, target))) throw new AnotherPlaceError(id, target);
+    const { target } = this.#held.row;
     await this.#take(target);
     const store = this.#tools.members.named(target);
     const incoming = await readGuard(store, this.#range.id);

@@ -27,12 +27,7 @@ import { HeldOperation, leaseFrom, readGuard } from './held-operation.js';
 import { Mover, type MoveEnd } from './move.js';
 import { backUp, undoBackup } from './back-up.js';
 import { restore, undoRestore, type RestoreSource } from './restore.js';
-import {
-  AnotherPlaceError,
-  TakenOverError,
-  TargetNotEmptiedError,
-  type OperationTools,
-} from './tools.js';
+import { TakenOverError, TargetNotEmptiedError, type OperationTools } from './tools.js';
 
 /** Why an operation does not begin. Nothing was changed. */
 export type Refusal =
@@ -330,17 +325,7 @@ export class Operations {
     if (!isOf(held, 'move')) return 'done';
     const range = await this.#tools.catalogue.range(held.row.range);
     if (range?.row.operation !== held.row.id) throw held.takenOver();
-    await this.#assertPlace(held.row);
     return new Mover(this.#tools, held, range.row).run();
-  }
-
-  /**
-   * The first step of a move empties its target, whatever that has. Later steps demand the guard
-   * that it leaves there, and a cancelled move asks again. Throws `AnotherPlaceError`.
-   */
-  async #assertPlace({ id, step, target }: MoveRow): Promise<void> {
-    if (step !== 'prepare' && step !== 'discard') return;
-    if (!(await isMember(this.#tools.members, target))) throw new AnotherPlaceError(id, target);
   }
 }
 
