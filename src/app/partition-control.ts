@@ -17,7 +17,6 @@ import {
   type VerifyResult,
 } from '../http/control/partitions.js';
 import type { RangeSample } from '../kv/sample.js';
-import { decodeTuple } from '../kv/tuple.js';
 import type { Begun } from '../partition/operations/operations.js';
 import { dataOf } from '../partition/range-map.js';
 import { metricsText } from '../partition/metrics.js';
@@ -293,11 +292,11 @@ export class Partitions implements ServedPartitionControl {
 
   /** The prefix of the keys of a table or a queue. */
   async #containerAt(place: string): Promise<Bytes> {
-    const bound = place.split('/').length === 3 ? await this.#names.bound(place) : undefined;
-    if (bound !== undefined && isContainer(bound)) return bound;
+    const prefix = await this.#names.container(place);
+    if (prefix !== undefined) return prefix;
     throw new PartitionRefusal(
       `'${place}' is no table or queue: write table/account/table or queue/account/queue. It must ` +
-        'exist.',
+        'exist, also where # and its number stand for the name.',
     );
   }
 
@@ -380,12 +379,6 @@ async function closing<Result>(backup: Backup, work: () => Promise<Result>): Pro
     await backup.close();
     throw error;
   }
-}
-
-/** Whether a bound names a table or a queue, in either form. */
-function isContainer(bound: Bytes): boolean {
-  const [, , id, ...more] = decodeTuple(bound);
-  return typeof id === 'number' && id > 0 && more.length === 0;
 }
 
 function rates(load: MeasuredRange | undefined) {

@@ -253,12 +253,16 @@ void describe('a server over several stores', () => {
       ['table/other/absent', /is no table or queue/],
       ['table/other', /is no table or queue/],
       [`${copies}/comedy`, /is no table or queue/],
+      ['table/other/#99', /is no table or queue.*It must exist, also where # and its number/],
+      ['table/#1/copies', /is no table or queue/],
+      ['blob/other/#1', /is no table or queue/],
       [place, /range \d+ does not have all of them/],
     ];
     for (const [as, message] of cases) {
       await assert.rejects(() => control.restore(range, directory, as), message);
     }
-    const { job } = await control.restore(range, directory, copies);
+    // The number of the only table of its account.
+    const { job } = await control.restore(range, directory, 'table/other/#1');
     await jobResult(control, job);
     const found: string[] = [];
     for await (const { partitionKey, rowKey, etag } of other.listEntities()) {

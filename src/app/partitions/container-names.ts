@@ -67,6 +67,23 @@ export class ContainerNames {
     return prefix && Buffer.concat([prefix, encodeTuple(rest)]);
   }
 
+  /**
+   * The prefix of the keys of a table or queue, of which the text has the name or the number.
+   * Undefined for another place, and when there is none.
+   */
+  async container(text: string): Promise<Bytes | undefined> {
+    const said = boundOf(text);
+    if (said === undefined) return undefined;
+    const [service, account, container, ...more] = decodeTuple(said);
+    const containers = this.#containers.get(service);
+    if (containers === undefined || typeof account !== 'string' || more.length > 0)
+      return undefined;
+    if (typeof container === 'string') return containers.prefixOf(account, container);
+    const isThere =
+      typeof container === 'number' && (await this.namesOf(service, account)).has(container);
+    return isThere ? said : undefined;
+  }
+
   /** The percent-encoded names by number. `namesMax`: about how many to read. Default: all. */
   async namesOf(
     service: unknown,
