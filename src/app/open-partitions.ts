@@ -1,3 +1,5 @@
+import { realpath } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { invariant, unreachable } from '../base/invariant.js';
 import { isDataDirectory } from '../engines/lmdb/directory.js';
 import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
@@ -45,6 +47,7 @@ interface Parts {
   readonly store: PartitionedStore;
   readonly members: Members;
   readonly opened: Map<string, ServedMember>;
+  readonly choices: MemberChoices;
   readonly meter: RangeMeter;
   readonly counters: PartitionCounters;
   readonly settings: PartitionSettings;
@@ -62,10 +65,13 @@ export class OpenPartitions extends ServedPartitions {
   readonly home: ServedMember;
   readonly settings: PartitionSettings;
   readonly #opened: Map<string, ServedMember>;
+  /** Where the stores are that are open here. */
+  readonly #places: Map<string, StorageChoice>;
   readonly #sharing: Sharing;
   #serves = false;
 
-  constructor({ store, members, opened, meter, counters, settings, sharing }: Parts) {
+  constructor(parts: Parts) {
+    const { store, members, opened, choices, meter, counters, settings, sharing } = parts;
     const home = opened.get(homeName);
     invariant(home !== undefined, 'the home store is open');
     super(store, home, () => opened.values());
@@ -73,6 +79,7 @@ export class OpenPartitions extends ServedPartitions {
     this.members = members;
     this.settings = settings;
     this.#opened = opened;
+    this.#places = new Map(Object.entries(choices));
     this.#sharing = sharing;
     this.catalogue = new Catalogue(members.home);
     const { clock, timers, randomness, logger, balancer: mode } = settings;
@@ -131,7 +138,14 @@ export class OpenPartitions extends ServedPartitions {
       throw error;
     }
     this.#opened.set(name, store);
+    this.#places.set(name, storage);
     this.members.add(name, store);
+  }
+
+  /** The place of a store that is open here, as people read it, unless it is the given one. */
+  async otherPlace(name: string, given: StorageChoice): Promise<string | undefined> {
+    const own = this.#places.get(name);
+    return own === undefined || (await isSamePlace(own, given)) ? undefined : shownPlace(own);
   }
 
   /** The greatest version that a store has given out. */
@@ -143,6 +157,7 @@ export class OpenPartitions extends ServedPartitions {
   async remove(name: string): Promise<void> {
     const store = this.#opened.get(name);
     this.#opened.delete(name);
+    this.#places.delete(name);
     this.members.remove(name);
     await store?.close();
   }
@@ -185,7 +200,16 @@ export async function openPartitions(
       timers,
       randomness,
     });
-    return new OpenPartitions({ store, members, opened, meter, counters, settings, sharing });
+    return new OpenPartitions({
+      store,
+      members,
+      opened,
+      choices,
+      meter,
+      counters,
+      settings,
+      sharing,
+    });
   } catch (error) {
     for (const store of opened.values()) await store.close();
     if (!(error instanceof MembershipError)) throw error;
@@ -231,6 +255,19 @@ async function openMember(settings: EngineSettings, sharing: Sharing): Promise<S
   const store = await openEngine(settings, sharing);
   invariant(canBeMember(store), 'every engine can be a member');
   return store;
+}
+
+/** Directories are compared without symbolic links, databases without passwords and parameters. */
+async function isSamePlace(one: StorageChoice, other: StorageChoice): Promise<boolean> {
+  if (one.kind !== 'directory' || other.kind !== 'directory') {
+    return shownPlace(one) === shownPlace(other);
+  }
+  return (await realDirectory(one.directory)) === (await realDirectory(other.directory));
+}
+
+/** One that is not there, or may not be looked at, is the one of its path. */
+function realDirectory(directory: string): Promise<string> {
+  return realpath(directory).catch(() => resolve(directory));
 }
 
 /** Where a store is, for people. */

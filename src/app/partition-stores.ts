@@ -1,6 +1,6 @@
 import { PartitionRefusal, type NewStore } from '../http/control/partitions.js';
 import { changeStore, isMember, MembershipError, removeMember } from '../partition/membership.js';
-import type { OpenPartitions } from './open-partitions.js';
+import { shownPlace, type OpenPartitions } from './open-partitions.js';
 import { memberNames } from './options/stores.js';
 import { memberOf, type StorageChoice } from './settings.js';
 import { refusalOf, refuse } from './partition-refusals.js';
@@ -27,7 +27,7 @@ export class StoreChanges {
     }
     if (!(await this.#hasStore(name, store))) {
       try {
-        const storage = memberOf(store, ['the store'], homePlaceOf(open.settings.storage));
+        const storage = this.#storageOf(store);
         // Another process has taken out what this one has open by that name.
         await open.remove(name);
         await open.add(name, storage);
@@ -69,11 +69,32 @@ export class StoreChanges {
     throw new PartitionRefusal('The home store has the map of ranges and the blobs: it stays.');
   }
 
-  /** Whether the store is open here and in the map; from the same place, where one was given. */
+  /**
+   * Whether the store is open here and in the map. A place that was given must be the one where it
+   * is.
+   */
   async #hasStore(name: string, given: NewStore): Promise<boolean> {
     const { members, catalogue } = this.#open;
     if (!members.has(name) || (await catalogue.store(name)) === undefined) return false;
-    return Object.keys(given).length === 0 || isMember(members, name);
+    if (Object.keys(given).length === 0) return true;
+    if (!(await isMember(members, name))) return false;
+    const storage = this.#storageOf(given);
+    const place = await this.#open.otherPlace(name, storage);
+    if (place === undefined) return true;
+    throw new PartitionRefusal(
+      `The store '${name}' is at ${place}, and not at ${shownPlace(storage)}: nothing was changed. ` +
+        'Leave the place out to take it back. To use the other place, take it in by another name, ' +
+        `and empty this store then: tabularium partition store drain ${name}.`,
+    );
+  }
+
+  /** Throws `PartitionRefusal`. */
+  #storageOf(store: NewStore): StorageChoice {
+    try {
+      return memberOf(store, ['the store'], homePlaceOf(this.#open.settings.storage));
+    } catch (error) {
+      return refuse(error);
+    }
   }
 
   #noStore(name: string): Promise<PartitionRefusal> {

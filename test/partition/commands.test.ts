@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -223,6 +223,15 @@ void describe('the commands on partitions', () => {
     const added = outcome(await world.asks('store', 'add', 'd', directory));
     const reminder = 'Name it in the configuration of every server: stores: d.\n';
     assert.deepEqual(added, [0, 'The store d takes ranges.\n', reminder]);
+    const elsewhere = join(world.folder, 'elsewhere');
+    const moved = outcome(await world.asks('store', 'add', 'd', elsewhere));
+    assert.deepEqual(moved.slice(0, 2), [2, '']);
+    assert.match(moved[2], /^error: The store 'd' is at .*d, and not at .*elsewhere: nothing was/);
+    await assert.rejects(stat(elsewhere), { code: 'ENOENT' });
+    const link = join(world.folder, 'link');
+    await symlink(directory, link);
+    const same = await world.asks('store', 'add', 'd', link, '--json');
+    assert.deepEqual(outcome(same), [0, '{"added":"d"}\n', '']);
     const unknown = outcome(await world.asks('store', 'drain', 'e'));
     assert.deepEqual(unknown.slice(0, 2), [2, '']);
     assert.match(unknown[2], /^error: There is no store 'e'; there is: home, b, d/);
