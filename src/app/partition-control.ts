@@ -36,7 +36,7 @@ import { Jobs, type JobProgress } from './partitions/jobs.js';
 import { unnamedContainers } from './partitions/references.js';
 import { refusalOf, refuse } from './partition-refusals.js';
 import { StoreChanges } from './partition-stores.js';
-import { findingText, leftText, plannedText, restText, stuckText } from './partitions/texts.js';
+import { drainText, findingText, leftText, plannedText, restText } from './partitions/texts.js';
 import type { OpenPartitions } from './open-partitions.js';
 
 type RangeSize = Required<Pick<PartitionInfo, 'keys' | 'bytes'>>;
@@ -336,8 +336,8 @@ export class Partitions implements ServedPartitionControl {
     return (await catalogue.stores()).map(({ row: { name, state, place } }) => {
       const own = ranges.filter(({ store }) => store === name).length;
       const info = { store: name, state, place, ranges: own, isHome: name === members.homeName };
-      const stuck = operationRunner.drainProblem(name);
-      return stuck === undefined ? info : withProblem(info, stuckText(stuck.range, stuck.error));
+      const problem = operationRunner.drainProblem(name);
+      return problem === undefined ? info : withProblem(info, drainText(problem));
     });
   }
 

@@ -26,8 +26,8 @@ export class StoreChanges {
       );
     }
     if (!(await this.#hasStore(name, store))) {
+      const storage = this.#storageOf(store);
       try {
-        const storage = this.#storageOf(store);
         // Another process has taken out what this one has open by that name.
         await open.remove(name);
         await open.add(name, storage);

@@ -13,7 +13,7 @@ import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import type { CommitBatch } from '../../src/kv/store.js';
 import { appendString } from '../../src/kv/tuple.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
-import { changeStore } from '../../src/partition/membership.js';
+import { addMember, changeStore, removeMember } from '../../src/partition/membership.js';
 import { OperationRunner } from '../../src/partition/operations/operation-runner.js';
 import { MoveMismatchError } from '../../src/partition/operations/tools.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
@@ -213,6 +213,33 @@ void describe('a store that drains', () => {
     await store.close();
   });
 
+  void it('names a store that is at another place here, and gives its ranges to others', async () => {
+    const { store, catalogue, members, clock, operationRunner, begin } = await world();
+    const at = partitionPrefix('tables', 'account', 1, 'm');
+    const { id } = (await catalogue.map()).at(at);
+    const split = await operationRunner.operations.beginSplit(id, at);
+    assert.ok(split.ok);
+    operationRunner.run(split.operation);
+    await operationRunner.idle();
+    const range = (await catalogue.map()).at(at).id;
+    await begin('s1', range);
+    // Another process takes s2 out, and an empty place in by that name. It would be the first.
+    assert.ok(await removeMember(members, 's2'));
+    const elsewhere = membersOf([members.named('s0'), members.named('s1')]);
+    const empty = await openMemoryStore({ clock });
+    await addMember(elsewhere, { name: 's2', store: empty, placeOf: String });
+    await changeStore(catalogue, 's1', 'draining');
+    await operationRunner.tend();
+    const refused = { kind: 'refused', range, target: 's2', refusal: 'another place' };
+    assert.deepEqual(operationRunner.drainProblem('s1'), refused);
+    await operationRunner.idle();
+    assert.equal((await catalogue.map()).at(at).store, 's0');
+    await changeStore(catalogue, 's1', 'active');
+    await operationRunner.tend();
+    assert.equal(operationRunner.drainProblem('s1'), undefined);
+    await store.close();
+  });
+
   void it('empties the rest of it when a range cannot be copied', async (t) => {
     const failures: string[] = [];
     const { members, store, catalogue, clock, operationRunner, begin } = await world((error) =>
@@ -256,8 +283,10 @@ void describe('a store that drains', () => {
     assert.deepEqual(await catalogue.operations(), []);
     // It rests before it is tried again.
     assert.equal(failures.length, 1);
-    assert.equal(operationRunner.drainProblem('s1')?.range, damaged.id);
-    assert.match(String(operationRunner.drainProblem('s1')?.error), /damaged/);
+    const problem = operationRunner.drainProblem('s1');
+    assert.ok(problem?.kind === 'failed', problem?.kind);
+    assert.equal(problem.range, damaged.id);
+    assert.match(String(problem.error), /damaged/);
     clock.advanceMicros(61_000_000);
     await looks(1);
     assert.equal(failures.length, 2);

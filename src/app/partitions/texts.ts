@@ -3,15 +3,28 @@ import { messageOf } from '../../base/thrown.js';
 import type { BalanceRest, PlannedOperation } from '../../partition/balancer/balancer.js';
 import { boundText } from '../../partition/bound-text.js';
 import { operationsMax, rangesMax } from '../../partition/limits.js';
+import type { DrainProblem } from '../../partition/operations/operation-runner.js';
 import type { Refusal } from '../../partition/operations/operations.js';
 import type { RangeRow } from '../../partition/rows.js';
 import type { UnrepairedFinding } from '../../partition/operations/repair.js';
 import type { Finding } from '../../partition/verify.js';
 import type { ContainerNames } from './container-names.js';
 
-/** Why a range is still in a store that is emptied. */
-export function stuckText(range: number, error: unknown): string {
-  return `Range ${range} could not be moved and is tried again, after the others: ${messageOf(error)}`;
+/** Why a range is still in a store that is emptied, or goes elsewhere than it should. */
+export function drainText(problem: DrainProblem): string {
+  const { range } = problem;
+  switch (problem.kind) {
+    case 'failed': {
+      const why = messageOf(problem.error);
+      return `Range ${range} could not be moved and is tried again, after the others: ${why}`;
+    }
+    case 'refused': {
+      const { target: store, refusal } = problem;
+      return `Range ${range} does not go to '${store}'. ${refusalText(refusal, { range, store }, store)}`;
+    }
+    default:
+      return unreachable(problem);
+  }
 }
 
 /** Why an operation does not begin, and what to do. */

@@ -7,7 +7,7 @@ import type { Catalogue } from '../catalogue.js';
 import type { PartitionCounters } from '../counters.js';
 import type { Members } from '../members.js';
 import type { MoveEnd } from './move.js';
-import { Operations, type RangeOperations } from './operations.js';
+import { Operations, type RangeOperations, type Refusal } from './operations.js';
 import { GivenUpError, TakenOverError } from './tools.js';
 import { dataOf } from '../range-map.js';
 import { awayStores } from '../reach.js';
@@ -74,6 +74,16 @@ interface StuckRange {
   readonly sinceMs: number;
 }
 
+/** Why a range does not leave a store that drains, or goes elsewhere than it should. */
+export type DrainProblem =
+  | { readonly kind: 'failed'; readonly range: number; readonly error: unknown }
+  | {
+      readonly kind: 'refused';
+      readonly range: number;
+      readonly target: string;
+      readonly refusal: Refusal;
+    };
+
 /**
  * Carries out operations on ranges while the process serves requests: those that this process
  * begins, and abandoned ones. Empties stores that drain.
@@ -91,6 +101,8 @@ export class OperationRunner {
   readonly #drainMoves = new Map<number, Pick<MoveRow, 'id' | 'target'>>();
   /** Ranges that could not leave their stores lately: others leave before them. */
   readonly #stuck = new Map<number, StuckRange>();
+  /** The stores that did not take the last range which was to leave a store, by that store. */
+  readonly #refusals = new Map<string, DrainProblem>();
   /** How long writes may wait, by operation. */
   readonly #pauses = new Map<number, number>();
   #timer: Timer | undefined;
@@ -255,12 +267,15 @@ export class OperationRunner {
     for (const { row } of draining) await this.#drain(row.name, operations);
   }
 
-  /** Why ranges stay in a store that drains; undefined when none has failed to leave it. */
-  drainProblem(store: string): { readonly range: number; readonly error: unknown } | undefined {
+  /**
+   * Why ranges stay in a store that drains, or do not go where they should. Undefined when there is
+   * nothing of that.
+   */
+  drainProblem(store: string): DrainProblem | undefined {
     for (const [range, stuck] of this.#stuck) {
-      if (stuck.store === store) return { range, error: stuck.error };
+      if (stuck.store === store) return { kind: 'failed', range, error: stuck.error };
     }
-    return undefined;
+    return this.#refusals.get(store);
   }
 
   async #lookAfter(takesAll: boolean): Promise<void> {
@@ -292,13 +307,26 @@ export class OperationRunner {
     const range = this.#nextToLeave(ranges.filter((each) => each.store === store));
     const notEmptied = moves.flatMap(({ step, target }) => (step === 'cancel' ? [target] : []));
     const without = new Set([...away, ...notEmptied]);
-    const target = range && (await this.#leastLoaded(ranges, without));
-    if (range === undefined || target === undefined) return;
-    const begun = await this.operations.beginMove(range.id, target);
-    if (!begun.ok) return;
-    this.#stuck.delete(range.id);
-    this.#drainMoves.set(range.id, { id: begun.operation, target });
-    this.run(begun.operation);
+    if (range === undefined) return;
+    this.#refusals.delete(store);
+    for (const target of await this.#leastLoaded(ranges, without)) {
+      if (await this.#leaves(range.id, store, target)) return;
+    }
+  }
+
+  /** False when the range does not go to that target, and another one is to be tried. */
+  async #leaves(range: number, store: string, target: string): Promise<boolean> {
+    const begun = await this.operations.beginMove(range, target);
+    if (begun.ok) {
+      this.#stuck.delete(range);
+      this.#drainMoves.set(range, { id: begun.operation, target });
+      this.run(begun.operation);
+      return true;
+    }
+    // The others are over soon, or seen at the next look.
+    if (begun.refusal !== 'another place') return true;
+    this.#refusals.set(store, { kind: 'refused', range, target, refusal: begun.refusal });
+    return false;
   }
 
   /** Whether a move is to be waited for that does not run here: not when it failed for good. */
@@ -364,16 +392,17 @@ export class OperationRunner {
   #forgetDrains(): void {
     this.#drainMoves.clear();
     this.#stuck.clear();
+    this.#refusals.clear();
   }
 
   /**
-   * The active store with the fewest ranges. One to which a range could not go lately comes after
-   * all others: it may be the store that failed.
+   * The active stores, that with the fewest ranges first. One to which a range could not go lately
+   * comes after all others: it may be the store that failed.
    */
   async #leastLoaded(
     ranges: readonly RangeRow[],
     without: ReadonlySet<string>,
-  ): Promise<string | undefined> {
+  ): Promise<readonly string[]> {
     const { catalogue, members } = this.#options;
     const suspects = new Set([...this.#stuck.values()].map(({ target }) => target));
     const active = (await catalogue.stores()).filter(
@@ -384,10 +413,10 @@ export class OperationRunner {
       isSuspect: suspects.has(name),
       count: ranges.filter(({ store }) => store === name).length,
     }));
-    const [first] = counted.toSorted(
+    const inOrder = counted.toSorted(
       (left, right) => Number(left.isSuspect) - Number(right.isSuspect) || left.count - right.count,
     );
-    return first?.name;
+    return inOrder.map(({ name }) => name);
   }
 
   async #work(operation: number, running: Running): Promise<void> {
