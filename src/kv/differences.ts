@@ -1,9 +1,10 @@
 import { compareBytes, equalBytes, type Bytes } from '../base/bytes.js';
+import { inParts, type SizedKey } from './sized-keys.js';
 import type { Candidate, Entry, KeyRange, RangeOptions, RangePage } from './store.js';
 import { keyAfter } from './tuple.js';
 
-/** Keys that are asked for at once. */
-const keysAtOnce = 256;
+/** What one call asks for, as far as the sizes of values are known. */
+const askedAtOnce = { keysMax: 256, bytesMax: 1 << 20 } as const;
 
 /** Reads of one of two stores, with the guard that they need there. */
 export interface ComparedStore {
@@ -18,6 +19,8 @@ export interface ComparedPart {
   readonly puts: readonly Entry[];
   /** Only the target has them. */
   readonly deletes: readonly Bytes[];
+  /** The keys of both, with the larger one of two values. */
+  readonly differing: readonly SizedKey[];
 }
 
 export interface Comparison {
@@ -54,6 +57,11 @@ async function differences(
 ): Promise<Omit<ComparedPart, 'entries'>> {
   const puts: Entry[] = [];
   const deletes: Bytes[] = [];
+  const differing: SizedKey[] = [];
+  const put = (entry: Entry, bytes = 0): void => {
+    puts.push(entry);
+    differing.push({ key: entry.key, valueBytes: Math.max(entry.value.length, bytes) });
+  };
   let at = 0;
   for (let rest: KeyRange | undefined = part; rest !== undefined;) {
     let last: Bytes | undefined;
@@ -61,38 +69,52 @@ async function differences(
       last = Buffer.from(found.key);
       let expected = entries[at];
       while (expected !== undefined && compareBytes(expected.key, last) < 0) {
-        puts.push(expected);
+        put(expected);
         at += 1;
         expected = entries[at];
       }
       if (expected === undefined || !equalBytes(expected.key, last)) {
         deletes.push(last);
+        differing.push({ key: last, valueBytes: found.valueLength });
         return;
       }
       at += 1;
       const value = found.value.subarray(0, found.valueLength);
-      if (!isSame(expected, { key: last, value, version: found.version })) puts.push(expected);
+      if (isSame(expected, { key: last, value, version: found.version })) return;
+      put(expected, found.valueLength);
     };
     const filter = (found: Candidate) => (isCompared(found) ? 'use' : 'skip');
     const { more } = await target.range(rest, { limit: 1, bytesMax: 0, filter, use });
     rest = more && last !== undefined ? { ...rest, start: keyAfter(last) } : undefined;
   }
-  return { puts: [...puts, ...entries.slice(at)], deletes };
+  for (const lacking of entries.slice(at)) put(lacking);
+  return { puts, deletes, differing };
 }
 
-/** Reads some keys again and returns those in which two stores differ. */
+/**
+ * Reads some keys again and returns those in which two stores differ, in parts of a mebibyte:
+ * values that have grown since make theirs larger.
+ */
 export async function stillDiffering(
   source: ComparedStore,
   target: ComparedStore,
-  keys: readonly Bytes[],
-): Promise<readonly Bytes[]> {
-  const differing: Bytes[] = [];
-  for (let at = 0; at < keys.length; at += keysAtOnce) {
-    const some = keys.slice(at, at + keysAtOnce);
+  keys: readonly SizedKey[],
+): Promise<readonly SizedKey[]> {
+  const differing: SizedKey[] = [];
+  for (const part of inParts(keys, askedAtOnce)) {
+    const some = part.map(({ key }) => key);
     const [left, right] = await Promise.all([source.getMany(some), target.getMany(some)]);
-    differing.push(...some.filter((_, place) => !isSame(left[place], right[place])));
+    for (const [place, key] of some.entries()) {
+      const [one, other] = [left[place], right[place]];
+      if (isSame(one, other)) continue;
+      differing.push({ key, valueBytes: Math.max(bytesOf(one), bytesOf(other)) });
+    }
   }
   return differing;
+}
+
+function bytesOf(entry: Entry | undefined): number {
+  return entry?.value.length ?? 0;
 }
 
 function isSame(left: Entry | undefined, right: Entry | undefined): boolean {

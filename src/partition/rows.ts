@@ -1,6 +1,7 @@
 import type { Bytes } from '../base/bytes.js';
 import { unreachable } from '../base/invariant.js';
 import { StoreDamagedError } from '../kv/errors.js';
+import type { SizedKey } from '../kv/sized-keys.js';
 import { decodeTuple, encodeTuple, type TupleElement } from '../kv/tuple.js';
 
 /** A row with the version of its entry, which writes that depend on the row demand. */
@@ -291,20 +292,14 @@ export function decodeIds(value: Bytes): readonly number[] {
   });
 }
 
-/** A key that a commit wrote, and the bytes of the value that it has since then. */
-export interface DirtyKey {
-  readonly key: Bytes;
-  readonly valueBytes: number;
-}
-
-/** The keys of a dirty row. */
-export function encodeDirtyKeys(keys: readonly DirtyKey[]): Bytes {
+/** The keys of a dirty row, with the values that they have had since its commit. */
+export function encodeDirtyKeys(keys: readonly SizedKey[]): Bytes {
   return encodeTuple(keys.flatMap(({ key, valueBytes }) => [key, valueBytes]));
 }
 
-export function decodeDirtyKeys(value: Bytes): readonly DirtyKey[] {
+export function decodeDirtyKeys(value: Bytes): readonly SizedKey[] {
   const fields = new Fields(value);
-  const keys: DirtyKey[] = [];
+  const keys: SizedKey[] = [];
   while (fields.areLeft) keys.push({ key: fields.bytes(), valueBytes: fields.number() });
   return keys;
 }

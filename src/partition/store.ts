@@ -12,6 +12,7 @@ import type { RangedStore } from '../kv/ranged-store.js';
 import { counterBytes } from '../kv/counter.js';
 import { isStoreKey } from '../kv/partition-prefix.js';
 import type { GuardedBatch } from '../kv/guards.js';
+import type { SizedKey } from '../kv/sized-keys.js';
 import type {
   Candidate,
   CommitBatch,
@@ -28,7 +29,7 @@ import type { PartitionCounters } from './counters.js';
 import { RangeMeter } from './load/range-meter.js';
 import type { Members } from './members.js';
 import { dataOf, sharedPart } from './range-map.js';
-import { encodeDirtyKeys, type DirtyKey, type RangeRow } from './rows.js';
+import { encodeDirtyKeys, type RangeRow } from './rows.js';
 import { Routes, type Route } from './routes.js';
 
 /** The delays between attempts at a range that does not serve, in milliseconds. */
@@ -346,7 +347,7 @@ export class PartitionedStore implements RangedStore {
     return reverse ? this.#routes.before(end ?? storeKeys.start) : this.#routes.at(start);
   }
 
-  #dirtyRow(range: RangeRow, written: readonly DirtyKey[]) {
+  #dirtyRow(range: RangeRow, written: readonly SizedKey[]) {
     this.#loggedCommits += 1;
     const key = dirtyKey(range.id, this.#frontEnd, this.#loggedCommits);
     return { key, value: encodeDirtyKeys(written.filter((each) => !isStoreKey(each.key))) };
@@ -384,7 +385,7 @@ class ObservedFilter {
   }
 }
 
-function writtenKeys({ puts, deletes, adds = [] }: CommitBatch): readonly DirtyKey[] {
+function writtenKeys({ puts, deletes, adds = [] }: CommitBatch): readonly SizedKey[] {
   return [
     ...puts.map(({ key, value }) => ({ key, valueBytes: value.length })),
     ...deletes.map((key) => ({ key, valueBytes: 0 })),

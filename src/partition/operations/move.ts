@@ -1,6 +1,7 @@
 import type { Bytes } from '../../base/bytes.js';
 import { unreachable } from '../../base/invariant.js';
 import { GuardError, StoreClosedError } from '../../kv/errors.js';
+import type { SizedKey } from '../../kv/sized-keys.js';
 import type { Check, KeyRange, Put } from '../../kv/store.js';
 import { dirtyRows, guardKey, mapKey, progressKey, rangeKey } from '../keys.js';
 import { isMember } from '../membership.js';
@@ -70,7 +71,7 @@ export class Mover {
   /** The stores whose guards have the token of this process. */
   readonly #taken = new Set<string>();
   /** Keys in which source and target differed when this process compared them during commits. */
-  #suspects: readonly Bytes[] | undefined;
+  #suspects: readonly SizedKey[] | undefined;
   /** Whether this process has raised the floor of the target. */
   #hasFloor = false;
   /** Why this process has cancelled the move. */

@@ -2,10 +2,11 @@ import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import { comparedParts, stillDiffering, type ComparedStore } from '../../kv/differences.js';
 import type { Guard, Guarded } from '../../kv/guards.js';
 import type { MemberStore } from '../../kv/member-store.js';
+import { inParts, type SizedKey } from '../../kv/sized-keys.js';
 import type { Candidate, Decision, Entry, KeyRange } from '../../kv/store.js';
 import { keyAfter } from '../../kv/tuple.js';
 import { dirtyRows, progressKey } from '../keys.js';
-import { decodeDirtyKeys, type DirtyKey } from '../rows.js';
+import { decodeDirtyKeys } from '../rows.js';
 
 /** Bytes of a page, at most; a larger entry is a page of its own. */
 const pageBytesMax = 1 << 20;
@@ -131,7 +132,7 @@ async function copyNamedKeys(
   dirty: readonly Entry[],
   entriesMax: number,
 ): Promise<void> {
-  const keys = new Map<string, DirtyKey>();
+  const keys = new Map<string, SizedKey>();
   for (const { value } of dirty) {
     for (const { key, valueBytes } of decodeDirtyKeys(value)) {
       const name = nameOfBytes(key);
@@ -140,19 +141,13 @@ async function copyNamedKeys(
       keys.set(name, { key, valueBytes: most });
     }
   }
-  let part: Bytes[] = [];
-  let partBytes = 0;
-  for (const { key, valueBytes } of keys.values()) {
-    const bytes = key.length + valueBytes;
-    const isFull = part.length === entriesMax || partBytes + bytes > pageBytesMax;
-    if (isFull && part.length > 0) {
-      await copyKeys(source, target, part);
-      [part, partBytes] = [[], 0];
-    }
-    part.push(key);
-    partBytes += bytes;
+  for (const part of inParts(keys.values(), { keysMax: entriesMax, bytesMax: pageBytesMax })) {
+    await copyKeys(
+      source,
+      target,
+      part.map(({ key }) => key),
+    );
   }
-  if (part.length > 0) await copyKeys(source, target, part);
 }
 
 /** Copies keys as the source has them now; deletes at the target what the source does not have. */
@@ -202,12 +197,12 @@ export async function differingKeys(
   source: Place,
   target: Place,
   { data, entriesMax, onPage }: { data: KeyRange; entriesMax: number; onPage: () => Promise<void> },
-): Promise<readonly Bytes[]> {
-  const differing: Bytes[] = [];
+): Promise<readonly SizedKey[]> {
+  const differing: SizedKey[] = [];
   const page = { limit: entriesMax, bytesMax: pageBytesMax };
   const parts = comparedParts(compared(source), compared(target), { range: data, page });
-  for await (const { puts, deletes } of parts) {
-    differing.push(...puts.map(({ key }) => key), ...deletes);
+  for await (const part of parts) {
+    differing.push(...part.differing);
     await onPage();
   }
   return differing;
@@ -217,8 +212,8 @@ export async function differingKeys(
 export function keysStillDiffering(
   source: Place,
   target: Place,
-  keys: readonly Bytes[],
-): Promise<readonly Bytes[]> {
+  keys: readonly SizedKey[],
+): Promise<readonly SizedKey[]> {
   return stillDiffering(compared(source), compared(target), keys);
 }
 

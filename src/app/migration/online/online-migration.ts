@@ -1,7 +1,6 @@
 import { within } from '../../../base/async/deadline.js';
 import { sleep } from '../../../base/async/sleep.js';
 import type { Timers } from '../../../base/async/timers.js';
-import type { Bytes } from '../../../base/bytes.js';
 import type { Clock } from '../../../base/clock.js';
 import { invariant } from '../../../base/invariant.js';
 import { messageOf } from '../../../base/thrown.js';
@@ -24,6 +23,7 @@ import {
 } from '../places.js';
 import { ExtentReplica } from './extent-replica.js';
 import { stillDiffering } from '../../../kv/differences.js';
+import type { SizedKey } from '../../../kv/sized-keys.js';
 import { comparedCopies } from '../../moves/differences.js';
 import type { WatchedStore } from '../../moves/watched-store.js';
 
@@ -205,26 +205,26 @@ export class OnlineMigration {
   }
 
   /** The keys in which source and target differ although they were not written meanwhile. */
-  async #compare(brought: ExtentReplica): Promise<readonly Bytes[]> {
+  async #compare(brought: ExtentReplica): Promise<readonly SizedKey[]> {
     const { target, listener } = this.#parts;
     listener.begin('comparing');
-    const differing: Bytes[] = [];
-    for await (const { entries, puts, deletes } of comparedCopies(this.#source, target)) {
-      differing.push(...puts.map(({ key }) => key), ...deletes);
+    const suspects: SizedKey[] = [];
+    for await (const { entries, differing } of comparedCopies(this.#source, target)) {
+      suspects.push(...differing);
       listener.progress(bytesOf(entries));
       await this.#keepUp(brought);
     }
     await this.#catchUp(brought);
     // Extents of blobs that were deleted meanwhile may have been copied.
     await brought.suspectAll();
-    return stillDiffering(this.#source, target, differing);
+    return stillDiffering(this.#source, target, suspects);
   }
 
   /**
    * Pauses writes and lets the target take over. `suspects`: keys that must not differ once writes
    * have stopped.
    */
-  async #end(brought: ExtentReplica, suspects: readonly Bytes[]): Promise<OnlineMigrated> {
+  async #end(brought: ExtentReplica, suspects: readonly SizedKey[]): Promise<OnlineMigrated> {
     const { source, listener, clock } = this.#parts;
     for (let pauses = 0; pauses < pausesMax; pauses += 1) {
       this.#assertWanted();
@@ -254,7 +254,7 @@ export class OnlineMigration {
     return true;
   }
 
-  async #switch(brought: ExtentReplica, suspects: readonly Bytes[]): Promise<void> {
+  async #switch(brought: ExtentReplica, suspects: readonly SizedKey[]): Promise<void> {
     const { source, target, from, listener } = this.#parts;
     const differing = await stillDiffering(this.#source, target, suspects);
     if (differing.length > 0) {
