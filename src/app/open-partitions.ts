@@ -23,6 +23,7 @@ import {
   nothingThere,
   partOfOthers,
   storesInUse,
+  type Admission,
 } from '../partition/membership.js';
 import { ServedPartitions, type ServedMember } from '../partition/served-partitions.js';
 import { OperationRunner } from '../partition/operations/operation-runner.js';
@@ -170,28 +171,31 @@ export class OpenPartitions extends ServedPartitions {
 }
 
 /**
- * Opens the home store and those beside it as one. Throws `DataDirectoryError`, and what engines throw.
+ * Opens the home store and those beside it as one, but for the store `without`. Throws
+ * `DataDirectoryError`, and what engines throw.
  */
 export async function openPartitions(
   settings: PartitionSettings,
   sharing: Sharing,
+  { without }: Pick<Admission, 'without'> = {},
 ): Promise<OpenPartitions> {
   const meter = new RangeMeter(settings.randomness);
   const counters = new PartitionCounters();
-  const choices: MemberChoices = { [homeName]: settings.storage, ...settings.stores };
+  const others = Object.entries(settings.stores).filter(([name]) => name !== without);
+  const choices: MemberChoices = { [homeName]: settings.storage, ...Object.fromEntries(others) };
   const opened = new Map<string, ServedMember>();
   try {
     const home = await openMember(settings, sharing);
     opened.set(homeName, home);
     const inUse = await storesInUse(home);
-    for (const [name, storage] of Object.entries(settings.stores)) {
+    for (const [name, storage] of others) {
       if (inUse.has(name)) assertThere(name, storage);
       opened.set(name, await openMember({ ...settings, storage }, sharing));
     }
     const members = new Members(homeName, opened, { homeUntil });
     const { clock, timers, randomness } = settings;
     const placeOf = (name: string) => shownPlace(choices[name]);
-    await admitMembers(members, { placeOf, randomness });
+    await admitMembers(members, { placeOf, randomness, ...(without !== undefined && { without }) });
     const store = await openPartitionedStore({
       members,
       meter,

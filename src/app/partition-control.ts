@@ -10,6 +10,7 @@ import {
   type ServedPartitionControl,
   type PartitionInfo,
   type PartitionsInfo,
+  type RemoveChoice,
   type Started,
   type StartedJob,
   type StoreInfo,
@@ -186,8 +187,8 @@ export class Partitions implements ServedPartitionControl {
     return this.#stores.drain(name);
   }
 
-  removeStore(name: string): Promise<void> {
-    return this.#stores.remove(name);
+  removeStore(name: string, { lost = false }: RemoveChoice = {}): Promise<void> {
+    return lost ? this.#stores.removeLost(name) : this.#stores.remove(name);
   }
 
   async verify(choice: VerifyChoice = {}): Promise<StartedJob> {

@@ -1,5 +1,7 @@
 import { PartitionRefusal, type NewStore } from '../http/control/partitions.js';
 import { changeStore, isMember, MembershipError, removeMember } from '../partition/membership.js';
+import { removeLostStore } from '../partition/operations/lost-store.js';
+import { awayStores } from '../partition/reach.js';
 import { shownPlace, type OpenPartitions } from './open-partitions.js';
 import { memberNames } from './options/stores.js';
 import { memberOf, type StorageChoice } from './settings.js';
@@ -58,7 +60,34 @@ export class StoreChanges {
     if (!(await removeMember(members, name).catch(refuseMembership))) {
       throw new PartitionRefusal(
         `The store '${name}' has ranges, or an operation moves some to it or from it. Empty it ` +
-          `first: tabularium partition store drain ${name}.`,
+          `first: tabularium partition store drain ${name}. When it is lost for good, and no range ` +
+          `is there: tabularium partition store remove ${name} --lost.`,
+      );
+    }
+    await this.#open.remove(name);
+  }
+
+  /** Takes out a store that never answers again and has no range. */
+  async removeLost(name: string): Promise<void> {
+    const { members, catalogue, operationRunner, settings } = this.#open;
+    this.#assertNotHome(name);
+    if ((await catalogue.lostStore(name)) === undefined) {
+      if ((await catalogue.store(name)) === undefined && !members.has(name)) {
+        throw await this.#noStore(name);
+      }
+      const isAway = (await awayStores(members, settings.timers)).has(name);
+      if (members.has(name) && !isAway && (await isMember(members, name))) {
+        throw new PartitionRefusal(
+          `The store '${name}' answers, so it is not lost. Empty it and take it out: tabularium ` +
+            `partition store drain ${name}, then remove.`,
+        );
+      }
+    }
+    const { operations } = operationRunner;
+    if (!(await removeLostStore({ catalogue, operations }, name))) {
+      throw new PartitionRefusal(
+        `The store '${name}' has ranges, whose data are nowhere else, so it is not taken out. Bring ` +
+          'its place back, or a copy of it.',
       );
     }
     await this.#open.remove(name);

@@ -5,6 +5,8 @@ import { pagesOf } from '../kv/pages.js';
 import type { Bytes } from '../base/bytes.js';
 import {
   guardKey,
+  lostKey,
+  lostRows,
   successorsKey,
   mapKey,
   operationKey,
@@ -18,6 +20,7 @@ import type { Members } from './members.js';
 import { RangeMap } from './range-map.js';
 import {
   decodeIds,
+  decodeLostRow,
   decodeMapRow,
   decodeOperationRow,
   decodeRangeRow,
@@ -25,6 +28,7 @@ import {
   encodeGuardRow,
   encodeMapRow,
   encodeRangeRow,
+  type LostRow,
   type MapRow,
   type OperationRow,
   type RangeRow,
@@ -128,6 +132,16 @@ export class Catalogue {
   /** The stores that the catalogue knows, in the order of their names. */
   async stores(): Promise<readonly Versioned<StoreRow>[]> {
     return readAll(this.#home, storeRows, decodeStoreRow);
+  }
+
+  /** The row of a store that is lost for good. */
+  async lostStore(name: string): Promise<LostRow | undefined> {
+    return versioned(await this.#home.get(lostKey(name)), decodeLostRow)?.row;
+  }
+
+  /** The stores that are lost for good, in the order of their names. */
+  async lostStores(): Promise<readonly LostRow[]> {
+    return (await readAll(this.#home, lostRows, decodeLostRow)).map(({ row }) => row);
   }
 
   commit({ checks, puts = [], deletes = [] }: Writes): Promise<CommitResult> {

@@ -43,6 +43,13 @@ export function storeRowKey(name: string): Bytes {
   return storeKey(owner, 'store', name);
 }
 
+export const lostRows: KeyRange = prefixRange(storeKey(owner, 'lost'));
+
+/** Catalogue: a store that is lost for good. Its name is never used again. */
+export function lostKey(name: string): Bytes {
+  return storeKey(owner, 'lost', name);
+}
+
 /** In each store: which key space it belongs to, and by what name. */
 export const memberKey: Bytes = storeKey(owner, 'member');
 

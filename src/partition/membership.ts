@@ -3,14 +3,16 @@ import { StoreUnavailableError } from '../kv/errors.js';
 import type { MemberStore } from '../kv/member-store.js';
 import type { Store } from '../kv/store.js';
 import { Catalogue, ensureCatalogue, versioned } from './catalogue.js';
-import { backupKey, mapKey, memberKey, storeKeys, storeRowKey } from './keys.js';
+import { backupKey, lostKey, mapKey, memberKey, storeKeys, storeRowKey } from './keys.js';
 import { storesMax } from './limits.js';
 import type { Members } from './members.js';
 import {
   decodeMemberRow,
+  encodeLostRow,
   encodeMapRow,
   encodeMemberRow,
   encodeStoreRow,
+  type LostRow,
   type MemberRow,
   type OperationRow,
   type StoreRow,
@@ -26,27 +28,33 @@ export class MembershipError extends Error {
 /** The place of a store by its name, as people read it. */
 export type PlaceOf = (name: string) => string;
 
+export interface Admission {
+  readonly placeOf: PlaceOf;
+  readonly randomness: Randomness;
+  /** A store of the key space that need not be there, because it is to be removed as lost. */
+  readonly without?: string;
+}
+
 /**
  * Checks that the home store belongs to this key space, and that each other store is a member of
  * it. Empty stores become members, unless the catalogue says that they have ranges. Creates the
  * catalogue when there is none. Throws `MembershipError`; then nothing was changed, unless another
  * process has made one of the stores a member of other data meanwhile.
  */
-export async function admitMembers(
-  members: Members,
-  { placeOf, randomness }: { readonly placeOf: PlaceOf; readonly randomness: Randomness },
-): Promise<void> {
+export async function admitMembers(members: Members, options: Admission): Promise<void> {
+  const { placeOf, randomness, without } = options;
   assertCount(members.names.length);
   const others = members.names.filter((name) => name !== members.homeName);
   const rows = new Map<string, MemberRow | undefined>();
   // Before that of the home store: another process that admits them writes that one first.
   for (const name of others) rows.set(name, await memberRowOf(members.named(name)));
   await assertHome(members, rows, placeOf);
+  await assertNoneLost(members);
   const inUse = await storesInUse(members.home);
   const space = (await memberRowOf(members.home))?.space;
   const named = (name: string) => ({ name, space, inUse, place: placeOf(name) });
   for (const name of others) await assertFits(members.named(name), named(name), rows.get(name));
-  await assertAllNamed(members, inUse, placeOf);
+  await assertAllNamed(members, inUse, { placeOf, without });
   const own = await spaceOf(members, randomness);
   for (const name of others) {
     await becomeMember(members.named(name), { ...named(name), space: own });
@@ -65,14 +73,24 @@ export async function storesInUse(home: MemberStore): Promise<ReadonlySet<string
   const moved = operations.flatMap(({ row }) =>
     row.kind === 'move' ? [row.source, row.target] : [],
   );
-  return new Set([...moved, ...ranges.map(({ store }) => store)]);
+  // Operations that are left of a lost store end without it.
+  const lost = new Set((await catalogue.lostStores()).map(({ name }) => name));
+  return new Set([...moved.filter((name) => !lost.has(name)), ...ranges.map(({ store }) => store)]);
 }
 
 /** The error for a place that has nothing of a store which is in use. */
 export function nothingThere(name: string, place: string): MembershipError {
   return new MembershipError(
     `${place} has nothing of the store '${name}', and ranges of these data are there. Is its disk ` +
-      'mounted, and is this its place? Give the place that has them: nothing was changed.',
+      'mounted, and is this its place? Give the place that has them: nothing was changed. ' +
+      whenLost(name),
+  );
+}
+
+function whenLost(name: string): string {
+  return (
+    'When it is lost for good, and had no range but what a cancelled move has left: tabularium ' +
+    `partition store remove ${name} --lost.`
   );
 }
 
@@ -98,18 +116,36 @@ async function assertHome(
 async function assertAllNamed(
   members: Members,
   inUse: ReadonlySet<string>,
-  placeOf: PlaceOf,
+  { placeOf, without }: { readonly placeOf: PlaceOf; readonly without: string | undefined },
 ): Promise<void> {
   const rows = (await new Catalogue(members.home).stores()).map(({ row }) => row);
   const known = [...rows.map(({ name }) => name), ...inUse];
-  const missing = known.find((name) => !members.has(name));
+  const missing = known.find((name) => !members.has(name) && name !== without);
   if (missing === undefined) return;
   const place = rows.find(({ name }) => name === missing)?.place;
   throw new MembershipError(
     `The data of ${placeOf(members.homeName)} are in several stores, and '${missing}'` +
       `${place === undefined ? '' : ` (${place})`} is not among those that were named. Name it in ` +
       'stores; when its data are not needed there, drain and remove it afterwards: ' +
-      'tabularium partition store drain.',
+      `tabularium partition store drain. ${whenLost(missing)}`,
+  );
+}
+
+async function assertNoneLost({ home, names }: Members): Promise<void> {
+  if ((await home.get(mapKey)) === undefined) return;
+  const found = (await new Catalogue(home).lostStores()).find(({ name }) => names.includes(name));
+  if (found !== undefined) throw lostBefore(found);
+}
+
+/**
+ * Processes that worked on its ranges when it was given up may write to it still, and it may have
+ * what others have changed since.
+ */
+function lostBefore({ name, place }: LostRow): MembershipError {
+  return new MembershipError(
+    `The store '${name}', which was at ${place}, was taken out as lost, and is not taken in again: ` +
+      'what it has may be out of date. Name another store in its place, with another name and an ' +
+      'empty place, or none.',
   );
 }
 
@@ -123,6 +159,8 @@ export async function addMember(
   const catalogue = new Catalogue(members.home);
   const others = (await catalogue.stores()).filter(({ row }) => row.name !== name);
   assertCount(others.length + 1);
+  const lost = await catalogue.lostStore(name);
+  if (lost !== undefined) throw lostBefore(lost);
   const inUse = await storesInUse(members.home);
   await becomeMember(store, { space: own?.space ?? '', name, inUse, place: placeOf(name) });
   await register(catalogue, name, placeOf(name));
@@ -205,6 +243,42 @@ export async function removeMember(members: Members, name: string): Promise<bool
   }
 }
 
+/**
+ * Notes that the place of a store will never answer again, and removes the store from the key space
+ * without asking it. False while it has a range, or a move may still give it one. No place becomes
+ * a member by this name any more, so nothing that is left there is ever read, and whoever takes
+ * over an operation that concerns the store ends it without the store. May be repeated.
+ */
+export async function markLost(catalogue: Catalogue, name: string): Promise<boolean> {
+  for (;;) {
+    if ((await catalogue.lostStore(name)) !== undefined) return true;
+    const map = await catalogue.mapRow();
+    const found = await catalogue.store(name);
+    // Operations first: the map has the end of a move that ends in between.
+    const operations = await catalogue.operations();
+    const { ranges } = await catalogue.map();
+    if (ranges.some(({ store }) => store === name)) return false;
+    if (operations.some(({ row }) => mayGive(row, name))) return false;
+    const version = map.row.version + 1;
+    const lost = { name, place: found?.row.place ?? 'an unknown place' };
+    const { ok } = await catalogue.commit({
+      // The row of the map changes when an operation begins, and when a range moves.
+      checks: [{ key: mapKey, version: map.version }],
+      puts: [
+        { key: mapKey, value: encodeMapRow({ ...map.row, version }) },
+        { key: lostKey(name), value: encodeLostRow(lost) },
+      ],
+      deletes: [storeRowKey(name)],
+    });
+    if (ok) return true;
+  }
+}
+
+/** Whether a move may still give a store its range. A cancelled one never does. */
+export function mayGive(row: OperationRow, store: string): boolean {
+  return row.kind === 'move' && row.target === store && row.step !== 'cancel';
+}
+
 /** Deletes the row of a member, unless it is that of other data by now. */
 async function deleteMemberRow(members: Members, name: string): Promise<void> {
   try {
@@ -217,7 +291,7 @@ async function deleteMemberRow(members: Members, name: string): Promise<void> {
     throw new MembershipError(
       `The store '${name}' gets no range any more, but it does not answer, so its place still says ` +
         'that it belongs to these data. Repeat the command when it answers again; when it never ' +
-        `will, start without it. ${error.message}`,
+        `will: tabularium partition store remove ${name} --lost. ${error.message}`,
       { cause: error },
     );
   }
@@ -341,11 +415,16 @@ async function register(catalogue: Catalogue, name: string, place: string): Prom
     if (found?.row.place === place) return;
     const row = { name, state: found?.row.state ?? 'active', place } as const;
     const key = storeRowKey(name);
-    const { ok } = await catalogue.commit({
-      checks: [{ key, version: found?.version ?? 'absent' }],
+    const result = await catalogue.commit({
+      checks: [
+        { key, version: found?.version ?? 'absent' },
+        { key: lostKey(name), version: 'absent' },
+      ],
       puts: [{ key, value: encodeStoreRow(row) }],
     });
-    if (ok) return;
+    if (result.ok) return;
+    const lost = result.failedCheck === 1 ? await catalogue.lostStore(name) : undefined;
+    if (lost !== undefined) throw lostBefore(lost);
   }
 }
 

@@ -140,6 +140,13 @@ export interface StoreRow {
   readonly place: string;
 }
 
+/** A store that was lost for good: what its place has is not what the key space has. */
+export interface LostRow {
+  readonly name: string;
+  /** Where it was, as people read it. */
+  readonly place: string;
+}
+
 /** The range that a backup is a copy of. The entries are in the same store. */
 export interface BackupNote {
   readonly start: Bytes;
@@ -175,6 +182,15 @@ export function decodeStoreRow(value: Bytes): StoreRow {
   const fields = new Fields(value);
   const [name, state] = [fields.text(), fields.choice(storeStates)];
   return Object.freeze({ name, state, place: fields.text() });
+}
+
+export function encodeLostRow({ name, place }: LostRow): Bytes {
+  return encodeTuple([name, place]);
+}
+
+export function decodeLostRow(value: Bytes): LostRow {
+  const fields = new Fields(value);
+  return Object.freeze({ name: fields.text(), place: fields.text() });
 }
 
 export function encodeMapRow({ version, nextId }: MapRow): Bytes {

@@ -33,17 +33,21 @@ function outcome({ code, stdout, stderr }: CliResult): readonly [number | null, 
 /** A server over two directories, and the commands that ask it. */
 class World implements AsyncDisposable {
   readonly folder: string;
-  readonly movies: TableClient;
-  readonly control: RemotePartitions;
-  readonly #server: TabulariumServer;
+  #server: TabulariumServer;
 
   private constructor(folder: string, server: TabulariumServer) {
     this.folder = folder;
     this.#server = server;
-    this.control = new RemotePartitions(server.controlPort ?? 0);
-    this.movies = TableClient.fromConnectionString(server.connectionString(), 'movies', {
+  }
+
+  get movies(): TableClient {
+    return TableClient.fromConnectionString(this.#server.connectionString(), 'movies', {
       allowInsecureConnection: true,
     });
+  }
+
+  get control(): RemotePartitions {
+    return new RemotePartitions(this.#server.controlPort ?? 0);
   }
 
   static async open(time?: ReturnType<typeof hastyTime>): Promise<World> {
@@ -60,6 +64,16 @@ class World implements AsyncDisposable {
       await world.movies.createEntity({ partitionKey, rowKey: '1' });
     }
     return world;
+  }
+
+  stop(): Promise<void> {
+    return this.#server.close();
+  }
+
+  /** Starts a server on the home store without others, after `stop`. */
+  async startAlone(): Promise<void> {
+    const location = join(this.folder, 'home');
+    this.#server = await createServer({ location, stores: {}, journal: 'off', controlPort: 0 });
   }
 
   /** A command that asks the server. */
@@ -281,6 +295,40 @@ void describe('the commands on partitions', () => {
     assert.deepEqual(gone.slice(0, 2), [2, '']);
     assert.match(gone[2], /^error: There is no store 'b'; there is: home\./);
   });
+
+  void it(
+    'take a store out that is lost, also when no server starts without it',
+    costly(),
+    async () => {
+      await using world = await World.open();
+      const range = String(await world.split('western'));
+      const answers = outcome(await world.asks('store', 'remove', 'b', '--lost'));
+      assert.deepEqual(answers.slice(0, 2), [2, '']);
+      assert.match(answers[2], /^error: The store 'b' answers, so it is not lost/);
+      const unknown = outcome(await world.asks('store', 'remove', 'e', '--lost'));
+      assert.deepEqual(unknown.slice(0, 2), [2, '']);
+      assert.match(unknown[2], /^error: There is no store 'e'/);
+      // Its disk is lost while a move there is under way, and the server is stopped.
+      assert.equal((await world.opens('move', range, '--to', 'b', '--no-wait')).code, 3);
+      await world.stop();
+      await rm(join(world.folder, 'b'), { recursive: true });
+      const before = await world.opens('list');
+      assert.deepEqual([before.code, before.stdout], [1, '']);
+      assert.match(before.stderr, /has nothing of the store 'b'.*store remove b --lost/);
+      const removed = outcome(await world.opens('store', 'remove', 'b', '--lost'));
+      const reminder = 'Take it out of the configuration of every server: stores: b.\n';
+      assert.deepEqual(removed, [0, 'The store b is taken out.\n', reminder]);
+      await mkdir(join(world.folder, 'b'));
+      const named = await world.opens('list');
+      assert.equal(named.code, 1);
+      assert.match(named.stderr, /'b', which was at .*b, was taken out as lost.*another name/);
+      await world.startAlone();
+      const { stores, operations, ranges } = await world.control.list();
+      assert.deepEqual([stores.map(({ store }) => store), operations], [['home'], []]);
+      assert.equal(ranges.at(-1)?.state, 'serving');
+      assert.equal((await world.movies.getEntity('western', '1')).rowKey, '1');
+    },
+  );
 
   void it('plan, and say what there is to do', costly(), async () => {
     await using world = await World.open(hastyTime());

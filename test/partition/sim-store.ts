@@ -30,6 +30,8 @@ export interface SharedStore {
   readonly memory: MemoryStore;
   /** Commits whose guard was found right, and which are not applied yet. */
   admitted: number;
+  /** Nobody gets an answer of it. */
+  isAway: boolean;
 }
 
 export interface SimStoreOptions {
@@ -141,7 +143,8 @@ export class SimStore implements MemberStore {
 
   async #arrive(): Promise<void> {
     await this.#turn();
-    const { scheduler, isFaulty } = this.#options;
+    const { scheduler, isFaulty, shared } = this.#options;
+    if (shared.isAway) throw await this.#answer(new StoreUnavailableError('It is away.'));
     if (!isFaulty() || !scheduler.random.chance(failedCall)) return;
     throw await this.#answer(new StoreUnavailableError('The simulation lets this call fail.'));
   }

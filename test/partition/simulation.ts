@@ -7,6 +7,7 @@ import { storeKey } from '../../src/kv/partition-prefix.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { guardRows } from '../../src/partition/keys.js';
 import { Members } from '../../src/partition/members.js';
+import { removeLostStore } from '../../src/partition/operations/lost-store.js';
 import { Operations } from '../../src/partition/operations/operations.js';
 import { TakenOverError, TargetNotEmptiedError } from '../../src/partition/operations/tools.js';
 import { decodeGuardRow } from '../../src/partition/rows.js';
@@ -30,6 +31,11 @@ const zombieSlowness = 0.97;
 /** Between the clocks of two stores, at most. */
 const skewMicrosMax = 20_000_000;
 const moversMax = 4;
+/** In so many runs a store goes away, is taken out as lost if it has no range, and comes back. */
+const losingRuns = 0.3;
+const lossStepsMax = 2_000;
+/** Somebody tries so often to take it out, in steps. */
+const lossTriedEach = 150;
 /** A run that has not ended after so many steps hangs. */
 const stepsMax = 60_000;
 const wholePage = { limit: 100_000, bytesMax: 1 << 30 } as const;
@@ -44,11 +50,14 @@ export interface Simulated {
   readonly calls: number;
   readonly movers: number;
   readonly ended: number;
+  /** Stores that were taken out as lost. */
+  readonly lost: number;
 }
 
 /**
  * Front ends read and write a few partitions over three stores, while ranges are split, merged and
- * moved by processes that die or fall behind at any moment. Throws a `Violation` for what no order of
+ * moved by processes that die or fall behind at any moment, and a store may be taken out as lost that
+ * comes back. Throws a `Violation` for what no order of
  * the calls explains, and for every other promise that is broken; another error for a run that
  * does not end.
  */
@@ -63,6 +72,21 @@ interface Mover {
   isOver: boolean;
 }
 
+/** When a store goes away and comes back, in steps of the scheduler. */
+interface Loss {
+  readonly shared: SharedStore;
+  readonly awayAt: number;
+  readonly backAt: number;
+}
+
+/** Drawn apart, so that runs without a loss stay what they were. */
+function lossIn(seed: number, [, ...others]: readonly SharedStore[]): Loss | undefined {
+  const random = new SimRandom(seed ^ 0x105e);
+  if (!random.chance(losingRuns)) return undefined;
+  const awayAt = random.int(lossStepsMax);
+  return { shared: random.pick(others), awayAt, backAt: awayAt + random.int(lossStepsMax) };
+}
+
 class World {
   readonly #random: SimRandom;
   readonly #scheduler: Scheduler;
@@ -72,6 +96,7 @@ class World {
   readonly #catalogue: Catalogue;
   readonly #histories = new Histories();
   readonly #movers: Mover[] = [];
+  readonly #loss: Loss | undefined;
   #isFaulty = true;
   #ended = 0;
   #problem: Error | undefined;
@@ -88,6 +113,7 @@ class World {
     const [home] = shared;
     assert.ok(home !== undefined);
     this.#catalogue = new Catalogue(home.memory);
+    this.#loss = lossIn(seed, shared);
   }
 
   static async make(options: SimulationOptions): Promise<World> {
@@ -100,7 +126,7 @@ class World {
         if (random.chance(0.002)) skew = random.int(skewMicrosMax);
         return skew;
       });
-      shared.push({ name, memory: await openMemoryStore({ clock }), admitted: 0 });
+      shared.push({ name, memory: await openMemoryStore({ clock }), admitted: 0, isAway: false });
     }
     const stores = shared.map(({ name, memory }) => [name, memory] as const);
     await admitted(new Members(storeNames[0], new Map(stores)));
@@ -120,6 +146,7 @@ class World {
     }
     await this.#settled(Promise.all(clients), () => this.#disturb());
     this.#isFaulty = false;
+    for (const shared of this.#shared) shared.isAway = false;
     await this.#endOperations();
     for (const { process } of this.#movers) process.slowness = 0;
     while (this.#movers.some(({ isOver, process }) => !isOver && process.isAlive)) {
@@ -133,11 +160,13 @@ class World {
   async checked(): Promise<Simulated> {
     await holds(() => this.#histories.check());
     await holds(() => this.#checkStores());
-    return { calls: this.#histories.calls, movers: this.#movers.length, ended: this.#ended };
+    const lost = (await this.#catalogue.lostStores()).length;
+    return { calls: this.#histories.calls, movers: this.#movers.length, ended: this.#ended, lost };
   }
 
   /** What happens to ranges and their movers beside the calls. */
   async #disturb(): Promise<void> {
+    this.#lose();
     const random = this.#random;
     const alive = this.#movers.filter(({ isOver, process }) => !isOver && process.isAlive);
     if (alive.length > 0 && random.chance(0.003)) random.pick(alive).process.isAlive = false;
@@ -146,6 +175,18 @@ class World {
     const quick = alive.filter(({ process }) => process.slowness === 0);
     if (quick.length < 2 && alive.length < moversMax && random.chance(0.05)) await this.#begin();
     if (alive.length < 2 * moversMax && random.chance(0.01)) await this.#takeOver();
+  }
+
+  /** Somebody takes a store for lost while nobody gets an answer of it. */
+  #lose(): void {
+    if (this.#loss === undefined) return;
+    const { shared, awayAt, backAt } = this.#loss;
+    const { steps } = this.#scheduler;
+    shared.isAway = steps >= awayAt && steps < backAt;
+    if (!shared.isAway || (steps - awayAt) % lossTriedEach !== 0) return;
+    this.#move(async (operations, catalogue) => {
+      await removeLostStore({ catalogue, operations }, shared.name);
+    });
   }
 
   async #begin(): Promise<void> {
@@ -179,20 +220,21 @@ class World {
   }
 
   /** A process that works on ranges. It ends when another takes its operation over. */
-  #move(work: (operations: Operations) => Promise<void>): void {
+  #move(work: (operations: Operations, catalogue: Catalogue) => Promise<void>): void {
     const process = this.#process(`mover ${this.#movers.length}`);
     const mover: Mover = { process, isOver: false };
     this.#movers.push(mover);
     const members = this.#members(process, 'mover');
+    const catalogue = new Catalogue(members.home);
     const operations = new Operations({
-      catalogue: new Catalogue(members.home),
+      catalogue,
       members,
       clock: this.#scheduler.clock,
       timers: this.#scheduler.timers,
       pauseMillisMax: 60,
       pageEntriesMax: 3,
     });
-    work(operations)
+    work(operations, catalogue)
       .then(() => (this.#ended += 1))
       .catch((error: unknown) => {
         const expected = [TakenOverError, StoreUnavailableError, TargetNotEmptiedError];
@@ -218,7 +260,11 @@ class World {
   }
 
   async #checkStores(): Promise<void> {
+    const lost = new Set((await this.#catalogue.lostStores()).map(({ name }) => name));
+    const { ranges } = await this.#catalogue.map();
+    assert.ok(!ranges.some(({ store }) => lost.has(store)), 'a range in a lost store');
     for (const { name, memory } of this.#shared) {
+      if (lost.has(name)) continue;
       const dirty = await memory.range(prefixRange(storeKey('partition', 'dirty')), wholePage);
       assert.equal(dirty.entries.length, 0, `notes of no operation in ${name}`);
     }

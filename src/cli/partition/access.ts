@@ -44,8 +44,17 @@ export function withAccess(command: Command): Command {
     .option('--json', 'print JSON');
 }
 
+/** How stores are opened that this process opens itself. */
+interface Opening {
+  /** A store that need not be there, because it is to be removed as lost. */
+  readonly without?: string;
+}
+
 /** Throws `UsageError` when nothing says which ranges are meant. */
-export async function accessOf({ controlPort, config }: AccessFlags): Promise<PartitionAccess> {
+export async function accessOf(
+  { controlPort, config }: AccessFlags,
+  opening: Opening = {},
+): Promise<PartitionAccess> {
   if (controlPort !== undefined) return remote(controlPort);
   if (config === undefined) {
     throw new UsageError(
@@ -57,15 +66,16 @@ export async function accessOf({ controlPort, config }: AccessFlags): Promise<Pa
   if (options.controlPort !== undefined && options.controlPort !== 0) {
     return remote(options.controlPort);
   }
-  return local(options);
+  return local(options, opening);
 }
 
 /** Runs a command on ranges; a refusal is wrong usage. */
 export async function withPartitions(
   flags: AccessFlags,
   work: (control: PartitionControl, access: PartitionAccess) => Promise<void>,
+  opening: Opening = {},
 ): Promise<void> {
-  const access = await accessOf(flags);
+  const access = await accessOf(flags, opening);
   try {
     await work(access.control, access);
   } catch (error) {
@@ -108,15 +118,15 @@ function foundFlags(config: string): FoundFlags {
   };
 }
 
-async function local(options: ServerOptions): Promise<PartitionAccess> {
+async function local(options: ServerOptions, opening: Opening): Promise<PartitionAccess> {
   const { settingsOf } = await import('../../app/settings.js');
   const { Partitions } = await import('../../app/partition-control.js');
-  const open = await openStores(settingsOf({ ...options }));
+  const open = await openStores(settingsOf({ ...options }), opening);
   return { control: new Partitions(open), doesWork: true, close: () => open.close() };
 }
 
 /** Beside a server where it lets others in; else as the only user. */
-async function openStores(settings: ServerSettings): Promise<OpenPartitions> {
+async function openStores(settings: ServerSettings, opening: Opening): Promise<OpenPartitions> {
   const { openPartitions } = await import('../../app/open-partitions.js');
   const { stores } = settings;
   if (stores === undefined) {
@@ -125,10 +135,12 @@ async function openStores(settings: ServerSettings): Promise<OpenPartitions> {
     );
   }
   try {
-    return await openPartitions({ ...settings, stores }, 'join').catch((error: unknown) => {
-      if (!isWithoutOwner(error)) throw error;
-      return openPartitions({ ...settings, stores }, 'exclusive');
-    });
+    return await openPartitions({ ...settings, stores }, 'join', opening).catch(
+      (error: unknown) => {
+        if (!isWithoutOwner(error)) throw error;
+        return openPartitions({ ...settings, stores }, 'exclusive', opening);
+      },
+    );
   } catch (error) {
     throw new CommandFailure(
       `${messageOf(error)} Where a server runs, ask it: start it with --control-port PORT.`,

@@ -126,7 +126,8 @@ export function leftText(left: OperationInfo | undefined): string | undefined {
   return (
     `Range ${ranges.join(', ')} is served from ${from} as before. What was copied to ${to} is not ` +
     `deleted yet: a server does that as soon as ${to} can be written. Until then the range can ` +
-    'neither move nor split nor merge.'
+    `neither move nor split nor merge. When ${to} never can: tabularium partition store remove ${to} ` +
+    '--lost.'
   );
 }
 

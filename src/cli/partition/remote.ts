@@ -5,6 +5,7 @@ import type {
   OperationInfo,
   PartitionControl,
   PartitionsInfo,
+  RemoveChoice,
   Started,
   StartedJob,
   VerifyChoice,
@@ -65,8 +66,8 @@ export class RemotePartitions implements PartitionControl {
     await this.#server.ask('POST', `${storePath(name)}/drain`);
   }
 
-  async removeStore(name: string): Promise<void> {
-    await this.#server.ask('DELETE', storePath(name));
+  async removeStore(name: string, choice: RemoveChoice = {}): Promise<void> {
+    await this.#server.ask('DELETE', storePath(name), choice);
   }
 
   verify(choice: VerifyChoice = {}): Promise<StartedJob> {

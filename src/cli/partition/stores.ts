@@ -18,6 +18,10 @@ interface AddFlags extends AccessFlags {
   readonly schema?: string;
 }
 
+interface RemoveFlags extends AccessFlags {
+  readonly lost?: boolean;
+}
+
 interface DrainFlags extends AccessFlags {
   readonly wait: boolean;
 }
@@ -143,13 +147,28 @@ function removeCommand(): Command {
         'the configuration as well: the next start would take it in again. Servers that share the ' +
         'data are asked one by one.',
     )
-    .argument('<name>', 'its name');
-  return withAccess(command)
-    .addHelpText('after', '\nExamples:\n  tabularium partition store remove b --control-port 10009')
-    .action((name: string, flags: AccessFlags) =>
-      withPartitions(flags, async (control) => {
-        await control.removeStore(name);
-        tell(flags, { removed: name }, `The store ${name} is taken out.`);
-      }),
+    .argument('<name>', 'its name')
+    .option(
+      '--lost',
+      'its place will never answer again: take it out without asking it. It must have no range. ' +
+        'Moves to it are cancelled, and its name is not used again',
     );
+  return withAccess(command)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tabularium partition store remove b --control-port 10009
+  tabularium partition store remove b --lost --config tabularium.yaml`,
+    )
+    .action((name: string, flags: RemoveFlags) => {
+      const { lost = false } = flags;
+      const remove = async (control: PartitionControl): Promise<void> => {
+        await control.removeStore(name, { lost });
+        tell(flags, { removed: name }, `The store ${name} is taken out.`);
+        if (!lost || flags.json === true) return;
+        notice(`Take it out of the configuration of every server: stores: ${name}.`);
+      };
+      return withPartitions(flags, remove, lost ? { without: name } : {});
+    });
 }

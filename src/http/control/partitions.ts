@@ -86,6 +86,14 @@ export interface NewStore {
   readonly inMemory?: boolean;
 }
 
+export interface RemoveChoice {
+  /**
+   * The place of the store will never answer again: it is not asked, and its name is not used
+   * again. Default: it has to answer.
+   */
+  readonly lost?: boolean;
+}
+
 /** An operation that has begun. */
 export interface Started {
   readonly operation: number;
@@ -165,7 +173,7 @@ export interface PartitionControl {
   /** From now on the ranges of a store are moved to others, one after the other. */
   drainStore(name: string): Promise<void>;
   /** Takes an empty store out. */
-  removeStore(name: string): Promise<void>;
+  removeStore(name: string, choice?: RemoveChoice): Promise<void>;
   verify(choice?: VerifyChoice): Promise<StartedJob>;
   /** `directory`: absolute; made when it does not exist, and else empty. */
   backUp(range: number, directory: string): Promise<StartedJob>;
@@ -264,7 +272,9 @@ export const partitionRoutes: readonly ControlRoute<PartitionTarget>[] = [
     return begun({ draining: segmentAt(request, 1) });
   }),
   route('DELETE', 'partition-stores/*', async (control, request) => {
-    await control.removeStore(segmentAt(request, 1));
+    const { lost } = membersOf(request, ['lost']);
+    if (lost !== undefined && typeof lost !== 'boolean') throw wrong('lost', 'true or false');
+    await control.removeStore(segmentAt(request, 1), { ...(lost !== undefined && { lost }) });
     return ok({ removed: segmentAt(request, 1) });
   }),
   route('POST', 'partition-verification', async (control, request) => {

@@ -124,7 +124,7 @@ export class Mover {
   async #takeSource(): Promise<void> {
     const { step, source } = this.#held.row;
     // From the switch on calls wait for the target, and the source is only cleaned.
-    if (step === 'activate') return;
+    if (step === 'activate' || step === 'clean') return;
     await this.#take(source);
     if (stepsBeforeSwitch.has(step)) await this.#endPause();
   }
@@ -360,17 +360,25 @@ export class Mover {
 
   async #clean(): Promise<undefined> {
     const { source } = this.#held.row;
-    await this.#take(source);
-    const store = this.#tools.members.named(source);
-    if ((await readGuard(store, this.#range.id)) !== undefined) {
-      const place = await this.#source();
-      await this.#sourceGuard(['moved']);
-      await this.#deleteAll(place, dataOf(this.#range));
-      await deleteAll(place, dirtyRows(this.#range.id));
-      await this.#removeGuard(place);
-    }
+    if (!(await this.#isLost(source))) await this.#cleanSource(source);
     await this.#finish();
     return undefined;
+  }
+
+  async #cleanSource(source: string): Promise<void> {
+    await this.#take(source);
+    const store = this.#tools.members.named(source);
+    if ((await readGuard(store, this.#range.id)) === undefined) return;
+    const place = await this.#source();
+    await this.#sourceGuard(['moved']);
+    await this.#deleteAll(place, dataOf(this.#range));
+    await deleteAll(place, dirtyRows(this.#range.id));
+    await this.#removeGuard(place);
+  }
+
+  /** Whether nothing that a store has is ever read again, so that nothing is deleted there. */
+  async #isLost(name: string): Promise<boolean> {
+    return (await this.#tools.catalogue.lostStore(name)) !== undefined;
   }
 
   /** Undoes the move: first the source serves again, because calls wait for it. */
@@ -397,6 +405,7 @@ export class Mover {
   /** Deletes what this operation has brought to the target, and its guard there. */
   async #emptyTarget(): Promise<void> {
     const { target } = this.#held.row;
+    if (await this.#isLost(target)) return;
     await this.#take(target);
     const store = this.#tools.members.named(target);
     const incoming = await readGuard(store, this.#range.id);

@@ -120,7 +120,8 @@ export class TargetNotEmptiedError extends Error {
     const { why, range, source, target, cause } = move;
     super(
       `${why} The store '${source}' serves range ${range}; what was copied to '${target}' is ` +
-        `deleted as soon as that store lets it. ${messageOf(cause)}`,
+        `deleted as soon as that store lets it. When it never will: tabularium partition store remove ` +
+        `${target} --lost. ${messageOf(cause)}`,
       { cause },
     );
   }

@@ -1,0 +1,46 @@
+import type { Catalogue } from '../catalogue.js';
+import { mayGive, markLost } from '../membership.js';
+import type { OperationRow } from '../rows.js';
+import type { Operations } from './operations.js';
+import { TakenOverError } from './tools.js';
+
+export interface LostStoreTools {
+  readonly catalogue: Catalogue;
+  readonly operations: Pick<Operations, 'cancel' | 'carryOut'>;
+}
+
+/**
+ * Removes a store whose place will never answer again. Cancels moves that would give it a range,
+ * and ends all other operations that concern it, without asking it. False when it has a range:
+ * nothing was changed then, or moves to it are cancelled. May be repeated, after any failure.
+ */
+export async function removeLostStore(tools: LostStoreTools, name: string): Promise<boolean> {
+  const { catalogue, operations } = tools;
+  do {
+    const { ranges } = await catalogue.map();
+    if (ranges.some(({ store }) => store === name)) return false;
+    await each(tools, (row) => mayGive(row, name), operations.cancel.bind(operations));
+  } while (!(await markLost(catalogue, name)));
+  await each(tools, (row) => concerns(row, name), operations.carryOut.bind(operations));
+  return true;
+}
+
+/** Works on operations one after the other. Another process may do the same with one of them. */
+async function each(
+  { catalogue }: LostStoreTools,
+  isMeant: (row: OperationRow) => boolean,
+  work: (operation: number) => Promise<unknown>,
+): Promise<void> {
+  for (const { row } of await catalogue.operations()) {
+    if (!isMeant(row)) continue;
+    try {
+      await work(row.id);
+    } catch (error) {
+      if (!(error instanceof TakenOverError)) throw error;
+    }
+  }
+}
+
+function concerns(row: OperationRow, name: string): boolean {
+  return row.kind === 'move' && (row.source === name || row.target === name);
+}
