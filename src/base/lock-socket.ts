@@ -89,6 +89,9 @@ async function listen(
     serve(connection);
   });
   await withAddress(directory, name, (address) => listening(server, address));
+  // A connection that the system refuses, such as for want of file descriptors, is lost alone. Its
+  // client asks again, or has seen by then that the process is alive.
+  server.on('error', () => undefined);
   server.unref();
   if (!isPipe(name)) await chmod(resolve(directory, name), privateFileMode);
   return {
