@@ -95,7 +95,7 @@ const documented: Readonly<Record<string, string>> = {
   problemsShownMax: 'mistakes are told',
   reclaimedEntriesMax: 'a step of sweeping',
   replyPieceBytesMax: 'sent in pieces',
-  responseBytesMax: 'an answer that a command takes in',
+  answerBytesMax: 'an answer that a command takes in',
   retryAfterSecondsMax: 'latency',
   rowBytesMax: 'one row',
   reservedBytesMax: 'leave free',

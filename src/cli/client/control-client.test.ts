@@ -50,4 +50,10 @@ describe('a client of the control API', () => {
     }
     await assert.rejects(askOf(404, '<html></html>', 'found'), /is not the control API/);
   });
+
+  it('asks any port, also one that a browser would leave to another protocol', async () => {
+    // As port 10080, which is no privileged one.
+    const asked = new ControlClient(1, 'or do without').ask('GET', 'any');
+    await assert.rejects(asked, /^CommandFailure: Nothing listens at http:\/\/127\.0\.0\.1:1\. /);
+  });
 });

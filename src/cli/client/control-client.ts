@@ -1,4 +1,9 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { codeOf, CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
+import { answerBytes } from './answer-bytes.js';
+
+/** Work such as reading the sizes of all ranges is answered when it is done. */
+const silenceMs = 300_000;
 
 interface Answered {
   readonly status: number;
@@ -38,24 +43,32 @@ export class ControlClient {
   async #send(method: string, path: string, content?: unknown): Promise<Answered> {
     const address = this.#address;
     try {
-      const response = await fetch(`${address}/${path}`, {
-        method,
-        ...(content !== undefined && { body: JSON.stringify(content) }),
-      });
-      return { status: response.status, body: jsonOf(await response.text()) };
+      const response = await this.#answer(method, path, content);
+      const text = (await answerBytes(response)).toString('utf8');
+      return { status: response.statusCode ?? 0, body: jsonOf(text) };
     } catch (error) {
-      const cause = error instanceof Error ? error.cause : undefined;
-      if (codeOf(cause) === 'ECONNREFUSED') {
+      if (codeOf(error) === 'ECONNREFUSED') {
         throw new CommandFailure(
           `Nothing listens at ${address}. Start the server with --control-port ${this.#port}, ` +
             `${this.#otherwise}.`,
           { cause: error },
         );
       }
-      throw new CommandFailure(`The server at ${address} did not answer: ${messageOf(cause)}`, {
+      throw new CommandFailure(`The server at ${address} did not answer: ${messageOf(error)}`, {
         cause: error,
       });
     }
+  }
+
+  /** Not by `fetch`, which refuses ports of other protocols, such as 10080. */
+  #answer(method: string, path: string, content: unknown): Promise<IncomingMessage> {
+    const url = `${this.#address}/${path}`;
+    return new Promise((resolve, reject) => {
+      const request = httpRequest(url, { method, agent: false, timeout: silenceMs }, resolve);
+      request.on('timeout', () => request.destroy(new Error(`no answer in ${silenceMs} ms`)));
+      request.on('error', reject);
+      request.end(content === undefined ? undefined : JSON.stringify(content));
+    });
   }
 }
 

@@ -6,6 +6,7 @@ import type { SharedKeyScheme } from '../../wire/auth/shared-key/shared-key-cred
 import { signRequest } from '../../wire/auth/shared-key/shared-key.js';
 import type { SignedRequest, SigningForm } from '../../wire/auth/shared-key/signed-request.js';
 import { httpDate } from '../../wire/http/http-date.js';
+import { answerBytes } from './answer-bytes.js';
 import type { Connection } from './connection.js';
 import { connectionProblem } from './connection-problem.js';
 import { redirection, serviceErrorOf } from './service-error.js';
@@ -36,7 +37,6 @@ export interface ServiceProtocol {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const responseBytesMax = 64 * 1024 * 1024;
 const timeoutMs = 90_000;
 
 /** An HTTP client of a storage service. Never retries. */
@@ -102,7 +102,7 @@ export class StorageClient {
           timeout: timeoutMs,
         },
         (response) => {
-          readBody(response).then(
+          answerBytes(response).then(
             (bytes) =>
               resolve({ status: response.statusCode ?? 0, headers: response.headers, body: bytes }),
             fail,
@@ -171,15 +171,4 @@ function pathWithQuery(
   const parts = [query, credential.kind === 'sas' ? credential.query : undefined];
   const given = parts.filter((part) => part !== undefined && part !== '');
   return given.length === 0 ? rawPath : `${rawPath}?${given.join('&')}`;
-}
-
-async function readBody(response: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > responseBytesMax) throw new Error('the answer is larger than 64 MiB');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
