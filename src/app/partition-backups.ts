@@ -1,5 +1,6 @@
 import { compareBytes, concatBytes, equalBytes, type Bytes } from '../base/bytes.js';
 import { invariant } from '../base/invariant.js';
+import { isDataDirectory } from '../engines/lmdb/directory.js';
 import { canBeMember } from '../kv/member-store.js';
 import { pagesOf } from '../kv/pages.js';
 import type { Entry } from '../kv/store.js';
@@ -162,12 +163,14 @@ export async function newBackup(settings: EngineSettings, directory: string): Pr
   throw new BackupError(`${directory} is not empty: give a new directory for each backup.`);
 }
 
-/** Throws `BackupError`, and what engines throw. */
+/** Makes no directory. Throws `BackupError`, and what engines throw. */
 export async function storedBackup(settings: EngineSettings, directory: string): Promise<Backup> {
+  const none = new BackupError(`There is no whole backup of partitions in ${directory}.`);
+  if (!isDataDirectory(directory)) throw none;
   const backup = await open(settings, directory);
   if ((await backup.note()) !== undefined) return backup;
   await backup.close();
-  throw new BackupError(`There is no whole backup of partitions in ${directory}.`);
+  throw none;
 }
 
 async function open(settings: EngineSettings, directory: string): Promise<Backup> {

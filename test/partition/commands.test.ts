@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -223,6 +224,7 @@ void describe('the commands on partitions', () => {
     const none = outcome(await world.asks('restore', range, '--from', `${directory}-2`));
     assert.deepEqual(none.slice(0, 2), [2, '']);
     assert.match(none[2], /no whole backup/);
+    assert.equal(existsSync(`${directory}-2`), false);
     await world.movies.deleteEntity('western', '1');
     const restored = await world.asks('restore', range, '--from', directory, '--json');
     assert.deepEqual([restored.code, restored.stderr], [0, '']);
