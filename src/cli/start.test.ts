@@ -121,6 +121,10 @@ void describe('tabularium start', () => {
       await usageErrorOf('--in-memory', '--queue-port', '10002'),
       /--queue-port must not be 10002, the port of the table service: each needs its own/,
     );
+    assert.match(
+      await usageErrorOf('--in-memory', '--blob-port', '10001'),
+      /--blob-port must not be 10001, the port of the queue service: each needs its own/,
+    );
   });
 
   void it('names a data directory that is in use', costly(), async () => {

@@ -7,7 +7,7 @@ export function startFailure(error: unknown): Error {
   if (error instanceof SeedError || error instanceof CommandFailure) return error;
   if (error instanceof ServerOptionsError) {
     const text = error.message
-      .replaceAll(/\b(table|queue|control)Port\b/g, '--$1-port')
+      .replaceAll(/\b(table|queue|blob|control)Port\b/g, '--$1-port')
       .replaceAll(/\boauth\.(jwks|audience)\b/g, '--oauth-$1')
       .replace('Give its passphrase.', 'Give its passphrase with --tls-passphrase-file.')
       .replaceAll(/\ballowHosts\b/g, '--allow-host')
