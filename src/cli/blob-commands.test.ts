@@ -198,6 +198,26 @@ void describe('tabularium blob put', () => {
   });
 });
 
+void describe('a file whose name is not UTF-8', () => {
+  const skip = process.platform === 'linux' ? false : 'names have characters here';
+
+  void it('is named, and nothing is put', { skip }, async () => {
+    for (const [name, isFile] of [
+      ['caf\xe9', true],
+      ['folder\xff', false],
+    ] as const) {
+      const tree = await mkdtemp(join(tmpdir(), 'tabularium-names-'));
+      const path = Buffer.concat([Buffer.from(`${tree}/`), Buffer.from(name, 'latin1')]);
+      await (isFile ? writeFile(path, 'x') : mkdir(path));
+      const { code, stderr } = await cli('put', ['--recursive', tree, 'photos']);
+      await rm(tree, { recursive: true });
+      assert.equal(code, 1);
+      assert.match(stderr, /^error: The name of \S+\ufffd is not UTF-8: rename it\.\n$/);
+    }
+    assert.deepEqual(await stored(), []);
+  });
+});
+
 void describe('tabularium blob get', () => {
   void it('writes the bytes to a file with the last part of the name, or to another', async () => {
     const content = randomBytes(1000);
@@ -264,8 +284,8 @@ void describe('tabularium blob get', () => {
     }
     await photos.getBlockBlobClient('x').uploadData(Buffer.from('x'));
     const cases: [string[], number, RegExp][] = [
-      [['photos/x', '.'], 2, /\. is a directory: name a file/],
-      [['photos/x', '/dev/null'], 2, /\/dev\/null is a device: name a file/],
+      [['photos/x', '.'], 2, /\. is a directory: name another file/],
+      [['photos/x', '/dev/null'], 2, /\/dev\/null is a device: name another file/],
       [['photos/x', 'no/where'], 1, /no\/where cannot be written/],
       [['photos/absent'], 1, /BlobNotFound \(404\)/],
       [['photos'], 2, /Name a blob behind the container: photos\/name/],

@@ -103,6 +103,8 @@ void describe('tabularium blob copy', () => {
     assert.equal(await refused(/end copies\/x with a slash/, '-r', 'photos', 'copies/x'), 2);
     assert.equal(await refused(/BlobNotFound/, 'photos/none', 'photos/new'), 1);
     assert.equal(await refused(/--create/, 'photos/b.jpg', 'not-there'), 1);
+    const deep = `copies/${'x'.repeat(1_010)}/`;
+    assert.equal(await refused(/at most 1024/, '-r', 'photos', deep, '--create'), 1);
     const unsigned = containerOf(there, 'unsigned').getBlobClient('b').url;
     assert.equal(await refused(/with a signature/, unsigned, 'photos/new'), 1);
   });
@@ -146,6 +148,27 @@ void describe('tabularium blob get --recursive', () => {
       'in',
       'in/good',
     ]);
+  });
+
+  void it('leaves out what another blob is the file of the folder of', async () => {
+    const mixed = containerOf(here, 'mixed');
+    await mixed.create();
+    await put(mixed, ['a', 'a-b', 'a.d/e', 'a/b', 'a/b/c', 'ab/c', 'b\nerror: x//']);
+    const { code, stderr } = await cli('get', '-r', 'mixed', 'mixed');
+    assert.equal(code, 1);
+    assert.match(stderr, /^Left out: mixed\/a\/b, whose folder is the file of mixed\/a\.$/m);
+    assert.match(stderr, /^Left out: mixed\/a\/b\/c, whose folder is the file of mixed\/a\.$/m);
+    assert.match(stderr, /^Left out: mixed\/b\\nerror: x\/\/, whose name is none for a file\.$/m);
+    assert.match(stderr, /^error: 3 blobs cannot be files: get each by name\.$/m);
+    const found = await readdir(join(directory, 'mixed'), { recursive: true });
+    assert.deepEqual(found.toSorted(), ['a', 'a-b', 'a.d', 'a.d/e', 'ab', 'ab/c']);
+  });
+
+  void it('does not fail as a command of which nothing was done', async () => {
+    await mkdir(join(directory, 'taken', 'b.jpg'), { recursive: true });
+    const { code, stderr } = await cli('get', '-r', 'photos', 'taken');
+    assert.equal(code, 1);
+    assert.match(stderr, /^error: taken\/b\.jpg is a directory: name another file/m);
   });
 
   void it('needs a folder and a directory', async () => {

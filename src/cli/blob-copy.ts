@@ -18,7 +18,7 @@ import { BlobClient } from './client/blob-client.js';
 import { listPages } from './client/blob-pages.js';
 import { briefRetries, retrying } from './client/retry.js';
 import { changing, withCreateHint } from './client/service-error.js';
-import { UsageError } from './terminal/failure.js';
+import { afterSomeWork, UsageError } from './terminal/failure.js';
 import { notice } from './terminal/notice.js';
 import { counted } from './terminal/terminal.js';
 import { copyFrom } from './transfer/copy.js';
@@ -89,7 +89,7 @@ async function copy(from: string, to: string, flags: CopyFlags): Promise<void> {
       count += 1;
     });
   } catch (error) {
-    throw withCreateHint(error);
+    throw count === 0 ? withCreateHint(error) : afterSomeWork(error);
   } finally {
     progress.stop();
     if (count > 0) {

@@ -9,7 +9,7 @@ import {
   type ConnectionFlags,
 } from './client/connection-options.js';
 import { BlobClient } from './client/blob-client.js';
-import { CommandFailure, UsageError } from './terminal/failure.js';
+import { afterSomeWork, CommandFailure, UsageError } from './terminal/failure.js';
 import { notice } from './terminal/notice.js';
 import { counted } from './terminal/terminal.js';
 import { download } from './transfer/download.js';
@@ -86,14 +86,15 @@ async function getBelow(place: BlobPlace, directory: string, flags: GetFlags): P
   const counts = { got: 0, there: 0, left: 0 };
   try {
     await concurrently(plannedDownloads(client, place, directory), filesAtOnce, async (planned) => {
-      const { blob, path } = planned;
-      if (path === undefined) {
+      const { blob } = planned;
+      if (planned.kind === 'left-out') {
         progress.clear();
-        notice(`Left out: ${placeText(blob)}, whose name is none for a file.`);
+        notice(`Left out: ${placeText(blob)}, ${planned.reason}.`);
         counts.left += 1;
       } else if (await hasBytesOf(planned)) {
         counts.there += 1;
       } else {
+        const { path } = planned;
         await makeParents(path);
         await writeNewFile(
           path,
@@ -108,6 +109,8 @@ async function getBelow(place: BlobPlace, directory: string, flags: GetFlags): P
         counts.got += 1;
       }
     });
+  } catch (error) {
+    throw counts.got === 0 ? error : afterSomeWork(error);
   } finally {
     progress.stop();
     client.close();

@@ -7,7 +7,7 @@ import {
   withConnectionOptions,
   type ConnectionFlags,
 } from './client/connection-options.js';
-import { UsageError } from './terminal/failure.js';
+import { afterSomeWork, UsageError } from './terminal/failure.js';
 import { openInputFile, streamBytes } from './import/input.js';
 import { base64Option, sentText } from './views/message-text.js';
 import { duration } from './arguments/option-parsers.js';
@@ -86,8 +86,9 @@ async function put(text: string | undefined, flags: PutFlags): Promise<void> {
     }
     report(count, queue);
   } catch (error) {
-    if (count > 0) report(count, queue);
-    throw withCreateHint(error);
+    if (count === 0) throw withCreateHint(error);
+    report(count, queue);
+    throw afterSomeWork(error);
   } finally {
     client.close();
   }

@@ -39,6 +39,16 @@ describe('concurrent work', () => {
     assert.ok(seen.done.length < items.length);
   });
 
+  it('waits for what runs when the items fail', async () => {
+    const { seen, run } = measured(() => undefined);
+    function* broken(): Generator<number> {
+      yield* [0, 1];
+      throw new Error('no more');
+    }
+    await assert.rejects(concurrently(broken(), 3, run), /no more/);
+    assert.deepEqual([seen.running, seen.done.length], [0, 2]);
+  });
+
   it('gives its results in the order of the items', async () => {
     const { seen, run } = measured((item) => item * 2);
     const results: number[] = [];

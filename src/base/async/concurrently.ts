@@ -1,4 +1,7 @@
-/** Runs the work for each item, at most `concurrency` at a time. Stops at the first failure. */
+/**
+ * Runs the work for each item, at most `concurrency` at a time. Stops at the first failure, of the
+ * items too, and waits for the work that was begun.
+ */
 export async function concurrently<T>(
   items: AsyncIterable<T> | Iterable<T>,
   concurrency: number,
@@ -6,17 +9,20 @@ export async function concurrently<T>(
 ): Promise<void> {
   const running = new Set<Promise<void>>();
   let failure: { readonly error: unknown } | undefined;
-  for await (const item of items) {
-    const run = work(item)
-      .catch((error: unknown) => {
-        failure ??= { error };
-      })
-      .finally(() => running.delete(run));
-    running.add(run);
-    if (running.size >= concurrency) await Promise.race(running);
-    if (failure !== undefined) break;
+  try {
+    for await (const item of items) {
+      const run = work(item)
+        .catch((error: unknown) => {
+          failure ??= { error };
+        })
+        .finally(() => running.delete(run));
+      running.add(run);
+      if (running.size >= concurrency) await Promise.race(running);
+      if (failure !== undefined) break;
+    }
+  } finally {
+    await Promise.all(running);
   }
-  await Promise.all(running);
   if (failure !== undefined) throw failure.error;
 }
 

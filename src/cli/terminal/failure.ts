@@ -18,6 +18,15 @@ export class CommandFailure extends Error {
   }
 }
 
+/**
+ * The error of a command that has done some of its work: a script must not take it for wrong usage,
+ * of which nothing was done.
+ */
+export function afterSomeWork(error: unknown): unknown {
+  if (!(error instanceof UsageError)) return error;
+  return new CommandFailure(error.message.split('\n'), { cause: error });
+}
+
 /** A row of an input that cannot become an entity. Other rows are not affected. */
 export class RowError extends Error {
   override readonly name = 'RowError';

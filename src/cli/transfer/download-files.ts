@@ -2,19 +2,29 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { BlobPlace, NamedBlob } from '../arguments/blob-place.js';
+import { placeText, type BlobPlace, type NamedBlob } from '../arguments/blob-place.js';
 import type { BlobClient, BlobListing } from '../client/blob-client.js';
 import { listPages } from '../client/blob-pages.js';
 import { codeOf, CommandFailure, messageOf } from '../terminal/failure.js';
 
+export type PlannedDownload = PlannedFile | LeftOut;
+
 /** A blob and the file that it becomes. */
-export interface PlannedDownload {
+export interface PlannedFile {
+  readonly kind: 'file';
   readonly blob: NamedBlob;
   readonly bytes: number;
   /** Base64; undefined when none is kept with the blob. */
   readonly md5: string | undefined;
-  /** Undefined: its name is none for a file below a directory. */
-  readonly path: string | undefined;
+  readonly path: string;
+}
+
+/** A blob that cannot be a file beside the others. */
+export interface LeftOut {
+  readonly kind: 'left-out';
+  readonly blob: NamedBlob;
+  /** Goes on behind its name and a comma. */
+  readonly reason: string;
 }
 
 /** The blobs that begin with a place, as files below a directory. */
@@ -23,21 +33,56 @@ export async function* plannedDownloads(
   { container, blob: prefix = '' }: BlobPlace,
   directory: string,
 ): AsyncGenerator<PlannedDownload> {
+  const files = new FileNames();
   for await (const items of listPages(client, container, { prefix, delimiter: undefined })) {
     for (const item of items) {
-      if (item.kind === 'blob') yield plannedDownload(item, { container, prefix, directory });
+      if (item.kind === 'blob')
+        yield plannedDownload(item, { container, prefix, directory, files });
     }
   }
 }
 
 function plannedDownload(
   { name, bytes, md5 }: BlobListing,
-  from: { readonly container: string; readonly prefix: string; readonly directory: string },
+  from: {
+    readonly container: string;
+    readonly prefix: string;
+    readonly directory: string;
+    readonly files: FileNames;
+  },
 ): PlannedDownload {
-  const { container, prefix, directory } = from;
+  const { container, prefix, directory, files } = from;
+  const blob = { container, blob: name };
   const relative = name.slice(prefix.length);
-  const path = isFilePath(relative) ? join(directory, ...relative.split('/')) : undefined;
-  return { blob: { container, blob: name }, bytes, md5, path };
+  if (!isFilePath(relative)) {
+    return { kind: 'left-out', blob, reason: 'whose name is none for a file' };
+  }
+  const above = files.folderOf(name);
+  if (above !== undefined) {
+    const file = placeText({ container, blob: above });
+    return { kind: 'left-out', blob, reason: `whose folder is the file of ${file}` };
+  }
+  files.add(name);
+  return { kind: 'file', blob, bytes, md5, path: join(directory, ...relative.split('/')) };
+}
+
+/**
+ * The names of files, told in their order. A blob may have the name of what is a folder in the name
+ * of a later one; a file may not.
+ */
+class FileNames {
+  /** Those that the next name may go on behind, each the beginning of the one after it. */
+  readonly #open: string[] = [];
+
+  add(name: string): void {
+    this.#open.push(name);
+  }
+
+  /** The file that would have to be a folder of this name. */
+  folderOf(name: string): string | undefined {
+    while (this.#open.length > 0 && !name.startsWith(this.#open.at(-1) ?? '')) this.#open.pop();
+    return this.#open.find((each) => name.startsWith(`${each}/`));
+  }
 }
 
 /** Segments of paths that have another meaning on some system. */
@@ -49,7 +94,7 @@ function isFilePath(name: string): boolean {
 }
 
 /** Whether a file has the bytes of a blob already, by their number and MD5. */
-export async function hasBytesOf({ path = '', bytes, md5 }: PlannedDownload): Promise<boolean> {
+export async function hasBytesOf({ path, bytes, md5 }: PlannedFile): Promise<boolean> {
   if (md5 === undefined) return false;
   try {
     const facts = await stat(path);

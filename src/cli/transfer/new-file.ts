@@ -136,7 +136,9 @@ async function checkedTarget(path: string): Promise<string> {
   try {
     const stats = await stat(path);
     if (stats.isFile()) return await realpath(path);
-    throw new UsageError(`${path} is ${kindOf(stats)}: name a file, or - for standard output.`);
+    throw new UsageError(
+      `${path} is ${kindOf(stats)}: name another file, or - for standard output.`,
+    );
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return path;
     throw error instanceof UsageError ? error : notWritten(path, error);

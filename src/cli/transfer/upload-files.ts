@@ -91,7 +91,7 @@ async function entriesOf(directory: string): Promise<readonly Dirent[]> {
     const entries = await readdir(directory, { withFileTypes: true });
     return entries.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   } catch (error) {
-    throw new CommandFailure(`${directory} cannot be read: ${messageOf(error)}`);
+    throw unreadableName(directory, error) ?? cannot('be read', directory, error);
   }
 }
 
@@ -99,7 +99,25 @@ async function factsOf(path: string) {
   try {
     return await stat(path);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') throw new CommandFailure(`There is no file ${path}.`);
-    throw new CommandFailure(`${path} cannot be looked at: ${messageOf(error)}`);
+    const isAbsent = codeOf(error) === 'ENOENT';
+    throw (
+      unreadableName(path, error) ??
+      (isAbsent
+        ? new CommandFailure(`There is no file ${path}.`)
+        : cannot('be looked at', path, error))
+    );
   }
+}
+
+/** What stands for bytes that are no UTF-8. */
+const unreadable = '\ufffd';
+
+/** A file that is listed and is not there: its name has other bytes than its text says. */
+function unreadableName(path: string, error: unknown): CommandFailure | undefined {
+  if (codeOf(error) !== 'ENOENT' || !path.includes(unreadable)) return undefined;
+  return new CommandFailure(`The name of ${path} is not UTF-8: rename it.`);
+}
+
+function cannot(what: string, path: string, error: unknown): CommandFailure {
+  return new CommandFailure(`${path} cannot ${what}: ${messageOf(error)}`);
 }
