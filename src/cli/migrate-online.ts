@@ -5,6 +5,7 @@ import { finalAnswer } from './client/retry.js';
 import { CommandFailure } from './terminal/failure.js';
 import { notice } from './terminal/notice.js';
 import { quietMs, showProgress, type ProgressReport } from './terminal/progress.js';
+import { printable } from './terminal/terminal.js';
 import { timeLeft } from './terminal/time-left.js';
 
 /**
@@ -53,7 +54,7 @@ function clientOf(port: number): ControlClient {
 function tell({ state, to, problem, pauseMs = 0 }: MigrationInfo): void {
   if (state !== 'done') throw new CommandFailure(problem ?? 'The migration did not end.');
   process.stdout.write(
-    `All data are in ${to}. Writes waited ${Math.ceil(pauseMs)} ms. The old server answers 503 from ` +
+    `All data are in ${printable(to)}. Writes waited ${Math.ceil(pauseMs)} ms. The old server answers 503 from ` +
       'now on: start servers there, and stop it.\n',
   );
 }

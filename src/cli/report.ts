@@ -1,11 +1,11 @@
 import { CommanderError } from 'commander';
 import { CommandFailure, messageOf, UsageError } from './terminal/failure.js';
-import { notice } from './terminal/notice.js';
+import { notice, noticeLines } from './terminal/notice.js';
 import { ConnectionError, ServiceError } from './client/service-error.js';
-import { printable } from './terminal/terminal.js';
 
-/** The indentation of further lines, below `error: `. */
-const nextLine = '\n       ';
+/** Before the first line of an error, and before further ones. */
+const firstLine = 'error: ';
+const nextLine = ' '.repeat(firstLine.length);
 
 /**
  * True when the error comes from LMDB, whose errors have numeric codes: it also writes to standard
@@ -29,27 +29,31 @@ export function report(error: unknown): number {
   }
   if (error instanceof UsageError) {
     // A file can have several mistakes, each a line.
-    notice(`error: ${error.message.replaceAll('\n', nextLine)}`);
+    tell(error.message.split('\n'));
     return 2;
   }
   if (error instanceof ServiceError) {
-    notice(`error: ${printable(`${error.code} (${error.status}): ${error.message}`)}`);
+    tell([`${error.code} (${error.status}): ${error.message}`]);
     return 1;
   }
   if (error instanceof CommandFailure) {
     if (isOfLibrary(error.cause)) notice('');
-    notice(`error: ${error.lines.map(printable).join(nextLine)}`);
+    tell(error.lines);
     return 1;
   }
   if (error instanceof ConnectionError) {
-    notice(`error: ${printable(error.message)}`);
+    tell([error.message]);
     return 1;
   }
   if (isWithoutWorkingDirectory(error)) {
-    notice('error: The working directory does not exist any more: change to one that does.');
+    tell(['The working directory does not exist any more: change to one that does.']);
     return 1;
   }
   const detail = error instanceof Error ? error.stack : undefined;
-  notice(`error: ${detail ?? messageOf(error)}`);
+  noticeLines(`${firstLine}${detail ?? messageOf(error)}`.split('\n'));
   return 1;
+}
+
+function tell(lines: readonly string[]): void {
+  noticeLines(lines.map((line, at) => `${at === 0 ? firstLine : nextLine}${line}`));
 }

@@ -6,6 +6,7 @@ import type { ServerSettings } from '../../app/settings.js';
 import { PartitionRefusal, type PartitionControl } from '../../http/control/partitions.js';
 import { wholeNumber } from '../arguments/option-parsers.js';
 import { CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
+import { printable, printableJson } from '../terminal/terminal.js';
 import { attributeOf, isSwitch } from '../start/flags.js';
 import { GivenFlags, type FoundFlags } from '../start/given-flags.js';
 import { RemotePartitions } from './remote.js';
@@ -87,7 +88,8 @@ export async function withPartitions(
 
 /** Prints a result: the text, or the facts where JSON was asked for. */
 export function tell({ json }: AccessFlags, facts: object, text: string): void {
-  process.stdout.write(`${json === true ? JSON.stringify(facts) : text}\n`);
+  const shown = json === true ? printableJson(JSON.stringify(facts)) : printable(text);
+  process.stdout.write(`${shown}\n`);
 }
 
 function remote(port: number): PartitionAccess {
