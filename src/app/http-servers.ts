@@ -1,9 +1,11 @@
 import type { ReadWriteLock } from '../base/async/read-write-lock.js';
+import { openFilesMax } from '../base/open-files.js';
 import { healthEndpoint, type Health } from '../http/admin/health.js';
 import { blobHttpService } from '../http/blobs/service.js';
 import type { HttpService } from '../http/exchange/service.js';
 import type { LowSpaceGuard } from '../http/low-space/low-space-guard.js';
 import { ApiVersionPolicy } from '../http/pipeline/api-version-policy.js';
+import { ConnectionPlaces, placesWithin } from '../http/pipeline/connection-places.js';
 import { HeldMemory } from '../http/pipeline/held-memory.js';
 import { PublicKeyGuard } from '../http/pipeline/public-key-guard.js';
 import { HttpServer } from '../http/pipeline/server.js';
@@ -68,6 +70,7 @@ export function httpServersOf(
     randomness,
     timers,
     memory: new HeldMemory({ clock, logger }),
+    places: new ConnectionPlaces(placesWithin(openFilesMax())),
     logger,
     tls: certificates,
     versions: new ApiVersionPolicy({ strict: strictApiVersions, logger }),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
 import { it } from 'node:test';
 import { AddressShares, type AddressSharesOptions } from './address-shares.js';
+import { ConnectionPlaces, placesWithin } from './connection-places.js';
 
 function from(remoteAddress: string): Socket {
   const socket = new Socket();
@@ -57,4 +58,24 @@ it('addresses of one network of IPv6 count as one', () => {
   assert.equal(shares.admit(from('2001:db8::3')), 'address-full');
   assert.equal(shares.admit(from('2001:db8:0:1::3')), 'admitted');
   assert.equal(shares.admit(from('::1')), 'admitted');
+});
+
+it('ports share the connections that leave a process enough open files', () => {
+  const places = new ConnectionPlaces(3);
+  const busy = from('10.0.0.1');
+  const one = sharesOf({ places, isIdle: (socket) => socket !== busy });
+  const other = sharesOf({ places });
+  const [idle, last] = [from('10.0.0.1'), from('10.0.0.1')];
+  for (const socket of [busy, idle, last]) assert.equal(one.admit(socket), 'admitted');
+  assert.equal(other.admit(from('10.0.0.2')), 'admitted', 'one of the other port makes room');
+  assert.deepEqual(
+    [busy, idle, last].map(({ destroyed }) => destroyed),
+    [false, true, false],
+  );
+  assert.equal(one.admit(from('10.0.0.1')), 'process-full');
+  assert.equal(other.admit(from('10.0.0.2')), 'process-full');
+});
+
+it('connections leave a process a file for each of them, and files of its own', () => {
+  assert.deepEqual([65_536, 1_024, 64, Infinity].map(placesWithin), [32_736, 480, 1, Infinity]);
 });

@@ -1,27 +1,33 @@
 import type { Socket } from 'node:net';
+import { ConnectionPlaces, greediest, type FreeingPort } from './connection-places.js';
 
 /** The decision about a new connection. */
-export type Admission = 'admitted' | 'address-full' | 'port-full';
+export type Admission = 'admitted' | 'address-full' | 'port-full' | 'process-full';
 
 export interface AddressSharesOptions {
   readonly connectionsMax: number;
   readonly connectionsPerAddressMax: number;
+  /** Shared by the ports of a process. Absent: the process has enough. */
+  readonly places?: ConnectionPlaces | undefined;
   /** True when no request is in progress on a connection. */
   readonly isIdle: (socket: Socket) => boolean;
 }
 
 /**
- * Limits the connections of each client address on a port. When the port is full, an address with
- * fewer connections than the largest holder takes over that holder's oldest idle connection; so
- * nobody can lock others out by holding connections open.
+ * Limits the connections of each client address on a port. When the port or the process is full, an
+ * address with fewer connections than the largest holder of a port takes over that holder's oldest
+ * idle connection; so nobody can lock others out by holding connections open.
  */
-export class AddressShares {
+export class AddressShares implements FreeingPort {
   readonly #options: AddressSharesOptions;
+  readonly #places: ConnectionPlaces;
   readonly #byAddress = new Map<string, Set<Socket>>();
   #count = 0;
 
   constructor(options: AddressSharesOptions) {
     this.#options = options;
+    this.#places = options.places ?? new ConnectionPlaces();
+    this.#places.addPort(this);
   }
 
   /** Admits a connection, or says why not. The caller closes a refused one. */
@@ -30,9 +36,30 @@ export class AddressShares {
     const address = networkOf(socket.remoteAddress ?? '');
     const own = this.#byAddress.get(address)?.size ?? 0;
     if (own >= connectionsPerAddressMax) return 'address-full';
-    if (this.#count >= connectionsMax && !this.#freeConnection(own)) return 'port-full';
+    if (this.#count >= connectionsMax && !this.#freePlace(own)) return 'port-full';
+    if (!this.#places.take(address)) return 'process-full';
     this.#add(address, socket);
     return 'admitted';
+  }
+
+  freeOf(holder: string): boolean {
+    for (const socket of this.#byAddress.get(holder) ?? []) {
+      if (!this.#options.isIdle(socket)) continue;
+      this.#remove(holder, socket);
+      socket.destroy();
+      return true;
+    }
+    return false;
+  }
+
+  /** Frees a connection of this port for an address that has `own` there. */
+  #freePlace(own: number): boolean {
+    const holder = greediest(this.#counts(), own);
+    return holder !== undefined && this.freeOf(holder);
+  }
+
+  *#counts(): Generator<[string, number]> {
+    for (const [address, { size }] of this.#byAddress) yield [address, size];
   }
 
   #add(address: string, socket: Socket): void {
@@ -46,24 +73,8 @@ export class AddressShares {
     const sockets = this.#byAddress.get(address);
     if (sockets?.delete(socket) !== true) return;
     this.#count--;
+    this.#places.giveBack(address);
     if (sockets.size === 0) this.#byAddress.delete(address);
-  }
-
-  /**
-   * Frees a connection for an address that has `own`. The largest holder must have at least two
-   * more, so that addresses do not take turns.
-   */
-  #freeConnection(own: number): boolean {
-    let [greediest, most] = ['', own + 1];
-    for (const [address, { size }] of this.#byAddress)
-      if (size > most) [greediest, most] = [address, size];
-    for (const socket of this.#byAddress.get(greediest) ?? []) {
-      if (!this.#options.isIdle(socket)) continue;
-      this.#remove(greediest, socket);
-      socket.destroy();
-      return true;
-    }
-    return false;
   }
 }
 

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+
+/**
+ * How many files, connections included, the process may have open. Infinite where the system has no
+ * such limit or does not tell it. Node has raised its own limit as far as it may.
+ */
+export function openFilesMax(): number {
+  const text = process.platform === 'linux' ? linuxLimits() : undefined;
+  const limit = text === undefined ? reportedLimit() : openFilesIn(text);
+  return limit ?? Infinity;
+}
+
+/** The limit in a text of `/proc/self/limits`; undefined when there is none. */
+export function openFilesIn(limits: string): number | undefined {
+  const soft = /^Max open files +(\d+)/m.exec(limits)?.[1];
+  return soft === undefined ? undefined : Number(soft);
+}
+
+/** Undefined where the system hides it, as a container may. */
+function linuxLimits(): string | undefined {
+  try {
+    return readFileSync('/proc/self/limits', 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** From a report that Node makes for crashes, in some milliseconds. */
+function reportedLimit(): number | undefined {
+  // Otherwise it asks for the names of hosts. Older releases ignore it.
+  Object.assign(process.report, { excludeNetwork: true });
+  const report: { userLimits?: { open_files?: { soft?: unknown } } } = process.report.getReport();
+  const soft = report.userLimits?.open_files?.soft;
+  return typeof soft === 'number' ? soft : undefined;
+}
