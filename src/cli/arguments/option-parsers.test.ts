@@ -53,7 +53,10 @@ void describe('a question to a person', () => {
       if (answer === undefined) input.end();
       else input.write(answer);
       assert.equal(await confirmed('Sure?', input, output), expected);
-      assert.match(String(output.read()), /^Sure\? \[y\/N\] /);
+      assert.match(
+        String(output.read()),
+        answer === undefined ? /^Sure\? \[y\/N\] \n$/ : /^Sure\? \[y\/N\] /,
+      );
     });
   }
 });

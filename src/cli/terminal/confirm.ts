@@ -8,10 +8,14 @@ export async function confirmed(
   output: NodeJS.WritableStream,
 ): Promise<boolean> {
   const terminal = createInterface({ input, output });
-  const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
+  const ended = new Promise<undefined>((resolve) =>
+    terminal.once('close', () => resolve(undefined)),
+  );
   try {
     const answer = await Promise.race([terminal.question(`${printable(question)} [y/N] `), ended]);
-    return /^y(es)?$/i.test(answer.trim());
+    // What is said next begins a line.
+    if (answer === undefined) output.write('\n');
+    return answer !== undefined && /^y(es)?$/i.test(answer.trim());
   } finally {
     terminal.close();
   }
