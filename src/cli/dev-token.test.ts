@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -7,7 +9,12 @@ import { createLocalJWKSet, decodeJwt, jwtVerify, type JSONWebKeySet } from 'jos
 import { openDevIssuer, signDevToken, type DevClaims } from './issuer/dev-issuer.js';
 import { UsageError } from './terminal/failure.js';
 import { optionsOf, usageErrorOf } from '../../test/support/start-settings.js';
-import { runCli, type CliProcess, type CliResult } from '../../test/support/cli-process.js';
+import {
+  cliProgram,
+  runCli,
+  type CliProcess,
+  type CliResult,
+} from '../../test/support/cli-process.js';
 import { runCommand } from '../../test/support/command-host.js';
 import {
   endpointOf,
@@ -144,6 +151,19 @@ describe('tabularium dev-token', () => {
       );
       assert.equal(await readFile(file, 'utf8'), text);
     }
+  });
+});
+
+describe('a local issuer whose disk is full', () => {
+  const skip = process.platform === 'win32' ? 'there is no limit on the size of files' : false;
+
+  it('leaves no part of a private key', costly(skip), async () => {
+    await using directory = await temporaryDirectory();
+    const folder = join(directory.path, 'keys');
+    const args = [process.execPath, cliProgram, 'dev-token', '--keys', folder];
+    const child = spawn('sh', ['-c', 'ulimit -f 0; exec "$0" "$@"', ...args], { stdio: 'ignore' });
+    assert.deepEqual(await once(child, 'close'), [1, null]);
+    assert.deepEqual(await readdir(folder), []);
   });
 });
 

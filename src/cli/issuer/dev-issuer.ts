@@ -1,4 +1,4 @@
-import { link, unlink, writeFile } from 'node:fs/promises';
+import { link, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { exportJWK, generateKeyPair, importJWK, SignJWT, type CryptoKey, type JWK } from 'jose';
 import { FileReadError, readRegularFile } from '../../base/regular-file.js';
@@ -69,13 +69,13 @@ async function makeKey(path: string): Promise<string> {
   const kid = systemRandomness.uuid();
   const jwk = { ...(await exportJWK(privateKey)), kid, alg: algorithm, use: 'sig' };
   const draft = `${path}.${systemRandomness.uuid()}`;
-  await writeFile(draft, `${JSON.stringify(jwk)}\n`, { mode: privateFileMode, flag: 'wx' });
   try {
+    await writeFile(draft, `${JSON.stringify(jwk)}\n`, { mode: privateFileMode, flag: 'wx' });
     await link(draft, path);
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
   } finally {
-    await unlink(draft);
+    await rm(draft, { force: true });
   }
   return readKeyFile(path);
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -55,6 +55,17 @@ function cutAfter(bytes: number): MigrationListener {
   };
 }
 
+function assertCopyFails(copy: () => Promise<unknown>): Promise<void> {
+  return assert.rejects(copy, (error: Error) => {
+    assert.equal(error.name, 'MigrationError');
+    assert.match(
+      error.message,
+      /^The content of the blob box\/large of \S+ cannot be copied: .*EISDIR/,
+    );
+    return true;
+  });
+}
+
 void describe('a migration', () => {
   void it('takes rows with their etags, and blobs with their bytes', async (t) => {
     const folder = await folderOf(t);
@@ -92,6 +103,29 @@ void describe('a migration', () => {
       assert.ok((await container.getBlobClient(name).downloadToBuffer()).equals(bytes), name);
     }
     await second.close();
+  });
+
+  void it('says of which blob it could not copy the content, and goes on afterwards', async (t) => {
+    const folder = await folderOf(t);
+    const [location, target] = [join(folder, 'from'), join(folder, 'to')];
+    const server = await createServer({ location });
+    const container = BlobServiceClient.fromConnectionString(
+      server.connectionString(),
+    ).getContainerClient('box');
+    await container.create();
+    await container.getBlockBlobClient('large').uploadData(Buffer.alloc(100_000, 'x'));
+    await server.close();
+    const extents = join(location, 'content', 'extents');
+    const [extent = ''] = (await readdir(extents, { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name));
+    await rename(extent, `${location}-extent`);
+    await mkdir(extent);
+    await assertCopyFails(() => migrate({ location }, { location: target }, silent));
+    await rmdir(extent);
+    await rename(`${location}-extent`, extent);
+    const { content } = await migrate({ location }, { location: target }, silent);
+    assert.equal(content.files, 1);
   });
 
   void it('goes on where one was cut off, and no server takes a copy before its end', async (t) => {

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../base/thrown.js';
 import { concurrently } from '../../../base/async/concurrently.js';
 import { ExtentMissingError } from '../../../content/errors.js';
 import { ExtentCopies } from '../../../content/files/extent-copies.js';
@@ -152,7 +153,7 @@ class Run {
     const copies = await ExtentCopies.open(directory, contentDirectoryOf(to));
     await concurrently(extentsIn(source), filesAtOnce, async (extent) => {
       await copies.copy(extent.id).catch((error: unknown) => {
-        if (!(error instanceof ExtentMissingError)) throw error;
+        if (!(error instanceof ExtentMissingError)) throw notCopied(extent, error);
         const isShared = from.postgresUrl !== undefined;
         throw new MigrationError(
           `${contentName(extent)} is not in ${directory}. ` +
@@ -213,6 +214,14 @@ async function equalise(source: Store, target: MigrationStore, onBytes: OnBytes)
     }
     onBytes(bytesOf(entries));
   }
+}
+
+function notCopied(extent: BlobExtent, cause: unknown): MigrationError {
+  return new MigrationError(
+    `${contentName(extent)} cannot be copied: ${messageOf(cause)}. Mend that, and migrate again: what ` +
+      'is there already is not copied once more.',
+    { cause },
+  );
 }
 
 function contentName({ account, container, blob }: BlobExtent): string {
