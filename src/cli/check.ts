@@ -6,7 +6,7 @@ import { byteText } from '../base/byte-text.js';
 import type { CheckReport } from '../app/check.js';
 import type { ContentDamage } from '../app/check-content.js';
 import { CommandFailure, messageOf } from './terminal/failure.js';
-import { locationOption } from './arguments/location-option.js';
+import { locationOption } from './arguments/shared-options.js';
 import { notice } from './terminal/notice.js';
 import { counted, grouped, printable } from './terminal/terminal.js';
 import { TransferProgress } from './transfer/transfer-progress.js';

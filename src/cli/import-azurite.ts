@@ -4,7 +4,7 @@ import { systemClock } from '../base/clock.js';
 import type { Refuse, StoredAccounts } from './azurite/stored-data.js';
 import { CommandFailure } from './terminal/failure.js';
 import { reportProgress } from './import/progress.js';
-import { locationOption } from './arguments/location-option.js';
+import { locationOption } from './arguments/shared-options.js';
 import { notice } from './terminal/notice.js';
 import { counted } from './terminal/terminal.js';
 

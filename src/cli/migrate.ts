@@ -8,7 +8,7 @@ import type {
 import type { MigrationPlace } from '../app/migration/places.js';
 import { optionTable } from '../app/options/table.js';
 import { byteText } from '../base/byte-text.js';
-import { wholeNumber } from './arguments/option-parsers.js';
+import { controlPortOption } from './arguments/shared-options.js';
 import { cancelOnline, migrateOnline } from './migrate-online.js';
 import { CommandFailure, messageOf, UsageError } from './terminal/failure.js';
 import { notice } from './terminal/notice.js';
@@ -31,7 +31,6 @@ interface MigrateFlags {
 /** Stands for the database of the environment, whose URL may have a password. */
 const databaseWord = 'postgres';
 const urlForm = /^postgres(?:ql)?:\/\//;
-const portMax = 65_535;
 const urlVariable = 'TABULARIUM_POSTGRES_URL';
 const schemaDefault = `default: ${optionTable.postgresSchema.standard}`;
 
@@ -58,11 +57,7 @@ export function migrateCommand(): Command {
       '--online',
       'move the data of a server while it serves; --control-port instead of --from',
     )
-    .addOption(
-      new Option('--control-port <port>', 'the control API of the server whose data move')
-        .env('TABULARIUM_CONTROL_PORT')
-        .argParser(wholeNumber(1, portMax)),
-    )
+    .addOption(controlPortOption('the control API of the server whose data move'))
     .option(
       '--cancel',
       'call off what runs (with --online), or give the source back its data after a server that ' +

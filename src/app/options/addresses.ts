@@ -3,7 +3,7 @@ import { limitsShape, type HttpLimits } from '../../http/pipeline/limits.js';
 import { serviceNames, services, type ServiceName } from '../../model/services/services.js';
 import { option, type Flag, type Option } from './option.js';
 
-const portMax = 65_535;
+export const portMax = 65_535;
 export const port: Shape<number> = whole(0, portMax);
 
 const keepAliveSecondsMax = 3600;

@@ -1,10 +1,10 @@
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import type { OpenPartitions } from '../../app/open-partitions.js';
 import type { ServerOptions } from '../../app/options/table.js';
 import { optionRows } from '../../app/options/table.js';
 import type { ServerSettings } from '../../app/settings.js';
 import { PartitionRefusal, type PartitionControl } from '../../http/control/partitions.js';
-import { wholeNumber } from '../arguments/option-parsers.js';
+import { configOption, controlPortOption } from '../arguments/shared-options.js';
 import { CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
 import { printable, printableJson } from '../terminal/terminal.js';
 import { attributeOf, isSwitch } from '../start/flags.js';
@@ -25,22 +25,15 @@ export interface PartitionAccess {
   close(): Promise<void>;
 }
 
-const portMax = 65_535;
-
 /** Adds the options that say whose ranges a command is about. */
 export function withAccess(command: Command): Command {
   return command
+    .addOption(controlPortOption('the control API of the server that has the ranges'))
     .addOption(
-      new Option('--control-port <port>', 'the control API of the server that has the ranges')
-        .env('TABULARIUM_CONTROL_PORT')
-        .argParser(wholeNumber(1, portMax)),
-    )
-    .addOption(
-      new Option(
-        '--config <file>',
+      configOption(
         'the configuration of the server: its controlPort, or its stores when it has none, which ' +
           'this command then opens itself',
-      ).env('TABULARIUM_CONFIG'),
+      ),
     )
     .option('--json', 'print JSON');
 }
