@@ -1,7 +1,7 @@
 import { messageOf } from '../../base/thrown.js';
 import { PartitionRefusal, type JobInfo } from '../../http/control/partitions.js';
 
-/** Jobs that are remembered. */
+/** Jobs that are remembered when they have ended. */
 const jobsMax = 100;
 
 /** Receives how much a job has done and how much there is, in the unit of the job. */
@@ -27,7 +27,7 @@ export class Jobs {
       if (before !== undefined) this.#jobs.set(job, { ...before, ...next });
     };
     this.#jobs.set(job, { job, state: 'running', done: 0, unit });
-    if (this.#jobs.size > jobsMax) this.#jobs.delete(job - jobsMax);
+    this.#forgetEarliest();
     const progress: JobProgress = {
       add: (done) => change({ done: (this.#jobs.get(job)?.done ?? 0) + done }),
       total: (total) => change({ total }),
@@ -40,6 +40,11 @@ export class Jobs {
       },
     );
     return { job };
+  }
+
+  #forgetEarliest(): void {
+    const ended = [...this.#jobs.values()].filter(({ state }) => state !== 'running');
+    for (const { job } of ended.slice(0, -jobsMax)) this.#jobs.delete(job);
   }
 
   find(job: number): JobInfo | undefined {

@@ -57,7 +57,7 @@ void describe('the rows of sessions', { skip: withoutPostgres }, () => {
     assert.ok(typeof result === 'object' && result.ok, inspect(result));
   });
 
-  it('are closed after an hour without a batch and removed a day later, whoever uses them goes on', async () => {
+  it('are closed after an hour without a batch and removed two days later, whoever uses them goes on', async () => {
     const { url } = server();
     const { store, schema, dispose } = await postgresUnderTest({ url, clock: systemClock });
     const table = `${quoted(schema)}.kv_session`;
@@ -73,7 +73,7 @@ void describe('the rows of sessions', { skip: withoutPostgres }, () => {
     await openAnother();
     assert.equal(await states(), '[{"closed":true}]');
     // As old as it was when it was closed it is young again.
-    await runSql(url, `update ${table} set seen = seen - interval '23 hours'`);
+    await runSql(url, `update ${table} set seen = seen - interval '47 hours'`);
     await openAnother();
     assert.equal(await states(), '[{"closed":true}]');
     assert.equal((await put(store, 'more')).ok, true);

@@ -44,8 +44,8 @@ export interface AcknowledgementsOptions {
  */
 const keptMax = 1_000;
 /**
- * How long the row of a session is there after a batch, whatever the clocks say: it is kept for a
- * day at least, and one hour less allows for differences between clocks.
+ * How long the row of a session is there after a batch: it is kept for two days at least by the
+ * clock of the database. The rest allows for clocks that differ, are slow or were set back.
  */
 export const rowsKeptMicros = 23 * 3_600_000_000;
 

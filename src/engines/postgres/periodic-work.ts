@@ -5,6 +5,11 @@ import { isAway } from './failures.js';
 
 /** The longest wait of a run for a primary. */
 const connectLimitMs = 1_000;
+/**
+ * The longest pause after a run that found no database: until one connects, the store is taken to
+ * be in trouble.
+ */
+const retryMs = 10_000;
 
 export interface PeriodicWorkOptions {
   readonly source: ConnectionSource;
@@ -46,16 +51,16 @@ export class PeriodicWork {
     this.#connection?.destroy();
   }
 
-  #wait(): void {
+  #wait(ms = this.#options.pauseMs): void {
     const run = (): void => {
       this.#running = this.#run();
     };
-    const { timers, pauseMs } = this.#options;
-    if (!this.#isOver) this.#timer = timers.start(pauseMs, run, undefined);
+    if (!this.#isOver) this.#timer = this.#options.timers.start(ms, run, undefined);
   }
 
   async #run(): Promise<void> {
-    const { source, work, keepsConnection, onRefused } = this.#options;
+    const { source, work, keepsConnection, onRefused, pauseMs } = this.#options;
+    let nextMs = pauseMs;
     try {
       if (this.#connection?.isLost !== false) {
         this.#connection = await source.connect(connectLimitMs);
@@ -66,11 +71,12 @@ export class PeriodicWork {
       if (!keepsConnection) await this.#connection.close();
     } catch (error) {
       this.#connection?.destroy();
-      if (!isAway(error) && !this.#isRefused) {
+      if (isAway(error)) nextMs = Math.min(pauseMs, retryMs);
+      else if (!this.#isRefused) {
         this.#isRefused = true;
         onRefused(error);
       }
     }
-    this.#wait();
+    this.#wait(nextMs);
   }
 }

@@ -73,9 +73,9 @@ void describe('a PostgreSQL store that stays open', { skip: withoutPostgres }, (
 
   const vanished = `insert into kv_session (session, batch, closed, seen) values
     (1, 5, false, now() - interval '59 minutes'), (2, 5, false, now() - interval '61 minutes'),
-    (3, 5, true, now() - interval '23 hours'), (4, 5, true, now() - interval '25 hours')`;
+    (3, 5, true, now() - interval '47 hours'), (4, 5, true, now() - interval '49 hours')`;
 
-  it('closes rows of vanished peers after an hour and removes them a day later, every hour', async () => {
+  it('closes rows of vanished peers after an hour and removes them two days later, every hour', async () => {
     await using sweeping = await opened('sweeping');
     const { store } = sweeping;
     assert.ok(await put(store));
@@ -83,7 +83,7 @@ void describe('a PostgreSQL store that stays open', { skip: withoutPostgres }, (
     assert.deepEqual(await sweeping.rows(), ['1 open', '2 open', '3 closed', '4 closed']);
     await sweeping.hour();
     assert.deepEqual(await sweeping.rows(), ['1 open', '2 closed', '3 closed']);
-    // The row that was just closed has a day from now on.
+    // The row that was just closed has two days from now on.
     await sweeping.run(`update kv_session set seen = seen - interval '2 hours'`);
     await sweeping.hour();
     assert.deepEqual(await sweeping.rows(), ['1 closed', '2 closed']);

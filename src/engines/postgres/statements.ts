@@ -189,7 +189,7 @@ const removeSession: Statement = {
   text: 'delete from tabularium.kv_session where session = $1',
 };
 
-/** Sessions of processes that died: closed after an hour, removed after a day. */
+/** Sessions of processes that died: closed after an hour, removed after two days. */
 const closeOldSessions: Statement = {
   name: 'close-old-sessions',
   text: `with old as (
@@ -201,7 +201,7 @@ const closeOldSessions: Statement = {
 
 const removeOldSessions: Statement = {
   name: 'remove-old-sessions',
-  text: `delete from tabularium.kv_session where closed and seen < now() - interval '1 day'`,
+  text: `delete from tabularium.kv_session where closed and seen < now() - interval '2 days'`,
 };
 
 const lastVersion: Statement = {

@@ -2,18 +2,12 @@ import { nameOfBytes, type Bytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
 import { filteredPage, type FilteredOptions } from '../../kv/filtered-entries.js';
 import type { Candidate, Entry, KeyRange, Store } from '../../kv/store.js';
+import { ExpiredRun } from './expired-run.js';
 import type { MessageKeys } from './message-keys.js';
 import { expiryOfState } from './message-state.js';
 
 /** How long searches may resume where the last one ended instead of at the oldest message. */
 const resumeMsMax = 1_000;
-
-/** How long a run of expired messages is skipped before it is checked again. */
-const expiredRunMsMax = 60_000;
-/** The longest delay, in microseconds, between the visible time of a message and its commit. */
-const settledMicros = 10_000_000;
-/** Expired messages between two updates of the end of their run. */
-const expiredRunStride = 64;
 
 export interface ClaimOptions {
   readonly nowMicros: number;
@@ -35,14 +29,13 @@ export class DequeueCursor {
   /** All visible messages before this key are claimed, taken or expired, as far as is known. */
   #resumeAt: Bytes | undefined;
   #resumeUntilMs = 0;
-  /** All visible messages before this key have expired, permanently. */
-  #expiredBefore: Bytes | undefined;
-  #expiredUntilMs = 0;
+  readonly #expired: ExpiredRun;
 
   constructor(store: Store, keys: MessageKeys, clock: Clock) {
     this.#store = store;
     this.#keys = keys;
     this.#clock = clock;
+    this.#expired = new ExpiredRun(keys, clock);
   }
 
   get isIdle(): boolean {
@@ -88,67 +81,33 @@ export class DequeueCursor {
 
   /** Up to `count` states of visible messages, oldest first, claimed or not. */
   async peek({ nowMicros, count }: Omit<ClaimOptions, 'passOver'>): Promise<readonly Entry[]> {
-    const range = this.#visible(nowMicros);
-    const hasExpired = this.#expiryFrom(true, nowMicros);
-    const found = await this.#read(range, count, (candidate) =>
-      hasExpired(candidate) ? 'skip' : 'take',
+    // Nothing is told of the run: a secondary, which is peeked at alone, may be far behind.
+    const range = this.#from(this.#expired.known, nowMicros);
+    const found = await this.#read(range, count, ({ value }) =>
+      expiryOfState(value) <= nowMicros ? 'skip' : 'take',
     );
     const idOf = ({ key }: Entry): string => nameOfBytes(this.#keys.read(key).id);
     const last = new Map(found.map((entry) => [idOf(entry), entry]));
     return found.filter((entry) => last.get(idOf(entry)) === entry);
   }
 
-  /**
-   * The states of visible messages, without most of the expired ones that are not yet deleted:
-   * there may be very many at the start of every search.
-   */
-  #visible(nowMicros: number): KeyRange {
+  /** The states of visible messages from a key on, or all. */
+  #from(start: Bytes | undefined, nowMicros: number): KeyRange {
     const range = this.#keys.visibleAt(nowMicros);
-    const isLate = this.#clock.monotonicMs() >= this.#expiredUntilMs;
-    if (isLate) {
-      this.#expiredBefore = undefined;
-      this.#expiredUntilMs = this.#clock.monotonicMs() + expiredRunMsMax;
-    }
-    return this.#expiredBefore === undefined ? range : { ...range, start: this.#expiredBefore };
-  }
-
-  /**
-   * Whether a message has expired, for the messages that one search passes, in order. Notes how far
-   * the run of expired ones reaches that a search from the start begins with.
-   */
-  #expiryFrom(isFromStart: boolean, nowMicros: number): (candidate: Candidate) => boolean {
-    let isLeading = isFromStart;
-    let expired = 0;
-    // A search may have begun behind the run that is being checked again by now.
-    const untilMs = this.#expiredUntilMs;
-    return ({ key, value }) => {
-      const hasExpired = expiryOfState(value) <= nowMicros;
-      isLeading &&= hasExpired && untilMs === this.#expiredUntilMs;
-      expired += 1;
-      if (isLeading) this.#noteExpired(key, expired, nowMicros);
-      return hasExpired;
-    };
-  }
-
-  /**
-   * Records that all messages up to `key`, number `place` of a search from the start, have expired.
-   */
-  #noteExpired(key: Bytes, place: number, nowMicros: number): void {
-    if (place % expiredRunStride !== 0) return;
-    if (this.#keys.read(key).micros > nowMicros - settledMicros) return;
-    this.#expiredBefore = Buffer.from(key);
+    return start === undefined ? range : { ...range, start };
   }
 
   async #search(resumeAt: Bytes | undefined, options: ClaimOptions): Promise<readonly Entry[]> {
     const { nowMicros, count } = options;
     const names: string[] = [];
     let { passOver } = options;
-    const visible = this.#visible(nowMicros);
-    const range = resumeAt === undefined ? visible : { ...visible, start: resumeAt };
-    const hasExpired = this.#expiryFrom(resumeAt === undefined, nowMicros);
+    const fromStart = resumeAt === undefined ? this.#expired.search(nowMicros) : undefined;
+    const range = this.#from(resumeAt ?? fromStart?.start, nowMicros);
     const filter = (candidate: Candidate) => {
       if (names.length === count) return 'stop';
-      if (hasExpired(candidate)) return 'skip';
+      const hasExpired =
+        fromStart?.hasExpired(candidate) ?? expiryOfState(candidate.value) <= nowMicros;
+      if (hasExpired) return 'skip';
       const name = nameOfBytes(candidate.key);
       if (this.#claimed.has(name)) return 'skip';
       if (passOver > 0) {
@@ -167,6 +126,8 @@ export class DequeueCursor {
     } catch (error) {
       for (const name of names) this.#claimed.delete(name);
       throw error;
+    } finally {
+      fromStart?.end();
     }
   }
 
