@@ -185,6 +185,19 @@ const canaries: readonly Canary[] = [
     ],
   },
   {
+    wrong: 'reads many keys in two parts',
+    over: (store) => ({
+      async getMany(keys) {
+        const half = keys.length >> 1;
+        const first = await store.getMany(keys.slice(0, half));
+        await turn();
+        return [...first, ...(await store.getMany(keys.slice(half)))];
+      },
+    }),
+    section: commitsConformance,
+    caughtBy: ['never shows a commit half to a concurrent read'],
+  },
+  {
     wrong: 'looks at checks before others have ended their commits',
     over: (store) => ({
       async commit(batch) {
