@@ -153,6 +153,24 @@ const canaries: readonly Canary[] = [
     caughtBy: ['visits the entries of many partitions, where pages may end'],
   },
   {
+    wrong: 'reads a page in two parts',
+    over: (store) => ({
+      async range(range, options) {
+        const { entries, more } = await store.range(range, options);
+        const half = entries.length >> 1;
+        if (half === 0) return { entries, more };
+        await turn();
+        const rest = await store.getMany(entries.slice(half).map(({ key }) => key));
+        return {
+          entries: [...entries.slice(0, half), ...rest.flatMap((each) => each ?? [])],
+          more,
+        };
+      },
+    }),
+    section: rangesConformance,
+    caughtBy: ['never shows a commit half in a page'],
+  },
+  {
     wrong: 'writes although a check has failed',
     over: (store) => ({
       async commit(batch) {

@@ -5,6 +5,7 @@ import type { Candidate, KeyRange, RangeOptions, Store, Decision } from '../stor
 import { keyBytesMax } from '../store.js';
 import { keyAfter } from '../tuple.js';
 import { bytes, commit, keyIn, keyNamed, nameOf, put, setUp, wholeRange } from './batches.js';
+import { besideCommits } from './beside-commits.js';
 import type { ConformanceSuite } from './suite.js';
 
 const letters = ['a', 'b', 'c', 'd', 'e'];
@@ -241,7 +242,42 @@ export function rangesConformance(suite: ConformanceSuite): void {
       assert.deepEqual(backward, expected.toReversed());
     }
   });
+
+  it('never shows a commit half in a page', async (t) => {
+    const { store } = await setUp(suite, t);
+    for (const key of constant) await commit(store, { puts: [{ key, value: constantValue }] });
+    let count = 0;
+    const write = () => {
+      count += 1;
+      return commit(store, { puts: changing.map((name) => put(name, `${count}`)) });
+    };
+    await write();
+    const isChanging = ({ key }: Pick<Candidate, 'key'>) => changing.includes(nameOf(key));
+    const filter = (candidate: Candidate): Decision => (isChanging(candidate) ? 'take' : 'skip');
+    const forms = [{}, { reverse: true }, { filter }, { filter, reverse: true }];
+    for (let round = 0; round < 2; round += 1) {
+      for (const form of forms) {
+        const options = { ...wholeRange, ...form };
+        const page = await besideCommits(write, () =>
+          store.range({ start: keyNamed('') }, options),
+        );
+        const found = page.entries.filter(isChanging);
+        assert.equal(found.length, changing.length);
+        const states = new Set(found.map(({ value, version }) => `${String(value)} ${version}`));
+        assert.equal(states.size, 1, `one commit wrote all, not: ${[...states].join(', ')}`);
+      }
+    }
+  });
 }
+
+/** Keys that a commit puts together. */
+const changing = ['a', 'c', 'e'];
+/**
+ * Entries between them that stay as they are, so large that an engine that reads a page in parts
+ * of a few MiB begins another part between two of them, in both directions.
+ */
+const constant = ['b', 'd'].map((name) => keyNamed(name));
+const constantValue = Buffer.alloc(2_200_000, 'constant');
 
 async function read(store: Store, range: KeyRange, reverse = false): Promise<string[]> {
   const page = await store.range(range, { ...wholeRange, reverse });
