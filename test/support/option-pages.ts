@@ -8,7 +8,7 @@ import { optionRows, serverTable } from '../../src/app/options/table.js';
 /** Generated tables for docs/reference, in Markdown, by the name of their marker. */
 export const optionPages = {
   'docs/reference/configuration.md': () => ({ settings: settingsTable(), limits: limitsTable() }),
-  'docs/reference/create-server.md': () => ({ options: programTable(), limits: limitsTable() }),
+  'docs/reference/create-server.md': () => ({ options: programTable() }),
 } as const;
 
 type Row = readonly string[];
