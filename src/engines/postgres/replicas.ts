@@ -69,7 +69,8 @@ export class Replicas implements ConnectionSource {
   /** `former`: the current standby when the connection was begun. */
   #take(connection: Connection, at: number, former: number): void {
     if (at !== this.#current && this.#current !== former) {
-      // Another read has moved on meanwhile, to one that `connect` tries next or later.
+      // Another read has switched to another standby meanwhile, and all reads use one. `connect`
+      // tries that one next or later.
       connection.destroy();
       throw new Error('another standby was taken meanwhile');
     }

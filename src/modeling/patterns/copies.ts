@@ -128,7 +128,10 @@ class CopyDerivation<S extends AnyDefinition, T extends AnyDefinition> implement
     };
   }
 
-  /** Merges of nothing: sources stay as they were read until their copies are stored. */
+  /**
+   * Empty merges of sources, which make the transaction fail if a source has changed since it was
+   * read.
+   */
   async #touches(changes: readonly RowChange[], read: ReadRow): Promise<readonly DerivedWrite[]> {
     const written = new Set(changes.map(({ key }) => nameOfKey(key)));
     const touches = changes.map(
@@ -150,7 +153,7 @@ class CopyDerivation<S extends AnyDefinition, T extends AnyDefinition> implement
     return (await Promise.all(touches)).flat();
   }
 
-  /** What is to be refreshed afterwards, each once. */
+  /** The targets and sources that a worker has to refresh afterwards, each once. */
   #stale(changes: readonly RowChange[]) {
     const found = new Map<string, { readonly from: string; readonly stale: Stale }>();
     const add = (of: Stale['of'], { key }: RowChange): void => {
@@ -168,7 +171,10 @@ class CopyDerivation<S extends AnyDefinition, T extends AnyDefinition> implement
     return [...found.values()];
   }
 
-  /** The changes of the targets of a source that are known by its key and in its partition. */
+  /**
+   * The changes of those targets of a source that are in its partition and whose keys follow from
+   * its key.
+   */
   #changesOfTargets({ item, key, before, after }: RowChange): readonly DerivedChange[] {
     if (!this.#isChanged({ item, key, before, after })) return [];
     const near = (this.#targetsOf(key) ?? []).filter((target) => this.#isNear(target, key));
@@ -176,7 +182,10 @@ class CopyDerivation<S extends AnyDefinition, T extends AnyDefinition> implement
     return near.map((target) => ({ item, key: target, change }));
   }
 
-  /** Gives a target of this source, or of none, its copies; leaves any other row as it is. */
+  /**
+   * A change that gives a target of this source, or of no source, its copies, and leaves any other
+   * row as it is.
+   */
   #copying(source: string | undefined, from: StoredRow | undefined) {
     return (current: StoredRow | undefined): Row | undefined => {
       if (current === undefined || !this.#isTarget(current)) return undefined;

@@ -376,7 +376,10 @@ export class Mover {
     await this.#removeGuard(place);
   }
 
-  /** Whether nothing that a store has is ever read again, so that nothing is deleted there. */
+  /**
+   * Whether the store was taken out as lost: nothing in it is ever read again, so nothing is
+   * deleted there.
+   */
   async #isLost(name: string): Promise<boolean> {
     return (await this.#tools.catalogue.lostStore(name)) !== undefined;
   }

@@ -165,7 +165,7 @@ export function pastMicros(
 
 /**
  * The entry of a snapshot or former version, deleted or not; undefined when there is none of this
- * time. The commit of `changes` demands that it stays.
+ * time. The commit of `changes` demands that the entry stays as it is.
  */
 export async function findPast(
   { store }: Pick<BlobContext, 'store'>,
@@ -183,7 +183,10 @@ export async function findPast(
   return record;
 }
 
-/** The same of one that is not deleted. Throws `BlobNotFound`. */
+/**
+ * The entry of a snapshot or former version that is not deleted. Throws `BlobNotFound` when there
+ * is none. The commit of `changes` demands that it stays.
+ */
 export async function readPast(
   context: Pick<BlobContext, 'store'>,
   keys: BlobKeys,

@@ -178,7 +178,10 @@ export interface ListedBlob {
   readonly snapshotMicros?: number;
   /** Set for versions: the id, and whether the version is the blob itself. */
   readonly version?: { readonly micros: number; readonly isCurrent: boolean };
-  /** True: versions are all that is left of the blob, and this is the last. */
+  /**
+   * True when the blob itself was deleted and only former versions of it exist: this is the latest
+   * of them.
+   */
   readonly hasVersionsOnly?: boolean;
   /** Set for soft-deleted blobs and snapshots. */
   readonly deleted?: DeletionInfo;
@@ -235,7 +238,7 @@ export interface ReadRange {
   readonly last: number | undefined;
 }
 
-/** The answer to a read, from one moment of the blob. */
+/** The answer to a read: properties and bytes of the blob as it was at one moment. */
 export interface BlobReading {
   readonly properties: BlobProperties;
   /** The first byte that is read, and the one behind the last. */
@@ -243,8 +246,8 @@ export interface BlobReading {
   readonly end: number;
   /**
    * The bytes, in pieces of at most `readPieceBytesMax`, each valid until the next one is
-   * requested; iterated at most once. They are those of that moment, whatever happens to the blob.
-   * A caller that does not iterate calls `close`.
+   * requested; iterated at most once. Later changes of the blob do not change them. A caller that
+   * does not iterate calls `close`.
    */
   readonly body: Body;
   /** The same bytes in one buffer, when they are in memory. Then `close` need not be called. */

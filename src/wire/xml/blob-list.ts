@@ -34,7 +34,7 @@ export interface ListedBlob {
   readonly version?: { readonly micros: number; readonly isCurrent: boolean };
   /** Set for a deleted blob or snapshot that is kept. */
   readonly deleted?: { readonly timeMicros: number; readonly remainingDays: number };
-  /** True when versions are all that is left. */
+  /** True when the blob itself was deleted and only former versions of it exist. */
   readonly hasVersionsOnly?: boolean;
   /** Absent: the blob has uncommitted blocks only. */
   readonly properties?: ListedBlobProperties & { readonly metadata: Metadata; readonly tags: Tags };

@@ -356,7 +356,10 @@ interface OwnRow extends RowKey {
   readonly etag: string | undefined;
 }
 
-/** The rows, by the names of their keys, at which other writers make the table begin again. */
+/**
+ * The rows that the table writes under conditions of its own, by the names of their keys. When
+ * another writer has changed one of them, the transaction is planned again.
+ */
 function ownRows({ items, derived }: Planned): ReadonlyMap<string, OwnRow> {
   const rows = new Map<string, OwnRow>();
   for (const { key, before, isOwnCondition } of items) {
@@ -370,12 +373,18 @@ function ownRows({ items, derived }: Planned): ReadonlyMap<string, OwnRow> {
   return rows;
 }
 
-/** The rows that the caller's conditions are about: in another version these would fail. */
+/**
+ * The row to which each condition of the caller applies; over another version of it the condition
+ * fails. Undefined where the condition is the table's own.
+ */
 function rowsUnder(items: readonly Item[]): readonly (StoredRow | undefined)[] {
   return items.map(({ before, isOwnCondition }) => (isOwnCondition ? undefined : before));
 }
 
-/** Whether those who were first in line left the rows as they had been read before. */
+/**
+ * Whether the rows left by the transactions before it in line have the ETags with which this one
+ * was planned.
+ */
 function isAsRead(own: ReadonlyMap<string, OwnRow>, handed: Handed): boolean {
   return [...handed].every(([name, row]) => row !== undefined && row.etag === own.get(name)?.etag);
 }

@@ -34,7 +34,7 @@ export function changedItem(
 ): Item {
   const { write, before, after } = item;
   if (write.kind === 'delete') {
-    // Who deletes what a row is derived from may delete the row as well.
+    // A caller that deletes the source of a derived row may delete that row as well.
     const kept = changes.find((each) => given[each.item]?.write.kind !== 'delete');
     if (kept === undefined) return item;
     throw refusal(kept.item, `the transaction deletes ${placeOfKey(item.key)}, which it changes`);
@@ -49,8 +49,8 @@ export function changedItem(
 }
 
 /**
- * The row after all changes. Those that leave an absent row as it is come again when others have
- * made one.
+ * The row after all changes. A change that makes nothing of an absent row is applied again once
+ * another change has made the row.
  */
 export function afterAll(
   before: StoredRow | undefined,
@@ -97,8 +97,8 @@ export function isSame(left: readonly Item[], right: readonly Item[]): boolean {
 }
 
 /**
- * The derived rows without those that the caller deletes: who deletes all rows of a partition
- * deletes these as well. Throws when the caller writes one.
+ * The derived writes without those to rows that the caller deletes, such as with all rows of a
+ * partition. Throws when the caller writes a derived row otherwise.
  */
 export function withoutDeleted(
   items: readonly Item[],

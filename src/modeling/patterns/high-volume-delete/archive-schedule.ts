@@ -41,7 +41,7 @@ export interface ArchiveSchedule<S extends AnyDefinition, A extends AnyDefinitio
 }
 
 export interface ScheduledArchive extends ArchiveReport {
-  /** Everything before is in the archive now, but what `changed` counts. */
+  /** Everything before this time is in the archive, except the entities counted by `changed`. */
   readonly through: Date;
   /** When there will be something to do again; now, when entities have changed meanwhile. */
   readonly next: Date;

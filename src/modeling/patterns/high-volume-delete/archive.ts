@@ -35,11 +35,12 @@ const concurrencyDefault = 8;
 const batchSize = 100;
 
 /**
- * Moves entities into an archive: each is written there first, and then deleted where it was unless
- * it has changed; then the copy is taken back. So at any moment it is in one of both, a call that
- * was killed is repeated, and several programs may do it at the same time. Range reads, and for
- * each entity an insert and a delete; two point reads and an update more where the archive has it,
- * and a delete of the copy of one that has changed.
+ * Moves entities into an archive. Writes each one to the archive first, then deletes it from its
+ * table. If it has changed meanwhile, it stays there and its copy is deleted from the archive. So
+ * at any moment an entity is in at least one of both tables, and several programs may archive at
+ * the same time; repeat a call that was killed. Range reads, and for each entity an insert and a
+ * delete; two point reads and an update more when the archive already has it, and a delete of the
+ * copy when the entity has changed.
  */
 export async function archiveEntities<S extends AnyDefinition, A extends AnyDefinition>(
   options: ArchiveOptions<S, A>,
@@ -90,8 +91,8 @@ async function copied<S extends AnyDefinition, A extends AnyDefinition>(
 }
 
 /**
- * False when the entity is no longer as it was read. While it is there, the next call looks whether
- * it is to be archived still.
+ * Deletes an archived entity from its table. False when it has changed or was deleted since it was
+ * read. A changed entity stays for the next call, which decides anew whether to archive it.
  */
 async function removed<S extends AnyDefinition, A extends AnyDefinition>(
   { from, to }: ArchiveOptions<S, A>,

@@ -84,7 +84,7 @@ export class EventView<V extends AnyDefinition> {
     { outbox }: EventOrigin = {},
   ): TransactionChange {
     const { partitionKey } = codecOf(this.#view).key(viewKey);
-    // A view has the names that it is made of, which the compiler cannot follow here.
+    // The compiler cannot see that the spread has exactly the properties of the view.
     const next = (current: Stored<ReadOf<V>>) => ({ ...current, ...change(current) }) as never;
     return {
       addTo: (writes) =>

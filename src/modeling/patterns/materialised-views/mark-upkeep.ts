@@ -85,10 +85,10 @@ export class MarkUpkeep {
   }
 
   /**
-   * Tells of an event that was applied to a view in this partition. One in forty makes a round
-   * there: up to ten range reads for at most 200 old marks, two for each outbox that 100 of them
-   * came from, and two transactions. Its id decides, so that every partition has its share,
-   * whatever their order, and however few events a process sees.
+   * Call it after an event was applied to a view in this partition. For one event in forty it makes
+   * a round there: up to ten range reads for at most 200 old marks, two for each outbox that 100 of
+   * them came from, and two transactions. The id of the event decides, so that every partition gets
+   * its share of rounds, in whatever order events come and however few of them a process sees.
    */
   async applied(partitionKey: string, event: string): Promise<void> {
     if (bucketOf(event, eventsOfRound) === 0) await this.round(partitionKey);
@@ -153,7 +153,8 @@ export class MarkUpkeep {
       if (page.cursor !== undefined) return undefined;
       for (const row of page.rows.filter(isOutboxRow)) {
         const id = idOfRow(row);
-        // No relay hands on what cannot be read, so nothing is counted of it.
+        // A relay dispatches no message that it cannot read, so a row without a readable id needs
+        // no mark.
         if (id !== undefined) ids.add(escapeKeyText(id, ''));
       }
     }

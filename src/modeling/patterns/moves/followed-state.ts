@@ -6,13 +6,15 @@ import { putOver } from '../../table/conditional-write.js';
 import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
 
-/** When a state was read or written, and what is done with it. */
+/** How long a state that was read is used, and how long operations of a former state may run. */
 export interface FollowOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   /** How long a state that was read is used, in milliseconds. */
   readonly refreshMs: number;
-  /** How long after a change no operation of the state before it can be running any more. */
+  /**
+   * Milliseconds after a change by which every operation that began in the former state has ended.
+   */
   readonly settleMs: number;
 }
 
@@ -30,7 +32,7 @@ export interface StateRow<T> {
   readonly initial: () => T;
 }
 
-/** A state and the ETag of its row; undefined: there is none. */
+/** A state, and the ETag of its row; no ETag when there is no row yet. */
 export interface ReadState<T> {
   readonly state: T;
   readonly etag: string | undefined;
@@ -58,7 +60,10 @@ export class FollowedState<T extends { readonly version: number }> {
     this.#options = options;
   }
 
-  /** As it was at most `refreshMs` ago; otherwise one read, shared by concurrent callers. */
+  /**
+   * The state, at most `refreshMs` old. Reads it when the known state is older; concurrent callers
+   * share that read.
+   */
   async known(): Promise<T> {
     const known = this.#known;
     const isYoung = known !== undefined && this.#nowMs() - known.atMs < this.#options.refreshMs;
@@ -67,7 +72,7 @@ export class FollowedState<T extends { readonly version: number }> {
     return this.#reading;
   }
 
-  /** As of this call. One read. */
+  /** The stored state at the time of this call. One read. */
   async fresh(): Promise<T> {
     return (await this.read()).state;
   }
@@ -96,9 +101,9 @@ export class FollowedState<T extends { readonly version: number }> {
   }
 
   /**
-   * Stores the state that follows from the current one; when it is the same object, nothing. A read
-   * and a write; starts again when somebody else was faster, or an answer was lost. Other errors of
-   * `next` are thrown.
+   * Stores the state that `next` makes of the current one; writes nothing when `next` returns the
+   * same object. One read and one write. Starts again, with another call of `next`, after a
+   * conflict or a lost answer. Throws every other error of `next`.
    */
   change(what: string, next: (found: T) => T | Promise<T>): Promise<T> {
     const { timers } = this.#options;

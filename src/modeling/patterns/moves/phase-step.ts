@@ -2,7 +2,10 @@
 export interface PhaseStep<Phase extends string> {
   readonly from: readonly Phase[];
   readonly to: Phase;
-  /** Phases that only follow that one: the step was taken, perhaps by another program. */
+  /**
+   * Phases that are reached only after `to`. A move in one of them has taken the step already,
+   * perhaps in another program.
+   */
   readonly beyond?: readonly Phase[];
 }
 
@@ -15,7 +18,7 @@ export function stepIn<Phase extends string>(
   return from.includes(phase) ? 'due' : 'impossible';
 }
 
-/** What is said of a step that does not begin in the phase that was found. */
+/** The message for a step that cannot begin in the phase that was found. */
 export function wrongPhase(title: string, found: string, from: readonly string[]): string {
   return `${title} is in the phase '${found}'; this step begins in ${from.join(' or ')}`;
 }

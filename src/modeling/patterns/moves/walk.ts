@@ -2,9 +2,9 @@ import { concurrently } from '../../../base/async/concurrently.js';
 
 /** How far a walk has come. */
 export interface WalkPlace {
-  /** The index of the stretch; their number at the end. */
+  /** The index of the current stretch. When the walk has ended, the number of stretches. */
   readonly stretch: number;
-  /** Where the stretch goes on; undefined: at its beginning. */
+  /** The cursor within the stretch; undefined at its beginning. */
   readonly at: string | undefined;
   /** Items that were worked on. */
   readonly items: number;
@@ -24,11 +24,14 @@ export const walkBeginning: WalkPlace = {
 
 /** A part of a walk, such as one side of a move or one of several tables. */
 export interface Stretch<Item> {
-  /** The items from a place on. `next` undefined: there are no more. */
+  /** One page of items, from a cursor on. `next` is undefined after the last page. */
   readonly page: (
     at: string | undefined,
   ) => Promise<{ readonly items: readonly Item[]; readonly next: string | undefined }>;
-  /** The number of changes. Undefined: the item is none of the walk's. */
+  /**
+   * Works on an item and returns the number of changes. Undefined: the item does not belong to the
+   * walk and is not counted.
+   */
   readonly work: (item: Item) => Promise<number | 'refused' | undefined>;
 }
 
@@ -40,10 +43,10 @@ export interface WalkPace {
 }
 
 /**
- * Works on the items of all stretches, in order, page by page. Behind each page `reached` is told,
- * which may store the place for another run, and returns where to go on: further on when another
- * program was faster; undefined ends the walk. A page whose place was not stored is worked on
- * again: the work must be idempotent.
+ * Works on the items of all stretches, in order, page by page. After each page it calls `reached`,
+ * which may store the place for another run and returns where to go on: further on when another
+ * program was faster. Undefined ends the walk. If the place after a page was not stored, another
+ * run works on that page again, so the work must be idempotent.
  */
 export async function walk<Item>(
   stretches: readonly Stretch<Item>[],

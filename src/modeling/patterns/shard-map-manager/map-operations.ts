@@ -157,8 +157,9 @@ export class MapOperations {
   }
 
   /**
-   * Another program may have found the row before the map knew of it, and have ended what had not
-   * begun: then it stays cancelled.
+   * The operation, once its change has begun. Another program may have cancelled it before the map
+   * knew of the change: then this takes the change back and throws `OperationError`; the operation
+   * stays cancelled.
    */
   async #begun(id: string): Promise<Operation> {
     const found = operationOf(await this.#read(id));

@@ -30,7 +30,7 @@ export interface OpenedMapParts {
   readonly shards: () => Promise<readonly ShardInfo[]>;
   /** Throws `DefinitionError` for a manager without one. */
   readonly home: () => ShardPlace;
-  /** A table of the shards that have copies of reference data, by shard. */
+  /** The tables of this name on all shards with copies of reference data, by shard. */
   readonly copies: (table: string) => Promise<ReadonlyMap<string, TableGateway>>;
 }
 
@@ -39,7 +39,10 @@ export interface OpenedMapName<T extends ShardKeyType> {
   readonly name: string;
   readonly table: string;
   readonly schema: MapSchema<T>;
-  /** A shard whose table is read as empty while there is none, though the map may lead to it. */
+  /**
+   * The shard that is being compared with the maps. Its table is read as empty when it does not
+   * exist, even if the map leads to it.
+   */
   readonly compared?: string | undefined;
 }
 

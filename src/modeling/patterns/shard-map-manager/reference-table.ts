@@ -62,8 +62,9 @@ export class ReferenceCopies {
   }
 
   /**
-   * The copy of one shard, whatever its status, and notes when. A range read of stamps of the home
-   * account and of the shard, and the requests of each partition that is behind.
+   * Brings the copy of one shard up to date, whatever the shard's status, and notes the time. One
+   * range read of the stamps of the home account and one of those of the shard, and the requests of
+   * each partition that is behind.
    */
   async bring(shard: string, table: TableGateway): Promise<Distribution> {
     const { home, rows: notes, clock, name } = this.#options;
@@ -77,7 +78,8 @@ export class ReferenceCopies {
     }
     const noted = await notes.find('reference', `${name} ${shard}`);
     const texts = { CheckedAtMicros: String(atMicros) };
-    // Another program that noted its own meanwhile is as right.
+    // If another program has noted its time meanwhile, that time is as good, so the result is
+    // ignored.
     await notes.put('reference', `${name} ${shard}`, texts, noted?.etag);
     return { partitions, rows };
   }
@@ -86,18 +88,20 @@ export class ReferenceCopies {
   #bringPartition(partitionKey: string, table: TableGateway): Promise<number> {
     const { home } = this.#options;
     return retryConflicts(`copying '${partitionKey}' to ${table.table}`, {}, async () => {
-      // The copy is read first: what it has was at home before.
+      // Reads the copy first, so that the home account has at least the version of the copy.
       const there = await stampOf(table, partitionKey);
       let wanted = await stampOf(home, partitionKey);
       if (isCurrent(there, wanted)) return 0;
       if (wanted === undefined || (there !== undefined && there.version > wanted.version)) {
-        // The home account was restored from an earlier copy. It counts nevertheless.
+        // The home account was restored from an earlier state and still decides: its version is
+        // raised above that of the copy.
         wanted = await this.raise(partitionKey, (there?.version ?? 0n) + 1n);
       }
       const copy = new StampedCopy(withoutStamps(table), table, partitionKey, wanted.version);
       await copy.begin(there?.etag);
       const rows = await copyPartition(withoutStamps(home), copy);
-      // What was written at home meanwhile may be here in part.
+      // If home was written while the copy was made, the copy may have a part of that and is not
+      // whole.
       const after = await stampOf(home, partitionKey);
       await copy.end(after?.version === wanted.version);
       return rows;

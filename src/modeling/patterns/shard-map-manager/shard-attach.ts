@@ -66,7 +66,10 @@ function refuseUnbound(shard: string, [map]: readonly string[]): void {
   );
 }
 
-/** A plan holds a part of many differences, and of several shards with one partition the first. */
+/**
+ * One plan holds at most `differencesMax` differences, and one of each partition. So plans are made
+ * until one is empty.
+ */
 async function recoverAll(recovery: MapRecovery, plan: RecoveryPlan): Promise<void> {
   const { keep, only } = plan;
   const again = only === undefined ? {} : { only };

@@ -224,7 +224,10 @@ async function* lineOf(value: object): AsyncGenerator<string, void, undefined> {
   yield `${JSON.stringify(value)}\n`;
 }
 
-/** Throws `ManagerError` for a backup that has not, or not any more, all that its list says. */
+/**
+ * Throws `ManagerError` unless every file on the backup's list is there and has the listed number
+ * of rows.
+ */
 async function requireWhole(store: BackupStore, { name, tables }: ShardBackup): Promise<void> {
   const names = new Set(await store.list(name));
   for (const [table, rows] of Object.entries(tables)) {
@@ -263,7 +266,10 @@ async function readList(store: BackupStore, name: string): Promise<ShardBackup> 
   throw new DecodeError(`'${list}' is no list of a backup`);
 }
 
-/** Deletes the list first: what is left of a backup then is none. */
+/**
+ * Deletes surplus and abandoned backups. Deletes the list of each first: without a list, the
+ * remaining files do not count as a backup.
+ */
 async function deleteOthers(
   to: BackupStore,
   { shard, keep, nowMs }: { readonly shard: string; readonly keep: number; readonly nowMs: number },
@@ -282,7 +288,7 @@ async function deleteOthers(
   return [...surplus, ...abandoned];
 }
 
-/** Infinite for a name of somebody else, which is left alone. */
+/** When the backup of this name began; infinite for a foreign name, which is never deleted. */
 function begunMsOf(backup: string): number {
   const [, day, hour, minute, rest] =
     /\/(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-([\d.]+Z)_[0-9a-f]{8}\/$/.exec(backup) ?? [];

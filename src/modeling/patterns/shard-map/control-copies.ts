@@ -28,7 +28,10 @@ export async function readReachable<R>(
   }
 }
 
-/** What the first copy has that can be reached; one that was not written yet has nothing. */
+/**
+ * The row of the first copy that can be reached and has one. A copy that was not written yet has
+ * none.
+ */
 export async function readCopies<R>(
   copies: readonly TableGateway[],
   read: (table: TableGateway) => Promise<R | undefined>,
@@ -45,9 +48,9 @@ export async function readCopies<R>(
 }
 
 /**
- * Makes a row of a copy what it is in the control table. True when it was another one. The copy is
- * read first and written under its ETag, so that of several programs none brings an older row back.
- * Two point reads, and a write.
+ * Makes a row of a copy equal to that of the control table. Returns whether it differed. Reads the
+ * copy first and writes it under that ETag, so that no program overwrites a newer row with an older
+ * one. Two point reads, and one write.
  */
 export function copyControlRow(
   control: TableGateway,

@@ -62,8 +62,9 @@ interface ShardRead {
 }
 
 /**
- * A page of each shard, with the homes of all partitions that are found up to their common end. A
- * shard that has taken one of these over is read again: it may not have had it.
+ * Reads a page of each shard and decides the homes of all partitions that are found up to the
+ * common end of the pages. Reads a shard again when it turns out to have taken over one of these
+ * partitions: its page may be from before that.
  */
 export async function homePages(
   shards: readonly ReadShard[],
@@ -78,7 +79,8 @@ export async function homePages(
   const current = async (found: ShardRead): Promise<ShardRead> =>
     isCurrent(found) ? found : read(found.shard);
   let reads = await Promise.all(shards.map(read));
-  // Each turn follows the decision of one more of the partitions that move.
+  // A page is read again only after one more partition was decided, and each is decided once, so
+  // the loop ends.
   for (;;) {
     await decideFound(reads, homes);
     if (reads.every(isCurrent)) return reads.map((found) => givenOf(found, homes));
@@ -106,11 +108,14 @@ function partitionsOf(rows: readonly StoredRow[]): ReadonlySet<string> {
 
 export interface JoinedPage {
   readonly rows: readonly StoredRow[];
-  /** The key behind which the rows go on; undefined: there are no more. */
+  /** The key after which the next page begins; undefined when there are no more rows. */
   readonly last: RowKey | undefined;
 }
 
-/** What can be put in order of several pages, at most as many rows as a page of the query has. */
+/**
+ * The rows of several pages in key order, up to the end that all pages have reached, and at most as
+ * many as the query allows in a page.
+ */
 export function joinedPage(
   parts: readonly PagePart[],
   { limit = pageRowsMax, select }: RowQuery,

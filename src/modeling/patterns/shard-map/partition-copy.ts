@@ -60,7 +60,10 @@ function mending({ row, copy }: Pair): RowWrite | undefined {
 export interface PreparedPartition {
   readonly table: TableGateway;
   readonly partitionKey: string;
-  /** One transaction of at most 99 writes; none shows others that somebody is at work. */
+  /**
+   * One transaction of at most 99 writes. Without writes, it only shows others that the claim is
+   * active.
+   */
   write(writes: readonly RowWrite[]): Promise<void>;
 }
 

@@ -41,7 +41,10 @@ export class PartitionHomes {
   readonly #deciding = new Map<string, Promise<void>>();
   readonly #taken = new Map<string, number>();
   readonly #adopted = new Map<string, AdoptedPartition[]>();
-  /** By shard the furthest key up to which a query has read it; undefined: to its end. */
+  /**
+   * For each shard, the furthest key up to which a query has read it; undefined when it was read to
+   * its end.
+   */
   readonly #read = new Map<string, RowKey | undefined>();
 
   constructor(rules: HomeRules) {
@@ -60,8 +63,8 @@ export class PartitionHomes {
   }
 
   /**
-   * The shard to read a partition from when it is to be given among the rows of this one;
-   * undefined: it is not given there. It must have been decided.
+   * The shard to read a partition from, if its rows are given among those of this shard; undefined
+   * if they are not. Call `decide` first.
    */
   sourceOf(shard: string, partitionKey: string): string | undefined {
     const { home, before } = this.#rules.route(partitionKey);
@@ -70,7 +73,7 @@ export class PartitionHomes {
     return decided?.shownBy === shard ? decided.source : undefined;
   }
 
-  /** How many partitions were found so far that the shard has taken over. */
+  /** The number of partitions found so far that have moved to this shard. */
   takenBy(shard: string): number {
     return this.#taken.get(shard) ?? 0;
   }
@@ -79,7 +82,10 @@ export class PartitionHomes {
     return this.#adopted.get(shard) ?? [];
   }
 
-  /** A shard was read up to this key and what it has is being given; undefined: to its end. */
+  /**
+   * Notes that a query gives the rows of a shard up to this key; undefined: up to the end of the
+   * shard.
+   */
   hasRead(shard: string, upTo: RowKey | undefined): void {
     const furthest = this.#read.get(shard);
     const isBehind =
@@ -103,7 +109,10 @@ export class PartitionHomes {
     }
   }
 
-  /** A page that ends within a partition passed it, but not for who goes on there and finds it. */
+  /**
+   * Whether a query has read the shard past this partition. A page that ends within the partition
+   * has passed it, except for the finder that reads on from there on the same shard.
+   */
   #isPassed(shard: string, partitionKey: string, finder: string): boolean {
     if (!this.#read.has(shard)) return false;
     const upTo = this.#read.get(shard);

@@ -92,7 +92,8 @@ export async function findDifferences(
     const home = homeOf(compared, partitionKey);
     const asked = only === undefined || only === home ? fenced : betweenBoth(fenced, home, only);
     if (differenceOf(asked, home) === undefined) continue;
-    // Told as all shards have it: of several that differ the latest is ended first.
+    // Counted over all shards, also with `only`: where several differ from the map, the one of the
+    // latest handover is ended first.
     if (differences.length >= differencesMax) return { differences, isWhole: false };
     const found = await countedDifference(compared, partitionKey, fenced);
     if (found !== undefined) differences.push(found);
@@ -162,9 +163,9 @@ function differenceOf(
 }
 
 /**
- * Where the texts of partitions are: on the shard that owns them, of several the one of the
- * latest handover. Of one that nobody owns, since it was closed while it moved, the one that owned
- * it last.
+ * For each partition, its text and the shard that owns it. Of several owners, the one of the latest
+ * handover counts. A partition without an owner was closed while it moved; then its last owner
+ * counts.
  */
 export async function ownedTexts({
   shards,

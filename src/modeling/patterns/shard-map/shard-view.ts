@@ -68,7 +68,8 @@ export class ShardView implements TableGateway {
     const adopted = await this.#adopted(query, place.after, end);
     const { rows, last } = joinedPage([...own, ...adopted], query);
     if (last === undefined) return { rows };
-    // The cursor of the shard spares it looking for the place; it is behind all of its page.
+    // The shard's cursor points behind its whole page, so it fits only when all of that page is
+    // shown. It saves the shard the search for the place.
     const isWhole = end !== undefined && compareKeys(last, end) === 0;
     const next = isWhole ? { after: end, base, cursor: own[0]?.page.cursor } : placeBehind(last);
     return { rows, cursor: cursorOf(next) };

@@ -117,7 +117,10 @@ export function partRow(
   };
 }
 
-/** Deletes a part, and with it gives the half what nobody else has changed since. */
+/**
+ * The writes that apply a part of a change to its half and delete the part. Properties of the half
+ * that others have changed since the part was written keep their values.
+ */
 export function applyingWrites(part: PendingPart, half: StoredRow): readonly RowWrite[] {
   const { partitionKey, rowKey, etag } = half;
   const { properties, removed } = unchangedSince(part, half.properties);
@@ -126,7 +129,7 @@ export function applyingWrites(part: PendingPart, half: StoredRow): readonly Row
     const row = { partitionKey, rowKey, properties };
     return [{ kind: 'merge', row, etag }, deletingWrite(part)];
   }
-  // A merge removes nothing, and cannot write what is encrypted.
+  // A merge cannot remove properties, and a table with encryption refuses to merge encrypted ones.
   const kept = Object.entries(half.properties).filter(([name]) => !removed.includes(name));
   const row = {
     partitionKey,
@@ -137,7 +140,10 @@ export function applyingWrites(part: PendingPart, half: StoredRow): readonly Row
   return [{ kind: 'replace', row, etag }, deletingWrite(part)];
 }
 
-/** What a part changes and removes, but for what the half has otherwise than before. */
+/**
+ * The changes and removals of a part, without those of properties that others have changed in the
+ * half since the part was written.
+ */
 function unchangedSince({ row }: PendingPart, now: RowProperties): Omit<HalfChange, 'encrypt'> {
   const changed = Object.keys(row.properties).filter(isOfHalf);
   const removed = listIn(row, splitRemoved);
@@ -169,7 +175,9 @@ function listIn({ properties }: Row, name: string): readonly string[] {
   return text === undefined ? [] : text.split(',');
 }
 
-/** Of each property, in the order of their names; empty for one that the half lacks. */
+/**
+ * A digest of each property, in the order of their names; empty for a property that the half lacks.
+ */
 function digestsOf(names: readonly string[], half: RowProperties): readonly string[] {
   return names.toSorted().map((name) => {
     const wire = own(half, name);

@@ -89,9 +89,9 @@ export class SplitChanges {
   }
 
   /**
-   * A read and a write of the leader, and of each half a read, a write and a transaction. Throws
-   * `EntityNotFoundError` without the entity; and without a half, a merge the same, a replace
-   * `DecodeError`.
+   * Makes a change as a whole. Sends a read and a write of the leader, and for each half a read, a
+   * write and a transaction. Throws `EntityNotFoundError` when there is no entity. For an entity
+   * that lacks a half, a merge throws `EntityNotFoundError` and a replace throws `DecodeError`.
    */
   async make(change: SplitChange): Promise<void> {
     const { type, randomness } = this.#options;
@@ -129,7 +129,8 @@ export class SplitChanges {
       if (head === undefined || pairOf(head) !== part.pair) break;
       const named = changesIn(head);
       if (own(named, name) === part.id) return this.#apply(entities, part);
-      // Whoever has read the leader before cannot name the change now.
+      // This write changes the ETag of the leader, so a program that read it before can no longer
+      // name the change.
       const isTakenBack = await unlessConflict(async () => {
         await this.#name(head, named, head);
         return true;
@@ -146,7 +147,10 @@ export class SplitChanges {
     throw absentEntityError(type, leader.codec.key(key));
   }
 
-  /** Under the ETag of the leader. A merge would be refused where a property of it is encrypted. */
+  /**
+   * Replaces the leader under its ETag. A merge would be refused where one of its properties is
+   * encrypted.
+   */
   async #name(head: Stored<object>, named: Named, next: Values): Promise<void> {
     const { leader } = this.#options;
     const pair = pairOf(head);
@@ -171,7 +175,10 @@ export class SplitChanges {
     return { group, half, part: { row, id, pair } };
   }
 
-  /** Throws, unless the entity is being deleted, or is another one by now. */
+  /**
+   * Throws `DecodeError` when the entity is still the one that was read. Returns when it was
+   * deleted or replaced by another entity meanwhile.
+   */
   async #refuseTorn(group: string, head: Stored<object>): Promise<void> {
     const { type, leader } = this.#options;
     const now = await leader.get(head);
@@ -186,7 +193,7 @@ export class SplitChanges {
     if (written !== undefined) return { ...prepared, part: written };
     const other = await partOf(group[1].table, half);
     if (other?.id === part.id) {
-      // Of an earlier attempt, which the leader does not name.
+      // The part is from an earlier attempt of this change, which the leader does not name yet.
       const again = await putPart(group[1].table, part, other.row.etag);
       if (again !== undefined) return { ...prepared, part: again };
     } else if (other !== undefined && !isPatient) {

@@ -19,9 +19,10 @@ export interface SplitInsertOptions {
 }
 
 /**
- * The insert of an entity over several tables. Its leader is there first and says so: there is no
- * entity before the insert ends. Nobody knows whether an insert that has not ended was killed, so
- * the next one takes its leader and its halves. If it is alive, it finds the leader of another one.
+ * The insert of an entity over several tables. It first inserts the leader, marked as unfinished:
+ * until the insert has ended, the entity does not exist. Nobody can tell whether an unfinished
+ * insert was killed or still runs, so the next insert takes over its leader and its halves. If the
+ * former insert still runs, it finds the leader of the other one and fails.
  */
 export class SplitInsert {
   readonly #options: SplitInsertOptions;
@@ -31,8 +32,8 @@ export class SplitInsert {
   }
 
   /**
-   * The leader, of this insert. Throws `EntityExistsError` when there is an entity. An insert, and a
-   * read and an update where another insert has left a leader.
+   * Makes the leader one of this insert and returns it. Throws `EntityExistsError` when the entity
+   * exists. One insert; also a read and an update where another insert has left a leader.
    */
   claim(values: Values): Promise<Stored<object>> {
     const { leader } = this.#options;
@@ -43,13 +44,15 @@ export class SplitInsert {
       const found = await leader.get(values);
       if (found === undefined) throw new OvertakenError(undefined);
       if (!isMaking(found)) throw this.#existsError(values);
-      // Its own one, after an answer that was lost.
+      // An earlier attempt of this insert was applied, and its answer was lost.
       if (pairOf(found) === pairOf(values)) return found;
       return orOvertaken(() => leader.replace(made, { ifMatch: etagOf(found) }));
     });
   }
 
-  /** Writes a half, over that of another insert as long as the leader is of this one. */
+  /**
+   * Writes a half. Replaces the half of another insert, provided that the leader is of this insert.
+   */
   putHalf(entities: Entities<AnyDefinition>, values: Values): Promise<void> {
     const pair = pairOf(values);
     return this.#retried(async () => {
@@ -63,8 +66,8 @@ export class SplitInsert {
   }
 
   /**
-   * From now on there is an entity. Changes of the leader since it was made are kept. Throws
-   * `EntityNotFoundError` when it was deleted meanwhile.
+   * Ends the insert: from then on the entity exists. Keeps changes of the leader since it was
+   * inserted. Throws `EntityNotFoundError` when the leader was deleted meanwhile.
    */
   async end(made: Stored<object>): Promise<void> {
     const { leader } = this.#options;
@@ -91,12 +94,12 @@ export class SplitInsert {
   }
 }
 
-/** Whether a leader is of an insert that has not ended. */
+/** Whether a row is the leader of an insert that has not ended. */
 export function isMaking(head: object | undefined): boolean {
   return head !== undefined && own(head as Values, splitState) === making;
 }
 
-/** The insert that a row is of; empty for one that is not there. */
+/** The id of the insert that wrote the row; empty for an absent row. */
 export function pairOf(row: object | undefined): string {
   const pair = row === undefined ? undefined : own(row as Values, splitPair);
   return typeof pair === 'string' ? pair : '';

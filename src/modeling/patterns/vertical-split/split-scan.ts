@@ -5,8 +5,8 @@ import type { Entities } from '../../table/entities.js';
 import type { TableScan } from '../../table/query-plan.js';
 
 /**
- * What groups have, key by key, in their order: of each group its half or undefined. Holds a page
- * of each group. Range reads of all of them, side by side.
+ * For each key, in key order, the halves of all groups; undefined for a group without a row of that
+ * key. Reads the ranges of all groups side by side and holds one page of each.
  */
 export async function* halvesByKey(
   groups: readonly Entities<AnyDefinition>[],

@@ -43,8 +43,9 @@ export interface VerticalDefinition<
 }
 
 /**
- * What rows carry besides: which insert made them, and in the leader whether it has ended, and for
- * each group which change of several groups was the last that counts.
+ * Properties that rows have besides those of their group: the insert that wrote the row; in the
+ * leader, whether that insert has ended, and for each group the last change of several groups that
+ * counts.
  */
 export const splitPair = 'splitPair';
 export const splitState = 'splitState';
@@ -56,7 +57,7 @@ const beside: Properties = {
   [splitChanges]: string().optional(),
 };
 
-/** What the rows of changes carry besides. Names of no property of a group. */
+/** Properties of the rows of changes. No property of a group may have one of these names. */
 export const splitChange = 'splitChange';
 export const splitRemoved = 'splitRemoved';
 export const splitBefore = 'splitBefore';

@@ -317,8 +317,8 @@ export class VerticalEntities<W extends VerticalDefinition> {
       const head = this.#headOf(read, found);
       if (head === undefined) return undefined;
       if (this.#joinedOf(read, found) !== undefined) return joined(found.slice(0, groups.length));
-      // It was deleted, or deleted and inserted, between the reads; or only the leader can tell
-      // that it is no entity.
+      // The entity may have been deleted, or deleted and inserted again, between the reads. Without
+      // the leader, an unfinished insert cannot be told from an entity.
       if (!read.includes(this.definition.leader)) read = [...groups, this.definition.leader];
       else if (reads >= readsMax) throw this.#tornError(read, found, head);
     }
@@ -333,7 +333,10 @@ export class VerticalEntities<W extends VerticalDefinition> {
     return tornError(this.definition.type, lacking);
   }
 
-  /** The half that says that there is an entity; undefined: there is none, as far as is read. */
+  /**
+   * The half that shows that the entity exists: the leader, or any half when the leader was not
+   * read. Undefined when the halves that were read show no entity.
+   */
   #headOf(groups: readonly string[], halves: readonly (object | undefined)[]): object | undefined {
     const leads = groups.indexOf(this.definition.leader);
     const head = leads < 0 ? halves.find((half) => half !== undefined) : halves[leads];
