@@ -8,7 +8,7 @@ describe('the share of a machine that other work takes', () => {
     assert.equal(busySecondsIn(stat), 5);
   });
 
-  it('is what neither the server nor the load took', () => {
+  it('counts the processor time of all processes but the server and the load', () => {
     const from = { wallSeconds: 10, machineSeconds: 100, ownSeconds: 40 };
     const to = { wallSeconds: 14, machineSeconds: 107, ownSeconds: 45 };
     assert.equal(othersShare(from, to, 2), 0.25);

@@ -20,7 +20,7 @@ async function runUnder(version: string) {
   return await runCli(['--version'], { nodeArgs: ['-r', pretend] });
 }
 
-void it('tells who has an old Node which one is needed, and is content with later ones', async () => {
+void it('names the needed version to users of an old Node, and accepts later ones', async () => {
   const least = /(\d+)\.(\d+)/.exec(await rangeOfPackage())?.[0];
   for (const version of ['10.24.1', '18.20.8', '20.18.3']) {
     const { code, stdout, stderr } = await runUnder(version);

@@ -253,7 +253,7 @@ describe('every option', () => {
     assert.ok(compared > 150);
   });
 
-  it('takes its default where nobody says it', async () => {
+  it('has its default where it is not set', async () => {
     const { options, process: own } = startSettings(givenFlags('--in-memory'), { config: {} });
     assert.deepEqual(
       [options.host, options.tablePort, options.queuePort],

@@ -162,7 +162,7 @@ describe('a flame graph', () => {
     assert.ok(!svg.includes('sliver'));
   });
 
-  it('is a document even of nothing', () => {
+  it('is a document even without samples', () => {
     const svg = flameGraph('t', []);
     assert.match(svg, /^<svg [^>]*width="1600" height="74"/);
     assert.ok(!svg.includes('NaN'));

@@ -50,7 +50,7 @@ describe('freeing space', () => {
 });
 
 describe('logs in an account that keeps versions and what is deleted', () => {
-  it('leave neither', async () => {
+  it('leave neither versions nor deleted blobs', async () => {
     const clock = manualClock();
     const store = await openMemoryStore({ clock });
     const randomness = systemRandomness;

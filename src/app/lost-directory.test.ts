@@ -30,7 +30,7 @@ async function removeUnder(journal: 'on' | 'off'): Promise<void> {
   client.close();
 }
 
-it('says to who controls it why its data cannot be reset', async () => {
+it('tells the control API why its data cannot be reset', async () => {
   await using started = await startDurableServer({ controlPort: 0 });
   await rm(started.location ?? '', { recursive: true });
   const url = `http://127.0.0.1:${started.server.controlPort}/reset`;

@@ -153,13 +153,13 @@ describe('an endpoint that answers a query with something else', () => {
 
 describe('an endpoint that answers with control characters', () => {
   for (const each of ['json-error', 'xml-error', 'plain-error'] as const) {
-    it(`commands no terminal by any command: ${each}`, async () => {
+    it(`sends no control characters to the terminal by any command: ${each}`, async () => {
       mode = each;
       await Promise.all([...reading('table'), ...writing].map(runsHarmlessly));
     });
   }
 
-  it('commands no terminal in any format', async () => {
+  it('sends no control characters to the terminal in any format', async () => {
     mode = 'success';
     await Promise.all(['table', 'json', 'jsonl'].flatMap(reading).map(runsHarmlessly));
   });

@@ -176,7 +176,7 @@ void describe('tabularium queue put', () => {
     assert.equal(await waiting(), 3);
   });
 
-  void it('has no doubt about what was not sent, or refused', async () => {
+  void it('does not call it uncertain when a message was not sent, or refused', async () => {
     const gone = await startProxy(started.server.queueEndpoint, () => 'pass');
     await gone[Symbol.asyncDispose]();
     const args = ['queue', 'put', '-q', 'work', 'text', '-c', connectionThrough(gone)];

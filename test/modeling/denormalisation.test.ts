@@ -157,7 +157,7 @@ describe('copies that are called for', () => {
     assert.equal((await departments.get(sales))?.managerName, jo?.name);
   });
 
-  it('are those of nobody where a row of another type stands in the place of the source', async () => {
+  it('are absent where a row of another type has the key of the source', async () => {
     const { managers, employees, departments, gateways } = await newWorld();
     await employees.delete({ id: 1 }, { ifMatch: 'any' });
     const row = { partitionKey: '000001', rowKey: 'employee' };

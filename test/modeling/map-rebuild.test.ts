@@ -137,7 +137,7 @@ describe('a map that the control table has lost', () => {
     await again.entities(Order).merge({ customer: 500, id: 1 }, { amount: 3 }, { ifMatch: 'any' });
   });
 
-  it('is not made of nothing, nor over what is there', async () => {
+  it('is not made without shards that have its tables, nor with another schema', async () => {
     const shards = await movedShards();
     const manager = shards.manager();
     assert.deepEqual(shown(await manager.rebuild(lostOrders, { write: true })), whole);

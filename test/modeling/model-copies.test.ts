@@ -119,7 +119,7 @@ describe('copies of a source in their partition', () => {
     assert.equal(await leadOf('red'), undefined);
   });
 
-  it('follow the reference, and are nobody’s without one or with one to nobody', async () => {
+  it('follow the reference, and are absent when it is absent or names no source', async () => {
     const { teams, leadOf, people } = await newStaff();
     for (const [leadId, name] of [
       [2, 'Al'],
@@ -160,7 +160,7 @@ describe('copies of a source in their partition', () => {
     assert.equal(table.requests, 2);
   });
 
-  it('are those of a lead who gets another name before the reference is stored', async () => {
+  it('are current when the lead is renamed just before the reference is stored', async () => {
     const { table, people, leadOf } = await newStaff();
     await people.merge(al, { name: 'Jo' }, any);
     let isFirst = true;

@@ -167,7 +167,7 @@ describe('a lease of a row', () => {
     await taken.release();
   });
 
-  it('is not believed over by a clock when none is to be believed, but by watching it', async () => {
+  it('is found to have ended only by watching it when no clock is trusted', async () => {
     const { gateway, leases } = await withAccount();
     const clock = ahead(3_600_000);
     await leases.acquire(at);
@@ -333,7 +333,7 @@ describe('a lease of a row', () => {
     assert.equal(await leases.holderOf(at), undefined);
   });
 
-  it('that somebody got after the one that was broken stays', async () => {
+  it('that was granted after the broken one stays', async () => {
     const { gateway, leases } = await withAccount();
     await leases.acquire(at);
     let next: Awaited<ReturnType<typeof leases.acquire>> | undefined;

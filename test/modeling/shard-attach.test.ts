@@ -80,7 +80,7 @@ describe('a shard that is attached while another one is damaged as well', () => 
     });
   }
 
-  it('takes the rows of the shard that has a partition, not those that nobody opened', async () => {
+  it('takes the rows of the shard that owns a partition, not those of one that never opened it', async () => {
     const { shards, map } = await filledShards();
     const control = shards.control.copy();
     await map.unguarded.apply(moveShard('north', 'west'));
@@ -158,7 +158,7 @@ describe('a shard whose account has another name', () => {
     assert.equal((await shards.manager().shards())[1]?.status, 'detached');
   });
 
-  it('is refused in one that knows nothing of its maps, unless that is meant', async () => {
+  it('is refused in an account without its maps, unless the caller asks for that', async () => {
     const { shards } = await filledShards();
     await shards.manager().detach('south');
     const { manager, open } = moved(shards, { south: 'empty' });

@@ -288,7 +288,7 @@ describe('a refusal of what may have been applied already', () => {
     assert.equal((await departments.get(sales))?.employees, 5);
   });
 
-  it('is told by bulk as what it is', async () => {
+  it('is reported by bulk as a lost answer', async () => {
     const rows = new MemoryRows();
     const insert = writesOf(Headcount).insert({ ...sales, employees: 0 });
     const { failures } = await bulk(repeating(rows), [insert]);
@@ -299,7 +299,7 @@ describe('a refusal of what may have been applied already', () => {
     assert.equal(rows.all.length, 1);
   });
 
-  it('is none either for a transaction with messages', async () => {
+  it('is no conflict for a transaction with messages either', async () => {
     const rows = new MemoryRows();
     const table = repeating(rows);
     const outbox = outboxOf({ table, registry: knownPartitions(['Sales']) });

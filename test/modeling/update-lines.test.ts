@@ -361,7 +361,7 @@ describe('writes of one process from which one row follows', () => {
     assert.deepEqual([table.requests, failing.count()], [202, 0]);
   });
 
-  it('are in one line when some change the row by name, and others by what follows', async () => {
+  it('wait in one line when some change the row by name, and others through derived data', async () => {
     const { table } = await newTable();
     const failing = failuresOf(table);
     const model = modelOf(failing.table);

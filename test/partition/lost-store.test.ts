@@ -163,7 +163,7 @@ void describe('a store that is lost for good', () => {
     assert.ok((await each.operations.beginSplit(each.range, at)).ok);
   });
 
-  void it('is done with by a process that has never had it, when the one that took it out died', async () => {
+  void it('is taken out to the end by a process that never had it, after the first one died', async () => {
     const each = await world();
     const operation = await each.leftAt('copy', 's1');
     assert.equal(await markLost(each.catalogue, 's1'), false);
@@ -174,7 +174,7 @@ void describe('a store that is lost for good', () => {
     assert.deepEqual(await each.catalogue.operations(), []);
   });
 
-  void it('is not taken in by a start that has looked before', async (t) => {
+  void it('is not taken in by a start that has checked it just before', async (t) => {
     const each = await world();
     const { members, catalogue } = each;
     const store = members.named('s2');
@@ -190,7 +190,7 @@ void describe('a store that is lost for good', () => {
     assert.deepEqual(await namesOf(each), ['s0', 's2']);
   });
 
-  void it('that answers by another place is not asked', async () => {
+  void it('is not asked when another place answers for it', async () => {
     const each = await world('s1');
     const operation = await each.leftAt('clean', 's0');
     const empty = membersOf([each.home, await openMemoryStore({ clock })]);

@@ -52,7 +52,7 @@ async function opened(t: TestContext) {
 // A request that waits for what it measures never ends.
 const hangs = { timeout: 60_000 };
 
-void describe('what measures ranges', () => {
+void describe('a job that measures ranges', () => {
   void it('is begun at once, and tells how many keys it has read', hangs, async (t) => {
     const { open, control, answer, jobWhen, range } = await opened(t);
     const cut = await control.halve(range);

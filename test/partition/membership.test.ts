@@ -64,7 +64,7 @@ void describe('a store that another process has removed', () => {
     assert.deepEqual(await findingsOf(elsewhere, catalogue), []);
   });
 
-  void it('gets no range when its name is that of another place by now', async () => {
+  void it('gets no range when its name belongs to another place now', async () => {
     const { here, elsewhere, catalogue, range } = await world();
     assert.ok(await removeMember(here, 's1'));
     here.remove('s1');
@@ -89,7 +89,7 @@ void describe('a store that another process has removed', () => {
     assert.equal(await operationsOver(here, clock).carryOut(begun.operation), 'done');
   });
 
-  void it('is not asked for a guard by who takes over a move from there or to there', async () => {
+  void it('is not asked for a guard when a move from it or to it is taken over', async () => {
     const { here, elsewhere, catalogue, range } = await world();
     assert.ok(await removeMember(here, 's1'));
     here.remove('s1');

@@ -9,7 +9,7 @@ import { DiskContentFiles } from '../../content/files/disk-files.js';
 import { openMemoryStore } from '../../engines/memory/store.js';
 import { placeOfContent } from './content-place.js';
 
-void it('is that of the server which came first, for all who have the same files', async (t) => {
+void it('is the same for all servers with the files of the first one, and refused for others', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'tabularium-place-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const store = await openMemoryStore({ clock: systemClock });

@@ -89,7 +89,7 @@ describe('tabularium start --config', () => {
     },
   );
 
-  it('has its say where a variable of the environment is set to nothing', costly(), async () => {
+  it('applies where a variable of the environment is empty', costly(), async () => {
     await using directory = await temporaryDirectory();
     const config = join(directory.path, 'config.yaml');
     await writeFile(config, 'host: 127.0.0.3\nlocation: data\n');
@@ -101,7 +101,7 @@ describe('tabularium start --config', () => {
     assert.equal(await stopCli(server), 0);
   });
 
-  it('and options that are empty are refused: no address means every network', async () => {
+  it('does not replace empty options, which are refused: an empty address means every network', async () => {
     for (const option of ['host', 'tableHost', 'location', 'config', 'init', 'debug', 'tls-cert']) {
       const said = await usageErrorOf(`--${option}=`);
       assert.equal(said, `--${option} is empty: give a value, or leave it out.`);
@@ -124,7 +124,7 @@ describe('tabularium start --config', () => {
     assert.equal(await stopCli(server), 0);
   });
 
-  it('says all that is wrong with the file, and does not start', costly(), async () => {
+  it('lists every mistake in the file, and does not start', costly(), async () => {
     await using directory = await temporaryDirectory();
     const config = join(directory.path, 'config.yaml');
     await writeFile(config, 'inMemory: yes\nacounts: []\n');
@@ -408,7 +408,7 @@ describe('tabularium start --config', () => {
     assert.equal(await stopCli(server), 0);
   });
 
-  it('and that https ends or begins only by one', costly(), async () => {
+  it('says that https is switched on or off only by a restart', costly(), async () => {
     await using directory = await temporaryDirectory();
     const config = join(directory.path, 'config.json');
     const tls = { tls: 'self-signed' };

@@ -10,7 +10,7 @@ function held(config: Config, next: Config): unknown {
 }
 
 describe('the configuration that holds until a restart', () => {
-  it('has members that wait from before, and all others from the next', () => {
+  it('has the former values of members that need a restart, and the new values of all others', () => {
     const before = { location: 'a', throttle: 'off', blobs: { maxBlockMiB: 1, versioning: false } };
     const next = { location: 'b', throttle: 'on', blobs: { maxBlockMiB: 2, versioning: true } };
     assert.deepEqual(held(before, next), {
@@ -21,7 +21,7 @@ describe('the configuration that holds until a restart', () => {
     assert.equal(next.blobs.maxBlockMiB, 2, 'changes nothing in place');
   });
 
-  it('has members that are gone, and none that have come', () => {
+  it('keeps members that need a restart when they are removed, and ignores those that are added', () => {
     const before = { location: 'a', tables: { port: 1 } };
     assert.deepEqual(held(before, { blobs: { maxBlockMiB: 2 } }), { ...before, blobs: {} });
     assert.deepEqual(held({}, before), { tables: {} });

@@ -72,14 +72,18 @@ describe('tabularium start --init', () => {
     });
   }
 
-  it('is told by the configuration file, beside which the seed is', costly(), async () => {
-    await using directory = await temporaryDirectory();
-    await writeFile(join(directory.path, 'config.yaml'), 'inMemory: true\ninit: seed.yaml\n');
-    await writeFile(join(directory.path, 'seed.yaml'), 'tables: { people: }\n');
-    const server = await startCli(['--config', join(directory.path, 'config.yaml')]);
-    assert.deepEqual(await rowsOf(clientsOf(server).table), []);
-    assert.equal(await stopCli(server), 0);
-  });
+  it(
+    'can be set in the configuration file, and the seed is found relative to that file',
+    costly(),
+    async () => {
+      await using directory = await temporaryDirectory();
+      await writeFile(join(directory.path, 'config.yaml'), 'inMemory: true\ninit: seed.yaml\n');
+      await writeFile(join(directory.path, 'seed.yaml'), 'tables: { people: }\n');
+      const server = await startCli(['--config', join(directory.path, 'config.yaml')]);
+      assert.deepEqual(await rowsOf(clientsOf(server).table), []);
+      assert.equal(await stopCli(server), 0);
+    },
+  );
 
   for (const workers of sampled([1, 2], 1)) {
     it(`does not serve when it cannot seed, with ${workers} workers`, costly(), async () => {

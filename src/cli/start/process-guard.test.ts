@@ -8,7 +8,7 @@ const trouble = new Error('the disk failed');
 const never = () => new Promise<never>(() => undefined);
 
 describe('a store that fails while the server starts', () => {
-  it('leaves the last word to a start that fails by it', async () => {
+  it('lets the start report the failure when it fails because of it', async () => {
     const ends: Error[] = [];
     const starting = async (): Promise<never> => {
       await turn();

@@ -15,7 +15,7 @@ function warned(hosts: object, account: AccountSettings = developmentAccount): b
   return exposureWarning({ accounts: [account], options }) !== undefined;
 }
 
-describe('who can reach a server with the public key', () => {
+describe('the reach of a server with the public key', () => {
   it('is worth a warning as soon as another machine can', () => {
     for (const host of ['127.0.0.1', '127.8.8.8', '::1', 'localhost', 'a.localhost']) {
       assert.equal(warned({ host }), false, host);
@@ -32,14 +32,18 @@ describe('who can reach a server with the public key', () => {
     assert.equal(warned({ host: '0.0.0.0', ...alone }), false);
   });
 
-  it('is said by the banner and the log, with the addresses of the machine', costly(), async () => {
-    const server = await startCli(['--in-memory', '--host', '0.0.0.0']);
-    const addresses = Object.values(networkInterfaces())
-      .flatMap((each) => each ?? [])
-      .filter(({ internal, family }) => !internal && family === 'IPv4');
-    for (const { address } of addresses.slice(0, 8)) assert.ok(server.stdout.includes(address));
-    assert.match(server.stdout, /WARNING .*devstoreaccount1 is public, .* listens on 0\.0\.0\.0/);
-    await server.printed('"level":40');
-    assert.equal(await stopCli(server), 0);
-  });
+  it(
+    'is shown in the banner and the log, with the addresses of the machine',
+    costly(),
+    async () => {
+      const server = await startCli(['--in-memory', '--host', '0.0.0.0']);
+      const addresses = Object.values(networkInterfaces())
+        .flatMap((each) => each ?? [])
+        .filter(({ internal, family }) => !internal && family === 'IPv4');
+      for (const { address } of addresses.slice(0, 8)) assert.ok(server.stdout.includes(address));
+      assert.match(server.stdout, /WARNING .*devstoreaccount1 is public, .* listens on 0\.0\.0\.0/);
+      await server.printed('"level":40');
+      assert.equal(await stopCli(server), 0);
+    },
+  );
 });

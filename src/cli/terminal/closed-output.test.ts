@@ -54,7 +54,7 @@ describe('a command whose reader closes the output', () => {
     assert.equal((await queue.getProperties()).approximateMessagesCount, count);
   });
 
-  it('and was to print, ends, and deletes nothing that nobody has got', costly(), async () => {
+  it('ends if it only prints, and deletes nothing that was not delivered', costly(), async () => {
     const queue = QueueServiceClient.fromConnectionString(connection).getQueueClient('kept');
     await queue.create();
     for (const name of names) await queue.sendMessage(name);
@@ -63,7 +63,7 @@ describe('a command whose reader closes the output', () => {
     assert.equal((await queue.getProperties()).approximateMessagesCount, count);
   });
 
-  it('and has found damage, says so by its exit code', costly(), async () => {
+  it('reports damage that it has found by its exit code', costly(), async () => {
     await using directory = await temporaryDirectory();
     const location = directory.path;
     const server = await createServer({ location, tablePort: 0, queuePort: 0, blobPort: 0 });

@@ -155,7 +155,7 @@ function thenRefusing(base: JournalBase, state: { refuses: boolean }): JournalBa
 }
 
 describe('failures of a journal', () => {
-  it('finds a restored snapshot after a base that takes nothing from then on, and a kill', async () => {
+  it('opens the restored snapshot after a kill, though the base has taken nothing since', async () => {
     await using made = await journalDirectory();
     const { state, base } = refusing();
     const store = await made.open({ base: (memory) => thenRefusing(base(memory), state) });

@@ -57,7 +57,7 @@ async function rowsOf(made: JournalDirectory, names: readonly string[]) {
 }
 
 describe('the journal of a directory', () => {
-  it('is not that of another one whose numbers go on where those of the data file end', async () => {
+  it('is refused when it is of another directory, also if its numbers continue those of the data file', async () => {
     await using made = await journalDirectory();
     await using other = await journalDirectory();
     await live(made, ['closed']);
@@ -70,7 +70,7 @@ describe('the journal of a directory', () => {
   });
 
   it(
-    'is not that of another one, wherever the openings of a directory ended',
+    'is refused when it is of another directory, wherever the openings of both ended',
     costly(),
     async () => {
       const lives = [
@@ -93,7 +93,7 @@ describe('the journal of a directory', () => {
     },
   );
 
-  it('has no opening of another one among its own', async () => {
+  it('is refused with an opening of another directory among its own', async () => {
     await using made = await journalDirectory();
     await using other = await journalDirectory();
     for (const each of [made, other]) await live(each, ['killed', 'killed', 'killed']);
@@ -108,7 +108,7 @@ describe('the journal of a directory', () => {
     assert.deepEqual(rows, Array(3).fill(made.directory));
   });
 
-  it('has no empty opening of another one, which would hide frames of its own', async () => {
+  it('is refused with an empty opening of another directory, which would hide frames of its own', async () => {
     await using made = await journalDirectory();
     await using other = await journalDirectory();
     await live(made, ['killed']);
@@ -120,7 +120,7 @@ describe('the journal of a directory', () => {
     assert.deepEqual(await rowsOf(made, ['row 0']), [made.directory]);
   });
 
-  it('is known however often an opening ended before its note', async () => {
+  it('is recognised however often an opening ended before its note was stored', async () => {
     await using made = await journalDirectory();
     for (const end of ['killed', 'closed'] as const) {
       await endBeforeNote(made);
@@ -133,7 +133,7 @@ describe('the journal of a directory', () => {
     assert.deepEqual(await rowsOf(made, ['row 0', 'row 1']), Array(2).fill(made.directory));
   });
 
-  it('is known while what was given up could not be taken away', async () => {
+  it('is recognised when files that were given up could not be removed', async () => {
     await using made = await journalDirectory();
     await live(made, ['killed', 'killed']);
     const store = await made.open();
@@ -143,7 +143,7 @@ describe('the journal of a directory', () => {
     assert.deepEqual(await rowsOf(made, ['row 0']), [made.directory]);
   });
 
-  it('goes with a copy of the whole directory, and with nothing of another copy', async () => {
+  it('belongs to a copy of the whole directory, and not to the data file of another copy', async () => {
     await using made = await journalDirectory();
     await live(made, ['closed']);
     const note = await made.memory.get(noteKey);
@@ -169,7 +169,7 @@ describe('the journal of a directory', () => {
     assert.deepEqual(await readdir(journalOf(empty)), ['1.old']);
   });
 
-  it('is not an older copy of itself', async () => {
+  it('is refused when it is an older copy', async () => {
     await using made = await journalDirectory();
     const store = await made.open();
     await putRow(store, 'a');

@@ -99,7 +99,7 @@ describe('recovery of a journal', () => {
     await assert.rejects(made.open(), damaged(/has frame 3, and lacks frame 2/));
   });
 
-  it('misses a file, or all of the journal', async () => {
+  it('notices that a file, or all of the journal, is missing', async () => {
     await using made = await journalDirectory();
     const store = await made.open({ limits: { fileBytes: 5 * blockBytes } });
     for (let count = 0; count < 9; count += 1) await putRow(store, `${count}`);
@@ -113,7 +113,7 @@ describe('recovery of a journal', () => {
     assert.equal(await rowOf(await made.open(), '8'), '8');
   });
 
-  it('misses the last file, whether another stands beside it or not', async () => {
+  it('notices that the last file is missing, whether another stands beside it or not', async () => {
     await using made = await journalDirectory();
     const store = await made.open({ limits: { fileBytes: 5 * blockBytes } });
     for (let count = 0; count < 3; count += 1) await putRow(store, `${count}`);
@@ -135,7 +135,7 @@ describe('recovery of a journal', () => {
     await assert.rejects(made.open(), damaged(/lacks (file 2 of generation 1|frame 3)/));
   });
 
-  it('misses the end of the last file, which may have had what was acknowledged last', async () => {
+  it('notices the missing end of the last file, which may have had the last acknowledged commits', async () => {
     await using made = await journalDirectory();
     const store = await made.open({ limits: { fileBytes: 8 * blockBytes } });
     for (const name of ['a', 'b', 'c']) await putRow(store, name);
@@ -153,7 +153,7 @@ describe('recovery of a journal', () => {
     assert.equal(await rowOf(await made.open(), 'c'), 'c');
   });
 
-  it('does without the end of a file that was begun, or that another one follows', async () => {
+  it('accepts a missing end where a file was only begun, or another one follows', async () => {
     await using made = await journalDirectory();
     const store = await made.open({ limits: fewFrames });
     for (const name of ['a', 'b', 'c']) await putRow(store, name);
@@ -242,7 +242,7 @@ describe('recovery of a journal', () => {
     assert.equal(await rowOf(await made.open(), 'b'), 'b');
   });
 
-  it('misses the last frame of an opening that another has followed', async () => {
+  it('notices the missing last frame of an opening that another has followed', async () => {
     await using made = await journalDirectory();
     const store = await made.open();
     for (const name of ['a', 'b']) await putRow(store, name);

@@ -83,7 +83,7 @@ describe('a store that loses its files', () => {
     });
   }
 
-  it('does not make them anew in the thread that writes for it', async (t) => {
+  it('does not create them again in the thread that ingests for it', async (t) => {
     const { directory, store } = await setUp(t, { ingestsInThread: 'all' });
     await rm(directory, { recursive: true });
     const entries = [{ key, value: key, version: 2 ** 50 }];
@@ -91,7 +91,7 @@ describe('a store that loses its files', () => {
     await assert.rejects(stat(directory), { code: 'ENOENT' });
   });
 
-  it('is not set back either: what is beside its path stays as it was', async (t) => {
+  it('refuses to restore a snapshot too, and changes nothing where its files are now', async (t) => {
     const { directory, store, told } = await setUp(t);
     await rename(directory, `${directory}.old`);
     await assert.rejects(store.restoreSnapshot(), /Nothing is written: The file .*data\.mdb/);

@@ -40,19 +40,19 @@ void describe('the rows of sessions', { skip: withoutPostgres }, () => {
     }
   }
 
-  it('tell of a loss when that of an acknowledged batch is not there', async () => {
+  it('show a loss when the row of an acknowledged batch is missing', async () => {
     const result = await withoutRows((store) => put(store, 'row'));
     assert.match(inspect(result), /Commits are lost/);
   });
 
-  it('tell of none when all that was acknowledged is that checks failed', async () => {
+  it('show no loss when only failed checks were acknowledged', async () => {
     const result = await withoutRows(async (store) => {
       assert.equal((await put(store, 'row', 'present')).ok, false);
     });
     assert.ok(typeof result === 'object' && result.ok, inspect(result));
   });
 
-  it('tell of none when they may have been removed, after a day', async () => {
+  it('show no loss after a day, when they may have been removed', async () => {
     const result = await withoutRows((store) => put(store, 'row'), dayMicros);
     assert.ok(typeof result === 'object' && result.ok, inspect(result));
   });

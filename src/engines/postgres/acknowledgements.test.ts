@@ -21,9 +21,9 @@ function database(batches: readonly (readonly [number, number])[], last: number)
   };
 }
 
-void describe('what was acknowledged', () => {
+void describe('the record of acknowledged batches', () => {
   for (const others of [1, 1_500, 5_000]) {
-    void it(`is known of a session that rests while another makes ${others} batches`, async () => {
+    void it(`keeps that of an idle session while another makes ${others} batches`, async () => {
       const losses: number[] = [];
       const acknowledgements = new Acknowledgements({
         statements: statementsFor('tabularium'),

@@ -180,7 +180,7 @@ void describe('a PostgreSQL engine that loses connections', { skip: withoutPostg
     await direct.dispose();
   }
 
-  it('frees what a process has locked that is heard of no more (transaction)', async () => {
+  it('frees the locks of a process that is heard of no more (transaction)', async () => {
     const direct = await postgresUnderTest({ url: server().url, clock: systemClock });
     const url = new URL(server().url);
     await using proxy = await startCuttingProxy(Number(url.port));

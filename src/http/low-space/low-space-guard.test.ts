@@ -62,7 +62,7 @@ describe('a disk that is full but for its reserve', () => {
     assert.equal(await ask('EntityGroupTransaction'), false);
   });
 
-  it('is looked at again by who is refused, so that space counts at once', async () => {
+  it('is looked at again for each refused request, so that freed space counts at once', async () => {
     const { disk, guard, ask } = guarded(full);
     await guard.start();
     disk.space = plenty;

@@ -16,7 +16,7 @@ describe('request rules', () => {
     assert.deepEqual(requestRulesOf(['top', 'clock', 'top']).items, ['clock', 'top']);
   });
 
-  it('of nothing is what the cloud does', () => {
+  it('follows the cloud service where nothing is allowed', () => {
     assert.equal(strictRules.properties.countMax, 252);
     assert.equal(strictRules.properties.isName('a-b'), false);
     assert.deepEqual(strictRules.queries, { limitsTop: false, ignoresUnsupported: false });
@@ -35,7 +35,7 @@ describe('request rules', () => {
     for (const part of [strictRules, queries, properties]) assert.ok(Object.isFrozen(part));
   });
 
-  it('names all items to whom names an unknown one', () => {
+  it('lists all items in the error for an unknown one', () => {
     for (const unknown of ['tops', '', 'toString', '__proto__']) {
       assert.throws(
         () => requestRulesOf(['top', unknown]),

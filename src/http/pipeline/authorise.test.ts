@@ -118,8 +118,8 @@ describe('a signature for one container', () => {
   });
 });
 
-describe('who has no signature', () => {
-  it('may do what is public, and anything with a key', () => {
+describe('a caller without a shared access signature', () => {
+  it('may do what is public, and everything with the account key', () => {
     const anonymous: Caller = { kind: 'anonymous' };
     const owner: Caller = { kind: 'owner', authKind: 'shared-key' };
     assert.equal(refusal(anonymous, publicAccess), undefined);
@@ -128,7 +128,7 @@ describe('who has no signature', () => {
     assert.equal(refusal(owner, read), undefined);
   });
 
-  it('is named by how it was known', () => {
+  it('is recorded with the kind of its credential', () => {
     assert.deepEqual(
       [{ kind: 'anonymous' as const }, ofTable, ofQueue, ofAccount].map(authKindOf),
       ['none', 'service-sas', 'service-sas', 'account-sas'],
@@ -136,7 +136,7 @@ describe('who has no signature', () => {
   });
 });
 
-describe('what needs no credential in a public container', () => {
+describe('an anonymous request to a public container', () => {
   const blobRead: Access = { ...read, publicAt: 'blob' };
   const list: Access = { ...read, scope: 'container', publicAt: 'container' };
   const at = (publicLevel: 'blob' | 'container'): Caller => ({
@@ -145,7 +145,7 @@ describe('what needs no credential in a public container', () => {
     refusal: () => new StorageError('NoAuthenticationInformation'),
   });
 
-  it('is what its level opens, and nothing else', () => {
+  it('may do what the level of the container allows, and nothing else', () => {
     for (const [level, access, expected] of [
       ['blob', blobRead, undefined],
       ['blob', list, 'NoAuthenticationInformation'],
@@ -161,7 +161,7 @@ describe('what needs no credential in a public container', () => {
     }
   });
 
-  it('is nothing where the container is not public', () => {
+  it('may do nothing where the container is not public', () => {
     assert.equal(refusal({ kind: 'anonymous' }, blobRead, 'c'), 'AuthenticationFailed');
   });
 });

@@ -46,7 +46,7 @@ const isBusy = (error: unknown) =>
   error instanceof StorageError && error.code === 'ServerBusy' && error.status === 503;
 
 describe('the memory that bodies and answers share', () => {
-  it('is free to its last byte, but for the sixteenth of those who take little', () => {
+  it('is available to the last byte, except a sixteenth that is kept for small requests', () => {
     const { memory } = heldMemory();
     const held = (mebibyte / 16) * 15 - large;
     memory.take(exchangeBegun(), held);
@@ -55,7 +55,7 @@ describe('the memory that bodies and answers share', () => {
     assert.equal(memory.bytes, held);
   });
 
-  it('is free for those who take little, however much the others have', () => {
+  it('is available to small requests, however much the large ones hold', () => {
     const { memory } = heldMemory();
     // Memory that cannot be refused may exceed the bound.
     memory.take(exchangeBegun(), 3 * mebibyte);
@@ -68,7 +68,7 @@ describe('the memory that bodies and answers share', () => {
     assert.throws(() => memory.ensureFree(newcomer, large, mebibyte), isBusy);
   });
 
-  it('refuses none that is alone among those who take much', () => {
+  it('is never refused to the only large request', () => {
     const { memory } = heldMemory();
     const [little, much] = [exchangeBegun(), exchangeBegun()];
     memory.take(little, 1000);
@@ -82,7 +82,7 @@ describe('the memory that bodies and answers share', () => {
     assert.equal(memory.bytes, 0);
   });
 
-  it('takes that of a client that has not moved for a second, and of nobody before', () => {
+  it('is taken from a client that has stood still for a second, and from no other', () => {
     const { clock, memory } = heldMemory();
     const [still, moving] = [exchangeBegun(), exchangeBegun()];
     memory.take(still, mebibyte / 2);
@@ -98,7 +98,7 @@ describe('the memory that bodies and answers share', () => {
     assert.equal(memory.bytes, mebibyte / 2);
   });
 
-  it('cuts off no more clients than it needs, the one that stood still longest first', () => {
+  it('is taken from no more clients than needed, from the one that stood still longest first', () => {
     const { clock, memory } = heldMemory();
     const exchanges = [exchangeBegun(), exchangeBegun(), exchangeBegun()];
     for (const exchange of exchanges) memory.take(exchange, mebibyte / 4);
@@ -110,7 +110,7 @@ describe('the memory that bodies and answers share', () => {
     assert.deepEqual(exchanges.map(wasCutOff), [false, true, false]);
   });
 
-  it('leaves alone who holds little, and whose work is under way', () => {
+  it('is not taken from requests that hold little or whose work is under way', () => {
     const { clock, memory } = heldMemory();
     const [small, atWork] = [exchangeBegun(), exchangeBegun()];
     atWork.request.complete = true;
@@ -126,7 +126,7 @@ describe('the memory that bodies and answers share', () => {
     memory.ensureFree(newcomer, 2 * mebibyte, mebibyte);
   });
 
-  it('leaves alone whose body the server does not read, and gives its client a second again', () => {
+  it('is not taken from a client whose body the server does not read, which then has a second again', () => {
     const { clock, memory } = heldMemory();
     const request = new UnreadRequest(new Socket());
     const [unread, still] = [exchangeBegun(request), exchangeBegun()];

@@ -80,7 +80,7 @@ async function refused(bytes: string): Promise<readonly [status: number, ...erro
   return [status, ...(JSON.parse(text) as string[])];
 }
 
-describe('who sends a request', () => {
+describe('the sender of a request', () => {
   it('is known by a signature over headers and query as sent', async () => {
     const headers = [
       'X-Ms-Meta-Case',
@@ -126,14 +126,14 @@ describe('who sends a request', () => {
   });
 });
 
-describe('what a request must have', () => {
-  it('is no version: one without is executed as the default, also when it is signed', async () => {
+describe('the checks of a request', () => {
+  it('execute a request without a version in the default one, also when it is signed', async () => {
     const response = await answered(signed({}, ''));
     assert.equal(response.text, 'fine');
     assert.equal(response.header('x-ms-version'), defaultApiVersion);
   });
 
-  it('is a version that is one', async () => {
+  it('refuse a version that is no date', async () => {
     assert.deepEqual(await refused(bytesOf({}, ['x-ms-version', 'latest'])), [
       400,
       'InvalidHeaderValue',
@@ -142,14 +142,14 @@ describe('what a request must have', () => {
     ]);
   });
 
-  it('is a time limit that is a number, its name in any case', async () => {
+  it('refuse a time limit that is no number, whatever the case of its name', async () => {
     const [status, code, name, value] = await refused(signed({ query: 'TimeOut=soon' }));
     assert.deepEqual([status, code], [400, 'InvalidQueryParameterValue']);
     assert.deepEqual([name, value], ['QueryParameterName=timeout', 'QueryParameterValue=soon']);
     assert.equal((await answered(signed({ query: 'TimeOut=5' }))).text, 'fine');
   });
 
-  it('is the body that its Content-MD5 is of', async () => {
+  it('refuse a body that does not match its Content-MD5', async () => {
     const put = (md5: string) =>
       signed({
         method: 'PUT',
@@ -162,7 +162,7 @@ describe('what a request must have', () => {
     assert.deepEqual(await refused(put('text')), [400, 'InvalidMd5']);
   });
 
-  it('is a body within the bound of its operation, which is named', async () => {
+  it('refuse a body beyond the bound of its operation, and name the bound', async () => {
     const tooLarge = [413, 'RequestBodyTooLarge', 'MaxLimit=1000'];
     const declared = signed({ method: 'PUT', headers: ['Content-Length', '1001'] });
     assert.deepEqual(await refused(declared), tooLarge);

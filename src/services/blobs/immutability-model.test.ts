@@ -291,11 +291,11 @@ async function run(t: TestContext, seed: number, steps: number): Promise<void> {
   await assertTidy(world);
 }
 
-describe('what is protected', () => {
+describe('protected blobs', () => {
   const first = seedSetting('TABULARIUM_SIM_SEED');
   const rounds = byLength({ short: 4, long: 200 });
   for (let round = 0; round < rounds; round += 1) {
-    it(`is there until it is let go of, whatever else is done (seed ${first + round})`, (t) =>
+    it(`are there until their protection ends, whatever else is done (seed ${first + round})`, (t) =>
       run(t, first + round, 150));
   }
 });

@@ -256,7 +256,7 @@ async function codeOf(work: Promise<unknown>): Promise<ErrorCode | undefined> {
   }
 }
 
-describe('what keeps a blob', () => {
+describe('the protection of a blob', () => {
   for (const [name, state] of Object.entries<State>(states)) {
     for (const versions of [true, false]) {
       it(`allows what its rules allow of a blob: ${name}, versions ${String(versions)}`, async (t) => {

@@ -371,8 +371,8 @@ describe('a query that takes long', () => {
   });
 });
 
-describe('what a query reads', () => {
-  it('is the points asked for, found or not', async (t) => {
+describe('the rows that a query reads', () => {
+  it('are the points asked for, found or not', async (t) => {
     const { query } = await openTable(t, grid(2, 50));
     const rows = Array.from({ length: 300 }, (_, index) =>
       compare('RowKey', 'eq', `r${String(index).padStart(4, '0')}`),
@@ -386,7 +386,7 @@ describe('what a query reads', () => {
     });
   });
 
-  it('is the partition for a condition on a property', async (t) => {
+  it('are the partition for a condition on a property', async (t) => {
     const { query } = await openTable(t, grid(3, 20));
     const filter = and(compare('PartitionKey', 'eq', 'p1'), compare('n', 'lt', 5));
     assert.deepEqual((await query({ filter })).report, {
@@ -397,7 +397,7 @@ describe('what a query reads', () => {
     });
   });
 
-  it('is nothing for a contradiction, but the table must exist', async (t) => {
+  it('are none for a contradiction, but the table must exist', async (t) => {
     const { service, query } = await openTable(t, grid(1, 5));
     const filter = and(compare('PartitionKey', 'eq', 'a'), compare('PartitionKey', 'eq', 'b'));
     const { report } = await query({ filter });
@@ -408,7 +408,7 @@ describe('what a query reads', () => {
     );
   });
 
-  it('is never another table or account', async (t) => {
+  it('are never those of another table or account', async (t) => {
     const { service, query } = await openTable(t, grid(2, 2));
     await service.createTable(account, 'next');
     await service.createTable('bcct', 'data');

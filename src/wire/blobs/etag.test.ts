@@ -16,7 +16,7 @@ describe('the etag of a blob', () => {
     fc.assert(fc.property(micros, (time) => parseEtagText(etagText(time)) === time));
   });
 
-  it('is none of this server in another spelling', () => {
+  it('is not recognised in another spelling', () => {
     const text = etagText(1_574_272_000_000_000);
     for (const other of [
       text.toLowerCase(),
@@ -43,7 +43,7 @@ describe('the name of a snapshot', () => {
     );
   });
 
-  it('is refused in another form, and nobody is found by a time that nobody has', () => {
+  it('is refused in another form, and a time that no version can have finds none', () => {
     for (const text of ['', '2011-03-09', '2011-03-09T01:42:34Z', '2011-13-09T01:42:34.9360000Z']) {
       assert.throws(() => parseSnapshotTime('snapshot', text), {
         code: 'InvalidQueryParameterValue',

@@ -5,7 +5,7 @@ import { parseBlobInclude, parseContainerInclude } from './list-include.js';
 const version = '2021-12-02';
 const refused = { code: 'InvalidQueryParameterValue' };
 
-describe('what a list shows besides', () => {
+describe('the include parameter of a list', () => {
   it('is a list of words in any case, perhaps empty', () => {
     const blobs = (text: string | undefined) => [...parseBlobInclude(text, version, undefined)];
     assert.deepEqual(blobs(undefined), []);

@@ -286,7 +286,7 @@ describe('any body', () => {
     assert.ok(read > 50, `only ${read} bodies were read`);
   });
 
-  it('is so too after edits', () => {
+  it('is read so after edits as well', () => {
     fc.assert(
       fc.property(
         fc.array(named, { minLength: 1, maxLength: 4 }),

@@ -72,7 +72,7 @@ describe('a list of containers', () => {
     assert.ok(text.includes('</DeletedTime><RemainingRetentionDays>7</RemainingRetentionDays>'));
   });
 
-  it('says whether containers have immutable storage, to who knows of it', () => {
+  it('says whether containers have immutable storage, in versions that know it', () => {
     const containers = [{ ...container, hasImmutableStorage: true }];
     const element = 'ImmutableStorageWithVersioningEnabled';
     assert.ok(render({ containers }).includes(`<${element}>true</${element}>`));

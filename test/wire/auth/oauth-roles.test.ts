@@ -308,7 +308,7 @@ describe('the bearer of a token at the queue service', () => {
     it(`may ${each.operation}: ${each.allowed}`, () => checkCase(each, queues, queuesSeen));
   }
 
-  it('reads access policies who may read, and sets them who may write', async () => {
+  it('reads access policies with a role that reads, and sets them with one that writes', async () => {
     const queue = await queueWithMessage();
     const path = `/${queue}?comp=acl`;
     const body =

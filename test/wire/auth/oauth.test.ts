@@ -54,7 +54,7 @@ async function askQueues(
 }
 
 describe('bearer tokens on the wire', () => {
-  it('are refused where nobody is trusted', async () => {
+  it('are refused where no issuer is trusted', async () => {
     await using started = await startServer();
     const token = await issuer.token(contributor);
     const table = await askTables(started, token);

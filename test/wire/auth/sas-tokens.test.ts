@@ -297,7 +297,7 @@ describe('address and protocol', () => {
   });
 });
 
-describe('who signs', () => {
+describe('the signer of a token', () => {
   it('is the holder of either key of the account', async () => {
     const owner = { account: developmentAccount, key: secondKey };
     await assertGood(tableSas({ tn: table, sp: 'r' }, owner));
@@ -305,7 +305,7 @@ describe('who signs', () => {
     assert.deepEqual(await peeked(queueSas(queue, { sp: 'r' }, owner)), [200, undefined]);
   });
 
-  it('is nobody else: not the holder of the key of another account', async () => {
+  it('is not the holder of the key of another account', async () => {
     for (const owner of [
       { account: developmentAccount, key: otherKey },
       { account: 'otheraccount', key: otherKey },
@@ -329,7 +329,7 @@ describe('who signs', () => {
     assertFrontDoorError(await ask(good, entity, { headers: { Authorization } }), failed);
   });
 
-  it('is no service for another: a token of a table opens no queue', async () => {
+  it('signs for one service: a token of a table opens no queue', async () => {
     assert.deepEqual(await peeked(tableSas({ tn: queue, sp: 'raud' })), [403, failed.code]);
     await assertBad({ ...queueSas(table, { sp: 'raup' }), tn: table });
     await assertBad(queueSas(table, { sp: 'raup' }));
@@ -356,10 +356,10 @@ describe('the version that a request is executed with', () => {
   });
 });
 
-describe('what is told of a token', () => {
+describe('an answer to the bearer of a token', () => {
   const secret = 'keep-me-quiet';
 
-  it('is nothing, in links and in locations', async () => {
+  it('repeats no part of the token in links and locations', async () => {
     const token = tableSas({ tn: table, sp: 'raud' });
     const body = '{"PartitionKey":"p","RowKey":"linked"}';
     const headers = { Accept: acceptFull };
@@ -382,7 +382,7 @@ describe('what is told of a token', () => {
     );
   });
 
-  it('is nothing about policies that it does not name', async () => {
+  it('says nothing about policies that the token does not name', async () => {
     const xml = `<SignedIdentifiers><SignedIdentifier><Id>${secret}</Id></SignedIdentifier></SignedIdentifiers>`;
     await client.send({ method: 'PUT', path: `/${table}?comp=acl`, body: xml });
     const response = await ask(tableSas({ tn: table, sp: 'r', si: 'unknown', se: undefined }));

@@ -178,7 +178,7 @@ function encodeFirst(target: string): string {
   return target.replace(/(?<=^(?:\/devstoreaccount1)?\/)[A-Za-z](?!evstore)/, encode);
 }
 
-describe('what is signed', () => {
+describe('the signed text', () => {
   const signedBy = (text: string, scheme = 'SharedKeyLite') => ({
     Authorization: `${scheme} ${client.account}:${signatureOf(client.key, text)}`,
   });

@@ -70,7 +70,7 @@ describe('a request without a credential', () => {
     assert.deepEqual(await allowed(blobs, anonymous), []);
   });
 
-  it('lists what is public, and its tags to nobody', async () => {
+  it('lists the blobs of a public container, and never their tags', async () => {
     const name = await wire.newContainer({ 'x-ms-blob-public-access': 'container' });
     const path = `/${name}?restype=container&comp=list`;
     assertStatus(await anonymous({ path: `${path}&include=metadata` }), 200);

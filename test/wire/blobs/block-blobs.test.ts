@@ -269,7 +269,7 @@ describe('a parameter that names what a request is about', () => {
   });
 });
 
-describe('what the server does not do', () => {
+describe('a feature that the server lacks', () => {
   it('is refused, and nothing is stored', async () => {
     const name = await wire.newContainer();
     const path = `/${name}/b`;
@@ -312,7 +312,7 @@ describe('what the server does not do', () => {
     assert.equal(etag(head), etag(before));
   });
 
-  it('is no tier either: a blob is made with one of its kind, or refused', async () => {
+  it('may be a tier: a blob is made with a tier of its kind, or refused', async () => {
     const path = `/${await wire.newContainer()}/p`;
     const put = (type: string, tier: string) =>
       wire.send({

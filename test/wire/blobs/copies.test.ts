@@ -175,7 +175,7 @@ describe('the credential of a source', () => {
 });
 
 describe('the tags of a source', () => {
-  it('are told to nobody by a condition who may not read them', async () => {
+  it('are not revealed by a condition to a caller who may not read them', async () => {
     const open = await container();
     await open.setAccessPolicy('blob');
     const source = open.getBlockBlobClient('a');

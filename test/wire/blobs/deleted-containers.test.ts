@@ -45,7 +45,7 @@ describe('a deleted container that is kept', () => {
     assert.deepEqual(await refused(again), [409, 'ContainerAlreadyExists']);
   });
 
-  it('is restored under its own name alone, by who may write containers', async () => {
+  it('is restored only under its own name, by a caller who may write containers', async () => {
     const container = service.getContainerClient('named');
     await container.create();
     await container.delete();

@@ -220,7 +220,7 @@ describe('a legal hold', () => {
   });
 });
 
-describe('what keeps a blob', () => {
+describe('the protection of a blob', () => {
   it('is given by every operation that makes one, and refused by others', async () => {
     const container = await wire.newContainer();
     const given = { ...policyOf(1, 'locked'), ...held };

@@ -234,7 +234,7 @@ describe('a connection', () => {
     }
   });
 
-  it('loses its record to nobody when the client leaves before the answer', async () => {
+  it('is recorded when its client leaves before the answer', async () => {
     for (let count = 0; count < 20; count++) {
       const connection = new RawConnection(port);
       connection.write(signedRequest({ target: `${account}/rows()` }));

@@ -178,7 +178,7 @@ describe('a server in paging test mode', () => {
     }
   });
 
-  it('is nothing that a server is in unless it is told to', async () => {
+  it('is in this mode only when it is told to be', async () => {
     const { client } = await startFixture();
     const table = await fill(client);
     const response = await client.query(table);

@@ -139,7 +139,7 @@ describe('the record of a request', () => {
     assert.deepEqual([partitionKey, errorCode], ['p', 'ResourceNotFound']);
   });
 
-  it('names what a request was for whose sender is refused', async () => {
+  it('names the operation of a request whose sender is refused', async () => {
     const headers = { Authorization: 'SharedKey devstoreaccount1:AAAA' };
     const url = `${server.tableEndpoint}${entityPath('secret', 'p', 'r')}`;
     const id = (await fetch(url, { headers })).headers.get('x-ms-request-id');

@@ -95,7 +95,7 @@ describe('a table whose deletion takes its time', () => {
     });
   });
 
-  it('is nothing that a server does unless it is told to', async () => {
+  it('is gone at once unless the server is told to delay', async () => {
     const usual = await startFixture();
     await create('usual', usual.client);
     assert.equal((await drop('usual', usual.client)).status, 204);

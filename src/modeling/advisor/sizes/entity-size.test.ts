@@ -122,7 +122,7 @@ describe('the size of an entity', () => {
     assert.equal(half.bytes.maximum, with1.bytes.maximum);
   });
 
-  it('says what nobody told, and takes the values of an enumeration for its sizes', () => {
+  it('names the sizes that it assumed, and computes those of an enumeration from its values', () => {
     const size = entitySize(shapeOf(Everything), {});
     assert.deepEqual(
       [...size.assumed].toSorted(),
