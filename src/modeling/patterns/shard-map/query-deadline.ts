@@ -30,7 +30,7 @@ export class QueryDeadline {
     this.#timer = ms === undefined ? undefined : timers.start(ms, past, undefined);
   }
 
-  /** Whether time is over, also where the reader of rows has used it up himself. */
+  /** Whether the time is over, also where the reader of the rows has used it up. */
   get isPast(): boolean {
     const passedMs = this.#clock.monotonicMs() - this.#beganMs;
     return this.#isPast || (this.#ms !== undefined && passedMs >= this.#ms);

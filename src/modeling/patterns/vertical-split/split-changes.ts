@@ -78,8 +78,8 @@ const patienceAttempts = 8;
  *    each of these groups. From then on the change counts.
  * 3. Each half gets its part, and the row beside it goes, in one transaction.
  *
- * Whoever finds a part applies it when the leader names it. Otherwise he writes the leader, so that
- * the change cannot be named any more, and deletes the part.
+ * A program that finds a part applies it when the leader names it. Otherwise it writes the leader,
+ * so that no program can name the change any more, and deletes the part.
  */
 export class SplitChanges {
   readonly #options: SplitChangesOptions;
