@@ -1,7 +1,10 @@
+import { join } from 'node:path';
 import type { Bytes } from '../../base/bytes.js';
 import { systemRandomness } from '../../base/randomness.js';
 import type { Clock } from '../../base/clock.js';
 import { DataDirectoryError, inUse, noOwner } from './directory/data-directory-error.js';
+import { fileIdentityAt } from './directory/file-identity.js';
+import { dataFile } from './directory/file-kinds.js';
 import { parseOwner, recordOf, type Owner } from './directory/owner.js';
 import type { Environment } from './environment.js';
 import { sealed } from './rows/record.js';
@@ -56,6 +59,7 @@ export async function lockDirectory(
 ): Promise<DirectoryLock> {
   const { directory, clock, isDurable, wasRead } = options;
   const { timers } = options;
+  const file = fileIdentityAt(join(directory, dataFile));
   const holds = new OpeningHolds({ directory, sync: isDurable, timers });
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const found = readOwner(environment);
@@ -66,7 +70,7 @@ export async function lockDirectory(
     const socket = await listenOn(directory, token, holds.serve);
     const started = new Date(clock.nowMicros() / 1000).toISOString();
     const isSound = isDurable && (wasRead || found === undefined);
-    const owner: Owner = { token, pid: process.pid, started, socket: socket.name, isSound };
+    const owner: Owner = { token, pid: process.pid, started, socket: socket.name, isSound, file };
     const take = (): boolean => replaceOwner(environment, found, owner);
     if (await orClosed(socket, writeWithinWait(environment, options, take))) {
       if (found !== undefined) await removeSocket(directory, found.socket);

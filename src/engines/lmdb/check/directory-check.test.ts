@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, truncate, writeFile } from 'node:fs/promises';
+import { cp, readFile, rename, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe } from 'node:test';
 import { temporaryLocation } from '../../../../test/support/engine-lmdb.js';
@@ -15,6 +15,9 @@ import { assertIntact, checkDirectory } from './directory-check.js';
 import { pageBytes } from './page.js';
 
 const key = Buffer.from('key');
+/** Just more than what a start reads completely in any case. The files are sparse. */
+const largeBytes = 2 ** 30 + pageBytes;
+const sound: Taking = { isDurable: true, wasRead: true };
 
 /** Takes a directory and dies. */
 async function leave(directory: string, taking: Taking): Promise<void> {
@@ -24,6 +27,22 @@ async function leave(directory: string, taking: Taking): Promise<void> {
   const lock = await lockDirectory(environment, options);
   await lock.abandon();
   await environment.root.close();
+}
+
+const rowMark = 'one of many rows';
+
+/** Puts some pages of rows, all of them in each round. */
+async function putRows(directory: string, rounds: number): Promise<void> {
+  const store = await openLmdbStore({ directory, clock: systemClock, durability: 'relaxed' });
+  const value = Buffer.from(rowMark.repeat(10));
+  const puts = Array.from({ length: 500 }, (_, row) => ({
+    key: Buffer.from(`row ${String(row).padStart(4, '0')}`),
+    value,
+  }));
+  for (let round = 0; round < rounds; round += 1) {
+    await store.commit({ checks: [], puts, deletes: [] });
+  }
+  await store.close();
 }
 
 void describe('the check of a data file at a start', () => {
@@ -68,19 +87,64 @@ void describe('the check of a data file at a start', () => {
     const { directory, remove } = await temporaryLocation();
     t.after(remove);
     await (await openLmdbStore({ directory, clock: systemClock })).close();
-    // Sparse.
-    await truncate(join(directory, dataFile), 2 ** 30 + 8192);
+    await truncate(join(directory, dataFile), largeBytes);
     const check = () => assertIntact(directory, { isNew: false, progress: () => undefined });
     assert.deepEqual(await check(), { wasLeft: false, wasRead: false });
     const lives: readonly (readonly [string, Taking, boolean])[] = [
       ['behind one that closed it', { isDurable: true, wasRead: false }, false],
       ['behind one that died', { isDurable: true, wasRead: false }, true],
-      ['after a complete check', { isDurable: true, wasRead: true }, false],
+      ['after a complete check', sound, false],
       ['without syncs', { isDurable: false, wasRead: true }, true],
     ];
     for (const [what, taking, wasRead] of lives) {
       await leave(directory, taking);
       assert.deepEqual(await check(), { wasLeft: true, wasRead }, what);
     }
+  });
+
+  it('reads all of a large copy of what a sound owner left, and not when the file moved', async (t) => {
+    const { directory, remove } = await temporaryLocation();
+    t.after(remove);
+    await (await openLmdbStore({ directory, clock: systemClock })).close();
+    await leave(directory, sound);
+    const [moved, copied] = [`${directory}-moved`, `${directory}-copied`];
+    await cp(directory, copied, { recursive: true });
+    await rename(directory, moved);
+    const check = async (place: string) => {
+      await truncate(join(place, dataFile), largeBytes);
+      return assertIntact(place, { isNew: false, progress: () => undefined });
+    };
+    assert.deepEqual(await check(moved), { wasLeft: true, wasRead: false });
+    assert.deepEqual(await check(copied), { wasLeft: true, wasRead: true });
+    // The owner of the copy notes that one.
+    await leave(copied, sound);
+    assert.deepEqual(await check(copied), { wasLeft: true, wasRead: false });
+  });
+
+  it('refuses a large copy, made during writes, of which only pages with entries are torn', async (t) => {
+    const { directory, remove } = await temporaryLocation();
+    t.after(remove);
+    const path = join(directory, dataFile);
+    await putRows(directory, 1);
+    await leave(directory, sound);
+    const early = await readFile(path);
+    const copied = `${directory}-copied`;
+    await cp(directory, copied, { recursive: true });
+    await putRows(directory, 10);
+    const late = await readFile(path);
+    let torn = 0;
+    // What the copy has of the rows is of later transactions, which used these pages again.
+    for (let at = 2 * pageBytes; at < early.length; at += pageBytes) {
+      const page = early.subarray(at, at + pageBytes);
+      const later = late.subarray(at, at + pageBytes);
+      if (!page.includes(rowMark) || page.equals(later)) continue;
+      later.copy(early, at);
+      torn += 1;
+    }
+    assert.ok(torn > 0);
+    await writeFile(join(copied, dataFile), early);
+    await truncate(join(copied, dataFile), largeBytes);
+    const check = assertIntact(copied, { isNew: false, progress: () => undefined });
+    await assert.rejects(check, /of a transaction to come.*made while a server wrote/);
   });
 });

@@ -7,6 +7,7 @@ import { holdingTimers, type Timers } from '../../../base/async/timers.js';
 import { codeOf } from '../../../base/thrown.js';
 import { DataDirectoryError, inUse } from '../directory/data-directory-error.js';
 import { isListening } from '../../../base/lock-socket.js';
+import { fileIdentityAt } from '../directory/file-identity.js';
 import { checkFileKinds, dataFile } from '../directory/file-kinds.js';
 import { parseOwner, wasSound, type Owner } from '../directory/owner.js';
 import { toCome } from './walk.js';
@@ -14,7 +15,8 @@ import { checkDataFile, type CheckOptions, type CheckProgress, type CheckReport 
 
 /**
  * At a start, a larger data file is checked completely only if its last two owners did not close
- * it, or the last one was not sound. Otherwise pages with entries are not read.
+ * it, the last one was not sound, or it is a copy of the file that the last one had open. Otherwise
+ * pages with entries are not read.
  */
 const fullCheckBytesMax = 1 << 30;
 /** Pages read before the check yields and reports progress. */
@@ -61,7 +63,8 @@ export async function assertIntact(
   let wasRead = bytes <= fullCheckBytesMax;
   let report = await checkSettled(path, { entries: wasRead, isNew }, options.progress);
   const owner = report.notes.get(ownerNote);
-  if (!wasRead && report.damages === 0 && owner !== undefined && !wasSound(owner)) {
+  const isTrusted = owner === undefined || wasSound(owner, fileIdentityAt(path));
+  if (!wasRead && report.damages === 0 && !isTrusted) {
     report = await checkSettled(path, { entries: true }, options.progress);
     wasRead = true;
   }

@@ -11,6 +11,8 @@ export interface Owner {
    * it; and each of its commits is synced.
    */
   readonly isSound?: boolean;
+  /** The identity of the data file that this owner has open. A copy of it has another one. */
+  readonly file: string;
 }
 
 export function recordOf(owner: Owner): Bytes {
@@ -23,7 +25,12 @@ export function parseOwner(bytes: Bytes | undefined): Owner | undefined {
   return JSON.parse(Buffer.from(bytes).toString('utf8')) as Owner;
 }
 
-/** Whether nothing but what the disk has changed by itself can be wrong behind this owner. */
-export function wasSound(record: Bytes): boolean {
-  return parseOwner(record)?.isSound === true;
+/**
+ * Whether nothing but what the disk has changed by itself can be wrong behind this owner, in the
+ * data file of this identity. A copy names a sound owner too, and may be torn when it was made
+ * while that owner wrote.
+ */
+export function wasSound(record: Bytes, file: string): boolean {
+  const owner = parseOwner(record);
+  return owner?.isSound === true && owner.file === file;
 }
