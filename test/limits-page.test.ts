@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { readRepositoryFile } from './support/repository-files.js';
+import { boundsOf, textsOf, valueOf } from './support/written-bounds.js';
 
 // docs/reference/limits.md names every limit of the server and its commands that users can reach. A
 // constant whose name ends with Max is such a limit, or is listed below as none.
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
-const page = readFileSync(join(root, 'docs/reference/limits.md'), 'utf8');
+const page = readRepositoryFile('docs/reference/limits.md');
 /** The rows of tables and the paragraphs, each joined into one line. */
 const lines = page
   .split('\n\n')
@@ -269,6 +267,8 @@ const unnoticed = new Set(
     pointBytesMax
     pointsMax
     portMax
+    portionBytesMax
+    portionEntriesMax
     queuesMax
     quietMsMax
     rateMax
@@ -345,52 +345,6 @@ const unnoticedValues = new Set([
   'keyFileBytesMax = 64 * 1024',
   'rulesMax = 5',
 ]);
-
-interface Bound {
-  readonly name: string;
-  readonly expression: string;
-  readonly file: string;
-}
-
-function boundsOf(folder: string): Bound[] {
-  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
-  return files
-    .filter((file) => /(?<!\.test)\.ts$/.test(file) && !/modeling|conformance/.test(file))
-    .flatMap((file) => {
-      const text = readFileSync(join(root, folder, file), 'utf8');
-      const found = text.matchAll(/^(?:export )?const ([a-z]\w*Max) = ([^;\n]+);/gm);
-      return Array.from(found, ([, name = '', expression = '']) => ({ name, expression, file }));
-    });
-}
-
-/** The value of a number, a product or a shift. */
-function valueOf(expression: string): number {
-  const number = (text: string): number => Number(text.trim().replaceAll('_', ''));
-  const [base = '', shift] = expression.split('<<');
-  if (shift !== undefined) return number(base) * 2 ** number(shift);
-  return expression.split('*').reduce((product, factor) => product * number(factor), 1);
-}
-
-/** The forms in which the page may write it. */
-function textsOf(value: number): string[] {
-  const grouped = value.toLocaleString('en-US');
-  const units = [
-    [1024, 'KiB'],
-    [1024 ** 2, 'MiB'],
-    [1024 ** 3, 'GiB'],
-    [1000, 's'],
-    [60_000, 'minutes'],
-    [365 * 86_400, 'years'],
-  ] as const;
-  const inUnits = units.flatMap(([unit, name]) =>
-    [String(value / unit), (value / unit).toLocaleString('en-US')].map(
-      (count) => `${count} ${name}`,
-    ),
-  );
-  const inKilobytes = `${value / 1024} KB`;
-  const words: Readonly<Record<number, string>> = { 8: 'eight', 600_000: 'ten minutes' };
-  return [grouped, inKilobytes, words[value] ?? grouped, ...inUnits];
-}
 
 describe('docs/reference/limits.md', () => {
   const bounds = boundsOf('src');

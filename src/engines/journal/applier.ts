@@ -6,7 +6,7 @@ import type { Entry } from '../../kv/store.js';
 import { noteEntry } from './base-note.js';
 import type { Change } from './frame-change.js';
 import type { Journal } from './journal.js';
-import type { MemoryTable, Portion, Taken } from './memory-table.js';
+import type { MemoryTable, Taken } from './memory-table.js';
 import type { ReadEpochs } from './read-epochs.js';
 
 /** The longest time between a write and the pass that applies it, while little is written. */
@@ -19,7 +19,8 @@ const soonMs = 250;
 /** The delay after a pass that the base refused. */
 const retryMs = 500;
 /** The size of one transaction of the base. */
-const portion: Pick<Portion, 'entriesMax' | 'bytesMax'> = { entriesMax: 1_000, bytesMax: 2 << 20 };
+const portionEntriesMax = 1_000;
+const portionBytesMax = 2 * 1024 * 1024;
 
 const beginning: Bytes = Buffer.alloc(0);
 
@@ -160,7 +161,11 @@ export class Applier {
     await epochs.over();
     let start: Bytes | undefined = beginning;
     while (start !== undefined) {
-      const { entries, next }: Taken = table.take(start, { sequenceMax: sequence, ...portion });
+      const { entries, next }: Taken = table.take(start, {
+        sequenceMax: sequence,
+        entriesMax: portionEntriesMax,
+        bytesMax: portionBytesMax,
+      });
       const floor = this.#parts.lastVersion();
       const { puts, deletes } = partsOf(entries);
       if (next === undefined) puts.push(noteEntry({ ...position, isSettled }));
