@@ -51,6 +51,27 @@ describe('a client of the control API', () => {
     await assert.rejects(askOf(404, '<html></html>', 'found'), /is not the control API/);
   });
 
+  it('sends content with every method', async () => {
+    const server = createServer((request, response) => {
+      const pieces: Buffer[] = [];
+      request.on('data', (piece: Buffer) => pieces.push(piece));
+      request.on('end', () => {
+        const body = Buffer.concat(pieces).toString();
+        response.end(JSON.stringify({ method: request.method, body }));
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const client = new ControlClient(port, 'or do without');
+    for (const method of ['DELETE', 'GET', 'POST', 'PUT']) {
+      const found = await client.ask(method, 'any', { name: 'é' });
+      assert.deepEqual(found, { method, body: '{"name":"é"}' });
+    }
+    assert.deepEqual(await client.ask('DELETE', 'any'), { method: 'DELETE', body: '' });
+    server.close();
+    server.closeAllConnections();
+  });
+
   it('asks any port, also one that a browser would leave to another protocol', async () => {
     // As port 10080, which is no privileged one.
     const asked = new ControlClient(1, 'or do without').ask('GET', 'any');

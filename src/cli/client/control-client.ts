@@ -63,11 +63,15 @@ export class ControlClient {
   /** Not by `fetch`, which refuses ports of other protocols, such as 10080. */
   #answer(method: string, path: string, content: unknown): Promise<IncomingMessage> {
     const url = `${this.#address}/${path}`;
+    const body = content === undefined ? undefined : JSON.stringify(content);
+    // Node tells no length by itself for methods that have no body as a rule, such as DELETE.
+    const headers = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) };
+    const options = { method, headers, agent: false, timeout: silenceMs };
     return new Promise((resolve, reject) => {
-      const request = httpRequest(url, { method, agent: false, timeout: silenceMs }, resolve);
+      const request = httpRequest(url, options, resolve);
       request.on('timeout', () => request.destroy(new Error(`no answer in ${silenceMs} ms`)));
       request.on('error', reject);
-      request.end(content === undefined ? undefined : JSON.stringify(content));
+      request.end(body);
     });
   }
 }
