@@ -2,11 +2,11 @@ import { hostname } from 'node:os';
 import { realpath } from 'node:fs/promises';
 import { makeDirectory } from '../base/make-directory.js';
 import { privateDirectoryMode } from '../base/private-files.js';
-import { invariant } from '../base/invariant.js';
+import { invariant, unreachable } from '../base/invariant.js';
 import type { ContentStore } from '../content/content-store.js';
 import { unreachableContent } from '../content/unreachable-content.js';
 import { ContentPlaceError } from '../content/errors.js';
-import { openFileContent } from '../content/files/content.js';
+import { openFileContent, type CommitsAtEnd, type FileContent } from '../content/files/content.js';
 import { contentDirectory } from '../content/files/content-directory.js';
 import { openMemoryContent } from '../content/memory/content.js';
 import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
@@ -24,11 +24,8 @@ export interface OpenContent {
   readonly content: ContentStore;
   /** The key space for users of the content. */
   readonly store: Store;
-  /**
-   * Ends the session of this process. `isSound`: the store has no trouble, so what it has named or
-   * freed is known.
-   */
-  end(isSound: boolean): Promise<void>;
+  /** Ends the session of this process. */
+  end(commits: CommitsAtEnd): Promise<void>;
   /** The session lives by a lease in the store, which must be open when the session ends. */
   readonly isLeased: boolean;
   /** Other machines keep the content, and free what is not needed any more. */
@@ -64,8 +61,7 @@ export async function openContent(
   try {
     if (storage.kind === 'postgres') return await openShared(settings, store, directory);
     const content = await openFileContent({ directory, clock, randomness });
-    const end = (isSound: boolean) => (isSound ? content.close() : content.abandon());
-    return lasting({ content, store, end });
+    return lasting({ content, store, end: (commits) => endSession(content, commits) });
   } catch (error) {
     if (error instanceof ContentPlaceError) {
       throw new DataDirectoryError('foreign', error.message, { cause: error });
@@ -94,6 +90,19 @@ async function openShared(
   }
   const shared = { store: home, keySpace, files, shown };
   return SharedContent.open({ ...shared, clock, timers, randomness, logger });
+}
+
+function endSession(content: FileContent, commits: CommitsAtEnd): Promise<void> {
+  switch (commits) {
+    case 'known':
+      return content.close();
+    case 'unknown':
+      return content.abandon();
+    case 'under-way':
+      return content.abandonWithProcess();
+    default:
+      return unreachable(commits);
+  }
 }
 
 /** Content that stays the same while the server runs. */

@@ -2,25 +2,18 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { it } from 'node:test';
+import { it, type TestContext } from 'node:test';
+import { ContentClosedError } from '../content/errors.js';
 import { openFileContent } from '../content/files/content.js';
 import { openMemoryStore } from '../engines/memory/store.js';
+import { StoreFailedError } from '../kv/errors.js';
 import type { ServedStore } from '../kv/served-store.js';
 import { openData } from './open-data.js';
 import { settingsOf } from './settings.js';
 
 void it('lets nobody sweep what waits for its commit before the store is closed', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'tabularium-data-'));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  const settings = settingsOf({ location: directory });
-  const beside = await openFileContent({ directory, ...settings });
-  t.after(() => beside.close());
-  const sweep = async (): Promise<number> => {
-    const isReferenced = () => Promise.resolve(new Set<string>());
-    return (await beside.sweepOrphans({ isReferenced, extentsMax: 64 })).deleted;
-  };
+  const { settings, store, sweep } = await setUp(t);
   let deletedDuringClose: number | undefined;
-  const store = await openMemoryStore({ clock: settings.clock });
   const closing = async (): Promise<void> => {
     // A commit under way could still name the extent here.
     deletedDuringClose = await sweep();
@@ -33,14 +26,57 @@ void it('lets nobody sweep what waits for its commit before the store is closed'
   assert.equal(await sweep(), 1);
 });
 
+void it('lets nobody sweep what a store may name that was not closed in time', async (t) => {
+  const stuck = new StoreFailedError('it could not be closed within 10 s.');
+  const refused = new Error('the directory could not be given back');
+  for (const thrown of [undefined, refused]) {
+    const { settings, store, sweep } = await setUp(t);
+    let failure: Error | undefined;
+    const closing = (): Promise<void> => {
+      if (thrown !== undefined) return Promise.reject(thrown);
+      failure = stuck;
+      return Promise.resolve();
+    };
+    const failing = closedBy(store, closing, () => failure);
+    const data = await openData(settings, () => Promise.resolve(failing));
+    const { id } = await data.content.put(piece(), Buffer.from('owner'));
+    await data.close().catch((error: unknown) => assert.equal(error, thrown));
+    assert.equal(await sweep(), 0);
+    const puts = [{ key: Buffer.from('name'), value: Buffer.from(id) }];
+    await store.commit({ checks: [], puts, deletes: [] });
+    assert.equal(await sweep(), 0);
+    await assert.rejects(data.content.read(id, 0, 100), ContentClosedError);
+    await store.close();
+  }
+});
+
+/** A store, and a sweep of the content by another process that finds nothing named. */
+async function setUp(t: TestContext) {
+  const directory = await mkdtemp(join(tmpdir(), 'tabularium-data-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const settings = settingsOf({ location: directory });
+  const beside = await openFileContent({ directory, ...settings });
+  t.after(() => beside.close());
+  const sweep = async (): Promise<number> => {
+    const isReferenced = () => Promise.resolve(new Set<string>());
+    return (await beside.sweepOrphans({ isReferenced, extentsMax: 64 })).deleted;
+  };
+  return { settings, store: await openMemoryStore({ clock: settings.clock }), sweep };
+}
+
 async function* piece(): AsyncGenerator<Buffer, void, void> {
   yield Buffer.alloc(100);
 }
 
-function closedBy(store: ServedStore, close: ServedStore['close']): ServedStore {
+function closedBy(
+  store: ServedStore,
+  close: ServedStore['close'],
+  trouble: ServedStore['trouble'] = () => undefined,
+): ServedStore {
   return new Proxy(store, {
     get(target, name) {
       if (name === 'close') return close;
+      if (name === 'trouble') return trouble;
       const member: unknown = Reflect.get(target, name);
       return typeof member === 'function' ? member.bind(target) : member;
     },

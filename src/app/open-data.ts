@@ -1,7 +1,9 @@
 import type { ContentStore } from '../content/content-store.js';
+import type { CommitsAtEnd } from '../content/files/content.js';
+import { StoreFailedError } from '../kv/errors.js';
 import type { ServedStore } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
-import { openContent, type ContentSettings } from './open-content.js';
+import { openContent, type ContentSettings, type OpenContent } from './open-content.js';
 
 /** The data of a server: the key space, and the bytes of blobs that it names. */
 export interface OpenData {
@@ -40,24 +42,33 @@ export async function openData(
     isContentRemote: opened.isContentRemote,
     trouble: () => store.trouble() ?? opened.trouble(),
     onContentRenewed: (listener) => opened.onRenewed(listener),
-    async close() {
-      const isSound = store.trouble() === undefined;
-      const session = { close: () => opened.end(isSound) };
-      // Requests that were cut off may still commit, and nothing of a session may be committed once
-      // others may sweep it. The end of a lease keeps such commits out; otherwise the store has to.
-      await (opened.isLeased ? closeInTurn(session, store) : closeInTurn(store, session));
-    },
+    // Requests that were cut off may still commit, and nothing of a session may be committed once
+    // others may sweep it. The end of a lease keeps such commits out; otherwise the store has to.
+    close: () => (opened.isLeased ? endFirst(opened, store) : endLast(opened, store)),
   };
 }
 
-async function closeInTurn(first: Closable, second: Closable): Promise<void> {
+async function endFirst(session: OpenContent, store: ServedStore): Promise<void> {
   try {
-    await first.close();
+    await session.end(store.trouble() === undefined ? 'known' : 'unknown');
   } finally {
-    await second.close();
+    await store.close();
   }
 }
 
-interface Closable {
-  close(): Promise<void>;
+async function endLast(session: OpenContent, store: ServedStore): Promise<void> {
+  const isSound = store.trouble() === undefined;
+  let isClosed = false;
+  try {
+    await store.close();
+    // One that has failed may be stuck in a commit.
+    isClosed = !(store.trouble() instanceof StoreFailedError);
+  } finally {
+    await session.end(commitsAtEnd(isSound, isClosed));
+  }
+}
+
+function commitsAtEnd(isSound: boolean, isClosed: boolean): CommitsAtEnd {
+  if (!isClosed) return 'under-way';
+  return isSound ? 'known' : 'unknown';
 }

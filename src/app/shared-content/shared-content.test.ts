@@ -85,8 +85,8 @@ void describe('content that servers of several machines share', () => {
       await first.live(5);
       assert.equal(await second.sweepAfter(5), 0);
     }
-    await first.shared.end(true);
-    await second.shared.end(true);
+    await first.shared.end('known');
+    await second.shared.end('known');
     assert.deepEqual(await readdir(join(directory, 'content', 'sessions')), []);
     assert.equal(
       (await store.range({ start: new Uint8Array() }, { limit: 9, bytesMax: 999 })).entries.length,
@@ -112,8 +112,8 @@ void describe('content that servers of several machines share', () => {
     assert.equal(await second.sweepAfter(3600), 0);
     await first.live(3600);
     assert.equal(await second.sweepAfter(25), 0);
-    await first.shared.end(true);
-    await second.shared.end(true);
+    await first.shared.end('known');
+    await second.shared.end('known');
   });
 
   void it('is swept at once when its server has ended, and not named by a commit that comes late', async (t) => {
@@ -122,12 +122,12 @@ void describe('content that servers of several machines share', () => {
     await ending.putNamed();
     await ending.put();
     const former = ending.shared.store;
-    await ending.shared.end(true);
+    await ending.shared.end('known');
     // Both are unnamed: what one session has left is looked at as a whole.
     assert.equal(await living.sweepAfter(0), 2);
     await assert.rejects(former.commit(naming), GuardError);
     assert.equal(await store.get(owner), undefined);
-    await living.shared.end(true);
+    await living.shared.end('known');
   });
 
   void it('is not named any more by a server that stood still and was taken for dead', async (t) => {
@@ -146,7 +146,7 @@ void describe('content that servers of several machines share', () => {
     await still.put();
     assert.equal((await still.shared.store.commit(naming)).ok, true);
     await assert.rejects(former.commit(naming), GuardError);
-    await still.shared.end(true);
-    await living.shared.end(true);
+    await still.shared.end('known');
+    await living.shared.end('known');
   });
 });

@@ -2,7 +2,7 @@ import { sleep } from '../../base/async/sleep.js';
 import type { Timers } from '../../base/async/timers.js';
 import type { Clock } from '../../base/clock.js';
 import type { Randomness } from '../../base/randomness.js';
-import { openContentIn, type FileContent } from '../../content/files/content.js';
+import { openContentIn, type CommitsAtEnd, type FileContent } from '../../content/files/content.js';
 import type { ContentFiles } from '../../content/files/content-files.js';
 import type { Logger } from '../../http/exchange/logger.js';
 import { StoreUnavailableError } from '../../kv/errors.js';
@@ -76,10 +76,11 @@ export class SharedContent {
     this.#onRenewed = listener;
   }
 
-  async end(isSound: boolean): Promise<void> {
+  /** The fence that ends the lease keeps out commits that are under way. */
+  async end(commits: CommitsAtEnd): Promise<void> {
     this.#isEnded = true;
     await this.#renewing;
-    await (isSound ? this.content.close() : this.content.abandon());
+    await (commits === 'known' ? this.content.close() : this.content.abandon());
   }
 
   #lose(): void {

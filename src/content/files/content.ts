@@ -63,10 +63,22 @@ export interface FileContentOptions {
   readonly randomness: Randomness;
 }
 
+/**
+ * What is known of the commits of a session when it ends. `known`: the store has no trouble, so what
+ * it has named or freed is certain. `unknown`: it has, and applies none any more. `under-way`: it may
+ * still apply some.
+ */
+export type CommitsAtEnd = 'known' | 'unknown' | 'under-way';
+
 /** Content in files; see docs/internals/content-store.md. */
 export interface FileContent extends ContentStore {
   /** Leaves the session like one that has died, when the key space has failed. */
   abandon(): Promise<void>;
+  /**
+   * As `abandon`, when commits of the session may still be applied: it looks alive until this
+   * process ends, and they with it.
+   */
+  abandonWithProcess(): Promise<void>;
 }
 
 /**
@@ -213,6 +225,10 @@ class OpenFileContent implements FileContent {
 
   abandon(): Promise<void> {
     return (this.#ended ??= this.#calls.close().then(() => this.#sessions.abandon()));
+  }
+
+  abandonWithProcess(): Promise<void> {
+    return (this.#ended ??= this.#calls.close());
   }
 
   /** The folder of the last extent, where the next one is probably stored. */
