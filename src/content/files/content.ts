@@ -165,7 +165,7 @@ class OpenFileContent implements FileContent {
   }
 
   confirm(ids: readonly ExtentId[]): void {
-    this.#waiting.end(ids);
+    this.#endWait(placesOf(ids));
   }
 
   free(ids: readonly ExtentId[]): Promise<void> {
@@ -174,7 +174,7 @@ class OpenFileContent implements FileContent {
       const isHeld = this.#retentions.isHeld && places.length > 0;
       if (isHeld) await writing(this.#suspects.defer(places.map(idOf)));
       else await writing(this.#removal.remove(places));
-      this.#waiting.end(ids);
+      this.#endWait(places);
     });
   }
 
@@ -296,7 +296,7 @@ class OpenFileContent implements FileContent {
       const stored = await store(place);
       await writing(this.#syncs.folder(leafFolder(place)));
       if (!this.#sessions.isInPlace()) throw takenForDead();
-      this.#waiting.begin(idOf(place));
+      this.#waiting.begin(place.number);
       return stored;
     } catch (error) {
       await this.#removeFailed(place);
@@ -312,7 +312,13 @@ class OpenFileContent implements FileContent {
     } catch {
       // The caller throws the first error. The file waits for a commit that will not come, so that
       // the sweep of a later session finds it.
-      this.#waiting.begin(idOf(place));
+      this.#waiting.begin(place.number);
+    }
+  }
+
+  #endWait(places: readonly ExtentPlace[]): void {
+    for (const { session, number } of places) {
+      if (session === this.#sessions.own) this.#waiting.end(number);
     }
   }
 

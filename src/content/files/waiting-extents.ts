@@ -1,27 +1,56 @@
-import type { ExtentId } from '../content-store.js';
+/** The numbers that share a group. */
+const groupNumbers = 1024;
+const byteBits = 8;
+
+/** A bit for each number of a group. */
+interface Group {
+  readonly bits: Buffer;
+  /** How many are set. */
+  count: number;
+}
 
 /**
- * Extents that are told apart, some 10 MB. When more wait, the session has suspects whatever
- * becomes of them.
+ * The extents of a session that wait for their commits, by number. Numbers grow, so those that wait
+ * at the same time are close to each other: each takes little more than a bit.
  */
-const waitingMax = 100_000;
-
-/** The extents of a session that wait for their commits. */
 export class WaitingExtents {
-  readonly #ids = new Set<ExtentId>();
-  #isOverfull = false;
+  readonly #groups = new Map<number, Group>();
 
   get isEmpty(): boolean {
-    return this.#ids.size === 0 && !this.#isOverfull;
+    return this.#groups.size === 0;
   }
 
-  begin(id: ExtentId): void {
-    if (this.#ids.size < waitingMax) this.#ids.add(id);
-    else this.#isOverfull = true;
+  has(number: number): boolean {
+    const { group, byte, bit } = bitOf(number);
+    return ((this.#groups.get(group)?.bits[byte] ?? 0) & bit) !== 0;
   }
 
-  /** Ignores ids that do not wait. */
-  end(ids: readonly ExtentId[]): void {
-    for (const id of ids) this.#ids.delete(id);
+  begin(number: number): void {
+    if (this.has(number)) return;
+    const { group, byte, bit } = bitOf(number);
+    const found = this.#groups.get(group) ?? {
+      bits: Buffer.alloc(groupNumbers / byteBits),
+      count: 0,
+    };
+    this.#groups.set(group, found);
+    found.bits[byte] = (found.bits[byte] ?? 0) | bit;
+    found.count += 1;
   }
+
+  /** Ignores a number that does not wait. */
+  end(number: number): void {
+    const { group, byte, bit } = bitOf(number);
+    const found = this.#groups.get(group);
+    if (found === undefined || !this.has(number)) return;
+    found.bits[byte] = (found.bits[byte] ?? 0) & ~bit;
+    found.count -= 1;
+    if (found.count === 0) this.#groups.delete(group);
+  }
+}
+
+/** Where a number has its bit. */
+function bitOf(number: number): { group: number; byte: number; bit: number } {
+  const rest = number % groupNumbers;
+  const group = Math.floor(number / groupNumbers);
+  return { group, byte: Math.floor(rest / byteBits), bit: 1 << (rest % byteBits) };
 }
