@@ -152,8 +152,8 @@ export class Snapshots implements SnapshotControl {
     await lock.write(async () => {
       const snapshot = by();
       try {
-        // The restored data may not refer to present extents, so all of them are suspects. No
-        // extent waits for its commit at this moment.
+        // The restored data may not refer to present extents, so all of them are suspects. Only
+        // commits with an unknown outcome may still be applied, and what these name is left alone.
         await content.suspectAll();
         await store.restoreSnapshot(snapshot);
       } finally {

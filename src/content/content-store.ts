@@ -58,17 +58,18 @@ export interface ContentStore {
   retain(): () => void;
   /**
    * Makes each extent of this moment a suspect, in this session and all that no other living
-   * process has. To be called before the key space is set back, while no extent waits for its
-   * commit. Durable when it resolves: a crash leaves them suspects. Rejects with
-   * `ContentWriteError`.
+   * process has. To be called before the key space is set back. Extents of this session that wait
+   * for their commits, which may still be applied, are left to its end. Durable when it resolves: a
+   * crash leaves them suspects. Rejects with `ContentWriteError`.
    */
   suspectAll(): Promise<void>;
   /**
    * One bounded step of the sweep: looks at suspects, asks which of them the key space names, and
    * deletes the others. Suspects are extents of sessions that died (were not closed) or ended while
    * extents waited for their commits, those freed while something was retained, and those of
-   * `suspectAll`; never extents of another living process. Does nothing while something is retained. The next call goes on where this one ended,
-   * also after a rejection. At most one step at a time.
+   * `suspectAll`; never extents of another living process. Does nothing while something is
+   * retained. The next call goes on where this one ended, also after a rejection. At most one step
+   * at a time.
    */
   sweepOrphans(options: SweepOptions): Promise<SweepStep>;
   /**

@@ -169,7 +169,6 @@ class Model {
 
   async #restore(): Promise<void> {
     if (this.#snapshot === undefined) return;
-    for (const id of this.#waiting) this.#commit(id);
     await this.#content.suspectAll();
     this.#named = new Set(this.#snapshot);
   }

@@ -3,6 +3,7 @@ import { it } from '../../base/conformance/suite-test.js';
 import { sweepSliceExtents, type ContentStore, type ExtentId } from '../content-store.js';
 import {
   isThere,
+  link,
   naming,
   owner,
   piecesOf,
@@ -93,15 +94,30 @@ export function retentionConformance(suite: ContentSuite): void {
     assert.ok(!(await isThere(content, id)));
   });
 
+  it('leaves alone what waits for its commit when everything is suspected', async (t) => {
+    const { content } = await setUp(suite, t);
+    const [id = ''] = await putMany(content, 1);
+    const waiting = await putWaiting(content, sample(10));
+    const copy = (await content.link(id, owner)).id;
+    await content.suspectAll();
+    await sweep(content, naming());
+    assert.deepEqual(await thereOf(content, [id, waiting, copy]), [false, true, true]);
+    content.confirm([waiting]);
+    await content.free([copy]);
+    await content.suspectAll();
+    await sweep(content, naming());
+    assert.deepEqual(await thereOf(content, [waiting, copy]), [false, false]);
+  });
+
   it('asks about everything once it is suspected, and deletes what nobody names', async (t) => {
     const { content, count } = await setUp(suite, t);
     const before = await putMany(content, 4);
-    const link = await content.link(before[0] ?? '', Buffer.from('of the link'));
+    const linked = await link(content, before[0] ?? '', Buffer.from('of the link'));
     await content.suspectAll();
     const after = await putMany(content, 3);
     await sweep(content, naming(...before.slice(2)));
     assert.deepEqual(await thereOf(content, before), [false, false, true, true]);
-    assert.ok(!(await isThere(content, link.id)));
+    assert.ok(!(await isThere(content, linked)));
     assert.ok((await thereOf(content, after)).every(Boolean));
     assert.equal(await count(), 5);
     await sweep(content, unasked);
@@ -118,7 +134,7 @@ export function retentionConformance(suite: ContentSuite): void {
       const id =
         at % 8 < 4
           ? await put(content, sample(at), Buffer.from(owner))
-          : (await content.link(large, Buffer.from(owner))).id;
+          : await link(content, large, Buffer.from(owner));
       expected.set(owner, [...(expected.get(owner) ?? []), id].toSorted());
     }
     await content.suspectAll();

@@ -50,6 +50,13 @@ export async function put(content: ContentStore, bytes: Buffer, of = owner): Pro
   return id;
 }
 
+/** Links an extent, and a commit names the new one. */
+export async function link(content: ContentStore, from: ExtentId, of = owner): Promise<ExtentId> {
+  const { id } = await content.link(from, of);
+  content.confirm([id]);
+  return id;
+}
+
 /** Stores an extent that waits for its commit. */
 export async function putWaiting(
   content: ContentStore,

@@ -151,7 +151,8 @@ class OpenFileContent implements FileContent {
     this.#leaves = new LeafFolders(files, this.#syncs);
     this.#removal = new ExtentRemoval(files, this.#syncs, (leaf) => leaf === this.#leaf);
     const syncs = this.#syncs;
-    this.#suspects = new Suspects({ files, syncs, sessions, retentions, areAllSuspect });
+    const isAwaited = (number: number) => this.#unfinished.has(number) || this.#waiting.has(number);
+    this.#suspects = new Suspects({ files, syncs, sessions, retentions, areAllSuspect, isAwaited });
     const suspects = this.#suspects;
     this.#sweep = new Sweep({ files, suspects, retentions, removal: this.#removal });
   }

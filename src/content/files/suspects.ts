@@ -18,6 +18,8 @@ export interface SuspectsOptions {
   readonly retentions: Retentions;
   /** Whether the file was there when this session began. */
   readonly areAllSuspect: boolean;
+  /** Whether a commit may still name an extent of this session, by number. */
+  readonly isAwaited: (number: number) => boolean;
 }
 
 /** A few suspects, all of one folder or all freed while something was retained. */
@@ -33,6 +35,7 @@ export class Suspects {
   readonly #syncs: DiskSyncs;
   readonly #sessions: Sessions;
   readonly #retentions: Retentions;
+  readonly #isAwaited: SuspectsOptions['isAwaited'];
   /** The file `suspectAllFile` is there: not only dead sessions have suspects. */
   #isNoted: boolean;
   /** Set while all extents are suspects; of this session only those below the number. */
@@ -41,11 +44,13 @@ export class Suspects {
   #isLeftToLater = false;
   #turn: Promise<void> = Promise.resolve();
 
-  constructor({ files, syncs, sessions, retentions, areAllSuspect }: SuspectsOptions) {
+  constructor(options: SuspectsOptions) {
+    const { files, syncs, sessions, retentions, areAllSuspect, isAwaited } = options;
     this.#files = files;
     this.#syncs = syncs;
     this.#sessions = sessions;
     this.#retentions = retentions;
+    this.#isAwaited = isAwaited;
     this.#isNoted = areAllSuspect;
     this.#all = areAllSuspect ? { ownBelow: 0 } : undefined;
   }
@@ -57,7 +62,10 @@ export class Suspects {
     await this.#note();
   }
 
-  /** Makes all extents suspects; of this session those with a smaller number. */
+  /**
+   * Makes all extents suspects; of this session those with a smaller number that wait for no
+   * commit, since the end of the session finds the others.
+   */
   async suspectAll(ownBelow: number): Promise<void> {
     this.#all = { ownBelow };
     await this.#note();
@@ -101,20 +109,27 @@ export class Suspects {
     const before = await this.#files.list(extentsFolder);
     const since = (await this.#sessions.look()).live;
     for (const session of before.filter(isSession)) {
-      if (session === own) yield* this.#ofSession(own, ownBelow);
+      if (session === own) yield* this.#ofSession(own, this.#isOwnSuspect(ownBelow));
       else if (live.has(session) || since.has(session)) this.#isLeftToLater = true;
       else yield* this.#ofSession(session);
     }
   }
 
-  async *#ofSession(session: string, below = Infinity): AsyncGenerator<SuspectSlice, void, void> {
+  #isOwnSuspect(below: number): (place: ExtentPlace) => boolean {
+    return ({ number }) => number < below && !this.#isAwaited(number);
+  }
+
+  async *#ofSession(
+    session: string,
+    isSuspect: (place: ExtentPlace) => boolean = () => true,
+  ): AsyncGenerator<SuspectSlice, void, void> {
     const isOwn = session === this.#sessions.own;
     for (const leaf of await this.#files.list(sessionFolder(session))) {
       const path = `${sessionFolder(session)}/${leaf}`;
       const found = await extentsIn(this.#files, session, leaf);
       // A process that died may have deleted files of a dead session without making it durable.
       if (!isOwn) await this.#syncs.folder(path);
-      const places = found.filter(({ number }) => number < below);
+      const places = found.filter(isSuspect);
       for (let at = 0; at < places.length; at += sweepSliceExtents) {
         yield { places: places.slice(at, at + sweepSliceExtents), settle: () => undefined };
       }

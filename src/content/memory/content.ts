@@ -48,6 +48,8 @@ class MemoryContent implements ContentStore {
   #bytes = 0;
   #lastNumber = 0;
   #isSweeping = false;
+  /** The extents that wait for their commits. */
+  readonly #waiting = new Set<ExtentId>();
   /** Ids of `suspectAll` that were not looked at yet. */
   #suspects: ExtentId[] = [];
 
@@ -72,13 +74,13 @@ class MemoryContent implements ContentStore {
     });
   }
 
-  /** What waits ends with the session, as everything does. */
-  confirm(): void {
-    return undefined;
+  confirm(ids: readonly ExtentId[]): void {
+    for (const id of ids) this.#waiting.delete(id);
   }
 
   free(ids: readonly ExtentId[]): Promise<void> {
     return this.#calls.run(async () => {
+      this.confirm(ids);
       if (this.#retentions.isHeld) this.#retentions.defer(ids);
       else this.#delete(ids);
     });
@@ -167,7 +169,8 @@ class MemoryContent implements ContentStore {
       if (looked > 0 && looked + ids.length > extentsMax) return { looked, deleted, more: true };
       const suspects = ids.flatMap((id) => {
         const stored = this.#extents.get(id);
-        return stored === undefined ? [] : [{ id, owner: stored.owner }];
+        const isSuspect = stored !== undefined && !this.#waiting.has(id);
+        return isSuspect ? [{ id, owner: stored.owner }] : [];
       });
       const orphans = await unreferenced(suspects, isReferenced);
       if (this.#retentions.isHeld) break;
@@ -190,6 +193,7 @@ class MemoryContent implements ContentStore {
     this.#lastNumber += 1;
     const id = `memory-${this.#lastNumber.toString(36)}`;
     this.#extents.set(id, stored);
+    this.#waiting.add(id);
     return { id, bytes: stored.bytes };
   }
 

@@ -241,7 +241,9 @@ describe('a process that dies', () => {
           }
           died += 1;
           plan.at = 0;
-          // The next process finds what the last one has stored, and reads all that is named.
+          // The next process finds what the last one has stored, and reads all that is named. What
+          // the session of the dead one has stored waits for nothing any more.
+          world.content.confirm([...world.content.ids]);
           await world.content.suspectAll();
           try {
             const before = await found(blobs);
