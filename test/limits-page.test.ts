@@ -321,6 +321,7 @@ const unnoticed = new Set(
     visitsMax
     waitMillisMax
     waitingMax
+    waitingNumbersMax
     walksMax
     wordSumBytesMax
   `

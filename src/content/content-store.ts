@@ -9,8 +9,8 @@ import type { ContentProblem } from './errors.js';
  *
  * - An extent waits for its commit from `put` or `link` on. It is confirmed when a commit that names
  *   it was acknowledged, and freed when none was applied and none will be. When the outcome is
- *   unknown it is neither. A session that ends with extents that wait, by a crash or in order, has
- *   suspects: the sweep asks which of its extents are named.
+ *   unknown it is neither. Of a session that ended in order the sweep asks which of those that wait
+ *   are named; of one that crashed, which of all.
  * - The commit that stops naming extents also stores a note of their ids. They are freed, and then
  *   the note is removed. If the process dies between, the next one finds the note and frees them
  *   again. The sweep does not look for them.
@@ -65,9 +65,9 @@ export interface ContentStore {
   suspectAll(): Promise<void>;
   /**
    * One bounded step of the sweep: looks at suspects, asks which of them the key space names, and
-   * deletes the others. Suspects are extents of sessions that died (were not closed) or ended while
-   * extents waited for their commits, those freed while something was retained, and those of
-   * `suspectAll`; never extents of another living process. Does nothing while something is
+   * deletes the others. Suspects are extents of sessions that died (were not closed), those that
+   * waited for their commits when one was closed, those freed while something was retained, and
+   * those of `suspectAll`; never extents of another living process. Does nothing while something is
    * retained. The next call goes on where this one ended, also after a rejection. At most one step
    * at a time.
    */
@@ -79,9 +79,9 @@ export interface ContentStore {
    */
   scrub(): AsyncIterable<ScrubStep>;
   /**
-   * Ends the session: nothing of it is a suspect, unless extents wait for their commits. Then all
-   * of it is, so no commit of this session may be applied any more. Waits for calls under way;
-   * later ones are refused with `ContentClosedError`. Open readers may go on. Idempotent.
+   * Ends the session: of it only extents that wait for their commits are suspects, or all when too
+   * many wait to note them. So no commit of this session may be applied any more. Waits for calls
+   * under way; later ones are refused with `ContentClosedError`. Open readers may go on. Idempotent.
    */
   close(): Promise<void>;
 }

@@ -195,7 +195,7 @@ const keepingCanaries: readonly {
     open: () => temporaryContent({ isListening: () => Promise.resolve(true) }),
     section: sessionsConformance,
     caughtBy: [
-      'asks about all of a session that was closed while extents waited for their commits',
+      'asks about what waited for its commit when its session was closed, and no more',
       'lets a process beside delete what waited when it was closed, and not before',
       'deletes what a crashed session has left unnamed, and nothing else',
       'finds the orphans of several crashes',
@@ -211,7 +211,7 @@ const keepingCanaries: readonly {
     section: sessionsConformance,
     caughtBy: [
       'keeps everything over a close, and asks about nothing',
-      'asks about all of a session that was closed while extents waited for their commits',
+      'asks about what waited for its commit when its session was closed, and no more',
       'asks about nothing of a session whose extents were all confirmed or freed',
       'deletes what a crashed session has left unnamed, and nothing else',
     ],
@@ -228,7 +228,7 @@ const keepingCanaries: readonly {
     },
     section: sessionsConformance,
     caughtBy: [
-      'asks about all of a session that was closed while extents waited for their commits',
+      'asks about what waited for its commit when its session was closed, and no more',
       'lets a process beside delete what waited when it was closed, and not before',
     ],
   },

@@ -359,9 +359,9 @@ class OpenFileContent implements FileContent {
 
   async #close(): Promise<void> {
     await this.#calls.close();
-    if (!this.#waiting.isEmpty) return this.#sessions.abandon();
     await this.#removal.removeFolders(this.#leaf, sessionFolder(this.#sessions.own));
-    return this.#sessions.end();
+    const waiting = this.#waiting;
+    return waiting.count > 0 ? this.#sessions.leave(waiting) : this.#sessions.end();
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
@@ -161,6 +161,23 @@ describe('a disk that fails', () => {
     await content.free([refused]);
     const unasked = () => Promise.reject(new Error('nothing is a suspect'));
     assert.equal((await sweep(await reopen('closed'), unasked)).looked, 0);
+  });
+
+  it('asks about all of a session that could not note what waits', async (t) => {
+    for (const only of ['create', 'append', 'sync', 'close', 'rename']) {
+      const faults: Faults = { at: 0, code: 'ENOSPC', done: 0, only };
+      const { content, directory, reopen, dispose } = await temporaryContent({
+        wrap: failing(faults),
+      });
+      t.after(dispose);
+      const named = await put(content, sample(10));
+      await putWaiting(content, sample(20));
+      faults.at = faults.done + 1;
+      const again = await reopen('closed');
+      assert.deepEqual(await sweep(again, naming(named)), { looked: 2, deleted: 1, more: false });
+      const left = await readdir(join(directory, 'content', 'sessions'));
+      assert.ok(!left.some((name) => name.endsWith('.new')));
+    }
   });
 
   it('stores no extent whose last sync has failed', async (t) => {

@@ -37,16 +37,24 @@ function open(process: ModelProcess, random: SimRandom): Promise<FileContent> {
   return openContentIn(place, { clock: manualClock(), randomness });
 }
 
-async function work(content: FileContent, space: KeySpace, random: SimRandom): Promise<void> {
-  for (;;) {
+/** Works until the process dies, or so much was done. */
+async function work(
+  content: FileContent,
+  space: KeySpace,
+  { random, isDone }: { readonly random: SimRandom; readonly isDone: () => boolean },
+): Promise<void> {
+  while (!isDone()) {
     const kind = random.weighted({ put: 6, link: 2, free: 4, fail: 1, sweep: 1 });
     const picked = space.pick(random);
     try {
       if (kind === 'put') {
         const bytes = sample(random.pick([0, 10, 3000, 70_000]), random.int(1000));
         const { id } = await content.put(piecesOf(bytes, 40_000), random.bytes(random.int(40)));
+        // Some commits are lost, and of some that are applied the answer.
+        if (random.chance(0.1)) continue;
         space.bytes.set(id, bytes);
         space.named.add(id);
+        if (random.chance(0.8)) content.confirm([id]);
       } else if (kind === 'fail') {
         async function* source(): AsyncGenerator<Buffer, void, void> {
           yield sample(40_000);
@@ -91,14 +99,18 @@ async function sweepOnce(content: FileContent, space: KeySpace): Promise<void> {
   }
 }
 
-/** Works until the process dies. */
+/** Works until the process dies, or stops in order. */
 async function live(disk: ModelDisk, space: KeySpace, random: SimRandom): Promise<void> {
   isSweeping = false;
   const process = disk.process(random, { fails: random.pick([0, 0, 0.01, 0.05]) });
   const died = process.dieAfter(random.between(1, 400));
   const working = async (): Promise<void> => {
     const content = await open(process, random);
-    await Promise.all(Array.from({ length: workers }, () => work(content, space, random)));
+    let left = random.between(1, 80);
+    const isDone = (): boolean => (left -= 1) < 0;
+    const working = () => work(content, space, { random, isDone });
+    await Promise.all(Array.from({ length: workers }, working));
+    await content.close();
   };
   await Promise.race([
     died,

@@ -5,6 +5,7 @@ import { codeOf } from '../../base/thrown.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { ContentFiles } from './content-files.js';
 import { isSession } from './extent-place.js';
+import type { WaitingExtents } from './waiting-extents.js';
 import { writeWholeFile } from './whole-file.js';
 
 /** The folder with a file for each session that lives or has died. */
@@ -15,7 +16,9 @@ const openEnding = '.open';
 /** The session has died, and its extents are suspects. */
 const leftEnding = '.left';
 const unfinishedEnding = '.new';
-const recordBytesMax = 4096;
+const recordBytesMax = 256 * 1024;
+/** Of so many numbers a record has fewer bytes than `recordBytesMax`. */
+const waitingNumbersMax = 10_000;
 
 /** Tells which processes live. */
 export interface Liveness {
@@ -59,6 +62,11 @@ interface SessionRecord {
   /** Under which name its process listens, in the member of its kind. */
   readonly socket?: string;
   readonly lease?: string;
+  /**
+   * The numbers of its extents that waited for their commits when it was left in order: only these
+   * are suspects. Absent: all are.
+   */
+  readonly waiting?: readonly number[];
 }
 
 /** The sessions of a content store: each opening has one, and its own is `own`. */
@@ -67,12 +75,17 @@ export class Sessions {
   readonly own: string;
   readonly #files: ContentFiles;
   readonly #liveness: Liveness;
+  readonly #record: SessionRecord;
   readonly #socket: LockSocket;
 
-  private constructor({ files, liveness }: SessionsOptions, own: string, socket: LockSocket) {
+  private constructor(
+    { files, liveness }: SessionsOptions,
+    { own, record, socket }: { own: string; record: SessionRecord; socket: LockSocket },
+  ) {
     this.own = own;
     this.#files = files;
     this.#liveness = liveness;
+    this.#record = record;
     this.#socket = socket;
   }
 
@@ -84,15 +97,8 @@ export class Sessions {
     try {
       const started = new Date(clock.nowMicros() / 1000).toISOString();
       const record: SessionRecord = { pid: process.pid, started, [liveness.kind]: socket.name };
-      const path = `${sessionsFolder}/${own}`;
-      await writeWholeFile(
-        files,
-        `${path}${unfinishedEnding}`,
-        Buffer.from(JSON.stringify(record)),
-      );
-      await files.rename(`${path}${unfinishedEnding}`, `${path}${openEnding}`);
-      await files.syncFolder(sessionsFolder);
-      return new Sessions(options, own, socket);
+      await writeRecord(files, own, record);
+      return new Sessions(options, { own, record, socket });
     } catch (error) {
       await socket.close();
       throw error;
@@ -105,6 +111,17 @@ export class Sessions {
    */
   isInPlace(): boolean {
     return this.#files.isThere(`${sessionsFolder}/${this.own}${openEnding}`);
+  }
+
+  /**
+   * The numbers of the extents of a dead session that are suspects; undefined when all of them are.
+   */
+  async waitingIn(session: string): Promise<ReadonlySet<number> | undefined> {
+    const path = `${sessionsFolder}/${session}${leftEnding}`;
+    const waiting = await fieldIn(this.#files, path, 'waiting');
+    if (!Array.isArray(waiting)) return undefined;
+    const numbers = waiting.filter((each) => Number.isSafeInteger(each));
+    return numbers.length === waiting.length ? new Set<number>(numbers) : undefined;
   }
 
   /** The dead sessions (`left`), whose extents are suspects, and those that live. */
@@ -140,6 +157,26 @@ export class Sessions {
     }
   }
 
+  /**
+   * Leaves this session with extents that wait for their commits: only these are suspects. All are
+   * when these are very many or cannot be noted.
+   */
+  async leave(waiting: WaitingExtents): Promise<void> {
+    try {
+      // The file keeps its name: others rename it once no commit of this session can be applied.
+      if (waiting.count <= waitingNumbersMax && this.isInPlace()) {
+        const record = { ...this.#record, waiting: [...waiting.numbers()] };
+        await writeRecord(this.#files, this.own, record);
+      }
+    } catch {
+      // Without the note more is looked at, and nothing is lost.
+      const unfinished = `${sessionsFolder}/${this.own}${unfinishedEnding}`;
+      await this.#files.remove(unfinished).catch(() => undefined);
+    } finally {
+      await this.#socket.close();
+    }
+  }
+
   /** Leaves this session like one that has died. */
   abandon(): Promise<void> {
     return this.#socket.close();
@@ -149,8 +186,9 @@ export class Sessions {
   async #claim(session: string): Promise<'left' | 'live' | 'ended'> {
     const path = `${sessionsFolder}/${session}${openEnding}`;
     try {
-      const name = await nameIn(this.#files, path, this.#liveness.kind);
-      if (name === undefined || (await this.#liveness.isListening(name))) return 'live';
+      const name = await fieldIn(this.#files, path, this.#liveness.kind);
+      // With another content of its file it may live.
+      if (typeof name !== 'string' || (await this.#liveness.isListening(name))) return 'live';
       await this.#files.rename(path, `${sessionsFolder}/${session}${leftEnding}`);
       await this.#files.syncFolder(sessionsFolder);
       await this.#liveness.remove(name);
@@ -169,21 +207,31 @@ export function notedOf(files: ContentFiles, session: string): 'open' | 'left' |
   return files.isThere(`${sessionsFolder}/${session}${leftEnding}`) ? 'left' : 'ended';
 }
 
-/**
- * Under which name the process of a session listens; undefined when its file has another content,
- * so it may live.
- */
-async function nameIn(
+/** Writes the file of a session that lives, or another content of it. Durable when it resolves. */
+async function writeRecord(
+  files: ContentFiles,
+  session: string,
+  record: SessionRecord,
+): Promise<void> {
+  const path = `${sessionsFolder}/${session}`;
+  const unfinished = `${path}${unfinishedEnding}`;
+  await writeWholeFile(files, unfinished, Buffer.from(JSON.stringify(record)));
+  await files.rename(unfinished, `${path}${openEnding}`);
+  await files.syncFolder(sessionsFolder);
+}
+
+/** A field of the file of a session; undefined when there is none, or the file has another form. */
+async function fieldIn(
   files: ContentFiles,
   path: string,
-  kind: Liveness['kind'],
-): Promise<string | undefined> {
+  field: keyof SessionRecord,
+): Promise<unknown> {
   const file = await files.open(path);
   try {
-    const record: unknown = JSON.parse((await file.read(0, recordBytesMax)).toString());
+    const bytes = await file.read(0, Math.min(file.bytes, recordBytesMax));
+    const record: unknown = JSON.parse(bytes.toString());
     if (typeof record !== 'object' || record === null) return undefined;
-    const name: unknown = Reflect.get(record, kind);
-    return typeof name === 'string' ? name : undefined;
+    return Reflect.get(record, field);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

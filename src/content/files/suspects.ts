@@ -5,7 +5,13 @@ import type { ContentFiles } from './content-files.js';
 import type { DiskSyncs } from './disk-syncs.js';
 import { placesOf } from './extent-removal.js';
 import { extentsIn } from './leaf-extents.js';
-import { extentsFolder, isSession, sessionFolder, type ExtentPlace } from './extent-place.js';
+import {
+  extentsFolder,
+  isSession,
+  leafOf,
+  sessionFolder,
+  type ExtentPlace,
+} from './extent-place.js';
 import type { Sessions } from './sessions.js';
 
 /** While this file is there, the extents of all earlier sessions are suspects. */
@@ -27,6 +33,20 @@ export interface SuspectSlice {
   readonly places: readonly ExtentPlace[];
   /** Must be called when those that are not referenced have been deleted durably. */
   readonly settle: () => void;
+}
+
+/** A part of the extents of a session. */
+interface Part {
+  /** Whether there may be any in a folder. */
+  readonly hasLeaf: (leaf: string) => boolean;
+  readonly isIn: (number: number) => boolean;
+}
+
+const whole: Part = { hasLeaf: () => true, isIn: () => true };
+
+function among(numbers: ReadonlySet<number>): Part {
+  const leaves = new Set(Array.from(numbers, leafOf));
+  return { hasLeaf: (leaf) => leaves.has(leaf), isIn: (number) => numbers.has(number) };
 }
 
 /** The extents that may not be referenced from the key space, found a few at a time. */
@@ -81,7 +101,9 @@ export class Suspects {
     yield* this.#released();
     const { left, live } = await this.#sessions.look();
     for (const session of left) {
-      yield* this.#ofSession(session);
+      const waiting = await this.#sessions.waitingIn(session);
+      if (waiting === undefined) yield* this.#ofSession(session);
+      else yield* this.#ofSession(session, among(waiting));
       await this.#sessions.settle(session);
     }
     const all = this.#all;
@@ -109,27 +131,29 @@ export class Suspects {
     const before = await this.#files.list(extentsFolder);
     const since = (await this.#sessions.look()).live;
     for (const session of before.filter(isSession)) {
-      if (session === own) yield* this.#ofSession(own, this.#isOwnSuspect(ownBelow));
+      if (session === own) yield* this.#ofSession(own, this.#ofOwn(ownBelow));
       else if (live.has(session) || since.has(session)) this.#isLeftToLater = true;
       else yield* this.#ofSession(session);
     }
   }
 
-  #isOwnSuspect(below: number): (place: ExtentPlace) => boolean {
-    return ({ number }) => number < below && !this.#isAwaited(number);
+  #ofOwn(below: number): Part {
+    const isIn = (number: number): boolean => number < below && !this.#isAwaited(number);
+    return { hasLeaf: () => true, isIn };
   }
 
   async *#ofSession(
     session: string,
-    isSuspect: (place: ExtentPlace) => boolean = () => true,
+    { hasLeaf, isIn }: Part = whole,
   ): AsyncGenerator<SuspectSlice, void, void> {
     const isOwn = session === this.#sessions.own;
     for (const leaf of await this.#files.list(sessionFolder(session))) {
+      if (!hasLeaf(leaf)) continue;
       const path = `${sessionFolder(session)}/${leaf}`;
       const found = await extentsIn(this.#files, session, leaf);
       // A process that died may have deleted files of a dead session without making it durable.
       if (!isOwn) await this.#syncs.folder(path);
-      const places = found.filter(isSuspect);
+      const places = found.filter(({ number }) => isIn(number));
       for (let at = 0; at < places.length; at += sweepSliceExtents) {
         yield { places: places.slice(at, at + sweepSliceExtents), settle: () => undefined };
       }

@@ -16,13 +16,26 @@ interface Group {
 export class WaitingExtents {
   readonly #groups = new Map<number, Group>();
 
-  get isEmpty(): boolean {
-    return this.#groups.size === 0;
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
   }
 
   has(number: number): boolean {
     const { group, byte, bit } = bitOf(number);
     return ((this.#groups.get(group)?.bits[byte] ?? 0) & bit) !== 0;
+  }
+
+  /** In no particular order. */
+  *numbers(): Generator<number, void, void> {
+    for (const [group, { bits }] of this.#groups) {
+      for (let at = 0; at < groupNumbers; at += 1) {
+        const number = group * groupNumbers + at;
+        const { byte, bit } = bitOf(number);
+        if (((bits[byte] ?? 0) & bit) !== 0) yield number;
+      }
+    }
   }
 
   begin(number: number): void {
@@ -35,6 +48,7 @@ export class WaitingExtents {
     this.#groups.set(group, found);
     found.bits[byte] = (found.bits[byte] ?? 0) | bit;
     found.count += 1;
+    this.#count += 1;
   }
 
   /** Ignores a number that does not wait. */
@@ -44,6 +58,7 @@ export class WaitingExtents {
     if (found === undefined || !this.has(number)) return;
     found.bits[byte] = (found.bits[byte] ?? 0) & ~bit;
     found.count -= 1;
+    this.#count -= 1;
     if (found.count === 0) this.#groups.delete(group);
   }
 }
