@@ -11,10 +11,12 @@ import { contentDirectory } from '../content/files/content-directory.js';
 import { openMemoryContent } from '../content/memory/content.js';
 import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
 import { startError } from '../engines/lmdb/disk-error.js';
+import type { Logger } from '../http/exchange/logger.js';
 import { canBeMember } from '../kv/member-store.js';
 import type { Store } from '../kv/store.js';
 import type { ServerSettings } from './settings.js';
 import { homeOf } from './open-partitions.js';
+import { closeContent } from './shared-content/close-content.js';
 import { placeOfContent } from './shared-content/content-place.js';
 import type { GuardedStore } from './shared-content/content-leases.js';
 import { SharedContent } from './shared-content/shared-content.js';
@@ -52,7 +54,7 @@ export async function openContent(
   settings: ContentSettings,
   store: GuardedStore,
 ): Promise<OpenContent> {
-  const { storage, clock, randomness } = settings;
+  const { storage, clock, randomness, logger } = settings;
   if (storage.kind === 'memory') {
     const content = openMemoryContent();
     return lasting({ content, store, end: () => content.close() });
@@ -61,7 +63,7 @@ export async function openContent(
   try {
     if (storage.kind === 'postgres') return await openShared(settings, store, directory);
     const content = await openFileContent({ directory, clock, randomness });
-    return lasting({ content, store, end: (commits) => endSession(content, commits) });
+    return lasting({ content, store, end: (commits) => endSession(content, commits, logger) });
   } catch (error) {
     if (error instanceof ContentPlaceError) {
       throw new DataDirectoryError('foreign', error.message, { cause: error });
@@ -92,10 +94,10 @@ async function openShared(
   return SharedContent.open({ ...shared, clock, timers, randomness, logger });
 }
 
-function endSession(content: FileContent, commits: CommitsAtEnd): Promise<void> {
+function endSession(content: FileContent, commits: CommitsAtEnd, logger: Logger): Promise<void> {
   switch (commits) {
     case 'known':
-      return content.close();
+      return closeContent(content, logger);
     case 'unknown':
       return content.abandon();
     case 'under-way':

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { ContentClosedError } from '../content/errors.js';
 import { openFileContent } from '../content/files/content.js';
+import { silentLogger, type Logger } from '../http/exchange/logger.js';
 import { openMemoryStore } from '../engines/memory/store.js';
 import { StoreFailedError } from '../kv/errors.js';
 import type { ServedStore } from '../kv/served-store.js';
@@ -12,7 +13,7 @@ import { openData } from './open-data.js';
 import { settingsOf } from './settings.js';
 
 void it('lets nobody sweep what waits for its commit before the store is closed', async (t) => {
-  const { settings, store, sweep } = await setUp(t);
+  const { settings, store, sweep, logged } = await setUp(t);
   let deletedDuringClose: number | undefined;
   const closing = async (): Promise<void> => {
     // A commit under way could still name the extent here.
@@ -23,6 +24,7 @@ void it('lets nobody sweep what waits for its commit before the store is closed'
   await data.content.put(piece(), Buffer.from('owner'));
   await data.close();
   assert.equal(deletedDuringClose, 0);
+  assert.deepEqual(logged, [{ extents: 1 }]);
   assert.equal(await sweep(), 1);
 });
 
@@ -54,14 +56,16 @@ void it('lets nobody sweep what a store may name that was not closed in time', a
 async function setUp(t: TestContext) {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-data-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
-  const settings = settingsOf({ location: directory });
+  const logged: unknown[] = [];
+  const info: Logger['info'] = (_text, details) => void logged.push(details);
+  const settings = settingsOf({ location: directory, logger: { ...silentLogger, info } });
   const beside = await openFileContent({ directory, ...settings });
   t.after(() => beside.close());
   const sweep = async (): Promise<number> => {
     const isReferenced = () => Promise.resolve(new Set<string>());
     return (await beside.sweepOrphans({ isReferenced, extentsMax: 64 })).deleted;
   };
-  return { settings, store: await openMemoryStore({ clock: settings.clock }), sweep };
+  return { settings, store: await openMemoryStore({ clock: settings.clock }), sweep, logged };
 }
 
 async function* piece(): AsyncGenerator<Buffer, void, void> {

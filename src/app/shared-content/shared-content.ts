@@ -8,6 +8,7 @@ import type { Logger } from '../../http/exchange/logger.js';
 import { StoreUnavailableError } from '../../kv/errors.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import type { Store } from '../../kv/store.js';
+import { closeContent } from './close-content.js';
 import { ContentLeases, renewMs, writtenBySession, type GuardedStore } from './content-leases.js';
 
 export interface SharedContentOptions {
@@ -80,7 +81,8 @@ export class SharedContent {
   async end(commits: CommitsAtEnd): Promise<void> {
     this.#isEnded = true;
     await this.#renewing;
-    await (commits === 'known' ? this.content.close() : this.content.abandon());
+    const { content } = this;
+    await (commits === 'known' ? closeContent(content, this.#options.logger) : content.abandon());
   }
 
   #lose(): void {

@@ -72,6 +72,8 @@ export type CommitsAtEnd = 'known' | 'unknown' | 'under-way';
 
 /** Content in files; see docs/internals/content-store.md. */
 export interface FileContent extends ContentStore {
+  /** The number of extents of this session that wait for their commits. */
+  readonly waiting: number;
   /** Leaves the session like one that has died, when the key space has failed. */
   abandon(): Promise<void>;
   /**
@@ -163,6 +165,10 @@ class OpenFileContent implements FileContent {
 
   read(id: ExtentId, start: number, end: number): Promise<ExtentReader> {
     return this.#calls.run(() => this.#read(id, start, end));
+  }
+
+  get waiting(): number {
+    return this.#waiting.count;
   }
 
   confirm(ids: readonly ExtentId[]): void {
