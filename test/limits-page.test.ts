@@ -312,6 +312,7 @@ const unnoticed = new Set(
     topMax
     ttlSecondsMax
     turnBytesMax
+    turnDeletionsMax
     unfinishedMax
     unknownVersionsMax
     unsyncedBytesMax

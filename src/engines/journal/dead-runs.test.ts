@@ -55,4 +55,21 @@ describe('runs of keys of which nothing is left', () => {
     assert.deepEqual(runs.startOf(key(5)), key(12));
     assert.deepEqual(runs.startOf(key(13)), key(13));
   });
+
+  it('are found by a read up to what is put from its start on while it lasts', async () => {
+    const runs = new DeadRuns();
+    const found = { deadUpTo: key(20) };
+    await runs.during(key(10), async () => {
+      for (const put of [25, 17, 18, 9]) runs.revive(key(put));
+      return found;
+    });
+    assert.deepEqual(runs.startOf(key(10)), key(17));
+    await runs.during(key(10), () => Promise.resolve(found));
+    assert.deepEqual(runs.startOf(key(10)), key(20));
+    await runs.during(key(10), async () => {
+      runs.clear();
+      return found;
+    });
+    assert.deepEqual(runs.startOf(key(10)), key(10));
+  });
 });

@@ -1,4 +1,4 @@
-import { nameOfBytes, type Bytes } from '../../base/bytes.js';
+import { compareBytes, nameOfBytes, type Bytes } from '../../base/bytes.js';
 
 /** When there are more runs, all are forgotten: they only save time. */
 const runsMax = 1_024;
@@ -10,6 +10,19 @@ interface Run {
   endKey: Bytes;
 }
 
+/** A read of a range that is under way. */
+interface Search {
+  readonly start: Bytes;
+  /** The first key from `start` on that was put meanwhile. */
+  firstPut: Bytes | undefined;
+}
+
+/** What a read of a range has found. */
+interface Searched {
+  /** No key existed from the start of the range to before this one, when the read began. */
+  readonly deadUpTo?: Bytes | undefined;
+}
+
 /**
  * Runs of keys that were all deleted. The base may still hold their entries, and a range that
  * begins in such a run can skip them. This matters for queues: every search begins at the oldest
@@ -18,11 +31,23 @@ interface Run {
 export class DeadRuns {
   /** In key order, without overlaps. */
   #runs: Run[] = [];
-  #revivals = 0;
+  readonly #searches = new Set<Search>();
 
-  /** The number of puts so far. When it has not changed during a read, no key was put meanwhile. */
-  get revivals(): number {
-    return this.#revivals;
+  /** Records the run that a read of a range from `start` on finds, up to what is put meanwhile. */
+  async during<Result extends Searched>(
+    start: Bytes,
+    read: () => Promise<Result>,
+  ): Promise<Result> {
+    const search: Search = { start, firstPut: undefined };
+    this.#searches.add(search);
+    try {
+      const found = await read();
+      const { deadUpTo } = found;
+      if (deadUpTo !== undefined) this.note(start, earlierOf(deadUpTo, search.firstPut));
+      return found;
+    } finally {
+      this.#searches.delete(search);
+    }
   }
 
   /** A later start for a range, with no existing key in between; or `start`. */
@@ -59,7 +84,7 @@ export class DeadRuns {
 
   /** Called when a key is put. `name`: `nameOfBytes` of the key. */
   revive(key: Bytes, name = nameOfBytes(key)): void {
-    this.#revivals += 1;
+    for (const search of this.#searches) notePut(search, key);
     if (this.#runs.length === 0) return;
     const at = this.#lastFrom(name);
     const run = this.#runs[at];
@@ -72,9 +97,9 @@ export class DeadRuns {
     run.endKey = Buffer.from(key);
   }
 
-  /** Forgets all runs. */
+  /** Forgets all runs, and what is being searched. */
   clear(): void {
-    this.#revivals += 1;
+    for (const search of this.#searches) search.firstPut = search.start;
     this.#runs = [];
   }
 
@@ -90,4 +115,14 @@ export class DeadRuns {
     }
     return low - 1;
   }
+}
+
+function notePut(search: Search, key: Bytes): void {
+  const { start, firstPut } = search;
+  if (compareBytes(key, start) < 0) return;
+  if (firstPut === undefined || compareBytes(key, firstPut) < 0) search.firstPut = Buffer.from(key);
+}
+
+function earlierOf(key: Bytes, other: Bytes | undefined): Bytes {
+  return other !== undefined && compareBytes(other, key) < 0 ? other : key;
 }

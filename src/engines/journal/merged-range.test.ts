@@ -34,6 +34,7 @@ const cases = fc.record({
   bytesMax: fc.nat({ max: 600 }),
   decisions: fc.array(decision, { minLength: places, maxLength: places }),
   keepsPrefixes: fc.boolean(),
+  turnDeletions: fc.integer({ min: 1, max: 4 }),
 });
 type Case = typeof cases extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -80,13 +81,14 @@ describe('range over a table before a base', () => {
   it('is the page of a store that was told of everything', async () => {
     await fc.assert(
       fc.asyncProperty(cases, async (drawn) => {
-        const { limit, bytesMax, reverse } = drawn;
+        const { limit, bytesMax, reverse, turnDeletions } = drawn;
         const [used, expectedUsed]: [string[], string[]] = [[], []];
         const options = { limit, bytesMax, reverse, filter: filterOf(drawn), use: noteIn(used) };
+        const merging = { ...options, turnDeletions };
         const base = await baseOf(drawn);
         const table = tableOf(drawn);
         const read: Store['range'] = (...each) => base.range(...each);
-        const page = await mergedRange(read, table, rangeOf(drawn), options);
+        const page = await mergedRange(read, table, rangeOf(drawn), merging);
         const expected = await (
           await modelOf(drawn)
         ).range(rangeOf(drawn), { ...options, use: noteIn(expectedUsed) });
@@ -120,6 +122,24 @@ describe('range over a table before a base', () => {
       }),
       { numRuns: 400 },
     );
+  });
+
+  it('takes a turn where the base has nothing of many deletions', async () => {
+    const table = new SortedByKey<Change>();
+    for (let at = 0; at < 5_000; at += 1) {
+      const key = Buffer.concat([keyAt(0), encodeTuple([at])]);
+      table.put({ key, value: undefined, version: 2 });
+    }
+    const read = () => Promise.resolve({ entries: [], more: false });
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      turn = setImmediate(count);
+    };
+    let turn = setImmediate(count);
+    await mergedRange(read, table, everything, { limit: 1, bytesMax: 1 });
+    clearImmediate(turn);
+    assert.ok(turns >= 2, `${turns} turns`);
   });
 
   it('asks the base alone where the table has nothing', async () => {

@@ -1,3 +1,4 @@
+import { nextTurn } from '../../base/async/turns.js';
 import { compareBytes, type Bytes } from '../../base/bytes.js';
 import type { SortedByKey } from '../../base/sorted-by-key.js';
 import type {
@@ -8,6 +9,7 @@ import type {
   RangeOptions,
   RangePage,
 } from '../../kv/store.js';
+import { keyAfter } from '../../kv/tuple.js';
 import type { Change } from './frame-change.js';
 
 type ReadBase = (range: KeyRange, options: RangeOptions) => Promise<RangePage>;
@@ -19,34 +21,62 @@ export interface MergedPage extends RangePage {
 
 /** The number of deletions at the beginning of a range that is worth remembering. */
 const deadRunMin = 64;
+/**
+ * The deletions that a page passes over in one turn of the event loop, and the bytes that the base
+ * has at the keys of changes. The filter is not asked about them, so no limit of the caller counts
+ * them.
+ */
+const turnDeletionsMax = 2_000;
+const turnBytesMax = 4 << 20;
 
-/** A page of the entries of the base, after the changes of the table. */
+export interface MergeOptions extends RangeOptions {
+  /** `turnDeletionsMax` by default. */
+  readonly turnDeletions?: number;
+}
+
+type DecidedOptions = RangeOptions & Required<Pick<MergeOptions, 'turnDeletions'>>;
+
+/**
+ * A page of the entries of the base, after the changes of the table. Takes several turns, with a
+ * read of the base in each, where many entries were deleted: until it has ended, the base may
+ * change only where the table has a change.
+ */
 export async function mergedRange(
   readBase: ReadBase,
   table: SortedByKey<Change>,
   range: KeyRange,
-  options: RangeOptions,
+  { turnDeletions = turnDeletionsMax, ...options }: MergeOptions,
 ): Promise<MergedPage> {
   const changes = options.reverse === true ? table.backward(range) : table.forward(range);
   const first = changes.next();
   if (first.done === true) return readBase(range, options);
-  const merge = new Merge(first.value, changes, options);
-  const page = await readBase(range, {
-    ...options,
-    // The merge applies the limits, because changes count as well.
-    limit: Number.MAX_SAFE_INTEGER,
-    bytesMax: Infinity,
-    filter: (candidate) => merge.pass(candidate),
-  });
-  if (!page.more) merge.passRest();
-  const { deadUpTo } = merge;
-  return { entries: merge.with(page.entries), more: page.more || merge.isOver, deadUpTo };
+  const merge = new Merge(first.value, changes, { ...options, turnDeletions });
+  const passed: Entry[] = [];
+  for (let rest = range; ;) {
+    const page = await readBase(rest, {
+      ...options,
+      // The merge applies the limits, because changes count as well.
+      limit: Number.MAX_SAFE_INTEGER,
+      bytesMax: Infinity,
+      filter: (candidate) => merge.pass(candidate),
+    });
+    for (const entry of page.entries) passed.push(entry);
+    const { pausedAt } = merge;
+    if (pausedAt === undefined) {
+      const more = page.more || !(await merge.passRest());
+      return { entries: merge.with(passed), more, deadUpTo: merge.deadUpTo };
+    }
+    await nextTurn();
+    merge.goOn();
+    const isReverse = options.reverse === true;
+    rest = isReverse ? { ...range, end: keyAfter(pausedAt) } : { ...range, start: pausedAt };
+  }
 }
 
 /** Walks the changes beside the entries of the base, and decides which of both are in the page. */
 class Merge {
   readonly #changes: Iterator<Change, void>;
-  readonly #options: RangeOptions;
+  readonly #options: DecidedOptions;
   readonly #sign: 1 | -1;
   #next: Change | undefined;
   /** Entries and bytes in the page so far, of the base and the table together. */
@@ -60,12 +90,16 @@ class Merge {
   #leadingDeletions = 0;
   #isLeading = true;
 
-  /** The page has ended at a limit, or where the filter stopped it. */
-  isOver = false;
+  /** What was passed over in this turn: see `turnDeletionsMax`. */
+  #turnDeletions = 0;
+  #turnBytes = 0;
+
+  /** The entry of the base, not passed yet, before which this turn is over. */
+  pausedAt: Bytes | undefined;
   /** See `MergedPage`. */
   deadUpTo: Bytes | undefined;
 
-  constructor(first: Change, rest: Iterator<Change, void>, options: RangeOptions) {
+  constructor(first: Change, rest: Iterator<Change, void>, options: DecidedOptions) {
     this.#next = first;
     this.#changes = rest;
     this.#options = options;
@@ -77,14 +111,38 @@ class Merge {
     for (;;) {
       const order = this.#next === undefined ? 1 : this.#order(this.#next.key, candidate.key);
       if (order > 0) return this.#decideOnBase(candidate);
+      if (this.#isTurnOver) {
+        this.pausedAt = Buffer.from(candidate.key);
+        return 'stop';
+      }
       if (!this.#passNext()) return 'stop';
-      if (order === 0) return 'skip';
+      if (order === 0) {
+        this.#turnBytes += candidate.valueLength;
+        return 'skip';
+      }
     }
   }
 
-  /** Takes the remaining changes, when the base has no more entries. */
-  passRest(): void {
-    while (this.#next !== undefined && this.#passNext());
+  /** Begins another turn. */
+  goOn(): void {
+    this.#turnDeletions = 0;
+    this.#turnBytes = 0;
+    this.pausedAt = undefined;
+  }
+
+  /**
+   * Takes the remaining changes, when the base has no more entries. False when the page ends before
+   * one of them.
+   */
+  async passRest(): Promise<boolean> {
+    while (this.#next !== undefined) {
+      if (this.#isTurnOver) {
+        await nextTurn();
+        this.goOn();
+      }
+      if (!this.#passNext()) return false;
+    }
+    return true;
   }
 
   /** All entries of the page, in order. `fromBase`: those of the base. */
@@ -107,6 +165,10 @@ class Merge {
     return entries;
   }
 
+  get #isTurnOver(): boolean {
+    return this.#turnDeletions >= this.#options.turnDeletions || this.#turnBytes > turnBytesMax;
+  }
+
   #endLead(key: Bytes): void {
     this.#isLeading = false;
     if (this.#leadingDeletions >= deadRunMin) this.deadUpTo = Buffer.from(key);
@@ -125,8 +187,10 @@ class Merge {
   /** Takes the next change. False when the page ends before it. */
   #passNext(): boolean {
     const change = this.#next;
-    if (change?.value === undefined) this.#leadingDeletions += 1;
-    else {
+    if (change?.value === undefined) {
+      this.#leadingDeletions += 1;
+      this.#turnDeletions += 1;
+    } else {
       const { key, value, version } = change;
       const candidate = { key, value, valueLength: value.length, version };
       const decision = this.#decide(candidate);
@@ -154,7 +218,6 @@ class Merge {
         return 'take';
       }
     }
-    this.isOver = true;
     return 'stop';
   }
 }

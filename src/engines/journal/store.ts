@@ -236,21 +236,14 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, 
   }
 
   async #forward(table: TableView, range: KeyRange, options: RangeOptions): Promise<RangePage> {
-    const dead = this.#dead;
-    const { revivals } = dead;
-    const start = dead.startOf(range.start);
+    const start = this.#dead.startOf(range.start);
     if (range.end !== undefined && compareBytes(start, range.end) >= 0) {
       return { entries: [], more: false };
     }
     const read = (part: KeyRange, each: RangeOptions) => this.#base.range(part, each);
-    const { entries, more, deadUpTo } = await mergedRange(
-      read,
-      table,
-      { ...range, start },
-      options,
+    const { entries, more } = await this.#dead.during(start, () =>
+      mergedRange(read, table, { ...range, start }, options),
     );
-    // Only if no key was put meanwhile: it could come before `deadUpTo`.
-    if (deadUpTo !== undefined && dead.revivals === revivals) dead.note(start, deadUpTo);
     return { entries, more };
   }
 
@@ -297,6 +290,8 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, 
     this.#assertWritable();
     await this.#commits.drained();
     await this.#applier.drain();
+    // Later reads find nothing in the table, so each of them is one read of the base.
+    await this.#epochs.over();
     const { journal } = this.#parts;
     // The frames so far must not be applied to the restored data; and the note in the snapshot is
     // outdated, so the current one is restored with it.
