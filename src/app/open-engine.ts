@@ -6,12 +6,8 @@ import {
 } from '../kv/errors.js';
 import type { ServedStore, StoreEvents } from '../kv/served-store.js';
 import { DiskFiles } from '../engines/journal/disk-files.js';
-import {
-  isJournaled,
-  openJournaledStore,
-  settleJournal,
-  type JournaledStoreOptions,
-} from '../engines/journal/store.js';
+import { isJournaled, settleJournal } from '../engines/journal/settle.js';
+import { openJournaledStore, type JournaledStoreOptions } from '../engines/journal/store.js';
 import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-error.js';
 import { startError } from '../engines/lmdb/disk-error.js';
 import { openLmdbStore, type LmdbStore, type LmdbStoreOptions } from '../engines/lmdb/store.js';

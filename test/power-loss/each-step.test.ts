@@ -3,11 +3,8 @@ import { describe, it } from 'node:test';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { defaultJournalLimits } from '../../src/engines/journal/journal-limits.js';
-import {
-  openJournaledStore,
-  settleJournal,
-  type JournaledStoreOptions,
-} from '../../src/engines/journal/store.js';
+import { settleJournal } from '../../src/engines/journal/settle.js';
+import { openJournaledStore, type JournaledStoreOptions } from '../../src/engines/journal/store.js';
 import { manualTimers } from '../support/manual-timers.js';
 import { SimRandom } from '../support/sim-random.js';
 import { ModelBase } from './model-base.js';

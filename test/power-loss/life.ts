@@ -1,5 +1,6 @@
 import type { Clock } from '../../src/base/clock.js';
-import { openJournaledStore, settleJournal } from '../../src/engines/journal/store.js';
+import { settleJournal } from '../../src/engines/journal/settle.js';
+import { openJournaledStore } from '../../src/engines/journal/store.js';
 import type { JournaledStore, JournaledStoreOptions } from '../../src/engines/journal/store.js';
 import { CommitUnknownError, StoreFailedError } from '../../src/kv/errors.js';
 import type { StoreSnapshot } from '../../src/kv/snapshots.js';

@@ -97,6 +97,25 @@ export function withoutNotes(base: JournalBase): JournalBase {
   });
 }
 
+/** A base that is told something and does not answer. */
+export function holding() {
+  const hold = { isOn: false, release: (): void => undefined };
+  const base = (memory: JournalBase): JournalBase =>
+    new Proxy(memory, {
+      get(target, name) {
+        const found: unknown = Reflect.get(target, name, target);
+        if (typeof found !== 'function') return found;
+        if (name !== 'ingest') return found.bind(target);
+        return async (ingestion: Ingestion) => {
+          if (hold.isOn) await new Promise<void>((resolve) => (hold.release = resolve));
+          hold.isOn = false;
+          await target.ingest(ingestion);
+        };
+      },
+    });
+  return { hold, base };
+}
+
 function same<Value>(value: Value): Value {
   return value;
 }

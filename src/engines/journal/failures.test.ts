@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
 import { manualTimers } from '../../../test/support/manual-timers.js';
-import { journalDirectory, withWrites } from '../../../test/support/journals.js';
+import { holding, journalDirectory, withWrites } from '../../../test/support/journals.js';
 import {
   CommitUnknownError,
   StoreFailedError,
@@ -67,25 +67,6 @@ function refusing() {
       },
     });
   return { state, base };
-}
-
-/** A base that is told something and does not answer. */
-function holding() {
-  const hold = { isOn: false, release: (): void => undefined };
-  const base = (memory: JournalBase): JournalBase =>
-    new Proxy(memory, {
-      get(target, name) {
-        const found: unknown = Reflect.get(target, name, target);
-        if (typeof found !== 'function') return found;
-        if (name !== 'ingest') return found.bind(target);
-        return async (ingestion: Ingestion) => {
-          if (hold.isOn) await new Promise<void>((resolve) => (hold.release = resolve));
-          hold.isOn = false;
-          await target.ingest(ingestion);
-        };
-      },
-    });
-  return { hold, base };
 }
 
 /** Files of which none can be made that is larger than what is free. */

@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
 import type { SortedByKey } from '../../base/sorted-by-key.js';
+import { InFlight } from '../../base/async/in-flight.js';
 import type { Timers } from '../../base/async/timers.js';
 import {
   StoreClosedError,
@@ -33,7 +34,7 @@ import { CommitGroups, type CommitTarget } from './commit-groups.js';
 import type { Evaluated, Found } from './evaluation.js';
 import { DeadRuns } from './dead-runs.js';
 import { FencedBase } from './fenced-base.js';
-import { Journal, smallFileBytes, sumOf } from './journal.js';
+import { Journal, sumOf } from './journal.js';
 import type { FrameContent, ShowChanges } from './journal.js';
 import type { JournalFiles } from './journal-files.js';
 import { defaultJournalLimits, type JournalLimits } from './journal-limits.js';
@@ -106,25 +107,6 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
   return new JournaledStore({ ...options, ...parts });
 }
 
-/** Whether the base may lack commits that are in a journal, one in use or one left by a crash. */
-export async function isJournaled(base: Pick<JournalBase, 'get'>): Promise<boolean> {
-  return !appliedOf(await base.get(noteKey)).isSettled;
-}
-
-/**
- * Applies the journal of a base completely and removes it. Takes little time when there is none.
- */
-export async function settleJournal(options: JournaledStoreOptions): Promise<void> {
-  const { isSettled } = appliedOf(await options.base.get(noteKey));
-  const generations = await options.files.retire();
-  if (isSettled && generations.length === 0) return;
-  const { limits = defaultJournalLimits } = options;
-  // Small files, because nothing is written to them and the disk may be full.
-  const small = { ...limits, fileBytes: smallFileBytes };
-  const store = await openJournaledStore({ ...options, limits: small });
-  await store.settle();
-}
-
 interface StoreParts extends JournaledStoreOptions {
   readonly limits: JournalLimits;
   readonly table: MemoryTable;
@@ -151,6 +133,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, 
   readonly #commits: CommitGroups;
   readonly #applier: Applier;
   readonly #stuck: StuckWrites;
+  readonly #restores = new InFlight();
   #lastVersion: number;
   #failure: StoreFailedError | undefined;
   #closing: Promise<void> | undefined;
@@ -288,17 +271,26 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, 
     const base = this.#snapshotBase();
     const inBase = snapshot === undefined ? undefined : innerOf(snapshot);
     this.#assertWritable();
+    await this.#restores.during(() => this.#restore(base, inBase, beside));
+  }
+
+  async #restore(
+    base: SnapshotStore,
+    snapshot: StoreSnapshot | undefined,
+    beside: readonly Entry[],
+  ): Promise<void> {
     await this.#commits.drained();
     await this.#applier.drain();
     // Later reads find nothing in the table, so each of them is one read of the base.
     await this.#epochs.over();
+    this.#assertOpen();
     const { journal } = this.#parts;
     // The frames so far must not be applied to the restored data; and the note in the snapshot is
     // outdated, so the current one is restored with it.
     await this.#append({ kind: 'restart', lastVersion: this.#lastVersion, changes: [] });
     try {
       const entries = [...beside, noteEntry(journal.position)];
-      const restore = () => base.restoreSnapshot(inBase, entries);
+      const restore = () => base.restoreSnapshot(snapshot, entries);
       await this.#known.during(() => this.#fenced.write(restore));
     } finally {
       this.#dead.clear();
@@ -352,6 +344,8 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, 
     }
     const limit = this.#parts.journal.limitRemoval(this.#parts.timers);
     await this.#applier.close();
+    // A restore writes a note that names files, so they must not be removed before.
+    await this.#restores.none();
     try {
       if (this.#failure === undefined && this.#base.trouble() === undefined) await this.settle();
     } catch {
