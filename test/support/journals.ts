@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Timers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
@@ -114,6 +117,12 @@ export function holding() {
       },
     });
   return { hold, base };
+}
+
+/** Waits until the folder of the journal has just these folders: a removal follows its pass. */
+export async function untilFolders(directory: string, expected: readonly string[]): Promise<void> {
+  const folders = () => readdir(join(directory, 'journal'));
+  while (!isDeepStrictEqual(await folders(), expected)) await pause(1);
 }
 
 function same<Value>(value: Value): Value {

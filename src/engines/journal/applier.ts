@@ -175,7 +175,7 @@ export class Applier {
       this.#tellProgress();
       start = next;
     }
-    await journal.release(reached);
+    journal.release(reached);
   }
 
   #tellProgress(): void {

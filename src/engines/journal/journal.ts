@@ -99,6 +99,9 @@ export class Journal {
   /** The files before the active one, in the order of their frames. */
   #used: JournalFile[] = [];
   #free: JournalFile[] = [];
+  /** The files that are not needed any more and not kept. */
+  #released: JournalFile[] = [];
+  #removing: Promise<unknown> | undefined;
   #preparing: Promise<unknown> | undefined;
   #filesMade = 0;
   #growingBytes = firstFileBytes;
@@ -209,18 +212,24 @@ export class Journal {
   }
 
   /**
-   * Called when the base has everything up to this position, and a note of it. Reuses or removes
-   * the files before the one that the position names, and removes earlier generations: the position
-   * comes after all of their frames. What cannot be removed now is tried again the next time.
+   * Called when the base has everything up to this position, and a note of it. Reuses the files
+   * before the one that the position names, or begins to remove them, and earlier generations: the
+   * position comes after all of their frames. There may be very many of these, so nothing waits for
+   * a removal but the close. What cannot be removed now is tried again the next time.
    */
-  async release({ position, sum }: JournalMark): Promise<void> {
+  release({ position, sum }: JournalMark): void {
     this.#noted = sum;
     const at = this.#used.findIndex(({ number }) => number === position.file);
     for (const file of this.#used.splice(0, at < 0 ? this.#used.length : at)) {
       const isUsual = file.bytes === this.#options.fileBytes;
       if (isUsual && this.#free.length < freeFilesMax) this.#free.push(file);
-      else await this.#canRemove(() => file.remove());
+      else this.#released.push(file);
     }
+    this.#removing ??= this.#removeReleased().finally(() => (this.#removing = undefined));
+  }
+
+  async #removeReleased(): Promise<void> {
+    for (const file of this.#released.splice(0)) await this.#canRemove(() => file.remove());
     if (!this.#mayHaveRetired) return;
     const { signal } = this.#removal;
     this.#mayHaveRetired = !(await this.#canRemove(() =>
@@ -256,11 +265,13 @@ export class Journal {
 
   async close(): Promise<void> {
     await this.#preparing;
-    const files = [...this.#used, ...this.#free];
+    await this.#removing;
+    const files = [...this.#used, ...this.#free, ...this.#released];
     if (this.#active !== undefined) files.push(this.#active);
     this.#active = undefined;
     this.#used = [];
     this.#free = [];
+    this.#released = [];
     for (const file of files) await file.close();
   }
 

@@ -351,11 +351,11 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, 
     } catch {
       // The journal keeps what the base has refused, and the next opening finds it.
     }
-    limit.close();
     try {
       // A file cannot be closed while it is written.
       if (!this.#stuck.isWriting) await this.#parts.journal.close();
     } finally {
+      limit.close();
       await this.#base.close();
     }
   }
