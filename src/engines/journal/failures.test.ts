@@ -126,6 +126,22 @@ function endless() {
   return { state, files };
 }
 
+/** Files of which one look fails while it is told so. */
+function seenOnce(files: JournalFiles, state: { isAway: boolean }): JournalFiles {
+  const make = files.create.bind(files);
+  const create: JournalFiles['create'] = async (...made) => {
+    const file = await make(...made);
+    const look = file.detachment.bind(file);
+    file.detachment = () => {
+      if (!state.isAway) return look();
+      state.isAway = false;
+      return 'cannot be looked at (EIO)';
+    };
+    return file;
+  };
+  return Object.assign(files, { create });
+}
+
 /** Refuses as soon as it has restored a snapshot. */
 function thenRefusing(base: JournalBase, state: { refuses: boolean }): JournalBase {
   return new Proxy(base, {
@@ -483,6 +499,27 @@ describe('failures of a journal', () => {
       assert.ok(await has(await made.open(), 'after'));
     });
   }
+
+  it('does not know a write that failed when only the first look at its file fails', async () => {
+    await using made = await journalDirectory();
+    const state = { breaks: false, isAway: false };
+    const broken = withWrites((write) => async (bytes, position) => {
+      await write(bytes, position);
+      if (!state.breaks) return;
+      state.breaks = false;
+      state.isAway = true;
+      throw new Error('EIO: i/o error, write');
+    });
+    const store = await made.open({ files: (disk) => seenOnce(broken(disk), state) });
+    await put(store, 'before');
+    state.breaks = true;
+    await assert.rejects(put(store, 'unknown'), (error: unknown) => {
+      assert.ok(error instanceof CommitUnknownError);
+      assert.match(error.message, /cannot be looked at \(EIO\)/);
+      return true;
+    });
+    assert.ok(await has(await made.open(), 'unknown'));
+  });
 
   it('refuses commits while its folder is elsewhere', async () => {
     await using made = await journalDirectory();

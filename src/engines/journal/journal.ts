@@ -3,7 +3,7 @@ import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
 import { codeOf, messageOf } from '../../base/thrown.js';
-import { StoreFailedError, StoreWriteError } from '../../kv/errors.js';
+import { StoreFailedError, StoreWriteError, unknownOutcome } from '../../kv/errors.js';
 import { chanceBytes, encodeFileHead, secretOf } from './file-head.js';
 import type { FileHead, GenerationId } from './file-head.js';
 import { encodeLink } from './file-link.js';
@@ -175,10 +175,14 @@ export class Journal {
    * it, or when that cannot be told. Never throws.
    */
   detachment(): Error | undefined {
-    const what = this.#active?.detachment();
-    if (this.#active === undefined || what === undefined) return undefined;
+    return this.#active && this.#detachmentOf(this.#active);
+  }
+
+  #detachmentOf(file: JournalFile): Error | undefined {
+    const what = file.detachment();
+    if (what === undefined) return undefined;
     return new Error(
-      `The journal file ${this.#active.name} ${what}. Put it back as it was. If you cannot, stop the ` +
+      `The journal file ${file.name} ${what}. Put it back as it was. If you cannot, stop the ` +
         'server in order, and do not kill it: what the journal had is in its memory, and it gives ' +
         'that to the data file.',
     );
@@ -186,8 +190,9 @@ export class Journal {
 
   /**
    * Writes a frame. As soon as it is durable, `show` is called with its changes, which have memory
-   * of their own, and its number. Rejects with `StoreWriteError` when nothing of it remains, and
-   * with `StoreFailedError` when that is not certain.
+   * of their own, and its number. Rejects with `StoreWriteError` when nothing of it remains; with
+   * `CommitUnknownError` when it was left, because the file was not in place when its write had
+   * failed; and with `StoreFailedError` when it could not be annulled.
    */
   async append(content: FrameContent, show: ShowChanges): Promise<void> {
     invariant(!this.#isWriting, 'one frame is written at a time');
@@ -361,6 +366,8 @@ export class Journal {
     try {
       await file.write(bytes, this.#at);
     } catch (error) {
+      const detachment = this.#detachmentOf(file);
+      if (detachment !== undefined) throw unknownOutcome(detachment);
       await this.#annul(file, error);
       throw notWritten(error);
     }
@@ -368,10 +375,9 @@ export class Journal {
 
   /**
    * Overwrites the beginning of a frame whose write has failed, so that a restart does not find it.
-   * Not in a file that was moved: another process may have read the frame already.
+   * Not for a file that was moved: another process may have read the frame already.
    */
   async #annul(file: JournalFile, cause: unknown): Promise<void> {
-    if (file.detachment() !== undefined) return;
     try {
       await file.write(Buffer.alloc(blockBytes), this.#at);
     } catch (error) {
