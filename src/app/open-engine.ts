@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.js';
 import {
   CommitUnknownError,
   StoreDamagedError,
@@ -62,7 +63,11 @@ export async function openEngine(settings: EngineSettings, sharing: Sharing): Pr
   };
   const onUnremoved = (error: Error) =>
     logger.warn('old files of the journal cannot be removed: they only take space', { error });
-  const calls = { onFailed, onTrouble, onUnremoved };
+  const isDue = everySecond(settings.clock);
+  const onRead = (read: number, openings: number) => {
+    if (isDue()) logger.info('reading the journal', { files: read, openings });
+  };
+  const calls = { onFailed, onTrouble, onUnremoved, onRead };
   const openOver = async <Opened>(
     lmdb: Pick<LmdbStoreOptions, 'durability' | 'ingestsInThread'>,
     open: (options: JournaledStoreOptions & { readonly base: LmdbStore }) => Promise<Opened>,
@@ -157,17 +162,25 @@ async function joined(base: LmdbStore, directory: string): Promise<ServedStore> 
 
 const progressMs = 1_000;
 
+/** Whether progress is to be told now: true once a second, and not in the first one. */
+function everySecond(clock: Pick<Clock, 'monotonicMs'>): () => boolean {
+  let toldMs = clock.monotonicMs();
+  return () => {
+    if (clock.monotonicMs() - toldMs < progressMs) return false;
+    toldMs = clock.monotonicMs();
+    return true;
+  };
+}
+
 function eventsFor({
   logger,
   onFatal,
   clock,
 }: Pick<ServerSettings, 'logger' | 'onFatal' | 'clock'>): StoreEvents {
-  let toldMs = clock.monotonicMs();
+  const isDue = everySecond(clock);
   return {
     checking(pages, pagesMax) {
-      if (clock.monotonicMs() - toldMs < progressMs) return;
-      toldMs = clock.monotonicMs();
-      logger.info('checking the data file', { pages, pagesMax });
+      if (isDue()) logger.info('checking the data file', { pages, pagesMax });
     },
     failed(error) {
       logger.error('the store has failed: this process has to end', { error });

@@ -38,6 +38,7 @@ export interface OpenOptions {
   readonly onFailed?: (error: StoreFailedError) => void;
   readonly onTrouble?: (error: Error | undefined) => void;
   readonly onUnremoved?: (error: Error) => void;
+  readonly onRead?: (files: number, openings: number) => void;
 }
 
 /** A data directory whose data file is a model in memory, which lasts as long as the directory. */
@@ -65,6 +66,7 @@ export async function journalDirectory(): Promise<JournalDirectory> {
       onFailed,
       onTrouble,
       onUnremoved,
+      onRead,
       timers = manualTimers(),
     } = {}) =>
       openJournaledStore({
@@ -77,6 +79,7 @@ export async function journalDirectory(): Promise<JournalDirectory> {
         ...(onFailed !== undefined && { onFailed }),
         ...(onTrouble !== undefined && { onTrouble }),
         ...(onUnremoved !== undefined && { onUnremoved }),
+        ...(onRead !== undefined && { onRead }),
       }),
     [Symbol.asyncDispose]: remove,
   };

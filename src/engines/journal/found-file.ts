@@ -53,8 +53,12 @@ export function counted<Part extends { readonly sequence: number }>(
   { head }: FoundFile,
   all: readonly FoundFile[],
 ): Part[] {
-  const later = all.filter((other) => other.head.generation > head.generation);
-  const end = Math.min(...later.map((other) => other.head.firstSequence));
+  // Of very many files most have no frames, and the others are looked through for each that has.
+  if (parts.length === 0) return [];
+  let end = Infinity;
+  for (const other of all) {
+    if (other.head.generation > head.generation) end = Math.min(end, other.head.firstSequence);
+  }
   return parts.filter(({ sequence }) => sequence < end);
 }
 

@@ -87,6 +87,14 @@ describe('recovery of a journal', () => {
     assert.equal(await rowOf(again, 'life 2'), 'life 2');
   });
 
+  it('tells how many files of former openings it has read', async () => {
+    await using made = await journalDirectory();
+    for (let life = 0; life < 3; life += 1) await putRow(await made.open(), `life ${life}`);
+    const told: string[] = [];
+    await made.open({ onRead: (files, openings) => told.push(`${files} of ${openings}`) });
+    assert.deepEqual(told, ['1 of 3', '2 of 3', '3 of 3']);
+  });
+
   it('takes a last frame that is not whole for none, and one before others for damage', async () => {
     await using made = await journalDirectory();
     const store = await made.open();

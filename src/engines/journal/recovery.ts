@@ -21,6 +21,12 @@ export interface Trust {
   readonly sequences?: boolean;
 }
 
+export interface RecoveryOptions {
+  readonly trust?: Trust | undefined;
+  /** Called with the number of files that have been read, after each: there may be very many. */
+  readonly onRead?: ((files: number) => void) | undefined;
+}
+
 /**
  * Reads the frames that were acknowledged and may not have been applied. An incomplete frame can
  * only be the last one, and was never acknowledged. Throws `StoreDamagedError` when a frame before
@@ -29,11 +35,14 @@ export interface Trust {
 export async function recover(
   files: JournalFiles,
   applied: Applied,
-  trust: Trust = {},
+  { trust = {}, onRead }: RecoveryOptions = {},
 ): Promise<Recovered> {
   const found: FoundFile[] = [];
   const checks = trust.checksums !== true;
+  let read = 0;
   for await (const { name, content } of files.retired()) {
+    read += 1;
+    onRead?.(read);
     const file = readFoundFile(name, content, { checks });
     if (file !== undefined) found.push(file);
   }

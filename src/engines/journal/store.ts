@@ -68,6 +68,8 @@ export interface JournaledStoreOptions {
   readonly onTrouble?: (error: Error | undefined) => void;
   /** Journal files that are not needed cannot be removed. Called once. */
   readonly onUnremoved?: (error: Error) => void;
+  /** While the store opens: the files read so far, of so many former openings. */
+  readonly onRead?: (files: number, openings: number) => void;
 }
 
 /**
@@ -79,7 +81,10 @@ export async function openJournaledStore(options: JournaledStoreOptions): Promis
   const { base, files, randomness, onUnremoved, limits = defaultJournalLimits } = options;
   const applied = appliedOf(await base.get(noteKey));
   const generations = await files.retire();
-  const { frames, lastSequence } = await recover(files, applied, options.trust);
+  const { frames, lastSequence } = await recover(files, applied, {
+    trust: options.trust,
+    onRead: (read) => options.onRead?.(read, generations.length),
+  });
   const isLeft = generations.length > 0;
   const generation = Math.max(applied.generation, ...generations) + 1;
   await files.begin(generation);
