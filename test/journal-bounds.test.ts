@@ -22,6 +22,7 @@ const rows: Readonly<Record<string, readonly (string | number)[]>> = {
   'commits that wait': ['waitingCommitsMax'],
   'entries, bytes of a transaction of the base': ['portionEntriesMax', 'portionBytesMax'],
   'files in a folder, bytes of one at a start': ['folderFilesMax', 'fileBytesMax'],
+  'deletions, bytes that a range passes over in a turn': ['turnDeletionsMax', 'turnBytesMax'],
 };
 /** What nobody reaches or notices: numbers in names of folders, and what is remembered. */
 const elsewhere = new Set(['generationMax', 'knownVersionsMax', 'runsMax']);

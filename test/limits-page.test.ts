@@ -184,7 +184,7 @@ const unnoticed = new Set(
     endsMax
     escapeBytesMax
     exactDigitsMax
-    expiredRunMsMax
+    runMsMax
     extentBytesMax
     extentIdLengthMax
     failuresMax

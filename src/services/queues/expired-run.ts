@@ -33,7 +33,7 @@ export class ExpiredRun {
   #before: Bytes | undefined;
   #untilMs = 0;
   #isBeingChecked = false;
-  /** Changes when a check begins or ends: what searches find that began before it is out of date. */
+  /** Changes when a check begins or ends. What a search finds that began before is out of date. */
   #period = 0;
 
   constructor(keys: MessageKeys, clock: Clock) {
