@@ -10,6 +10,7 @@ import {
   writesOf,
   type Entities,
   type FilterFields,
+  type RowKey,
   type RowWrite,
   type TableGateway,
 } from '../../src/modeling/index.js';
@@ -17,10 +18,16 @@ import {
   archiveEntities,
   type ArchiveOptions,
 } from '../../src/modeling/patterns/high-volume-delete/index.js';
-import { hashRouting } from '../../src/modeling/patterns/shard-map/index.js';
+import {
+  assignTexts,
+  hashRouting,
+  listRouting,
+} from '../../src/modeling/patterns/shard-map/index.js';
 import { keyOfWrite } from '../../src/modeling/table/gateway.js';
 import { backUpShard, restoreShard } from '../../src/modeling/patterns/shard-map-manager/index.js';
+import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
+import { wrappedMethods } from './support/wrapped-methods.js';
 import { startTables } from './support/observed-tables.js';
 import { amountsIn, mapOf, newShardTables, Order, ordersOf } from './support/sharded-orders.js';
 import { costly } from '../support/run-length.js';
@@ -149,7 +156,10 @@ describe('an archive', () => {
 
 describe('an archive whose program stands still before it writes', () => {
   /** Archives an order of 1, as all below 10; something happens before the first write. */
-  async function standing(happen: (world: ArchiveWorld) => Promise<unknown>) {
+  async function standing(
+    happen: (world: ArchiveWorld) => Promise<unknown>,
+    more: Partial<ArchiveOptions<typeof Order, typeof Archived>> = {},
+  ) {
     const [rows, archivedRows] = [new MemoryRows(), new MemoryRows()];
     const orders = entitiesOf(Order, new MemoryTable(rows));
     await orders.insert({ tenant: 'contoso', id: 0, amount: 1 });
@@ -158,6 +168,7 @@ describe('an archive whose program stands still before it writes', () => {
       query: { where: (p: FilterFields<typeof Order>) => p.amount.lt(10) },
       to: entitiesOf(Archived, new MemoryTable(archivedRows)),
       convert: toArchive,
+      ...more,
     };
     let happened: Promise<unknown> | undefined;
     const before = async () => {
@@ -182,13 +193,26 @@ describe('an archive whose program stands still before it writes', () => {
     assert.deepEqual(await amounts(), { kept: [], archived: [5] });
   });
 
-  it('keeps no copy of what is no longer to be archived', async () => {
-    const { report, amounts, options } = await standing(({ orders }) =>
-      orders.merge({ tenant: 'contoso', id: 0 }, { amount: 50 }, { ifMatch: 'any' }),
-    );
+  const grown = ({ orders }: ArchiveWorld) =>
+    orders.merge({ tenant: 'contoso', id: 0 }, { amount: 50 }, { ifMatch: 'any' });
+
+  it('takes back the copy of what is no longer to be archived, if it is the same', async () => {
+    const left: RowKey[] = [];
+    const { report, amounts, options } = await standing(grown, {
+      isSame: (read, current) => read.id === current.id,
+      onCopyLeft: (copy) => left.push(copy),
+    });
     assert.deepEqual(report, { archived: 0, changed: 1 });
     assert.deepEqual(await archiveEntities(options), { archived: 0, changed: 0 });
     assert.deepEqual(await amounts(), { kept: [50], archived: [] });
+    assert.deepEqual(left, []);
+  });
+
+  it('leaves that copy and tells its key when nobody says that it is the same', async () => {
+    const left: RowKey[] = [];
+    const { amounts } = await standing(grown, { onCopyLeft: (copy) => left.push(copy) });
+    assert.deepEqual(await amounts(), { kept: [50], archived: [1] });
+    assert.deepEqual(left, [{ partitionKey: '0000', rowKey: 'contoso' }]);
   });
 
   it('ends what a killed one has begun', async () => {
@@ -197,6 +221,142 @@ describe('an archive whose program stands still before it writes', () => {
     );
     assert.deepEqual(report, { archived: 1, changed: 0 });
     assert.deepEqual(await amounts(), { kept: [], archived: [1] });
+  });
+});
+
+describe('an archive of an entity', () => {
+  const contoso = { tenant: 'contoso', id: 0 };
+
+  it('that a stale map finds where it was keeps the state that another one has archived', async () => {
+    const rows = {
+      a: new MemoryRows(),
+      b: new MemoryRows(),
+      c: new MemoryRows(),
+      control: new MemoryRows(),
+    };
+    const opened = (options: { readonly refreshMs?: number } = {}) =>
+      mapOf(
+        {
+          a: new MemoryTable(rows.a, { table: 'a' }),
+          b: new MemoryTable(rows.b, { table: 'b' }),
+          c: new MemoryTable(rows.c, { table: 'c' }),
+          control: new MemoryTable(rows.control, { table: 'control' }),
+        },
+        options,
+      );
+    const map = opened();
+    await map.create(listRouting({ contoso: 'a' }, 'b'));
+    const orders = ordersOf(map);
+    await orders.insert({ ...contoso, amount: 1 });
+    const archivedRows = new MemoryRows();
+    const options = {
+      from: orders,
+      to: entitiesOf(Archived, new MemoryTable(archivedRows)),
+      convert: toArchive,
+    };
+    const meanwhile = async (): Promise<void> => {
+      await map.start(assignTexts(['contoso'], 'b'));
+      await map.backfill();
+      await map.cutOver();
+      await orders.merge(contoso, { amount: 5 }, { ifMatch: 'any' });
+      assert.deepEqual(await archiveEntities(options), { archived: 1, changed: 0 });
+    };
+    let moved: Promise<void> | undefined;
+    const before = () => (moved ??= meanwhile());
+    const report = await archiveEntities({
+      ...options,
+      from: ordersOf(opened({ refreshMs: 3_600_000 })),
+      to: entitiesOf(Archived, new MemoryTable(archivedRows, { before })),
+    });
+    assert.deepEqual(report, { archived: 0, changed: 1 });
+    assert.equal((await options.to.get(contoso))?.total, 5);
+  });
+
+  it('keeps its copy when its key is used again before a repeated delete arrives', async () => {
+    const orderRows = new MemoryRows();
+    const orders = entitiesOf(Order, new MemoryTable(orderRows));
+    await orders.insert({ ...contoso, amount: 1, note: 'first' });
+    const repeating = wrappedMethods(new MemoryTable(orderRows), async (name, send, [given]) => {
+      const answer = await send();
+      if (name !== 'write' || (given as RowWrite).kind !== 'delete') return answer;
+      // The client did not get the answer: it sends the delete again, later.
+      await orders.insert({ ...contoso, amount: 2, note: 'second' });
+      return send();
+    });
+    const to = entitiesOf(Archived, new MemoryTable(new MemoryRows()));
+    const left: RowKey[] = [];
+    const report = await archiveEntities({
+      from: entitiesOf(Order, repeating),
+      to,
+      convert: toArchive,
+      isSame: (read, current) => read.note === current.note,
+      onCopyLeft: (copy) => left.push(copy),
+    });
+    assert.deepEqual(report, { archived: 0, changed: 1 });
+    assert.equal((await to.get(contoso))?.total, 1);
+    assert.equal((await orders.get(contoso))?.amount, 2);
+    assert.deepEqual(left, [{ partitionKey: '0000', rowKey: 'contoso' }]);
+  });
+
+  /** An archive that has this row where the copy of order 0 of contoso goes. */
+  async function beside(type: string) {
+    const orders = entitiesOf(Order, new MemoryTable(new MemoryRows()));
+    await orders.insert({ ...contoso, amount: 1 });
+    await orders.insert({ tenant: 'fabrikam', id: 1, amount: 2 });
+    const table = new MemoryTable(new MemoryRows());
+    const properties = { EntityType: { type: 'String', value: type } } as const;
+    const row = { partitionKey: '0000', rowKey: 'contoso', properties };
+    await table.write({ kind: 'insert', row });
+    return { orders, to: entitiesOf(Archived, table) };
+  }
+
+  it('writes over a copy that cannot be read', async () => {
+    const { orders, to } = await beside('ArchivedOrder');
+    const report = await archiveEntities({ from: orders, to, convert: toArchive });
+    assert.deepEqual(report, { archived: 2, changed: 0 });
+    assert.equal((await to.get(contoso))?.total, 1);
+  });
+
+  it('does not write over a row of another type', async () => {
+    const { orders, to } = await beside('Invoice');
+    const archive = archiveEntities({ from: orders, to, convert: toArchive });
+    await assert.rejects(archive, /a row of another type at \('0000', 'contoso'\), which stays/);
+    assert.equal((await orders.get(contoso))?.amount, 1);
+  });
+
+  it('has its latest state in one of both wherever a call is killed', async () => {
+    interface World {
+      readonly orders: MemoryRows;
+      readonly archived: MemoryRows;
+      latest: number;
+    }
+    const archive = ({ orders, archived }: World, doomed: Doomed) =>
+      archiveEntities({
+        from: entitiesOf(Order, doomed.wrap(new MemoryTable(orders))),
+        to: entitiesOf(Archived, doomed.wrap(new MemoryTable(archived))),
+        convert: toArchive,
+      });
+    await crashEverywhere<World>({
+      prepare: async () => {
+        const orders = new MemoryRows();
+        await entitiesOf(Order, new MemoryTable(orders)).insert({ ...contoso, amount: 1 });
+        return { orders, archived: new MemoryRows(), latest: 1 };
+      },
+      run: archive,
+      restart: async (world) => {
+        if (world.orders.all.length === 0) return;
+        world.latest += 1;
+        const orders = entitiesOf(Order, new MemoryTable(world.orders));
+        await orders.merge(contoso, { amount: world.latest }, { ifMatch: 'any' });
+      },
+      recover: archive,
+      crashRecovery: true,
+      check: async ({ orders, archived, latest }) => {
+        const found = await entitiesOf(Archived, new MemoryTable(archived)).get(contoso);
+        assert.equal(found?.total, latest);
+        assert.deepEqual(orders.all, []);
+      },
+    });
   });
 });
 

@@ -2,10 +2,11 @@ import { concurrently } from '../../../base/async/concurrently.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, ReadOf } from '../../definition/shapes.js';
 import { etagOf, rowKeyOf, type Stored } from '../../definition/stored-entity.js';
+import { DecodeError } from '../../rows/model-error.js';
+import type { RowKey } from '../../rows/row.js';
 import { unlessConflict } from '../../table/conditional-write.js';
 import { isConflict } from '../../table/contention.js';
 import type { Entities } from '../../table/entities.js';
-import { ConditionFailedError } from '../../table/errors.js';
 import type { TableScan } from '../../table/query-plan.js';
 
 export interface ArchiveOptions<S extends AnyDefinition, A extends AnyDefinition> {
@@ -15,8 +16,17 @@ export interface ArchiveOptions<S extends AnyDefinition, A extends AnyDefinition
   readonly query?: TableScan<S>;
   /** The archive: perhaps of another account, and of another definition. */
   readonly to: Entities<A>;
-  /** The entity of the archive; must give the same for the same entity. */
+  /** The entity of the archive; must give the same key for the same entity. */
   readonly convert: (entity: Stored<ReadOf<S>>) => CreateOf<A>;
+  /**
+   * Whether an entity that has changed since it was read is still the one that was read, and no new
+   * one with its key: by something that never changes, such as its creation time. Then a copy that
+   * was inserted is taken back, after a replace by which the entity gets a new ETag. Copies stay
+   * when absent.
+   */
+  readonly isSame?: (read: Stored<ReadOf<S>>, current: Stored<ReadOf<S>>) => boolean;
+  /** Gets the key of each copy that was left of an entity that was changed or deleted meanwhile. */
+  readonly onCopyLeft?: (copy: RowKey) => void;
   /** Entities at a time; 8 when absent. */
   readonly concurrency?: number;
   /** Stops between entities; called again, it goes on. */
@@ -35,12 +45,14 @@ const concurrencyDefault = 8;
 const batchSize = 100;
 
 /**
- * Moves entities into an archive. Writes each one to the archive first, then deletes it from its
- * table. If it has changed meanwhile, it stays there and its copy is deleted from the archive. So
- * at any moment an entity is in at least one of both tables, and several programs may archive at
- * the same time; repeat a call that was killed. Range reads, and for each entity an insert and a
- * delete; two point reads and an update more when the archive already has it, and a delete of the
- * copy when the entity has changed.
+ * Moves entities into an archive: each is written there first, and then deleted where it was unless
+ * it has changed. So at any moment its latest state is in one of both, a call that was killed is
+ * repeated, and several programs may do it at the same time. The copy of one that has changed
+ * stays, and `onCopyLeft` gets its key, unless `isSame` tells that it may be taken back; what a
+ * killed call left stays too. The next call writes over a copy if it takes the entity still. Range
+ * reads, and for each entity an insert and a delete; a point read and two updates more where the
+ * archive has it, and with `isSame` a point read, an update and a delete of the copy for one that
+ * has changed. Throws `DecodeError` when a row of another type has the key in the archive.
  */
 export async function archiveEntities<S extends AnyDefinition, A extends AnyDefinition>(
   options: ArchiveOptions<S, A>,
@@ -49,8 +61,7 @@ export async function archiveEntities<S extends AnyDefinition, A extends AnyDefi
   let [archived, changed] = [0, 0];
   const archive = async (entity: Stored<ReadOf<S>>): Promise<void> => {
     signal?.throwIfAborted();
-    const copy = await copied(options, entity);
-    if (copy !== undefined && (await removed(options, entity, copy))) archived += 1;
+    if (await isMoved(options, entity)) archived += 1;
     else changed += 1;
   };
   let batch: Stored<ReadOf<S>>[] = [];
@@ -67,47 +78,86 @@ export async function archiveEntities<S extends AnyDefinition, A extends AnyDefi
   return Object.freeze({ archived, changed });
 }
 
-/**
- * The copy in the archive; undefined when somebody else was faster. One that is there is written
- * over only while the entity is as it was read: another program may have archived a later state.
- */
-async function copied<S extends AnyDefinition, A extends AnyDefinition>(
-  { from, to, convert }: ArchiveOptions<S, A>,
+/** False when the entity is no longer as it was read: the next call looks whether it is taken. */
+async function isMoved<S extends AnyDefinition, A extends AnyDefinition>(
+  options: ArchiveOptions<S, A>,
   entity: Stored<ReadOf<S>>,
-): Promise<Stored<ReadOf<A>> | undefined> {
+): Promise<boolean> {
+  const { from, to, convert, onCopyLeft } = options;
   const copy = to.codec.complete(convert(entity));
   const inserted = await to.insertIfAbsent(copy);
-  if (inserted !== undefined) return inserted;
-  const found = await to.get(to.codec.parseKey(rowKeyOf(copy)));
-  const current = await from.get(from.codec.parseKey(rowKeyOf(entity)));
-  const isCurrent = current !== undefined && etagOf(current) === etagOf(entity);
-  if (found === undefined || !isCurrent) return undefined;
+  const source = inserted === undefined ? await writtenOver(options, entity, copy) : entity;
+  if (source === undefined) return false;
+  const isDeleted = await unlessConflict(async () => {
+    await from.delete(source);
+    return true;
+  });
+  if (isDeleted) return true;
+  if (inserted === undefined || !(await isTakenBack(options, entity, inserted))) {
+    onCopyLeft?.(rowKeyOf(copy));
+  }
+  return false;
+}
+
+/**
+ * The entity as it is once the archive has it; undefined when somebody else was faster. Another
+ * program may have archived a later state, so only a write proves that the entity is as it was
+ * read: reads may be old, as those of a shard map are. The copy is looked at before that proof.
+ */
+async function writtenOver<S extends AnyDefinition, A extends AnyDefinition>(
+  { from, to }: ArchiveOptions<S, A>,
+  entity: Stored<ReadOf<S>>,
+  copy: Stored<ReadOf<A>>,
+): Promise<Stored<ReadOf<S>> | undefined> {
+  const key = rowKeyOf(copy);
+  const found = await to.table.get(key, to.codec.selectOf([]));
+  if (found === undefined) return undefined;
+  if (!to.codec.matches(found)) throw otherTypeError(to.definition, key);
   try {
-    return await to.replace(copy, { ifMatch: etagOf(found) });
+    const proven = await from.replace(entity);
+    await to.replace(copy, { ifMatch: found.etag });
+    return proven;
   } catch (error) {
     if (isConflict(error)) return undefined;
     throw error;
   }
 }
 
+function otherTypeError({ type }: AnyDefinition, { partitionKey, rowKey }: RowKey): DecodeError {
+  const place = `('${partitionKey}', '${rowKey}')`;
+  return new DecodeError(
+    `${type}: the archive has a row of another type at ${place}, which stays; ` +
+      'give the archive keys of its own',
+  );
+}
+
 /**
- * Deletes an archived entity from its table. False when it has changed or was deleted since it was
- * read. A changed entity stays for the next call, which decides anew whether to archive it.
+ * Takes back the copy of an entity that has changed. A delete that was repeated after a lost answer
+ * also fails when another entity got the key, and then the copy is all that is left: only the
+ * caller can tell the two apart, and only a write proves that the entity is there.
  */
-async function removed<S extends AnyDefinition, A extends AnyDefinition>(
-  { from, to }: ArchiveOptions<S, A>,
+async function isTakenBack<S extends AnyDefinition, A extends AnyDefinition>(
+  { from, to, isSame }: ArchiveOptions<S, A>,
   entity: Stored<ReadOf<S>>,
   copy: Stored<ReadOf<A>>,
 ): Promise<boolean> {
+  const ifMatch = etagOf(copy);
+  if (isSame === undefined || ifMatch === '') return false;
+  const row = await from.table.get(rowKeyOf(entity));
+  const current = row && readable(() => from.codec.fromRow(row));
+  if (current === undefined || !isSame(entity, current)) return false;
+  return unlessConflict(async () => {
+    await from.replace(current);
+    return to.deleteIfExists(copy, { ifMatch });
+  });
+}
+
+/** Undefined for a row that cannot be read: its copy is left, and said to be. */
+function readable<T>(read: () => T): T | undefined {
   try {
-    await from.delete(entity);
-    return true;
+    return read();
   } catch (error) {
-    if (!isConflict(error)) throw error;
-    const ifMatch = etagOf(copy);
-    if (error instanceof ConditionFailedError && ifMatch !== '') {
-      await unlessConflict(() => to.deleteIfExists(copy, { ifMatch }));
-    }
-    return false;
+    if (error instanceof DecodeError) return undefined;
+    throw error;
   }
 }
