@@ -517,6 +517,24 @@ describe('a handler that is slow', () => {
     }
   });
 
+  it('leaves no poisoned copy of a message that expired while it ran', async () => {
+    const { queue, poison, worker, events } = await newWork();
+    await queue.sendMessage(countText, { messageTimeToLive: 20 });
+    const { run, running, open } = waitingRun();
+    const failing: Run = async (payload, context) => {
+      await run(payload, context);
+      throw new Error('no use');
+    };
+    const draining = worker(failing, { dequeueMax: 1 }).drain();
+    await running;
+    await time.pass(70_000);
+    open();
+    const { lost, poisoned } = await draining;
+    assert.deepEqual({ lost, poisoned }, { lost: 1, poisoned: 0 });
+    assert.deepEqual(kindsOf(events), ['lost']);
+    assert.equal(await messageCount(poison), 0);
+  });
+
   it('keeps a message that expires soon for as long as it lives, to the second', async () => {
     const { queue, worker, events } = await newWork();
     await queue.sendMessage(countText, { messageTimeToLive: 90 });

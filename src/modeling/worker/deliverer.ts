@@ -183,7 +183,10 @@ export class Deliverer {
     return { kind: 'failed', ...this.#delivery(received), ...failure };
   }
 
-  /** Stores the copy before deleting the message: a crash in between leaves both. */
+  /**
+   * Stores the copy before deleting the message: a crash in between leaves both. A message that has
+   * expired gets none, which would outlive it.
+   */
   async #poison(
     received: Received,
     receipt: string,
@@ -192,6 +195,7 @@ export class Deliverer {
   ): Promise<DeliveryEvent> {
     const { source, encoding } = this.#settings;
     const { message, envelope } = received;
+    if (this.#isOver(received)) return this.#lost(received, error);
     const note = {
       reason,
       error: messageOf(error),
@@ -205,6 +209,14 @@ export class Deliverer {
       )) ?? (await this.#delete(message, receipt));
     if (refused !== undefined) return this.#lost(received, refused);
     return { kind: 'poisoned', ...this.#delivery(received), reason, error };
+  }
+
+  /** Whether the message has expired for certain: its times are cut to whole seconds. */
+  #isOver({ message, startedMs }: Received): boolean {
+    const { visibilitySeconds, clock } = this.#settings;
+    const beyondMs = message.expiresOn.getTime() - message.nextVisibleOn.getTime();
+    const lifeMs = (visibilitySeconds + 1) * 1000 + beyondMs;
+    return clock.monotonicMs() - startedMs > lifeMs;
   }
 
   /** The error, unless the message was deleted. */

@@ -18,8 +18,8 @@ export interface Delivery {
 /**
  * Events of a worker. Each delivery ends in one of the first five: `handled`; `failed`, to come
  * again after `delaySeconds`; `poisoned`; `released`, because the worker stops; `lost`, when the
- * message could not be finished and comes again after its visibility timeout, unless it has expired
- * by then.
+ * message could not be finished: it comes again after its visibility timeout, or is gone for good,
+ * without a poisoned copy, when it has expired by then.
  */
 export type WorkerEvent =
   | (Delivery & { readonly kind: 'handled' | 'released' })
