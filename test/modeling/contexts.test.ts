@@ -84,6 +84,13 @@ describe('bounded contexts', () => {
     );
   });
 
+  it('tell what a table takes that they only read', () => {
+    const told = { encrypts: () => ['name'], storesLargeValues: true, writesMax: 40 };
+    const table = readOnly(Object.assign(new MemoryTable(new MemoryRows()), told));
+    const { encrypts, storesLargeValues, writesMax } = table;
+    assert.deepEqual({ encrypts, storesLargeValues, writesMax }, told);
+  });
+
   it('tell references to what is gone, and repair them where asked to', async () => {
     const { areas } = await world();
     const told: object[] = [];

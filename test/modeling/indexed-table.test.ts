@@ -217,3 +217,16 @@ describe('the table of entities with indexes', () => {
     }
   });
 });
+
+describe('a table with derived rows', () => {
+  it('takes no more writes at once, with these, than the table beneath', async () => {
+    const beneath = Object.assign(new MemoryTable(new MemoryRows()), { writesMax: 3 });
+    const people = indexedEntitiesOf(
+      withIndexes(Person, { email: samePartition({ rowKey: (p) => key`email_${p.email}` }) }),
+      { table: beneath },
+    );
+    await people.insert(person(1));
+    const two = transaction(people.table).insert(Person, person(2)).insert(Person, person(3));
+    await assert.rejects(two.run(), /the writes are 4; a transaction holds 3/);
+  });
+});

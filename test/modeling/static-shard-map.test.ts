@@ -12,6 +12,7 @@ import {
   staticShardMapOf,
 } from '../../src/modeling/patterns/shard-map/index.js';
 import { startTables } from './support/observed-tables.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { Order } from './support/sharded-orders.js';
 
 const started = await startTables();
@@ -72,6 +73,23 @@ describe('a static shard map', () => {
     assert.deepEqual(found, [{ partitionKey: 'adatum', shard: 'b', home: 'a' }]);
     const adatum = { tenant: 'adatum', id: 1 };
     assert.equal(await shardedEntitiesOf(Order, map).get(adatum), undefined);
+  });
+
+  it('takes as many writes at once as each of its shards, as other maps do', async () => {
+    const memory = () => new MemoryTable(new MemoryRows());
+    const options = { name: 'orders', shards: { a: memory(), b: memory() }, routing: alphabet };
+    const stored = { ...options, control: memory() };
+    assert.equal(staticShardMapOf(options).table.writesMax, 100);
+    assert.equal(shardMapOf(stored).table.writesMax, 99);
+    Object.assign(options.shards.b, { writesMax: 40 });
+    const { table } = staticShardMapOf(options);
+    assert.equal(table.writesMax, 40);
+    assert.equal(shardMapOf(stored).table.writesMax, 39);
+    const writes = Array.from({ length: 41 }, (_, id) => ({
+      kind: 'insert' as const,
+      row: { partitionKey: 'a', rowKey: `${id}`, properties: {} },
+    }));
+    await assert.rejects(table.transact(writes), /at most 40 writes, not 41/);
   });
 
   it('is taken over, with its rows, by a map that can change', async () => {

@@ -95,10 +95,18 @@ describe('a wide entity of as many groups as a transaction has writes', () => {
     const tables = [map.table, withLargeValues(map.table), stampedTable(memory())];
     for (const [index, table] of tables.entries()) {
       const refusal = { name: 'DefinitionError', message: /Wide: 100 groups;.* writes 99 rows/ };
-      assert.throws(() => wideEntitiesOf(wideOf(100), table), refusal);
+      await assert.rejects(wideEntitiesOf(wideOf(100), table).insert({ id: 'more' }), refusal);
       await wideEntitiesOf(wideOf(99), table).insert({ id: String(index) });
     }
     await wideEntitiesOf(wideOf(100), memory()).insert({ id: '1' });
+  });
+
+  it('is read and changed in a table that has come to take fewer', async () => {
+    const table = new MemoryTable(new MemoryRows());
+    await wideEntitiesOf(wideOf(100), table).insert({ id: '1' });
+    const wide = wideEntitiesOf(wideOf(100), Object.assign(table, { writesMax: 99 }));
+    assert.equal((await wide.get({ id: '1' }))?.['id'], '1');
+    await assert.rejects(wide.insert({ id: '2' }), { name: 'DefinitionError' });
   });
 });
 

@@ -12,6 +12,9 @@ export function readOnly(table: TableGateway): TableGateway {
     Promise.reject(new ReadOnlyContextError(`${table.table} is read-only in this context`));
   return {
     table: table.table,
+    encrypts: table.encrypts,
+    storesLargeValues: table.storesLargeValues,
+    writesMax: table.writesMax,
     get: (key, select) => table.get(key, select),
     page: (query) => table.page(query),
     write: refuse,

@@ -471,11 +471,11 @@ function refuseSpread(writes: readonly RowWrite[]): void {
 }
 
 function refuseTooLarge(base: TableGateway, writes: readonly RowWrite[]): void {
-  const { table } = base;
-  if (writes.length > transactionWritesMax) {
+  const { table, writesMax = transactionWritesMax } = base;
+  if (writes.length > writesMax) {
     throw new TooLargeError(
       `${table}: with what is derived from them, the writes are ${writes.length}; ` +
-        `a transaction holds ${transactionWritesMax}. Write less at a time, or keep an index with ` +
+        `a transaction holds ${writesMax}. Write less at a time, or keep an index with ` +
         'many rows an entity in another partition or table',
     );
   }

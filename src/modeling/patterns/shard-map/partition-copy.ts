@@ -1,7 +1,6 @@
 import { contentOf, keyOf } from '../../rows/row-parts.js';
 import { copyDifference } from '../../rows/same-value.js';
 import type { StoredRow } from '../../rows/row.js';
-import { transactionWritesMax } from '../../table/gateway.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
 import { allPages } from '../../table/all-rows.js';
 import { divided } from '../../table/divided.js';
@@ -16,7 +15,6 @@ interface Pair {
 
 /** The room of the write of the claim in a transaction. */
 const claimRoom = { writes: 1, bytes: 16_384 };
-export const batchWritesMax = transactionWritesMax - 1;
 
 /** The stored rows of a partition, in order. A range read per 1,000. */
 export async function* partitionContent(

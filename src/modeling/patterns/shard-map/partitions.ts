@@ -29,7 +29,7 @@ import {
   type MapState,
   type Route,
 } from './map-state.js';
-import { batchWritesMax, copyPartition } from './partition-copy.js';
+import { copyPartition } from './partition-copy.js';
 import { PartitionHomes } from './partition-homes.js';
 import { PartitionClosedError, UnknownShardError } from './shard-errors.js';
 import type { RoutedPartitions } from './sharded-table.js';
@@ -63,8 +63,8 @@ class RouteChangedError extends ModelError {
 
 /** The partitions of a map: finds them, and brings them to their shards. */
 export class Partitions implements RoutedPartitions {
-  /** One less than a transaction: each has the owner row as well. */
-  readonly writesMax = batchWritesMax;
+  /** Each transaction has the owner row as well. */
+  readonly ownWrites = 1;
   readonly #options: PartitionsOptions;
 
   constructor(options: PartitionsOptions) {

@@ -4,6 +4,7 @@ import type { RowKey, StoredRow } from '../../rows/row.js';
 import {
   keyOfWrite,
   pageRowsMax,
+  transactionWritesMax,
   type EncryptedNames,
   type RowPage,
   type RowQuery,
@@ -26,7 +27,8 @@ export interface RoutingMap {
 
 /** Finds the shards of partitions, and writes there. */
 export interface RoutedPartitions {
-  readonly writesMax: number;
+  /** The rows of the map in each transaction. */
+  readonly ownWrites: number;
   /** Throws `UnknownShardError` for a shard without a table in this program. */
   shard(name: string | undefined, partitionKey?: string): TableGateway;
   readable(partitionKey: string): Promise<TableGateway>;
@@ -35,7 +37,7 @@ export interface RoutedPartitions {
   /** The given shard if it owns the partition, otherwise the shard of the current map. */
   confirmed(shard: TableGateway, partitionKey: string): Promise<TableGateway>;
   writeOne(write: RowWrite): Promise<WriteResult>;
-  /** Writes of one partition, at most `writesMax`. */
+  /** Writes of one partition, at most as many as the table takes. */
   write(partitionKey: string, writes: readonly RowWrite[]): Promise<readonly WriteResult[]>;
 }
 
@@ -45,7 +47,7 @@ export interface RoutedPartitions {
  *
  * - A write with an outdated map is refused by the shard, unseen by the caller, and repeated after
  *   one point read. The first write of a partition takes seven more requests.
- * - A transaction has at most 99 writes.
+ * - A transaction has at most 99 writes, or fewer where a shard takes less than 100.
  * - A read that finds no row checks whether the shard owns the partition, with one more point read.
  * - A page of one partition, given by its PartitionKey, is one range read. Every other page reads
  *   from each shard.
@@ -63,7 +65,8 @@ export class ShardedTable implements TableGateway {
     this.table = map.name;
     this.encrypts = shards[0]?.encrypts;
     this.storesLargeValues = shards.every((shard) => shard.storesLargeValues === true);
-    this.writesMax = partitions.writesMax;
+    const taken = shards.map((shard) => shard.writesMax ?? transactionWritesMax);
+    this.writesMax = Math.min(transactionWritesMax, ...taken) - partitions.ownWrites;
     this.#map = map;
     this.#partitions = partitions;
   }

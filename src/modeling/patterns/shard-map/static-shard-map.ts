@@ -6,7 +6,7 @@ import {
   type ShardRouting,
 } from '../../../placement/shard-routing.js';
 import { DefinitionError } from '../../rows/model-error.js';
-import { keyOfWrite, transactionWritesMax, type TableGateway } from '../../table/gateway.js';
+import { keyOfWrite, type TableGateway } from '../../table/gateway.js';
 import { routeOf, shardsOfRoute, type MapState, type Route } from './map-state.js';
 import { PartitionHomes } from './partition-homes.js';
 import { UnknownShardError, type MisplacedPartition } from './shard-errors.js';
@@ -119,7 +119,7 @@ export class StaticShardMap {
     const home = (partitionKey: string): TableGateway =>
       shard(this.shardOf(partitionKey), partitionKey);
     return {
-      writesMax: transactionWritesMax,
+      ownWrites: 0,
       shard,
       readable: async (partitionKey) => home(partitionKey),
       homes: () => this.#homes(),

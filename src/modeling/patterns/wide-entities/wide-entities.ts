@@ -67,12 +67,7 @@ export class WideEntities<W extends AnyWideDefinition> {
   readonly #options: ContentionOptions;
   readonly #rows: readonly WideRow[];
 
-  /**
-   * Throws `DefinitionError` when the table takes fewer writes in a transaction than there are
-   * groups. Sends nothing.
-   */
   constructor(definition: W, table: TableGateway, options: ContentionOptions = {}) {
-    refuseMoreGroups(definition, table);
     this.definition = definition;
     this.#table = table;
     this.#options = options;
@@ -81,8 +76,9 @@ export class WideEntities<W extends AnyWideDefinition> {
 
   /**
    * One transaction with an insert for each group. Throws `TransactionFailedError` with an
-   * `EntityExistsError` when the entity exists, and `TooLargeError` beyond 4 MiB; then nothing was
-   * inserted.
+   * `EntityExistsError` when the entity exists, `TooLargeError` beyond 4 MiB, and
+   * `DefinitionError` when the table takes fewer writes in a transaction than there are groups;
+   * then nothing was inserted.
    */
   async insert(entity: WideCreateOf<W>): Promise<void> {
     await this.#transaction().join(this.inserting(entity)).run();
@@ -92,6 +88,7 @@ export class WideEntities<W extends AnyWideDefinition> {
   inserting(entity: WideCreateOf<W>): TransactionChange {
     return {
       addTo: (writes) => {
+        refuseMoreGroups(this.definition, this.#table);
         this.#refuseUnknown(entity);
         const whole = withKeys(this.definition, entity);
         for (const [, row] of this.#rows) writes.insert(row, pick(row, whole));
@@ -387,8 +384,8 @@ function changesOf(row: AnyDefinition, changes: Values): never {
 }
 
 /**
- * The entities of a wide definition in a table. Throws `DefinitionError` when the table takes fewer
- * writes in a transaction than there are groups: 99 of a shard map. Sends nothing.
+ * The entities of a wide definition in a table. Sends nothing. Inserts throw `DefinitionError` when
+ * the table takes fewer writes in a transaction than there are groups: 99 of a shard map.
  */
 export function wideEntitiesOf<W extends AnyWideDefinition>(
   definition: W,
