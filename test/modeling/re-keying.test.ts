@@ -161,6 +161,25 @@ describe('entities that are being moved', () => {
     assert.equal((await move.backfill()).refused, 1);
   });
 
+  it('are deleted and made smaller though they are too large for the new side', async () => {
+    for (const phase of ['old', 'dual-writing'] as const) {
+      for (const change of ['delete', 'replace'] as const) {
+        const { tables, move, orders } = await inPhase('old', 2);
+        await fillToTheBrim(tables.old, brimming, 250);
+        if (phase === 'dual-writing') await move.start();
+        const address = { customer: 'contoso', city: 'c0', id: 200 };
+        const merged = orders.merge(address, { amount: 2 }, { ifMatch: 'any' });
+        await assert.rejects(merged, { name: 'TooLargeError' });
+        if (change === 'delete') await orders.delete(address, { ifMatch: 'any' });
+        else await orders.upsertReplace({ ...address, amount: 3 });
+        const expected = change === 'delete' ? undefined : 3;
+        assert.equal((await orders.get(address))?.amount, expected, `${change} while ${phase}`);
+        if (phase === 'old') await move.start();
+        assert.equal((await move.backfill()).refused, 0);
+      }
+    }
+  });
+
   it('keep properties that neither definition knows', async () => {
     const { tables, move, orders } = await inPhase('old', 0);
     await tables.old.write({

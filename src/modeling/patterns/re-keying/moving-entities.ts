@@ -143,7 +143,8 @@ export class MovingEntities<O extends AnyDefinition, N extends AnyDefinition, A>
   /**
    * Entities of a query, from the side that queries read in this phase. During handovers, a copy
    * that a crashed writer left outdated is returned as it is. An entity that is too large for the
-   * new side is read, by `get` as well; a change of it throws `TooLargeError`.
+   * new side is read, by `get` as well, and can be deleted; a change of it that leaves it too large
+   * throws `TooLargeError`.
    */
   async *query(queries: SideQueries<O, N>): AsyncGenerator<Stored<ReadOf<N>>, void, undefined> {
     const { sides } = this.#parts;

@@ -69,7 +69,8 @@ export class MovingRows {
   /**
    * Changes an entity, starting again after a conflict. Resolves with the new state. Two point
    * reads and two writes, one each when nothing is copied; two more of each when the entity must be
-   * handed over.
+   * handed over. An entity that is too large for the new side can be deleted and made smaller.
+   * Throws `TooLargeError` when it stays too large, or must be handed over.
    */
   async change(keys: MoveKeys, current: CurrentPlan, decide: Decision): Promise<Content> {
     const { randomness = systemRandomness } = this.#options;
@@ -87,6 +88,7 @@ export class MovingRows {
       if ('refusal' in decision) return decision;
       if (decision.made === 'keep') return { content };
       const entityRow = decision.made === 'delete' ? undefined : decision.made;
+      this.#refuseTooLarge(entityRow);
       const stamp = newStamp(randomness);
       stamps.push(stamp);
       hasDeleted ||= entityRow === undefined;
@@ -175,16 +177,24 @@ export class MovingRows {
   /** The rows of a key, after making the wanted side the owner. */
   async #pair(keys: MoveKeys, plan: PhasePlan, current: CurrentPlan): Promise<Pair> {
     if (!plan.mirrors) {
-      const authority = await this.#sides[plan.wanted].read(keys);
+      const authority = await this.#sides[plan.wanted].look(keys);
       if (isDeciding(authority, false)) {
         return { authority: opened(authority), isPending: false, other: undefined };
       }
     }
-    const pair = pairOf(await this.#readBoth(keys));
+    const pair = pairOf(await this.#lookAtBoth(keys));
     if (pair.authority.side === plan.wanted) return pair;
     // The rows may be in a later phase than this program knows.
     const { wanted } = await current(true);
     return pair.authority.side === wanted ? pair : this.#pass(keys, pair);
+  }
+
+  async #lookAtBoth(keys: MoveKeys): Promise<Both> {
+    const [before, after] = await Promise.all([
+      this.#sides.old.look(keys),
+      this.#sides.new.look(keys),
+    ]);
+    return { old: before, new: after };
   }
 
   async #readBoth(keys: MoveKeys): Promise<Both> {
@@ -193,6 +203,11 @@ export class MovingRows {
       this.#sides.new.read(keys),
     ]);
     return { old: before, new: after };
+  }
+
+  /** Throws `TooLargeError` for what the new side does not take. */
+  #refuseTooLarge(entityRow: Row | undefined): void {
+    if (entityRow !== undefined) this.#sides.new.normal(entityRow);
   }
 
   /** Ends a handover: opens the row that will own the entity. */
@@ -209,6 +224,7 @@ export class MovingRows {
     if (from.side === 'new' && from.etag !== undefined && !from.isMarked) throw foreign(keys);
     const epoch = from.epoch + 1;
     const { content } = from;
+    this.#refuseTooLarge(content.entityRow);
     const closing = { keys, before: from, content, epoch, copied: content };
     const closed = await this.#sides[from.side].write(closing);
     const to = other ?? (await this.#sides[from.side === 'old' ? 'new' : 'old'].read(keys));
