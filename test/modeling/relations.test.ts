@@ -14,6 +14,7 @@ import { oneToManyOf } from '../../src/modeling/patterns/relations/one-to-many.j
 import { oneToOneOf } from '../../src/modeling/patterns/relations/one-to-one.js';
 import { costly } from '../support/run-length.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
 import { regionalDepartmentOf, RegionalDepartment, RegionalEmployee } from './support/regions.js';
 
@@ -514,6 +515,29 @@ describe('one to one', () => {
       },
     });
     assert.equal(requests.length, 8);
+  });
+
+  it('deletes details whose rows have no room for the properties that they lack', async () => {
+    const table = new MemoryTable(new MemoryRows());
+    const photos = new MemoryTable(new MemoryRows());
+    const many = Object.fromEntries(
+      Array.from({ length: 252 }, (_, index) => [
+        `p${index}`,
+        { type: 'String', value: 'x' } as const,
+      ]),
+    );
+    const east = { region: 'East' };
+    const pairs = photosOf(table, photos, later);
+    await pairs.insert(main, { ...east, id: 1, address: 'x' });
+    const [photo] = photos.rows.all;
+    assert.ok(photo);
+    const { address } = photo.properties;
+    assert.ok(address);
+    const row = { ...photo, properties: { ...many, address } };
+    await photos.write({ kind: 'upsert-replace', row });
+    await entitiesOf(RegionalEmployee, table).delete(mainOf(main), { ifMatch: 'any' });
+    assert.deepEqual(await pairs.removeOrphans(east), [{ ...east, id: 1 }]);
+    assert.deepEqual(photos.rows.all, []);
   });
 
   it('leaves details that may belong to an insert under way', async () => {

@@ -132,7 +132,7 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
       const isRemoved = await unlessConflict(() =>
         this.details.deleteIfExists(each, { ifMatch: etagOf(each) }),
       );
-      if (isRemoved) removed.push(codec.parseKey(codec.toRow(each)));
+      if (isRemoved) removed.push(codec.parseKey(rowKeyOf(each)));
     }
     return removed;
   }
