@@ -160,7 +160,9 @@ export class Relay {
   /**
    * Dispatches the waiting messages of every registered partition, in case hints were lost. Sends
    * the requests of `registry.partitions`, and those of `partition` for each. A partition that
-   * fails does not stop the others.
+   * fails does not stop the others. An attempt that `signal` stops does not count against its
+   * message: where sweeps are timed, dispatches need a shorter timeout of their own, or a message
+   * that takes longer than every sweep holds up its partition for ever.
    */
   async sweep({ signal }: { readonly signal?: AbortSignal } = {}): Promise<SweepReport> {
     const report = {
