@@ -57,6 +57,55 @@ describe('the first map over tables with rows', () => {
     assert.deepEqual([control.all, tables.a.rows.all, tables.b.rows.all], [[], before, []]);
   });
 
+  it('is refused where rows are on a shard that it does not lead to', async () => {
+    const { control, map } = await grown();
+    await assert.rejects(map.create(hashRouting(['b', 'c'])), (error) => {
+      assert.ok(error instanceof MisplacedRowsError);
+      assert.equal(error.shard, 'a');
+      return true;
+    });
+    assert.deepEqual(control.all, []);
+  });
+
+  it('is refused where another shard accepts writes of what its home does not know', async () => {
+    const { control, map } = await grown();
+    await map.create(listRouting({}, 'a'));
+    await shardedEntitiesOf(Order, map).insert({ customer: 500, id: 2, amount: 1 });
+    for (const { partitionKey, rowKey } of control.all) {
+      control.apply([{ kind: 'delete', key: { partitionKey, rowKey }, etag: '*' }]);
+    }
+    await assert.rejects(map.create(listRouting({ '000500': 'b' }, 'a')), MisplacedRowsError);
+  });
+
+  it('does not delete what somebody else has on a shard, and tells it', async () => {
+    const { tables, map } = await grown();
+    await map.create(listRouting({}, 'a'));
+    await map.apply(wanted);
+    await entitiesOf(Order, tables.c).insert({ customer: 500, id: 2, amount: 1 });
+    const [before, kept] = [tables.c.rows.all, [] as string[]];
+    await map.cleanUp({ onKept: ({ shard, reason }) => kept.push(`${shard}: ${reason}`) });
+    assert.deepEqual(tables.c.rows.all, before);
+    assert.deepEqual(kept, ['c: no map has opened it here']);
+  });
+
+  it('deletes the copies of a change that was rolled back at any time', async () => {
+    const { tables, map } = await grown();
+    await map.create(listRouting({}, 'a'));
+    await map.start(wanted);
+    await map.backfill();
+    const stopped = new AbortController();
+    stopped.abort();
+    await assert.rejects(map.cutOver({ signal: stopped.signal }));
+    await map.rollBack();
+    const kept: string[] = [];
+    await map.cleanUp({ onKept: ({ reason }) => kept.push(reason) });
+    assert.deepEqual(kept, []);
+    assert.deepEqual(
+      tables.b.rows.all.filter((row) => !row.partitionKey.startsWith('!')),
+      [],
+    );
+  });
+
   it('leads to them first, and moves them where it is changed', async () => {
     const { map } = await grown();
     await map.create(listRouting({}, 'a'));
@@ -97,7 +146,10 @@ describe('the first map over tables with rows', () => {
         routing: { kind: 'range', ranges: [{ shard: 'north' }, { from, shard: 'south' }] },
       });
     await assert.rejects(create(100), MisplacedRowsError);
+    await entitiesOf(Order, shards.table('west')).insert({ customer: 7, id: 1, amount: 1 });
+    await assert.rejects(create(501), /on 'north', but its rows are on 'west'/);
     assert.deepEqual(await manager.maps(), []);
+    shards.restore('west', 'orders', new MemoryRows());
     const map = await create(501);
     assert.equal((await map.entities(Order).get({ customer: 500, id: 1 }))?.amount, 1);
   });

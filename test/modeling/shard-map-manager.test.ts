@@ -9,6 +9,7 @@ import {
   string,
 } from '../../src/modeling/index.js';
 import {
+  MisplacedRowsError,
   moveShard,
   PartitionClosedError,
   shardedEntitiesOf,
@@ -194,8 +195,16 @@ describe('a manager of shard maps', () => {
     assert.equal(await countIn(shards.north), 4);
     assert.deepEqual(await manager.maps(), []);
     await manager.addShard('south');
-    const again = await create();
-    assert.equal((await again.entities(Order).get({ customer: 7, id: 1 }))?.amount, 1);
+    await assert.rejects(create(), MisplacedRowsError);
+    const again = await manager.create({
+      name: 'orders',
+      table: 'orders',
+      schema: orders,
+      routing: { kind: 'range', ranges: [{ shard: 'north' }] },
+    });
+    for (const customer of [7, 500]) {
+      assert.equal((await again.entities(Order).get({ customer, id: 1 }))?.amount, 1);
+    }
     const other = shardMapManagerOf({ ...settings, shards: {} });
     await assert.rejects(other.addShard('north'), /no place of the shard 'north'/);
   });

@@ -205,7 +205,7 @@ export class ShardMapManager {
     if (print.references.length > 0) this.#home(name);
     if ((await this.#rows.find('map', name)) === undefined) {
       // As `ShardMap.create` does, before anything is registered.
-      const shards = await this.#tables.there(table, used);
+      const shards = await this.#tables.there(table, Object.keys(this.#options.shards));
       const title = `the map '${name}'`;
       await refuseMisplacedRows({
         title,

@@ -11,7 +11,8 @@ import { allRows } from '../../table/all-rows.js';
  * Rows that a shard keeps in each partition:
  *
  *   !shard:claim   a program prepares the partition here; it knows the ETag of this row
- *   !shard:epoch   Epoch, Int32: how often the partition was opened, on any shard
+ *   !shard:epoch   Epoch, Int32: how often the partition was opened, on any shard; without it, it
+ *                  was only claimed here, and what is there was copied by a map
  *   !shard:owner   the shard accepts writes of the partition
  *
  * **Writes.** Every write of a program is a transaction with a merge of the owner row, which must
@@ -81,6 +82,23 @@ export function raiseEpoch(
   return writeIfOwned(table, partitionKey, [
     { kind: 'upsert-replace', row: epochRow(partitionKey, epoch) },
   ]);
+}
+
+/**
+ * Keeps that a map has claimed a partition where its claim ends: what is there is no content of
+ * somebody else. Leaves an epoch as it is.
+ */
+function wasClaimed(partitionKey: string): RowWrite {
+  return { kind: 'upsert-merge', row: fenceRow(partitionKey, names.epoch) };
+}
+
+/** Whether a map has claimed or opened a partition on a shard, ever. Up to two point reads. */
+export async function isOfMap(table: TableGateway, partitionKey: string): Promise<boolean> {
+  for (const rowKey of [names.epoch, names.claim]) {
+    const row = await table.get({ partitionKey, rowKey }, [ownTypeProperty]);
+    if (row !== undefined && isFenceRow(row)) return true;
+  }
+  return false;
 }
 
 /** One point read. */
@@ -182,7 +200,7 @@ export function closePartition(
       // Unconditional: writers change the ETag of the owner row all the time.
       deletes.push({ kind: 'delete', key: { partitionKey, rowKey }, etag: '*' });
     }
-    if (deletes.length > 0) await table.transact(deletes);
+    if (deletes.length > 0) await table.transact([...deletes, wasClaimed(partitionKey)]);
   });
 }
 
@@ -219,17 +237,18 @@ export class Claim {
     );
   }
 
-  /** One delete. Does nothing when the claim was taken over. */
+  /** One transaction. Does nothing when the claim was taken over. */
   async release(): Promise<void> {
-    await this.#held(() => this.table.write(this.#delete())).catch((error: unknown) => {
+    const writes = [this.#delete(), wasClaimed(this.partitionKey)];
+    await this.#held(() => this.table.transact(writes)).catch((error: unknown) => {
       if (!isClaimLost(error)) throw error;
     });
   }
 
-  /** As `release`, and deletes the epoch as well. One transaction. */
+  /** As `release`, and deletes the epoch as well. A point read and a transaction. */
   async forget(): Promise<void> {
     const epoch = { partitionKey: this.partitionKey, rowKey: names.epoch };
-    const isKnown = (await epochOf(this.table, this.partitionKey)) > 0;
+    const isKnown = (await this.table.get(epoch, [ownTypeProperty])) !== undefined;
     const deletes: RowWrite[] = [this.#delete()];
     if (isKnown) deletes.push({ kind: 'delete', key: epoch, etag: '*' });
     await this.#held(() => this.table.transact(deletes));
@@ -253,7 +272,7 @@ export class Claim {
 
 /**
  * Claims a partition on a shard; undefined when the shard owns it. A write and a point read; one
- * more delete when it is owned.
+ * more transaction when it is owned.
  */
 export async function claimPartition(
   table: TableGateway,

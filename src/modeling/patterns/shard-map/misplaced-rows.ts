@@ -1,5 +1,7 @@
-import { shardOfText, type ShardRouting } from '../../../placement/shard-routing.js';
-import { epochOf } from './fence.js';
+import { shardOfText, shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
+import { TableNotFoundError } from '../../table/errors.js';
+import type { TableGateway } from '../../table/gateway.js';
+import { epochOf, fenceOf } from './fence.js';
 import type { WalkedShard } from './partition-walk.js';
 import { MisplacedRowsError } from './shard-errors.js';
 import { contentPartitions } from './shown-rows.js';
@@ -9,33 +11,29 @@ export interface FirstMap {
   /** For people. */
   readonly title: string;
   readonly routing: ShardRouting;
+  /** Those that the routing does not lead to as well: what is there would be hidden. */
   readonly shards: readonly WalkedShard[];
   readonly textOf: (partitionKey: string) => string;
 }
 
 /**
  * Throws `MisplacedRowsError` for the first partition with rows where the map would not look for
- * it. Those that a map has opened before are left to recovery, which tells them. A range read for
- * each 1,000 rows, of which it reads only the keys, and up to two point reads for each partition
- * that is elsewhere.
+ * it. Those that a map has opened before are left to recovery, which tells them, unless their shard
+ * accepts their writes still and the home knows nothing of them: a home that a program opens would
+ * count as the later one. A range read for each 1,000 rows, of which it reads only the keys, and up
+ * to three point reads for each partition that is elsewhere. A table that the routing does not lead
+ * to need not be there.
  */
-export async function refuseMisplacedRows({
-  title,
-  routing,
-  shards,
-  textOf,
-}: FirstMap): Promise<void> {
-  const tables = new Map(shards.map(({ name, table }) => [name, table]));
-  const isKnown = async (shard: string | undefined, partitionKey: string): Promise<boolean> => {
-    const table = shard === undefined ? undefined : tables.get(shard);
-    return table !== undefined && (await epochOf(table, partitionKey)) > 0;
-  };
+export async function refuseMisplacedRows(first: FirstMap): Promise<void> {
+  const { title, routing, shards, textOf } = first;
+  const used = new Set(shardsOf(routing));
   for (const { name, table } of shards) {
-    for await (const keys of contentPartitions(table)) {
+    for await (const keys of contentOf(table, used.has(name))) {
       for (const partitionKey of keys) {
         const home = shardOfText(routing, textOf(partitionKey));
-        if (home === name || (await isKnown(name, partitionKey))) continue;
-        if (await isKnown(home, partitionKey)) continue;
+        if (home === name || (await isLeftToRecovery(first, { name, table }, partitionKey))) {
+          continue;
+        }
         throw new MisplacedRowsError(
           `${title} would look for '${partitionKey}' on ${placeOf(home)}, but its rows are on ` +
             `'${name}', where nothing would find them: create the map so that it leads to where ` +
@@ -45,6 +43,31 @@ export async function refuseMisplacedRows({
       }
     }
   }
+}
+
+/** The partitions with rows of programs; none where there need not be a table, and is none. */
+async function* contentOf(
+  table: TableGateway,
+  isNeeded: boolean,
+): AsyncGenerator<readonly string[], void, undefined> {
+  try {
+    yield* contentPartitions(table);
+  } catch (error) {
+    if (isNeeded || !(error instanceof TableNotFoundError)) throw error;
+  }
+}
+
+/** Whether recovery tells a partition that is not on its shard by the routing. */
+async function isLeftToRecovery(
+  { routing, shards, textOf }: FirstMap,
+  { table }: WalkedShard,
+  partitionKey: string,
+): Promise<boolean> {
+  const { isOwner, epoch } = await fenceOf(table, partitionKey);
+  if (epoch > 0 && !isOwner) return true;
+  const home = shardOfText(routing, textOf(partitionKey));
+  const homeTable = shards.find((shard) => shard.name === home)?.table;
+  return homeTable !== undefined && (await epochOf(homeTable, partitionKey)) > 0;
 }
 
 function placeOf(shard: string | undefined): string {

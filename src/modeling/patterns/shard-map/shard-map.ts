@@ -10,7 +10,7 @@ import {
 import { DefinitionError, ModelError } from '../../rows/model-error.js';
 import { isConflictOrLost, retryConflicts } from '../../table/contention.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { claimPartition, closePartition, epochOf } from './fence.js';
+import { claimPartition, closePartition, epochOf, isOfMap } from './fence.js';
 import { mapRow, sameRouting } from './map-row.js';
 import { MapRecovery } from './map-recovery.js';
 import { MapPhases, type Moving } from './map-phases.js';
@@ -103,11 +103,12 @@ export class ShardMap {
   }
 
   /**
-   * Stores the first map. Rows that its shards have already are not moved: throws
-   * `MisplacedRowsError`, before anything is written, where the map would not look for them. For
-   * each shard a range read per 1,000 rows, keys only, a point read and an insert, which makes its
-   * table one of this map; one point read and one insert more. Returns the existing map if there is
-   * one. Throws `ShardTakenError` for a table of another map.
+   * Stores the first map. Rows that shards of the program have already are not moved: throws
+   * `MisplacedRowsError`, before anything is written, where the map would not look for them, also
+   * for those on shards that the routing does not lead to. For each shard a range read per 1,000
+   * rows, keys only; for each that it leads to a point read and an insert, which makes its table one
+   * of this map; one point read and one insert more. Returns the existing map if there is one.
+   * Throws `ShardTakenError` for a table of another map.
    */
   async create(routing: ShardRouting): Promise<MapState> {
     this.#checked(routing);
@@ -118,7 +119,7 @@ export class ShardMap {
       await refuseMisplacedRows({
         title: this.#map.title,
         routing,
-        shards: this.#walked(shardsOf(routing)),
+        shards: this.#walked(this.#shardNames()),
         textOf: (partitionKey) => this.#text(partitionKey),
       });
       await this.#bind(first);
@@ -318,9 +319,10 @@ export class ShardMap {
   /**
    * In `settled`: waits until all copies of the map are current, and `settleMs` more, then deletes
    * partitions from shards that no longer own them. Keeps and reports partitions that no other
-   * shard took over. Throws `MapCopyError`, before anything is deleted, when a copy cannot be reached,
-   * and `ShardTakenError` when a table is that of another shard of this map. Walks over the keys of all shards; sends seven requests for each partition, range reads, and a
-   * transaction per 99 rows.
+   * shard took over, and those that no map has opened or copied there. Throws `MapCopyError`, before anything is deleted, when a copy cannot be reached,
+   * and `ShardTakenError` when a table is that of another shard of this map. Walks over the keys of all
+   * shards; sends up to nine requests for each partition, range reads, and a transaction per 99
+   * rows.
    */
   async cleanUp(options: ShardStepOptions = {}): Promise<ShardReport> {
     const state = await this.#map.fresh();
@@ -335,6 +337,10 @@ export class ShardMap {
       const home = shardOfText(state.routing, this.#text(partitionKey));
       if (home === undefined || home === name) return undefined;
       const owner = this.#partitions.shard(home);
+      // No copy of a map: rows of somebody else, or those of a shard that was restored without them.
+      if (!(await isOfMap(table, partitionKey))) {
+        return keep(name, partitionKey, 'no map has opened it here');
+      }
       return this.#partitions.untilDone(`deleting '${partitionKey}'`, async () => {
         const claim = await claimPartition(table, partitionKey);
         if (claim === undefined) return keep(name, partitionKey, 'it is open here');
