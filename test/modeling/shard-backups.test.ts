@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test';
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
 import { manualClock, type ManualClock } from '../../src/base/clock.js';
 import { DefinitionError, DecodeError, ValueError } from '../../src/modeling/index.js';
-import { moveShard } from '../../src/modeling/patterns/shard-map/index.js';
+import { moveShard, ShardTakenError } from '../../src/modeling/patterns/shard-map/index.js';
 import {
   backupBlobs,
   backupFiles,
@@ -156,6 +156,65 @@ describe('backups of shards', () => {
     await manager().setShard('north', { holds: [] });
     const cut = { to: slow, intervals, keep: 1, signal: midway.signal };
     await assert.rejects(manager().backups.makeDue(cut), stopped);
+  });
+
+  it('are not made of a shard that is detached and emptied meanwhile', async () => {
+    const { shards, store, clock, manager } = await world();
+    const schedule = { intervals, keep: 1 };
+    await manager().backups.makeDue({ ...schedule, to: store });
+    const before = await manager().backups.namesOf(store, 'south');
+    clock.advanceMicros(24 * hourMs * 1000);
+    const slow = (during: string): BackupStore => ({
+      write: async (name, lines) => {
+        if (name.startsWith(during)) {
+          await manager().detach('south');
+          shards.restore('south', 'orders', new MemoryRows());
+        }
+        await store.write(name, lines);
+      },
+      read: (name) => store.read(name),
+      list: (prefix) => store.list(prefix),
+      delete: (name) => store.delete(name),
+    });
+    const kept = shards.rows('south', 'orders');
+    for (const [during, message] of [
+      ['south/', /was changed while it was backed up/],
+      ['north/', /was detached/],
+    ] as const) {
+      const { failed } = await manager().backups.makeDue({ ...schedule, to: slow(during) });
+      assert.deepEqual(
+        failed.map(({ shard }) => shard),
+        ['south'],
+      );
+      assert.match(String(failed[0]?.error), message);
+      assert.deepEqual(await manager().backups.namesOf(store, 'south'), before);
+      shards.restore('south', 'orders', kept);
+      const map = await manager().open('orders', orderSchema);
+      await manager().attach('south', [map], { keep: 'map', write: true });
+      clock.advanceMicros(24 * hourMs * 1000);
+    }
+  });
+
+  it('are not made of an account that is empty, or that of another shard', async () => {
+    const { shards, store, clock, manager } = await world();
+    const schedule = { to: store, intervals, keep: 1 };
+    await manager().backups.makeDue(schedule);
+    const before = [...store.files.keys()];
+    clock.advanceMicros(24 * hourMs * 1000);
+    const swapped = shards.manager(undefined, { clock }, { north: 'south', south: 'north' });
+    const { failed } = await swapped.backups.makeDue(schedule);
+    assert.deepEqual(
+      failed.map(({ error }) => error instanceof ShardTakenError),
+      [true, true],
+    );
+    for (const name of ['north', 'south'] as const) {
+      await manager().setShard(name, { status: 'offline' });
+      shards.restore(name, 'orders', new MemoryRows());
+    }
+    const second = await manager().backups.makeDue(schedule);
+    assert.equal(second.failed.length, 2);
+    for (const { error } of second.failed) assert.match(String(error), /knows nothing of it/);
+    assert.deepEqual([...store.files.keys()], before);
   });
 
   it('are whole or none wherever their program is killed, and the next call makes them', async () => {

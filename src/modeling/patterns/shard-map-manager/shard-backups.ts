@@ -7,11 +7,12 @@ import type { TableGateway } from '../../table/gateway.js';
 import { isTableThere } from './absent-table.js';
 import type { BackupStore } from './backup-store.js';
 import { ManagerError } from './manager-errors.js';
-import type { ManagerRows } from './manager-rows.js';
+import type { ManagerRow, ManagerRows } from './manager-rows.js';
 import { tablesIn } from './map-registration.js';
 import { backUpShard, countRows, requireEmpty, restoreShard } from './shard-backup.js';
 import { createTableOf, type ShardPlace } from './shard-place.js';
-import { isServing, type ShardInfo } from './shard-statuses.js';
+import { isServing, shardInfo, type ShardInfo } from './shard-statuses.js';
+import type { ShardTables } from './shard-tables.js';
 
 export interface BackupSchedule {
   readonly to: BackupStore;
@@ -56,6 +57,7 @@ export interface BackupParts {
   readonly shards: () => Promise<readonly ShardInfo[]>;
   /** Throws `DefinitionError` for a shard that this program has no place of. */
   readonly place: (shard: string) => ShardPlace;
+  readonly tables: Pick<ShardTables, 'lackedBy'>;
 }
 
 const listName = 'backup.json';
@@ -75,8 +77,11 @@ export class ShardBackups {
    * overdue first, and deletes those of a shard that are more than `keep`: for a timer that calls
    * it again and again. When each began stands in the control table. A backup counts when it is
    * whole; what a killed call has left is none, and is deleted a day later. Two programs at once
-   * may make one twice. Detached shards are left out. A shard that fails stands in `failed`, is due
-   * again with the next call, and the others are backed up. Throws the reason of `signal`, the
+   * may make one twice, and so may one whose clock was ahead before. Detached shards are left out. A
+   * shard that fails stands in `failed`, is due again with the next call, and the others are backed
+   * up: also one of which the account is that of another shard (`ShardTakenError`), or knows nothing
+   * of a map that leads there, and one whose row changes meanwhile, such as by `detach`. Nothing of
+   * such a shard is deleted. Throws the reason of `signal`, the
    * errors of the control table, and `DefinitionError` for a schedule that keeps none.
    */
   makeDue(schedule: BackupSchedule): Promise<BackupReport> {
@@ -190,16 +195,50 @@ async function restoreBackup(
   return found;
 }
 
+/**
+ * The row of a shard that can be backed up. Throws `ManagerError` for a detached one, and where a
+ * map leads to a table that knows nothing of it, `ShardTakenError` for the account of another shard:
+ * a backup of that would take the place of one that is needed.
+ */
+async function requireOwnTables({ rows, tables }: BackupParts, shard: string): Promise<ManagerRow> {
+  const row = await rows.find('shard', shard);
+  if (row === undefined || shardInfo(row).status === 'detached') {
+    throw new ManagerError(
+      `the shard '${shard}' was detached, and is backed up when it is attached`,
+    );
+  }
+  const { unbound } = await tables.lackedBy(shard, await rows.list('map'));
+  const [map] = unbound;
+  if (map === undefined) return row;
+  throw new ManagerError(
+    `the map '${map}' leads to the shard '${shard}', whose table knows nothing of it, and is not ` +
+      'backed up: give the right account, or detach the shard, restore it and attach it',
+  );
+}
+
+/** Throws `ManagerError` when somebody has changed the row of a shard. */
+async function requireUnchanged(
+  { rows }: BackupParts,
+  shard: string,
+  before: ManagerRow,
+): Promise<void> {
+  if ((await rows.find('shard', shard))?.etag === before.etag) return;
+  throw new ManagerError(
+    `the shard '${shard}' was changed while it was backed up, and may have been restored; the next ` +
+      'call backs it up',
+  );
+}
+
 async function backUpAll(
   parts: BackupParts,
   { to, signal, onProgress }: BackupSchedule,
   { shard, begunMs }: { readonly shard: string; readonly begunMs: number },
 ): Promise<ShardBackup> {
+  const row = await requireOwnTables(parts, shard);
   const at = new Date(begunMs).toISOString().replaceAll(':', '-');
   const name = `${prefixOf(shard)}${at}_${parts.randomness.uuid().slice(0, 8)}/`;
   const counts: Record<string, number> = {};
-  const serving = (await parts.shards()).filter(({ status }) => isServing(status));
-  const hasAll = serving.some((info) => info.name === shard);
+  const hasAll = isServing(shardInfo(row).status);
   for (const [table, gateway] of await tablesOf(parts, shard)) {
     // One that was made while the shard is offline is not there yet.
     if (!hasAll && !(await isTableThere(gateway))) continue;
@@ -215,6 +254,7 @@ async function backUpAll(
     counts[table] = rows;
     onProgress?.({ shard, table });
   }
+  await requireUnchanged(parts, shard, row);
   const backup = Object.freeze({ name, shard, tables: counts });
   await to.write(`${name}${listName}`, lineOf({ shard, tables: counts }));
   return backup;

@@ -95,6 +95,7 @@ export class ShardMapManager {
       randomness,
       shards: () => this.shards(),
       place: (shard) => this.#place(shard),
+      tables: this.#tables,
     });
   }
 
