@@ -217,6 +217,38 @@ describe('backups of shards', () => {
     assert.deepEqual([...store.files.keys()], before);
   });
 
+  it('are made, and stay, after those of a clock that was ahead', async () => {
+    const { shards, store, clock, manager } = await world();
+    const ahead = manualClock(Date.parse('2030-01-01T00:00:00Z') * 1000);
+    const schedule = { to: store, intervals, keep: 1 };
+    await shards.manager(undefined, { clock: ahead }).backups.makeDue(schedule);
+    const { made, deleted } = await manager().backups.makeDue(schedule);
+    assert.deepEqual([made.length, deleted.length], [2, 2]);
+    const names = await manager().backups.namesOf(store, 'north');
+    assert.deepEqual(names, [made[0]?.name]);
+    assert.deepEqual((await manager().backups.makeDue(schedule)).made, []);
+    clock.advanceMicros(hourMs * 1000);
+    assert.equal((await manager().backups.makeDue(schedule)).made.length, 1);
+  });
+
+  it('count only with the files that they list', async () => {
+    const { store, manager } = await world();
+    const thieved: BackupStore = {
+      write: async (name, lines) => {
+        await store.write(name, lines);
+        if (name.endsWith('/backup.json'))
+          await store.delete(name.replace('backup.json', 'orders.jsonl'));
+      },
+      read: (name) => store.read(name),
+      list: (prefix) => store.list(prefix),
+      delete: (name) => store.delete(name),
+    };
+    const { made, failed } = await manager().backups.makeDue({ to: thieved, intervals, keep: 1 });
+    assert.deepEqual([made, failed.length], [[], 2]);
+    assert.match(String(failed[0]?.error), /orders\.jsonl' was deleted while the backup was made/);
+    assert.deepEqual([...store.files.keys()], []);
+  });
+
   it('are whole or none wherever their program is killed, and the next call makes them', async () => {
     await crashEverywhere<World>({
       prepare: world,

@@ -127,7 +127,7 @@ async function backUpDue(parts: BackupParts, schedule: BackupSchedule): Promise<
   const made: ShardBackup[] = [];
   const failed: { readonly shard: string; readonly error: unknown }[] = [];
   const deleted: string[] = [];
-  const due = dueBackups(intervals, await backedUp(parts), nowMs());
+  const due = dueBackups(intervals, notAhead(await backedUp(parts), nowMs()), nowMs());
   const unplanned = due.filter(({ criticality }) => criticality === undefined);
   for (const { shard, criticality } of due) {
     if (criticality === undefined) continue;
@@ -135,9 +135,9 @@ async function backUpDue(parts: BackupParts, schedule: BackupSchedule): Promise<
     const begunMs = nowMs();
     try {
       const backup = await backUpAll(parts, schedule, { shard, begunMs });
-      await note(parts.rows, shard, begunMs);
+      await note(parts.rows, { shard, begunMs, nowMs: nowMs() });
       made.push(backup);
-      deleted.push(...(await deleteOthers(to, { shard, keep, nowMs: nowMs() })));
+      deleted.push(...(await deleteOthers(to, { backup, keep, nowMs: nowMs() })));
     } catch (error) {
       signal?.throwIfAborted();
       failed.push({ shard, error });
@@ -149,7 +149,11 @@ async function backUpDue(parts: BackupParts, schedule: BackupSchedule): Promise<
 }
 
 async function backupsOf(store: BackupStore, shard: string): Promise<readonly string[]> {
-  const names = await store.list(prefixOf(shard));
+  return wholeAmong(await store.list(prefixOf(shard)));
+}
+
+/** The names of whole backups among those of files, the latest first. */
+function wholeAmong(names: readonly string[]): readonly string[] {
   return names
     .filter((name) => name.endsWith(`/${listName}`))
     .map((name) => name.slice(0, -listName.length))
@@ -257,17 +261,32 @@ async function backUpAll(
   await requireUnchanged(parts, shard, row);
   const backup = Object.freeze({ name, shard, tables: counts });
   await to.write(`${name}${listName}`, lineOf({ shard, tables: counts }));
+  await requireFiles(to, backup);
   return backup;
+}
+
+/**
+ * Throws `ManagerError`, and deletes the list, when files of a backup are not there: a program whose
+ * clock is ahead took them for those of an abandoned one.
+ */
+async function requireFiles(to: BackupStore, { name, tables }: ShardBackup): Promise<void> {
+  const names = new Set(await to.list(name));
+  const missing = Object.keys(tables)
+    .map((table) => `${name}${table}.jsonl`)
+    .find((file) => !names.has(file));
+  if (missing === undefined) return;
+  await to.delete(`${name}${listName}`);
+  throw new ManagerError(
+    `'${missing}' was deleted while the backup was made; look whether the clock of another ` +
+      'program is ahead; the next call makes it again',
+  );
 }
 
 async function* lineOf(value: object): AsyncGenerator<string, void, undefined> {
   yield `${JSON.stringify(value)}\n`;
 }
 
-/**
- * Throws `ManagerError` unless every file on the backup's list is there and has the listed number
- * of rows.
- */
+/** Throws `ManagerError` for a backup that has not, or not any more, all that its list says. */
 async function requireWhole(store: BackupStore, { name, tables }: ShardBackup): Promise<void> {
   const names = new Set(await store.list(name));
   for (const [table, rows] of Object.entries(tables)) {
@@ -307,16 +326,21 @@ async function readList(store: BackupStore, name: string): Promise<ShardBackup> 
 }
 
 /**
- * Deletes surplus and abandoned backups. Deletes the list of each first: without a list, the
- * remaining files do not count as a backup.
+ * Deletes all but so many backups of a shard, and never the one that was just made, which may have
+ * an earlier name than those of a clock that was ahead. Deletes the list first: what is left of a
+ * backup then is none.
  */
 async function deleteOthers(
   to: BackupStore,
-  { shard, keep, nowMs }: { readonly shard: string; readonly keep: number; readonly nowMs: number },
+  {
+    backup: made,
+    keep,
+    nowMs,
+  }: { readonly backup: ShardBackup; readonly keep: number; readonly nowMs: number },
 ): Promise<readonly string[]> {
-  const complete = await backupsOf(to, shard);
-  const surplus = complete.slice(keep);
-  const names = await to.list(prefixOf(shard));
+  const names = await to.list(prefixOf(made.shard));
+  const complete = wholeAmong(names);
+  const surplus = complete.filter((backup) => backup !== made.name).slice(keep - 1);
   const begun = new Set(names.map((name) => name.slice(0, name.lastIndexOf('/') + 1)));
   const abandoned = [...begun].filter(
     (backup) => !complete.includes(backup) && begunMsOf(backup) < nowMs - abandonedMs,
@@ -328,7 +352,7 @@ async function deleteOthers(
   return [...surplus, ...abandoned];
 }
 
-/** When the backup of this name began; infinite for a foreign name, which is never deleted. */
+/** Infinite for a name of somebody else, which is left alone. */
 function begunMsOf(backup: string): number {
   const [, day, hour, minute, rest] =
     /\/(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-([\d.]+Z)_[0-9a-f]{8}\/$/.exec(backup) ?? [];
@@ -356,11 +380,25 @@ async function backedUp({ rows, shards }: BackupParts): Promise<readonly BackedU
   });
 }
 
-/** Another program may be ahead, which stays so. */
-async function note(rows: ManagerRows, shard: string, begunMs: number): Promise<void> {
+/** A note of the future is that of a clock that was ahead: the shard is due. */
+function notAhead(shards: readonly BackedUp[], nowMs: number): readonly BackedUp[] {
+  return shards.map(({ lastMs, ...shard }) =>
+    lastMs === undefined || lastMs > nowMs ? shard : { ...shard, lastMs },
+  );
+}
+
+interface Noted {
+  readonly shard: string;
+  readonly begunMs: number;
+  readonly nowMs: number;
+}
+
+/** A later backup of another program stays noted, and a note of the future does not. */
+async function note(rows: ManagerRows, { shard, begunMs, nowMs }: Noted): Promise<void> {
   for (;;) {
     const found = await rows.find('backup', shard);
-    if (found !== undefined && Number(found.texts['BegunAtMs']) >= begunMs) return;
+    const foundMs = Number(found?.texts['BegunAtMs'] ?? NaN);
+    if (foundMs >= begunMs && foundMs <= nowMs) return;
     const texts = { BegunAtMs: String(begunMs) };
     if (await rows.put('backup', shard, texts, found?.etag)) return;
   }
