@@ -19,6 +19,7 @@ import {
   type ShardName,
 } from './support/memory-shards.js';
 import { MemoryRows } from './support/memory-table.js';
+import { wrappedMethods } from './support/wrapped-methods.js';
 
 // Shards that were restored from earlier copies, brought back one after the other.
 
@@ -56,6 +57,43 @@ const disputed = async (map: ManagedMap<'int'>): Promise<readonly string[]> =>
 
 const rowsOf = (shards: MemoryShards, name: ShardName): readonly StoredRow[] =>
   shards.rows(name, 'orders').all;
+
+describe('a shard that is attached', () => {
+  it('is compared as this manager has it, and not as the maps of another one', async () => {
+    const { shards, map } = await filledShards();
+    const manager = shards.manager();
+    const copy = shards.rows('south', 'orders').copy();
+    await map.unguarded.apply(moveShard('south', 'west'));
+    await map.unguarded.cleanUp();
+    await manager.detach('south');
+    // The map has the tables of before.
+    shards.restore('south', 'orders', copy);
+    await shards.manager().attach('south', [map], { keep: 'map', write: true });
+    const after = await shards.manager().open('orders', orderSchema);
+    assert.deepEqual(await disputed(after), []);
+  });
+
+  it('stays detached when it is detached again and restored meanwhile', async () => {
+    const { shards, map } = await filledShards();
+    const manager = shards.manager();
+    await manager.detach('south');
+    let isDetached = false;
+    const slow = shards.manager((port) =>
+      wrappedMethods(port, async (name, send) => {
+        if (name === 'transact' || name === 'page') {
+          if (!isDetached) await manager.detach('south');
+          isDetached = true;
+        }
+        return send();
+      }),
+    );
+    const attached = slow.attach('south', [map], { keep: 'map', write: true });
+    await assert.rejects(attached, /'south' was changed while it was attached/);
+    assert.equal((await manager.shards())[1]?.status, 'detached');
+    await manager.attach('south', [map], { keep: 'map', write: true });
+    assert.equal((await manager.shards())[1]?.status, 'online');
+  });
+});
 
 describe('a shard that is attached while another one is damaged as well', () => {
   for (const keep of ['map', 'shards'] as const) {

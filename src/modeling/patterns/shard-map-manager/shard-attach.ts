@@ -28,7 +28,7 @@ export interface AttachParts {
   readonly registered: readonly ManagerRow[];
   /** All of them, opened. */
   readonly maps: readonly ManagedMap[];
-  /** A map over shards of which the attached one may be without its table. */
+  /** A map over the shards of this manager; of a dry run the attached one may lack its table. */
   readonly compared: (map: ManagedMap) => ManagedMap;
   /** Lets programs use the shard. */
   readonly begin: () => Promise<unknown>;
@@ -48,7 +48,7 @@ export async function attachShard(
   }
   const plans: { readonly map: string; readonly plan: RecoveryPlan }[] = [];
   for (const map of maps) {
-    const { recovery } = (write ? map : compared(map)).unguarded;
+    const { recovery } = compared(map).unguarded;
     if (write && unbound.includes(map.name)) await recovery.rebuildLocal(shard, { write });
     const plan = await recovery.plan(keep, { only: shard });
     plans.push({ map: map.name, plan });

@@ -134,8 +134,8 @@ export class ShardMapManager {
    * Changes what programs may do with a shard, its region, or what it holds. Programs follow within
    * `refreshMs`: for an exact end of writes move what is there, in a closed mode. A shard that was
    * offline gets the tables and the reference data that it has missed before programs read there
-   * again. Throws `ManagerError` for a detached shard that is to be anything else: `attach` it. A
-   * point read and a write, and for a shard that comes back the requests of `addShard`.
+   * again. Throws `ManagerError` for a detached shard that is to be anything else: `attach` it. Two
+   * point reads and a write, and for a shard that comes back the requests of `addShard`.
    */
   async setShard(name: string, change: ShardChange): Promise<ShardInfo> {
     const info = shardInfo(await this.#shardRow(name));
@@ -388,7 +388,10 @@ export class ShardMapManager {
     return Object.freeze({ ...shardInfo(row), maps, backedUpAt });
   }
 
-  /** Takes a shard from all programs, such as before it is restored. A point read and a write. */
+  /**
+   * Takes a shard from all programs, such as before it is restored. Ends an `attach` that is under
+   * way, also of a shard that is detached. Two point reads and a write.
+   */
   detach(shard: string): Promise<ShardInfo> {
     return this.setShard(shard, { status: 'detached' });
   }
@@ -399,9 +402,10 @@ export class ShardMapManager {
    * brings its reference data up to date, and lets programs use it again. Differences of other
    * shards alone stay as they are. `maps` are all that there are, opened. Throws `ManagerError`
    * when one is missing, or the shard is not registered; with `write` also for tables that know
-   * nothing of a map that leads to them, unless they are to be `taken` as they are, empty ones too.
-   * Throws `ShardTakenError` when the account is that of another shard. Two point reads for each
-   * table of a map, and the requests of `recovery.plan`; with `write` those of `recover`,
+   * nothing of a map that leads to them, unless they are to be `taken` as they are, empty ones too,
+   * and for a shard that somebody has changed meanwhile, such as by `detach`, which stays as it is
+   * then. Throws `ShardTakenError` when the account is that of another shard. A point read for each
+   * table, two for each map, and the requests of `recovery.plan`; with `write` those of `recover`,
    * `rebuildLocal` and `addShard`.
    */
   async attach(
@@ -409,7 +413,7 @@ export class ShardMapManager {
     maps: readonly ManagedMap[],
     options: AttachOptions,
   ): Promise<AttachReport> {
-    await this.#shardRow(shard);
+    const row = await this.#shardRow(shard);
     const registered = await this.#rows.list('map');
     for (const { name } of registered) {
       if (maps.some((each) => each.name === name)) continue;
@@ -418,12 +422,27 @@ export class ShardMapManager {
       );
     }
     const compared = ({ name, schema }: ManagedMap): ManagedMap => {
-      const row = registered.find((each) => each.name === name);
-      if (row === undefined) throw noMap(name);
-      return this.#managed(name, tableIn(row.texts), schema, shard);
+      const found = registered.find((each) => each.name === name);
+      if (found === undefined) throw noMap(name);
+      const lacking = options.write === true ? undefined : shard;
+      return this.#managed(name, tableIn(found.texts), schema, lacking);
     };
-    const begin = () => this.#changeShard(shard, { status: 'online' });
+    const begin = () => this.#putOnline(row);
     return attachShard({ tables: this.#tables, registered, maps, compared, begin }, shard, options);
+  }
+
+  /** Throws `ManagerError` when the row of the shard is not as it was read any more. */
+  async #putOnline({ name, texts, etag }: ManagerRow): Promise<void> {
+    const online = { ...texts, Status: 'online' };
+    const isPut = await this.#rows.put('shard', name, online, etag);
+    this.#statuses.forget();
+    if (isPut) return;
+    // The answer to this write may have been lost.
+    if (shardInfo(await this.#shardRow(name)).status === 'online') return;
+    throw new ManagerError(
+      `the shard '${name}' was changed while it was attached, and may have been restored: attach it ` +
+        'again',
+    );
   }
 
   #managed<T extends ShardKeyType>(
