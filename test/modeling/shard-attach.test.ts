@@ -196,6 +196,26 @@ describe('a shard whose account has another name', () => {
     assert.equal((await shards.manager().shards())[1]?.status, 'detached');
   });
 
+  it('does not come back online, nor is added, where maps lead to it and it knows nothing', async () => {
+    const { shards } = await filledShards();
+    const { manager } = moved(shards, { south: 'empty' });
+    await manager.setShard('south', { status: 'offline' });
+    await assert.rejects(manager.setShard('south', { status: 'online' }), {
+      name: 'ManagerError',
+      message: /knows nothing of it: give the right account, or detach the shard, and attach it/,
+    });
+    assert.equal((await manager.shards())[1]?.status, 'offline');
+    assert.deepEqual(shards.rows('empty', 'orders').all, []);
+    // The control table has lost the row of the shard.
+    const key = { partitionKey: '!shard-manager', rowKey: 'shard_south' };
+    shards.control.apply([{ kind: 'delete', key, etag: '*' }]);
+    await assert.rejects(shards.manager().addShard('south'), {
+      name: 'ManagerError',
+      message: /leads to the shard 'south'; its row was lost: rebuild the map/,
+    });
+    assert.equal((await manager.shards()).length, 2);
+  });
+
   it('is refused in an account without its maps, unless the caller asks for that', async () => {
     const { shards } = await filledShards();
     await shards.manager().detach('south');

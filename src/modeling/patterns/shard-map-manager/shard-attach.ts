@@ -1,9 +1,8 @@
 import type { MapRecovery } from '../shard-map/map-recovery.js';
 import type { KeptSide, RecoveryPlan } from '../shard-map/recovery.js';
 import type { ManagedMap } from './managed-map.js';
-import { ManagerError } from './manager-errors.js';
 import type { ManagerRow } from './manager-rows.js';
-import type { LackedTables, ShardTables } from './shard-tables.js';
+import { refuseUnbound, type LackedTables, type ShardTables } from './shard-tables.js';
 
 export interface AttachOptions {
   readonly keep: KeptSide;
@@ -43,7 +42,7 @@ export async function attachShard(
   const { keep, write = false } = options;
   const { missing, unbound } = await tables.lackedBy(shard, registered);
   if (write) {
-    if (options.unbound !== 'taken') refuseUnbound(shard, unbound);
+    if (options.unbound !== 'taken') refuseUnbound(shard, unbound, howToTake);
     if (missing.length > 0) await tables.create(shard, registered);
   }
   const plans: { readonly map: string; readonly plan: RecoveryPlan }[] = [];
@@ -58,13 +57,8 @@ export async function attachShard(
   return Object.freeze({ shard, missing, unbound, plans, isOnline: write });
 }
 
-function refuseUnbound(shard: string, [map]: readonly string[]): void {
-  if (map === undefined) return;
-  throw new ManagerError(
-    `the map '${map}' leads to the shard '${shard}', whose table knows nothing of it: give the right ` +
-      "account, or restore it; or take it as it is, also without rows (unbound: 'taken')",
-  );
-}
+const howToTake =
+  "give the right account, or restore it; or take it as it is, also without rows (unbound: 'taken')";
 
 /**
  * One plan holds at most `differencesMax` differences, and one of each partition. So plans are made

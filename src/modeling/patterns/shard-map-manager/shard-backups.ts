@@ -12,7 +12,7 @@ import { tablesIn } from './map-registration.js';
 import { backUpShard, countRows, requireEmpty, restoreShard } from './shard-backup.js';
 import { createTableOf, type ShardPlace } from './shard-place.js';
 import { isServing, shardInfo, type ShardInfo } from './shard-statuses.js';
-import type { ShardTables } from './shard-tables.js';
+import { refuseUnbound, type ShardTables } from './shard-tables.js';
 
 export interface BackupSchedule {
   readonly to: BackupStore;
@@ -212,12 +212,10 @@ async function requireOwnTables({ rows, tables }: BackupParts, shard: string): P
     );
   }
   const { unbound } = await tables.lackedBy(shard, await rows.list('map'));
-  const [map] = unbound;
-  if (map === undefined) return row;
-  throw new ManagerError(
-    `the map '${map}' leads to the shard '${shard}', whose table knows nothing of it, and is not ` +
-      'backed up: give the right account, or detach the shard, restore it and attach it',
-  );
+  const instead =
+    'it is not backed up; give the right account, or detach the shard, restore it and attach it';
+  refuseUnbound(shard, unbound, instead);
+  return row;
 }
 
 /** Throws `ManagerError` when somebody has changed the row of a shard. */

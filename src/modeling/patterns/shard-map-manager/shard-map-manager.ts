@@ -103,7 +103,8 @@ export class ShardMapManager {
    * Registers a shard, which is online then, after it got the tables of all maps, and their
    * reference data; one that is registered stays as it is. A point read and an insert, the tables,
    * and the requests of `distribute`. Throws `DefinitionError` for a shard that this program has no
-   * place of, and when maps have reference data and this manager no home.
+   * place of, and when maps have reference data and this manager no home, and `ManagerError` for one
+   * that a map leads to: its row was lost, and `rebuild` finds it.
    */
   async addShard(
     name: string,
@@ -111,6 +112,7 @@ export class ShardMapManager {
   ): Promise<void> {
     this.#place(name);
     if ((await this.#rows.find('shard', name)) !== undefined) return;
+    await this.#refuseUsed(name, 'its row was lost: rebuild the map, and attach the shard');
     const texts = textsOfShard({ status: 'online', region, holds });
     await this.#tables.serve(name, () => this.#rows.put('shard', name, texts, undefined));
     this.#statuses.forget();
@@ -134,7 +136,8 @@ export class ShardMapManager {
    * Changes what programs may do with a shard, its region, or what it holds. Programs follow within
    * `refreshMs`: for an exact end of writes move what is there, in a closed mode. A shard that was
    * offline gets the tables and the reference data that it has missed before programs read there
-   * again. Throws `ManagerError` for a detached shard that is to be anything else: `attach` it. Two
+   * again. Throws `ManagerError` for a detached shard that is to be anything else: `attach` it, and for
+   * one that comes back with a table that knows nothing of a map that leads there. Two
    * point reads and a write, and for a shard that comes back the requests of `addShard`.
    */
   async setShard(name: string, change: ShardChange): Promise<ShardInfo> {
@@ -167,15 +170,21 @@ export class ShardMapManager {
    * reads of its tables, and a delete.
    */
   async dropShard(name: string, options: { readonly rows?: 'kept' } = {}): Promise<void> {
-    const maps = await this.maps();
-    for (const map of maps) {
-      if (map.state === undefined || !shardsOfState(map.state).includes(name)) continue;
-      throw new ManagerError(`the map '${map.name}' leads to the shard '${name}'; move that first`);
-    }
+    const maps = await this.#refuseUsed(name, 'move that first');
     for (const { name: map, table } of maps)
       await this.#release({ map, table, shard: name }, options);
     await this.#rows.remove('shard', name);
     this.#statuses.forget();
+  }
+
+  /** All maps. Throws `ManagerError` where one leads to the shard; `instead` says what to do. */
+  async #refuseUsed(shard: string, instead: string): Promise<readonly MapInfo[]> {
+    const maps = await this.maps();
+    for (const { name, state } of maps) {
+      if (state === undefined || !shardsOfState(state).includes(shard)) continue;
+      throw new ManagerError(`the map '${name}' leads to the shard '${shard}'; ${instead}`);
+    }
+    return maps;
   }
 
   /**

@@ -5,6 +5,7 @@ import type { WalkedShard } from '../shard-map/partition-walk.js';
 import { ownerOfShard, requireOwner } from '../shard-map/shard-binding.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { isTableThere, unlessAbsent } from './absent-table.js';
+import { ManagerError } from './manager-errors.js';
 import type { ManagerRow, ManagerRows, Texts } from './manager-rows.js';
 import { referencesIn, tableIn, tablesIn } from './map-registration.js';
 import { ReferenceCopies, referenceName } from './reference-table.js';
@@ -45,9 +46,12 @@ export class ShardTables {
   /**
    * Gives a shard what maps have there before programs read there, by what `begin` writes, and
    * again after it: a map that was made or upgraded meanwhile did not know that the shard serves.
-   * Throws `ShardTakenError` for the table of another map, or of another shard.
+   * Throws `ShardTakenError` for the table of another map, or of another shard, and `ManagerError`
+   * for one that knows nothing of a map that leads to it.
    */
   async serve<R>(shard: string, begin: () => Promise<R>): Promise<R> {
+    const { unbound } = await this.lackedBy(shard, await this.#parts.rows.list('map'));
+    refuseUnbound(shard, unbound, 'give the right account, or detach the shard, and attach it');
     const prepared = await this.#prepare(shard, new Set());
     const begun = await begin();
     await this.#prepare(shard, prepared);
@@ -134,6 +138,14 @@ export class ShardTables {
       await copies.bring(shard, place(shard).table(table));
     }
   }
+}
+
+/** Throws `ManagerError` for a shard whose table knows nothing of a map. `instead` says what to do. */
+export function refuseUnbound(shard: string, [map]: readonly string[], instead: string): void {
+  if (map === undefined) return;
+  throw new ManagerError(
+    `the map '${map}' leads to the shard '${shard}', whose table knows nothing of it: ${instead}`,
+  );
 }
 
 function versionOf({ name, etag }: ManagerRow): string {
