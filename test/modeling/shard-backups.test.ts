@@ -424,6 +424,19 @@ describe('where backups are kept', () => {
     });
   }
 
+  it('ends lines at line feeds alone, whatever rows hold', async () => {
+    const store = backupFiles(join(directory, 'separators'));
+    const texts = ['\u2028', '\u2029', '\u0085\r', 'ä😀'];
+    const lines = texts.map((text) => JSON.stringify({ text: text.repeat(40_000) }));
+    const written = async function* (): AsyncGenerator<string, void, undefined> {
+      for (const line of lines) yield `${line}\n`;
+    };
+    await store.write('north/orders.jsonl', written());
+    const found: string[] = [];
+    for await (const line of store.read('north/orders.jsonl')) found.push(line);
+    assert.ok(found.length === lines.length && found.every((line, at) => line === lines[at]));
+  });
+
   it('has no file of what failed, and none beside the directory', async () => {
     const place = join(directory, 'failing');
     const store = backupFiles(place);

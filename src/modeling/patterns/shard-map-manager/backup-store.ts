@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { open, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { createInterface } from 'node:readline';
+import { StringDecoder } from 'node:string_decoder';
 import { makeDirectory } from '../../../base/make-directory.js';
 import { syncDirectory } from '../../../base/sync-directory.js';
 import { systemRandomness, type Randomness } from '../../../base/randomness.js';
@@ -45,8 +45,27 @@ async function* partsOf(lines: AsyncIterable<string>): AsyncGenerator<Buffer, vo
   if (bytes > 0) yield Buffer.concat(waiting);
 }
 
+/**
+ * Ends lines at line feeds alone: JSON has the line and paragraph separators of Unicode as they
+ * are, at which `node:readline` ends a line as well.
+ */
 async function* linesOf(stream: NodeJS.ReadableStream): AsyncGenerator<string, void, undefined> {
-  yield* createInterface({ input: stream, crlfDelay: Infinity });
+  const decoder = new StringDecoder('utf8');
+  let begun: string[] = [];
+  for await (const chunk of stream) {
+    const [first = '', ...others] = textOfChunk(decoder, chunk).split('\n');
+    begun.push(first);
+    for (const part of others) {
+      yield begun.join('');
+      begun = [part];
+    }
+  }
+  const last = begun.join('') + decoder.end();
+  if (last !== '') yield last;
+}
+
+function textOfChunk(decoder: StringDecoder, chunk: string | Buffer): string {
+  return typeof chunk === 'string' ? chunk : decoder.write(chunk);
 }
 
 /**
