@@ -1,7 +1,9 @@
 import type { MapRecovery } from '../shard-map/map-recovery.js';
 import type { KeptSide, RecoveryPlan } from '../shard-map/recovery.js';
 import type { ManagedMap } from './managed-map.js';
-import type { ManagerRow } from './manager-rows.js';
+import { ManagerError } from './manager-errors.js';
+import type { ManagerRow, ManagerRows } from './manager-rows.js';
+import { shardInfo } from './shard-statuses.js';
 import { refuseUnbound, type LackedTables, type ShardTables } from './shard-tables.js';
 
 export interface AttachOptions {
@@ -59,6 +61,21 @@ export async function attachShard(
 
 const howToTake =
   "give the right account, or restore it; or take it as it is, also without rows (unbound: 'taken')";
+
+/** Throws `ManagerError` when the row of the shard is not as it was read any more. */
+export async function putOnline(
+  rows: ManagerRows,
+  { name, texts, etag }: ManagerRow,
+): Promise<void> {
+  if (await rows.put('shard', name, { ...texts, Status: 'online' }, etag)) return;
+  const now = await rows.find('shard', name);
+  // The answer to this write may have been lost.
+  if (now !== undefined && shardInfo(now).status === 'online') return;
+  throw new ManagerError(
+    `the shard '${name}' was changed while it was attached, and may have been restored: attach it ` +
+      'again',
+  );
+}
 
 /**
  * One plan holds at most `differencesMax` differences, and one of each partition. So plans are made

@@ -77,8 +77,8 @@ export class ShardBackups {
    * overdue first, and deletes those of a shard that are more than `keep`: for a timer that calls
    * it again and again. When each began stands in the control table. A backup counts when it is
    * whole; what a killed call has left is none, and is deleted a day later. Two programs at once
-   * may make one twice, and so may one whose clock was ahead before. Detached shards are left out. A
-   * shard that fails stands in `failed`, is due again with the next call, and the others are backed
+   * may make one twice, and so may one whose clock was ahead before. Detached shards are left out.
+   * A shard that fails stands in `failed`, is due again with the next call, and the others are backed
    * up: also one of which the account is that of another shard (`ShardTakenError`), or knows nothing
    * of a map that leads there, and one whose row changes meanwhile, such as by `detach`. Nothing of
    * such a shard is deleted. Throws the reason of `signal`, the

@@ -24,9 +24,9 @@ import { noMap, refuseOtherSchema, tableIn, tablesIn, textsOfMap } from './map-r
 import { printOfSchema, routedByKeys, type MapSchema } from './map-schema.js';
 import { openedMap } from './opened-map.js';
 import { operationOf, type Operation } from './operation-record.js';
-import { attachShard, type AttachOptions, type AttachReport } from './shard-attach.js';
+import { attachShard, putOnline, type AttachOptions, type AttachReport } from './shard-attach.js';
 import type { ShardPlace } from './shard-place.js';
-import { releaseShard, requireUnused } from './shard-release.js';
+import { refuseUsed, releaseShard, requireUnused } from './shard-release.js';
 import {
   isServing,
   shardInfo,
@@ -112,7 +112,8 @@ export class ShardMapManager {
   ): Promise<void> {
     this.#place(name);
     if ((await this.#rows.find('shard', name)) !== undefined) return;
-    await this.#refuseUsed(name, 'its row was lost: rebuild the map, and attach the shard');
+    const instead = 'its row was lost: rebuild the map, and attach the shard';
+    refuseUsed(await this.maps(), name, instead);
     const texts = textsOfShard({ status: 'online', region, holds });
     await this.#tables.serve(name, () => this.#rows.put('shard', name, texts, undefined));
     this.#statuses.forget();
@@ -170,21 +171,12 @@ export class ShardMapManager {
    * reads of its tables, and a delete.
    */
   async dropShard(name: string, options: { readonly rows?: 'kept' } = {}): Promise<void> {
-    const maps = await this.#refuseUsed(name, 'move that first');
+    const maps = await this.maps();
+    refuseUsed(maps, name, 'move that first');
     for (const { name: map, table } of maps)
       await this.#release({ map, table, shard: name }, options);
     await this.#rows.remove('shard', name);
     this.#statuses.forget();
-  }
-
-  /** All maps. Throws `ManagerError` where one leads to the shard; `instead` says what to do. */
-  async #refuseUsed(shard: string, instead: string): Promise<readonly MapInfo[]> {
-    const maps = await this.maps();
-    for (const { name, state } of maps) {
-      if (state === undefined || !shardsOfState(state).includes(shard)) continue;
-      throw new ManagerError(`the map '${name}' leads to the shard '${shard}'; ${instead}`);
-    }
-    return maps;
   }
 
   /**
@@ -436,22 +428,11 @@ export class ShardMapManager {
       const lacking = options.write === true ? undefined : shard;
       return this.#managed(name, tableIn(found.texts), schema, lacking);
     };
-    const begin = () => this.#putOnline(row);
+    const begin = async () => {
+      await putOnline(this.#rows, row);
+      this.#statuses.forget();
+    };
     return attachShard({ tables: this.#tables, registered, maps, compared, begin }, shard, options);
-  }
-
-  /** Throws `ManagerError` when the row of the shard is not as it was read any more. */
-  async #putOnline({ name, texts, etag }: ManagerRow): Promise<void> {
-    const online = { ...texts, Status: 'online' };
-    const isPut = await this.#rows.put('shard', name, online, etag);
-    this.#statuses.forget();
-    if (isPut) return;
-    // The answer to this write may have been lost.
-    if (shardInfo(await this.#shardRow(name)).status === 'online') return;
-    throw new ManagerError(
-      `the shard '${name}' was changed while it was attached, and may have been restored: attach it ` +
-        'again',
-    );
   }
 
   #managed<T extends ShardKeyType>(

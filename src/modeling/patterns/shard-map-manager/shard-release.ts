@@ -1,5 +1,6 @@
 import { allRows } from '../../table/all-rows.js';
 import type { TableGateway } from '../../table/gateway.js';
+import { shardsOfState, type MapState } from '../shard-map/map-state.js';
 import { ownTypeProperty } from '../shard-map/fence.js';
 import {
   ownerOfShard,
@@ -14,6 +15,19 @@ import { ManagerError } from './manager-errors.js';
 /** `kept`: rows that are left where nothing finds them again are meant to be. */
 export interface ReleaseOptions {
   readonly rows?: 'kept';
+}
+
+/** Throws `ManagerError` where a map leads to the shard; `instead` says what to do. */
+export function refuseUsed(
+  maps: readonly { readonly name: string; readonly state: MapState | undefined }[],
+  shard: string,
+  instead: string,
+): void {
+  const used = maps.find(
+    ({ state }) => state !== undefined && shardsOfState(state).includes(shard),
+  );
+  if (used === undefined) return;
+  throw new ManagerError(`the map '${used.name}' leads to the shard '${shard}'; ${instead}`);
 }
 
 /** Throws `ManagerError` while a table of a shard has rows of programs, unless they are kept. */

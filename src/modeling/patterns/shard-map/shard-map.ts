@@ -106,8 +106,8 @@ export class ShardMap {
    * Stores the first map. Rows that shards of the program have already are not moved: throws
    * `MisplacedRowsError`, before anything is written, where the map would not look for them, also
    * for those on shards that the routing does not lead to. For each shard a range read per 1,000
-   * rows, keys only; for each that it leads to a point read and an insert, which makes its table one
-   * of this map; one point read and one insert more. Returns the existing map if there is one.
+   * rows, keys only; for each that it leads to a point read and an insert, which makes its table
+   * one of this map; one point read and one insert more. Returns the existing map if there is one.
    * Throws `ShardTakenError` for a table of another map.
    */
   async create(routing: ShardRouting): Promise<MapState> {
@@ -337,7 +337,7 @@ export class ShardMap {
       const home = shardOfText(state.routing, this.#text(partitionKey));
       if (home === undefined || home === name) return undefined;
       const owner = this.#partitions.shard(home);
-      // No copy of a map: rows of somebody else, or those of a shard that was restored without them.
+      // No copy of a map: rows of somebody else, or restored without those of the map.
       if (!(await isOfMap(table, partitionKey))) {
         return keep(name, partitionKey, 'no map has opened it here');
       }
