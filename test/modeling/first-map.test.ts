@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { entitiesOf } from '../../src/modeling/index.js';
+import { reservedPartitionKeys } from '../../src/modeling/definition/reserved-keys.js';
 import {
   hashRouting,
   listRouting,
@@ -131,6 +132,17 @@ describe('the first map over tables with rows', () => {
     await map.create(await map.recovery.rebuiltRouting({ kind: 'range', first: 'a' }));
     const orders = shardedEntitiesOf(Order, map);
     assert.equal((await orders.queryAll().toArray({ max: 99 })).length, customers.length);
+  });
+
+  it('is refused where a program has a row under the key that tells the map of a table', async () => {
+    const { tables, map } = await grown();
+    const key = { partitionKey: reservedPartitionKeys.shardBinding, rowKey: 'map' };
+    const properties = { EntityType: { type: 'String', value: 'Other' } } as const;
+    await tables.a.write({ kind: 'insert', row: { ...key, properties } });
+    await assert.rejects(map.create(listRouting({}, 'a')), {
+      name: 'ShardTakenError',
+      message: /that no shard map has written; delete it/,
+    });
   });
 
   it('is not registered by a manager that refuses it', async () => {

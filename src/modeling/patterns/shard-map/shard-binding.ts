@@ -73,7 +73,8 @@ export async function refuseOtherShards(
 
 /**
  * Makes a table a shard of a map. A point read, and an insert unless it is one. Throws
- * `ShardTakenError` for the table of another map, or of another shard of this one.
+ * `ShardTakenError` for the table of another map, or of another shard of this one, and where a
+ * program keeps a row of its own under the key.
  */
 export async function bindShard(table: TableGateway, owner: ShardOwner): Promise<void> {
   const found = await ownerOfShard(table);
@@ -86,10 +87,21 @@ export async function bindShard(table: TableGateway, owner: ShardOwner): Promise
     };
     const row: Row = { ...bindingKey, properties };
     const isBound = await unlessPresent(() => table.write({ kind: 'insert', row }));
-    if (isBound === undefined) await bindShard(table, owner);
-    return;
+    if (isBound !== undefined) return;
+    await refuseForeignRow(table);
+    return bindShard(table, owner);
   }
   requireOwner(table, found, owner);
+}
+
+async function refuseForeignRow(table: TableGateway): Promise<void> {
+  const row = await table.get(bindingKey);
+  if (row === undefined || isBindingRow(row)) return;
+  const { partitionKey, rowKey } = bindingKey;
+  throw new ShardTakenError(
+    `${table.table} has a row ('${partitionKey}', '${rowKey}') that no shard map has written; delete ` +
+      'it, or give the map a table of its own',
+  );
 }
 
 /** Ends that a table is a shard. One delete. */

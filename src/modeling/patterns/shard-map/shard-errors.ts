@@ -44,7 +44,7 @@ export class PartitionClosedError extends ModelError {
   override readonly name = 'PartitionClosedError';
 }
 
-/** The table belongs to another shard map. Nothing was changed. */
+/** The table belongs to another shard map, or is another shard of this one. Nothing was changed. */
 export class ShardTakenError extends ModelError {
   override readonly name = 'ShardTakenError';
 }
