@@ -257,14 +257,15 @@ export class PartitionedStore implements RangedStore {
           this.#meter.note(route.range, { kind, key, bytes: bytesOf(result), tookMs });
           return result;
         } catch (error) {
-          if (!(error instanceof GuardError)) throw error;
+          if (!this.#isOutdated(route, error)) throw error;
           if (this.#options.counters !== undefined) this.#options.counters.guardRefusals += 1;
           this.#routes.forget(route);
           isSuspect = true;
           continue;
         }
       }
-      await (isSuspect ? this.#routes.refresh(range) : this.#routes.learn(range));
+      const isOpen = this.#options.members.has(range.store);
+      await (isSuspect || !isOpen ? this.#routes.refresh(range) : this.#routes.learn(range));
       const now = find();
       const isAnother = now.id !== range.id;
       if (isAnother || !isSuspect || isUsable(this.#routes.route(now), kind)) {
@@ -283,6 +284,14 @@ export class PartitionedStore implements RangedStore {
     }
   }
 
+  /** Whether a call has failed because its store does not serve the range, or was taken out. */
+  #isOutdated({ range, store }: Route, error: unknown): boolean {
+    if (error instanceof GuardError) return true;
+    const { members } = this.#options;
+    const isMember = members.has(range.store) && members.named(range.store) === store;
+    return error instanceof StoreClosedError && !isMember;
+  }
+
   /** The page of the first piece of an interval, and what is left behind that piece. */
   async #firstPage(interval: KeyRange, options: RangeOptions) {
     const find = () => this.#pieceOf(interval, options.reverse === true);
@@ -294,7 +303,8 @@ export class PartitionedStore implements RangedStore {
       const page = await this.#home.range(within, observed.options);
       return { page, isEmpty: observed.isEmpty(page), behind: rest };
     }
-    const read = async ({ store, guard }: Route) => {
+    const read = async (route: Route) => {
+      const { store, guard } = route;
       // Ranges may have split or merged while the call waited.
       const now = find() ?? piece;
       try {
@@ -302,7 +312,7 @@ export class PartitionedStore implements RangedStore {
         return { page, isEmpty: observed.isEmpty(page), behind: now.rest };
       } catch (error) {
         // The caller's filter may have side effects, so it must not see the same entries twice.
-        if (!observed.hasBegun || !(error instanceof GuardError)) throw error;
+        if (!observed.hasBegun || !this.#isOutdated(route, error)) throw error;
         throw new StoreUnavailableError('A range of keys moved while it was read.', {
           cause: error,
         });

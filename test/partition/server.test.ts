@@ -214,6 +214,17 @@ void describe('a server over several stores', () => {
     await assert.rejects(() => control.addStore('f', {}), /needs one of location/);
   });
 
+  void it('serves what a store had that was emptied and taken out before anybody asked again', async () => {
+    await control.addStore('d', { inMemory: true });
+    const western = await rangeFrom(`${place}/western`);
+    await done(await control.move(western, 'd'));
+    assert.deepEqual(await stored(), etags);
+    await control.drainStore('d');
+    await emptied(control, 'd');
+    await control.removeStore('d');
+    assert.deepEqual(await stored(), etags);
+  });
+
   void it('restores a range as it was when it was backed up', async () => {
     const directory = join(folder, 'backup');
     const comedy = await rangeFrom(`${place}/comedy`);
