@@ -34,6 +34,7 @@ import { defaults, type ShardMapOptions, type ShardStepOptions } from './shard-m
 import type { RoutingChange } from './routing-changes.js';
 import { bindShard, refuseOtherShards, type MapOfShard } from './shard-binding.js';
 import { StaleMapError } from './shard-errors.js';
+import { hasContent } from './shown-rows.js';
 import { planRouting, targetOf, type ShardPlan } from './shard-plan.js';
 import { ShardView, type ShardViews } from './shard-view.js';
 import { ShardedTable } from './sharded-table.js';
@@ -239,8 +240,12 @@ export class ShardMap {
     return this.#overMoving('backfill', options, async (state, from, partitionKey) => {
       const to = this.#partitions.shard(shardOfText(state.target, this.#text(partitionKey)));
       const source = from.table;
-      // Opening gives it an epoch, by which its copy is recognised as a copy.
-      if ((await epochOf(source, partitionKey)) === 0) await this.#partitions.settle(partitionKey);
+      if ((await epochOf(source, partitionKey)) === 0) {
+        // Of a partition that nobody has opened a claim that was given up may be left, and no more.
+        if (!(await hasContent(source, partitionKey))) return 0;
+        // Opening gives it an epoch, by which its copy is recognised as a copy.
+        await this.#partitions.settle(partitionKey);
+      }
       return this.#partitions.untilDone(`copying '${partitionKey}'`, async () => {
         const claim = await claimPartition(to, partitionKey);
         const { version, phase } = await this.#map.fresh();
