@@ -28,6 +28,12 @@ export async function* partitionContent(
   }
 }
 
+/** Whether a partition has stored rows. A range read. */
+export async function hasContent(table: TableGateway, partitionKey: string): Promise<boolean> {
+  const { done } = await partitionContent(table, partitionKey).next();
+  return done !== true;
+}
+
 async function* paired(
   rows: AsyncGenerator<StoredRow, void>,
   copies: AsyncGenerator<StoredRow, void>,

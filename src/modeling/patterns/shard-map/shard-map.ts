@@ -21,7 +21,7 @@ import {
   type ClosedAccess,
   type MapState,
 } from './map-state.js';
-import { copyPartition, differencesOf, emptyPartition } from './partition-copy.js';
+import { copyPartition, differencesOf, emptyPartition, hasContent } from './partition-copy.js';
 import {
   forgetProgress,
   walkPartitions,
@@ -34,7 +34,6 @@ import { defaults, type ShardMapOptions, type ShardStepOptions } from './shard-m
 import type { RoutingChange } from './routing-changes.js';
 import { bindShard, refuseOtherShards, type MapOfShard } from './shard-binding.js';
 import { StaleMapError } from './shard-errors.js';
-import { hasContent } from './shown-rows.js';
 import { planRouting, targetOf, type ShardPlan } from './shard-plan.js';
 import { ShardView, type ShardViews } from './shard-view.js';
 import { ShardedTable } from './sharded-table.js';
@@ -324,10 +323,10 @@ export class ShardMap {
   /**
    * In `settled`: waits until all copies of the map are current, and `settleMs` more, then deletes
    * partitions from shards that no longer own them. Keeps and reports partitions that no other
-   * shard took over, and those that no map has opened or copied there. Throws `MapCopyError`, before anything is deleted, when a copy cannot be reached,
-   * and `ShardTakenError` when a table is that of another shard of this map. Walks over the keys of all
-   * shards; sends up to nine requests for each partition, range reads, and a transaction per 99
-   * rows.
+   * shard took over, and those that no map has opened or copied there. Throws `MapCopyError`,
+   * before anything is deleted, when a copy cannot be reached, and `ShardTakenError` when a table is
+   * that of another shard of this map. Walks over the keys of all shards; sends up to nine requests
+   * for each partition, range reads, and a transaction per 99 rows.
    */
   async cleanUp(options: ShardStepOptions = {}): Promise<ShardReport> {
     const state = await this.#map.fresh();

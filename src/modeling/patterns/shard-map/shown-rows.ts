@@ -29,14 +29,6 @@ export async function* contentPartitions(
   }
 }
 
-/** Whether a partition has rows of programs. A range read, more where it has none for a page. */
-export async function hasContent(table: TableGateway, partitionKey: string): Promise<boolean> {
-  for await (const { rows } of allPages(table, { partitionKey, select: [ownTypeProperty] })) {
-    if (rows.some(isContent)) return true;
-  }
-  return false;
-}
-
 /** Takes out of a row what was read only to tell the rows of the shard map. */
 export function selecting(select: readonly string[] | undefined): (row: StoredRow) => StoredRow {
   if (select === undefined || select.includes(ownTypeProperty)) return (row) => row;
