@@ -227,9 +227,7 @@ export async function removeMember(members: Members, name: string): Promise<bool
     const { ranges } = await catalogue.map();
     const operations = await catalogue.operations();
     if (ranges.some(({ store }) => store === name)) return false;
-    const isAbout = ({ row }: Versioned<OperationRow>) =>
-      row.kind === 'move' && (row.source === name || row.target === name);
-    if (operations.some(isAbout)) return false;
+    if (operations.some(({ row }) => concerns(row, name))) return false;
     const version = map.row.version + 1;
     const { ok } = await catalogue.commit({
       // Fails when an operation has begun meanwhile, because that changes the row of the map.
@@ -272,6 +270,11 @@ export async function markLost(catalogue: Catalogue, name: string): Promise<bool
     });
     if (ok) return true;
   }
+}
+
+/** Whether an operation is about a store: a move to it, or from it. */
+export function concerns(row: OperationRow, store: string): boolean {
+  return row.kind === 'move' && (row.source === store || row.target === store);
 }
 
 /** Whether a move may still give a store its range. A cancelled one never does. */

@@ -1,5 +1,5 @@
 import type { Catalogue } from '../catalogue.js';
-import { mayGive, markLost } from '../membership.js';
+import { concerns, markLost, mayGive } from '../membership.js';
 import type { OperationRow } from '../rows.js';
 import type { Operations } from './operations.js';
 import { TakenOverError } from './tools.js';
@@ -39,8 +39,4 @@ async function each(
       if (!(error instanceof TakenOverError)) throw error;
     }
   }
-}
-
-function concerns(row: OperationRow, name: string): boolean {
-  return row.kind === 'move' && (row.source === name || row.target === name);
 }
