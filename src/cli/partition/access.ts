@@ -6,7 +6,7 @@ import type { ServerSettings } from '../../app/settings.js';
 import { PartitionRefusal, type PartitionControl } from '../../http/control/partitions.js';
 import { configOption, controlPortOption } from '../arguments/shared-options.js';
 import { CommandFailure, messageOf, UsageError } from '../terminal/failure.js';
-import { printable, printableJson } from '../terminal/terminal.js';
+import { jsonLine, printable } from '../terminal/terminal.js';
 import { attributeOf, isSwitch } from '../start/flags.js';
 import { GivenFlags, type FoundFlags } from '../start/given-flags.js';
 import { RemotePartitions } from './remote.js';
@@ -81,7 +81,7 @@ export async function withPartitions(
 
 /** Prints a result: the text, or the facts where JSON was asked for. */
 export function tell({ json }: AccessFlags, facts: object, text: string): void {
-  const shown = json === true ? printableJson(JSON.stringify(facts)) : printable(text);
+  const shown = json === true ? jsonLine(facts) : printable(text);
   process.stdout.write(`${shown}\n`);
 }
 

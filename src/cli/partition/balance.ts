@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { BalanceInfo, PartitionControl } from '../../http/control/partitions.js';
 import { finalAnswer } from '../client/retry.js';
 import { quietMs, showProgress } from '../terminal/progress.js';
-import { counted, printable, printableJson } from '../terminal/terminal.js';
+import { counted, jsonLine, printable } from '../terminal/terminal.js';
 import { withAccess, withPartitions, type AccessFlags } from './access.js';
 import { allCarriedOut, stillRunning } from './waiting.js';
 
@@ -39,9 +39,7 @@ async function balance(
 ): Promise<void> {
   const shown = wait ? await measuredPlan(control) : undefined;
   const plan = dryRun && shown !== undefined ? shown : await control.balance(dryRun);
-  const text = json
-    ? printableJson(JSON.stringify(plan))
-    : planLines(plan).map(printable).join('\n');
+  const text = json ? jsonLine(plan) : planLines(plan).map(printable).join('\n');
   process.stdout.write(`${text}\n`);
   if (plan.begun.length === 0) return;
   if (!wait) {

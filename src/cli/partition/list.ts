@@ -7,7 +7,7 @@ import type {
   PartitionsInfo,
   StoreInfo,
 } from '../../http/control/partitions.js';
-import { grouped, printable, printableJson } from '../terminal/terminal.js';
+import { grouped, jsonLine, printable } from '../terminal/terminal.js';
 import { renderGrid, type GridColumn } from '../views/grid.js';
 import { withAccess, withPartitions, type AccessFlags } from './access.js';
 import { jobResult } from './waiting.js';
@@ -41,7 +41,7 @@ async function list(flags: ListFlags): Promise<void> {
   await withPartitions(flags, async (control) => {
     const found = flags.sizes === true ? await measured(control) : await control.list();
     const listed = flags.hot === true ? { ...found, ranges: busiestFirst(found.ranges) } : found;
-    const text = flags.json === true ? printableJson(JSON.stringify(listed)) : shown(listed);
+    const text = flags.json === true ? jsonLine(listed) : shown(listed);
     process.stdout.write(`${text}\n`);
   });
 }

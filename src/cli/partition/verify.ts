@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import type { VerifyChoice, VerifyResult } from '../../http/control/partitions.js';
 import { wholeNumber } from '../arguments/option-parsers.js';
 import { CommandFailure } from '../terminal/failure.js';
-import { counted, printable, printableJson } from '../terminal/terminal.js';
+import { counted, jsonLine, printable } from '../terminal/terminal.js';
 import { withAccess, withPartitions, type AccessFlags } from './access.js';
 import { optionalRangeArgument } from './ranges.js';
 import { jobResult } from './waiting.js';
@@ -58,7 +58,7 @@ Examples:
 
 function show(result: VerifyResult, json: boolean): void {
   const { findings, repaired } = result;
-  if (json) process.stdout.write(`${printableJson(JSON.stringify(result))}\n`);
+  if (json) process.stdout.write(`${jsonLine(result)}\n`);
   else {
     for (const finding of repaired) process.stdout.write(`Repaired: ${printable(finding)}\n`);
     for (const finding of findings) process.stdout.write(`${printable(finding)}\n`);

@@ -10,7 +10,7 @@ import { CommandFailure, UsageError } from '../terminal/failure.js';
 import { notice } from '../terminal/notice.js';
 import type { PartitionAccess } from './access.js';
 import { quietMs, showProgress } from '../terminal/progress.js';
-import { grouped, printableJson } from '../terminal/terminal.js';
+import { grouped, jsonLine } from '../terminal/terminal.js';
 import { timeLeft } from '../terminal/time-left.js';
 
 /** Exit codes beside 0, done, 1, failed, and 2, refused. */
@@ -109,7 +109,7 @@ export async function carriedOut(
     return;
   }
   const end = await operationEnd(control, operation);
-  if (json) process.stdout.write(`${printableJson(JSON.stringify(end))}\n`);
+  if (json) process.stdout.write(`${jsonLine(end)}\n`);
   if (end.state === 'cancelled') throw new CommandFailure(cancelled(operation, end));
   if (!json) process.stdout.write(`${done}\n`);
 }

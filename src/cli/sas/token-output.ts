@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { unreachable } from '../../base/invariant.js';
 import { serviceNames, services, type ServiceName } from '../../model/services/services.js';
-import { printable, printableJson } from '../terminal/terminal.js';
+import { jsonLine, printable } from '../terminal/terminal.js';
 import type { Terms } from './term-options.js';
 
 export const tokenFormats = ['text', 'url', 'token', 'json'] as const;
@@ -48,11 +48,7 @@ export function tokenText(made: MadeToken, format: TokenFormat): string {
       return lines([token]);
     case 'json': {
       const connection = connectionString === undefined ? {} : { connectionString };
-      return lines([
-        printableJson(
-          JSON.stringify({ token, ...Object.fromEntries(urls), ...connection, allows }),
-        ),
-      ]);
+      return lines([jsonLine({ token, ...Object.fromEntries(urls), ...connection, allows })]);
     }
     case 'text': {
       const rows: [string, string][] = urls.map(([name, url]) => [labelOf(name), url]);

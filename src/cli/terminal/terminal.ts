@@ -27,6 +27,11 @@ export function printableJson(json: string): string {
   return safe;
 }
 
+/** The JSON of a value in one line, safe to print. */
+export function jsonLine(value: unknown): string {
+  return printableJson(JSON.stringify(value));
+}
+
 function escaped(character: string): string {
   if (character === '\n') return '\\n';
   if (character === '\r') return '\\r';
