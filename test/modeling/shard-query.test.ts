@@ -360,7 +360,7 @@ function keysOf({ rows }: Pick<RowPage, 'rows'>): readonly string[] {
   return rows.map(({ partitionKey, rowKey }) => `${partitionKey} ${rowKey}`);
 }
 
-/** The keys of the first small page that has any. */
+/** The keys of the first page of two rows at most that is not empty. */
 async function firstKeysIn(table: TableGateway): Promise<readonly string[]> {
   for await (const page of allPages(table, { limit: 2 })) {
     if (page.rows.length > 0) return keysOf(page);

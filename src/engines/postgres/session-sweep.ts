@@ -9,8 +9,8 @@ export const sweepMs = 3_600_000;
  * Closes the rows of sessions that applied nothing for an hour, and removes those that were closed
  * two days ago. A process asks for the outcome of a batch within minutes, and looks for lost
  * commits in the rows of its batches of the last 23 hours by its own clock, which may be slow or
- * set back. A session that goes on finds its row closed or
- * gone, and begins another. Several servers may sweep at once.
+ * set back. A session that goes on finds its row closed or gone, and begins another. Several
+ * servers may sweep at once.
  */
 export async function sweepSessions(
   connection: Pick<Connection, 'query'>,

@@ -67,7 +67,7 @@ export async function authenticatedPart(outer: Exchange, request: InnerRequest):
 
 /** The error for the client after a part has failed. Throws what ends the outer request as well. */
 export function failureOfPart(outer: Exchange, error: unknown): StorageError {
-  invariant(outer.failureOfPart !== undefined, 'the pipeline judges failures of parts');
+  invariant(outer.failureOfPart !== undefined, 'the pipeline says how parts fail');
   return outer.failureOfPart(outer, error);
 }
 

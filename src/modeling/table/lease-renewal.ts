@@ -14,9 +14,9 @@ export interface LeaseRenewalOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   /**
-   * Requests another term and resolves with its duration; undefined: there is no longer one than
-   * the present, which ends at `endMs` in monotonic time. A rejection that is not transient ends the
-   * lease.
+   * Requests another term and resolves with its duration; undefined when no term can end later than
+   * the present one, which ends at `endMs` in monotonic time. A rejection that is not transient ends
+   * the lease.
    */
   readonly renew: (endMs: number) => Promise<number | undefined>;
   /** Called after each renewal, with the error of one that failed. */

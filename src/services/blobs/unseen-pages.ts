@@ -20,8 +20,8 @@ export interface UnseenQuery {
 }
 
 /**
- * Finds up to `limit` entries of a page map that no record sees. No later record sees them either: a new
- * snapshot sees the same entries as the blob, and those are not returned.
+ * Finds up to `limit` entries of a page map that no record sees. No later record sees them either:
+ * a new snapshot sees the same entries as the blob, and those are not returned.
  */
 export async function unseenPages(
   store: Store,

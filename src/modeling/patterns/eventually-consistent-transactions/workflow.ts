@@ -163,7 +163,7 @@ class DefinedWorkflow<Given, Read> implements Workflow<Given, Read> {
     }
   }
 
-  /** Who has taken the message over finds all steps done, and deletes it. */
+  /** A worker that has taken the message over finds all steps done, and deletes it. */
   async #finish(
     queue: QueuePort,
     { messageId, popReceipt }: { readonly messageId: string; readonly popReceipt: string },
