@@ -108,10 +108,9 @@ const longForm = {
 };
 // `costly` of test/support/run-length.ts.
 const shortForm = wanted.length > 0 ? {} : { TABULARIUM_TEST_SAMPLED: '1' };
-// What `costly` and `sampled` draw; the same files with the same seed have the same draws.
+// Of the tests that a run has and of their seeds (test/support/sim-settings.ts).
 const drawSeed = drawSeedOf(process.env.TABULARIUM_TEST_DRAW);
-if (!isLong)
-  process.stderr.write(`Parts of tests are drawn by TABULARIUM_TEST_DRAW=${drawSeed}.\n`);
+process.stderr.write(`Tests draw by TABULARIUM_TEST_DRAW=${drawSeed}.\n`);
 const runner = spawn(process.execPath, [...options, ...files], {
   stdio: 'inherit',
   env: {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { byLength, sampled } from '../support/run-length.js';
+import { byLength, costly, drawn, sampled } from '../support/run-length.js';
 import { CliProcess } from '../support/cli-process.js';
 import {
   freePorts,
@@ -14,7 +14,6 @@ import {
 } from '../support/cli-server.js';
 import { untilEnded, workerPids } from '../support/process-states.js';
 import { numberSetting } from '../support/sim-settings.js';
-import { costly } from '../support/run-length.js';
 
 // Signals from the first milliseconds of a start to the last of a stop. TABULARIUM_SIGNAL_STEP_MS
 // sets the milliseconds between the moments that are tried.
@@ -26,7 +25,7 @@ const stopMs = 300;
 
 /** The first moment, in a time in which every moment has its turn over many runs. */
 function firstMs(lengthMs: number): number {
-  return Math.floor(Math.random() * Math.min(stepMs, lengthMs));
+  return drawn(Math.min(stepMs, lengthMs));
 }
 
 const furtherSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;

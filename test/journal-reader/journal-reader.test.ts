@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { systemClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
+import { codeOf } from '../../src/base/thrown.js';
 import { noteKey } from '../../src/engines/journal/base-note.js';
 import { DiskFiles, journalFolder } from '../../src/engines/journal/disk-files.js';
 import { blockBytes } from '../../src/engines/journal/frame.js';
@@ -105,6 +106,7 @@ async function open(directory: string, base?: LmdbStore) {
 async function copyOfKilled(from: string, to: string): Promise<void> {
   for (let attempt = 0; attempt < copiesMax; attempt += 1) {
     const before = await stampsOf(from);
+    if (before === undefined) continue;
     await rm(to, { recursive: true, force: true });
     await mkdir(to, { recursive: true });
     const copied = left.map((name) => cp(join(from, name), join(to, name), { recursive: true }));
@@ -115,14 +117,21 @@ async function copyOfKilled(from: string, to: string): Promise<void> {
   throw new Error(`${from} does not come to rest`);
 }
 
-/** Names, places and times of the files that a copy has. */
-async function stampsOf(directory: string): Promise<string> {
-  const paths = [...left.map((name) => join(directory, name)), ...(await journalFiles(directory))];
+/** Names, places and times of the files that a copy has. None while a folder of them is removed. */
+async function stampsOf(directory: string): Promise<string | undefined> {
+  const files = await journalFiles(directory).catch(unlessRemoved);
+  if (files === undefined) return undefined;
+  const paths = [...left.map((name) => join(directory, name)), ...files];
   const stamps = paths.map(async (path) => {
     const found = await stat(path).catch(() => undefined);
     return `${path} ${found?.ino} ${found?.size} ${found?.mtimeMs}`;
   });
   return (await Promise.all(stamps)).join();
+}
+
+/** For a folder that a store may remove meanwhile. */
+function unlessRemoved(error: unknown): undefined {
+  if (codeOf(error) !== 'ENOENT') throw error;
 }
 
 /**
@@ -299,7 +308,7 @@ async function writeLate(
   for (const name of await readdir(join(before.directory, journalFolder))) {
     const late = join(before.directory, journalFolder, name);
     const retired = join(directory, journalFolder, name.endsWith('.old') ? name : `${name}.old`);
-    await cp(late, retired, { recursive: true });
+    await cp(late, retired, { recursive: true }).catch(unlessRemoved);
   }
 }
 

@@ -15,7 +15,7 @@ import {
   StaleMapError,
   type ShardMap,
 } from '../../src/modeling/patterns/shard-map/index.js';
-import { byLength, isLong, costly } from '../support/run-length.js';
+import { byLength, costly, drawn, isLong } from '../support/run-length.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import {
   amountsIn,
@@ -206,7 +206,7 @@ describe('a writer that is killed', () => {
  * one at every third of them, from one of the first three on.
  */
 function* standingAt(requests: readonly number[]): Generator<number> {
-  const first = isLong ? 0 : Math.floor(Math.random() * 3);
+  const first = isLong ? 0 : drawn(3);
   for (let at = first; at < requests.length; at += isLong ? 1 : 3) yield requests[at] ?? 0;
 }
 

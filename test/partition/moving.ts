@@ -3,6 +3,7 @@ import { StoreClosedError } from '../../src/kv/errors.js';
 import type { Catalogue } from '../../src/partition/catalogue.js';
 import type { Members } from '../../src/partition/members.js';
 import type { Operations } from '../../src/partition/operations/operations.js';
+import { drawn } from '../support/run-length.js';
 import { cuts } from './composed-stores.js';
 
 interface Parts {
@@ -24,7 +25,7 @@ async function moveOn(
   { operations, catalogue, members }: Parts,
   signal: AbortSignal,
 ): Promise<void> {
-  const pick = <Item>(items: readonly Item[]) => items[Math.floor(Math.random() * items.length)];
+  const pick = <Item>(items: readonly Item[]) => items[drawn(items.length)];
   while (!signal.aborted) {
     const { ranges } = await catalogue.map();
     const [range, at, target] = [pick(ranges), pick(cuts), pick(members.names)];

@@ -7,6 +7,7 @@ import { StoreClosedError } from '../../src/kv/errors.js';
 import { partitionPrefixLength } from '../../src/kv/partition-prefix.js';
 import { dataOf } from '../../src/partition/range-map.js';
 import type { RangeRow } from '../../src/partition/rows.js';
+import { drawn } from './run-length.js';
 
 const pauseMs = 2;
 const cuts = 5;
@@ -71,5 +72,5 @@ async function cutOf({ members }: OpenPartitions, range: RangeRow) {
 }
 
 function oneOf<Item>(items: readonly Item[]): Item | undefined {
-  return items[Math.floor(Math.random() * items.length)];
+  return items[drawn(items.length)];
 }

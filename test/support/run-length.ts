@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { SimRandom } from './sim-random.js';
-import { numberSetting, seedSetting } from './sim-settings.js';
+import { numberSetting, seedFor } from './sim-settings.js';
 
 /**
  * True in the long form of tests, as by `npm run test:long` (`TABULARIUM_TEST_LONG=1`), which has
@@ -11,17 +10,11 @@ export const isLong = numberSetting('TABULARIUM_TEST_LONG', 0) > 0;
 /** True when the whole suite runs in its short form. */
 const isSampled = !isLong && numberSetting('TABULARIUM_TEST_SAMPLED', 0) > 0;
 
-/**
- * The seed of what a process draws. `scripts/test.js` gives all its processes one, and prints it: with
- * the same seed and the same files the draws are the same.
- */
-const drawSeed = seedSetting('TABULARIUM_TEST_DRAW');
-const draws = new SimRandom(seedOfProcess());
+const draws = new SimRandom(seedFor('draws'));
 
-/** Each file, or group of files, draws for itself: otherwise all would draw alike. */
-function seedOfProcess(): number {
-  const file = (process.argv[1] ?? '').split(/[\\/]/).slice(-2).join('/');
-  return createHash('sha256').update(`${drawSeed} ${file}`).digest().readInt32LE();
+/** A number from 0 to below - 1, by the draws of this process. */
+export function drawn(below: number): number {
+  return draws.int(below);
 }
 
 /** Of how many processes `npm test` runs the costly tests of one. */

@@ -10,7 +10,7 @@ import {
   type FaultRule,
 } from '../../../test/support/faults/faults.js';
 import { withoutFaults } from '../../../test/support/faults/shim.js';
-import { byLength, costly, sampled } from '../../../test/support/run-length.js';
+import { byLength, costly, drawn, sampled } from '../../../test/support/run-length.js';
 
 /** More calls than a start makes. */
 const callsMax = 30;
@@ -43,7 +43,7 @@ describe('the first start on a directory', () => {
       costly(withoutFaults),
       async () => {
         await using faults = await Faults.make();
-        for (let after = Math.floor(Math.random() * step); ; after += step) {
+        for (let after = drawn(step); ; after += step) {
           assert.ok(after < callsMax);
           const action = { kind: 'fail', error: 'EIO' } as const;
           const failure = await startUnder(faults, { calls, path: 'data.mdb', action, after });

@@ -12,7 +12,7 @@ import {
   sample,
   settle,
 } from '../../../test/support/blob-world.js';
-import { byLength } from '../../../test/support/run-length.js';
+import { byLength, drawn } from '../../../test/support/run-length.js';
 import { engineNames, openTestStore } from '../../../test/support/stores.js';
 import { manualClock } from '../../base/clock.js';
 import { nameOfBytes } from '../../base/bytes.js';
@@ -220,7 +220,7 @@ describe('a process that dies', () => {
         let died = 0;
         // The short form dies at some commits of copies, which are drawn.
         const step = does === work ? 1 : byLength({ short: 6, long: 1 });
-        for (let at = 1 + Math.floor(Math.random() * step); ; at += step) {
+        for (let at = 1 + drawn(step); ; at += step) {
           const clock = manualClock();
           const store = await openTestStore('memory', t, clock);
           const plan: Plan = { at: 0, made };

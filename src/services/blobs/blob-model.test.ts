@@ -13,7 +13,7 @@ import {
   settle,
   type BlobWorld,
 } from '../../../test/support/blob-world.js';
-import { byLength, costly } from '../../../test/support/run-length.js';
+import { byLength, costly, drawn } from '../../../test/support/run-length.js';
 import { SimRandom } from '../../../test/support/sim-random.js';
 import { engineNames, reopenableStore, type EngineName } from '../../../test/support/stores.js';
 import { manualClock } from '../../base/clock.js';
@@ -295,7 +295,7 @@ for (const engine of engineNames) {
       costly(),
       async () => {
         const rounds = byLength({ short: 3, long: 100 });
-        const first = Math.floor(Math.random() * 1_000_000);
+        const first = drawn(1_000_000);
         for (let round = 0; round < rounds; round += 1) {
           await simulate(engine, first + round, byLength({ short: 250, long: 600 }));
         }

@@ -13,7 +13,7 @@ import {
   settle,
   type BlobWorld,
 } from '../../../test/support/blob-world.js';
-import { byLength, costly } from '../../../test/support/run-length.js';
+import { byLength, costly, drawn } from '../../../test/support/run-length.js';
 import { SimRandom } from '../../../test/support/sim-random.js';
 import { reopenableStore } from '../../../test/support/stores.js';
 import { manualClock } from '../../base/clock.js';
@@ -397,7 +397,7 @@ async function simulate(seed: number, steps: number): Promise<void> {
 describe('random operations on blobs with versions', () => {
   it('keep what an account is to keep, and leave nothing behind', costly(), async () => {
     const rounds = byLength({ short: 6, long: 200 });
-    const first = Math.floor(Math.random() * 1_000_000);
+    const first = drawn(1_000_000);
     for (let round = 0; round < rounds; round += 1) {
       await simulate(first + round, byLength({ short: 120, long: 400 }));
     }

@@ -1,5 +1,5 @@
 import { ModelError, type RowQuery, type TableGateway } from '../../../src/modeling/index.js';
-import { byLength } from '../../support/run-length.js';
+import { byLength, drawn } from '../../support/run-length.js';
 import { SimRandom } from '../../support/sim-random.js';
 import { LostAnswerError } from './crash-points.js';
 import { MemoryTable, type MemoryRows } from './memory-table.js';
@@ -111,7 +111,7 @@ export async function onBadNetworks(
   rounds: { readonly short: number; readonly long: number },
   run: (network: BadNetwork) => Promise<void>,
 ): Promise<void> {
-  const first = byLength({ short: 1, long: Math.floor(Math.random() * 1e9) });
+  const first = byLength({ short: 1, long: drawn(1e9) });
   for (let seed = first; seed < first + byLength(rounds); seed += 1) {
     try {
       await run(new BadNetwork(seed));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { RequestError } from '../../../src/modeling/index.js';
-import { isLong } from '../../support/run-length.js';
+import { drawn, isLong } from '../../support/run-length.js';
 import { wrappedMethods } from './wrapped-methods.js';
 
 // Kills a pattern between any two of its requests, lets it recover, and checks what is left.
@@ -170,7 +170,7 @@ export async function crashEverywhere<World>(
   const { requests } = await runWithFault(scenario, undefined);
   const step = isLong ? 1 : Math.ceil(requests.length / shortRequestsMax);
   for (const momentOf of momentsOf(scenario)) {
-    const first = 1 + Math.floor(Math.random() * step);
+    const first = 1 + drawn(step);
     for (let request = first, reached = true; reached; request += step) {
       assert.ok(request <= requestsMax, `the run makes more than ${requestsMax} requests`);
       reached = (await runWithFault(scenario, { request, moment: momentOf(request) })).reached;
@@ -184,7 +184,7 @@ function momentsOf({
   moments,
 }: Pick<CrashScenario<unknown>, 'moments'>): readonly ((request: number) => Moment)[] {
   if (moments !== undefined || isLong) return (moments ?? allMoments).map((moment) => () => moment);
-  const first = Math.floor(Math.random() * allMoments.length);
+  const first = drawn(allMoments.length);
   return [(request) => allMoments[(first + request) % allMoments.length] ?? 'before'];
 }
 
