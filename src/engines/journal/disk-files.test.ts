@@ -81,6 +81,19 @@ describe('files of a journal on a disk', () => {
     await later.close();
   });
 
+  it('are read without those that a replaced process removes meanwhile', async () => {
+    await using at = await location();
+    const folder = join(at.folder, '1.old');
+    await mkdir(folder, { recursive: true });
+    for (const name of ['000001', '000002', '000003']) await writeFile(join(folder, name), name);
+    const read: string[] = [];
+    for await (const { content } of at.open().retired()) {
+      read.push(content.toString());
+      await rm(join(folder, '000002'), { force: true });
+    }
+    assert.deepEqual(read, ['000001', '000003']);
+  });
+
   it('are not taken where two folders stand for one opening, and stay as they are', async () => {
     await using at = await location();
     await (await beginIn(at.open(), 1)).close();

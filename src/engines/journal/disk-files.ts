@@ -76,7 +76,8 @@ export class DiskFiles implements JournalFiles {
       for (const name of names) {
         const path = join(folder, name);
         await assertKind(path, 'file');
-        yield { name: path, content: await this.#readDurable(path) };
+        const content = await this.#readDurable(path);
+        if (content !== undefined) yield { name: path, content };
       }
     }
   }
@@ -121,8 +122,13 @@ export class DiskFiles implements JournalFiles {
     await syncDirectory(this.#directory);
   }
 
-  async #readDurable(path: string): Promise<Buffer> {
-    const file = await open(path);
+  /** Nothing when the file is gone: a process that was replaced may still remove former folders. */
+  async #readDurable(path: string): Promise<Buffer | undefined> {
+    const file = await open(path).catch((error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return undefined;
+      throw error;
+    });
+    if (file === undefined) return undefined;
     try {
       const { size } = await file.stat();
       if (size > fileBytesMax) {

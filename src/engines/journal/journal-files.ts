@@ -14,7 +14,8 @@ export interface JournalFiles {
   retire(): Promise<readonly number[]>;
   /**
    * The name, for messages, and the content of each retired file. The content is synced before it
-   * is returned, because a killed process may have left it in the cache of the system alone.
+   * is returned, because a killed process may have left it in the cache of the system alone. A file
+   * that another process removes meanwhile is passed over.
    */
   retired(): AsyncIterable<{ readonly name: string; readonly content: Buffer }>;
   /**
