@@ -5,7 +5,7 @@ import { unreachable } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
 import { codeOf } from '../../base/thrown.js';
 import { assertOwner, assertRange } from '../assert-call.js';
-import { CallsUnderWay } from '../calls-under-way.js';
+import { CallsInFlight } from '../calls-in-flight.js';
 import type {
   ContentStore,
   Extent,
@@ -129,7 +129,7 @@ class OpenFileContent implements FileContent {
   readonly #files: ContentFiles;
   readonly #sessions: Sessions;
   readonly #randomness: Randomness;
-  readonly #calls = new CallsUnderWay();
+  readonly #calls = new CallsInFlight();
   readonly #retentions = new Retentions();
   readonly #syncs: DiskSyncs;
   readonly #reserve: DiskReserve;

@@ -13,7 +13,7 @@ import {
   type SweepStep,
 } from '../content-store.js';
 import { ContentWriteError, ExtentMissingError } from '../errors.js';
-import { CallsUnderWay } from '../calls-under-way.js';
+import { CallsInFlight } from '../calls-in-flight.js';
 import { Retentions } from '../retentions.js';
 import { unreferenced } from '../unreferenced.js';
 
@@ -42,7 +42,7 @@ export function openMemoryContent(options: MemoryContentOptions = {}): ContentSt
 
 class MemoryContent implements ContentStore {
   readonly #bytesMax: () => number;
-  readonly #calls = new CallsUnderWay();
+  readonly #calls = new CallsInFlight();
   readonly #retentions = new Retentions();
   readonly #extents = new Map<ExtentId, Stored>();
   #bytes = 0;
