@@ -5,7 +5,7 @@ import { blobHttpService } from '../http/blobs/service.js';
 import type { HttpService } from '../http/exchange/service.js';
 import type { LowSpaceGuard } from '../http/low-space/low-space-guard.js';
 import { ApiVersionPolicy } from '../http/pipeline/api-version-policy.js';
-import { ConnectionPlaces, placesWithin } from '../http/pipeline/connection-places.js';
+import { ConnectionSlots, slotsWithin } from '../http/pipeline/connection-slots.js';
 import { HeldMemory } from '../http/pipeline/held-memory.js';
 import { PublicKeyGuard } from '../http/pipeline/public-key-guard.js';
 import { HttpServer } from '../http/pipeline/server.js';
@@ -70,7 +70,7 @@ export function httpServersOf(
     randomness,
     timers,
     memory: new HeldMemory({ clock, logger }),
-    places: new ConnectionPlaces(placesWithin(openFilesMax())),
+    slots: new ConnectionSlots(slotsWithin(openFilesMax())),
     logger,
     tls: certificates,
     versions: new ApiVersionPolicy({ strict: strictApiVersions, logger }),

@@ -57,7 +57,7 @@ export interface SnapshotsOptions {
 const snapshotsMax = 100;
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
-interface Kept {
+interface NamedSnapshot {
   readonly takenMicros: number;
   readonly snapshot: StoreSnapshot;
   /** Lets go of the content that the snapshot names. */
@@ -67,7 +67,7 @@ interface Kept {
 /** The named snapshots of one server. */
 export class Snapshots implements SnapshotControl {
   readonly #options: SnapshotsOptions;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, NamedSnapshot>();
 
   constructor(options: SnapshotsOptions) {
     this.#options = options;

@@ -58,11 +58,11 @@ export class ContainerNames {
 
   /** Parses a bound; undefined for a malformed one, or one that names a missing table or queue. */
   async bound(text: string): Promise<Bytes | undefined> {
-    const said = text === '' ? undefined : boundOf(text);
-    if (said === undefined) return undefined;
-    const [service, account, name, ...rest] = decodeTuple(said);
+    const bound = text === '' ? undefined : boundOf(text);
+    if (bound === undefined) return undefined;
+    const [service, account, name, ...rest] = decodeTuple(bound);
     const containers = this.#containers.get(service);
-    if (containers === undefined || typeof name !== 'string') return said;
+    if (containers === undefined || typeof name !== 'string') return bound;
     const prefix = await containers.prefixOf(String(account), name);
     return prefix && Buffer.concat([prefix, encodeTuple(rest)]);
   }
@@ -72,16 +72,16 @@ export class ContainerNames {
    * Undefined for another place, and when there is none.
    */
   async container(text: string): Promise<Bytes | undefined> {
-    const said = boundOf(text);
-    if (said === undefined) return undefined;
-    const [service, account, container, ...more] = decodeTuple(said);
+    const bound = boundOf(text);
+    if (bound === undefined) return undefined;
+    const [service, account, container, ...more] = decodeTuple(bound);
     const containers = this.#containers.get(service);
     if (containers === undefined || typeof account !== 'string' || more.length > 0)
       return undefined;
     if (typeof container === 'string') return containers.prefixOf(account, container);
     const isThere =
       typeof container === 'number' && (await this.namesOf(service, account)).has(container);
-    return isThere ? said : undefined;
+    return isThere ? bound : undefined;
   }
 
   /** The percent-encoded names by number. `namesMax`: about how many to read. Default: all. */

@@ -74,8 +74,11 @@ export function checkSeedBlob(
 }
 
 /** Throws `SeedError`. */
-export function checkSeedMetadata(said: Pick<SeedContainer, 'metadata'>, path: SeedPath): void {
-  refused([...path, 'metadata'], () => checkMetadata(metadataOf(said)));
+export function checkSeedMetadata(
+  container: Pick<SeedContainer, 'metadata'>,
+  path: SeedPath,
+): void {
+  refused([...path, 'metadata'], () => checkMetadata(metadataOf(container)));
 }
 
 /** Creates the blob, or leaves one that is there. */

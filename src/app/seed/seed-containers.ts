@@ -12,7 +12,8 @@ import {
 import type { SeedMistakes } from './seed-mistakes.js';
 import { refused, seedErrorOf } from './seed-tables.js';
 
-type Said = string | SeedBlob | null;
+/** A blob as a seed has it: its text alone, all that is said of it, or null for an empty one. */
+type BlobEntry = string | SeedBlob | null;
 
 /** Blobs that are written at the same time: each waits for the disk. */
 const blobsAtOnce = 8;
@@ -29,9 +30,9 @@ export function noteContainerMistakes(
     if (isOfService(name)) throw new SeedError(path, 'the service keeps this container itself');
   });
   mistakes.note(() => checkSeedMetadata(content, path));
-  for (const [blob, said] of Object.entries(content.blobs ?? {})) {
+  for (const [blob, entry] of Object.entries(content.blobs ?? {})) {
     if (mistakes.isFull) return;
-    mistakes.note(() => checkSeedBlob(name, blob, blobOf(said), [...path, 'blobs', blob]));
+    mistakes.note(() => checkSeedBlob(name, blob, blobOf(entry), [...path, 'blobs', blob]));
   }
 }
 
@@ -66,8 +67,8 @@ export async function seedContainer(
   } catch (error) {
     throw seedErrorOf(error, target.path);
   }
-  await concurrently(Object.entries(content.blobs ?? {}), blobsAtOnce, ([name, said]) =>
-    seedBlob(target, name, blobOf(said)),
+  await concurrently(Object.entries(content.blobs ?? {}), blobsAtOnce, ([name, entry]) =>
+    seedBlob(target, name, blobOf(entry)),
   );
 }
 
@@ -92,6 +93,6 @@ async function makeContainer(
   }
 }
 
-function blobOf(said: Said): SeedBlob {
-  return typeof said === 'string' ? { text: said } : (said ?? {});
+function blobOf(entry: BlobEntry): SeedBlob {
+  return typeof entry === 'string' ? { text: entry } : (entry ?? {});
 }

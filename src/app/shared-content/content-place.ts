@@ -6,7 +6,7 @@ import { storeKey } from '../../kv/partition-prefix.js';
 import type { Store } from '../../kv/store.js';
 
 /** Where the bytes of large blobs are that a shared key space names. */
-export interface ContentPlace {
+export interface SharedContentPlace {
   readonly files: ContentFiles;
   /** Where the files are, for people. */
   readonly shown: string;
@@ -25,7 +25,7 @@ const placeForm = /^(?<id>[0-9a-f]{16}) (?<shown>.*)$/s;
  */
 export async function placeOfContent(
   store: Store,
-  { files, shown, randomness }: ContentPlace,
+  { files, shown, randomness }: SharedContentPlace,
 ): Promise<string | undefined> {
   if ((await store.get(placeKey)) === undefined) {
     const id = asBuffer(randomness.bytes(idBytes)).toString('hex');

@@ -30,7 +30,7 @@ export interface CertificatesOptions {
 /** How often the files are checked. Works for every way to replace them, on every file system. */
 const watchMs = 1_000;
 /** A partial replacement may cause this many failures with the same files before one is logged. */
-const failuresUntilSaid = 5;
+const failuresUntilLogged = 5;
 
 /**
  * The certificate of a server, reloaded when its files change. An invalid one is never used: while
@@ -121,7 +121,7 @@ export class Certificates implements TlsIdentity {
     } catch (error) {
       this.#failures = stamp === this.#failedStamp ? this.#failures + 1 : 1;
       this.#failedStamp = stamp;
-      if (this.#failures !== failuresUntilSaid) return;
+      if (this.#failures !== failuresUntilLogged) return;
       this.#options.logger.error('the new certificate cannot be used; the last one stays', {
         error,
       });

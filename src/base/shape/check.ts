@@ -3,7 +3,7 @@ import type * as library from 'ajv/dist/2020.js';
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 import { schemaOf, type JsonSchema, type SchemaWriter } from './json-schema.js';
 import { mistakeOf, type Mistake } from './mistake.js';
-import { instanceKinds, type Giver, type InstanceKind, type Shape } from './shape.js';
+import { instanceKinds, type ValueSource, type InstanceKind, type Shape } from './shape.js';
 import { expectedWords } from './words.js';
 
 /** Mistakes reported of one value, at most. */
@@ -19,8 +19,12 @@ export interface Mistakes {
 const none: Mistakes = Object.freeze({ told: Object.freeze([]), hidden: 0 });
 
 /** The mistakes of a value; none when it has the shape. */
-export function mistakesIn(shape: Shape, value: unknown, giver: Giver = 'program'): Mistakes {
-  const validate = validatorOf(shape, giver);
+export function mistakesIn(
+  shape: Shape,
+  value: unknown,
+  source: ValueSource = 'program',
+): Mistakes {
+  const validate = validatorOf(shape, source);
   if (validate(value)) return none;
   const found = relevant(validate.errors ?? []);
   // Suggesting a name takes long, so it is done only for reported mistakes.
@@ -44,22 +48,22 @@ const compiled = {
   file: new WeakMap<Shape, ValidateFunction>(),
 };
 
-function validatorOf(shape: Shape, giver: Giver): ValidateFunction {
-  const known = compiled[giver].get(shape);
+function validatorOf(shape: Shape, source: ValueSource): ValidateFunction {
+  const known = compiled[source].get(shape);
   if (known !== undefined) return known;
-  const validate = ajv().compile(schemaOf(shape, checkedWriter(giver)));
-  compiled[giver].set(shape, validate);
+  const validate = ajv().compile(schemaOf(shape, checkedWriter(source)));
+  compiled[source].set(shape, validate);
   return validate;
 }
 
 /** Schemas that say what is expected, for messages. */
-function checkedWriter(giver: Giver): SchemaWriter {
+function checkedWriter(source: ValueSource): SchemaWriter {
   return {
-    giver,
+    source,
     noted: (whole, schema) => withWords(whole, schema),
     placed: (shape, schema, { whole = shape }) => {
-      const said = withWords(whole, schema());
-      return shape.isSecret === true ? { ...said, isSecret: true } : said;
+      const worded = withWords(whole, schema());
+      return shape.isSecret === true ? { ...worded, isSecret: true } : worded;
     },
   };
 }

@@ -1,5 +1,5 @@
 import { unreachable } from '../invariant.js';
-import type { Giver, InstanceKind, ObjectShape, Shape, ShapeMember } from './shape.js';
+import type { ValueSource, InstanceKind, ObjectShape, Shape, ShapeMember } from './shape.js';
 
 /** A JSON Schema (2020-12), or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -14,14 +14,14 @@ export interface SchemaContext {
 
 /** Writes shapes as schemas. */
 export interface SchemaWriter {
-  readonly giver: Giver;
+  readonly source: ValueSource;
   /** The schema for a shape in place: the shape itself with notes, or a reference to it. */
   readonly placed: (shape: Shape, schema: () => JsonSchema, context: SchemaContext) => JsonSchema;
   /** A schema composed of several alternatives of a shape, with notes. */
   readonly noted: (whole: Shape, schema: JsonSchema) => JsonSchema;
 }
 
-/** The schema of a shape for one kind of giver. */
+/** The schema of a shape for one source of values. */
 export function schemaOf(
   shape: Shape,
   writer: SchemaWriter,
@@ -34,20 +34,20 @@ export function schemaOf(
 export function publishedSchema(shape: Shape, head: JsonSchema): JsonSchema {
   const definitions = new Map<string, JsonSchema>();
   const writer: SchemaWriter = {
-    giver: 'file',
+    source: 'file',
     noted: (_whole, schema) => schema,
     placed({ definition, isSecret }, schema, { description, examples = [] }) {
-      const said = description === undefined ? {} : { description };
+      const described = description === undefined ? {} : { description };
       const shown = examples.length === 0 ? {} : { examples };
       const secret = isSecret === true ? { writeOnly: true } : {};
-      if (definition === undefined) return { ...said, ...secret, ...schema(), ...shown };
+      if (definition === undefined) return { ...described, ...secret, ...schema(), ...shown };
       const { name } = definition;
       if (!definitions.has(name)) {
         // Reserves the position of the definition before those that it refers to.
         definitions.set(name, {});
         definitions.set(name, { description: definition.description, ...secret, ...schema() });
       }
-      return { ...said, $ref: `#/$defs/${name}`, ...shown };
+      return { ...described, $ref: `#/$defs/${name}`, ...shown };
     },
   };
   const schema = schemaOf(shape, writer);
@@ -105,7 +105,7 @@ function written(shape: Shape, writer: SchemaWriter): JsonSchema {
 function objectSchema(shape: ObjectShape, writer: SchemaWriter): JsonSchema {
   const { required, others, isSingle, like } = shape;
   const known = Object.entries(shape.members).filter(
-    ([, { only = writer.giver }]) => only === writer.giver,
+    ([, { only = writer.source }]) => only === writer.source,
   );
   return {
     type: 'object',
@@ -130,7 +130,7 @@ function memberSchema(
 
 /** Keywords of one type do not apply to others, so schemas of several types can be merged. */
 function eitherSchema(shapes: readonly Shape[], whole: Shape, writer: SchemaWriter): JsonSchema {
-  const possible = shapes.filter(({ kind }) => writer.giver === 'program' || kind !== 'instance');
+  const possible = shapes.filter(({ kind }) => writer.source === 'program' || kind !== 'instance');
   const [first, ...others] = possible;
   if (first === undefined) return { not: {} };
   if (others.length === 0) return schemaOf(first, writer, { whole });

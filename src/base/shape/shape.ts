@@ -78,14 +78,14 @@ export interface ObjectShape {
 }
 
 /** The source of a value: a program can give values that a YAML or JSON file cannot. */
-export type Giver = 'program' | 'file';
+export type ValueSource = 'program' | 'file';
 
 export interface ShapeMember<Value = unknown> {
   readonly shape: Shape<Value>;
   readonly description: string;
   readonly examples: readonly unknown[];
-  /** The only giver that may set this member. */
-  readonly only: Giver | undefined;
+  /** The only source that may set this member. */
+  readonly only: ValueSource | undefined;
 }
 
 export function text(given: Partial<Omit<TextShape, 'kind'>> & ShapeNotes = {}): Shape<string> {
@@ -169,7 +169,7 @@ export function member<Value>(
   shape: Shape<Value>,
   description: string,
   example?: unknown,
-  only?: Giver,
+  only?: ValueSource,
 ): ShapeMember<Value> {
   return { shape, description, examples: example === undefined ? [] : [example], only };
 }

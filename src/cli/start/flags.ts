@@ -17,17 +17,17 @@ export function addStartOptions(command: Command): void {
   addAzuriteFlags(command);
 }
 
-interface PlacedFlag {
+interface OptionFlag {
   readonly row: Option;
   readonly flag: Flag;
 }
 
-function groupOf({ row, flag }: PlacedFlag): Option['group'] {
+function groupOf({ row, flag }: OptionFlag): Option['group'] {
   return flag.isOfAzurite === true ? likeAzurite : row.group;
 }
 
 /** Options without a heading come first. */
-function placeOf(placed: PlacedFlag): number {
+function placeOf(placed: OptionFlag): number {
   const group = groupOf(placed);
   return group === undefined ? -1 : optionGroups.indexOf(group);
 }

@@ -12,19 +12,19 @@ export interface OAuthInput extends Omit<Partial<OAuthOptions>, 'jwks'> {
 
 /** Throws `UsageError`. */
 export const oauthValue: ComposeFlags = (given) => {
-  const said = Object.fromEntries(
+  const options = Object.fromEntries(
     given.map(({ flag: { part = '' }, value }) => [part, value] as const),
   );
-  const { roles } = said;
-  return { ...said, ...(Array.isArray(roles) ? { roles: rolesOf(roles.map(String)) } : {}) };
+  const { roles } = options;
+  return { ...options, ...(Array.isArray(roles) ? { roles: rolesOf(roles.map(String)) } : {}) };
 };
 
 const issuerMissingText =
   '--oauth-jwks, --oauth-audience, --oauth-role and --oauth-allow-http need --oauth <issuer>.';
 
 /** The token options of the server; undefined when no issuer is named. Throws `UsageError`. */
-export function oauthSettings(said: OAuthInput, isFlagGiven: boolean): OAuthOptions | undefined {
-  const { issuer, jwks, ...rest } = said;
+export function oauthSettings(input: OAuthInput, isFlagGiven: boolean): OAuthOptions | undefined {
+  const { issuer, jwks, ...rest } = input;
   if (issuer === undefined) {
     if (isFlagGiven) throw new UsageError(issuerMissingText);
     // The variable that allows HTTP may be set for other uses.

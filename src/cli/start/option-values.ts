@@ -48,7 +48,7 @@ export class OptionValues {
   }
 
   /** The given value of an option, without its default. */
-  said(name: OptionName): unknown {
+  configured(name: OptionName): unknown {
     const row = optionTable[name];
     const given = this.#flags.of(row);
     const value = this.#ofFile(row);
@@ -68,7 +68,7 @@ export class OptionValues {
   /** The value of a process option. Throws `UsageError`. */
   ofProcess<Name extends keyof typeof processTable>(name: Name): ProcessValue<Name> | undefined {
     const row: Option = processTable[name];
-    const value = this.said(name) ?? row.standard;
+    const value = this.configured(name) ?? row.standard;
     if (value === undefined) return undefined;
     this.refuse(mistakesIn(row.shape, value).told.map((mistake) => within(name, mistake)));
     return value as ProcessValue<Name>;

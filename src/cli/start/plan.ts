@@ -25,7 +25,7 @@ export interface StartPlan {
 
 /** Combines a command line with any configuration. Throws `UsageError`. */
 export function settingsOf(flags: GivenFlags): SettingsFor {
-  return (said) => startSettings(flags, said);
+  return (input) => startSettings(flags, input);
 }
 
 /** Reads the configuration file, if one is given. Throws `UsageError`. */

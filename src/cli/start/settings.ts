@@ -54,7 +54,7 @@ export interface ConfigInput {
 }
 
 /** Merges one command line with a configuration file. Throws `UsageError`. */
-export type SettingsFor = (said: ConfigInput) => StartSettings;
+export type SettingsFor = (input: ConfigInput) => StartSettings;
 
 /** The settings that a running server can change. */
 export function changesOf({ accounts, options }: StartSettings): ServerChanges {
@@ -80,9 +80,9 @@ export const restartMembers: readonly string[] = optionRows()
   .flatMap(([, { file }]) => file?.member ?? []);
 
 /** Throws `UsageError`. Precedence: command line, environment, file. */
-export function startSettings(flags: GivenFlags, said: ConfigInput): StartSettings {
-  const { config } = said;
-  const values = new OptionValues(flags, said, composedFlags);
+export function startSettings(flags: GivenFlags, input: ConfigInput): StartSettings {
+  const { config } = input;
+  const values = new OptionValues(flags, input, composedFlags);
   const texts = flags.of(optionTable.accounts).flatMap(({ value }) => textsOf(value));
   const chosen = chooseAccounts(texts, process.env, config.accounts);
   const { accounts, areNamed, notes } = chosen;
@@ -106,7 +106,7 @@ function textsOf(value: unknown): string[] {
 }
 
 function processOf(values: OptionValues): ProcessSettings {
-  const init = values.said('init');
+  const init = values.configured('init');
   return {
     workers: values.ofProcess('workers') ?? 1,
     logLevel: values.ofProcess('logLevel') ?? 'info',
@@ -138,33 +138,33 @@ function serverValues(values: OptionValues): Readonly<Record<string, unknown>> {
 }
 
 function programValue(values: OptionValues, name: OptionName): unknown {
-  const said = values.said(name);
-  if (said === undefined) return undefined;
+  const value = values.configured(name);
+  if (value === undefined) return undefined;
   switch (name) {
     case 'tableDeleteDelayMs':
     case 'containerDeleteDelayMs':
-      return delayValue(values, name, said);
+      return delayValue(values, name, value);
     case 'pagingTestMode':
-      return pagingValue(said);
+      return pagingValue(value);
     case 'oauth':
-      return oauthSettings(said as OAuthInput, isOAuthAskedFor(values));
+      return oauthSettings(value as OAuthInput, isOAuthAskedFor(values));
     case 'copySources':
-      return withHosts(said);
+      return withHosts(value);
     default:
-      return said;
+      return value;
   }
 }
 
 /** The flag for private networks says which hosts may have such addresses: it names none. */
-function withHosts(said: unknown): unknown {
-  if (typeof said === 'object' && said !== null && 'hosts' in said) return said;
+function withHosts(value: unknown): unknown {
+  if (typeof value === 'object' && value !== null && 'hosts' in value) return value;
   throw new UsageError('--copy-source-private needs --copy-source <host>.');
 }
 
-function delayValue(values: OptionValues, name: OptionName, said: unknown): number {
-  const delayMs = delayMsOf(String(said));
+function delayValue(values: OptionValues, name: OptionName, value: unknown): number {
+  const delayMs = delayMsOf(String(value));
   if (delayMs !== undefined) return delayMs;
-  const problem = `must be ${expectedWords(delayShape)}, not ${shownValue(said)}`;
+  const problem = `must be ${expectedWords(delayShape)}, not ${shownValue(value)}`;
   return values.refuseOne({ path: [name], problem, unknownName: undefined });
 }
 
@@ -207,8 +207,8 @@ function locationOf(values: OptionValues, { workers }: ProcessSettings): string 
     );
   }
   if (isInMemory) return undefined;
-  const said = values.said('location') ?? optionTable.location.startStandard;
-  return resolve(typeof said === 'string' ? said : '');
+  const location = values.configured('location') ?? optionTable.location.startStandard;
+  return resolve(typeof location === 'string' ? location : '');
 }
 
 /** Location and memory are one setting: giving either of them overrides the file. */
@@ -217,7 +217,7 @@ function isMemoryChosen(values: OptionValues, isLocationAlone: boolean): boolean
   const { flags } = values;
   const memory = flags.of(optionTable.inMemory);
   if (memory.length > 0) return memory.some(({ value }) => value === true);
-  return flags.of(optionTable.location).length === 0 && values.said('inMemory') === true;
+  return flags.of(optionTable.location).length === 0 && values.configured('inMemory') === true;
 }
 
 /** Refuses options that need a single process. */

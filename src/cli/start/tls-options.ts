@@ -14,8 +14,8 @@ export const tlsValue: ComposeFlags = (given, flags) => {
   const isCertificate = ({ flag }: GivenFlag): boolean => !isPassphrase(longOf(flag));
   const certificates = given.filter(isCertificate);
   const onLine = certificates.filter(({ flag }) => flags.from(flag) === 'cli');
-  const said = onLine.length > 0 ? onLine : certificates;
-  const textOf = (long: string): string | undefined => textIn(said, long);
+  const considered = onLine.length > 0 ? onLine : certificates;
+  const textOf = (long: string): string | undefined => textIn(considered, long);
   const cert = textOf('--tls-cert') ?? textOf('--cert');
   const key = textOf('--tls-key') ?? textOf('--key');
   const isPfx = key === undefined && textOf('--cert') !== undefined;

@@ -8,7 +8,7 @@ import { codeOf, CommandFailure, messageOf, UsageError } from '../terminal/failu
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** The first bytes of a file, of an earlier try that did not end. */
-export interface KeptBytes {
+export interface PartialFile {
   readonly bytes: number;
   readonly chunks: AsyncIterable<Buffer>;
 }
@@ -20,7 +20,7 @@ export interface Resumable {
    * name and state to continue. Returns what an earlier attempt has left; further chunks follow it.
    * To be called before the first chunk. `state` identifies the contents, by letters and digits.
    */
-  resume(state: string): Promise<KeptBytes>;
+  resume(state: string): Promise<PartialFile>;
   /** Discards what was written or kept. */
   forget(): void;
 }
@@ -78,7 +78,7 @@ class NewFile implements Resumable {
     return new NewFile(path, target, temporary, await writing(path, () => open(temporary, 'wx')));
   }
 
-  async resume(state: string): Promise<KeptBytes> {
+  async resume(state: string): Promise<PartialFile> {
     const keptAs = `${this.#target}.${state}.part`;
     this.#keptAs = keptAs;
     try {

@@ -20,7 +20,7 @@ const ownerKey = Buffer.from('owner');
 const noVersion = 1;
 
 /** What the new owner knows about the data file. */
-export interface Taking {
+export interface DataFileState {
   /** Each commit will be synced. */
   readonly isDurable: boolean;
   /** All of the file was read and found intact. */
@@ -55,7 +55,7 @@ export interface DirectoryLock {
  */
 export async function lockDirectory(
   environment: Environment,
-  options: LockWaitOptions & Taking & { readonly clock: Clock },
+  options: LockWaitOptions & DataFileState & { readonly clock: Clock },
 ): Promise<DirectoryLock> {
   const { directory, clock, isDurable, wasRead } = options;
   const { timers } = options;

@@ -25,7 +25,7 @@ export interface AcknowledgedBatch {
   readonly version: number;
 }
 
-interface Kept extends AcknowledgedBatch {
+interface RememberedBatch extends AcknowledgedBatch {
   readonly atMicros: number;
 }
 
@@ -57,9 +57,9 @@ export const rowsKeptMicros = 23 * 3_600_000_000;
  */
 export class Acknowledgements {
   readonly #options: AcknowledgementsOptions;
-  #recent: Kept[] = [];
+  #recent: RememberedBatch[] = [];
   /** The last batch of each session, which need not be among the recent ones. */
-  readonly #lastOf = new Map<string, Kept>();
+  readonly #lastOf = new Map<string, RememberedBatch>();
   #greatest = 0;
   #losses = 0;
   #refusal: StoreWriteError | undefined;
@@ -111,7 +111,7 @@ export class Acknowledgements {
     }
   }
 
-  #evidence(): readonly Kept[] {
+  #evidence(): readonly RememberedBatch[] {
     const fromMicros = this.#fromMicros();
     const kept = new Set([...this.#lastOf.values(), ...this.#recent.slice(-keptMax)]);
     return [...kept].filter(({ atMicros }) => atMicros >= fromMicros);
@@ -130,7 +130,7 @@ export class Acknowledgements {
     }
   }
 
-  #forget(lost: readonly Kept[]): void {
+  #forget(lost: readonly RememberedBatch[]): void {
     this.#recent = this.#recent.filter((each) => !lost.includes(each));
     for (const each of lost) {
       if (this.#lastOf.get(each.session) === each) this.#lastOf.delete(each.session);
@@ -139,7 +139,7 @@ export class Acknowledgements {
 
   async #read(
     connection: Pick<Connection, 'query'>,
-    kept: readonly Kept[],
+    kept: readonly RememberedBatch[],
   ): Promise<readonly [last: number, present: ReadonlyMap<string, number>]> {
     const { lastVersion, batchesOf } = this.#options.statements;
     const sessions = [...new Set(kept.map(({ session }) => session))];
@@ -149,7 +149,7 @@ export class Acknowledgements {
     return [numberOf(row?.[0]), present];
   }
 
-  #tell(lost: readonly Kept[], last: number): void {
+  #tell(lost: readonly RememberedBatch[], last: number): void {
     const { accepts, onLoss } = this.#options;
     const ofBatches = lost.reduce((sum, { commits }) => sum + commits, 0);
     const loss: Loss = {

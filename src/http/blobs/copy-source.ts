@@ -16,13 +16,13 @@ import { claimedChecksum, type ClaimedChecksum } from '../../wire/checksum/check
 import type { Exchange } from '../exchange/exchange.js';
 import type { SourceClient } from '../sources/source-client.js';
 import type { RoutedBlobRequest } from './blob-route.js';
-import { openForeign, type ForeignPlace, type OpenedForeign } from './foreign-source.js';
+import { openForeign, type ForeignAddress, type OpenedForeign } from './foreign-source.js';
 import { authoriseSource, ownAddress, ownSourceAt, readOwn, shownUrl } from './own-source.js';
 import type { OwnSource } from './own-source.js';
 import type { BlobRequest } from './request.js';
 
 /** A source that this server does not keep. */
-export interface OtherSource extends ForeignPlace {
+export interface OtherSource extends ForeignAddress {
   readonly kind: 'other';
   /** The URL without a signature, as answers show it. */
   readonly url: string;

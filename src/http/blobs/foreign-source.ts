@@ -21,7 +21,7 @@ import { metadataOf } from '../operations/metadata.js';
 import type { SourceAnswer, SourceClient } from '../sources/source-client.js';
 
 /** The address of a source on another server. */
-export interface ForeignPlace {
+export interface ForeignAddress {
   /** The URL, with its signature. */
   readonly href: string;
   /** The credential of the source, and the version of the protocol. */
@@ -62,7 +62,7 @@ const backOffMs = { first: 500, last: 10_000 };
  */
 export async function openForeign(
   sources: SourceClient,
-  place: ForeignPlace,
+  place: ForeignAddress,
   {
     range,
     signal,
@@ -153,7 +153,7 @@ function partOf(href: string, options: string): string {
 
 async function tagsOf(
   sources: SourceClient,
-  { href, headers }: ForeignPlace,
+  { href, headers }: ForeignAddress,
   signal: AbortSignal | undefined,
 ): Promise<Tags> {
   const url = partOf(href, 'comp=tags');
@@ -187,7 +187,7 @@ async function document(
  */
 export function laterSource(
   sources: SourceClient,
-  place: ForeignPlace,
+  place: ForeignAddress,
   { blob, marks, isBlob }: Pick<OpenedForeign, 'blob' | 'marks' | 'isBlob'>,
 ): ForeignSource {
   const same = { ...place, conditions: marks, copiesTags: false };
@@ -211,7 +211,7 @@ export function onceSource(blob: ForeignBlob, body: Body): ForeignSource {
 
 async function blocksOf(
   sources: SourceClient,
-  { href, headers }: ForeignPlace,
+  { href, headers }: ForeignAddress,
   signal: AbortSignal,
 ): Promise<readonly ForeignBlock[]> {
   const url = partOf(href, 'comp=blocklist&blocklisttype=committed');
@@ -222,7 +222,7 @@ async function blocksOf(
 
 async function pagesOf(
   sources: SourceClient,
-  { href, headers, conditions }: ForeignPlace,
+  { href, headers, conditions }: ForeignAddress,
   { signal, bytes }: { readonly signal: AbortSignal; readonly bytes: number },
 ): Promise<readonly Bounds[]> {
   const found: Bounds[] = [];
@@ -274,7 +274,7 @@ interface Reading {
 
 async function* readOn(
   sources: SourceClient,
-  place: ForeignPlace,
+  place: ForeignAddress,
   { bounds, signal, blob }: Reading,
 ): AsyncGenerator<Buffer, void, void> {
   let at = bounds.start;

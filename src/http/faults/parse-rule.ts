@@ -49,15 +49,15 @@ export interface ParseRuleContext {
 /** Throws `InvalidSettingError`. */
 export function parseRule(value: unknown, context: ParseRuleContext): ParsedRule {
   const { path } = context;
-  const said = checkedSetting(faultRuleShape, value, path);
-  const effects = effectsOf(said, path);
+  const input = checkedSetting(faultRuleShape, value, path);
+  const effects = effectsOf(input, path);
   return {
-    rule: { ...(value as FaultRule), name: said.name ?? context.defaultName },
-    scope: scopeOf(said, context),
-    probability: said.probability ?? 1,
-    seed: said.seed,
-    skip: said.skip ?? 0,
-    count: said.count ?? Infinity,
+    rule: { ...(value as FaultRule), name: input.name ?? context.defaultName },
+    scope: scopeOf(input, context),
+    probability: input.probability ?? 1,
+    seed: input.seed,
+    skip: input.skip ?? 0,
+    count: input.count ?? Infinity,
     latencies: effects.flatMap(latenciesOf),
     effect: effects.find((each) => each.kind !== 'latency'),
   };
@@ -68,9 +68,9 @@ function latenciesOf(effect: FaultEffect): readonly FaultRange[] {
   return [typeof effect.ms === 'number' ? { min: effect.ms, max: effect.ms } : effect.ms];
 }
 
-function scopeOf(said: FaultRuleInput, { path, operations }: ParseRuleContext): FaultScope {
+function scopeOf(input: FaultRuleInput, { path, operations }: ParseRuleContext): FaultScope {
   const globs = (name: PatternName, spelled?: (text: string) => string) =>
-    globsOf(said[name], `${path}.${name}`, spelled);
+    globsOf(input[name], `${path}.${name}`, spelled);
   const operation = globs('operation');
   const known = operations.some((each) => operation?.some((glob) => matchesGlob(glob, each)));
   if (operation !== undefined && !known) {
@@ -78,7 +78,7 @@ function scopeOf(said: FaultRuleInput, { path, operations }: ParseRuleContext): 
       `${path}.operation must be the name of an operation: ${operations.join(', ')}.`,
     );
   }
-  const { service, resource } = containersOf(said, path);
+  const { service, resource } = containersOf(input, path);
   const [partitionKey, rowKey, blob] = [globs('partitionKey'), globs('rowKey'), globs('blob')];
   const needsKeys = partitionKey !== undefined || rowKey !== undefined;
   if (needsKeys && service !== undefined && !haveKeys(service)) throw fitsNothing(path);
@@ -95,18 +95,18 @@ function scopeOf(said: FaultRuleInput, { path, operations }: ParseRuleContext): 
 
 /** The containers and their service that a rule names. */
 function containersOf(
-  said: FaultRuleInput,
+  input: FaultRuleInput,
   path: string,
 ): Pick<FaultScope, 'service' | 'resource'> {
   const named = serviceNames.flatMap((service) => {
     const noun = containerNounOf(service);
     const spelled = (text: string): string => containerIdentity(service, text);
-    const resource = globsOf(said[noun], `${path}.${noun}`, spelled);
+    const resource = globsOf(input[noun], `${path}.${noun}`, spelled);
     return resource === undefined ? [] : [{ service, resource }];
   });
   const [first] = named;
-  const ofBlob: ServiceName | undefined = said.blob === undefined ? undefined : 'blob';
-  const service = said.service ?? first?.service ?? ofBlob;
+  const ofBlob: ServiceName | undefined = input.blob === undefined ? undefined : 'blob';
+  const service = input.service ?? first?.service ?? ofBlob;
   const isOther = (each: ServiceName | undefined) => each !== undefined && each !== service;
   if (isOther(ofBlob) || named.some((each) => isOther(each.service))) throw fitsNothing(path);
   return { service, resource: first?.resource };
@@ -168,10 +168,10 @@ const effectMembers: Readonly<Record<FaultEffectInput['kind'], readonly string[]
 };
 
 /** The members of an effect's kind; refuses missing and extra ones. */
-function parseEffect(said: FaultEffectInput, path: string): FaultEffect {
-  const { kind, code, retryAfterSeconds, bytes, ms } = said;
+function parseEffect(input: FaultEffectInput, path: string): FaultEffect {
+  const { kind, code, retryAfterSeconds, bytes, ms } = input;
   const members = effectMembers[kind];
-  const given = Object.entries(said).filter(([, value]) => value !== undefined);
+  const given = Object.entries(input).filter(([, value]) => value !== undefined);
   const other = given.find(([name]) => !members.includes(name))?.[0];
   if (other !== undefined) {
     throw new InvalidSettingError(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
 import { it } from 'node:test';
 import { AddressShares, type AddressSharesOptions } from './address-shares.js';
-import { ConnectionPlaces, placesWithin } from './connection-places.js';
+import { ConnectionSlots, slotsWithin } from './connection-slots.js';
 
 function from(remoteAddress: string): Socket {
   const socket = new Socket();
@@ -40,7 +40,7 @@ it('a full port closes no connection on which a request is under way', () => {
   assert.equal(shares.admit(from('10.0.0.2')), 'port-full');
 });
 
-it('an address has as many connections as its limit, and places come back', async () => {
+it('an address has as many connections as its limit, and slots come back', async () => {
   const shares = sharesOf({ connectionsPerAddressMax: 2 });
   const [first, second] = [from('10.0.0.1'), from('::ffff:10.0.0.1')];
   assert.equal(shares.admit(first), 'admitted');
@@ -61,10 +61,10 @@ it('addresses of one network of IPv6 count as one', () => {
 });
 
 it('ports share the connections that leave a process enough open files', () => {
-  const places = new ConnectionPlaces(3);
+  const slots = new ConnectionSlots(3);
   const busy = from('10.0.0.1');
-  const one = sharesOf({ places, isIdle: (socket) => socket !== busy });
-  const other = sharesOf({ places });
+  const one = sharesOf({ slots, isIdle: (socket) => socket !== busy });
+  const other = sharesOf({ slots });
   const [idle, last] = [from('10.0.0.1'), from('10.0.0.1')];
   for (const socket of [busy, idle, last]) assert.equal(one.admit(socket), 'admitted');
   assert.equal(other.admit(from('10.0.0.2')), 'admitted', 'one of the other port makes room');
@@ -77,5 +77,5 @@ it('ports share the connections that leave a process enough open files', () => {
 });
 
 it('connections leave a process a file for each of them, and files of its own', () => {
-  assert.deepEqual([65_536, 1_024, 64, Infinity].map(placesWithin), [32_736, 480, 1, Infinity]);
+  assert.deepEqual([65_536, 1_024, 64, Infinity].map(slotsWithin), [32_736, 480, 1, Infinity]);
 });

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { ConnectionPlaces, greediest, type FreeingPort } from './connection-places.js';
+import { ConnectionSlots, greediest, type FreeingPort } from './connection-slots.js';
 
 /** The decision about a new connection. */
 export type Admission = 'admitted' | 'address-full' | 'port-full' | 'process-full';
@@ -8,7 +8,7 @@ export interface AddressSharesOptions {
   readonly connectionsMax: number;
   readonly connectionsPerAddressMax: number;
   /** Shared by the ports of a process. Absent: the process has enough. */
-  readonly places?: ConnectionPlaces | undefined;
+  readonly slots?: ConnectionSlots | undefined;
   /** True when no request is in progress on a connection. */
   readonly isIdle: (socket: Socket) => boolean;
 }
@@ -20,14 +20,14 @@ export interface AddressSharesOptions {
  */
 export class AddressShares implements FreeingPort {
   readonly #options: AddressSharesOptions;
-  readonly #places: ConnectionPlaces;
+  readonly #slots: ConnectionSlots;
   readonly #byAddress = new Map<string, Set<Socket>>();
   #count = 0;
 
   constructor(options: AddressSharesOptions) {
     this.#options = options;
-    this.#places = options.places ?? new ConnectionPlaces();
-    this.#places.addPort(this);
+    this.#slots = options.slots ?? new ConnectionSlots();
+    this.#slots.addPort(this);
   }
 
   /** Admits a connection, or says why not. The caller closes a refused one. */
@@ -37,7 +37,7 @@ export class AddressShares implements FreeingPort {
     const own = this.#byAddress.get(address)?.size ?? 0;
     if (own >= connectionsPerAddressMax) return 'address-full';
     if (this.#count >= connectionsMax && !this.#freePlace(own)) return 'port-full';
-    if (!this.#places.take(address)) return 'process-full';
+    if (!this.#slots.take(address)) return 'process-full';
     this.#add(address, socket);
     return 'admitted';
   }
@@ -73,7 +73,7 @@ export class AddressShares implements FreeingPort {
     const sockets = this.#byAddress.get(address);
     if (sockets?.delete(socket) !== true) return;
     this.#count--;
-    this.#places.giveBack(address);
+    this.#slots.giveBack(address);
     if (sockets.size === 0) this.#byAddress.delete(address);
   }
 }

@@ -21,23 +21,23 @@ export function greediest(
  * The connections that the ports of a process have together. A process has a limited number of open
  * files: connections must leave some for its data, or strangers could keep it from writing.
  */
-export class ConnectionPlaces {
-  readonly #placesMax: number;
+export class ConnectionSlots {
+  readonly #slotsMax: number;
   readonly #ports: FreeingPort[] = [];
   readonly #byAddress = new Map<string, number>();
   #count = 0;
 
-  constructor(placesMax = Infinity) {
-    this.#placesMax = placesMax;
+  constructor(slotsMax = Infinity) {
+    this.#slotsMax = slotsMax;
   }
 
   addPort(port: FreeingPort): void {
     this.#ports.push(port);
   }
 
-  /** Takes a place for a connection of an address. Returns false when there is none. */
+  /** Takes a slot for a connection of an address. Returns false when there is none. */
   take(address: string): boolean {
-    if (this.#count >= this.#placesMax && !this.#freePlace(address)) return false;
+    if (this.#count >= this.#slotsMax && !this.#freeSlot(address)) return false;
     this.#count += 1;
     this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + 1);
     return true;
@@ -50,7 +50,7 @@ export class ConnectionPlaces {
     else this.#byAddress.delete(address);
   }
 
-  #freePlace(address: string): boolean {
+  #freeSlot(address: string): boolean {
     const holder = greediest(this.#byAddress, this.#byAddress.get(address) ?? 0);
     return holder !== undefined && this.#ports.some((port) => port.freeOf(holder));
   }
@@ -63,6 +63,6 @@ const ownFiles = 64;
  * The connections for which a process may have enough open files: each with one file beside it, as
  * the content of a blob that is read or written.
  */
-export function placesWithin(openFilesMax: number): number {
+export function slotsWithin(openFilesMax: number): number {
   return Math.max(1, Math.floor((openFilesMax - ownFiles) / 2));
 }

@@ -25,7 +25,7 @@ import { WorkSlot } from './work-slot.js';
 import { CountedBudget } from './counted-budget.js';
 import type { Logger } from '../exchange/logger.js';
 import { ResponseBatcher } from './response-batcher.js';
-import { checkDeclaredBytes, checkLengthSaid, receiveBody } from './receive-body.js';
+import { checkDeclaredBytes, checkLengthDeclared, receiveBody } from './receive-body.js';
 import { PublicKeyGuard } from './public-key-guard.js';
 import { receive } from './receive.js';
 import { send } from './send.js';
@@ -157,7 +157,7 @@ export class Pipeline {
       const routed = this.#route(exchange);
       const { operation } = routed;
       authoriseExchange(exchange, routed);
-      checkLengthSaid(exchange);
+      checkLengthDeclared(exchange);
       if (operation.streamsBody === true) this.#openBody(exchange, routed, isRevocable);
       else if (exchange.bodyBytesDeclared > 0 && operation.bodyBytesMax > 0) {
         await receiveBody(exchange, operation.bodyBytesMax, this.#onGrowthOf(exchange));

@@ -8,7 +8,7 @@ import type { Exchange } from '../exchange/exchange.js';
  * POST and PUT must declare the length of their body, even when it is empty or unused
  * (table-service §3.2, queue-service §3.1). Throws `MissingContentLengthHeader`.
  */
-export function checkLengthSaid(exchange: Exchange): void {
+export function checkLengthDeclared(exchange: Exchange): void {
   const { bodyBytesDeclared, method } = exchange;
   if (bodyBytesDeclared > 0 || (method !== 'POST' && method !== 'PUT')) return;
   if (exchange.header('content-length') !== undefined) return;

@@ -20,7 +20,7 @@ import { isClientHello, TlsAcceptor, type TlsIdentity } from '../tls/tls-accepto
 import { AddressShares } from './address-shares.js';
 import { CompactRequest } from './compact-request.js';
 import { Connection } from './connection.js';
-import type { ConnectionPlaces } from './connection-places.js';
+import type { ConnectionSlots } from './connection-slots.js';
 import { Exchange } from '../exchange/exchange.js';
 import { ConnectionEnd, takeWhatHasArrived } from './connection-end.js';
 import { closeWhereBytesMayBeLost } from './ignored-upgrade.js';
@@ -37,7 +37,7 @@ export interface HttpServerOptions extends PipelineOptions {
   readonly randomness: Randomness;
   readonly observers: readonly RequestObserver[];
   /** Shared by all services of a process. Absent: connections leave enough open files. */
-  readonly places?: ConnectionPlaces;
+  readonly slots?: ConnectionSlots;
   /** When present, the port only speaks https. */
   readonly tls?: TlsIdentity | undefined;
 }
@@ -78,11 +78,11 @@ export class HttpServer {
     this.#listener = this.#acceptor === undefined ? this.#server : listenerOf(this.#acceptor);
     const { connectionsMax, connectionsPerAddressMax } = options.limits;
     const isIdle = (socket: Socket) => this.#isIdle(socket);
-    const { places } = options;
+    const { slots } = options;
     this.#shares = new AddressShares({
       connectionsMax,
       connectionsPerAddressMax,
-      places,
+      slots,
       isIdle,
     });
     this.#spokeTls = new SampledWarning(options.logger, 'a client spoke TLS to a port without it');

@@ -176,25 +176,25 @@ function brokenRule(changes: readonly Change[]): StorageError | undefined {
 }
 
 /** The failed operation of a changeset, and its context. */
-interface FailedPlace<Part> {
+interface FailedOperation<Part> {
   readonly part: Part;
   readonly operationCount: number;
   readonly request: TableRequest;
 }
 
-function failed(error: StorageError, place: FailedPlace<BatchOperation>): Input {
-  const { method, headers } = place.part;
+function failed(error: StorageError, failure: FailedOperation<BatchOperation>): Input {
+  const { method, headers } = failure.part;
   const preference = method === 'POST' ? preferenceOf(headers.get('prefer')) : undefined;
-  const { operationCount } = place;
-  return { kind: 'failed', outcome: writeFailed(error, place, preference), operationCount };
+  const { operationCount } = failure;
+  return { kind: 'failed', outcome: writeFailed(error, failure, preference), operationCount };
 }
 
 function writeFailed(
   error: StorageError,
-  place: FailedPlace<Pick<BatchOperation, 'contentId' | 'headers'>>,
+  failure: FailedOperation<Pick<BatchOperation, 'contentId' | 'headers'>>,
   preferenceApplied: Preference | undefined,
 ): BatchOutcome {
-  const { part, operationCount, request } = place;
+  const { part, operationCount, request } = failure;
   return {
     kind: 'write-failed',
     error,

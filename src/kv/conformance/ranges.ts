@@ -99,7 +99,7 @@ export function rangesConformance(suite: ConformanceSuite): void {
     }
   });
 
-  it('leaves out what is judged unwanted and ends a page where the filter stops', async (t) => {
+  it('leaves out what the filter skips and ends a page where it stops', async (t) => {
     const { store } = await setUp(suite, t);
     await commit(store, { puts: letters.map((key) => put(key, key.repeat(3))) });
     for (const reverse of [false, true]) {
@@ -179,13 +179,13 @@ export function rangesConformance(suite: ConformanceSuite): void {
     const names = ['a', 'b', 'bb', 'bc', 'bcd', 'c', 'd'.repeat(restMax), 'e', 'ee', 'f'];
     await commit(store, { puts: names.map((name) => put(name)) });
     for (const reverse of [false, true]) {
-      const judged: string[] = [];
+      const handed: string[] = [];
       const filter = ({ key }: Candidate): Decision => {
-        judged.push(nameOf(key));
+        handed.push(nameOf(key));
         return 'skip';
       };
       await store.range({ start: keyNamed('a') }, { ...wholeRange, reverse, filter });
-      assert.deepEqual(judged, reverse ? names.toReversed() : names);
+      assert.deepEqual(handed, reverse ? names.toReversed() : names);
     }
   });
 
@@ -196,9 +196,9 @@ export function rangesConformance(suite: ConformanceSuite): void {
     await commit(store, {
       puts: sizes.map((size, index) => ({ key: keyNamed(`k${index}`), value: valueOf(size) })),
     });
-    const judged: boolean[] = [];
+    const areIntact: boolean[] = [];
     const filter = ({ value, valueLength }: Candidate): Decision => {
-      judged.push(valueOf(valueLength).equals(value.subarray(0, valueLength)));
+      areIntact.push(valueOf(valueLength).equals(value.subarray(0, valueLength)));
       return 'take';
     };
     const page = await store.range(
@@ -206,7 +206,7 @@ export function rangesConformance(suite: ConformanceSuite): void {
       { limit: 100, bytesMax: 1 << 24, filter },
     );
     assert.deepEqual(
-      judged,
+      areIntact,
       sizes.map(() => true),
     );
     for (const [index, { value }] of page.entries.entries()) {

@@ -29,7 +29,7 @@ export interface LineOptions {
 }
 
 /** A change in the line of a row. Neither promise rejects. */
-interface Place {
+interface QueuedChange {
   readonly turn: Turn;
   readonly started: Promise<void>;
   /** Resolves with the row, when the change wrote it. */
@@ -38,7 +38,7 @@ interface Place {
 }
 
 interface Line {
-  last: Place;
+  last: QueuedChange;
   /** Changes that run or wait. */
   count: number;
 }
@@ -81,15 +81,15 @@ export class UpdateLines {
     this.#refuseFull(names);
     const { promise: started, resolve: start } = deferred();
     const turn = new Turn(within);
-    const places = new Map(names.map((name) => [name, placeOf(turn, started)]));
-    const waits = [...places].flatMap(([name, place]) => {
-      const before = this.#enter(name, place);
+    const queued = new Map(names.map((name) => [name, queuedChange(turn, started)]));
+    const waits = [...queued].flatMap(([name, change]) => {
+      const before = this.#enter(name, change);
       if (before === undefined || !turn.waitsFor(before.turn)) return [];
       return [handedBy(before, timers).then((row) => [name, row] as const)];
     });
     const leave = (name: string, written?: StoredRow): void => {
-      places.get(name)?.end(written);
-      if (places.delete(name)) this.#leave(name);
+      queued.get(name)?.end(written);
+      if (queued.delete(name)) this.#leave(name);
     };
     try {
       const handed = new Map(await Promise.all(waits));
@@ -104,10 +104,10 @@ export class UpdateLines {
     }
   }
 
-  /** The last place of the line, before this one. */
-  #enter(name: string, place: Place): Place | undefined {
+  /** The last change of the line, before this one. */
+  #enter(name: string, change: QueuedChange): QueuedChange | undefined {
     const line = this.#lines.get(name);
-    this.#lines.set(name, { last: place, count: (line?.count ?? 0) + 1 });
+    this.#lines.set(name, { last: change, count: (line?.count ?? 0) + 1 });
     return line?.last;
   }
 
@@ -128,12 +128,15 @@ export class UpdateLines {
   }
 }
 
-function placeOf(turn: Turn, started: Promise<void>): Place {
+function queuedChange(turn: Turn, started: Promise<void>): QueuedChange {
   const { promise: ended, resolve: end } = deferred<StoredRow | undefined>();
   return { turn, started, ended, end };
 }
 
-async function handedBy({ started, ended }: Place, timers: Timers): Promise<StoredRow | undefined> {
+async function handedBy(
+  { started, ended }: QueuedChange,
+  timers: Timers,
+): Promise<StoredRow | undefined> {
   await started;
   const waiting = new AbortController();
   try {

@@ -13,7 +13,7 @@ import {
 import type { MoveEnd } from './move.js';
 import { catchUpClosely, dirtyRowsMaxOf, pagesEach } from './catching-up.js';
 import { BackupTooSlowError, type OperationTools } from './tools.js';
-import { catchUp, copyPages, deleteAll, type Place } from './transfer.js';
+import { catchUp, copyPages, deleteAll, type GuardedStore } from './transfer.js';
 
 type Held = HeldOperation<BackupRow>;
 
@@ -58,15 +58,15 @@ async function copy(
   const entriesMax = tools.pageEntriesMax;
   const change = (before: Versioned<GuardRow>, state: 'logging' | 'fenced') =>
     held.guarded(changeGuard(source, range, held, { before, state }));
-  const placeOf = ({ version }: Versioned<GuardRow>): Place => {
+  const guardedStore = ({ version }: Versioned<GuardRow>): GuardedStore => {
     return { store: source, guard: { key: guardKey(range.id), version } };
   };
   let guard = await change(await ownGuard(source, range.id, held, ['serving']), 'logging');
   const part = { range: range.id, data: dataOf(range), entriesMax };
   const to = { store: target };
-  const copyDirtyKeys = () => held.guarded(catchUp(placeOf(guard), to, part));
+  const copyDirtyKeys = () => held.guarded(catchUp(guardedStore(guard), to, part));
   const followWrites = async () => {
-    const work = { range: range.id, source: placeOf(guard), target: to };
+    const work = { range: range.id, source: guardedStore(guard), target: to };
     if (await held.guarded(catchUpClosely(tools, held, work))) return;
     const why = `more than ${dirtyRowsMaxOf(tools)} writes came while it copied`;
     throw new BackupTooSlowError(range.id, why);
@@ -77,7 +77,7 @@ async function copy(
   };
   const copied = { ...part, pagesMax: pagesEach, onPage };
   for (let isMore = true; isMore;) {
-    isMore = (await held.guarded(copyPages(placeOf(guard), to, copied))).more;
+    isMore = (await held.guarded(copyPages(guardedStore(guard), to, copied))).more;
     if (isMore) await followWrites();
   }
   for (let isOver = false, pauses = 1; !isOver; pauses += 1) {
@@ -103,7 +103,7 @@ async function serveAgain(tools: OperationTools, held: Held, range: RangeRow): P
   const state = 'serving';
   const isServing = before.row.state === state;
   const guard = isServing ? before : await changeGuard(store, range, held, { before, state });
-  const place = { store, guard: { key: guardKey(range.id), version: guard.version } };
-  await held.guarded(deleteAll(place, dirtyRows(range.id), () => held.betweenPages()));
+  const guarded = { store, guard: { key: guardKey(range.id), version: guard.version } };
+  await held.guarded(deleteAll(guarded, dirtyRows(range.id), () => held.betweenPages()));
   await releaseRange(tools, held, range.id);
 }

@@ -3,7 +3,7 @@ import { dirtyRowsMax } from '../limits.js';
 import type { OperationRow } from '../rows.js';
 import type { HeldOperation } from './held-operation.js';
 import type { OperationTools } from './tools.js';
-import { catchUp, type Place, type Target } from './transfer.js';
+import { catchUp, type GuardedStore, type Target } from './transfer.js';
 
 /** Pages that are copied before dirty rows are, so that few of these collect. */
 export const pagesEach = 64;
@@ -22,7 +22,7 @@ export function dirtyRowsMaxOf({ limits }: Pick<OperationTools, 'limits'>): numb
 /** Whether more writes wait to be copied than there may be. */
 export async function isTooFarBehind(
   tools: OperationTools,
-  { store, guard }: Place,
+  { store, guard }: GuardedStore,
   range: number,
 ): Promise<boolean> {
   const { keys } = await store.sample(dirtyRows(range), 0, { guard });
@@ -37,7 +37,7 @@ export async function isTooFarBehind(
 export async function catchUpClosely(
   tools: OperationTools,
   held: HeldOperation<OperationRow>,
-  { range, source, target }: { range: number; source: Place; target: Target },
+  { range, source, target }: { range: number; source: GuardedStore; target: Target },
 ): Promise<boolean> {
   const { pageEntriesMax: entriesMax } = tools;
   const small = Math.min(smallRound, entriesMax);

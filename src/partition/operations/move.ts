@@ -44,7 +44,7 @@ import {
   keysStillDiffering,
   deleteAll,
   raiseFloor,
-  type Place,
+  type GuardedStore,
 } from './transfer.js';
 
 /** The steps of a move in which its source has the range, and goes on with it when they fail. */
@@ -260,7 +260,7 @@ export class Mover {
   }
 
   /** False when commits write faster than the target catches up. */
-  async #catchUpClosely(source: Place, target: Place): Promise<boolean> {
+  async #catchUpClosely(source: GuardedStore, target: GuardedStore): Promise<boolean> {
     const part = { range: this.#range.id, source, target };
     if (await catchUpClosely(this.#tools, this.#held, part)) return true;
     this.#giveUp = this.#tooSlow();
@@ -441,7 +441,7 @@ export class Mover {
     return undefined;
   }
 
-  #deleteAll(place: Place, keys: KeyRange): Promise<void> {
+  #deleteAll(place: GuardedStore, keys: KeyRange): Promise<void> {
     return deleteAll(place, keys, () => this.#held.betweenPages());
   }
 
@@ -449,7 +449,7 @@ export class Mover {
     return releaseRange(this.#tools, this.#held, this.#range.id);
   }
 
-  async #removeGuard({ store, guard }: Place, more: readonly Bytes[] = []): Promise<void> {
+  async #removeGuard({ store, guard }: GuardedStore, more: readonly Bytes[] = []): Promise<void> {
     const checks = [{ key: guard.key, version: guard.version }];
     const result = await store.fence({ checks, puts: [], deletes: [guard.key, ...more] });
     if (!result.ok) throw this.#held.takenOver();
@@ -464,12 +464,12 @@ export class Mover {
     return { state, epoch: this.#range.epoch, operation: id, token };
   }
 
-  async #source(): Promise<Place> {
+  async #source(): Promise<GuardedStore> {
     const store = this.#tools.members.named(this.#held.row.source);
     return this.#place(store, await this.#sourceGuard(['logging', 'fenced', 'moved']));
   }
 
-  async #target(): Promise<Place> {
+  async #target(): Promise<GuardedStore> {
     const store = this.#tools.members.named(this.#held.row.target);
     const guard = await readGuard(store, this.#range.id);
     if (guard?.row.state !== 'incoming') throw this.#held.takenOver();
@@ -477,7 +477,10 @@ export class Mover {
     return this.#place(store, guard);
   }
 
-  #place(store: Place['store'], { version }: Pick<Versioned<GuardRow>, 'version'>): Place {
+  #place(
+    store: GuardedStore['store'],
+    { version }: Pick<Versioned<GuardRow>, 'version'>,
+  ): GuardedStore {
     return { store, guard: { key: guardKey(this.#range.id), version } };
   }
 

@@ -12,7 +12,7 @@ import {
 } from './held-operation.js';
 import type { MoveEnd } from './move.js';
 import { RangeNotEmptyError, type OperationTools } from './tools.js';
-import { deleteAll, type Place } from './transfer.js';
+import { deleteAll, type GuardedStore } from './transfer.js';
 
 type Held = HeldOperation<RestoreRow>;
 
@@ -65,7 +65,7 @@ export async function undoRestore(tools: OperationTools, held: Held): Promise<Mo
 
 interface Closed {
   readonly range: RangeRow;
-  readonly place: Place;
+  readonly place: GuardedStore;
 }
 
 /** Deletes what was restored. */

@@ -14,7 +14,7 @@ const pageBytesMax = 1 << 20;
 const deletedKeysMax = 1_000;
 
 /** A store and the guard that the process may use there. */
-export interface Place {
+export interface GuardedStore {
   readonly store: MemberStore;
   readonly guard: Guard;
 }
@@ -37,7 +37,7 @@ const progressVersion = 1;
  * crash. `onPage` gets the bytes of each page.
  */
 export async function copyPages(
-  source: Place,
+  source: GuardedStore,
   target: Target,
   part: {
     readonly range: number;
@@ -80,7 +80,7 @@ export async function copyPages(
  * another row.
  */
 export async function catchUp(
-  source: Place,
+  source: GuardedStore,
   target: Target,
   { range, entriesMax }: { range: number; entriesMax: number },
 ): Promise<number> {
@@ -103,7 +103,7 @@ export async function catchUp(
  * deletes none. False when that takes too long: some are left then.
  */
 export async function copyLastDirtyRows(
-  source: Place,
+  source: GuardedStore,
   target: Target,
   part: { readonly range: number; readonly entriesMax: number; readonly isTooLong: () => boolean },
 ): Promise<boolean> {
@@ -121,13 +121,13 @@ export async function copyLastDirtyRows(
 }
 
 /** Makes all later versions of a store exceed the floor. */
-export async function raiseFloor({ store, guard }: Place, floor: number): Promise<void> {
+export async function raiseFloor({ store, guard }: GuardedStore, floor: number): Promise<void> {
   await store.ingest({ entries: [], deletes: [], floor, guard });
 }
 
 /** Copies the keys that dirty rows name, in parts of no more entries and bytes than a page. */
 async function copyNamedKeys(
-  source: Place,
+  source: GuardedStore,
   target: Target,
   dirty: readonly Entry[],
   entriesMax: number,
@@ -151,7 +151,11 @@ async function copyNamedKeys(
 }
 
 /** Copies keys as the source has them now; deletes at the target what the source does not have. */
-async function copyKeys(source: Place, target: Target, keys: readonly Bytes[]): Promise<void> {
+async function copyKeys(
+  source: GuardedStore,
+  target: Target,
+  keys: readonly Bytes[],
+): Promise<void> {
   const found = await source.store.getMany(keys, { guard: source.guard });
   await target.store.ingest({
     entries: found.filter((entry) => entry !== undefined),
@@ -163,7 +167,7 @@ async function copyKeys(source: Place, target: Target, keys: readonly Bytes[]): 
 
 /** Deletes all keys of an interval, in guarded steps. `onStep` is called after each but the last. */
 export async function deleteAll(
-  { store, guard }: Place,
+  { store, guard }: GuardedStore,
   keys: KeyRange,
   onStep: () => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
@@ -185,7 +189,10 @@ export async function deleteAll(
   }
 }
 
-async function deleteKeys({ store, guard }: Place, deletes: readonly Bytes[]): Promise<void> {
+async function deleteKeys(
+  { store, guard }: GuardedStore,
+  deletes: readonly Bytes[],
+): Promise<void> {
   await store.ingest({ entries: [], deletes, floor: 0, guard });
 }
 
@@ -194,8 +201,8 @@ async function deleteKeys({ store, guard }: Place, deletes: readonly Bytes[]): P
  * be among them.
  */
 export async function differingKeys(
-  source: Place,
-  target: Place,
+  source: GuardedStore,
+  target: GuardedStore,
   { data, entriesMax, onPage }: { data: KeyRange; entriesMax: number; onPage: () => Promise<void> },
 ): Promise<readonly SizedKey[]> {
   const differing: SizedKey[] = [];
@@ -210,14 +217,14 @@ export async function differingKeys(
 
 /** Reads some keys again and returns those in which two stores differ. */
 export function keysStillDiffering(
-  source: Place,
-  target: Place,
+  source: GuardedStore,
+  target: GuardedStore,
   keys: readonly SizedKey[],
 ): Promise<readonly SizedKey[]> {
   return stillDiffering(compared(source), compared(target), keys);
 }
 
-function compared({ store, guard }: Place): ComparedStore {
+function compared({ store, guard }: GuardedStore): ComparedStore {
   return {
     range: (range, options) => store.range(range, { ...options, guard }),
     getMany: (keys) => store.getMany(keys, { guard }),

@@ -186,7 +186,7 @@ class Planning {
     if (this.operations.length > 0 || measuredMs < policy.settleMs) return [];
     const idlest = this.#idlest();
     const least = idlest === undefined ? 0 : (this.#loads.get(idlest) ?? 0);
-    const outlook = {
+    const summary = {
       running,
       ranges: ranges.length,
       rangesMin: this.#rangesMin,
@@ -195,7 +195,7 @@ class Planning {
       mean: this.#mean,
       difference: Math.max(0, ...this.#loads.values()) - least,
     };
-    return restsOf(outlook, policy);
+    return restsOf(summary, policy);
   }
 
   get #rangesMin(): number {

@@ -13,7 +13,7 @@ export type BalanceRest =
   | { readonly kind: 'quiet unknown'; readonly quietMs: number; readonly rangesMin: number };
 
 /** What a plan was made from. */
-export interface Outlook {
+export interface LoadSummary {
   readonly running: number;
   readonly ranges: number;
   readonly rangesMin: number;
@@ -27,23 +27,23 @@ export interface Outlook {
 }
 
 /** Says of a plan without an operation why it has none. */
-export function restsOf(outlook: Outlook, policy: BalancerPolicy): readonly BalanceRest[] {
-  const { running, ranges, rangesMin, measuredMs } = outlook;
+export function restsOf(summary: LoadSummary, policy: BalancerPolicy): readonly BalanceRest[] {
+  const { running, ranges, rangesMin, measuredMs } = summary;
   if (running >= policy.operationsMax) return [{ kind: 'operations under way', running }];
   const { quietMs } = policy;
   const isQuietUnknown = ranges > rangesMin && measuredMs < quietMs;
   const ofMerges: readonly BalanceRest[] = isQuietUnknown
     ? [{ kind: 'quiet unknown', quietMs, rangesMin }]
     : [];
-  return [restOfMoves(outlook, policy), ...ofMerges];
+  return [restOfMoves(summary, policy), ...ofMerges];
 }
 
-function restOfMoves(outlook: Outlook, policy: BalancerPolicy): BalanceRest {
-  const { takers, mean } = outlook;
+function restOfMoves(summary: LoadSummary, policy: BalancerPolicy): BalanceRest {
+  const { takers, mean } = summary;
   if (takers < 2) return { kind: 'no other store' };
   const { busyCallsPerSecond, imbalance: differenceMax, restMs } = policy;
   if (mean < busyCallsPerSecond) return { kind: 'little load', mean, meanMin: busyCallsPerSecond };
-  const difference = outlook.difference / mean;
+  const difference = summary.difference / mean;
   if (difference <= differenceMax) return { kind: 'even load', difference, differenceMax };
   return { kind: 'no move helps', difference, restMs };
 }

@@ -47,7 +47,7 @@ export async function listWithDeleted(
 ): Promise<ContainerList> {
   const { containers, account, memory } = listing;
   const { limit, prefix } = query;
-  const from = query.from === undefined ? undefined : placeIn(query.from);
+  const from = query.from === undefined ? undefined : positionIn(query.from);
   const live = await listContainers(listing, liveQuery(query, from));
   const kept = await containers.listKept(
     account,
@@ -58,33 +58,33 @@ export async function listWithDeleted(
     },
     memory,
   );
-  const lists: readonly List<PlacedContainer>[] = [
+  const lists: readonly List<PositionedContainer>[] = [
     lazyList(live.containers, (properties) => ({
-      place: { name: properties.name, id: ofLive },
+      position: { name: properties.name, id: ofLive },
       properties,
     })),
     lazyList(kept.containers, ({ record, deleted }) => ({
-      place: { name: record.name, id: record.id },
+      position: { name: record.name, id: record.id },
       properties: deletedProperties({ record, deleted }, listing),
     })),
   ];
-  const ends: Place[] = [];
+  const ends: ListPosition[] = [];
   if (live.next !== undefined) ends.push({ name: live.next, id: ofLive });
   if (kept.next !== undefined) ends.push({ name: kept.next.identity, id: kept.next.id });
-  const { length, next } = pageEnd(lists, limit, ends.toSorted(byPlace)[0]);
+  const { length, next } = pageEnd(lists, limit, ends.toSorted(byPosition)[0]);
   const page = firstOf(lists, length);
   return next === undefined ? { containers: page } : { containers: page, next: textOf(next) };
 }
 
-/** The place of a container among all, deleted ones included. */
-interface Place {
+/** The position of a container among all, deleted ones included. */
+interface ListPosition {
   readonly name: string;
   /** `ofLive`, or the id of a deleted container. */
   readonly id: number;
 }
 
-interface PlacedContainer {
-  readonly place: Place;
+interface PositionedContainer {
+  readonly position: ListPosition;
   readonly properties: ContainerProperties;
 }
 
@@ -93,57 +93,57 @@ const ofLive = 0;
 /** Comes behind a name and before the next one. */
 const behindName = '\0';
 
-function textOf({ name, id }: Place): string {
+function textOf({ name, id }: ListPosition): string {
   return id === ofLive ? name : `${name}/${deletionId(id)}`;
 }
 
 /** Where a page begins that has this container first, in a list with deleted ones. */
 export function startOfContainer(container: ContainerProperties): string {
-  return textOf(placeOf(container));
+  return textOf(positionOf(container));
 }
 
 /** Where a page begins that has what follows it first. */
 export function behindContainer(container: ContainerProperties): string {
-  const { name, id } = placeOf(container);
+  const { name, id } = positionOf(container);
   return textOf({ name, id: id + 1 });
 }
 
-function placeOf({ name, deleted }: ContainerProperties): Place {
+function positionOf({ name, deleted }: ContainerProperties): ListPosition {
   return { name, id: deleted === undefined ? ofLive : (idOfDeletion(deleted.version) ?? ofLive) };
 }
 
-function placeIn(text: string): Place {
+function positionIn(text: string): ListPosition {
   const [name = '', id] = text.split('/');
   return { name, id: id === undefined ? ofLive : (idOfDeletion(id) ?? ofLive) };
 }
 
-function liveQuery(query: ContainerQuery, from: Place | undefined): ContainerQuery {
+function liveQuery(query: ContainerQuery, from: ListPosition | undefined): ContainerQuery {
   if (from === undefined) return query;
   return { ...query, from: from.id === ofLive ? from.name : `${from.name}${behindName}` };
 }
 
-function byPlace(left: Place, right: Place): number {
+function byPosition(left: ListPosition, right: ListPosition): number {
   if (left.name !== right.name) return left.name < right.name ? -1 : 1;
   return left.id - right.id;
 }
 
 /** How many containers a page has, and where the next one begins. `end`: nothing is known behind it. */
 function pageEnd(
-  lists: readonly List<PlacedContainer>[],
+  lists: readonly List<PositionedContainer>[],
   limit: number,
-  end: Place | undefined,
-): { readonly length: number; readonly next: Place | undefined } {
+  end: ListPosition | undefined,
+): { readonly length: number; readonly next: ListPosition | undefined } {
   let length = 0;
-  for (const { place } of merged(lists)) {
-    if (end !== undefined && byPlace(place, end) >= 0) break;
-    if (length === limit) return { length, next: place };
+  for (const { position } of merged(lists)) {
+    if (end !== undefined && byPosition(position, end) >= 0) break;
+    if (length === limit) return { length, next: position };
     length += 1;
   }
   return { length, next: end };
 }
 
 function firstOf(
-  lists: readonly List<PlacedContainer>[],
+  lists: readonly List<PositionedContainer>[],
   length: number,
 ): ContainerList['containers'] {
   return {
@@ -160,18 +160,20 @@ function firstOf(
 }
 
 /** The containers of lists that are in order, in order. */
-function* merged(lists: readonly List<PlacedContainer>[]): Generator<PlacedContainer, void, void> {
+function* merged(
+  lists: readonly List<PositionedContainer>[],
+): Generator<PositionedContainer, void, void> {
   const heads = lists.map((list) => {
     const rest = list[Symbol.iterator]();
     return { rest, next: rest.next() };
   });
   for (;;) {
     let first: (typeof heads)[number] | undefined;
-    let found: PlacedContainer | undefined;
+    let found: PositionedContainer | undefined;
     for (const head of heads) {
       if (head.next.done === true) continue;
       const { value } = head.next;
-      if (found !== undefined && byPlace(found.place, value.place) < 0) continue;
+      if (found !== undefined && byPosition(found.position, value.position) < 0) continue;
       [first, found] = [head, value];
     }
     if (first === undefined || found === undefined) return;

@@ -60,7 +60,7 @@ export class ContentGoneError extends Error {
 }
 
 /** A segment and the place of its first byte in its content. */
-export interface PlacedSegment extends Segment {
+export interface LocatedSegment extends Segment {
   readonly offset: number;
 }
 
@@ -73,7 +73,7 @@ export async function* segmentsFrom(
   keys: BlobKeys,
   { content, bytes }: Pick<BlobRecord, 'content' | 'bytes'>,
   start: number,
-): AsyncGenerator<PlacedSegment, void, void> {
+): AsyncGenerator<LocatedSegment, void, void> {
   if (content === undefined) return;
   let tailStart = bytes;
   for (const segment of content.tail) tailStart -= segment.bytes;
@@ -87,7 +87,7 @@ async function* inChunks(
   store: Store,
   keys: BlobKeys,
   { id, start, end }: { readonly id: Bytes; readonly start: number; readonly end: number },
-): AsyncGenerator<PlacedSegment, void, void> {
+): AsyncGenerator<LocatedSegment, void, void> {
   let chunk = await chunkWith(store, keys, id, start);
   for (;;) {
     if (chunk === undefined) throw new ContentGoneError();
@@ -118,7 +118,7 @@ function* placed(
   segments: readonly Segment[],
   first: number,
   { start, end }: { readonly start: number; readonly end: number },
-): Generator<PlacedSegment, void, void> {
+): Generator<LocatedSegment, void, void> {
   let offset = first;
   for (const segment of segments) {
     if (offset >= end) return;

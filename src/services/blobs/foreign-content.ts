@@ -24,7 +24,7 @@ import type { Body } from './types.js';
 /** Bytes of an extent of what was not made of blocks. */
 const partBytesMax = 1024 * 1024 * 1024;
 
-export interface Taking {
+export interface ForeignContentOptions {
   readonly signal: AbortSignal;
   /** Called with each piece. */
   readonly onBytes: (bytes: number) => void;
@@ -38,11 +38,11 @@ export interface Taking {
 export async function withForeignContent<T>(
   context: BlobContext,
   { keys, source }: { readonly keys: BlobKeys; readonly source: ForeignSource },
-  taking: Taking,
+  options: ForeignContentOptions,
   use: (content: CopiedContent) => Promise<T>,
 ): Promise<T> {
   return withNewExtents(context.content, async (extents) => {
-    const take = new ForeignTake(context, extents, { keys, source }, taking);
+    const take = new ForeignTake(context, extents, { keys, source }, options);
     return use(await take.all());
   });
 }
@@ -59,7 +59,7 @@ class ForeignTake {
   readonly #extents: NewExtents;
   readonly #keys: BlobKeys;
   readonly #source: ForeignSource;
-  readonly #taking: Taking;
+  readonly #options: ForeignContentOptions;
   readonly #inline: { readonly piece: Piece; readonly bytes: Buffer }[] = [];
   #inlineBytes = 0;
 
@@ -67,13 +67,13 @@ class ForeignTake {
     context: BlobContext,
     extents: NewExtents,
     { keys, source }: { readonly keys: BlobKeys; readonly source: ForeignSource },
-    taking: Taking,
+    options: ForeignContentOptions,
   ) {
     this.#context = context;
     this.#extents = extents;
     this.#keys = keys;
     this.#source = source;
-    this.#taking = taking;
+    this.#options = options;
   }
 
   async all(): Promise<CopiedContent> {
@@ -85,7 +85,7 @@ class ForeignTake {
   }
 
   async #parts(): Promise<Segment[]> {
-    const { signal } = this.#taking;
+    const { signal } = this.#options;
     const { kind, bytes } = this.#source.blob;
     const blocks = kind === 'block' ? await this.#source.blocks(signal) : [];
     const sum = blocks.reduce((total, block) => total + block.bytes, 0);
@@ -110,7 +110,7 @@ class ForeignTake {
   }
 
   async #pages(): Promise<PageRange[]> {
-    const { signal } = this.#taking;
+    const { signal } = this.#options;
     const ranges: PageRange[] = [];
     for (const { start, end } of await this.#source.pages(signal)) {
       const cut = new CutBody(this.#body({ start, end }));
@@ -131,7 +131,7 @@ class ForeignTake {
   }
 
   async *#body(bounds: Bounds): AsyncGenerator<Buffer, void, void> {
-    const { signal, onBytes } = this.#taking;
+    const { signal, onBytes } = this.#options;
     for await (const piece of this.#source.read(bounds, signal)) {
       onBytes(piece.length);
       yield piece;

@@ -18,7 +18,7 @@ import { releaseContents } from './contents.js';
 import { checkTarget, type CopiedBlob, type CopyRequest } from './copies.js';
 import { putCopied, type CopiedContent } from './copied-content.js';
 import type { ForeignBlob, ForeignSource } from './foreign-blob.js';
-import { checkForeign, withForeignContent, type Taking } from './foreign-content.js';
+import { checkForeign, withForeignContent, type ForeignContentOptions } from './foreign-content.js';
 import { containerOfKey, dueHintKey, type BlobKeys } from './keys.js';
 import { containerCheck } from './late-write.js';
 import { checkLease } from './lease.js';
@@ -43,9 +43,9 @@ export async function copyForeign(
   const { blob } = source;
   const { keys, metadata, tags } = await prepare(context, address, { source, request }, access);
   const id = context.randomness.uuid();
-  const taking = { signal: new AbortController().signal, onBytes: () => undefined };
+  const options = { signal: new AbortController().signal, onBytes: () => undefined };
   const checkContainer = containerCheck(context, address, keys);
-  return withForeignContent(context, { keys, source }, taking, async (content) => {
+  return withForeignContent(context, { keys, source }, options, async (content) => {
     await checkContainer();
     await putTagHints(context, keys, tags);
     return changeBlob(context, keys, async (state, changes) => {
@@ -189,9 +189,9 @@ export async function finishCopy(
   context: BlobContext,
   { keys, id }: PendingCopy,
   source: ForeignSource,
-  { shielded, ...taking }: Taking & { readonly shielded: Shielded },
+  { shielded, ...options }: ForeignContentOptions & { readonly shielded: Shielded },
 ): Promise<void> {
-  await withForeignContent(context, { keys, source }, taking, (content) =>
+  await withForeignContent(context, { keys, source }, options, (content) =>
     shielded(() =>
       changeBlob(context, keys, async (state, changes) => {
         const { record, copy } = pendingIn(state, id);

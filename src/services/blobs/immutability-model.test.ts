@@ -36,7 +36,7 @@ interface Listed {
   readonly isDeleted: boolean;
 }
 
-interface Kept {
+interface ProtectedObject {
   readonly address: SnapshotAddress;
   /** Its name, its bytes and what keeps it. Versions and their blob may have the same. */
   readonly shown: string;
@@ -242,9 +242,9 @@ class Simulation {
   }
 
   /** What is protected now. */
-  async #kept(): Promise<Kept[]> {
+  async #kept(): Promise<ProtectedObject[]> {
     const blobs = this.#blobs;
-    const kept: Kept[] = [];
+    const kept: ProtectedObject[] = [];
     for (const { address, immutability, isDeleted } of await this.#all(blobs)) {
       if (immutability === undefined || !isKept(immutability, this.#now)) continue;
       assert.ok(!isDeleted, 'nothing that is protected is deleted');

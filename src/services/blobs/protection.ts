@@ -3,13 +3,13 @@ import type { BlobDraft } from './blob-record.js';
 
 // What a policy or a legal hold forbids (blob-service §15.5).
 
-type Kept = Pick<BlobDraft, 'immutability'>;
+type ProtectedBlob = Pick<BlobDraft, 'immutability'>;
 
 /**
  * Refuses to delete a blob, a snapshot or a version while it is protected. Throws
  * `BlobImmutableDueToLegalHold`, `BlobImmutableDueToPolicy`.
  */
-export function checkDeletable({ immutability }: Kept, nowMicros: number): void {
+export function checkDeletable({ immutability }: ProtectedBlob, nowMicros: number): void {
   if (immutability === undefined) return;
   if (immutability.hasLegalHold) throw new StorageError('BlobImmutableDueToLegalHold');
   const { policy } = immutability;
@@ -22,6 +22,6 @@ export function checkDeletable({ immutability }: Kept, nowMicros: number): void 
  * Refuses to change a blob in place. What has had a policy can be deleted when that has ended, but
  * is not changed as long as it has the policy. Throws as `checkDeletable`.
  */
-export function checkChangeable(kept: Kept): void {
-  checkDeletable(kept, -Infinity);
+export function checkChangeable(blob: ProtectedBlob): void {
+  checkDeletable(blob, -Infinity);
 }

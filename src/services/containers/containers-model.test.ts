@@ -21,7 +21,7 @@ const accounts = ['acct', 'acct2', 'bcct'] as const;
 const identities = ['a', 'ab', 'abc', 'b', 'a\0', 'ü', '\ud83d', '\ud83d\udc4d', '\uffff'];
 const bounds = ['', 'A', ...identities, 'zz', '\ud83d\udc4d\0'];
 
-interface Place {
+interface Address {
   readonly account: string;
   readonly identity: string;
 }
@@ -67,7 +67,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const operation = fc.record({
   process: fc.nat(1),
-  place: fc.record({
+  address: fc.record({
     account: fc.constantFrom(...accounts),
     identity: fc.constantFrom(...identities),
   }),
@@ -99,24 +99,24 @@ class World {
     this.#dropped = droppedContainersSweep(store, clock, service);
   }
 
-  async run(process: number, place: Place, what: Step): Promise<void> {
+  async run(process: number, address: Address, what: Step): Promise<void> {
     const containers = this.#processes[process];
     assert.ok(containers !== undefined);
     switch (what.kind) {
       case 'create':
-        return this.#create(containers, place);
+        return this.#create(containers, address);
       case 'drop':
-        return this.#drop(containers, place);
+        return this.#drop(containers, address);
       case 'find':
-        return this.#find(containers, place);
+        return this.#find(containers, address);
       case 'replace-id':
-        return this.#replaceId(containers, place);
+        return this.#replaceId(containers, address);
       case 'update':
-        return this.#update(containers, place, what.text);
+        return this.#update(containers, address, what.text);
       case 'write':
-        return this.#write(containers, place, what.row);
+        return this.#write(containers, address, what.row);
       case 'list':
-        return this.#list(containers, place.account, what.options);
+        return this.#list(containers, address.account, what.options);
       case 'reclaim':
         if (what.late) this.#clock.advanceMicros(droppedGraceMicros + 1000);
         await this.#reclaim(what.entriesMax);
@@ -154,10 +154,10 @@ class World {
     assert.equal((await this.#entries(servicePrefix(service))).length, stored);
   }
 
-  async #create(containers: Containers<NoteRecord>, place: Place): Promise<void> {
-    const { account, identity } = place;
+  async #create(containers: Containers<NoteRecord>, address: Address): Promise<void> {
+    const { account, identity } = address;
     const result = await containers.create(account, identity, note(identity));
-    const known = this.#get(place);
+    const known = this.#get(address);
     assert.equal(result.created, known === undefined);
     if (known !== undefined) {
       assert.deepEqual(result.record, known.record);
@@ -168,41 +168,41 @@ class World {
     this.#of(account).set(identity, { record: result.record, rows: new Set() });
   }
 
-  async #drop(containers: Containers<NoteRecord>, { account, identity }: Place): Promise<void> {
+  async #drop(containers: Containers<NoteRecord>, { account, identity }: Address): Promise<void> {
     const dropped = await containers.drop(account, identity);
     assert.equal(dropped, this.#of(account).delete(identity));
   }
 
-  async #find(containers: Containers<NoteRecord>, place: Place): Promise<void> {
-    const found = await containers.find(place.account, place.identity);
-    assert.deepEqual(found, this.#get(place)?.record);
+  async #find(containers: Containers<NoteRecord>, address: Address): Promise<void> {
+    const found = await containers.find(address.account, address.identity);
+    assert.deepEqual(found, this.#get(address)?.record);
   }
 
-  async #replaceId(containers: Containers<NoteRecord>, place: Place): Promise<void> {
-    const known = this.#get(place);
-    const record = await containers.replaceId(place.account, place.identity, (old, id) => {
+  async #replaceId(containers: Containers<NoteRecord>, address: Address): Promise<void> {
+    const known = this.#get(address);
+    const record = await containers.replaceId(address.account, address.identity, (old, id) => {
       assert.deepEqual(old, known?.record);
       return { ...old, id };
     });
     assert.equal(record === undefined, known === undefined);
     if (record === undefined || known === undefined) return;
-    this.#takeId(place.account, record.id);
+    this.#takeId(address.account, record.id);
     assert.deepEqual(record, { ...known.record, id: record.id });
-    this.#of(place.account).set(place.identity, { record, rows: new Set() });
+    this.#of(address.account).set(address.identity, { record, rows: new Set() });
   }
 
-  async #update(containers: Containers<NoteRecord>, place: Place, text: string): Promise<void> {
-    const known = this.#get(place);
+  async #update(containers: Containers<NoteRecord>, address: Address, text: string): Promise<void> {
+    const known = this.#get(address);
     const change = (old: NoteRecord) => ({ ...old, text: old.text + text });
     const expected = known === undefined ? undefined : change(known.record);
-    assert.deepEqual(await containers.update(place.account, place.identity, change), expected);
+    assert.deepEqual(await containers.update(address.account, address.identity, change), expected);
     if (known === undefined || expected === undefined) return;
-    this.#of(place.account).set(place.identity, { ...known, record: expected });
+    this.#of(address.account).set(address.identity, { ...known, record: expected });
   }
 
-  async #write(containers: Containers<NoteRecord>, place: Place, row: string): Promise<void> {
-    const known = this.#get(place);
-    const prefix = await containers.prefixOf(place.account, place.identity);
+  async #write(containers: Containers<NoteRecord>, address: Address, row: string): Promise<void> {
+    const known = this.#get(address);
+    const prefix = await containers.prefixOf(address.account, address.identity);
     assert.equal(prefix === undefined, known === undefined);
     if (prefix === undefined) return;
     const puts = [{ key: appendString(prefix, row), value: new Uint8Array() }];
@@ -231,7 +231,7 @@ class World {
     return more;
   }
 
-  async #rows({ account, identity }: Place): Promise<string[]> {
+  async #rows({ account, identity }: Address): Promise<string[]> {
     const prefixes = await Promise.all(
       this.#processes.map(async (containers) => containers.prefixOf(account, identity)),
     );
@@ -253,7 +253,7 @@ class World {
     return containers;
   }
 
-  #get({ account, identity }: Place): Modelled | undefined {
+  #get({ account, identity }: Address): Modelled | undefined {
     return this.#of(account).get(identity);
   }
 
@@ -275,8 +275,8 @@ describe('containers', () => {
         const clock = manualClock();
         const store = await openMemoryStore({ clock });
         const world = new World(withPartitionRule(store), clock);
-        for (const { process, place, step: what } of operations) {
-          await world.run(process, place, what);
+        for (const { process, address, step: what } of operations) {
+          await world.run(process, address, what);
         }
         await world.settle();
         await store.close();

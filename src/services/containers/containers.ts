@@ -81,7 +81,7 @@ export interface ContainerPage<R extends ContainerRecord> {
 }
 
 /** One page of deleted containers. */
-export interface KeptPage<R extends ContainerRecord> {
+export interface DeletedPage<R extends ContainerRecord> {
   readonly containers: List<DeletedContainer<R>>;
   /** The place of the first one after the page; absent on the last page. */
   readonly next?: DeletedKey;
@@ -269,7 +269,7 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
     account: string,
     options: { readonly from?: DeletedKey; readonly startsWith?: string; readonly limit: number },
     memory?: MemoryBudget,
-  ): Promise<KeptPage<R>> {
+  ): Promise<DeletedPage<R>> {
     const { from, startsWith = '', limit } = options;
     const { service } = this.#kind;
     const prefix = deletedContainersPrefix(service, account);

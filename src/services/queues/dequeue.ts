@@ -56,7 +56,7 @@ interface MemoryOption {
   readonly memory: MemoryBudget | undefined;
 }
 
-interface Taking extends MemoryOption {
+interface TakeOptions extends MemoryOption {
   readonly nowMicros: number;
   readonly visibilitySeconds: number;
 }
@@ -66,10 +66,10 @@ async function takeClaimed(
   context: DequeueContext,
   queue: OpenQueue,
   entries: readonly Entry[],
-  taking: Taking,
+  options: TakeOptions,
 ): Promise<readonly DequeuedMessage[] | undefined> {
   try {
-    const taken = await take(context.store, queue, entries, taking);
+    const taken = await take(context.store, queue, entries, options);
     if (taken === undefined) queue.cursor.release(entries);
     else queue.cursor.settle(entries);
     return taken;
@@ -88,7 +88,7 @@ async function take(
   store: Store,
   { keys }: OpenQueue,
   entries: readonly Entry[],
-  { nowMicros, visibilitySeconds, memory }: Taking,
+  { nowMicros, visibilitySeconds, memory }: TakeOptions,
 ): Promise<readonly DequeuedMessage[] | undefined> {
   const nextVisibleMicros = nowMicros + visibilitySeconds * 1_000_000;
   const puts: Put[] = [];

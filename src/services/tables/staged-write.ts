@@ -54,7 +54,7 @@ export function checkKeys(operation: WriteOperation): void {
 }
 
 /** The target of a write. */
-export interface WritePlace {
+export interface WriteTarget {
   readonly key: Bytes;
   /** The entry read at the key; only needed when `readsFirst`. */
   readonly stored?: Entry | undefined;
@@ -64,7 +64,7 @@ export interface WritePlace {
 
 export function stageWrite(
   operation: WriteOperation,
-  { key, stored, propertiesMax }: WritePlace,
+  { key, stored, propertiesMax }: WriteTarget,
 ): StagedWrite {
   switch (operation.kind) {
     case 'insert': {

@@ -6,7 +6,7 @@ import { temporaryLocation } from '../../../../test/support/engine-lmdb.js';
 import { systemTimers } from '../../../base/async/timers.js';
 import { systemClock } from '../../../base/clock.js';
 import { it } from '../../../base/conformance/limited-test.js';
-import { lockDirectory, type Taking } from '../directory-lock.js';
+import { lockDirectory, type DataFileState } from '../directory-lock.js';
 import { dataFile } from '../directory/file-kinds.js';
 import { openEnvironment } from '../environment.js';
 import { openLmdbStore } from '../store.js';
@@ -17,10 +17,10 @@ import { pageBytes } from './page.js';
 const key = Buffer.from('key');
 /** Just more than what a start reads completely in any case. The files are sparse. */
 const largeBytes = 2 ** 30 + pageBytes;
-const sound: Taking = { isDurable: true, wasRead: true };
+const sound: DataFileState = { isDurable: true, wasRead: true };
 
 /** Takes a directory and dies. */
-async function leave(directory: string, taking: Taking): Promise<void> {
+async function leave(directory: string, taking: DataFileState): Promise<void> {
   const environment = openEnvironment(directory, { sync: false });
   const waiting = () => undefined;
   const options = { directory, clock: systemClock, timers: systemTimers, waiting, ...taking };
@@ -90,7 +90,7 @@ void describe('the check of a data file at a start', () => {
     await truncate(join(directory, dataFile), largeBytes);
     const check = () => assertIntact(directory, { isNew: false, progress: () => undefined });
     assert.deepEqual(await check(), { wasLeft: false, wasRead: false });
-    const lives: readonly (readonly [string, Taking, boolean])[] = [
+    const lives: readonly (readonly [string, DataFileState, boolean])[] = [
       ['behind one that closed it', { isDurable: true, wasRead: false }, false],
       ['behind one that died', { isDurable: true, wasRead: false }, true],
       ['after a complete check', sound, false],

@@ -76,13 +76,13 @@ export async function checkReferencesOf(
 ): Promise<ReferenceReport> {
   const { graceMs, clock = systemClock, concurrency, signal, from, onCursor } = options;
   const isSettled = settledSince(clock, graceMs);
-  let place = from === undefined ? { at: 0 } : placeOf(from, references);
+  let position = from === undefined ? { at: 0 } : positionOf(from, references);
   const report = { checked: 0, young: 0, orphans: 0, repaired: 0 };
   for (;;) {
-    const reference = references[place.at];
+    const reference = references[position.at];
     if (reference === undefined) return Object.freeze(report);
     signal?.throwIfAborted();
-    const { cursor: start } = place;
+    const { cursor: start } = position;
     const { items, cursor } = await reference.referring
       .scanTable()
       .page({ limit: pageEntities, ...(start === undefined ? {} : { cursor: start }) });
@@ -95,8 +95,8 @@ export async function checkReferencesOf(
       if (found !== 'whole') report.orphans += 1;
       if (found === 'repaired') report.repaired += 1;
     });
-    place = cursor === undefined ? { at: place.at + 1 } : { at: place.at, cursor };
-    const next = references[place.at];
+    position = cursor === undefined ? { at: position.at + 1 } : { at: position.at, cursor };
+    const next = references[position.at];
     if (next !== undefined) await onCursor?.(cursorOf(next.name, cursor), { ...report });
   }
 }
@@ -152,13 +152,13 @@ function cursorOf(reference: string, cursor: string | undefined): string {
   return packedList([reference, cursor ?? '']);
 }
 
-interface Place {
+interface CursorPosition {
   readonly at: number;
   readonly cursor?: string;
 }
 
 /** Throws `ValueError` for a text that is no cursor of these references. */
-function placeOf(text: string, references: readonly CheckedReference[]): Place {
+function positionOf(text: string, references: readonly CheckedReference[]): CursorPosition {
   const [name, cursor] = listOfPacked(text);
   const at = references.findIndex((each) => each.name === name);
   if (typeof cursor !== 'string' || at === -1) {

@@ -6,7 +6,7 @@ import type { MessageSink } from '../transactional-outbox/message-sink.js';
 import type { DerivingOutbox } from './deriving-table.js';
 
 /** Where a declaration holds. */
-export interface DerivationPlace {
+export interface DerivationContext {
   /**
    * The table with everything that is declared for it but this, for writes of derived rows by a
    * worker.
@@ -61,5 +61,5 @@ export interface BoundDerivation {
 
 /** What a table promises about its rows, declared once with the table. */
 export interface DerivationDeclaration {
-  bind(place: DerivationPlace): BoundDerivation;
+  bind(place: DerivationContext): BoundDerivation;
 }

@@ -8,7 +8,7 @@ import { isCopyEntry, primaryOf, staleNames, textIn, type IndexEntry } from './i
 import type { IndexPlaces } from './index-places.js';
 import type { ResolvedCopies, ResolvedIndex, ResolvedLists } from './with-indexes.js';
 
-interface DriftPlace {
+interface DriftKeys {
   /** The name of the index. */
   readonly index: string;
   /** The key of the entity. */
@@ -20,15 +20,15 @@ interface DriftPlace {
 /** A difference between an index and its entities. */
 export type Drift =
   /** The entity should be in the index at this key, but is not. */
-  | ({ readonly kind: 'missing' } & DriftPlace)
+  | ({ readonly kind: 'missing' } & DriftKeys)
   /** The index has an entity at this key that does not exist or belongs elsewhere. */
-  | ({ readonly kind: 'dangling' } & DriftPlace)
+  | ({ readonly kind: 'dangling' } & DriftKeys)
   /** The copy differs from the entity in these stored properties. */
-  | ({ readonly kind: 'stale'; readonly names: readonly string[] } & DriftPlace)
+  | ({ readonly kind: 'stale'; readonly names: readonly string[] } & DriftKeys)
   /** Another entity with the same value is in the index. Only new values repair that. */
-  | ({ readonly kind: 'taken'; readonly by: RowKey | undefined } & DriftPlace)
+  | ({ readonly kind: 'taken'; readonly by: RowKey | undefined } & DriftKeys)
   /** A row that its definition cannot read. */
-  | ({ readonly kind: 'unreadable'; readonly reason: string } & DriftPlace);
+  | ({ readonly kind: 'unreadable'; readonly reason: string } & DriftKeys);
 
 /** A comparison to make: an entity, and a key at which an index has it or should have it. */
 export interface Candidate {

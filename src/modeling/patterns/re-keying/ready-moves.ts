@@ -6,7 +6,7 @@ import type { SpreadEntities, Unspread } from '../spread-keys.js';
 import type { ReKeyingOptions } from './re-keying.js';
 
 /** The parts of a move's options that these functions provide. */
-type Places<O extends AnyDefinition, N extends AnyDefinition, A> = Pick<
+type ProvidedOptions<O extends AnyDefinition, N extends AnyDefinition, A> = Pick<
   ReKeyingOptions<O, N, A>,
   'from' | 'to' | 'keys' | 'forward' | 'backward'
 >;
@@ -18,7 +18,7 @@ type Places<O extends AnyDefinition, N extends AnyDefinition, A> = Pick<
 export function rebucketed<D extends AnyDefinition, B extends keyof PartitionOf<D> & string>(
   from: SpreadEntities<D, B>,
   to: SpreadEntities<D, B>,
-): Places<D, D, Unspread<KeyOf<D>, B>> {
+): ProvidedOptions<D, D, Unspread<KeyOf<D>, B>> {
   return {
     from: from.entities,
     to: to.entities,
@@ -33,7 +33,7 @@ export function relocated<D extends AnyDefinition>(
   definition: D,
   from: TableGateway,
   to: TableGateway,
-): Places<D, D, KeyOf<D>> {
+): ProvidedOptions<D, D, KeyOf<D>> {
   const same = (entity: ReadOf<D>): CreateOf<D> => plain(entity) as object as CreateOf<D>;
   return {
     from: { definition, table: from },

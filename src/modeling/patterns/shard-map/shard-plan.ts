@@ -25,7 +25,7 @@ export interface ShardPlan {
   readonly moving: number;
 }
 
-interface Places {
+interface PlanInput {
   readonly tableOf: (shard: string) => TableGateway;
   readonly textOf: (partitionKey: string) => string;
 }
@@ -34,7 +34,7 @@ interface Places {
 export async function planRouting(
   { version, routing }: MapState,
   target: ShardRouting,
-  { tableOf, textOf }: Places,
+  { tableOf, textOf }: PlanInput,
 ): Promise<ShardPlan> {
   const moves = new Map<string, PlannedMove>();
   let rows = 0;

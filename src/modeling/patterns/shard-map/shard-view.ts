@@ -59,19 +59,19 @@ export class ShardView implements TableGateway {
 
   async page(query: RowQuery): Promise<RowPage> {
     const { homes, tableOf } = this.#shards;
-    const place = query.cursor === undefined ? {} : placeOfCursor(query.cursor);
-    const { base, cursor } = place;
+    const position = query.cursor === undefined ? {} : positionOfCursor(query.cursor);
+    const { base, cursor } = position;
     const rest = base === undefined ? query : { ...query, ...rowsAfter(query, base) };
     const shard = { name: this.#shard, table: tableOf(this.#shard) };
     const own = await homePages([shard], homes, { ...rest, cursor });
     const end = endOf(own.map(({ page }) => page));
-    const adopted = await this.#adopted(query, place.after, end);
+    const adopted = await this.#adopted(query, position.after, end);
     const { rows, last } = joinedPage([...own, ...adopted], query);
     if (last === undefined) return { rows };
     // The shard's cursor points behind its whole page, so it fits only when all of that page is
     // shown. It saves the shard the search for the place.
     const isWhole = end !== undefined && compareKeys(last, end) === 0;
-    const next = isWhole ? { after: end, base, cursor: own[0]?.page.cursor } : placeBehind(last);
+    const next = isWhole ? { after: end, base, cursor: own[0]?.page.cursor } : positionBehind(last);
     return { rows, cursor: cursorOf(next) };
   }
 
@@ -132,7 +132,7 @@ function ofPartition(query: RowQuery, partitionKey: string, after: RowKey | unde
 }
 
 /** Where the next page of a view begins. */
-interface ViewPlace {
+interface ViewPosition {
   /** The last key that was given. */
   readonly after?: RowKey | undefined;
   /** The key behind which the shard is read; undefined: from its beginning. */
@@ -141,15 +141,15 @@ interface ViewPlace {
   readonly cursor?: string | undefined;
 }
 
-function placeBehind(key: RowKey): ViewPlace {
+function positionBehind(key: RowKey): ViewPosition {
   return { after: key, base: key };
 }
 
-function cursorOf({ after, base, cursor }: ViewPlace): string {
+function cursorOf({ after, base, cursor }: ViewPosition): string {
   return packedList([after?.partitionKey, after?.rowKey, base?.partitionKey, base?.rowKey, cursor]);
 }
 
-function placeOfCursor(text: string): ViewPlace {
+function positionOfCursor(text: string): ViewPosition {
   const [partitionKey, rowKey, basePartition, baseRow, cursor] = listOfPacked(text);
   const after = keyOfParts(partitionKey, rowKey);
   const base = keyOfParts(basePartition, baseRow);
