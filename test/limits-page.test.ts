@@ -77,7 +77,7 @@ const documented: Readonly<Record<string, string>> = {
   blockBytesMax: 'body of Put Block;',
   blockListBytesMax: 'body of Put Block List',
   summedRangeBytesMax: 'whose checksum is asked for',
-  messageBytesMax: 'before the service judges it',
+  messageBytesMax: 'before the service checks it',
   messageTextBytesMax: 'Put Message',
   missedPulsesMax: 'leaves unanswered',
   listingMsMax: 'page of a list of blobs',

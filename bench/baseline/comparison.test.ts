@@ -94,7 +94,7 @@ describe('the comparison with a baseline', () => {
     assert.deepEqual(at(1.66, 0.61), ['cpuOfBare better', 'rateOfBare better']);
   });
 
-  it('judges rates on a calm machine alone, and processor time on one that is half busy', () => {
+  it('compares rates on a calm machine alone, and processor time on one that is half busy', () => {
     const ratios = { cpuOfBare: 3, rateOfBare: 0.1 };
     const at = (othersShare: number | undefined): readonly string[] =>
       classes(kindRatios({ ratios, othersShare }));
@@ -102,12 +102,12 @@ describe('the comparison with a baseline', () => {
       assert.deepEqual(at(calm), ['cpuOfBare worse', 'rateOfBare worse']);
     }
     for (const busy of [0.11, 0.5]) {
-      assert.deepEqual(at(busy), ['cpuOfBare worse', 'rateOfBare not judged']);
+      assert.deepEqual(at(busy), ['cpuOfBare worse', 'rateOfBare not comparable']);
     }
-    assert.deepEqual(at(0.51), ['cpuOfBare not judged', 'rateOfBare not judged']);
+    assert.deepEqual(at(0.51), ['cpuOfBare not comparable', 'rateOfBare not comparable']);
   });
 
-  it('is good when something of every kind and server is judged and nothing is worse', () => {
+  it('is good when something of every kind and server is comparable and nothing is worse', () => {
     const of = (...now: readonly KindRatios[]): string => outcomeOf(changesSince(baseline, now));
     assert.equal(of(kindRatios({ othersShare: 0.3 })), 'good');
     assert.equal(of(kindRatios({ othersShare: 0.9 })), 'unknown');
@@ -133,9 +133,9 @@ describe('the comparison with a baseline', () => {
     assert.match(text, /point of tabularium: processor time, of bare: 2 before, 3 now, \+50.0 %/);
     assert.match(text, /Measure them again with --kinds point --rounds 5/);
     assert.match(text, /--write-baseline keeps what was gained:\n {2}point of tabularium: rate/);
-    assert.equal(conclusion([]), 'Nothing judged is worse by more than 20 %.\n');
+    assert.equal(conclusion([]), 'No comparable ratio is worse by more than 20 %.\n');
     const open = conclusion(changesSince(baseline, [kindRatios({ othersShare: 0.3 })]));
-    assert.match(open, /2 of 3 ratios are not judged/);
+    assert.match(open, /2 of 3 ratios are not comparable/);
   });
 });
 

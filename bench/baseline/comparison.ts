@@ -27,10 +27,10 @@ export interface Change {
    */
   readonly cost: number;
   /** Whether it counts, on a machine as busy as this one. */
-  readonly isJudged: boolean;
+  readonly isComparable: boolean;
 }
 
-export type ChangeClass = 'same' | 'worse' | 'better' | 'not judged';
+export type ChangeClass = 'same' | 'worse' | 'better' | 'not comparable';
 
 /** Every ratio that both have. */
 export function changesSince(
@@ -43,15 +43,15 @@ export function changesSince(
       const now = ratios[name];
       if (before === undefined || now === undefined) return [];
       const { isRate } = ratioDefinitions[name];
-      const isJudged = isMeaningful(name, othersShare);
+      const isComparable = isMeaningful(name, othersShare);
       const cost = isRate ? before / now : now / before;
-      return [{ kind, server, name, baseline: before, now, cost, isJudged }];
+      return [{ kind, server, name, baseline: before, now, cost, isComparable }];
     }),
   );
 }
 
-export function classify({ cost, isJudged }: Change): ChangeClass {
-  if (!isJudged) return 'not judged';
+export function classify({ cost, isComparable }: Change): ChangeClass {
+  if (!isComparable) return 'not comparable';
   if (cost > 1 + tolerance) return 'worse';
   return cost < 1 / (1 + tolerance) ? 'better' : 'same';
 }
@@ -90,7 +90,7 @@ function lines(changes: readonly Change[]): string {
 export function conclusion(changes: readonly Change[]): string {
   const of = (changeClass: ChangeClass): readonly Change[] =>
     changes.filter((change) => classify(change) === changeClass);
-  const [worse, better, open] = [of('worse'), of('better'), of('not judged')];
+  const [worse, better, open] = [of('worse'), of('better'), of('not comparable')];
   const percent = Math.round(tolerance * 100);
   const parts: string[] = [];
   if (open.length > 0) {
@@ -98,7 +98,7 @@ export function conclusion(changes: readonly Change[]): string {
       Math.round(share * 100),
     );
     parts.push(
-      `${open.length} of ${changes.length} ratios are not judged: other work took more of the machine than ` +
+      `${open.length} of ${changes.length} ratios are not comparable: other work took more of the machine than ` +
         `${rate} % (rates) or ${time} % (processor time). Run again when it is calm.\n`,
     );
   }
@@ -107,7 +107,7 @@ export function conclusion(changes: readonly Change[]): string {
       `Better by more than ${percent} %; --write-baseline keeps what was gained:\n${lines(better)}`,
     );
   }
-  if (worse.length === 0) parts.push(`Nothing judged is worse by more than ${percent} %.\n`);
+  if (worse.length === 0) parts.push(`No comparable ratio is worse by more than ${percent} %.\n`);
   else {
     const kinds = [...new Set(worse.map(({ kind }) => kind))].join(',');
     parts.push(
@@ -120,13 +120,13 @@ export function conclusion(changes: readonly Change[]): string {
   return parts.join('\n');
 }
 
-/** The result of a comparison. `unknown`: for a kind and a server, no figure could be judged. */
+/** The result of a comparison. `unknown`: for a kind and a server, no figure was comparable. */
 export type Outcome = 'good' | 'worse' | 'unknown';
 
 export function outcomeOf(changes: readonly Change[]): Outcome {
   if (changes.some((change) => classify(change) === 'worse')) return 'worse';
-  const of = (judged: readonly Change[]): number =>
-    new Set(judged.map(({ kind, server }) => `${kind} ${server}`)).size;
-  const judged = changes.filter(({ isJudged }) => isJudged);
-  return of(judged) === of(changes) ? 'good' : 'unknown';
+  const of = (compared: readonly Change[]): number =>
+    new Set(compared.map(({ kind, server }) => `${kind} ${server}`)).size;
+  const comparable = changes.filter(({ isComparable }) => isComparable);
+  return of(comparable) === of(changes) ? 'good' : 'unknown';
 }

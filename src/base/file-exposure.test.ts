@@ -48,7 +48,7 @@ void describe('a file that the server trusts', { skip: process.platform === 'win
     assert.deepEqual(exposed(await fileWith('sticky', { file: 0o600, folder: 0o1777 })), []);
   });
 
-  void it('is judged where its link leads to as well', async () => {
+  void it('is checked where its link leads to as well', async () => {
     const path = await fileWith('target', { file: 0o600, folder: 0o777 });
     await mkdir(join(folder, 'links'));
     await symlink(path, join(folder, 'links', 'link'));

@@ -68,10 +68,10 @@ void it('tells what a server that was killed has left of its journal', costly(),
 
   const file = join(location, 'journal', '1', '000001');
   const content = await readFile(file);
-  const spoilt = Buffer.from(content);
+  const corrupted = Buffer.from(content);
   // The first frame is in the first block after the file header.
-  spoilt.fill(7, 4_096, 4_196);
-  await writeFile(file, spoilt);
+  corrupted.fill(7, 4_096, 4_196);
+  await writeFile(file, corrupted);
   const damaged = await check();
   assert.equal(damaged.code, 1);
   assert.match(damaged.stdout, /^No damage in the data file: /);

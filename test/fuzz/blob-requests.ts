@@ -289,7 +289,7 @@ const optionValues = [
 ];
 
 /** A request with a change or a few. */
-export function spoiltBlobRequest(random: SimRandom, source: string): BlobFuzzRequest {
+export function mutatedBlobRequest(random: SimRandom, source: string): BlobFuzzRequest {
   let request = soundBlobRequest(random, source);
   for (let changes = random.between(0, 3); changes > 0; changes -= 1) {
     request = changed(random, request);

@@ -7,8 +7,8 @@ import { startServer } from '../support/start-server.js';
 import { BlobWireClient } from '../wire/kit/blob-client.js';
 import { WireConnection } from '../wire/kit/connection.js';
 import { faultOf } from './answers.js';
-import { fuzzContainers, sendableRequest, spoiltBlobRequest } from './blob-requests.js';
-import { rawFault, spoiltBytes } from './raw-bytes.js';
+import { fuzzContainers, sendableRequest, mutatedBlobRequest } from './blob-requests.js';
+import { rawFault, mutatedBytes } from './raw-bytes.js';
 
 // How to repeat and to run longer: docs/internals/correctness.md.
 
@@ -19,7 +19,7 @@ const requests = numberSetting(
 );
 const rawShare = 0.02;
 
-it(`answers ${requests} spoilt requests for blobs properly (seed ${seed})`, async (t) => {
+it(`answers ${requests} mutated requests for blobs properly (seed ${seed})`, async (t) => {
   const random = new SimRandom(seed);
   const blobImmutability = random.chance(0.5);
   await using started = await startServer({ blobImmutability });
@@ -31,11 +31,11 @@ it(`answers ${requests} spoilt requests for blobs properly (seed ${seed})`, asyn
   const source = `http://${wire.authority}/${wire.account}`;
   const statuses = new Map<number, number>();
   const answered = async (index: number): Promise<void> => {
-    const request = spoiltBlobRequest(random, source);
+    const request = mutatedBlobRequest(random, source);
     const bytes = wire.bytes(sendableRequest(request));
     const shown = `request ${index}\n${bytes.toString('latin1').slice(0, 2_000)}`;
     if (random.chance(rawShare)) {
-      const { fault } = await rawFault(server.blobPort, spoiltBytes(random, [bytes, bytes]));
+      const { fault } = await rawFault(server.blobPort, mutatedBytes(random, [bytes, bytes]));
       assert.equal(fault, undefined, shown);
       return;
     }

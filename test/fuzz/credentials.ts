@@ -68,7 +68,7 @@ function bearer(random: SimRandom, { text }: BearerToken): string {
 
 function signatureOf(random: SimRandom, kind: string, token: SignedToken): Credential {
   const { fields, reach, container } = token;
-  const text = sasQuery(random.chance(0.2) ? spoilt(random, fields) : fields);
+  const text = sasQuery(random.chance(0.2) ? mutatedFields(random, fields) : fields);
   const query = random.chance(0.1) ? tricked(random, text) : text;
   return { kind, isOwner: false, query, authorization: undefined, reach, container };
 }
@@ -105,7 +105,7 @@ const fieldNames =
   );
 
 /** Changed after signing, so that it must not allow more than what was signed. */
-function spoilt(random: SimRandom, fields: SasParameters): SasParameters {
+function mutatedFields(random: SimRandom, fields: SasParameters): SasParameters {
   const name = random.pick(random.chance(0.6) ? Object.keys(fields) : fieldNames);
   const before = fields[name] ?? '';
   switch (random.weighted({ drop: 2, value: 4, splice: 2, name: 1 })) {

@@ -9,6 +9,6 @@ const seed = seedSetting('TABULARIUM_FUZZ_SEED');
 const requests = numberSetting('TABULARIUM_FUZZ_REQUESTS', byLength({ short: 700, long: 100_000 }));
 const repeat = `TABULARIUM_FUZZ_SEED=${seed} TABULARIUM_FUZZ_REQUESTS=${requests}`;
 
-it(`answers ${requests} spoilt requests properly and stays sound (seed ${seed})`, async (t) => {
+it(`answers ${requests} mutated requests properly and stays sound (seed ${seed})`, async (t) => {
   await fuzz(t, { seed, requests, flags: [], repeat });
 });

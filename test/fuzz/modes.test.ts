@@ -18,7 +18,7 @@ for (const flags of sampled([
 ])) {
   const mode = flags.join(' ');
   it(
-    `answers ${requests} spoilt requests properly with ${mode} (seed ${seed})`,
+    `answers ${requests} mutated requests properly with ${mode} (seed ${seed})`,
     costly(),
     async (t) => {
       await fuzz(t, { seed, requests, flags, repeat });

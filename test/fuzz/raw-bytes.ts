@@ -4,7 +4,7 @@ import { malformedHttp, statusesOf } from '../wire/kit/malformed-http.js';
 import { mutate } from '../wire/kit/mutation.js';
 
 /** Bytes that are no request or several, made from valid ones: cut, changed, joined, or empty. */
-export function spoiltBytes(random: SimRandom, requests: readonly Buffer[]): Buffer {
+export function mutatedBytes(random: SimRandom, requests: readonly Buffer[]): Buffer {
   const [request = Buffer.alloc(0)] = requests;
   switch (random.weighted({ mutate: 6, cut: 2, pipeline: 3, noise: 2, tls: 2, malformed: 2 })) {
     case 'mutate':

@@ -49,7 +49,7 @@ export async function fuzz(t: TestContext, run: Run): Promise<void> {
       bearers: await bearerTokens(issuer),
       delegationKey: await delegationKeyFor(queues, contributor),
     };
-    const tally = await spoilAndCheck(t, { server, guarded, tokens, run });
+    const tally = await mutateAndCheck(t, { server, guarded, tokens, run });
     const { otherTables, otherQueues } = guarded;
     for (const client of [tables, queues, otherTables, otherQueues]) client.close();
     const { code, output } = await server.end('SIGTERM');
@@ -72,7 +72,7 @@ function clientsOf(server: ServerProcess): Guarded {
   };
 }
 
-interface Spoiling {
+interface FuzzPart {
   readonly server: ServerProcess;
   readonly guarded: Guarded;
   readonly tokens: Tokens;
@@ -80,8 +80,8 @@ interface Spoiling {
 }
 
 /** Runs in two parts: the second must not use much more memory than the first has left. */
-async function spoilAndCheck(t: TestContext, spoiling: Spoiling): Promise<Tally> {
-  const { server, guarded, tokens, run } = spoiling;
+async function mutateAndCheck(t: TestContext, fuzz: FuzzPart): Promise<Tally> {
+  const { server, guarded, tokens, run } = fuzz;
   const tally = new Tally();
   const intact = await textOfGuarded(guarded);
   assert.ok(intact.includes(secretHere), 'its owner sees what is guarded');

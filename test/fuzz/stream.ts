@@ -6,7 +6,7 @@ import { faultOf } from './answers.js';
 import { randomCredential, type Credential } from './credentials.js';
 import { secretElsewhere, secretHere } from './guarded.js';
 import { fuzzRequest } from './mutations.js';
-import { rawFault, spoiltBytes } from './raw-bytes.js';
+import { rawFault, mutatedBytes } from './raw-bytes.js';
 import { bytesOf } from './request-form.js';
 import type { Reach } from './reach.js';
 import type { FuzzRequest } from './requests.js';
@@ -122,7 +122,7 @@ async function sendRaw(
   made: readonly Prepared[],
 ): Promise<Failed | undefined> {
   const all = made.map((each) => each.bytes);
-  const bytes = spoiltBytes(random, all);
+  const bytes = mutatedBytes(random, all);
   const { fault, received } = await rawFault(port, bytes);
   const sees = made.some(({ credential }) => credential.reach !== 'none');
   const found = fault ?? leakIn(received, sees ? 'see' : 'none');

@@ -377,7 +377,12 @@ function contentsAfter(deed: Deed, { content, unanswered }: Killed): readonly Co
   return deed === 'formerData' ? [content, ...unanswered] : [content];
 }
 
-async function spoil(killed: Killed, other: Killed, deed: Deed, random: SimRandom): Promise<void> {
+async function corrupt(
+  killed: Killed,
+  other: Killed,
+  deed: Deed,
+  random: SimRandom,
+): Promise<void> {
   const { directory, earlier } = killed;
   await deeds[deed]({
     path: random.pick(await journalFiles(directory)),
@@ -470,7 +475,7 @@ describe('a reader of journals that was written from their page', { skip: withou
   );
 
   it(
-    `agrees with the store on ${images} directories, most of them spoilt (seed ${seed})`,
+    `agrees with the store on ${images} directories, most of them corrupted (seed ${seed})`,
     costly(),
     async (t) => {
       const random = new SimRandom(seed);
@@ -483,7 +488,7 @@ describe('a reader of journals that was written from their page', { skip: withou
         const whole = { ...killed, directory: join(folder, `whole${image}`) };
         await copyOfKilled(killed.directory, whole.directory);
         const deed = deedNames[(first + image) % deedNames.length] ?? 'nothing';
-        await spoil(killed, other, deed, random);
+        await corrupt(killed, other, deed, random);
         made.push({ killed, deed });
         other = whole;
       }

@@ -56,7 +56,7 @@ async function newStaff() {
 }
 
 /** Goes past the model: wrong counts beside and elsewhere, a wrong copy and a copy of nobody. */
-async function spoil(table: MemoryTable): Promise<void> {
+async function corrupt(table: MemoryTable): Promise<void> {
   await entitiesOf(StaffDepartment, table).merge(sales, { count: 7, lead: 'Nobody' }, any);
   await entitiesOf(Company, table).delete(contoso, any);
   await entitiesOf(Badge, table).merge({ ...sales, id: 103 }, { lastName: 'Nobody' }, any);
@@ -119,7 +119,7 @@ describe('a count in another table', () => {
 describe('a rebuild of a model', () => {
   it('mends counts and copies, and only tells them in a dry run', async () => {
     const { table, model } = await newStaff();
-    await spoil(table);
+    await corrupt(table);
     const before = table.rows.all;
     assert.deepEqual(await pagesOf(model, { dryRun: true }), { repaired: 0, drifts: 4 });
     assert.deepEqual(table.rows.all, before);
@@ -137,7 +137,7 @@ describe('a rebuild of a model', () => {
 
   it('goes on from any page in another process', async () => {
     const { table, open } = await newStaff();
-    await spoil(table);
+    await corrupt(table);
     let [repaired, cursor]: [number, string | undefined] = [0, undefined];
     do {
       const options: ModelRebuildOptions = cursor === undefined ? {} : { cursor };
@@ -154,7 +154,7 @@ describe('a rebuild of a model', () => {
 
   it('counts nothing twice that a message still tells', async () => {
     const { table, model } = await newStaff();
-    await spoil(table);
+    await corrupt(table);
     await entitiesOf(StaffEmployee, model.table).insert(employeeOf(6));
     await pagesOf(model);
     await model.drain();
@@ -164,7 +164,7 @@ describe('a rebuild of a model', () => {
 
   it('tells a count that changes while its entities are read, and leaves it alone', async () => {
     const { table, model } = await newStaff();
-    await spoil(table);
+    await corrupt(table);
     const told: unknown[] = [];
     let changes = 0;
     // One before those that were read already, and one behind them.

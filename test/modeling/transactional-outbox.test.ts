@@ -597,8 +597,8 @@ describe('a message that cannot be handed on', () => {
     await hire(testOutbox(parts), { id: 1 });
     const { rows } = await parts.table.page(waitingMessages('Sales'));
     const [row = assert.fail()] = rows;
-    const spoiled = { ...row, properties: { Message: { type: 'String', value: '{}' } } } as const;
-    await parts.table.write({ kind: 'replace', row: spoiled, etag: '*' });
+    const corrupted = { ...row, properties: { Message: { type: 'String', value: '{}' } } } as const;
+    await parts.table.write({ kind: 'replace', row: corrupted, etag: '*' });
     assert.deepEqual(await testRelay(parts).partition('Sales'), { dispatched: 0, poisoned: 1 });
     assert.equal(await waitingIn(parts.table), 0);
   });

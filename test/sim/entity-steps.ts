@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { unreachable } from '../../src/base/invariant.js';
 import {
-  judgeSyntax,
-  judgeUrlKeys,
+  syntaxRefusal,
+  urlKeysRefusal,
   refusal,
   type ModelTable,
   type Refusal,
@@ -43,7 +43,7 @@ export async function getEntity(world: World): Promise<void> {
   const isBad = table !== undefined && random.chance(0.03);
   const [partitionKey, rowKey] = isBad ? ['a', random.pick(badKeys)] : world.keysIn(table, 0.7);
   const response = await world.send({ path: entityUrl(name, partitionKey, rowKey) });
-  const expected = judgeUrlKeys(partitionKey, rowKey);
+  const expected = urlKeysRefusal(partitionKey, rowKey);
   if (expected !== undefined) return assertRefused(response, expected);
   if (table === undefined) return assertRefused(response, refusal(404, 'TableNotFound'));
   const entity = table.get(partitionKey, rowKey);
@@ -111,8 +111,8 @@ function anyCondition(
 }
 
 /** The refusal of a write, by its syntax and then by the table (table-service §3.3). */
-export function judgeWrite(write: SimWrite, table: ModelTable | undefined): Refusal | undefined {
-  const inSyntax = judgeSyntax(write);
+export function writeRefusal(write: SimWrite, table: ModelTable | undefined): Refusal | undefined {
+  const inSyntax = syntaxRefusal(write);
   if (inSyntax !== undefined) return inSyntax;
   if (table === undefined) return refusal(404, 'TableNotFound', true);
   return table.refusalOf(write);
@@ -153,7 +153,7 @@ export async function writeEntity(world: World): Promise<void> {
   const { name, table } = anyTarget(world);
   const write = faulty(world, table, anyWrite(world, table));
   const request = writeRequest(world, name, write);
-  const expected = judgeWrite(write, table);
+  const expected = writeRefusal(write, table);
   const before = table?.get(write.partitionKey, write.rowKey)?.etag;
   const response = await world.send(request);
   if (expected !== undefined || table === undefined) {

@@ -9,8 +9,8 @@ import {
 } from '../wire/kit/batch.js';
 import type { WireResponse } from '../wire/kit/response.js';
 import { parseExact } from './exact-json.js';
-import { anyTarget, anyWrite, judgeWrite, writeRequest } from './entity-steps.js';
-import { judgeSyntax, refusal, type ModelTable, type Refusal, type SimWrite } from './model.js';
+import { anyTarget, anyWrite, writeRefusal, writeRequest } from './entity-steps.js';
+import { syntaxRefusal, refusal, type ModelTable, type Refusal, type SimWrite } from './model.js';
 import { assertEntity, assertRefused, partitionKeys, rowKeys, type World } from './world.js';
 
 const bodyBytesMax = 4 * 1024 * 1024;
@@ -25,7 +25,7 @@ export async function runGroup(world: World): Promise<void> {
   const { name, table } = anyTarget(world);
   if (table === undefined || random.chance(0.02)) return emptyOrTableless(world, name, table);
   const writes = anyWrites(world, table);
-  spoil(world, table, writes);
+  breakOneRule(world, table, writes);
   const failure = firstFailure(writes, table);
   const requests = writes.map((write) => writeRequest(world, name, write));
   const response = await send(world, requests);
@@ -64,16 +64,16 @@ function anyWrites(world: World, table: ModelTable): SimWrite[] {
 /** Mostly replaces a write that would fail, so that large groups can succeed. */
 function likely(world: World, table: ModelTable, write: SimWrite): SimWrite {
   const { random } = world;
-  if (random.chance(0.03) || judgeWrite(write, table) === undefined) return write;
+  if (random.chance(0.03) || writeRefusal(write, table) === undefined) return write;
   return { ...write, kind: 'merge', condition: { kind: 'absent' }, properties: world.properties() };
 }
 
 /** Sometimes breaks one rule of groups; only one, so that the response is unambiguous. */
-function spoil(world: World, table: ModelTable, writes: SimWrite[]): void {
+function breakOneRule(world: World, table: ModelTable, writes: SimWrite[]): void {
   const { random } = world;
   const index = random.int(writes.length);
   const victim = writes[index];
-  if (victim === undefined || writes.some((write) => judgeWrite(write, table) !== undefined))
+  if (victim === undefined || writes.some((write) => writeRefusal(write, table) !== undefined))
     return;
   switch (random.weighted({ none: 30, duplicate: 2, partition: 2, tooMany: 1 })) {
     case 'none':
@@ -115,7 +115,7 @@ function firstFailure(writes: readonly SimWrite[], table: ModelTable): Failure |
   const seen = new Set<string>();
   const first = writes[0];
   for (const [index, write] of writes.entries()) {
-    const inSyntax = judgeSyntax(write);
+    const inSyntax = syntaxRefusal(write);
     if (inSyntax !== undefined) return { ...inSyntax, index };
     if (write.partitionKey !== first?.partitionKey) {
       return { ...refusal(400, 'CommandsInBatchActOnDifferentPartitions', true), index };

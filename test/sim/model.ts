@@ -146,13 +146,13 @@ export class ModelTable {
  * The refusal of a write whatever the table holds: the front end finds it first (table-service
  * §3.3).
  */
-export function judgeSyntax(write: SimWrite): Refusal | undefined {
+export function syntaxRefusal(write: SimWrite): Refusal | undefined {
   if (write.kind === 'insert') {
     return isForbidden(write.partitionKey) || isForbidden(write.rowKey)
       ? refusal(400, 'OutOfRangeInput', true)
       : undefined;
   }
-  const inUrl = judgeUrlKeys(write.partitionKey, write.rowKey);
+  const inUrl = urlKeysRefusal(write.partitionKey, write.rowKey);
   if (inUrl !== undefined) return inUrl;
   if (write.condition.kind === 'malformed') return refusal(400, 'InvalidInput', true);
   if (write.kind === 'delete' && write.condition.kind === 'absent') {
@@ -167,7 +167,7 @@ function isForbidden(text: string): boolean {
 }
 
 /** The rows of table-service §2.3 about keys in URLs. */
-export function judgeUrlKeys(partitionKey: string, rowKey: string): Refusal | undefined {
+export function urlKeysRefusal(partitionKey: string, rowKey: string): Refusal | undefined {
   const both = partitionKey + rowKey;
   if (/[/\\]/.test(both)) return refusal(400, 'InvalidInput', true);
   if (isForbidden(both)) return refusal(400, 'OutOfRangeInput', true);
@@ -201,7 +201,7 @@ export class ModelAccount {
       .map(([, table]) => table);
   }
 
-  judgeCreate(name: string): Refusal | undefined {
+  createRefusal(name: string): Refusal | undefined {
     if (name.toLowerCase() === 'tables') return refusal(400, 'InvalidInput', true);
     if (name.length < 3 || name.length > 63) return refusal(400, 'OutOfRangeInput', true);
     if (!/^[A-Za-z][A-Za-z0-9]*$/.test(name)) return refusal(400, 'InvalidResourceName', true);

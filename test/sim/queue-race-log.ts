@@ -138,7 +138,7 @@ function retell(story: Story): Ending {
   );
   for (const delivery of deliveries) teller.deliver(delivery);
   teller.useUp(undefined);
-  teller.judgeRefusals();
+  teller.checkRefusals();
   return teller.ending();
 }
 
@@ -200,7 +200,7 @@ class Teller {
   }
 
   /** Each refusal must have a reason that may have preceded it. */
-  judgeRefusals(): void {
+  checkRefusals(): void {
     for (const { popReceipt, span } of this.#story.refusals) {
       const count = this.#receipts.get(popReceipt);
       const isUsed = this.#story.uses.some(

@@ -19,7 +19,7 @@ export async function createTable(world: World): Promise<void> {
   const { random, account } = world;
   const name = random.chance(0.15) ? random.pick(badTableNames) : random.pick(tableNames);
   const quiet = random.chance(0.5);
-  const expected = account.judgeCreate(name);
+  const expected = account.createRefusal(name);
   const response = await world.send({
     method: 'POST',
     path: random.chance(0.5) ? '/Tables' : '/Tables()',

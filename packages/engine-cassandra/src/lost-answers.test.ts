@@ -36,7 +36,7 @@ function withFates(session: Session, late: Promise<unknown>[]): Session {
 }
 
 void describe('a change whose answer is lost', () => {
-  void it('is judged once and for ever', { timeout: 300_000 }, async () => {
+  void it('is decided once and for ever', { timeout: 300_000 }, async () => {
     const session = await openSession(cluster);
     const statements = new Statements(newStoreName());
     await openSchema(session, statements, { ...cluster, durability: 'durable' });

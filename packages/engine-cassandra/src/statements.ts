@@ -32,7 +32,7 @@ export const tables: readonly ((keyspace: string) => string)[] = [
 
 /** Before all entries, whose rows begin with 0x01. */
 export const headRow: Bytes = Buffer.from([0]);
-/** A mark is of use until the change that it belongs to has been judged. */
+/** A mark is of use until the change that it belongs to has been decided. */
 const markSeconds = 86_400;
 
 const inPartition = 'store = ? and prefix = ?';

@@ -43,17 +43,20 @@ function isList(value: Json): value is readonly Json[] {
 }
 
 /** Yields the value once for each of its members, with that member replaced. */
-function* spoilt(value: Json, spoil: (name: string) => readonly [string, Json]): Generator<Json> {
+function* replacements(
+  value: Json,
+  replacementFor: (name: string) => readonly [string, Json],
+): Generator<Json> {
   if (isList(value)) {
     for (const [at, item] of value.entries()) {
-      for (const bad of spoilt(item, spoil)) yield value.with(at, bad);
+      for (const bad of replacements(item, replacementFor)) yield value.with(at, bad);
     }
   } else if (typeof value === 'object' && value !== null) {
     for (const name of Object.keys(value)) {
       const entries = Object.entries(value);
       const at = entries.findIndex(([other]) => other === name);
-      yield Object.fromEntries(entries.with(at, [...spoil(name)]));
-      for (const bad of spoilt(value[name] ?? null, spoil)) {
+      yield Object.fromEntries(entries.with(at, [...replacementFor(name)]));
+      for (const bad of replacements(value[name] ?? null, replacementFor)) {
         yield Object.fromEntries(entries.with(at, [name, bad]));
       }
     }
@@ -85,8 +88,8 @@ describe('a configuration file', () => {
 
   it('is refused with any member misspelt or of another type', async () => {
     const whole = parse(await readFile(example, 'utf8')) as Json;
-    const misspelt = [...spoilt(whole, (name) => [`${name}X`, 1])];
-    const mistyped = [...spoilt(whole, (name) => [name, [[]]])];
+    const misspelt = [...replacements(whole, (name) => [`${name}X`, 1])];
+    const mistyped = [...replacements(whole, (name) => [name, [[]]])];
     assert.ok(misspelt.length > 20);
     assert.equal(misspelt.length, mistyped.length);
     for (const bad of [...misspelt, ...mistyped]) {

@@ -190,7 +190,7 @@ describe('tabularium start --config', () => {
   }
 
   it(
-    'judges a request again whose body is still to come when accounts change',
+    'checks the credentials of a request again whose body is still to come when accounts change',
     costly(),
     async () => {
       await using directory = await temporaryDirectory();

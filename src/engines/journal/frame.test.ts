@@ -38,9 +38,9 @@ describe('frame of a journal', () => {
     const { bytes } = encodeFrame({ ...content, changes }, secret);
     const length = bytes.readUInt32LE(8);
     for (let bit = 0; bit < length * 8; bit += 1) {
-      const spoilt = Buffer.from(bytes);
-      spoilt[bit >> 3] = (spoilt[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-      assert.equal(decodeFrame(spoilt, 0, secret), undefined, `bit ${bit}`);
+      const corrupted = Buffer.from(bytes);
+      corrupted[bit >> 3] = (corrupted[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      assert.equal(decodeFrame(corrupted, 0, secret), undefined, `bit ${bit}`);
     }
   });
 

@@ -33,7 +33,7 @@ async function fileIn(directory: string, generation: string, name = '000001') {
   return join(directory, 'journal', generation, name);
 }
 
-async function spoil(path: string, at: number): Promise<void> {
+async function corrupt(path: string, at: number): Promise<void> {
   const content = await readFile(path);
   content[at] = (content[at] ?? 0) ^ 1;
   await writeFile(path, content);
@@ -100,11 +100,11 @@ describe('recovery of a journal', () => {
     const store = await made.open();
     for (const name of ['a', 'b', 'c']) await putRow(store, name);
     const path = await fileIn(made.directory, '1');
-    await spoil(path, 3 * blockBytes + 60);
+    await corrupt(path, 3 * blockBytes + 60);
     const next = await made.open();
     assert.deepEqual([await rowOf(next, 'b'), await rowOf(next, 'c')], ['b', undefined]);
     await putRow(next, 'd');
-    await spoil(await fileIn(made.directory, '1.old'), 2 * blockBytes + 60);
+    await corrupt(await fileIn(made.directory, '1.old'), 2 * blockBytes + 60);
     await assert.rejects(made.open(), damaged(/has frame 3, and lacks frame 2/));
   });
 
@@ -256,7 +256,7 @@ describe('recovery of a journal', () => {
     const store = await made.open();
     for (const name of ['a', 'b']) await putRow(store, name);
     await made.open();
-    await spoil(await fileIn(made.directory, '1.old'), 2 * blockBytes + 60);
+    await corrupt(await fileIn(made.directory, '1.old'), 2 * blockBytes + 60);
     await assert.rejects(made.open(), damaged(/goes on with frame 3, and lacks frame 2/));
   });
 

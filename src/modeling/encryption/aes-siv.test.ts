@@ -55,10 +55,10 @@ describe('AES-SIV', () => {
           Buffer.from(sivDecrypt(key, associated, sealed) ?? []),
           Buffer.from(plain),
         );
-        const spoiled = Buffer.from(sealed);
-        const at = position % spoiled.length;
-        spoiled.writeUInt8(spoiled.readUInt8(at) ^ (1 << (position % 8)), at);
-        assert.equal(sivDecrypt(key, associated, spoiled), undefined);
+        const corrupted = Buffer.from(sealed);
+        const at = position % corrupted.length;
+        corrupted.writeUInt8(corrupted.readUInt8(at) ^ (1 << (position % 8)), at);
+        assert.equal(sivDecrypt(key, associated, corrupted), undefined);
         assert.equal(sivDecrypt(key, Buffer.concat([associated, Buffer.of(0)]), sealed), undefined);
       }),
     );

@@ -112,8 +112,8 @@ describe('a row of a retired client library', () => {
       ['"ContentEncryptionIV"', '"iv"'],
       ['{', ''],
     ] as const) {
-      const spoiled = text(how.value.replace(from, to));
-      const properties = { ...pythonRow.properties, _ClientEncryptionMetadata1: spoiled };
+      const corrupted = text(how.value.replace(from, to));
+      const properties = { ...pythonRow.properties, _ClientEncryptionMetadata1: corrupted };
       await assert.rejects(openLegacyRow(newKeys(), { ...pythonRow, properties }), EncryptionError);
     }
   });

@@ -74,11 +74,11 @@ describe('an encrypted value', () => {
             [encryptValue(key, location, value, systemRandomness), decryptValue],
             [encryptEqual(equalKey, location, value), decryptEqual],
           ] as const) {
-            const spoiled = Buffer.from(bytes);
-            const at = position % spoiled.length;
-            spoiled.writeUInt8(spoiled.readUInt8(at) ^ (1 << bit), at);
+            const corrupted = Buffer.from(bytes);
+            const at = position % corrupted.length;
+            corrupted.writeUInt8(corrupted.readUInt8(at) ^ (1 << bit), at);
             const used = open === decryptValue ? key : equalKey;
-            assert.throws(() => open(used, location, spoiled), EncryptionError);
+            assert.throws(() => open(used, location, corrupted), EncryptionError);
             assert.throws(() => open(used, location, bytes.subarray(0, at)), EncryptionError);
           }
         },

@@ -96,8 +96,8 @@ describe('the envelope of a message', () => {
       { excused: -1 },
     ];
     for (const fault of faults) {
-      const spoiled = JSON.stringify({ ...good, ...fault });
-      assert.equal(decodeEnvelope(spoiled).kind, 'malformed', spoiled);
+      const corrupted = JSON.stringify({ ...good, ...fault });
+      assert.equal(decodeEnvelope(corrupted).kind, 'malformed', corrupted);
     }
   });
 });

@@ -167,8 +167,8 @@ describe('the vectors of queue-service §13', () => {
       if (token.includes('srt=')) assert.equal(other.status, 200);
       else assertQueueError(other, { status: 403, code: 'AuthenticationFailed' });
       const early = token.replace('03-02', '03-03');
-      const spoilt = await queues.send({ path: path('q1').replace(token, early), auth: 'none' });
-      assertQueueError(spoilt, { status: 403, code: 'AuthenticationFailed' });
+      const refused = await queues.send({ path: path('q1').replace(token, early), auth: 'none' });
+      assertQueueError(refused, { status: 403, code: 'AuthenticationFailed' });
     });
   }
 });

@@ -250,7 +250,7 @@ describe('a signature for an account', () => {
     });
   }
 
-  it('has each operation of a batch judged on its own', async () => {
+  it('authorises each operation of a batch on its own', async () => {
     const operation = insertOperation('Nowhere', row);
     const type = 'multipart/mixed; boundary=batch_a1e9d677-b28b-435e-a89e-87e6a768a431';
     for (const [srt, sp, expected] of [

@@ -158,7 +158,7 @@ describe('another way to spell an address', () => {
 });
 
 describe('another way to say a method', () => {
-  it('is judged by what it means', async () => {
+  it('needs the permission for the method that it means', async () => {
     const reader = tableSas({ tn: table, sp: 'r' });
     const entity = `${root}${entityPath(table, 'own', '1')}`;
     const any = { 'If-Match': '*' };

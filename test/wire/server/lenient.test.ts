@@ -164,12 +164,12 @@ const credentialCases: typeof cases = {
       const wrong = { Authorization: 'SharedKeyLite devstoreaccount1:AAAA' };
       const none = { Authorization: 'Basic YTpi' };
       const path = (query: string) => `/${table}()?${query}`;
-      const spoilt = sasQuery({ ...reading, sp: 'raud' });
+      const wrongPermissions = sasQuery({ ...reading, sp: 'raud' });
       return Promise.all([
         check(client, { path: path(sasQuery(reading)), headers: wrong }),
         check(client, { path: path(sasQuery(reading)), headers: none }),
-        check(client, { path: path(spoilt) }),
-        check(client, { path: path(spoilt), headers: wrong }),
+        check(client, { path: path(wrongPermissions) }),
+        check(client, { path: path(wrongPermissions), headers: wrong }),
         check(client, { path: path('sig=x'), headers: wrong }),
         check(client, { path: path('$top=1'), headers: wrong }),
       ]);
