@@ -1,6 +1,6 @@
-// `npm run bench:analytics`: what Storage Analytics adds to the processor time of a request. Servers
-// with other settings take turns of a fraction of a second, so that what else the machine does meets
-// all of them; all that each does is counted, also between its turns.
+// `npm run bench:analytics`: what Storage Analytics adds to the processor time of a request.
+// Servers with other settings take turns of a fraction of a second, so that what else the machine
+// does meets all of them; all that each does is counted, also between its turns.
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { BlobData } from './blob-workloads.js';

@@ -64,7 +64,9 @@ export async function createQueues(
   }
 }
 
-/** More would take the others too long: Azurite writes the list of its blobs anew again and again. */
+/**
+ * More would take the others too long: Azurite writes the list of its blobs anew again and again.
+ */
 const referenceBlobsMax = 20_000;
 const progressBlobs = 10_000;
 

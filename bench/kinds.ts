@@ -117,7 +117,9 @@ export function queuePlan(kind: QueueKind): QueuePlan {
   throw new Error(`${kind} has no plan`);
 }
 
-/** What a kind with waiting messages is compared with: the same without. Only this server has both. */
+/**
+ * What a kind with waiting messages is compared with: the same without. Only this server has both.
+ */
 export function emptyKind(kind: WorkloadKind): WorkloadKind {
   if (!isQueueKind(kind)) return kind;
   return `queue-${queuePlan(kind).operation}`;

@@ -128,7 +128,9 @@ export function readerFor(workload: Workload, listener: ResponseListener): Respo
   return new ResponseReader(listener, { discardsBodies });
 }
 
-/** A closed loop over keep-alive connections: each sends its next request when it has its answer. */
+/**
+ * A closed loop over keep-alive connections: each sends its next request when it has its answer.
+ */
 class LoadRun {
   readonly #workload: Workload;
   readonly #accept: Acceptance;

@@ -232,7 +232,9 @@ const withWorkers: Launch = {
   reportsPorts: false,
 };
 
-/** Azurite as a user runs it: persistence in a directory, which is its default, and no access log. */
+/**
+ * Azurite as a user runs it: persistence in a directory, which is its default, and no access log.
+ */
 function azurite(service: Service): Launch {
   return {
     args: (directory, ports) => [

@@ -22,7 +22,9 @@ const rowsPerRequest = 10;
 const poolSizeMin = 2000;
 const poolSizeMax = 50_000;
 
-/** The table that loads of a run work on. Numbers every row written, so that no insert meets one. */
+/**
+ * The table that loads of a run work on. Numbers every row written, so that no insert meets one.
+ */
 export class TableData {
   /** Before the clock starts. */
   readonly rows: number;

@@ -1,6 +1,6 @@
 // The product in a process of its own:
-// `tabularium-server.js DIRECTORY journal|no-journal|relaxed|postgres`. The last one has a database of
-// its own, whose processes are its children. It begins as the command line does.
+// `tabularium-server.js DIRECTORY journal|no-journal|relaxed|postgres`. The last one has a database
+// of its own, whose processes are its children. It begins as the command line does.
 import { createServer, type ServerOptions } from '../src/app/index.js';
 import { allocateInYoungGeneration } from '../src/base/pretenuring.js';
 import { startPostgres } from '../test/support/postgres-server.js';

@@ -62,7 +62,10 @@ export async function use${n}() {
 }
 `;
 
-/** A table of the entity and its group: three indexes, a count, a copy, and what reads and writes them. */
+/**
+ * A table of the entity and its group: three indexes, a count, a copy, and what reads and writes
+ * them.
+ */
 const model = (n) => `
 const Group${n} = defineEntity({
   type: 'Group${n}',

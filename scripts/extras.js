@@ -8,7 +8,9 @@ import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('../extras/', import.meta.url));
 const lock = join(folder, 'package-lock.json');
-/** A copy of the lock file that was installed; written last, so an install that broke off is none. */
+/**
+ * A copy of the lock file that was installed; written last, so an install that broke off is none.
+ */
 const installed = join(folder, 'node_modules', '.installed-lock.json');
 
 function isCurrent() {

@@ -1,5 +1,6 @@
-// Lists the files of src of which one InsertEntity calls a named function between the request and its
-// answer, as V8's precise coverage counts: node scripts/insert-files.js [--journal on|off] [--list]
+// Lists the files of src of which one InsertEntity calls a named function between the request and
+// its answer, as V8's precise coverage counts: node scripts/insert-files.js [--journal on|off]
+// [--list]
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Session } from 'node:inspector/promises';
 import { tmpdir } from 'node:os';

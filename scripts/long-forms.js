@@ -2,15 +2,18 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** What makes more of a test in the long form: test/support/run-length.ts, and properties (many-runs.js). */
+/**
+ * What makes more of a test in the long form: test/support/run-length.ts, and properties
+ * (many-runs.js).
+ */
 const lengthening = /\/run-length\.js'|\bfrom 'fast-check'/;
 
 /** Relative imports, as the compiler writes them. */
 const importPattern = /^(?:import|export)\b(?:[^']*\bfrom)? '(\.[^']+\.js)'/gm;
 
 /**
- * Tells of a test file whether it, or what it imports by way of whatever else, makes more of it in the
- * long form. Files named `.long.` have that form alone. Reads each file once.
+ * Tells of a test file whether it, or what it imports by way of whatever else, makes more of it in
+ * the long form. Files named `.long.` have that form alone. Reads each file once.
  * @param {string} root the folder of the compiled files
  * @returns {(file: string) => boolean} takes a path in the root
  */

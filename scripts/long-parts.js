@@ -1,9 +1,10 @@
-// Parts of the long forms of the tests that take about the same time each. A part depends on the names
-// of the files and on the table below, and on nothing else: the same source has the same parts anywhere.
+// Parts of the long forms of the tests that take about the same time each. A part depends on the
+// names of the files and on the table below, and on nothing else: the same source has the same
+// parts anywhere.
 
 /**
- * Seconds of processor time of the long forms that take most of it. Estimates: what they are is good
- * for parts of similar length, and a test finds names of files that are gone.
+ * Seconds of processor time of the long forms that take most of it. Estimates: what they are is
+ * good for parts of similar length, and a test finds names of files that are gone.
  */
 const secondsOf = {
   'src/cli/start/config': 30,

@@ -1,5 +1,5 @@
-// fast-check, whose `assert` tries forty times as often, with seeds that follow from the number of all
-// draws (test/support/sim-settings.ts).
+// fast-check, whose `assert` tries forty times as often, with seeds that follow from the number of
+// all draws (test/support/sim-settings.ts).
 import { seedFor } from '../dist/test/support/sim-settings.js';
 import * as fc from 'fast-check';
 

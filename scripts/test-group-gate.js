@@ -3,12 +3,13 @@ import { test } from 'node:test';
 import { inspect } from 'node:util';
 
 /**
- * Imports the files one after the other, and holds back the tests of all of them until the last one is
- * loaded. Otherwise the runner ends, and calls the hooks of the end, when the tests of the first files
- * are done and the next one is still loading.
+ * Imports the files one after the other, and holds back the tests of all of them until the last one
+ * is loaded. Otherwise the runner ends, and calls the hooks of the end, when the tests of the first
+ * files are done and the next one is still loading.
  *
- * A file that cannot be loaded fails the group by its name, and the tests of the others run. Without
- * that the process would wait for ever, and say nothing: servers of the other files keep it alive.
+ * A file that cannot be loaded fails the group by its name, and the tests of the others run.
+ * Without that the process would wait for ever, and say nothing: servers of the other files keep it
+ * alive.
  * @param {readonly string[]} files by their addresses
  * @param {number} limitMs a file that takes longer waits for something that does not come
  */

@@ -1,8 +1,8 @@
-// Starts a PostgreSQL server, and runs the tests of that engine, and the suites of the services over it.
-// Arguments as those of test.js; with none, all of them run. `--interop` runs the programs of the
-// official clients instead (arguments as those of interop/main.js). `--embedded` takes the newer
-// release that `npm run extras` installs. Needs the programs of PostgreSQL 15 or newer, and says so
-// where they are not installed.
+// Starts a PostgreSQL server, and runs the tests of that engine, and the suites of the services
+// over it. Arguments as those of test.js; with none, all of them run. `--interop` runs the programs
+// of the official clients instead (arguments as those of interop/main.js). `--embedded` takes the
+// newer release that `npm run extras` installs. Needs the programs of PostgreSQL 15 or newer, and
+// says so where they are not installed.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

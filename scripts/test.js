@@ -1,10 +1,10 @@
-// Runs the compiled tests with node's runner. Arguments are substrings of the file paths to run; with
-// none, the whole suite runs in its short form, which draws a part of the costly tests. `--long` runs the
-// tests that have a long form in that: all costly ones, more rounds, steps and runs of properties, and
-// files named `.long.`, which have no short form. `--long --part 2/8` runs the second of eight parts of
-// these (long-parts.js), and the files that are named as well. Files named `.extras.test.js` need what
-// `npm run extras` installs; without it they are left out and named.
-// Files named `.postgres.` run when they are named, as `npm run test:postgres` does.
+// Runs the compiled tests with node's runner. Arguments are substrings of the file paths to run;
+// with none, the whole suite runs in its short form, which draws a part of the costly tests.
+// `--long` runs the tests that have a long form in that: all costly ones, more rounds, steps and
+// runs of properties, and files named `.long.`, which have no short form. `--long --part 2/8` runs
+// the second of eight parts of these (long-parts.js), and the files that are named as well. Files
+// named `.extras.test.js` need what `npm run extras` installs; without it they are left out and
+// named. Files named `.postgres.` run when they are named, as `npm run test:postgres` does.
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
@@ -89,8 +89,8 @@ if (files.length === 0) {
 }
 
 /**
- * A file that takes longer waits for something that does not come: it is ended, and fails by its name.
- * Several times what the longest one takes on a slow machine.
+ * A file that takes longer waits for something that does not come: it is ended, and fails by its
+ * name. Several times what the longest one takes on a slow machine.
  */
 const fileLimitMinutes = isLong || wanted.length > 0 ? 60 : 20;
 

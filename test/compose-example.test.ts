@@ -5,8 +5,8 @@ import { parse } from 'yaml';
 import { optionRows } from '../src/app/options/table.js';
 import { longOf } from '../src/app/options/option.js';
 
-// The composition cannot be run without containers. What it says of the servers is compared with the
-// table of options, and what its parts say of each other.
+// The composition cannot be run without containers. What it says of the servers is compared with
+// the table of options, and what its parts say of each other.
 
 interface Composition {
   readonly services: Readonly<

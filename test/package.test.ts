@@ -18,7 +18,8 @@ import { gzipSync } from 'node:zlib';
 import { costly } from './support/run-length.js';
 
 // The package as published: packed, checked and used from an empty folder. Nothing is downloaded.
-// `npm run check:package` also looks whether its types resolve for every importer, which takes long.
+// `npm run check:package` also looks whether its types resolve for every importer, which takes
+// long.
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));

@@ -1,6 +1,6 @@
-// `stretch-process.js REPOSITORY KIND CONNECTIONS [DURABILITY]`: a server of a compiled repository and
-// its load in one process. Each message is a number of requests; the answer is the processor time that each
-// of them took, in microseconds, client and server together.
+// `stretch-process.js REPOSITORY KIND CONNECTIONS [DURABILITY]`: a server of a compiled repository
+// and its load in one process. Each message is a number of requests; the answer is the processor
+// time that each of them took, in microseconds, client and server together.
 import { createSecretKey } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -10,8 +10,9 @@ const rowBytes = 1024;
 const blockBytes = 4096;
 
 /**
- * A file as a journal writes it, and nothing else: the most that commits could reach on this disk. It
- * was filled with zeros and is written over, one group after the other, each synced by its write.
+ * A file as a journal writes it, and nothing else: the most that commits could reach on this disk.
+ * It was filled with zeros and is written over, one group after the other, each synced by its
+ * write.
  */
 export class FileBench {
   readonly #file: FileHandle;

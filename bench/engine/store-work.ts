@@ -38,7 +38,9 @@ function rowPut(key: Bytes, number: number): CommitBatch {
   return { checks, puts: [{ key, value: valueOf(number) }], deletes: [] };
 }
 
-/** The calls of a run. Rows that it commits are new, each somewhere else among those that are there. */
+/**
+ * The calls of a run. Rows that it commits are new, each somewhere else among those that are there.
+ */
 export class StoreWork {
   readonly #partitions: number;
   #commits = 0;

@@ -38,7 +38,9 @@ function growing(name: string, owner: CodeOwner): GrowingNode {
   return { name, owner, micros: 0, children: new Map() };
 }
 
-/** Gives calls of the same function from the same place one node, and leaves out what has no time. */
+/**
+ * Gives calls of the same function from the same place one node, and leaves out what has no time.
+ */
 function finished({ name, owner, micros, children }: GrowingNode): CallNode {
   const below = [...children.values()]
     .filter((child) => child.micros > 0)

@@ -66,7 +66,9 @@ export interface SelfTime {
   readonly micros: number;
 }
 
-/** Time spent in each function itself, without what it called; most first. Idle time is left out. */
+/**
+ * Time spent in each function itself, without what it called; most first. Idle time is left out.
+ */
 export function selfTimes(profile: CpuProfile, root: string): readonly SelfTime[] {
   const micros = selfMicros(profile);
   const totals = new Map<string, number>();

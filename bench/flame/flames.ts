@@ -46,8 +46,9 @@ function picture(
 }
 
 /**
- * Does something while a server profiles itself. Leaves in the directory the profiles of its threads
- * and one flame graph; tells what was written, and which parts and functions took the most time.
+ * Does something while a server profiles itself. Leaves in the directory the profiles of its
+ * threads and one flame graph; tells what was written, and which parts and functions took the most
+ * time.
  */
 export async function withFlame<Result>(
   { server, kind, directory }: FlameOf,

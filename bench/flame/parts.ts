@@ -51,7 +51,9 @@ function ownPart(
   return undefined;
 }
 
-/** The time of each part, most first. Native code and helpers of node are parts of their callers. */
+/**
+ * The time of each part, most first. Native code and helpers of node are parts of their callers.
+ */
 export function partTimes(profile: CpuProfile): readonly PartTime[] {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
   const micros = selfMicros(profile);

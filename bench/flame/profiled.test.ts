@@ -10,10 +10,10 @@ import { profilingFlags } from './flames.js';
 import { isProfileAnswer, type ProfileAnswer, type ProfileRequest } from './profile-request.js';
 
 /**
- * A process with three threads, one after the other: the first has ended before the others begin, the
- * second ends while it is profiled. The third and the main thread work when they are asked to, and
- * tell when they have. How much they do is counted: in a given time a busy machine may let them do
- * nothing.
+ * A process with three threads, one after the other: the first has ended before the others begin,
+ * the second ends while it is profiled. The third and the main thread work when they are asked to,
+ * and tell when they have. How much they do is counted: in a given time a busy machine may let them
+ * do nothing.
  */
 const turns = 5_000_000;
 const program = `

@@ -18,14 +18,17 @@ const threadMsMax = 60_000;
 /** From the main thread to the others. */
 type ThreadRequest = { readonly kind: 'start' } | { readonly kind: 'stop'; readonly path: string };
 
-/** From another thread: that it is there, that it ends, and that it has done what it was asked to. */
+/**
+ * From another thread: that it is there, that it ends, and that it has done what it was asked to.
+ */
 type ThreadAnswer =
   | { readonly kind: 'loaded' | 'ended' | 'started'; readonly thread: number }
   | { readonly kind: 'stopped'; readonly thread: number; readonly written: WrittenProfile };
 
 const session = new Session();
 session.connect();
-// What is sent to a channel reaches every thread, so answers have one that only the main thread reads.
+// What is sent to a channel reaches every thread, so answers have one that only the main thread
+// reads.
 const requests = new BroadcastChannel('bench profile requests');
 const answers = new BroadcastChannel('bench profile answers');
 for (const channel of [requests, answers]) channel.unref();

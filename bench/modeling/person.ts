@@ -70,7 +70,9 @@ export function rowKeyOf(id: number): string {
   return `empid_${String(id).padStart(8, '0')}`;
 }
 
-/** The same as a program writes it by hand for the client: whatever has no type of its own is typed. */
+/**
+ * The same as a program writes it by hand for the client: whatever has no type of its own is typed.
+ */
 export function toClientEntity({ department, id, ...values }: NewPerson): TableEntity {
   return {
     partitionKey: department,

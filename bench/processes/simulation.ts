@@ -205,7 +205,9 @@ export function insertsPerSecond(plan: Plan): number {
   });
 }
 
-/** Where one process has the journal, each read of a worker asks it for what the data file lacks. */
+/**
+ * Where one process has the journal, each read of a worker asks it for what the data file lacks.
+ */
 export function readsPerSecond(kind: 'point' | 'range', plan: Plan): number {
   const { design, cores, costs } = plan;
   const machine = new Machine(cores);

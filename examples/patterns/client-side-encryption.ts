@@ -40,7 +40,8 @@ await client.createTable();
 try {
   const table = openTable(client);
 
-  // In production a key of a vault: new CryptographyClient(keyId, credential) is a wrapper as it is.
+  // In production a key of a vault: new CryptographyClient(keyId, credential) is a wrapper as it
+  // is.
   const key2024 = aesKeyWrapper('staff-2024', randomBytes(32));
   const current = { wrapper: key2024, algorithm: 'A256KW' } as const;
   const mailKey = await createDeterministicKey('mail-1', current);

@@ -1,6 +1,6 @@
-// Three tasks that libraries for other stores are measured by: a look-up across partitions, an insert
-// with a count, and all types of a partition.
-// Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
+// Three tasks that libraries for other stores are measured by: a look-up across partitions, an
+// insert with a count, and all types of a partition. Works with the cloud service, Azurite and this
+// server. Run it while `npm start` runs.
 import { TableClient } from '@azure/data-tables';
 import { defineEntity, int32, key, openTable, string } from 'tabularium/modeling';
 import { otherPartition, withIndexes } from 'tabularium/modeling/indexes';
@@ -54,7 +54,8 @@ try {
   await employees.insert({ department: 'Sales', id: 1, name: 'Jo', email: 'jonesj@contoso.com' });
   console.log(`insert and count: ${requests.splice(0).join(', ')}`);
 
-  // What a service with secondary indexes does by itself. `company.run()` goes on until it is closed.
+  // What a service with secondary indexes does by itself. `company.run()` goes on until it is
+  // closed.
   await company.drain();
 
   requests.length = 0;

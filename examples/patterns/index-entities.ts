@@ -1,6 +1,6 @@
-// All employees with the last name Jones: a list of their keys for each name, in the same partition,
-// in a table for the whole company, and in a blob for each name.
-// Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
+// All employees with the last name Jones: a list of their keys for each name, in the same
+// partition, in a table for the whole company, and in a blob for each name. Works with the cloud
+// service, Azurite and this server. Run it while `npm start` runs.
 import { TableClient } from '@azure/data-tables';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { defineEntity, int32, key, openTable, string } from 'tabularium/modeling';

@@ -1,6 +1,6 @@
-// Employees found by their id and by their email, both by point reads: the employee is stored twice,
-// in one partition and one transaction.
-// Works with the cloud service, Azurite and this server. Run it while `npm start` runs.
+// Employees found by their id and by their email, both by point reads: the employee is stored
+// twice, in one partition and one transaction. Works with the cloud service, Azurite and this
+// server. Run it while `npm start` runs.
 import { TableClient } from '@azure/data-tables';
 import { defineEntity, int32, key, openTable, string } from 'tabularium/modeling';
 import {

@@ -1,6 +1,6 @@
-// Live data moved to other keys: both sides written, copied, verified, cut over. Runs with the cloud
-// service, Azurite and this server: set AZURE_STORAGE_CONNECTION_STRING, or start either of the
-// latter two.
+// Live data moved to other keys: both sides written, copied, verified, cut over. Runs with the
+// cloud service, Azurite and this server: set AZURE_STORAGE_CONNECTION_STRING, or start either of
+// the latter two.
 
 import { TableClient } from '@azure/data-tables';
 import {

@@ -16,8 +16,8 @@ export class StoreChanges {
   }
 
   /**
-   * Takes a store in, or takes it back that was to be emptied. `store` may be empty when the process
-   * has it open.
+   * Takes a store in, or takes it back that was to be emptied. `store` may be empty when the
+   * process has it open.
    */
   async add(name: string, store: NewStore): Promise<void> {
     const open = this.#open;

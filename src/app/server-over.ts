@@ -23,7 +23,9 @@ export async function createServerOver(
   }
 }
 
-/** A store that the program has opened. Throws `ServerOptionsError` for options that name another. */
+/**
+ * A store that the program has opened. Throws `ServerOptionsError` for options that name another.
+ */
 async function openGiven(settings: ServerSettings, store: ServedStore): Promise<ServedStore> {
   const others = { stores: settings.stores, postgresUrl: databaseOf(settings) };
   for (const [name, other] of Object.entries(others)) {

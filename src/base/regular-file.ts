@@ -6,7 +6,9 @@ import { codeOf, messageOf } from './thrown.js';
 export type FileProblem =
   'absent' | 'forbidden' | 'directory' | 'not-regular' | 'too-large' | 'failed';
 
-/** A file that cannot be read. `reason` follows the name of the file: `is a directory, not a file`. */
+/**
+ * A file that cannot be read. `reason` follows the name of the file: `is a directory, not a file`.
+ */
 export class FileReadError extends Error {
   override readonly name = 'FileReadError';
   readonly problem: FileProblem;
@@ -49,7 +51,9 @@ export async function openRegularFile(path: string): Promise<RegularFile> {
   }
 }
 
-/** The whole content of an open file. Throws `FileReadError`, also for one larger than `bytesMax`. */
+/**
+ * The whole content of an open file. Throws `FileReadError`, also for one larger than `bytesMax`.
+ */
 export async function readWhole(
   { path, handle, stats }: RegularFile,
   bytesMax: number,

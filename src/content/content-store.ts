@@ -7,10 +7,10 @@ import type { ContentProblem } from './errors.js';
  *
  * Two rules of callers keep both in step over a crash:
  *
- * - An extent waits for its commit from `put` or `link` on. It is confirmed when a commit that names
- *   it was acknowledged, and freed when none was applied and none will be. When the outcome is
- *   unknown it is neither. Of a session that ended in order the sweep asks which of those that wait
- *   are named; of one that crashed, which of all.
+ * - An extent waits for its commit from `put` or `link` on. It is confirmed when a commit that
+ *   names it was acknowledged, and freed when none was applied and none will be. When the outcome
+ *   is unknown it is neither. Of a session that ended in order the sweep asks which of those that
+ *   wait are named; of one that crashed, which of all.
  * - The commit that stops naming extents also stores a note of their ids. They are freed, and then
  *   the note is removed. If the process dies between, the next one finds the note and frees them
  *   again. The sweep does not look for them.
@@ -81,7 +81,8 @@ export interface ContentStore {
   /**
    * Ends the session: of it only extents that wait for their commits are suspects, or all when too
    * many wait to note them. So no commit of this session may be applied any more. Waits for calls
-   * under way; later ones are refused with `ContentClosedError`. Open readers may go on. Idempotent.
+   * under way; later ones are refused with `ContentClosedError`. Open readers may go on.
+   * Idempotent.
    */
   close(): Promise<void>;
 }

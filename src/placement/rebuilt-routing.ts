@@ -21,7 +21,9 @@ export interface FoundText {
 export type RoutingKind =
   /** `otherwise`: the shard of texts that are nowhere; undefined: they have none. */
   | { readonly kind: 'list'; readonly otherwise?: string }
-  /** A range goes on to the next text that is elsewhere; `first`: where nothing was found at all. */
+  /**
+   * A range goes on to the next text that is elsewhere; `first`: where nothing was found at all.
+   */
   | { readonly kind: 'range'; readonly first: string }
   /** `otherwise`: the shard of slots without a text. */
   | { readonly kind: 'hash'; readonly slots: number; readonly otherwise: string };

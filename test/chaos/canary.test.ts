@@ -112,7 +112,10 @@ void describe('the chaos suite', () => {
     );
   });
 
-  /** What a server does wrong in the sight of its clients. The short form of the tests has one of them. */
+  /**
+   * What a server does wrong in the sight of its clients. The short form of the tests has one of
+   * them.
+   */
   const faults: Readonly<Record<string, () => Promise<void>>> = {
     'finds a server that does not answer': async () => {
       await using world = await World.make(new SimRandom(3));

@@ -7,7 +7,8 @@ import { allScenarios } from './all-scenarios.js';
 import { repeatLine, runRound } from './rounds.js';
 import { areas, type Area } from './scenario.js';
 
-// A random round of one area, and more of all in the long form. For longer runs see docs/internals/correctness.md.
+// A random round of one area, and more of all in the long form. For longer runs see
+// docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_CHAOS_SEED');
 const roundsOfArea = numberSetting('TABULARIUM_CHAOS_ROUNDS', byLength({ short: 1, long: 5 }));

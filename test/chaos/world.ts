@@ -145,8 +145,8 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Draws whether the server keeps a journal, and versions of blobs, and starts it. Rejects with `StartFailure` when it
-   * ends instead of listening.
+   * Draws whether the server keeps a journal, and versions of blobs, and starts it. Rejects with
+   * `StartFailure` when it ends instead of listening.
    */
   async tryStart(flags: readonly string[] = []): Promise<void> {
     this.#keepsJournal = this.workers === 1 && this.random.chance(this.#journalShare);

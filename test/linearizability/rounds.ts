@@ -75,8 +75,8 @@ export class LinearizabilityRound {
   }
 
   /**
-   * `prepare`: may put a proxy between the clients and the server. That ends with the server, so one
-   * phase without a kill is all there is then.
+   * `prepare`: may put a proxy between the clients and the server. That ends with the server, so
+   * one phase without a kill is all there is then.
    */
   async run(prepare?: (world: World) => Promise<AsyncDisposable>): Promise<Checked> {
     const random = this.#random;

@@ -202,8 +202,8 @@ describe('a writer that is killed', () => {
 });
 
 /**
- * Where a program stands still: at each of these requests in the long form of tests, and in the short
- * one at every third of them, from one of the first three on.
+ * Where a program stands still: at each of these requests in the long form of tests, and in the
+ * short one at every third of them, from one of the first three on.
  */
 function* standingAt(requests: readonly number[]): Generator<number> {
   const first = isLong ? 0 : drawn(3);

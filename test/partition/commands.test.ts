@@ -17,8 +17,8 @@ import { runCommand } from '../support/command-host.js';
 import { hastyTime } from '../support/hasty-time.js';
 import { costly } from '../support/run-length.js';
 
-// The commands on ranges and stores as people and scripts see them: texts, JSON and exit codes. What
-// they do is in server.test.ts.
+// The commands on ranges and stores as people and scripts see them: texts, JSON and exit codes.
+// What they do is in server.test.ts.
 
 const place = 'table/devstoreaccount1/movies';
 const commands = (

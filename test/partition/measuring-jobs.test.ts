@@ -14,7 +14,9 @@ const keys = ['p', 'q'].map((name) =>
   appendString(partitionPrefix('table', 'account', 2, name), 'row'),
 );
 
-/** Stores in memory whose home store reads what it measures and answers once `answer` was called. */
+/**
+ * Stores in memory whose home store reads what it measures and answers once `answer` was called.
+ */
 async function opened(t: TestContext) {
   const clock = manualClock();
   const settings = settingsOf({

@@ -56,10 +56,9 @@ export interface Simulated {
 
 /**
  * Front ends read and write a few partitions over three stores, while ranges are split, merged and
- * moved by processes that die or fall behind at any moment, and a store may be taken out as lost that
- * comes back. Throws a `Violation` for what no order of
- * the calls explains, and for every other promise that is broken; another error for a run that
- * does not end.
+ * moved by processes that die or fall behind at any moment, and a store may be taken out as lost
+ * that comes back. Throws a `Violation` for what no order of the calls explains, and for every
+ * other promise that is broken; another error for a run that does not end.
  */
 export async function simulate(options: SimulationOptions): Promise<Simulated> {
   const world = await World.make(options);

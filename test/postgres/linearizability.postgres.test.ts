@@ -27,8 +27,8 @@ const partitions = 2;
 const requestsMax = 25;
 
 /**
- * One client on each server, for each partition. A server and, in every second round from the first, the database
- * are killed meanwhile: one order must explain all that the clients saw.
+ * One client on each server, for each partition. A server and, in every second round from the
+ * first, the database are killed meanwhile: one order must explain all that the clients saw.
  */
 void describe(`four servers on one database (seed ${seed})`, { skip: withoutPostgres }, () => {
   let database: PostgresServer | undefined;

@@ -7,8 +7,8 @@ export interface StartedBlobs extends AsyncDisposable {
 }
 
 /**
- * Starts the blob service that the patterns with blobs are tested with: this server's, in memory. With
- * `TABULARIUM_TEST_BLOBS=azurite` it is Azurite's, as `npm run test:azurite` asks for.
+ * Starts the blob service that the patterns with blobs are tested with: this server's, in memory.
+ * With `TABULARIUM_TEST_BLOBS=azurite` it is Azurite's, as `npm run test:azurite` asks for.
  */
 export async function startBlobs(): Promise<StartedBlobs> {
   if (process.env['TABULARIUM_TEST_BLOBS'] === 'azurite') return startAzurite('blob');

@@ -1,6 +1,6 @@
 // Loaded before a server (`fastClockEnv`): its clocks run faster than those of the machine, so that
-// what waits for half a minute, such as the bytes of blobs that were replaced, happens during a test.
-// Timers are those of the machine.
+// what waits for half a minute, such as the bytes of blobs that were replaced, happens during a
+// test. Timers are those of the machine.
 
 const factor = Number(process.env['TABULARIUM_TEST_CLOCK_FACTOR'] ?? '1');
 

@@ -15,7 +15,9 @@ export type Interceptor = (
   count: number,
 ) => Promise<'pass' | 'done'> | 'pass' | 'done';
 
-/** Loses the answers to some of the requests that are meant, numbered from 1: the service has acted. */
+/**
+ * Loses the answers to some of the requests that are meant, numbered from 1: the service has acted.
+ */
 export function losing(
   isMeant: (request: IncomingMessage) => boolean,
   lost: readonly number[],

@@ -12,7 +12,9 @@ import { drawn } from './run-length.js';
 const pauseMs = 2;
 const cuts = 5;
 
-/** A server in memory over three stores, whose ranges split, merge and move at random all the time. */
+/**
+ * A server in memory over three stores, whose ranges split, merge and move at random all the time.
+ */
 export async function createMovingServer(options: ServerOptions): Promise<TabulariumServer> {
   const over = new AbortController();
   let moved: Promise<void> = Promise.resolve();

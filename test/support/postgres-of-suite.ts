@@ -2,7 +2,10 @@ import { after, before } from 'node:test';
 import { invariant } from '../../src/base/invariant.js';
 import { startPostgres, type PostgresServer } from './postgres-server.js';
 
-/** A server that all tests of a suite use, from the hook before the first to the one behind the last. */
+/**
+ * A server that all tests of a suite use, from the hook before the first to the one behind the
+ * last.
+ */
 export function postgresOfSuite(): () => PostgresServer {
   let server: PostgresServer | undefined;
   before(async () => {

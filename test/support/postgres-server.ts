@@ -112,8 +112,8 @@ async function startWith(
 const attemptsMax = 300;
 
 /**
- * Begins a server until one answers: behind a first process that was killed none can begin until all
- * of its processes have noticed.
+ * Begins a server until one answers: behind a first process that was killed none can begin until
+ * all of its processes have noticed.
  */
 async function ready(url: string, begin: () => ChildProcess): Promise<void> {
   let child = begin();

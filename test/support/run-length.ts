@@ -25,8 +25,8 @@ const hasCostly = !isSampled || draws.int(costlyShare) === 0;
 
 /**
  * Options of a test that starts processes of its own, or takes seconds. A run of the whole suite
- * has these tests in one of eight of its processes; the long form and a run that names files have all. No
- * other test may need what one of these does. `lack`: why it cannot run here, if so.
+ * has these tests in one of eight of its processes; the long form and a run that names files have
+ * all. No other test may need what one of these does. `lack`: why it cannot run here, if so.
  */
 export function costly(lack: false | string = false): { readonly skip: false | string } {
   return { skip: lack !== false || hasCostly ? lack : 'not drawn this time' };
@@ -44,8 +44,8 @@ export function byLength<Amount>({
 }
 
 /**
- * All items in the long form of tests; in the short form `count` of them, side by side, from one that is
- * drawn. What fails must name its item.
+ * All items in the long form of tests; in the short form `count` of them, side by side, from one
+ * that is drawn. What fails must name its item.
  */
 export function sampled<Item>(items: readonly Item[], count = 2): readonly Item[] {
   if (isLong || items.length <= count) return items;

@@ -23,9 +23,9 @@ export interface CassandraStoreOptions
 }
 
 /**
- * Opens a store in a keyspace. Let one process make the keyspace before others open it. Rejects with
- * `StoreUnavailableError` when no node answers, and with `StoreFailedError` when the cluster cannot
- * keep what it acknowledges or has data of another format.
+ * Opens a store in a keyspace. Let one process make the keyspace before others open it. Rejects
+ * with `StoreUnavailableError` when no node answers, and with `StoreFailedError` when the cluster
+ * cannot keep what it acknowledges or has data of another format.
  */
 export async function openCassandraStore(options: CassandraStoreOptions): Promise<CassandraStore> {
   const { keyspace, store = 'main', replicas = 3, durability = 'durable' } = options;

@@ -82,9 +82,10 @@ export class Partitions {
   }
 
   /**
-   * Replaces the head whose `last` is `before`, and writes rows beside it. False: the partition has changed since.
-   * At most one call at a time for a prefix of a store in a process. Rejects with
-   * `CommitUnknownError` when the outcome stays unknown; with every other error nothing was applied.
+   * Replaces the head whose `last` is `before`, and writes rows beside it. False: the partition has
+   * changed since. At most one call at a time for a prefix of a store in a process. Rejects with
+   * `CommitUnknownError` when the outcome stays unknown; with every other error nothing was
+   * applied.
    */
   async change(prefix: Bytes, before: number | undefined, change: Change): Promise<boolean> {
     const { session, statements, index, process } = this.#options;

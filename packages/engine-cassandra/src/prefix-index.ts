@@ -8,8 +8,8 @@ const childrenEach = 200;
 const root: Bytes = Buffer.alloc(0);
 
 /**
- * The prefixes of a store in order, in two levels, so that no partition of the cluster has them all.
- * A prefix is in it before its first entry, and stays.
+ * The prefixes of a store in order, in two levels, so that no partition of the cluster has them
+ * all. A prefix is in it before its first entry, and stays.
  */
 export class PrefixIndex {
   readonly #session: Session;

@@ -3,9 +3,9 @@ import type { RowVersion } from './partition-rows.js';
 import type { Statement } from './session.js';
 
 /**
- * A partition of the cluster has the entries of one partition prefix of one store, and its head: the
- * row `headRow`, whose columns are `last`, `pending` and `marks`. An entry has a row for each of its
- * versions that a read may still need. `gone`: the entry was deleted with this version.
+ * A partition of the cluster has the entries of one partition prefix of one store, and its head:
+ * the row `headRow`, whose columns are `last`, `pending` and `marks`. An entry has a row for each
+ * of its versions that a read may still need. `gone`: the entry was deleted with this version.
  */
 const kvTable = (keyspace: string) => `create table if not exists ${keyspace}.kv (
   store text, prefix blob, row blob, version bigint, gone boolean, value blob,
@@ -18,7 +18,9 @@ const placesTable = (keyspace: string) => `create table if not exists ${keyspace
   store text, parent blob, child blob, primary key ((store, parent), child)
 )`;
 
-/** `last`: no version above it was given out. Its time of writing is itself, so the greatest stays. */
+/**
+ * `last`: no version above it was given out. Its time of writing is itself, so the greatest stays.
+ */
 const storesTable = (keyspace: string) => `create table if not exists ${keyspace}.stores (
   store text primary key, format int, last bigint
 )`;

@@ -165,9 +165,9 @@ export const storageOptions = {
     file: { member: 'durability', example: 'durable' },
   }),
   /**
-   * `on`, the default where one process keeps durable data in a directory: writes are durable when a
-   * journal beside the data file has them, and go to the data file later. `off`: each waits for the
-   * data file, as the writes of several processes do.
+   * `on`, the default where one process keeps durable data in a directory: writes are durable when
+   * a journal beside the data file has them, and go to the data file later. `off`: each waits for
+   * the data file, as the writes of several processes do.
    */
   journal: option({
     shape: choice(['on', 'off']),

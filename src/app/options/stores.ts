@@ -41,8 +41,8 @@ export const memberShape = object<MemberOptions>(
 export const storesOptions = {
   /**
    * The stores beside the home store, which `location` or `postgresUrl` says, by name: the data are
-   * then spread over all of them, range by range. `{}`: there is none yet. Data that were spread once
-   * are opened with all of their stores. See docs/guides/scaling.md.
+   * then spread over all of them, range by range. `{}`: there is none yet. Data that were spread
+   * once are opened with all of their stores. See docs/guides/scaling.md.
    */
   stores: option({
     shape: record(memberShape, { names: memberNames }),
@@ -59,8 +59,8 @@ export const storesOptions = {
     page: '../guides/scaling.md',
   }),
   /**
-   * Whether ranges follow the load over the stores: `off`; `advise`, the default, plans and says so in
-   * the log; `on` carries the plans out.
+   * Whether ranges follow the load over the stores: `off`; `advise`, the default, plans and says so
+   * in the log; `on` carries the plans out.
    */
   balancer: option({
     shape: choice(['off', 'advise', 'on']),

@@ -64,9 +64,9 @@ export interface FileContentOptions {
 }
 
 /**
- * What is known of the commits of a session when it ends. `known`: the store has no trouble, so what
- * it has named or freed is certain. `unknown`: it has, and applies none any more. `under-way`: it may
- * still apply some.
+ * What is known of the commits of a session when it ends. `known`: the store has no trouble, so
+ * what it has named or freed is certain. `unknown`: it has, and applies none any more. `under-way`:
+ * it may still apply some.
  */
 export type CommitsAtEnd = 'known' | 'unknown' | 'under-way';
 

@@ -5,8 +5,8 @@ import { readWhole, writeWhole } from './whole-number.js';
 /*
  * A link takes a whole block:
  *
- *   0 mark · 4 checksum of the rest of the link, begun with the file's secret · 8 number of the next
- *   file · 12 zero · 16 sequence (8) of its first frame
+ *   0 mark · 4 checksum of the rest of the link, begun with the file's secret · 8 number of the
+ *   next file · 12 zero · 16 sequence (8) of its first frame
  */
 const mark = 0x4b4e4c54;
 const [checksumAt, fileAt, sequenceAt, linkEnd] = [4, 8, 16, 24];

@@ -62,8 +62,8 @@ export interface LmdbStoreOptions {
    */
   readonly sharing?: 'exclusive' | 'join';
   /**
-   * The ingestions that a separate thread writes; the others are queued with commits. `large`: those
-   * that would block this thread for long. None by default.
+   * The ingestions that a separate thread writes; the others are queued with commits. `large`:
+   * those that would block this thread for long. None by default.
    */
   readonly ingestsInThread?: 'large' | 'all';
   readonly events?: Partial<StoreEvents>;

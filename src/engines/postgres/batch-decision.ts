@@ -22,8 +22,8 @@ export interface Decision {
 }
 
 /**
- * Decides about independent commits as `commit_batch` does: each is applied whole or not at all, and
- * the version of the first is `version`, that of each further one is greater by one.
+ * Decides about independent commits as `commit_batch` does: each is applied whole or not at all,
+ * and the version of the first is `version`, that of each further one is greater by one.
  */
 export function decideBatch(
   batches: readonly GuardedBatch[],

@@ -78,7 +78,9 @@ void describe(
       };
     }
 
-    /** Raises the error at the first `times` calls. The number of a call outlives its transaction. */
+    /**
+     * Raises the error at the first `times` calls. The number of a call outlives its transaction.
+     */
     const raising = (schema: string, code: string, times: number) =>
       `if nextval('${schema}.tries') <= ${times} then
       raise 'others go first' using errcode = '${code}';

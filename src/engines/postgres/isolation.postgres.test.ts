@@ -17,7 +17,9 @@ const stores = 3;
 const racesMax = 60;
 const prefix = partitionPrefix('tables', 'account', 1, 'partition');
 
-/** How keys are inserted: `alone` by the function for that, `beside` others by that for all commits. */
+/**
+ * How keys are inserted: `alone` by the function for that, `beside` others by that for all commits.
+ */
 type Insertion = 'alone' | 'beside';
 
 /** All stores insert each key at the same time. Resolves with the number of those that did. */

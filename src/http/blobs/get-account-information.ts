@@ -5,9 +5,9 @@ import type { BlobOperation } from './request.js';
 const hierarchyVersion = '2019-07-07';
 
 /**
- * `GET` or `HEAD …restype=account&comp=properties` of the account, a container or a blob, which need
- * not exist (blob-service §6.4). The secondary endpoint makes the account one with read access to
- * it.
+ * `GET` or `HEAD …restype=account&comp=properties` of the account, a container or a blob, which
+ * need not exist (blob-service §6.4). The secondary endpoint makes the account one with read access
+ * to it.
  */
 export const getAccountInformation: BlobOperation<void, void> = {
   access: { kind: 'credential', byToken: false },

@@ -166,8 +166,8 @@ export interface PartitionControl {
   operation(operation: number): Promise<OperationInfo | undefined>;
   balance(dryRun: boolean): Promise<BalanceInfo>;
   /**
-   * Takes a store in, or takes it back that was to be emptied. `store` may be empty when the process
-   * has it open.
+   * Takes a store in, or takes it back that was to be emptied. `store` may be empty when the
+   * process has it open.
    */
   addStore(name: string, store: NewStore): Promise<void>;
   /** From now on the ranges of a store are moved to others, one after the other. */
@@ -178,8 +178,8 @@ export interface PartitionControl {
   /** `directory`: absolute; made when it does not exist, and else empty. */
   backUp(range: number, directory: string): Promise<StartedJob>;
   /**
-   * `range`: an empty one, in which all partitions of the backup are. `as`: the table or queue, such
-   * as table/account/table, that gets the entries instead of the one that they were of.
+   * `range`: an empty one, in which all partitions of the backup are. `as`: the table or queue,
+   * such as table/account/table, that gets the entries instead of the one that they were of.
    */
   restore(range: number, directory: string, as?: string): Promise<StartedJob>;
   /** Undefined: there is no such job. */

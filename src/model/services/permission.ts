@@ -24,8 +24,8 @@ export const permissionLetters = {
 export type Permission = (typeof permissionLetters)[keyof typeof permissionLetters];
 
 /**
- * The scope of an operation, by the letters of `srt`: a container is a table, a queue or a container
- * of blobs, an object an entity, a message or a blob.
+ * The scope of an operation, by the letters of `srt`: a container is a table, a queue or a
+ * container of blobs, an object an entity, a message or a blob.
  */
 export const scopeLetters = { s: 'service', c: 'container', o: 'object' } as const;
 export type Scope = (typeof scopeLetters)[keyof typeof scopeLetters];

@@ -46,8 +46,8 @@ export interface EntityCodec<D extends AnyDefinition> {
    */
   toRow(entity: CreateOf<D> | ReadOf<D>, mark?: Mark): Row;
   /**
-   * As `toRow`, to be looked at and not to be stored: however large an entity is by the defaults and
-   * the type that its stored row lacks, or in an upgraded form.
+   * As `toRow`, to be looked at and not to be stored: however large an entity is by the defaults
+   * and the type that its stored row lacks, or in an upgraded form.
    */
   shownRow(entity: CreateOf<D> | ReadOf<D>): Row;
   /**

@@ -240,7 +240,8 @@ export class Model<E extends ModelEntities> {
   /**
    * All entities of a partition, of these types, in lists by their names, each in RowKey order. One
    * range read for each 1,000 rows of the partition. Throws `ModelError` when there are more than
-   * `max` (1,000 when absent), after it has read that many, and `ValueError` when the types are in different partitions.
+   * `max` (1,000 when absent), after it has read that many, and `ValueError` when the types are in
+   * different partitions.
    */
   async read<const N extends keyof E & string>(
     names: readonly N[],

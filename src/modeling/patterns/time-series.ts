@@ -118,8 +118,8 @@ export class TimeSeries<
   }
 
   /**
-   * The last slots up to now, oldest first; the last of them is not over yet. `last(owner, 24)` of a
-   * series by the hour is the last 24 hours. Requests as `between`.
+   * The last slots up to now, oldest first; the last of them is not over yet. `last(owner, 24)` of
+   * a series by the hour is the last 24 hours. Requests as `between`.
    */
   async last(owner: SeriesOwner<D, N>, count: number): Promise<readonly TimedValue<V>[]> {
     const now = ticksOfMicros(this.#clock.nowMicros());

@@ -264,8 +264,8 @@ export class Entities<D extends AnyDefinition> {
    * order of their calls, and one that waited for another starts from what that one wrote, without
    * a read of its own. After one that runs for more than a second the next starts beside it. There
    * is no order between gateways and processes. A change that awaits another update hands its turn
-   * on, as `within`: then neither waits for the other, even by way of others. Throws `ContentionError`, and sends nothing, when
-   * 10,000 of them wait.
+   * on, as `within`: then neither waits for the other, even by way of others. Throws
+   * `ContentionError`, and sends nothing, when 10,000 of them wait.
    *
    * With write stamps a change is applied once, even when responses are lost, as long as no more
    * than three other writers follow before its stamp is looked for. Throws `ContentionError` after

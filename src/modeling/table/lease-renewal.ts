@@ -15,8 +15,8 @@ export interface LeaseRenewalOptions {
   readonly timers: Timers;
   /**
    * Requests another term and resolves with its duration; undefined when no term can end later than
-   * the present one, which ends at `endMs` in monotonic time. A rejection that is not transient ends
-   * the lease.
+   * the present one, which ends at `endMs` in monotonic time. A rejection that is not transient
+   * ends the lease.
    */
   readonly renew: (endMs: number) => Promise<number | undefined>;
   /** Called after each renewal, with the error of one that failed. */

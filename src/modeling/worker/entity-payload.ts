@@ -31,8 +31,8 @@ export function keyPayload<D extends AnyDefinition>(
  * A whole entity as it was when the message was sent. Messages hold 64 KiB: prefer `keyPayload`.
  * Give it the entity as it is stored: a default that is a function gives a message a value of its
  * own.
- * Throws `DefinitionError` for a definition with encrypted properties, and its `encode` `ValueError`
- * for an entity with others: a message would show them in plain.
+ * Throws `DefinitionError` for a definition with encrypted properties, and its `encode`
+ * `ValueError` for an entity with others: a message would show them in plain.
  */
 export function entityPayload<D extends AnyDefinition>(
   definition: D,

@@ -165,7 +165,9 @@ async function copyKeys(
   });
 }
 
-/** Deletes all keys of an interval, in guarded steps. `onStep` is called after each but the last. */
+/**
+ * Deletes all keys of an interval, in guarded steps. `onStep` is called after each but the last.
+ */
 export async function deleteAll(
   { store, guard }: GuardedStore,
   keys: KeyRange,

@@ -33,7 +33,9 @@ export interface LogSink {
     pieces: readonly Buffer[],
     metadata: LogMetadata,
   ): Promise<Appended>;
-  /** Deletes up to `entriesMax` of an account's logs whose names are from `start` to before `end`. */
+  /**
+   * Deletes up to `entriesMax` of an account's logs whose names are from `start` to before `end`.
+   */
   deleteRange(
     account: string,
     names: { readonly start: string; readonly end: string },

@@ -127,7 +127,9 @@ function byPosition(left: ListPosition, right: ListPosition): number {
   return left.id - right.id;
 }
 
-/** How many containers a page has, and where the next one begins. `end`: nothing is known behind it. */
+/**
+ * How many containers a page has, and where the next one begins. `end`: nothing is known behind it.
+ */
 function pageEnd(
   lists: readonly List<PositionedContainer>[],
   limit: number,

@@ -23,8 +23,8 @@ import { beginVersion } from './versions.js';
 
 /**
  * Changes the record of a blob that exists, and its ETag, as a write that needs its lease. `change`
- * may throw, and may be called several times. `makesVersion`: where versions are kept, the blob stays
- * as one as it was.
+ * may throw, and may be called several times. `makesVersion`: where versions are kept, the blob
+ * stays as one as it was.
  */
 export async function changeRecord(
   context: BlobContext,

@@ -22,8 +22,9 @@ export type TierOutcome = 'set' | 'rehydrated';
 
 /**
  * Set Blob Tier (blob-service §15.3), of a blob, a snapshot or a version. The ETag stays. A blob
- * comes back from the archive at once, whatever its priority. Throws `AccessTierNotSupportedForBlobType`,
- * `CannotChangeToLowerTier`, `BlobTierInadequateForContentLength`.
+ * comes back from the archive at once, whatever its priority. Throws
+ * `AccessTierNotSupportedForBlobType`, `CannotChangeToLowerTier`,
+ * `BlobTierInadequateForContentLength`.
  */
 export async function setTier(
   context: BlobContext,

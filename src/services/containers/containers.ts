@@ -218,8 +218,9 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
 
   /**
    * Deletes a container and keeps it, in one commit: its name is free, unless names are reserved,
-   * and it can be restored for a time (`deletedContainersSweep`). `plan` returns the record to keep, throws what stands in the way,
-   * and may be called several times. False when there is no such container.
+   * and it can be restored for a time (`deletedContainersSweep`). `plan` returns the record to
+   * keep, throws what stands in the way, and may be called several times. False when there is no
+   * such container.
    */
   async keep(
     account: string,

@@ -5,8 +5,9 @@ const keptBytes = 128 * 1024;
 const shortLength = 24;
 
 /**
- * Builds one body after another, `begin` to `finish`, from headers, which are Latin-1 text, and from
- * bytes. What is written is copied at once: parts can be made of a few texts that stay the same.
+ * Builds one body after another, `begin` to `finish`, from headers, which are Latin-1 text, and
+ * from bytes. What is written is copied at once: parts can be made of a few texts that stay the
+ * same.
  */
 export class BodyWriter {
   #buffer = Buffer.allocUnsafeSlow(keptBytes);

@@ -26,8 +26,8 @@ const unsatisfiableVersion = '2016-05-31';
  * The conditions in the headers of a request (blob-service §9.1). Of conditions of a write that may
  * stand together, only the one that decides is in the result (blob-service §9.3).
  *
- * @throws {StorageError} `InvalidHeaderValue` for a list of etags or a date that cannot be read, and
- * for a malformed expression of tags; `MultipleConditionHeadersNotSupported`;
+ * @throws {StorageError} `InvalidHeaderValue` for a list of etags or a date that cannot be read,
+ * and for a malformed expression of tags; `MultipleConditionHeadersNotSupported`;
  * `UnsatisfiableCondition` for a read that could find no blob that is there
  */
 export function readConditions(
@@ -141,7 +141,9 @@ export function readAppendConditions(header: HeaderLookup): AppendConditions {
   };
 }
 
-/** The conditions of a page write (blob-service §14). @throws {StorageError} `InvalidHeaderValue` */
+/**
+ * The conditions of a page write (blob-service §14). @throws {StorageError} `InvalidHeaderValue`
+ */
 export function readSequenceConditions(header: HeaderLookup): SequenceConditions {
   const lessOrEqual = sequenceNumberHeader(header, 'x-ms-if-sequence-number-le');
   const less = sequenceNumberHeader(header, 'x-ms-if-sequence-number-lt');

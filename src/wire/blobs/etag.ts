@@ -2,7 +2,8 @@ import { ticksOfVersion, versionOfTicks } from '../../model/edm/date-time.js';
 
 /**
  * The etag of a blob or a container that was modified at this time, microseconds since 1970,
- * without quotes: `0x` and hexadecimal digits (blob-service §3.3). Distinct times have distinct etags.
+ * without quotes: `0x` and hexadecimal digits (blob-service §3.3). Distinct times have distinct
+ * etags.
  */
 export function etagText(modifiedMicros: number): string {
   return `0x${ticksOfVersion(modifiedMicros).toString(16).toUpperCase()}`;

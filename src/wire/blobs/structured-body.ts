@@ -30,7 +30,9 @@ function framedBytes(contentBytes: number, segments: number): number {
   return headerBytes + segments * (segmentHeadBytes + crc64Bytes) + contentBytes + crc64Bytes;
 }
 
-/** Whether a request has, or wants, a structured body. Throws `InvalidHeaderValue` for another form. */
+/**
+ * Whether a request has, or wants, a structured body. Throws `InvalidHeaderValue` for another form.
+ */
 export function isStructured(header: HeaderLookup): boolean {
   const text = header(structuredHeader);
   if (text === undefined || text === '') return false;
@@ -40,7 +42,10 @@ export function isStructured(header: HeaderLookup): boolean {
   return true;
 }
 
-/** The bytes of the content of a structured body. Throws `MissingRequiredHeader`, `InvalidHeaderValue`. */
+/**
+ * The bytes of the content of a structured body. Throws `MissingRequiredHeader`,
+ * `InvalidHeaderValue`.
+ */
 export function structuredContentBytes(header: HeaderLookup): number {
   const bytes = countHeader(header, structuredLengthHeader);
   if (bytes === undefined) throw missingHeader(structuredLengthHeader);

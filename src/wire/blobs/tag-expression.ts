@@ -38,8 +38,8 @@ export function parseTagQuery(text: string, scope: SearchScope): TagQuery {
 }
 
 /**
- * The value of `x-ms-if-tags` or `x-ms-source-if-tags` (blob-service §9.4). `and` binds tighter than
- * `or`.
+ * The value of `x-ms-if-tags` or `x-ms-source-if-tags` (blob-service §9.4). `and` binds tighter
+ * than `or`.
  *
  * @param header the name of the header, for the error
  * @throws {StorageError} `InvalidHeaderValue` with the reason

@@ -9,8 +9,8 @@ const name = 'x-ms-tags';
 const tagsHeaderLengthMax = 2_048;
 
 /**
- * The tags of `x-ms-tags`, in their order: `name=value&name=value`, percent-encoded, `+` for a space
- * (blob-service §15.4). Empty for an empty header.
+ * The tags of `x-ms-tags`, in their order: `name=value&name=value`, percent-encoded, `+` for a
+ * space (blob-service §15.4). Empty for an empty header.
  *
  * @throws {StorageError} `InvalidHeaderValue` for a header that is not percent-encoded;
  * `TagsTooLarge`, `EmptyTagName`, `InvalidTag`, `DuplicateTagNames`

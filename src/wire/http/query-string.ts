@@ -70,7 +70,8 @@ const digits = /^[0-9]{1,9}$/;
 
 /**
  * The time limit of a request in seconds; 0 and more than the longest one mean that (table-service
- * §10.4, queue-service §3.1, blob-service §3.1). Throws `InvalidQueryParameterValue` for anything else.
+ * §10.4, queue-service §3.1, blob-service §3.1). Throws `InvalidQueryParameterValue` for anything
+ * else.
  */
 export function parseTimeout(
   options: QueryOptions,

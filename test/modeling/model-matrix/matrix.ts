@@ -133,7 +133,10 @@ function isNote(_partition: string, row: string, property: string): boolean {
   return property === 'note' && (row.startsWith('empid_') || row.startsWith('contract_'));
 }
 
-/** What is beneath the table. Of employees and contracts, the note is encrypted by their keys, or large. */
+/**
+ * What is beneath the table. Of employees and contracts, the note is encrypted by their keys, or
+ * large.
+ */
 const beneath = {
   nothing: ({ main }: Raw) => main,
   encryption: ({ main }: Raw) =>
@@ -175,7 +178,9 @@ function isSharded(under: Beneath): boolean {
   );
 }
 
-/** Rows move as they are stored: the archive has what is beneath the table as well, on one shard. */
+/**
+ * Rows move as they are stored: the archive has what is beneath the table as well, on one shard.
+ */
 function beneathArchive(raw: Raw, under: Beneath): TableGateway {
   const { archive: main } = raw;
   if (under === 'a shard map' || under === 'a shard map that changes') return main;
@@ -201,7 +206,10 @@ const Review = defineWideEntity({
   groups: { '01': { plan: string() }, '02': { result: string() } },
 });
 
-/** An entity of two tables: the leader is with the employees, the other half is beside their archive. */
+/**
+ * An entity of two tables: the leader is with the employees, the other half is beside their
+ * archive.
+ */
 const Contract = defineVertical({
   type: 'Contract',
   keys: { department: string(), id: int32() },
@@ -609,7 +617,9 @@ function asRead(
   );
 }
 
-/** Repeats a repair: what changes meanwhile, as by a move to another shard, is left for the next. */
+/**
+ * Repeats a repair: what changes meanwhile, as by a move to another shard, is left for the next.
+ */
 async function untilNone(repair: () => Promise<number>): Promise<void> {
   let left = 1;
   for (let attempt = 1; left > 0 && attempt <= 10; attempt += 1) left = await repair();
@@ -821,8 +831,8 @@ const seed = seedSetting('MATRIX_SEED');
 /**
  * Every way to write × everything that a table keeps, over what is beneath the table, killed at
  * every request: nothing differs afterwards. The tables are in memory; some cases run on a server
- * as well. A run has some of the cases, others each time: `long` of them in the long form, or as many as
- * MATRIX_CASES says. MATRIX_SEED repeats a run.
+ * as well. A run has some of the cases, others each time: `long` of them in the long form, or as
+ * many as MATRIX_CASES says. MATRIX_SEED repeats a run.
  */
 export function modelMatrix(under: Beneath, long = 120): void {
   const count = numberSetting('MATRIX_CASES', byLength({ short: 2, long }));

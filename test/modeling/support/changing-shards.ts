@@ -14,8 +14,8 @@ const callsBetween = 5;
 
 /**
  * The table of a map by hash of the shards `main` and `more`, which another process changes all the
- * time: between every few calls by one step, of a merge of both shards, a move to the other one or a
- * split. So a pattern meets every phase, and hands partitions over by itself.
+ * time: between every few calls by one step, of a merge of both shards, a move to the other one or
+ * a split. So a pattern meets every phase, and hands partitions over by itself.
  */
 export class ChangingShards implements TableGateway {
   readonly table: string;

@@ -160,9 +160,10 @@ function forever(): Promise<never> {
 }
 
 /**
- * Runs the scenario once without a fault, and once for each request and moment of `moments`, until a
- * run ends before its point. Restarts, recovers and checks after each run. An error names the point.
- * Returns the requests of the run without a fault, so that a test can also check how many there are.
+ * Runs the scenario once without a fault, and once for each request and moment of `moments`, until
+ * a run ends before its point. Restarts, recovers and checks after each run. An error names the
+ * point. Returns the requests of the run without a fault, so that a test can also check how many
+ * there are.
  */
 export async function crashEverywhere<World>(
   scenario: CrashScenario<World>,

@@ -54,8 +54,8 @@ export class MemoryShards {
   }
 
   /**
-   * A program, whose requests may go through `wrap`. `accounts`: those of shards that are not in the
-   * account of their name.
+   * A program, whose requests may go through `wrap`. `accounts`: those of shards that are not in
+   * the account of their name.
    */
   manager(
     wrap: <T extends object>(port: T) => T = (port) => port,

@@ -7,8 +7,8 @@ import { Killing } from './killing.js';
 import { openAt, type Places } from './places.js';
 import type { Point } from './points.js';
 
-// A process that works on a range, and is killed at a given moment. Arguments as JSON: the places of
-// the stores, the operation, the moment.
+// A process that works on a range, and is killed at a given moment. Arguments as JSON: the places
+// of the stores, the operation, the moment.
 
 const [placesText = '', operationText = '', pointText = ''] = process.argv.slice(2);
 const places = JSON.parse(placesText) as Places;

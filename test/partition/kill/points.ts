@@ -4,7 +4,9 @@ import type { Begun, Operations } from '../../../src/partition/operations/operat
 import { moveSteps, type MoveStep } from '../../../src/partition/rows.js';
 import { partitionCount, prefixOf } from './table.js';
 
-/** When a process that works on a range is killed: around the fence of a split or merge, or a step. */
+/**
+ * When a process that works on a range is killed: around the fence of a split or merge, or a step.
+ */
 export type Point = { readonly moment: 'before' | 'after' } & (
   { readonly kind: 'split' | 'merge' } | { readonly kind: 'move'; readonly step: MoveStep }
 );

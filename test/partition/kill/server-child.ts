@@ -12,9 +12,9 @@ import { Killing } from './killing.js';
 import { openAt, type Places } from './places.js';
 import { beforeCancel, beginAt, type Point } from './points.js';
 
-// The only process of its stores: serves them, and carries operations on by itself, or begins one and
-// is killed at a moment of it. Arguments: the places of the stores as JSON, by how many microseconds
-// its clock is ahead, and the moment as JSON, or nothing.
+// The only process of its stores: serves them, and carries operations on by itself, or begins one
+// and is killed at a moment of it. Arguments: the places of the stores as JSON, by how many
+// microseconds its clock is ahead, and the moment as JSON, or nothing.
 
 const lookMs = 20;
 const [placesText = '', aheadText = '', pointText] = process.argv.slice(2);

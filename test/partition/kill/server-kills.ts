@@ -27,9 +27,9 @@ const scanEvery = 10;
 const program = fileURLToPath(new URL('./server-child.js', import.meta.url));
 
 /**
- * The only process of the stores is killed at each of these moments of its own work on ranges, while
- * clients write and read. The next one ends that work without being asked. Checks that what was
- * acknowledged is there, once.
+ * The only process of the stores is killed at each of these moments of its own work on ranges,
+ * while clients write and read. The next one ends that work without being asked. Checks that what
+ * was acknowledged is there, once.
  */
 export async function killServerAt(places: Places, at: readonly Point[]): Promise<void> {
   const server = new OnlyProcess(places);
@@ -80,7 +80,9 @@ class OnlyProcess {
     return this.#store;
   }
 
-  /** A process that serves, and ends what the one before has left. Resolves when nothing is left. */
+  /**
+   * A process that serves, and ends what the one before has left. Resolves when nothing is left.
+   */
   async start(): Promise<void> {
     const child = this.#fork([]);
     const over = new Promise<void>((resolve, reject) => {

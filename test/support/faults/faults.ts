@@ -72,8 +72,8 @@ export interface FaultCount {
 
 /**
  * Faults of system calls in processes that a test starts with `env`, and in their children. Linux
- * with a C compiler: see `withoutFaults`. Rules can be changed at any time and hold from the next call on;
- * the first rule that matches and does more than count or delay decides.
+ * with a C compiler: see `withoutFaults`. Rules can be changed at any time and hold from the next
+ * call on; the first rule that matches and does more than count or delay decides.
  *
  * ```ts
  * await using faults = await Faults.make();

@@ -91,7 +91,9 @@ const filler = (RowKey: string): object => ({ PartitionKey: 'filler', RowKey });
 
 const startMicros = Date.now() * 1000;
 
-/** Nothing is written but by requests: metrics of one minute would change the versions of a world. */
+/**
+ * Nothing is written but by requests: metrics of one minute would change the versions of a world.
+ */
 async function startWorld(world: 0 | 1, options: ServerOptions): Promise<WireClient> {
   const still = { clock: manualClock(startMicros), timers: manualTimers() };
   const { client } = await startFixture({ ...still, ...options });

@@ -12,8 +12,9 @@ import type { Headers } from '../kit/request-bytes.js';
 import type { WireResponse } from '../kit/response.js';
 import { costly } from '../../support/run-length.js';
 
-// queue-service §10, blob-service §19 and table-service §11 by raw requests: the access of pages from other origins.
-// For the public key further rules hold: test/wire/auth/public-key-guard.test.ts.
+// queue-service §10, blob-service §19 and table-service §11 by raw requests: the access of pages
+// from other origins. For the public key further rules hold:
+// test/wire/auth/public-key-guard.test.ts.
 
 // With the public key other rules hold as well: test/wire/auth/public-key-guard.test.ts.
 const own = { name: 'devstoreaccount1', key: Buffer.from('a key of its own').toString('base64') };

@@ -96,7 +96,9 @@ export class QueueWireClient extends DatedClient {
   }
 }
 
-/** The path of a message with its receipt; the receipt comes first, as official clients write it. */
+/**
+ * The path of a message with its receipt; the receipt comes first, as official clients write it.
+ */
 export function messagePath(
   queue: string,
   { MessageId = '', PopReceipt }: QueueMessage,

@@ -23,24 +23,27 @@ import {
 // message are what follows, without the last CRLF before the next section or the end of the file.
 //
 // The status line and the body must be equal byte for byte. Headers must be equal as a set, names
-// as spelled; `Content-Length`, `Transfer-Encoding`, `Connection` and `Keep-Alive` may come besides.
+// as spelled; `Content-Length`, `Transfer-Encoding`, `Connection` and `Keep-Alive` may come
+// besides.
 //
 // What differs from run to run is a placeholder. One with a label stands for one value throughout
 // the file; the others match anew each time.
 //
 //     {{authority}}      host and port of the server
-//     {{now}}            in a request: the date; {{authorization}}: the signature; {{length}}: of the body
+//     {{now}}            in a request: the date; {{authorization}}: the signature;
+//                        {{length}}: of the body
 //     {{guid:label}}     a lower-case GUID. `guid:request` is bound anew in each response, as are
 //                        `guid:outer` and `guid:inner`, the boundaries of a batch
 //     {{stamp:label}}    a Timestamp;  {{etag:label}} the same digits as an ETag has them
 //     {{date}} {{time}}  an HTTP date, the time in an error
-//     {{token}} {{number}} {{any}}   a continuation token, digits, anything up to the end of the line
+//     {{token}} {{number}} {{any}}   a continuation token, digits, anything up to the end of the
+//                        line
 //     {{lf}}             a line feed without a carriage return
 //     {{version:label}}  the etag of a blob or a container, without its quotes
 //     {{receipt:label}}  a pop receipt; percent-encoded in a request, where `guid` serves as well
 //
-// Files named `queue-…` and `blob-…` speak to these, signed with SharedKey. There the clock stands at
-// Fri, 01 Mar 2024 12:00:00 GMT, so that times are what they are, and a request line
+// Files named `queue-…` and `blob-…` speak to these, signed with SharedKey. There the clock stands
+// at Fri, 01 Mar 2024 12:00:00 GMT, so that times are what they are, and a request line
 // `{{wait:SECONDS}}` in front of a request moves it.
 
 const folder = fileURLToPath(new URL('../../../../test/golden/', import.meta.url));

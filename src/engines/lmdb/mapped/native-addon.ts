@@ -15,7 +15,9 @@ export interface MapAccess {
    */
   getSharedByBinary(database: number, keyBytes: number): Buffer | undefined;
   getBufferAddress(buffer: Buffer): number;
-  /** A view of `length` bytes of the process, below 2^32. It must not be used when they are gone. */
+  /**
+   * A view of `length` bytes of the process, below 2^32. It must not be used when they are gone.
+   */
   createBufferForAddress(address: number, length: number): Buffer;
 }
 

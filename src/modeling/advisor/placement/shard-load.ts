@@ -16,7 +16,9 @@ export interface ShardLoad {
   restart(): void;
 }
 
-/** Counts requests by shard, for `reviewPlacement`. Shards without a request have 0. Sends nothing. */
+/**
+ * Counts requests by shard, for `reviewPlacement`. Shards without a request have 0. Sends nothing.
+ */
 export function shardLoadOf({ clock = systemClock }: { readonly clock?: Clock } = {}): ShardLoad {
   const requests = new Map<string, number>();
   let sinceMs = clock.monotonicMs();

@@ -32,8 +32,8 @@ export class ConsumerGroup {
   /**
    * Handles the events that the group has not handled yet, up to the end of the partition's feed.
    * Sends one point read of the checkpoint; when a group begins, a write, and another point read of
-   * the head where it begins at the `end`; then for each page of events one range read, the requests of `run`, and one write
-   * of the checkpoint. Returns the number of events handled.
+   * the head where it begins at the `end`; then for each page of events one range read, the
+   * requests of `run`, and one write of the checkpoint. Returns the number of events handled.
    *
    * When `run` rejects, the checkpoint is stored before its event, and `consume` rejects with the
    * same error. Throws `FeedTrimmedError` when the group was away for longer than events are kept.

@@ -22,8 +22,8 @@ export class Contexts<N extends string> {
   readonly #references: readonly ContextReference[];
 
   /**
-   * Throws `DefinitionError` for a type that is written by two contexts, for a reference to a type of
-   * none, and for two references of one name. Sends nothing.
+   * Throws `DefinitionError` for a type that is written by two contexts, for a reference to a type
+   * of none, and for two references of one name. Sends nothing.
    */
   constructor(
     contexts: Readonly<Record<N, ContextTypes>>,

@@ -68,9 +68,10 @@ export type IndexTemplate<
 /** Which entities an index contains. */
 export interface IndexScope<D extends AnyDefinition, S extends boolean, E = unknown> {
   /**
-   * A row for each item of a list instead of one for the entity: `{ actor: 'actors' }` gives the key
-   * a text `actor`, which it must use, and `{ year: 'years' }` a number `year`, for a list of 32-bit
-   * whole numbers: `p.year.padded(4)`. Entities whose list is absent or empty are not in the index.
+   * A row for each item of a list instead of one for the entity: `{ actor: 'actors' }` gives the
+   * key a text `actor`, which it must use, and `{ year: 'years' }` a number `year`, for a list of
+   * 32-bit whole numbers: `p.year.padded(4)`. Entities whose list is absent or empty are not in the
+   * index.
    */
   readonly each?: E;
   /**

@@ -212,10 +212,10 @@ function lookUps(places: IndexPlaces): object {
 }
 
 /**
- * The entities of a definition with its indexes. Their `table` keeps the indexes whatever is written
- * through it: `transaction`, `bulk`, `deleteWhere`, `upgradeRows`, relations and so on. What goes
- * past it, through the gateway beneath, leaves the indexes as they are until `rebuild`. Sends
- * nothing. Throws `DefinitionError`.
+ * The entities of a definition with its indexes. Their `table` keeps the indexes whatever is
+ * written through it: `transaction`, `bulk`, `deleteWhere`, `upgradeRows`, relations and so on.
+ * What goes past it, through the gateway beneath, leaves the indexes as they are until `rebuild`.
+ * Sends nothing. Throws `DefinitionError`.
  */
 export function indexedEntitiesOf<D extends AnyDefinition, I extends AnyIndexes<D>>(
   indexed: IndexedDefinition<D, I>,

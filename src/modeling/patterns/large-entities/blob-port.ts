@@ -16,7 +16,9 @@ export interface ListedBlob {
 /** One page of a listing of blobs. */
 export interface BlobPage {
   readonly blobs: readonly ListedBlob[];
-  /** The time of the answer by the clock of the blob service, as `modifiedMicros`; if it is known. */
+  /**
+   * The time of the answer by the clock of the blob service, as `modifiedMicros`; if it is known.
+   */
   readonly serviceMicros?: number;
   /** Opaque; absent at the end. A page may be empty and have one. */
   readonly cursor?: string;

@@ -18,9 +18,9 @@ export interface VerifyOptions {
   /** Reads every value and compares its checksum, instead of only checking that its blobs exist. */
   readonly readValues?: boolean;
   /**
-   * The system's when absent. The age of a blob is counted by this clock and by that of the service,
-   * and the lesser of both counts. Where a port does not tell the service's, this one must agree
-   * with it to far less than `graceMs`.
+   * The system's when absent. The age of a blob is counted by this clock and by that of the
+   * service, and the lesser of both counts. Where a port does not tell the service's, this one must
+   * agree with it to far less than `graceMs`.
    */
   readonly clock?: Clock;
 }

@@ -187,8 +187,8 @@ function messageOf(source: AnyDefinition, view: AnyDefinition) {
 }
 
 /**
- * `{ key: [PartitionKey, RowKey], from: PartitionKey, numbers: { name: number | text } }`; texts are
- * 64-bit integers.
+ * `{ key: [PartitionKey, RowKey], from: PartitionKey, numbers: { name: number | text } }`; texts
+ * are 64-bit integers.
  */
 const countedPayload: PayloadCodec<Counted, Counted> = {
   encode: ({ key, from, numbers }) => ({

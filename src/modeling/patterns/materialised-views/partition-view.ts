@@ -96,9 +96,9 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
 
   /**
    * Corrects the summaries of a partition, or makes them if there were none; changes may continue
-   * meanwhile. Sends the requests of `verify` until it finds no drift, and for each drift an insert,
-   * or a point read and an update. Returns what was corrected. Can be interrupted and repeated at
-   * any point.
+   * meanwhile. Sends the requests of `verify` until it finds no drift, and for each drift an
+   * insert, or a point read and an update. Returns what was corrected. Can be interrupted and
+   * repeated at any point.
    */
   rebuild(partition: PartitionOf<S>): Promise<readonly ViewDrift[]> {
     return rebuildView(this.#options, this.#partitionKey(partition));
@@ -126,7 +126,10 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
   }
 }
 
-/** A view in the partition of its source. Throws `DefinitionError` for measures it cannot store. Sends nothing. */
+/**
+ * A view in the partition of its source. Throws `DefinitionError` for measures it cannot store.
+ * Sends nothing.
+ */
 export function partitionViewOf<S extends AnyDefinition, V extends AnyDefinition>(
   options: PartitionViewOptions<S, V>,
 ): PartitionView<S, V> {

@@ -82,8 +82,8 @@ export async function writeLost<T extends ShardKeyType>(
 }
 
 /**
- * The shards whose tables are of the map. Throws `ManagerError` when there is none, `ShardTakenError`
- * for a table that is another shard of it.
+ * The shards whose tables are of the map. Throws `ManagerError` when there is none,
+ * `ShardTakenError` for a table that is another shard of it.
  */
 async function boundShards(
   tables: ReadonlyMap<string, TableGateway>,

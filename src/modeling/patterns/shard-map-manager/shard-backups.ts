@@ -78,11 +78,11 @@ export class ShardBackups {
    * it again and again. When each began stands in the control table. A backup counts when it is
    * whole; what a killed call has left is none, and is deleted a day later. Two programs at once
    * may make one twice, and so may one whose clock was ahead before. Detached shards are left out.
-   * A shard that fails stands in `failed`, is due again with the next call, and the others are backed
-   * up: also one of which the account is that of another shard (`ShardTakenError`), or knows nothing
-   * of a map that leads there, and one whose row changes meanwhile, such as by `detach`. Nothing of
-   * such a shard is deleted. Throws the reason of `signal`, the
-   * errors of the control table, and `DefinitionError` for a schedule that keeps none.
+   * A shard that fails stands in `failed`, is due again with the next call, and the others are
+   * backed up: also one of which the account is that of another shard (`ShardTakenError`), or knows
+   * nothing of a map that leads there, and one whose row changes meanwhile, such as by `detach`.
+   * Nothing of such a shard is deleted. Throws the reason of `signal`, the errors of the control
+   * table, and `DefinitionError` for a schedule that keeps none.
    */
   makeDue(schedule: BackupSchedule): Promise<BackupReport> {
     return backUpDue(this.#parts, schedule);
@@ -201,8 +201,8 @@ async function restoreBackup(
 
 /**
  * The row of a shard that can be backed up. Throws `ManagerError` for a detached one, and where a
- * map leads to a table that knows nothing of it, `ShardTakenError` for the account of another shard:
- * a backup of that would take the place of one that is needed.
+ * map leads to a table that knows nothing of it, `ShardTakenError` for the account of another
+ * shard: a backup of that would take the place of one that is needed.
  */
 async function requireOwnTables({ rows, tables }: BackupParts, shard: string): Promise<ManagerRow> {
   const row = await rows.find('shard', shard);
@@ -264,8 +264,8 @@ async function backUpAll(
 }
 
 /**
- * Throws `ManagerError`, and deletes the list, when files of a backup are not there: a program whose
- * clock is ahead took them for those of an abandoned one.
+ * Throws `ManagerError`, and deletes the list, when files of a backup are not there: a program
+ * whose clock is ahead took them for those of an abandoned one.
  */
 async function requireFiles(to: BackupStore, { name, tables }: ShardBackup): Promise<void> {
   const names = new Set(await to.list(name));

@@ -103,8 +103,8 @@ export class ShardMapManager {
    * Registers a shard, which is online then, after it got the tables of all maps, and their
    * reference data; one that is registered stays as it is. A point read and an insert, the tables,
    * and the requests of `distribute`. Throws `DefinitionError` for a shard that this program has no
-   * place of, and when maps have reference data and this manager no home, and `ManagerError` for one
-   * that a map leads to: its row was lost, and `rebuild` finds it.
+   * place of, and when maps have reference data and this manager no home, and `ManagerError` for
+   * one that a map leads to: its row was lost, and `rebuild` finds it.
    */
   async addShard(
     name: string,
@@ -137,9 +137,9 @@ export class ShardMapManager {
    * Changes what programs may do with a shard, its region, or what it holds. Programs follow within
    * `refreshMs`: for an exact end of writes move what is there, in a closed mode. A shard that was
    * offline gets the tables and the reference data that it has missed before programs read there
-   * again. Throws `ManagerError` for a detached shard that is to be anything else: `attach` it, and for
-   * one that comes back with a table that knows nothing of a map that leads there. Two
-   * point reads and a write, and for a shard that comes back the requests of `addShard`.
+   * again. Throws `ManagerError` for a detached shard that is to be anything else: `attach` it, and
+   * for one that comes back with a table that knows nothing of a map that leads there. Two point
+   * reads and a write, and for a shard that comes back the requests of `addShard`.
    */
   async setShard(name: string, change: ShardChange): Promise<ShardInfo> {
     const info = shardInfo(await this.#shardRow(name));

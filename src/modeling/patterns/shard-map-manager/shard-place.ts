@@ -12,9 +12,9 @@ export interface ShardPlace {
 }
 
 /**
- * Creates a table of a place that makes its own, and looks for it in one that does not. `where` tells
- * the place to people. Throws `ManagerError` while a table of that name is being deleted, and where
- * one that is made by hand is not there.
+ * Creates a table of a place that makes its own, and looks for it in one that does not. `where`
+ * tells the place to people. Throws `ManagerError` while a table of that name is being deleted, and
+ * where one that is made by hand is not there.
  */
 export async function createTableOf(
   { account, table }: ShardPlace,

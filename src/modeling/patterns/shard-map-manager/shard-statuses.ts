@@ -122,8 +122,8 @@ export function guardedTable(
 }
 
 /**
- * A table of a place, which reads as empty when there is none and `mayBeAbsent` says that there need
- * not be.
+ * A table of a place, which reads as empty when there is none and `mayBeAbsent` says that there
+ * need not be.
  */
 export function tableOfPlace(
   table: TableGateway,

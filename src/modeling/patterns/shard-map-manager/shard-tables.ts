@@ -140,7 +140,9 @@ export class ShardTables {
   }
 }
 
-/** Throws `ManagerError` for a shard whose table knows nothing of a map. `instead` says what to do. */
+/**
+ * Throws `ManagerError` for a shard whose table knows nothing of a map. `instead` says what to do.
+ */
 export function refuseUnbound(shard: string, [map]: readonly string[], instead: string): void {
   if (map === undefined) return;
   throw new ManagerError(

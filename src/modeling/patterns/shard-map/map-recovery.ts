@@ -79,8 +79,8 @@ export class MapRecovery {
    * read of each shard for 1,000 of the rows that the map keeps in partitions, and range reads of
    * both shards for each difference. With `only` the differences of one shard: of partitions that
    * it has by the map, or about which it disagrees with the map. Throws `StaleMapError` while the
-   * map changes, `UnknownShardError` for a shard that is not known, and `ShardTakenError` for a table
-   * that is that of another shard, such as of an account with two names.
+   * map changes, `UnknownShardError` for a shard that is not known, and `ShardTakenError` for a
+   * table that is that of another shard, such as of an account with two names.
    */
   async plan(keep: KeptSide, { only }: { readonly only?: string } = {}): Promise<RecoveryPlan> {
     const { shards, textOf, refuseOtherShards } = this.#steps;
@@ -122,9 +122,9 @@ export class MapRecovery {
   }
 
   /**
-   * Ends one difference of a plan, keeping the side that is said, as `recover` does. Two point reads
-   * of each shard besides. Throws `StaleMapError`, before anything is written, when the partition
-   * does not differ in that way any more, or while the map changes.
+   * Ends one difference of a plan, keeping the side that is said, as `recover` does. Two point
+   * reads of each shard besides. Throws `StaleMapError`, before anything is written, when the
+   * partition does not differ in that way any more, or while the map changes.
    */
   async resolve(
     difference: ShardDifference,

@@ -30,9 +30,9 @@ export interface AdoptedPartition {
  * over may lack it or have an older copy.
  *
  * - A shard that has taken a partition over since its read was sent must be read again (`takenBy`).
- * - When a query has passed the partition on that shard already (`hasRead`), its former shard adopts
- *   it: that one gives the rows of the other, which leaves them out from then on. No query has
- *   passed it there, or it would have been found, and decided.
+ * - When a query has passed the partition on that shard already (`hasRead`), its former shard
+ *   adopts it: that one gives the rows of the other, which leaves them out from then on. No query
+ *   has passed it there, or it would have been found, and decided.
  */
 export class PartitionHomes {
   readonly #rules: HomeRules;

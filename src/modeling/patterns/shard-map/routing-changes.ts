@@ -13,8 +13,8 @@ import { DefinitionError } from '../../rows/model-error.js';
 export type RoutingChange = (routing: ShardRouting) => ShardRouting;
 
 /**
- * Gives a fair share of the slots of a hash to a new shard. Throws `DefinitionError` where there are
- * fewer slots than shards.
+ * Gives a fair share of the slots of a hash to a new shard. Throws `DefinitionError` where there
+ * are fewer slots than shards.
  */
 export function addShard(shard: string): RoutingChange {
   return (routing) => {

@@ -38,8 +38,8 @@ export async function ownerOfShard(table: TableGateway): Promise<ShardOwner | un
 }
 
 /**
- * Throws `ShardTakenError` for the table of another shard of the same map: two names of one account,
- * or accounts that have changed places. Each would be taken for what the other has.
+ * Throws `ShardTakenError` for the table of another shard of the same map: two names of one
+ * account, or accounts that have changed places. Each would be taken for what the other has.
  */
 export function refuseOtherShard(table: TableGateway, found: ShardOwner, name: string): void {
   if (found.shard === name) return;

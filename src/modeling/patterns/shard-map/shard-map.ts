@@ -206,9 +206,9 @@ export class ShardMap {
   }
 
   /**
-   * In `copying`: closes the partitions that move, until `cutOver` or `rollBack`. Their writes throw
-   * `PartitionClosedError`; their reads go on with `read-only`, and throw with `offline`. No write
-   * is applied after it resolves; reads follow within `refreshMs`. So `backfill` copies once,
+   * In `copying`: closes the partitions that move, until `cutOver` or `rollBack`. Their writes
+   * throw `PartitionClosedError`; their reads go on with `read-only`, and throw with `offline`. No
+   * write is applied after it resolves; reads follow within `refreshMs`. So `backfill` copies once,
    * `verify` finds no difference, and `cutOver` only opens what is there. Other partitions are not
    * concerned. Two walks over the keys of the shards in use, and two requests for each partition.
    */
@@ -313,8 +313,8 @@ export class ShardMap {
 
   /**
    * Brings the copies of the map up to date, which every change of the map tries as well: for a
-   * copy that is new, or was away. Two point reads of each, and a write. Throws `MapCopyError` for those
-   * that cannot be reached, after the others.
+   * copy that is new, or was away. Two point reads of each, and a write. Throws `MapCopyError` for
+   * those that cannot be reached, after the others.
    */
   publish(): Promise<void> {
     return this.#map.copy();
@@ -324,9 +324,9 @@ export class ShardMap {
    * In `settled`: waits until all copies of the map are current, and `settleMs` more, then deletes
    * partitions from shards that no longer own them. Keeps and reports partitions that no other
    * shard took over, and those that no map has opened or copied there. Throws `MapCopyError`,
-   * before anything is deleted, when a copy cannot be reached, and `ShardTakenError` when a table is
-   * that of another shard of this map. Walks over the keys of all shards; sends up to nine requests
-   * for each partition, range reads, and a transaction per 99 rows.
+   * before anything is deleted, when a copy cannot be reached, and `ShardTakenError` when a table
+   * is that of another shard of this map. Walks over the keys of all shards; sends up to nine
+   * requests for each partition, range reads, and a transaction per 99 rows.
    */
   async cleanUp(options: ShardStepOptions = {}): Promise<ShardReport> {
     const state = await this.#map.fresh();

@@ -15,8 +15,8 @@ export interface SplitFault {
   /**
    * `unfinished`: an insert that was never acknowledged. `orphan`: a half without its entity, which
    * an insert or a delete has left. `changing`: a change of several groups that was never
-   * acknowledged. `torn`: an entity that lacks a half, such as after the table of that was restored;
-   * nothing can make it again.
+   * acknowledged. `torn`: an entity that lacks a half, such as after the table of that was
+   * restored; nothing can make it again.
    */
   readonly kind: 'changing' | 'orphan' | 'torn' | 'unfinished';
   readonly group: string;

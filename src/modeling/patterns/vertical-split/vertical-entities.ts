@@ -148,8 +148,8 @@ export class VerticalEntities<W extends VerticalDefinition> {
   /**
    * Entities in the order of their keys, `within` the leading values of a PartitionKey if given.
    * Range reads of the tables of their groups, side by side; where halves do not match the point
-   * reads of `get` besides, and as it, throws `DecodeError` for an entity that lacks a half. Holds a
-   * page of each group. Nothing is sent before it is iterated.
+   * reads of `get` besides, and as it, throws `DecodeError` for an entity that lacks a half. Holds
+   * a page of each group. Nothing is sent before it is iterated.
    */
   scan(within?: Partial<WideKeyOf<W>>): AsyncIterable<WideReadOf<W>>;
   /** Some groups. Without the leader, entities that are being inserted or deleted, as `get`. */
@@ -179,11 +179,11 @@ export class VerticalEntities<W extends VerticalDefinition> {
 
   /**
    * Changes properties. Those of one group by one merge. Those of several as a whole: a crash
-   * leaves none of it, or what `verify` ends; a read meanwhile may show one half before the other. A
-   * property that others change at the same time keeps their value. A read and a write of the
+   * leaves none of it, or what `verify` ends; a read meanwhile may show one half before the other.
+   * A property that others change at the same time keeps their value. A read and a write of the
    * leader then, and of each other group a read, a write and a transaction. Throws
-   * `EntityNotFoundError` when a half is absent, and `ContentionError` when others are faster at all
-   * attempts.
+   * `EntityNotFoundError` when a half is absent, and `ContentionError` when others are faster at
+   * all attempts.
    */
   async merge(key: WideKeyOf<W>, changes: WideChangesOf<W>): Promise<void> {
     const parts = this.#parts(changes).map(([group, part]) => {

@@ -126,7 +126,8 @@ describe(`conditions (seed ${seed})`, () => {
     });
   }
 
-  // The conditions of writes are the same in all versions, and none of these has conditions on tags.
+  // The conditions of writes are the same in all versions, and none of these has conditions on
+  // tags.
   const reads = operations.filter(({ use, conditions }) => use === 'read' && conditions === 'all');
   for (const version of ['2012-02-12', '2013-08-15', '2015-12-11']) {
     it(`decide over reads as the table says in ${version}`, async () => {

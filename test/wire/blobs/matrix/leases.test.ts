@@ -130,7 +130,9 @@ describe('lease operations', () => {
   }
 });
 
-/** Sends an operation with a lease id or without, and checks the answer and the lease afterwards. */
+/**
+ * Sends an operation with a lease id or without, and checks the answer and the lease afterwards.
+ */
 async function use(
   operation: TableOperation,
   state: LeaseState,

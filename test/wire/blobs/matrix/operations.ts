@@ -1,6 +1,7 @@
 import type { DatedRequest } from '../../kit/dated-client.js';
 
-// The operations of blobs as the tables of conditions and leases see them (blob-service §9.5, §10.4).
+// The operations of blobs as the tables of conditions and leases see them (blob-service §9.5,
+// §10.4).
 
 export type BlobKind = 'block' | 'append' | 'page';
 
