@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { costly } from './support/run-length.js';
 
 const script = fileURLToPath(new URL('../../scripts/test.js', import.meta.url));
 
@@ -15,7 +16,7 @@ function runWith(seed: string) {
 }
 
 describe('the seed of what a run of the tests draws', () => {
-  it('is refused when it is no whole number, before any test runs', () => {
+  it('is refused when it is no whole number, before any test runs', costly(), () => {
     for (const seed of ['x', '-1', '1.5', '1e3', ' ', '9007199254740993']) {
       const { status, stdout, stderr } = runWith(seed);
       assert.deepEqual([status, stdout], [1, ''], seed);

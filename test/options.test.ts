@@ -16,6 +16,7 @@ import { isOption } from '../src/cli/start/option-values.js';
 import { startSettings } from '../src/cli/start/settings.js';
 import { runCli } from './support/cli-process.js';
 import { givenFlags } from './support/start-settings.js';
+import { costly } from './support/run-length.js';
 
 // Every option in every form: an invalid value is refused everywhere, with the same text after the
 // name of the option, and before anything has started.
@@ -208,29 +209,33 @@ describe('every option', () => {
     }
   });
 
-  it('is refused with all others that are wrong, and the process ends with 2', async () => {
-    const file = join(folder, 'config.yaml');
-    await writeFile(file, 'tables:\n  port: 5\noauth:\n  issuer: "no url"\n  jwks: keys.json\n');
-    const args = ['--queue-port', '70000', '--workers', '1', '--config', file];
-    const env = { TABULARIUM_CONTROL_PORT: 'any' };
-    const { code, stdout, stderr } = await runCli(['start', '--location', place(), ...args], {
-      env,
-    });
-    assert.deepEqual([code, stdout], [2, '']);
-    const port = 'must be a whole number from 0 to 65535';
-    assert.equal(
-      stderr,
-      `error: --queue-port ${port}, not 70000.\n       TABULARIUM_CONTROL_PORT ${port}, not "any".\n`,
-    );
-    assert.equal(existsSync(place()), false);
-    const mended = await runCli(['start', '--location', place(), '--config', file]);
-    assert.equal(mended.code, 2);
-    assert.match(
-      mended.stderr,
-      /^error: .*config\.yaml:4:11: oauth\.issuer must be a URL of visible/,
-    );
-    assert.equal(existsSync(place()), false);
-  });
+  it(
+    'is refused with all others that are wrong, and the process ends with 2',
+    costly(),
+    async () => {
+      const file = join(folder, 'config.yaml');
+      await writeFile(file, 'tables:\n  port: 5\noauth:\n  issuer: "no url"\n  jwks: keys.json\n');
+      const args = ['--queue-port', '70000', '--workers', '1', '--config', file];
+      const env = { TABULARIUM_CONTROL_PORT: 'any' };
+      const { code, stdout, stderr } = await runCli(['start', '--location', place(), ...args], {
+        env,
+      });
+      assert.deepEqual([code, stdout], [2, '']);
+      const port = 'must be a whole number from 0 to 65535';
+      assert.equal(
+        stderr,
+        `error: --queue-port ${port}, not 70000.\n       TABULARIUM_CONTROL_PORT ${port}, not "any".\n`,
+      );
+      assert.equal(existsSync(place()), false);
+      const mended = await runCli(['start', '--location', place(), '--config', file]);
+      assert.equal(mended.code, 2);
+      assert.match(
+        mended.stderr,
+        /^error: .*config\.yaml:4:11: oauth\.issuer must be a URL of visible/,
+      );
+      assert.equal(existsSync(place()), false);
+    },
+  );
 
   it('is in the published schema as it is checked', () => {
     const published = new Ajv2020({ strictTypes: false }).compile(publishedSchemas.config());

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { temporaryDirectory } from './support/cli-server.js';
+import { costly } from './support/run-length.js';
 
 const gate = new URL('../../scripts/test-group-gate.js', import.meta.url).href;
 
@@ -47,7 +48,7 @@ describe('a group of test files', () => {
     assert.match(stdout, /^# tests 3$/m);
   });
 
-  it('fails by the name of a file that cannot be loaded, or waits for ever', async () => {
+  it('fails by the name of a file that cannot be loaded, or waits for ever', costly(), async () => {
     const broken = `${served}\nawait Promise.reject(new Error('no port is free'));`;
     const waiting = `${served}\nawait new Promise(() => undefined);`;
     const texts = { 'broken.mjs': broken, 'waiting.mjs': waiting, 'served.mjs': served };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
+import { costly } from '../../test/support/run-length.js';
 
 const module = new URL('pretenuring.js', import.meta.url).href;
 
@@ -21,7 +22,7 @@ function decisions(first: string): string {
 }
 
 describe('allocation in the young generation', () => {
-  it('keeps V8 from deciding otherwise by what has survived', () => {
+  it('keeps V8 from deciding otherwise by what has survived', costly(), () => {
     assert.match(decisions(''), /AllocationSite/, 'it decides by default');
     assert.doesNotMatch(decisions('allocateInYoungGeneration();'), /AllocationSite/);
   });

@@ -359,7 +359,7 @@ void describe('a bad network', () => {
     assert.deepEqual(await readdir(directory), []);
   });
 
-  void it('does not lose what has arrived: the next get goes on with it', async () => {
+  void it('does not lose what has arrived: the next get goes on with it', costly(), async () => {
     const content = randomBytes(3 * blockBytes + 7);
     await photos.getBlockBlobClient('large').uploadData(content);
     const reached = (headers: IncomingHttpHeaders): number =>

@@ -129,43 +129,47 @@ void describe('tabularium table import', () => {
     },
   );
 
-  void it('reads JSON arrays with exact numbers and JSONL with broken lines', async () => {
-    const array = newTable();
-    const json = await file(
-      'rows.json',
-      '[\n {"pk":"a","rk":1,"big":9007199254740993,"whole":3.0,"small":-7,"no":null,\n' +
-        '  "text":"]}\\"{[", "yes":true},\n' +
-        ' {"pk":"a","rk":2,"w":[1,{"x":1.50}]}\n]\n',
-    );
-    const mapping = '-p pk -r {rk:04} --omit pk,rk --nested json'.split(' ');
-    const result = await importFile([json, '-t', array, ...mapping]);
-    assert.equal(result.code, 0, result.stderr);
-    assert.deepEqual(await rowsOf(array), [
-      {
-        PartitionKey: 'a',
-        RowKey: '0001',
-        'big@odata.type': 'Edm.Int64',
-        big: '9007199254740993',
-        small: -7,
-        text: ']}"{[',
-        whole: 3,
-        yes: true,
-      },
-      { PartitionKey: 'a', RowKey: '0002', w: '[1,{"x":1.50}]' },
-    ]);
-    const lines = newTable();
-    const input =
-      '{"PartitionKey":"a","RowKey":"1"}\n\n{"PartitionKey":"a",\n' +
-      '{"PartitionKey":"a","RowKey":"2","Timestamp":5,"odata.etag":"x"}';
-    const connection = ['-c', started.server.connectionString()];
-    const second = await runCli(['table', 'import', '-', '-t', lines, ...connection], { input });
-    assert.equal(second.code, 1);
-    assert.match(second.stderr, /line 3: InvalidJson/);
-    assert.deepEqual(
-      (await rowsOf(lines)).map(({ RowKey }) => RowKey),
-      ['1', '2'],
-    );
-  });
+  void it(
+    'reads JSON arrays with exact numbers and JSONL with broken lines',
+    costly(),
+    async () => {
+      const array = newTable();
+      const json = await file(
+        'rows.json',
+        '[\n {"pk":"a","rk":1,"big":9007199254740993,"whole":3.0,"small":-7,"no":null,\n' +
+          '  "text":"]}\\"{[", "yes":true},\n' +
+          ' {"pk":"a","rk":2,"w":[1,{"x":1.50}]}\n]\n',
+      );
+      const mapping = '-p pk -r {rk:04} --omit pk,rk --nested json'.split(' ');
+      const result = await importFile([json, '-t', array, ...mapping]);
+      assert.equal(result.code, 0, result.stderr);
+      assert.deepEqual(await rowsOf(array), [
+        {
+          PartitionKey: 'a',
+          RowKey: '0001',
+          'big@odata.type': 'Edm.Int64',
+          big: '9007199254740993',
+          small: -7,
+          text: ']}"{[',
+          whole: 3,
+          yes: true,
+        },
+        { PartitionKey: 'a', RowKey: '0002', w: '[1,{"x":1.50}]' },
+      ]);
+      const lines = newTable();
+      const input =
+        '{"PartitionKey":"a","RowKey":"1"}\n\n{"PartitionKey":"a",\n' +
+        '{"PartitionKey":"a","RowKey":"2","Timestamp":5,"odata.etag":"x"}';
+      const connection = ['-c', started.server.connectionString()];
+      const second = await runCli(['table', 'import', '-', '-t', lines, ...connection], { input });
+      assert.equal(second.code, 1);
+      assert.match(second.stderr, /line 3: InvalidJson/);
+      assert.deepEqual(
+        (await rowsOf(lines)).map(({ RowKey }) => RowKey),
+        ['1', '2'],
+      );
+    },
+  );
 
   void it(
     'lets the last of several rows with one key win, across transactions',
@@ -214,7 +218,7 @@ void describe('tabularium table import', () => {
     assert.equal((await rowsOf(table)).length, 295);
   });
 
-  void it('splits transactions that would be too large', async () => {
+  void it('splits transactions that would be too large', costly(), async () => {
     const table = newTable();
     const long = 'é'.repeat(30_000);
     const text = Array.from(

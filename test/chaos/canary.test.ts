@@ -100,7 +100,7 @@ void describe('the chaos suite', () => {
       await assert.rejects(dropAndSettle(world, isDelete), isLoss);
     },
   };
-  for (const [name, run] of sampled(Object.entries(losses), 1)) void it(name, run);
+  for (const [name, run] of sampled(Object.entries(losses), 1)) void it(name, costly(), run);
 
   void it('finds an acknowledged upload of a blob that was dropped', costly(), async () => {
     await using world = await World.make(new SimRandom(7));
@@ -162,7 +162,7 @@ void describe('the chaos suite', () => {
       );
     },
   };
-  for (const [name, run] of sampled(Object.entries(faults), 1)) void it(name, { skip: linux }, run);
+  for (const [name, run] of sampled(Object.entries(faults), 1)) void it(name, costly(linux), run);
 
   void it('finds an end that says nothing, and one with the stack of an exception', () => {
     const ends = (output: string, code = 1) => ({ code, signal: null, output });
@@ -174,7 +174,7 @@ void describe('the chaos suite', () => {
     assert.throws(() => assertEndedClearly(ends(`${clear}\n${stack}`)), /with a stack/);
   });
 
-  void it('finds a process that is left', { skip: linux }, async () => {
+  void it('finds a process that is left', costly(linux), async () => {
     await using world = await World.make(new SimRandom(6), { workers: 2 });
     const [worker = 0] = await world.workerPids();
     process.kill(worker, 'SIGSTOP');

@@ -21,7 +21,7 @@ import { BlobService } from '../../src/services/blobs/blob-service.js';
 import { account, assertTidy, settle } from '../support/blob-world.js';
 import { fastClockEnv, ServerProcess } from '../support/crash-server.js';
 import { manualTimers } from '../support/manual-timers.js';
-import { byLength } from '../support/run-length.js';
+import { byLength, costly } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
 import { BlobWireClient } from '../wire/kit/blob-client.js';
@@ -92,56 +92,60 @@ async function sweepEverything(directory: string): Promise<number> {
   }
 }
 
-it(`keeps every blob whole and no orphan when it is killed ${rounds} times under load (seed ${seed})`, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'tabularium-blob-crash-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  const directory = join(folder, 'data');
-  const config = join(folder, 'config.yaml');
-  await writeFile(config, JSON.stringify({ limits }));
-  const random = new SimRandom(seed);
-  const workers = blobsOf(connections);
-  const all = workers.flat();
-  // Each start keeps versions or keeps no more, has a journal or has none.
-  let begunMs = 0;
-  const start = () => {
-    begunMs = Date.now();
-    const flags = ['--config', config, '--account', `${account}:${key}`];
-    if (random.chance(0.5)) flags.push('--blob-versioning');
-    if (random.chance(0.3)) flags.push('--journal', 'off');
-    return ServerProcess.start(directory, { flags, env });
-  };
-  let server = await start();
-  let acknowledged = 0;
-  try {
-    const first = clientOf(server, begunMs);
-    await first.expect(201, { method: 'PUT', path: `/${crashContainer}?restype=container` });
-    first.close();
-    for (let round = 1; round <= rounds; round += 1) {
-      const load: BlobLoad = { random, isOver: false, surprises: [], acknowledged: 0 };
-      const [running, runningMs] = [server, begunMs];
-      const client = () => clientOf(running, runningMs);
-      const done = Promise.all(workers.map((own) => runBlobLoad(load, client(), own)));
-      await pause(random.between(50, 500));
-      const isLast = round === rounds;
-      if (isLast) await someWork(server, () => acknowledged + load.acknowledged, rounds);
-      const { output } = await server.end('SIGKILL');
-      load.isOver = true;
-      await done;
-      assert.deepEqual(load.surprises, [], `round ${round}\n${output}`);
-      server = await start();
-      const again = clientOf(server, begunMs);
-      await settleBlobs(again, all);
-      load.isOver = false;
-      await commitStaged(load, again, all);
-      await settleBlobs(again, all);
-      assert.deepEqual(load.surprises, [], `blocks of round ${round}`);
-      again.close();
-      acknowledged += load.acknowledged;
+it(
+  `keeps every blob whole and no orphan when it is killed ${rounds} times under load (seed ${seed})`,
+  costly(),
+  async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'tabularium-blob-crash-'));
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    const directory = join(folder, 'data');
+    const config = join(folder, 'config.yaml');
+    await writeFile(config, JSON.stringify({ limits }));
+    const random = new SimRandom(seed);
+    const workers = blobsOf(connections);
+    const all = workers.flat();
+    // Each start keeps versions or keeps no more, has a journal or has none.
+    let begunMs = 0;
+    const start = () => {
+      begunMs = Date.now();
+      const flags = ['--config', config, '--account', `${account}:${key}`];
+      if (random.chance(0.5)) flags.push('--blob-versioning');
+      if (random.chance(0.3)) flags.push('--journal', 'off');
+      return ServerProcess.start(directory, { flags, env });
+    };
+    let server = await start();
+    let acknowledged = 0;
+    try {
+      const first = clientOf(server, begunMs);
+      await first.expect(201, { method: 'PUT', path: `/${crashContainer}?restype=container` });
+      first.close();
+      for (let round = 1; round <= rounds; round += 1) {
+        const load: BlobLoad = { random, isOver: false, surprises: [], acknowledged: 0 };
+        const [running, runningMs] = [server, begunMs];
+        const client = () => clientOf(running, runningMs);
+        const done = Promise.all(workers.map((own) => runBlobLoad(load, client(), own)));
+        await pause(random.between(50, 500));
+        const isLast = round === rounds;
+        if (isLast) await someWork(server, () => acknowledged + load.acknowledged, rounds);
+        const { output } = await server.end('SIGKILL');
+        load.isOver = true;
+        await done;
+        assert.deepEqual(load.surprises, [], `round ${round}\n${output}`);
+        server = await start();
+        const again = clientOf(server, begunMs);
+        await settleBlobs(again, all);
+        load.isOver = false;
+        await commitStaged(load, again, all);
+        await settleBlobs(again, all);
+        assert.deepEqual(load.surprises, [], `blocks of round ${round}`);
+        again.close();
+        acknowledged += load.acknowledged;
+      }
+    } finally {
+      await server.end('SIGKILL');
     }
-  } finally {
-    await server.end('SIGKILL');
-  }
-  const extents = await sweepEverything(directory);
-  t.diagnostic(`${acknowledged} acknowledged writes over ${rounds} kills, ${extents} extents`);
-  assert.ok(acknowledged > rounds, 'the load did something');
-});
+    const extents = await sweepEverything(directory);
+    t.diagnostic(`${acknowledged} acknowledged writes over ${rounds} kills, ${extents} extents`);
+    assert.ok(acknowledged > rounds, 'the load did something');
+  },
+);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { byLength } from '../support/run-length.js';
+import { byLength, costly } from '../support/run-length.js';
 import { systemClock } from '../../src/base/clock.js';
 import { openStore } from '../../src/app/backend.js';
 import { settingsOf } from '../../src/app/settings.js';
@@ -64,37 +64,41 @@ async function takeEverythingLater(ledger: QueueLedger, directory: string): Prom
   }
 }
 
-it(`keeps every promise of a queue when it is killed ${rounds} times under load (seed ${seed})`, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'tabularium-queue-crash-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  const directory = join(folder, 'data');
-  const ledger = new QueueLedger();
-  const random = new SimRandom(seed);
-  let server = await ServerProcess.start(directory);
-  let held: Known[] = [];
-  try {
-    const first = server.queueClient();
-    await new WireQueues({ [account]: first }).createQueue(account, crashQueue, []);
-    first.close();
-    for (let round = 1; round <= rounds; round += 1) {
-      const load: QueueLoad = { ledger, random, isOver: false, surprises: [] };
-      const done = runQueueLoad(load, clientsOf(server), held);
-      await pause(random.between(20, 700));
-      if (round === rounds) await someWork(server, () => ledger.acknowledged, rounds);
+it(
+  `keeps every promise of a queue when it is killed ${rounds} times under load (seed ${seed})`,
+  costly(),
+  async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'tabularium-queue-crash-'));
+    t.after(() => rm(folder, { recursive: true, force: true }));
+    const directory = join(folder, 'data');
+    const ledger = new QueueLedger();
+    const random = new SimRandom(seed);
+    let server = await ServerProcess.start(directory);
+    let held: Known[] = [];
+    try {
+      const first = server.queueClient();
+      await new WireQueues({ [account]: first }).createQueue(account, crashQueue, []);
+      first.close();
+      for (let round = 1; round <= rounds; round += 1) {
+        const load: QueueLoad = { ledger, random, isOver: false, surprises: [] };
+        const done = runQueueLoad(load, clientsOf(server), held);
+        await pause(random.between(20, 700));
+        if (round === rounds) await someWork(server, () => ledger.acknowledged, rounds);
+        await server.end('SIGKILL');
+        load.isOver = true;
+        await done;
+        assert.deepEqual(load.surprises, [], `round ${round}`);
+        server = await ServerProcess.start(directory);
+        const client = server.queueClient();
+        held = await settleQueue(ledger, new WireQueues({ [account]: client }));
+        client.close();
+        assert.deepEqual(ledger.violations, [], `round ${round}`);
+      }
+      t.diagnostic(`${ledger.acknowledged} acknowledged requests over ${rounds} kills`);
+      assert.ok(ledger.acknowledged > rounds, 'the load did something');
+    } finally {
       await server.end('SIGKILL');
-      load.isOver = true;
-      await done;
-      assert.deepEqual(load.surprises, [], `round ${round}`);
-      server = await ServerProcess.start(directory);
-      const client = server.queueClient();
-      held = await settleQueue(ledger, new WireQueues({ [account]: client }));
-      client.close();
-      assert.deepEqual(ledger.violations, [], `round ${round}`);
     }
-    t.diagnostic(`${ledger.acknowledged} acknowledged requests over ${rounds} kills`);
-    assert.ok(ledger.acknowledged > rounds, 'the load did something');
-  } finally {
-    await server.end('SIGKILL');
-  }
-  await takeEverythingLater(ledger, directory);
-});
+    await takeEverythingLater(ledger, directory);
+  },
+);

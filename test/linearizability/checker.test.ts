@@ -4,6 +4,7 @@ import { check, type Model, type Decision } from './checker.js';
 import type { Operation } from './history.js';
 import { partitionModel, type PartitionInput, type PartitionOutput } from './partition-model.js';
 import { queueModel, type QueueInput, type QueueOutput } from './queue-model.js';
+import { costly } from '../support/run-length.js';
 
 // Histories that the checker must accept, and others that only a faulty server produces.
 
@@ -193,7 +194,7 @@ void describe('the checker of histories', () => {
     });
   }
   for (const [name, lines] of Object.entries(brokenPartitions)) {
-    void it(`refuses: ${name}`, () => {
+    void it(`refuses: ${name}`, costly(), () => {
       assert.equal(
         outcomeOf(() => partitionModel, lines),
         'not linearizable',

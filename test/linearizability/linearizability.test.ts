@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { byLength, sampled } from '../support/run-length.js';
+import { byLength, costly, sampled } from '../support/run-length.js';
 import { Finding } from '../chaos/finding.js';
 import type { World } from '../chaos/world.js';
 import { startProxy, type Interceptor } from '../support/forwarding-proxy.js';
@@ -45,13 +45,17 @@ function readsStale(): Interceptor {
 }
 
 void describe(`linearizability (seed ${seed})`, { skip }, () => {
-  void it(`one order explains what all clients saw, over ${rounds} rounds of kills`, async (t) => {
-    for (let round = 0; round < rounds; round += 1) {
-      const checked = await new LinearizabilityRound(seed + round).run();
-      t.diagnostic(JSON.stringify(checked));
-      assert.ok(checked.operations > checked.unanswered);
-    }
-  });
+  void it(
+    `one order explains what all clients saw, over ${rounds} rounds of kills`,
+    costly(),
+    async (t) => {
+      for (let round = 0; round < rounds; round += 1) {
+        const checked = await new LinearizabilityRound(seed + round).run();
+        t.diagnostic(JSON.stringify(checked));
+        assert.ok(checked.operations > checked.unanswered);
+      }
+    },
+  );
 
   const refused = (error: unknown): boolean =>
     error instanceof Finding && error.message.includes(' is not linearizable: ');
@@ -73,5 +77,5 @@ void describe(`linearizability (seed ${seed})`, { skip }, () => {
       );
     },
   };
-  for (const [name, run] of sampled(Object.entries(refusals), 1)) void it(name, run);
+  for (const [name, run] of sampled(Object.entries(refusals), 1)) void it(name, costly(), run);
 });

@@ -234,7 +234,7 @@ describe('deleting rows', () => {
     assert.deepEqual([last.deleted, last.cursor], [500, undefined]);
   });
 
-  it('deletes no faster than it is allowed to', async () => {
+  it('deletes no faster than it is allowed to', costly(), async () => {
     const { gateway } = await started.newTable();
     await fill(gateway, 'a', 2000);
     const time = manualTime();
@@ -265,7 +265,7 @@ describe('deleting rows', () => {
     assert.deepEqual(await left(gateway), []);
   });
 
-  it('is finished by the next run wherever a run is cut off', async () => {
+  it('is finished by the next run wherever a run is cut off', costly(), async () => {
     const run = (gateway: TableGateway, doomed: Doomed) =>
       deleteWhere(doomed.wrap(gateway), { partitionKey: 'a' });
     const requests = await crashEverywhere<TableGateway>({

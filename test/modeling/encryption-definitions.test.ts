@@ -33,6 +33,7 @@ import { entityPayload } from '../../src/modeling/worker/index.js';
 import { CountingKey } from './support/encryption-keys.js';
 import { startTables } from './support/observed-tables.js';
 import { asEmployee, numbered } from './support/employees.js';
+import { costly } from '../support/run-length.js';
 
 // Definitions whose properties are encrypted, large, or both.
 
@@ -265,7 +266,7 @@ describe('a definition with large properties', () => {
     data: Array.from({ length: 200_000 }, (_, index) => index),
   };
 
-  it('keeps values of any size, encrypted ones among them', async () => {
+  it('keeps values of any size, encrypted ones among them', costly(), async () => {
     const { table, options } = await fixture();
     const properties = largePropertiesOf(Report);
     assert.deepEqual(properties, ['body', 'Data']);

@@ -273,7 +273,7 @@ describe('a move', () => {
     assert.equal(await changesOf(current), undefined);
   });
 
-  it('loses nothing when many runs of it meet', async () => {
+  it('loses nothing when many runs of it meet', costly(), async () => {
     for (let round = 0; round < 5; round += 1) {
       const { current, archive } = await newOffice();
       const runs = Array.from({ length: 16 }, () => moveOf(current, archive).run(jones, context()));
@@ -505,7 +505,7 @@ describe('steps to blobs and files', () => {
     });
   }
 
-  it('ends in the blob, wherever the worker crashes', async () => {
+  it('ends in the blob, wherever the worker crashes', costly(), async () => {
     const container = await newContainer();
     let count = 0;
     await crashEverywhere<World & { readonly blob: string }>({

@@ -14,6 +14,7 @@ import {
 } from '../../src/modeling/index.js';
 import { isTransient } from '../../src/modeling/table/transient.js';
 import { startServer } from '../support/start-server.js';
+import { costly } from '../support/run-length.js';
 
 // The modelling library against a server that injects faults: real responses are lost on a real
 // connection.
@@ -118,7 +119,7 @@ describe('a read whose answer ends in its middle', () => {
 });
 
 describe('a counter under faults of every kind', () => {
-  it('counts every increment once, whatever its writers meet', async () => {
+  it('counts every increment once, whatever its writers meet', costly(), async () => {
     const counters = await openCounters();
     await counters.insert({ name: 'a', value: 0 });
     let seed = 20_240_301;

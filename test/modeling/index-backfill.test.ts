@@ -153,7 +153,7 @@ describe('backfill', () => {
     ]);
   });
 
-  it('goes on from the cursor of any page, in another process', async () => {
+  it('goes on from the cursor of any page, in another process', costly(), async () => {
     const { open } = await newTable(33);
     let cursor: string | undefined;
     let written = 0;

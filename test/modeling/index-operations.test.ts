@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { byLength } from '../support/run-length.js';
+import { byLength, costly } from '../support/run-length.js';
 import { plain } from '../../src/modeling/index.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
 import { SimRandom } from '../support/sim-random.js';
@@ -131,29 +131,33 @@ async function checkLookUps({ random, employees, model }: Simulation): Promise<v
 }
 
 describe('indexes of every kind', () => {
-  it(`say what the entities do after ${operations} operations (INDEX_SEED=${seed})`, async () => {
-    const random = new SimRandom(seed);
-    const places = {
-      table: (await tables.newTable()).gateway,
-      town: (await tables.newTable()).gateway,
-      firstName: (await tables.newTable()).gateway,
-    };
-    const employees = openEmployees(places);
-    const simulation: Simulation = { random, places, employees, model: new Map() };
-    for (let step = 0; step < operations; step++) {
-      await changeOne(simulation);
-      if (random.chance(0.05)) await workSome(simulation);
-      if (random.chance(0.05)) await checkLookUps(simulation);
-    }
-    await drain(places, employees);
-    await assertInStep(employees);
-    const stored = await employees.scanTable().toArray({ max: 1000 });
-    assert.equal(stored.length, simulation.model.size);
-    for (const each of stored) assert.deepEqual(plain(each), simulation.model.get(nameOf(each)));
-    const redmond = employees.by.town.query({ partition: { town: 'Redmond' } });
-    assert.equal(
-      (await redmond.toArray({ max: 1000 })).length,
-      stored.filter(({ town }) => town === 'Redmond').length,
-    );
-  });
+  it(
+    `say what the entities do after ${operations} operations (INDEX_SEED=${seed})`,
+    costly(),
+    async () => {
+      const random = new SimRandom(seed);
+      const places = {
+        table: (await tables.newTable()).gateway,
+        town: (await tables.newTable()).gateway,
+        firstName: (await tables.newTable()).gateway,
+      };
+      const employees = openEmployees(places);
+      const simulation: Simulation = { random, places, employees, model: new Map() };
+      for (let step = 0; step < operations; step++) {
+        await changeOne(simulation);
+        if (random.chance(0.05)) await workSome(simulation);
+        if (random.chance(0.05)) await checkLookUps(simulation);
+      }
+      await drain(places, employees);
+      await assertInStep(employees);
+      const stored = await employees.scanTable().toArray({ max: 1000 });
+      assert.equal(stored.length, simulation.model.size);
+      for (const each of stored) assert.deepEqual(plain(each), simulation.model.get(nameOf(each)));
+      const redmond = employees.by.town.query({ partition: { town: 'Redmond' } });
+      assert.equal(
+        (await redmond.toArray({ max: 1000 })).length,
+        stored.filter(({ town }) => town === 'Redmond').length,
+      );
+    },
+  );
 });

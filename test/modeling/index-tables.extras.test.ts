@@ -20,7 +20,7 @@ import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { assertInStep } from './support/indexed-employees.js';
 import { Movie, readMovies, type MovieData } from './support/movies.js';
 import { startTables, type ObservedTable } from './support/observed-tables.js';
-import { byLength } from '../support/run-length.js';
+import { byLength, costly } from '../support/run-length.js';
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
@@ -240,7 +240,7 @@ describe('an index table over hashed partitions', () => {
     }),
   });
 
-  it('gives ranges in the order of the plain values, and the shard of each', async () => {
+  it('gives ranges in the order of the plain values, and the shard of each', costly(), async () => {
     const main = await tables.newTable();
     const index = await tables.newTable();
     const accounts = indexedEntitiesOf(byId, {

@@ -24,7 +24,7 @@ import {
   samePartition,
   withIndexes,
 } from '../../src/modeling/patterns/indexes/index.js';
-import { isLong } from '../support/run-length.js';
+import { costly, isLong } from '../support/run-length.js';
 import { SimRandom } from '../support/sim-random.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { drainOutbox, testOutbox, waitingIntents } from './support/index-outbox.js';
@@ -142,7 +142,7 @@ describe('the table of entities with indexes', () => {
     await assertInStep(people, gateway);
   });
 
-  it('keeps them in bulk work, upgrades and deletes by a condition', async () => {
+  it('keeps them in bulk work, upgrades and deletes by a condition', costly(), async () => {
     const { people, gateway } = await newPeople();
     const make = writesOf(Person, { stamp: false });
     const inserts = Array.from({ length: 44 }, (_, id) =>

@@ -279,7 +279,7 @@ describe('large values of more rows than a transaction holds', () => {
 });
 
 describe('what a large value costs', () => {
-  it('is what the documentation says', async () => {
+  it('is what the documentation says', costly(), async () => {
     const { large, requests } = await withBlobs();
     const costs = async (properties: RowProperties) => {
       const row = rowOf(properties, 'cost');

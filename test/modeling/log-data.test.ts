@@ -13,6 +13,7 @@ import { logWriterOf } from '../../src/modeling/patterns/log-data/log-writer.js'
 import { startBlobs } from '../support/blob-backend.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { manualTime } from './support/manual-timers.js';
+import { costly } from '../support/run-length.js';
 
 const started = await startBlobs();
 after(() => started[Symbol.asyncDispose]());
@@ -212,7 +213,7 @@ describe('a buffered log', () => {
     assert.equal((await operations(blobs)).length, puts);
   });
 
-  it('shares a source with other writers', async () => {
+  it('shares a source with other writers', costly(), async () => {
     const { blobs } = await newBlobs();
     const writers = Array.from({ length: 8 }, () =>
       logWriterOf({ blobs, source: 'queue', format, mode: never }),

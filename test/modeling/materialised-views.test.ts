@@ -18,6 +18,7 @@ import { shardedCounterOf } from '../../src/modeling/patterns/materialised-views
 import { crashEverywhere } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
 import { asEmployee, numbered } from './support/employees.js';
+import { costly } from '../support/run-length.js';
 
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
@@ -382,7 +383,7 @@ describe('a view of events', () => {
     assert.equal((await view.read(all))?.count, 2);
   });
 
-  it('applies each event once though 16 workers have all of them', async () => {
+  it('applies each event once though 16 workers have all of them', costly(), async () => {
     const { gateway } = await started.newTable();
     const outcomes = await Promise.all(
       Array.from({ length: 16 }, async (_, worker) => {

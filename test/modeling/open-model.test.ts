@@ -54,7 +54,7 @@ async function driftsOf(model: { verify(): AsyncIterable<unknown> }): Promise<un
 }
 
 describe('a model', () => {
-  it('keeps everything by one transaction, and the rest by its messages', async () => {
+  it('keeps everything by one transaction, and the rest by its messages', costly(), async () => {
     const { model, employees, departments, companies, badges, takeKinds } = await newStaff();
     await badges.insert({ department: 'Sales', id: 1 });
     await departments.insert({ ...sales, title: 'Sales' });
@@ -176,7 +176,7 @@ describe('a model', () => {
     assert.deepEqual(await driftsOf(model), []);
   });
 
-  it('counts once when many change one row at the same time', async () => {
+  it('counts once when many change one row at the same time', costly(), async () => {
     const { places, model, departments } = await newStaff();
     await departments.insert({ ...sales, title: 'Sales' });
     const others = [openWholeStaff(places), openWholeStaff(places)];

@@ -20,7 +20,7 @@ import {
   employee,
   openEmployees,
 } from './support/indexed-employees.js';
-import { sampled } from '../support/run-length.js';
+import { costly, sampled } from '../support/run-length.js';
 import { startTables } from './support/observed-tables.js';
 
 // The library against a service with pages of every legal shape: it must read every row once.
@@ -104,7 +104,7 @@ for (const seed of sampled(['1', '2'], 1)) {
       }
     });
 
-    it('merges partitions in either order', async () => {
+    it('merges partitions in either order', costly(), async () => {
       const open = entitiesOf(Reading, await filled());
       const partitions = devices.map((device) => ({ device }));
       const orders = [

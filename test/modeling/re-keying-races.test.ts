@@ -117,7 +117,7 @@ describe('a writer that is killed', () => {
     const id = name === 'an insert' ? 7 : 1;
     const before = name === 'an insert' ? undefined : 10;
     for (const phase of phases) {
-      it(`in ${name} in the phase ${phase} leaves all of it or nothing`, async () => {
+      it(`in ${name} in the phase ${phase} leaves all of it or nothing`, costly(), async () => {
         const requests = await crashEverywhere<OrderTables>({
           prepare: async () => {
             const tables = await filledWith([1]);
@@ -189,37 +189,44 @@ describe('a program that stood still', () => {
     });
   }
 
-  it('does not undo what was done by the others, whatever it was about to write', async () => {
-    for (const request of [1, 2, 3, 4, 5]) {
-      const tables = await filled();
-      let waiting = 0;
-      let goOn: () => void = () => undefined;
-      const gate = new Promise<void>((resolve) => {
-        goOn = resolve;
-      });
-      const pausing = <T extends object>(port: T): T =>
-        wrappedMethods(port, async (_name, send): Promise<unknown> => {
-          waiting += 1;
-          if (waiting === request) await gate;
-          return send();
+  it(
+    'does not undo what was done by the others, whatever it was about to write',
+    costly(),
+    async () => {
+      for (const request of [1, 2, 3, 4, 5]) {
+        const tables = await filled();
+        let waiting = 0;
+        let goOn: () => void = () => undefined;
+        const gate = new Promise<void>((resolve) => {
+          goOn = resolve;
         });
-      const move = moveOf(tables);
-      await stepsTo(move, 'verifying');
-      const slowTables = { old: pausing(tables.old), new: pausing(tables.new) };
-      const slow = moveOf(slowTables, { refreshMs: Infinity });
-      const late = slow.entities.update(order(1), (each) => ({ ...each, amount: each.amount + 1 }));
-      await move.cutOver();
-      await move.entities.update(order(1), (each) => ({ ...each, amount: each.amount + 100 }));
-      goOn();
-      await late;
-      assert.equal((await move.entities.get(order(1)))?.amount, 111, `paused at ${request}`);
-      assert.equal((await amountsOf(tables)).new.get(1), 111);
-    }
-  });
+        const pausing = <T extends object>(port: T): T =>
+          wrappedMethods(port, async (_name, send): Promise<unknown> => {
+            waiting += 1;
+            if (waiting === request) await gate;
+            return send();
+          });
+        const move = moveOf(tables);
+        await stepsTo(move, 'verifying');
+        const slowTables = { old: pausing(tables.old), new: pausing(tables.new) };
+        const slow = moveOf(slowTables, { refreshMs: Infinity });
+        const late = slow.entities.update(order(1), (each) => ({
+          ...each,
+          amount: each.amount + 1,
+        }));
+        await move.cutOver();
+        await move.entities.update(order(1), (each) => ({ ...each, amount: each.amount + 100 }));
+        goOn();
+        await late;
+        assert.equal((await move.entities.get(order(1)))?.amount, 111, `paused at ${request}`);
+        assert.equal((await amountsOf(tables)).new.get(1), 111);
+      }
+    },
+  );
 });
 
 describe('two programs that take the same steps', () => {
-  it('do no harm, and end where one would', async () => {
+  it('do no harm, and end where one would', costly(), async () => {
     const tables = await filled(9);
     const takeAll = async (): Promise<void> => {
       const move = moveOf(tables, hurried);

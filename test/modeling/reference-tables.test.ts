@@ -289,7 +289,7 @@ describe('reference data of shards', () => {
     });
   });
 
-  it('are brought up to date where a shard or their home was restored', async () => {
+  it('are brought up to date where a shard or their home was restored', costly(), async () => {
     const made = await world();
     const { countries, shards, home } = made;
     await countries.distribute();
@@ -317,7 +317,7 @@ describe('reference data of shards', () => {
 });
 
 describe('the tables of a shard that was detached', () => {
-  it('are told and made, before programs use it', async () => {
+  it('are told and made, before programs use it', costly(), async () => {
     const { manager, settings, shards } = await world();
     await manager.detach('b');
     const orders = await manager.upgrade('orders', withCurrencies);

@@ -20,6 +20,7 @@ import { crashEverywhere } from './support/crash-points.js';
 import { filledShards, Order, orderSchema, type MemoryShards } from './support/memory-shards.js';
 import { MemoryRows } from './support/memory-table.js';
 import { wrappedMethods } from './support/wrapped-methods.js';
+import { costly } from '../support/run-length.js';
 
 const { server } = await startFixture();
 const directory = await mkdtemp(join(tmpdir(), 'tabularium-backups-'));
@@ -372,7 +373,7 @@ function killedBefore(container: ContainerClient, last: number): ContainerPort {
 }
 
 describe('where backups are kept', () => {
-  it('has no blob of what was killed before its last request', async () => {
+  it('has no blob of what was killed before its last request', costly(), async () => {
     const container = service.getContainerClient('killed');
     await container.create();
     const store = backupBlobs(container);

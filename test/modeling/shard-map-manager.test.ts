@@ -335,7 +335,7 @@ describe('an operation on a map', () => {
     assert.deepEqual([await countIn(shards.north), await countIn(shards.west)], [1, 1]);
   });
 
-  it('is cancelled by its id, with what was written since', async () => {
+  it('is cancelled by its id, with what was written since', costly(), async () => {
     const { manager, map, operations, id, entities } = await begun('read-only');
     const stop = new AbortController();
     const options = {
@@ -380,7 +380,7 @@ describe('an operation on a map', () => {
     assert.equal((await map.map.state()).phase, 'settled');
   });
 
-  it('is begun once and run once, by two programs at a time', async () => {
+  it('is begun once and run once, by two programs at a time', costly(), async () => {
     const { manager, settings, map, shards } = await filled();
     await manager.addShard('west');
     const other = await shardMapManagerOf(settings).open('orders', orders);
@@ -402,7 +402,7 @@ describe('an operation on a map', () => {
     assert.deepEqual([await countIn(shards.north), await countIn(shards.west)], [1, 1]);
   });
 
-  it('asks for an empty target, one at a time', async () => {
+  it('asks for an empty target, one at a time', costly(), async () => {
     const { map, operations, id } = await begun();
     await operations.run(id, { cleanUp: false });
     const back = splitRange({ from: map.textOf(50), before: map.textOf(100) }, 'north');

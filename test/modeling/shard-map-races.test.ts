@@ -99,7 +99,7 @@ async function handingOver(amounts?: Amounts): Promise<ShardTables> {
 }
 
 describe('a change that is killed', () => {
-  it('between any two of its requests is ended by the same call', async () => {
+  it('between any two of its requests is ended by the same call', costly(), async () => {
     await crashEverywhere<ShardTables>({
       prepare: () => filled(expected.slice(0, 1)),
       run: async (tables, doomed) => {
@@ -335,35 +335,39 @@ describe('a program that stood still', () => {
 
 describe('a partition that is closed while it moves', () => {
   for (const write of ['update', 'insert'] as const) {
-    it(`takes no ${write} after close has resolved, wherever the writer stood`, async () => {
-      for (const request of standingAt([1, 2, 3, 4, 5, 6, 7, 8, 9])) {
-        const tables = await filled();
-        const map = mapOf(tables, hurried);
-        await map.start(toC);
-        const { wrap, goOn, reached } = pausing(request);
-        const slow = ordersOf(pausingMap(tables, wrap));
-        const late =
-          write === 'update'
-            ? slow.update({ tenant: 'contoso', id: 0 }, (o) => ({ ...o, amount: o.amount + 1 }))
-            : slow.insert({ tenant: 'fabrikam', id: 0, amount: 7 });
-        const ended = late.catch((error: unknown) => error);
-        await Promise.race([reached, ended]);
-        await map.close('read-only');
-        const stored = await amountsIn(ordersOf(mapOf(tables)).queryAll());
-        goOn();
-        const end = await ended;
-        assert.deepEqual(await amountsIn(ordersOf(mapOf(tables)).queryAll()), stored);
-        const acknowledged = write === 'update' ? 'contoso 0 11' : 'fabrikam 0 7';
-        const isStored = stored.some((each) => each.join(' ') === acknowledged);
-        assert.equal(isStored, !(end instanceof Error), `at request ${request}`);
-        if (end instanceof Error) assert.ok(end instanceof PartitionClosedError, String(end));
-        await map.backfill();
-        assert.equal((await map.verify()).rows, 0);
-        assert.equal((await map.cutOver()).rows, 0, 'nothing is copied again');
-        await map.finish();
-        await checkAll(tables, stored);
-      }
-    });
+    it(
+      `takes no ${write} after close has resolved, wherever the writer stood`,
+      costly(),
+      async () => {
+        for (const request of standingAt([1, 2, 3, 4, 5, 6, 7, 8, 9])) {
+          const tables = await filled();
+          const map = mapOf(tables, hurried);
+          await map.start(toC);
+          const { wrap, goOn, reached } = pausing(request);
+          const slow = ordersOf(pausingMap(tables, wrap));
+          const late =
+            write === 'update'
+              ? slow.update({ tenant: 'contoso', id: 0 }, (o) => ({ ...o, amount: o.amount + 1 }))
+              : slow.insert({ tenant: 'fabrikam', id: 0, amount: 7 });
+          const ended = late.catch((error: unknown) => error);
+          await Promise.race([reached, ended]);
+          await map.close('read-only');
+          const stored = await amountsIn(ordersOf(mapOf(tables)).queryAll());
+          goOn();
+          const end = await ended;
+          assert.deepEqual(await amountsIn(ordersOf(mapOf(tables)).queryAll()), stored);
+          const acknowledged = write === 'update' ? 'contoso 0 11' : 'fabrikam 0 7';
+          const isStored = stored.some((each) => each.join(' ') === acknowledged);
+          assert.equal(isStored, !(end instanceof Error), `at request ${request}`);
+          if (end instanceof Error) assert.ok(end instanceof PartitionClosedError, String(end));
+          await map.backfill();
+          assert.equal((await map.verify()).rows, 0);
+          assert.equal((await map.cutOver()).rows, 0, 'nothing is copied again');
+          await map.finish();
+          await checkAll(tables, stored);
+        }
+      },
+    );
   }
 
   it('is closed once by two programs at once, and opened again by a third that rolls back', async () => {
@@ -387,7 +391,7 @@ describe('a partition that is closed while it moves', () => {
 
 describe('a handover that stood still', () => {
   for (const others of ['cutOver', 'rollBack'] as const) {
-    it(`harms nothing after the others' ${others}`, async () => {
+    it(`harms nothing after the others' ${others}`, costly(), async () => {
       for (const request of standingAt([4, 5, 6, 7, 8, 9, 10, 11, 12, 13])) {
         const tables = await handingOver(expected.slice(0, 1));
         const { wrap, goOn, reached } = pausing(request);

@@ -127,7 +127,7 @@ describe('entities of shards', () => {
     });
   }
 
-  it('are queried over all shards page by page, in key order', async () => {
+  it('are queried over all shards page by page, in key order', costly(), async () => {
     const { map } = await world(hashRouting(['a', 'b', 'c']), 0);
     const orders = ordersOf(map);
     const expected: [string, number][] = [];
@@ -376,7 +376,7 @@ describe('a change of a shard map', () => {
     await touch();
   });
 
-  it('is copied in transactions that fit, large rows among many', async () => {
+  it('is copied in transactions that fit, large rows among many', costly(), async () => {
     const { tables, map, orders } = await world(toM, 0);
     const note = 'x'.repeat(30_000);
     const ids = Array.from({ length: 230 }, (_, id) => id);

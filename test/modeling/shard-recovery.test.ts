@@ -11,7 +11,7 @@ import {
   UnknownShardError,
   type ShardRouting,
 } from '../../src/modeling/patterns/shard-map/index.js';
-import { sampled } from '../support/run-length.js';
+import { costly, sampled } from '../support/run-length.js';
 import {
   amountsIn,
   mapOf,
@@ -143,7 +143,7 @@ describe('recovery of a shard map', () => {
     });
   }
 
-  it('ends one difference after the other, each as it is told', async () => {
+  it('ends one difference after the other, each as it is told', costly(), async () => {
     const texts = { contoso: 'a', fabrikam: 'a', tailspin: 'a' };
     const { tables, map, orders } = await world(listRouting(texts), Object.keys(texts));
     const before = await copyOf(tables.control);
@@ -215,7 +215,7 @@ describe('recovery of a shard map', () => {
     }
   });
 
-  it('keeps rows that were there before the map', async () => {
+  it('keeps rows that were there before the map', costly(), async () => {
     const { tables, map, orders } = await world(hashRouting(['a', 'b'], 1));
     await entitiesOf(Order, tables.a).insert({ tenant: 'tailspin', id: 1, amount: 7 });
     const before = await copyOf(tables.control);

@@ -164,37 +164,41 @@ describe('a change and its announcement', () => {
     );
   });
 
-  it('are stored both or not at all, and announced in the end, wherever a process crashes', async () => {
-    const requests = await crashEverywhere<RealParts>({
-      prepare: () => newParts(),
-      run: async (parts, doomed) => {
-        const fragile = doomedParts(parts, doomed);
-        await hire(testOutbox(fragile));
-        await workerOf(fragile, testRelay(fragile)).drain();
-      },
-      restart: () => time.pass(60_000),
-      recover: async (parts, doomed) => {
-        const fragile = doomedParts(parts, doomed);
-        await testRelay(fragile).sweep();
-        await workerOf(fragile, testRelay(fragile)).drain();
-      },
-      check: async ({ table, target, hints }) => {
-        const employee = await table.get(employeeKey(jones));
-        const announced = await visibleEnvelopes(target);
-        assert.equal(announced.length > 0, employee !== undefined);
-        assert.ok(announced.every(({ id, type }) => id === '456' && type === 'hired'));
-        assert.equal(await waitingIn(table), 0);
-        assert.equal(await messageCount(hints), 0);
-      },
-      crashRecovery: true,
-    });
-    const change = ['write', 'transact', 'sendMessage'];
-    const relaying = ['page', 'sendMessage', 'transact', 'deleteMessage'];
-    assert.deepEqual(
-      requests.filter((name) => name !== 'receiveMessages'),
-      [...change, ...relaying],
-    );
-  });
+  it(
+    'are stored both or not at all, and announced in the end, wherever a process crashes',
+    costly(),
+    async () => {
+      const requests = await crashEverywhere<RealParts>({
+        prepare: () => newParts(),
+        run: async (parts, doomed) => {
+          const fragile = doomedParts(parts, doomed);
+          await hire(testOutbox(fragile));
+          await workerOf(fragile, testRelay(fragile)).drain();
+        },
+        restart: () => time.pass(60_000),
+        recover: async (parts, doomed) => {
+          const fragile = doomedParts(parts, doomed);
+          await testRelay(fragile).sweep();
+          await workerOf(fragile, testRelay(fragile)).drain();
+        },
+        check: async ({ table, target, hints }) => {
+          const employee = await table.get(employeeKey(jones));
+          const announced = await visibleEnvelopes(target);
+          assert.equal(announced.length > 0, employee !== undefined);
+          assert.ok(announced.every(({ id, type }) => id === '456' && type === 'hired'));
+          assert.equal(await waitingIn(table), 0);
+          assert.equal(await messageCount(hints), 0);
+        },
+        crashRecovery: true,
+      });
+      const change = ['write', 'transact', 'sendMessage'];
+      const relaying = ['page', 'sendMessage', 'transact', 'deleteMessage'];
+      assert.deepEqual(
+        requests.filter((name) => name !== 'receiveMessages'),
+        [...change, ...relaying],
+      );
+    },
+  );
 
   it('fail together, and announce nothing', async () => {
     const parts = await newParts();

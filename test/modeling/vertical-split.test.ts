@@ -442,30 +442,35 @@ describe('an entity that is split vertically', () => {
   });
 
   for (const isThere of [true, false]) {
-    it(`is replaced or inserted, killed at any request, where it is ${isThere ? '' : 'not '}there`, async () => {
-      const before = { ...lamp, lastOrder: '2024-05-31' };
-      const desk = { ...lamp, name: 'desk', level: 1, supplier: 'globex' };
-      await crashEverywhere<Tables>({
-        prepare: async () => {
-          const tables = await newTables();
-          if (isThere) await productsOf(tables).insert(before);
-          return tables;
-        },
-        run: (tables, doomed) => doomedProducts(tables, doomed).upsertReplace(desk),
-        crashRecovery: true,
-        recover: (tables, doomed) => doomedProducts(tables, doomed).verify({ repair: true }),
-        check: async (tables) => {
-          const products = productsOf(tables);
-          assert.deepEqual(await products.verify(), []);
-          const found = await products.get(one);
-          const isNew = found?.name === 'desk';
-          assert.deepEqual(found, isNew ? desk : isThere ? before : undefined);
-          await products.upsertReplace(desk);
-          assert.deepEqual(await products.get(one), desk);
-          for (const table of Object.values(tables)) assert.equal((await rowsIn(table)).length, 1);
-        },
-      });
-    });
+    it(
+      `is replaced or inserted, killed at any request, where it is ${isThere ? '' : 'not '}there`,
+      costly(),
+      async () => {
+        const before = { ...lamp, lastOrder: '2024-05-31' };
+        const desk = { ...lamp, name: 'desk', level: 1, supplier: 'globex' };
+        await crashEverywhere<Tables>({
+          prepare: async () => {
+            const tables = await newTables();
+            if (isThere) await productsOf(tables).insert(before);
+            return tables;
+          },
+          run: (tables, doomed) => doomedProducts(tables, doomed).upsertReplace(desk),
+          crashRecovery: true,
+          recover: (tables, doomed) => doomedProducts(tables, doomed).verify({ repair: true }),
+          check: async (tables) => {
+            const products = productsOf(tables);
+            assert.deepEqual(await products.verify(), []);
+            const found = await products.get(one);
+            const isNew = found?.name === 'desk';
+            assert.deepEqual(found, isNew ? desk : isThere ? before : undefined);
+            await products.upsertReplace(desk);
+            assert.deepEqual(await products.get(one), desk);
+            for (const table of Object.values(tables))
+              assert.equal((await rowsIn(table)).length, 1);
+          },
+        });
+      },
+    );
   }
 
   it('is what one of several replaces at once makes it', async () => {

@@ -16,6 +16,7 @@ import { defaultBalancerPolicy } from '../../src/placement/balancer/policy.js';
 import { manualTimers } from '../support/manual-timers.js';
 import { SimRandom } from '../support/sim-random.js';
 import { admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
+import { costly } from '../support/run-length.js';
 
 const partitions = 32;
 /** Few calls make a range busy, so that the test has few. */
@@ -73,7 +74,7 @@ function keyAt(partition: number) {
 }
 
 void describe('the balancer of a store', () => {
-  void it('spreads a busy range over the stores, and keeps what is there', async () => {
+  void it('spreads a busy range over the stores, and keeps what is there', costly(), async () => {
     const { store, catalogue, balancerOf, round } = await world(4);
     for (let count = 0; count < partitions; count += 1) {
       const put = { key: keyAt(count), value: Buffer.from([count]) };

@@ -11,7 +11,7 @@ import { jobResult, operationEnd } from '../../src/cli/partition/waiting.js';
 import type { ServerOptions } from '../../src/app/options/table.js';
 import { createServer, type TabulariumServer } from '../../src/app/server.js';
 import type { PartitionsInfo, Started } from '../../src/http/control/partitions.js';
-import { byLength } from '../support/run-length.js';
+import { byLength, costly } from '../support/run-length.js';
 
 const account = 'devstoreaccount1';
 const key = Buffer.alloc(64, 'key').toString('base64');
@@ -303,7 +303,7 @@ void describe('a server over several stores', () => {
     await assert.rejects(() => control.verify({ keysPerSecond: 0 }), /whole number above 0/);
   });
 
-  void it('shows each entity once to a query during moves', async () => {
+  void it('shows each entity once to a query during moves', costly(), async () => {
     const { entities, moves } = byLength({
       short: { entities: 1_200, moves: 4 },
       long: { entities: 100_000, moves: 20 },

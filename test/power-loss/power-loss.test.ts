@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { byLength } from '../support/run-length.js';
+import { byLength, costly } from '../support/run-length.js';
 import { seedSetting } from '../support/sim-settings.js';
 import { simulate } from './simulation.js';
 import { protections } from './life.js';
@@ -20,7 +20,7 @@ describe('losses of power', () => {
   });
 
   for (const without of protections) {
-    it(`are noticed where the journal does without its ${without}`, async () => {
+    it(`are noticed where the journal does without its ${without}`, costly(), async () => {
       const find = async (): Promise<void> => {
         for (let image = 0; image < canaryImages; image += 1)
           await simulate({ seed: image, without });

@@ -3,7 +3,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { byLength } from '../support/run-length.js';
+import { byLength, costly } from '../support/run-length.js';
 import { systemClock } from '../../src/base/clock.js';
 import { forwardClock } from '../../src/base/forward-clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
@@ -66,37 +66,41 @@ function byText(left: string, right: string): number {
   return left < right ? -1 : 1;
 }
 
-it(`hands each message to one of several processes on one data directory (seed ${seed})`, async (t) => {
-  const { directory, remove } = await temporaryLocation();
-  const store = await openLmdbStore({ directory, clock: systemClock });
-  const service = new QueueService({
-    store,
-    clock: forwardClock(systemClock),
-    randomness: systemRandomness,
-  });
-  try {
-    await service.createQueue(workAccount, workQueue, []);
-    const ended = await Promise.allSettled([
-      workOnQueue(service, new SimRandom(seed), messagesPerProcess),
-      ...Array.from({ length: otherProcesses }, (_, index) =>
-        workElsewhere(directory, seed + index + 1),
-      ),
-    ]);
-    // Of those that others hold up, each fails: what every process has done tells which one did.
-    const failures = ended.flatMap((each, index) =>
-      each.status === 'rejected' ? [`process ${index}: ${String(each.reason)}`] : [],
-    );
-    assert.deepEqual(failures, []);
-    const outcomes = ended.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-    assertEachDelivered(outcomes);
-    for (const { put, deliveries } of outcomes) {
-      t.diagnostic(`${put.length} put, ${deliveries.length} taken`);
-      assert.ok(deliveries.length > 0, 'every process had its share');
+it(
+  `hands each message to one of several processes on one data directory (seed ${seed})`,
+  costly(),
+  async (t) => {
+    const { directory, remove } = await temporaryLocation();
+    const store = await openLmdbStore({ directory, clock: systemClock });
+    const service = new QueueService({
+      store,
+      clock: forwardClock(systemClock),
+      randomness: systemRandomness,
+    });
+    try {
+      await service.createQueue(workAccount, workQueue, []);
+      const ended = await Promise.allSettled([
+        workOnQueue(service, new SimRandom(seed), messagesPerProcess),
+        ...Array.from({ length: otherProcesses }, (_, index) =>
+          workElsewhere(directory, seed + index + 1),
+        ),
+      ]);
+      // Of those that others hold up, each fails: what every process has done tells which one did.
+      const failures = ended.flatMap((each, index) =>
+        each.status === 'rejected' ? [`process ${index}: ${String(each.reason)}`] : [],
+      );
+      assert.deepEqual(failures, []);
+      const outcomes = ended.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+      assertEachDelivered(outcomes);
+      for (const { put, deliveries } of outcomes) {
+        t.diagnostic(`${put.length} put, ${deliveries.length} taken`);
+        assert.ok(deliveries.length > 0, 'every process had its share');
+      }
+      const { approximateMessageCount } = await service.getQueue(workAccount, workQueue);
+      assert.equal(approximateMessageCount, 0);
+    } finally {
+      await store.close();
+      await remove();
     }
-    const { approximateMessageCount } = await service.getQueue(workAccount, workQueue);
-    assert.equal(approximateMessageCount, 0);
-  } finally {
-    await store.close();
-    await remove();
-  }
-});
+  },
+);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { byLength } from '../support/run-length.js';
+import { byLength, costly } from '../support/run-length.js';
 import { manualClock, type ManualClock } from '../../src/base/clock.js';
 import type { QueueService } from '../../src/services/queues/queue-service.js';
 import { queueServices } from '../support/queue-services.js';
@@ -82,14 +82,18 @@ async function raceOften(
   for (const [name, count] of totals) assert.ok(count > 0, `no ${name}: this was no race`);
 }
 
-it(`gives each message to one of many workers of one process (seed ${seed})`, (t) =>
-  raceOften(t, 'memory', { services: 1 }));
+it(`gives each message to one of many workers of one process (seed ${seed})`, costly(), (t) =>
+  raceOften(t, 'memory', { services: 1 }),
+);
 
-it(`gives each message to one of many workers of several services (seed ${seed})`, (t) =>
-  raceOften(t, 'memory', { services: 4 }));
+it(`gives each message to one of many workers of several services (seed ${seed})`, costly(), (t) =>
+  raceOften(t, 'memory', { services: 4 }),
+);
 
-it(`gives each message to one of many workers on LMDB (seed ${seed})`, (t) =>
-  raceOften(t, 'lmdb', { services: 3 }));
+it(`gives each message to one of many workers on LMDB (seed ${seed})`, costly(), (t) =>
+  raceOften(t, 'lmdb', { services: 3 }),
+);
 
-it(`gives each message to one of many workers while clocks differ (seed ${seed})`, (t) =>
-  raceOften(t, 'memory', { services: 4, skewMicros: 1_500_000 }));
+it(`gives each message to one of many workers while clocks differ (seed ${seed})`, costly(), (t) =>
+  raceOften(t, 'memory', { services: 4, skewMicros: 1_500_000 }),
+);

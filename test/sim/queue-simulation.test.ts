@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { byLength } from '../support/run-length.js';
+import { byLength, costly } from '../support/run-length.js';
 import { createServer } from '../../src/app/index.js';
 import { manualClock } from '../../src/base/clock.js';
 import type { Store } from '../../src/kv/store.js';
@@ -101,31 +101,35 @@ for (const name of engineNames) {
   });
 }
 
-it(`answers every queue operation as the model does, over HTTP (seed ${seed})`, async (t) => {
-  const clock = manualClock(startMicros);
-  const keys = accounts.map((name) => ({ name, key: Buffer.from(name).toString('base64') }));
-  const server = await createServer({
-    inMemory: true,
-    clock,
-    checkClockSkew: false,
-    accounts: keys,
-  });
-  const clients = keys.map(({ name, key }) => {
-    return new QueueWireClient(server.queuePort, { account: name, key });
-  });
-  const operations = new WireQueues(
-    Object.fromEntries(clients.map((client) => [client.account, client])),
-  );
-  try {
-    await seeded(t, {
-      random: new SimRandom(seed),
+it(
+  `answers every queue operation as the model does, over HTTP (seed ${seed})`,
+  costly(),
+  async (t) => {
+    const clock = manualClock(startMicros);
+    const keys = accounts.map((name) => ({ name, key: Buffer.from(name).toString('base64') }));
+    const server = await createServer({
+      inMemory: true,
       clock,
-      steps: stepsOverHttp,
-      servers: { operations: [operations] },
-      shownMicros,
+      checkClockSkew: false,
+      accounts: keys,
     });
-  } finally {
-    for (const client of clients) client.close();
-    await server.close();
-  }
-});
+    const clients = keys.map(({ name, key }) => {
+      return new QueueWireClient(server.queuePort, { account: name, key });
+    });
+    const operations = new WireQueues(
+      Object.fromEntries(clients.map((client) => [client.account, client])),
+    );
+    try {
+      await seeded(t, {
+        random: new SimRandom(seed),
+        clock,
+        steps: stepsOverHttp,
+        servers: { operations: [operations] },
+        shownMicros,
+      });
+    } finally {
+      for (const client of clients) client.close();
+      await server.close();
+    }
+  },
+);

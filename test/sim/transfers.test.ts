@@ -3,7 +3,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { byLength } from '../support/run-length.js';
+import { byLength, costly } from '../support/run-length.js';
 import { systemClock } from '../../src/base/clock.js';
 import { openLmdbStore } from '../../src/engines/lmdb/store.js';
 import { TableService } from '../../src/services/tables/table-service.js';
@@ -31,29 +31,33 @@ async function transfersElsewhere(directory: string, childSeed: number): Promise
   return (await Promise.race([outcome, died]))[0];
 }
 
-it(`keeps a sum whole across processes that write groups side by side (seed ${seed})`, async () => {
-  const { directory, remove } = await temporaryLocation();
-  const store = await openLmdbStore({ directory, clock: systemClock });
-  const service = new TableService({ store, clock: systemClock });
-  try {
-    await openBank(service);
-    const outcomes = await Promise.all([
-      runTransfers(service, new SimRandom(seed), transfers),
-      ...Array.from({ length: processes }, (_, index) =>
-        transfersElsewhere(directory, seed + index + 1),
-      ),
-    ]);
-    assert.deepEqual(
-      outcomes.flatMap(({ violations }) => violations),
-      [],
-    );
-    assert.deepEqual(await auditBank(service), []);
-    const moved = outcomes.reduce((sum, outcome) => sum + outcome.moved, 0);
-    const refused = outcomes.reduce((sum, outcome) => sum + outcome.refused, 0);
-    assert.equal(moved + refused, transfers * (processes + 1));
-    assert.ok(moved > 0 && refused > 0, 'some moves happened and some met one another');
-  } finally {
-    await store.close();
-    await remove();
-  }
-});
+it(
+  `keeps a sum whole across processes that write groups side by side (seed ${seed})`,
+  costly(),
+  async () => {
+    const { directory, remove } = await temporaryLocation();
+    const store = await openLmdbStore({ directory, clock: systemClock });
+    const service = new TableService({ store, clock: systemClock });
+    try {
+      await openBank(service);
+      const outcomes = await Promise.all([
+        runTransfers(service, new SimRandom(seed), transfers),
+        ...Array.from({ length: processes }, (_, index) =>
+          transfersElsewhere(directory, seed + index + 1),
+        ),
+      ]);
+      assert.deepEqual(
+        outcomes.flatMap(({ violations }) => violations),
+        [],
+      );
+      assert.deepEqual(await auditBank(service), []);
+      const moved = outcomes.reduce((sum, outcome) => sum + outcome.moved, 0);
+      const refused = outcomes.reduce((sum, outcome) => sum + outcome.refused, 0);
+      assert.equal(moved + refused, transfers * (processes + 1));
+      assert.ok(moved > 0 && refused > 0, 'some moves happened and some met one another');
+    } finally {
+      await store.close();
+      await remove();
+    }
+  },
+);

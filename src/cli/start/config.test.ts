@@ -295,7 +295,7 @@ describe('tabularium start --config', () => {
       assert.equal(await stopCli(server), 0);
     },
   };
-  for (const [name, run] of sampled(Object.entries(withWorkers), 1)) it(name, run);
+  for (const [name, run] of sampled(Object.entries(withWorkers), 1)) it(name, costly(), run);
 
   it('warns of files that every user of the machine may use', { skip: !isPosix }, async () => {
     await using directory = await temporaryDirectory();
@@ -372,29 +372,33 @@ describe('tabularium start --config', () => {
     assert.match(said, /config\.yaml is empty\. A file that sets nothing says \{\}/);
   });
 
-  it('is not held up by files that are replaced by pipes', { skip: !isPosix }, async () => {
-    await using directory = await temporaryDirectory();
-    const [config, keyFile] = ['config.yaml', 'key'].map((name) => join(directory.path, name));
-    assert.ok(config !== undefined && keyFile !== undefined);
-    const text = 'accounts: [{ name: first, keys: [{ file: key }] }]\n';
-    await writeFile(keyFile, keyA);
-    await writeFile(config, text);
-    const server = await startCli(['--in-memory', '--config', config]);
-    for (const [at, file] of [config, keyFile].entries()) {
-      await rm(file);
-      execFileSync('mkfifo', [file]);
+  it(
+    'is not held up by files that are replaced by pipes',
+    costly(!isPosix && 'Windows has no named pipes'),
+    async () => {
+      await using directory = await temporaryDirectory();
+      const [config, keyFile] = ['config.yaml', 'key'].map((name) => join(directory.path, name));
+      assert.ok(config !== undefined && keyFile !== undefined);
+      const text = 'accounts: [{ name: first, keys: [{ file: key }] }]\n';
+      await writeFile(keyFile, keyA);
+      await writeFile(config, text);
+      const server = await startCli(['--in-memory', '--config', config]);
+      for (const [at, file] of [config, keyFile].entries()) {
+        await rm(file);
+        execFileSync('mkfifo', [file]);
+        server.child.kill('SIGHUP');
+        await server.printed('is a pipe, not a regular file', at + 1);
+        assert.equal(await statusWith(server, 'first', keyA), 200);
+        await replaceFile(file, file === config ? text : keyA);
+        server.child.kill('SIGHUP');
+        await server.printed(reloaded, at + 1);
+      }
+      await rm(config);
+      execFileSync('mkfifo', [config]);
       server.child.kill('SIGHUP');
-      await server.printed('is a pipe, not a regular file', at + 1);
-      assert.equal(await statusWith(server, 'first', keyA), 200);
-      await replaceFile(file, file === config ? text : keyA);
-      server.child.kill('SIGHUP');
-      await server.printed(reloaded, at + 1);
-    }
-    await rm(config);
-    execFileSync('mkfifo', [config]);
-    server.child.kill('SIGHUP');
-    assert.equal(await stopCli(server), 0);
-  });
+      assert.equal(await stopCli(server), 0);
+    },
+  );
 
   it('says which changes need a restart', costly(), async () => {
     await using directory = await temporaryDirectory();

@@ -78,7 +78,7 @@ void describe('certificates on the command line', () => {
     },
   );
 
-  void it('may be a PFX whose passphrase is in a variable', { skip: withoutOpenssl }, async () => {
+  void it('may be a PFX whose passphrase is in a variable', costly(withoutOpenssl), async () => {
     await using folder = await TlsFolder.make();
     const pair = await makePair();
     const pfx = await folder.putPfx(pair, 'a secret');

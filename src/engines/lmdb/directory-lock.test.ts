@@ -14,6 +14,7 @@ import { joinDirectory, lockDirectory } from './directory-lock.js';
 import { quietMs } from './lock-wait.js';
 import { openEnvironment } from './environment.js';
 import { openLmdbStore } from './store.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const clock = manualClock();
 /** For a wait that is to end without the lock. */
@@ -82,7 +83,7 @@ describe('directory lock', () => {
     await (await lock()).release();
   });
 
-  it('is waited for by whoever opens what a dead owner left', async (t) => {
+  it('is waited for by whoever opens what a dead owner left', costly(), async (t) => {
     if (process.platform === 'win32') return t.skip('has no SIGSTOP');
     const { directory, remove } = await temporaryLocation();
     t.after(remove);

@@ -26,6 +26,7 @@ import { it } from '../../base/conformance/limited-test.js';
 import type { Store } from '../../kv/store.js';
 import type { LmdbStoreOptions } from './store.js';
 import { openLmdbStore } from './store.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const clock = manualClock();
 const key = Buffer.from('key');
@@ -237,7 +238,7 @@ describe('lock of a data directory', () => {
     await open(t, { directory });
   });
 
-  it('passes on when its owner is killed, and what it left is cleaned up', async (t) => {
+  it('passes on when its owner is killed, and what it left is cleaned up', costly(), async (t) => {
     const directory = await location(t);
     for (let round = 0; round < 3; round += 1) {
       const child = await spawn(t, directory);
@@ -250,7 +251,7 @@ describe('lock of a data directory', () => {
     assert.ok(sockets.length <= 1, sockets.join());
   });
 
-  it('goes to exactly one of many that want it after its owner was killed', async (t) => {
+  it('goes to exactly one of many that want it after its owner was killed', costly(), async (t) => {
     const directory = await location(t);
     const killed = await spawn(t, directory);
     await killed.kill();

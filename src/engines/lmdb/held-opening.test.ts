@@ -17,6 +17,7 @@ import { lockFile } from './directory/file-kinds.js';
 import { openLmdbStore } from './store.js';
 import { holdReply, holdRequest } from './hold-protocol.js';
 import { OpeningHolds } from './opening-holds.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const key = partitionPrefix('tables', 'account', 1, 'partition');
 const batch = { checks: [], puts: [{ key, value: Buffer.from('value') }], deletes: [] };
@@ -108,7 +109,7 @@ describe('while another process opens the data file', () => {
     assert.deepEqual(unhandled, []);
   });
 
-  it('the owner can close', async (t) => {
+  it('the owner can close', costly(), async (t) => {
     const { store, connect } = await owned(t);
     const connection = await connect();
     await held(connection);

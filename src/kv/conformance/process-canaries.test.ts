@@ -9,7 +9,7 @@ import type { CommitBatch, Entry, Store } from '../store.js';
 import { wholeRange } from './batches.js';
 import { processesConformance } from './processes.js';
 import type { ConformanceSuite, OpenedStore, SpawnedStore } from './suite.js';
-import { sampled } from '../../../test/support/run-length.js';
+import { costly, sampled } from '../../../test/support/run-length.js';
 
 // Processes that share one store, and each break the contract in one way: the suite detects every
 // one. A process is a handle of its own on a store in memory, which no process holds.
@@ -212,7 +212,7 @@ describe('the conformance suite, over several processes', () => {
   });
 
   for (const canary of sampled(canaries)) {
-    it(`catches a store that ${canary.wrong}`, async () => {
+    it(`catches a store that ${canary.wrong}`, costly(), async () => {
       assert.deepEqual(await failuresOf(processesConformance, suiteOf(canary)), canary.caughtBy);
     });
   }

@@ -12,7 +12,7 @@ import {
   sample,
   settle,
 } from '../../../test/support/blob-world.js';
-import { byLength, drawn } from '../../../test/support/run-length.js';
+import { byLength, costly, drawn } from '../../../test/support/run-length.js';
 import { engineNames, openTestStore } from '../../../test/support/stores.js';
 import { manualClock } from '../../base/clock.js';
 import { nameOfBytes } from '../../base/bytes.js';
@@ -216,7 +216,7 @@ describe('a process that dies', () => {
   for (const { what, work: does, options, deathsMin } of kinds) {
     for (const made of [false, true]) {
       const name = `at a commit ${what} that was ${made ? '' : 'not '}made leaves nothing behind`;
-      it(name, async (t) => {
+      it(name, costly(), async (t) => {
         let died = 0;
         // The short form dies at some commits of copies, which are drawn.
         const step = does === work ? 1 : byLength({ short: 6, long: 1 });

@@ -16,6 +16,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobService } from './blob-service.js';
 import type { CopyRequest } from './copies.js';
 import type { SnapshotAddress } from './types.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const plain = { headers: { contentType: 'text/plain' }, metadata: [['a', 'b']] as const, tags: [] };
 const lease = '11111111-0000-4000-8000-000000000000';
@@ -157,7 +158,7 @@ for (const engine of engineNames) {
       await assertTidy(world);
     });
 
-    it('are of one moment while the source is written', async (t) => {
+    it('are of one moment while the source is written', costly(), async (t) => {
       const world = await setUp(engine, t);
       const { blobs } = world;
       const disk = at('disk');

@@ -11,7 +11,7 @@ import {
   settle,
   type BlobWorld,
 } from '../../../test/support/blob-world.js';
-import { byLength } from '../../../test/support/run-length.js';
+import { byLength, costly } from '../../../test/support/run-length.js';
 import { SimRandom } from '../../../test/support/sim-random.js';
 import { seedSetting } from '../../../test/support/sim-settings.js';
 import { openTestStore } from '../../../test/support/stores.js';
@@ -295,7 +295,10 @@ describe('protected blobs', () => {
   const first = seedSetting('TABULARIUM_SIM_SEED');
   const rounds = byLength({ short: 4, long: 200 });
   for (let round = 0; round < rounds; round += 1) {
-    it(`are there until their protection ends, whatever else is done (seed ${first + round})`, (t) =>
-      run(t, first + round, 150));
+    it(
+      `are there until their protection ends, whatever else is done (seed ${first + round})`,
+      costly(),
+      (t) => run(t, first + round, 150),
+    );
   }
 });

@@ -17,6 +17,7 @@ import { candidatesPerRead } from '../../kv/filtered-entries.js';
 import { withPartitionRule } from '../../kv/partition-rule.js';
 import type { CommitBatch, Store } from '../../kv/store.js';
 import { QueueService } from './queue-service.js';
+import { costly } from '../../../test/support/run-length.js';
 
 /** Puts messages that live for a second. */
 async function fillShortLived(service: QueueService, total: number): Promise<void> {
@@ -160,7 +161,7 @@ for (const engine of engineNames) {
       assert.equal((await peekAll(service)).length, 0);
     });
 
-    it('in large number are looked at once, not by every request', async (t) => {
+    it('in large number are looked at once, not by every request', costly(), async (t) => {
       let seen = 0;
       const wrap = (store: Store): Store => ({
         ...counting().wrap(store),

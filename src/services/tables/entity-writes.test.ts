@@ -87,7 +87,7 @@ for (const engine of ['memory', 'lmdb'] as const) {
       assert.deepEqual(decodeBag(bag), [property('n', int(100))]);
     });
 
-    it('keeps the properties of all unconditional merges of one entity', async (t) => {
+    it('keeps the properties of all unconditional merges of one entity', costly(), async (t) => {
       const { write, get } = await openTable(t, engine);
       await Promise.all(
         Array.from({ length: 100 }, (_, n) =>

@@ -5,6 +5,7 @@ import { isRefusal } from '../kit/malformed-http.js';
 import { generator, mutate, visible } from '../kit/mutation.js';
 import { messageBody } from '../kit/queue-client.js';
 import { startQueueFixture } from '../kit/server.js';
+import { costly } from '../../support/run-length.js';
 
 // For any body sent to queues the response is a documented 4xx: never a 5xx, a hang or a crash.
 
@@ -129,7 +130,7 @@ describe('bodies that are no message', () => {
 });
 
 describe('receipts made to hurt', () => {
-  it('are refused, whatever byte of a good one is changed', async () => {
+  it('are refused, whatever byte of a good one is changed', costly(), async () => {
     const sent = await queues.put(queue, 'x');
     const good = sent.PopReceipt ?? '';
     const random = generator(1);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
 import { temporaryLocation, spawnLmdbStore } from '../../../../test/support/engine-lmdb.js';
-import { byLength } from '../../../../test/support/run-length.js';
+import { byLength, costly } from '../../../../test/support/run-length.js';
 import { it } from '../../../base/conformance/limited-test.js';
 import { systemClock } from '../../../base/clock.js';
 import { compareBytes, type Bytes } from '../../../base/bytes.js';
@@ -102,34 +102,38 @@ void describe('ranges of mapped pages', () => {
     }
   });
 
-  it('show each commit of another process as soon as it is acknowledged, whole', async (t) => {
-    const { store, directory } = await openStore(t);
-    await put(store, [{ key: Buffer.from('first'), value: Buffer.alloc(0) }]);
-    const other = await spawnLmdbStore(directory, 'join');
-    t.after(() => other.kill());
-    const key = (name: string) => Buffer.from(name);
-    for (let round = 0; round < byLength({ short: 200, long: 2_000 }); round += 1) {
-      const value = Buffer.alloc(2_000, round);
-      const puts = ['p1', 'p2', 'p3'].map((name) => ({ key: key(name), value }));
-      const isSeen = other.store.commit({ checks: [], puts, deletes: [] });
-      // Reads while the commit is under way see all of it or nothing.
-      const state = { isDone: false };
-      const done = isSeen.then(() => (state.isDone = true));
-      while (!state.isDone) {
+  it(
+    'show each commit of another process as soon as it is acknowledged, whole',
+    costly(),
+    async (t) => {
+      const { store, directory } = await openStore(t);
+      await put(store, [{ key: Buffer.from('first'), value: Buffer.alloc(0) }]);
+      const other = await spawnLmdbStore(directory, 'join');
+      t.after(() => other.kill());
+      const key = (name: string) => Buffer.from(name);
+      for (let round = 0; round < byLength({ short: 200, long: 2_000 }); round += 1) {
+        const value = Buffer.alloc(2_000, round);
+        const puts = ['p1', 'p2', 'p3'].map((name) => ({ key: key(name), value }));
+        const isSeen = other.store.commit({ checks: [], puts, deletes: [] });
+        // Reads while the commit is under way see all of it or nothing.
+        const state = { isDone: false };
+        const done = isSeen.then(() => (state.isDone = true));
+        while (!state.isDone) {
+          const { entries } = await store.range({ start: key('p'), end: key('q') }, everything);
+          assert.ok(new Set(entries.map((each) => `${each.version} ${each.value[0]}`)).size <= 1);
+          await new Promise(setImmediate);
+        }
+        await done;
         const { entries } = await store.range({ start: key('p'), end: key('q') }, everything);
-        assert.ok(new Set(entries.map((each) => `${each.version} ${each.value[0]}`)).size <= 1);
-        await new Promise(setImmediate);
+        assert.deepEqual(
+          entries.map((each) => each.value),
+          puts.map((each) => each.value),
+        );
       }
-      await done;
-      const { entries } = await store.range({ start: key('p'), end: key('q') }, everything);
-      assert.deepEqual(
-        entries.map((each) => each.value),
-        puts.map((each) => each.value),
-      );
-    }
-  });
+    },
+  );
 
-  it('go on while the file outgrows its map', async (t) => {
+  it('go on while the file outgrows its map', costly(), async (t) => {
     const { store } = await openStore(t);
     let written: Bytes[] = [];
     for (let step = 0; step < 60; step += 1) {
