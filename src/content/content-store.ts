@@ -3,7 +3,8 @@ import type { ContentProblem } from './errors.js';
 
 /**
  * Where the bytes of blobs rest, beside the ordered key space. Bytes are stored first, as an
- * _extent_; then a commit of the key space names it. What a commit no longer names is freed.
+ * _extent_; then a commit of the key space names it. An extent that no commit names any more is
+ * freed.
  *
  * Two rules of callers keep both in step over a crash:
  *
@@ -52,8 +53,8 @@ export interface ContentStore {
   link(id: ExtentId, owner: Bytes): Promise<Extent>;
   /**
    * Until the returned function is called, no extent is deleted: older states of the key space, to
-   * which it may be set back, name them. What was freed meanwhile is left to the sweep, which asks
-   * whether it is named again. Takes effect at once. The function is idempotent.
+   * which it may be set back, name them. Extents that are freed meanwhile are left to the sweep,
+   * which asks whether they are named again. Takes effect at once. The function is idempotent.
    */
   retain(): () => void;
   /**

@@ -1,5 +1,5 @@
-// Table design, typed: definitions, operations, and the patterns that need no more. What a family
-// of other patterns exports is in the `index.ts` of its folder, a path of its own of the package.
+// Table design, typed: definitions, operations, and the patterns that need no more. Each family of
+// other patterns exports from the `index.ts` of its folder, by a path of its own in the package.
 
 export { defineEntity } from './definition/entity-definition.js';
 export type {

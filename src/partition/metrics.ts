@@ -8,7 +8,7 @@ import {
 import type { RangeMap } from './range-map.js';
 import type { OperationRow } from './rows.js';
 
-/** The number of ranges that have lines of their own: those with the most calls. */
+/** The number of ranges that have lines of their own. These are the ones with the most calls. */
 const rangesShown = 20;
 
 export interface PartitionFacts {

@@ -26,8 +26,8 @@ const keysEach = 1_000;
 export type Finding =
   | { readonly kind: 'abandoned operation'; readonly operation: number }
   /**
-   * What this process has opened by the name of a store is no member of the key space, or it has
-   * opened nothing: the store was not compared.
+   * This process has opened nothing by the name of a store, or something that is no member of the
+   * key space: the store was not compared.
    */
   | { readonly kind: 'another place'; readonly store: string }
   /** The store that has the range does not serve it. */

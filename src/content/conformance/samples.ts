@@ -29,8 +29,7 @@ export function sample(bytes: number, seed = 1): Buffer {
 }
 
 /**
- * The bytes in pieces. What was handed over is written over before the next piece, as a source may
- * do.
+ * The bytes in pieces. Each piece is overwritten before the next one, as a source may do.
  */
 export async function* piecesOf(
   bytes: Buffer,

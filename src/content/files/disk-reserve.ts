@@ -3,7 +3,10 @@ import { ContentWriteError } from '../errors.js';
 import type { ContentFiles } from './content-files.js';
 
 const mebibyte = 1024 * 1024;
-/** So much is written at most until the disk is asked again, and only a share of what is free. */
+/**
+ * At most so many bytes, and only a share of the free ones, are written until the disk is asked
+ * again.
+ */
 const grantedBytes = 32 * mebibyte;
 const grantedShare = 1 / 4;
 
@@ -17,7 +20,10 @@ export class DiskReserve {
     this.#files = files;
   }
 
-  /** Content of so many bytes is to be written. Rejects with `ContentWriteError`, and `isFull`. */
+  /**
+   * To be called before content of so many bytes is written. Rejects with `ContentWriteError`, and
+   * `isFull`.
+   */
   take(bytes: number): Promise<void> | undefined {
     if (bytes > this.#granted) return this.#ask(bytes);
     this.#granted -= bytes;

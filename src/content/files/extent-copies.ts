@@ -21,8 +21,8 @@ const unfinishedEnding = '.new';
 
 /**
  * Copies extents, which keep their ids, from a data directory into another one that no process
- * uses. A process that uses the first one must free no extents meanwhile. Extents that are there
- * already are left as they are, so a copy that was cut off goes on when it is made again.
+ * uses. A process that uses the first one must free no extents meanwhile. Extents that the target
+ * has are left as they are, so a repeated copy continues one that was interrupted.
  */
 export class ExtentCopies {
   readonly #from: string;
@@ -31,7 +31,7 @@ export class ExtentCopies {
   /** The first copy of each file that has several names. */
   readonly #copies = new Map<string, string>();
   readonly #folders = new Set<string>();
-  /** Folders that have got something. */
+  /** Folders that files were added to. */
   readonly #unsynced = new Set<string>(['']);
 
   private constructor(from: string, to: string) {
@@ -66,7 +66,7 @@ export class ExtentCopies {
     }
   }
 
-  /** Makes durable which files there are by now. */
+  /** Makes the names of the files so far durable. */
   async end(): Promise<void> {
     const folders = [...this.#unsynced];
     this.#unsynced.clear();

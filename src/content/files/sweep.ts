@@ -30,7 +30,7 @@ interface OrphansOfSlice {
 export class Sweep {
   readonly #parts: SweepParts;
   #pass: AsyncGenerator<SuspectSlice, void, void> | undefined;
-  /** The suspects that the pass has found last, until they are settled. */
+  /** The suspects that the pass found last, until they are settled. */
   #slice: SuspectSlice | undefined;
   #isRunning = false;
 

@@ -3,8 +3,8 @@
  * `reservedInitials`, which no key template writes: it refuses a literal text and escapes a value
  * that begins so. Therefore no entity has such a PartitionKey or RowKey.
  *
- * A key alone proves nothing, because other programs write rows too: whoever changes or deletes a
- * row of its own checks the type or the properties of the row as well.
+ * A key alone proves nothing, because other programs write rows too: code that changes or deletes a
+ * row of the library checks the type or the properties of the row as well.
  */
 export const reservedInitials = '!~';
 

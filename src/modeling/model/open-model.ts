@@ -140,8 +140,8 @@ type Part = (cursor: string | undefined) => AsyncIterable<ModelPage>;
  * hold for every way to write: through `entities`, `transaction`, or anything else that takes
  * `table`.
  *
- * What is in the partition of a change is in its transaction. Everything else follows when some
- * process acts on the messages: `run` does until it is stopped, `drain` once.
+ * Rows in the partition of a change are written in its transaction. Everything else follows when
+ * some process acts on the messages: `run` does until it is stopped, `drain` once.
  */
 export class Model<E extends ModelEntities> {
   readonly entities: OpenedEntities<E>;

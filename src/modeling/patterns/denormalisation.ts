@@ -19,7 +19,8 @@ export interface CopyRelation<S extends AnyDefinition, T extends AnyDefinition> 
   readonly sourceOf: (target: ReadOf<T>) => KeyOf<S> | undefined;
   /**
    * Where copies of a source may be, known by its key, or found by a query or by a look-up in an
-   * index. What has another source by `sourceOf`, or is not there, gets no copy of this one.
+   * index. An entity that has another source by `sourceOf`, or does not exist, gets no copy of this
+   * one.
    */
   readonly targetsOf: (source: KeyOf<S>) => Iterable<KeyOf<T>> | AsyncIterable<KeyOf<T>>;
   /**

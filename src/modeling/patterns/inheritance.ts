@@ -173,7 +173,7 @@ interface WantedType {
 /** The types that a query reads, by their names. */
 type Wanted = ReadonlyMap<string, WantedType>;
 
-/** Rows of the type, and those that do not say theirs, which their keys tell later. */
+/** Selects rows of the type and rows without a type, whose keys tell the type later. */
 function filterOfType({ definition, conditions }: WantedType): Filter {
   const { type, system, rowKey } = definition;
   const isOfType =

@@ -140,7 +140,7 @@ export class ReferenceData<Item, Key extends ReferenceKey> {
   }
 }
 
-/** Reference data. Throws `DefinitionError` for times that cannot be. Sends nothing. */
+/** Reference data. Throws `DefinitionError` for impossible times. Sends nothing. */
 export function referenceDataOf<Item, Key extends ReferenceKey>(
   options: ReferenceDataOptions<Item, Key>,
 ): ReferenceData<Item, Key> {

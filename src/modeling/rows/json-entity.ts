@@ -12,7 +12,7 @@ const annotation = '@odata.type';
 /**
  * Decodes an entity. Types that JSON does not show are in annotations, which the service writes
  * before the values. `wholeDoubles` holds the properties that the JSON text wrote as Doubles
- * although their values are whole. Throws `DecodeError` for a value that no service writes.
+ * although their values are whole. Throws `DecodeError` for a value that the service never writes.
  */
 export function rowOfJson(entity: JsonEntity, wholeDoubles?: WholeDoubles): StoredRow {
   const properties: Record<string, WireValue> = {};

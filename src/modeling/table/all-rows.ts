@@ -3,8 +3,8 @@ import type { RowPage, RowQuery, TableGateway } from './gateway.js';
 
 /**
  * The pages of a query, from its cursor on, in key order. One range read each, and none ahead: the
- * next page is read when the one before it is done. Whoever stores the cursor of a page that is
- * done resumes behind it, after a crash too.
+ * next page is read when the one before it is done. A program that stores the cursor of a page when
+ * it is done resumes behind that page, also after a crash.
  */
 export async function* allPages(
   table: TableGateway,

@@ -2,8 +2,8 @@ import { TransactionFailedError } from './errors.js';
 import type { RowWrite, TableGateway, WriteResult } from './gateway.js';
 
 /**
- * What a caller who gave a single write, the first of a transaction, is told of its failure: that
- * of the write, not of the transaction. Other errors are as they are.
+ * The error for a caller who gave a single write, the first of a transaction: the failure of the
+ * write, not of the transaction. Other errors stay as they are.
  */
 export function failureOfOne(error: unknown): unknown {
   return error instanceof TransactionFailedError && error.index === 0 ? error.reason : error;

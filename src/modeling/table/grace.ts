@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import { ValueError } from '../rows/model-error.js';
 import { ticksOfMicros } from '../rows/ticks.js';
 
-/** What was written more recently may be a part of something that is on its way: an hour. */
+/** The age, an hour, below which a row may be a part of work in progress. */
 export const graceDefaultMs = 3_600_000;
 
 /**

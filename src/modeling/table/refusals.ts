@@ -8,8 +8,8 @@ import {
   type ServiceFailure,
 } from './errors.js';
 
-// What the service would answer, told by the library where a read has shown it. `what` names the
-// type of a definition, or another kind of row.
+// Errors that the service would answer with, raised by the library when a read has shown them.
+// `what` names the type of a definition, or another kind of row.
 
 /** The error for a required entity that a read did not find. */
 export function absentEntityError(

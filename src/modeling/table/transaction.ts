@@ -340,7 +340,7 @@ export class Transaction {
         // Another process may have written since; only a read shows that nothing is to be done.
         places[place] =
           (known && (await make(known, turn))) ?? (await make(await this.#table.get(key), turn));
-        // What is kept in step with the other writes may change this row.
+        // The derived writes of the others may change this row.
         if (places[place] === undefined) leave(key);
       }),
     );

@@ -134,7 +134,7 @@ function outdatedOf<D extends AnyDefinition>(
   try {
     const entity = codec.fromRow(row);
     if (entity[storedAs].version >= definition.version) return [];
-    // What an upgrade has made may be none that the definition can store.
+    // The definition may be unable to store the entity that an upgrade has made.
     return [writesOf(definition).replace(entity)];
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;

@@ -7,9 +7,9 @@ import { decodeLoadRow } from '../load/load-rows.js';
 import type { MeasuredRange } from '../load/range-meter.js';
 
 const pageOptions = { limit: 256, bytesMax: 8 << 20 } as const;
-/** Rows that no process has renewed for this time do not count, in milliseconds. */
+/** The time, in milliseconds, after which rows that no process has renewed do not count. */
 const countsForMs = 20_000;
-/** Rows that no process has renewed for this time are removed, in milliseconds. */
+/** The time, in milliseconds, after which rows that no process has renewed are removed. */
 const removedAfterMs = 120_000;
 
 interface Publisher {

@@ -118,8 +118,8 @@ export class Mover {
 
   /**
    * Takes over at the source, alone: until the switch it has the range, and a target that is away
-   * must not keep it from serving. What the process before still writes to the target does no harm,
-   * because no step relies on the target before its guard is taken as well.
+   * must not keep it from serving. Writes of the former process to the target do no harm, because
+   * no step relies on the target before its guard is taken as well.
    */
   async #takeSource(): Promise<void> {
     const { step, source } = this.#held.row;

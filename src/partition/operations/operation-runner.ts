@@ -53,7 +53,8 @@ export interface Progress {
 
 /**
  * How an operation ended. `another`: another process has taken it over, and knows. `failed`: this
- * process has given it up. What fails otherwise is tried again, here or by others.
+ * process has given it up. Every other operation that fails is tried again, here or by another
+ * process.
  */
 export type End =
   { readonly state: MoveEnd | 'another' } | { readonly state: 'failed'; readonly error: unknown };
@@ -345,8 +346,8 @@ export class OperationRunner {
 
   /** Undoes a failed move from a store that drains, so that the next one has its place. */
   #giveUp({ id, step }: MoveRow): void {
-    // What has switched goes forward only, what is being undone is tried again as it is, and a
-    // move goes on where it was when its target is back.
+    // A move that has switched goes forward only. One that is being undone is tried again as it is.
+    // One whose target is away goes on where it was when the target is back.
     if (step === 'activate' || step === 'clean' || step === 'cancel') return;
     if (this.#failureOf(id) instanceof StoreUnavailableError) return;
     this.#start(id, () => this.#undo(id));

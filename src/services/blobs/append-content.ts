@@ -7,7 +7,7 @@ import { chunkSegmentsMax, recordSegmentsMax } from './limits.js';
 import { decodeSegments, encodeSegments, type Content, type Segment } from './segments.js';
 
 // The content of an append blob grows in place, also when snapshots share it: a snapshot only sees
-// the bytes of its own record, and these never change. What is shared is in chunks; the tail
+// the bytes of its own record, and these never change. Shared segments are in chunks; the tail
 // belongs to the record of the blob alone.
 
 type Growing = Pick<BlobRecord, 'content' | 'bytes'>;

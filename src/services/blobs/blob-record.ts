@@ -33,8 +33,8 @@ export interface PageState {
   /** The generation of the page map that the record sees (`PageRange`); from 1 on. */
   readonly generation: number;
   /**
-   * The last generation that a snapshot of the blob sees, 0 when there is none. What was written
-   * later belongs to the blob alone. 0 in the record of a snapshot.
+   * The last generation that a snapshot of the blob sees, 0 when there is none. Pages that were
+   * written later belong to the blob alone. 0 in the record of a snapshot.
    */
   readonly sharedGeneration: number;
 }

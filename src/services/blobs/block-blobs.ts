@@ -131,7 +131,7 @@ export function overwritten(state: BlobState, { kind, properties }: Replacement)
   };
 }
 
-/** A tier that was set stays; an archived blob that is replaced is archived no more. */
+/** A tier that was set stays, but a blob that replaces an archived one is not archived. */
 function tierKept(record: BlobRecord | undefined, kind: BlobKind): BlobRecord['tier'] {
   if (kind !== 'block') return undefined;
   return record?.kind !== 'block' || record.tier?.tier === 'Archive' ? undefined : record.tier;
@@ -139,8 +139,8 @@ function tierKept(record: BlobRecord | undefined, kind: BlobKind): BlobRecord['t
 
 /**
  * Put Block (blob-service §12.3). Blocks of one blob may be put at the same time: they do not
- * conflict, except while the first of them makes the stage. The limit of uncommitted blocks may be
- * passed by as many as are put at once.
+ * conflict, except while the first of them makes the stage. The number of uncommitted blocks may
+ * exceed its limit by as many as are put at once.
  */
 export async function putBlock(
   context: BlobContext,
@@ -236,7 +236,8 @@ async function addBlock(
   }
   changes.checkRead(key, replaced);
   changes.put(key, encodeNewBlock(piece));
-  // Also when nothing is added: the version of the counter is the time of the last Put Block.
+  // The counter is written even when nothing is added, because its version is the time of the last
+  // Put Block.
   changes.add(keys.blockCount(stage.id), replaced === undefined ? 1 : 0);
   if (replaced !== undefined) {
     const given = { blockId: undefined, ...decodeBlock(replaced.value) };

@@ -38,8 +38,8 @@ export async function listContainers(
 }
 
 /**
- * The same including soft-deleted containers. These follow the present container of their name, in
- * the order in which they were created.
+ * The same page including soft-deleted containers. These follow the present container of their
+ * name, in the order of their creation.
  */
 export async function listWithDeleted(
   listing: Listing,
@@ -90,19 +90,19 @@ interface PositionedContainer {
 
 /** Stands for the container that has the name now. Ids begin with 1. */
 const ofLive = 0;
-/** Comes behind a name and before the next one. */
+/** A text that sorts behind a name and before the next one. */
 const behindName = '\0';
 
 function textOf({ name, id }: ListPosition): string {
   return id === ofLive ? name : `${name}/${deletionId(id)}`;
 }
 
-/** Where a page begins that has this container first, in a list with deleted ones. */
+/** Where a page begins whose first container is this one, in a list with deleted ones. */
 export function startOfContainer(container: ContainerProperties): string {
   return textOf(positionOf(container));
 }
 
-/** Where a page begins that has what follows it first. */
+/** Where a page begins whose first container is the one after this. */
 export function behindContainer(container: ContainerProperties): string {
   const { name, id } = positionOf(container);
   return textOf({ name, id: id + 1 });
@@ -161,7 +161,7 @@ function firstOf(
   };
 }
 
-/** The containers of lists that are in order, in order. */
+/** Merges lists of containers, each in order, into one in order. */
 function* merged(
   lists: readonly List<PositionedContainer>[],
 ): Generator<PositionedContainer, void, void> {

@@ -9,7 +9,7 @@ const special: ReadonlySet<string> = new Set(['$root', websiteContainer]);
 /** Containers that the service keeps itself, in the order of their names (blob-service §5.1). */
 const ofService: ReadonlySet<string> = new Set(['$blobchangefeed', '$logs']);
 
-/** Lists without those of the service begin here: the names of all others are greater. */
+/** Where lists without the containers of the service begin: the names of all others are greater. */
 export const firstOfUsers = '$m';
 
 /** Refuses an illegal name of a container with the code of the broken rule (blob-service §5.1). */

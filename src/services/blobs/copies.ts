@@ -40,7 +40,7 @@ export interface CopyRequest {
   readonly tags: Tags | 'source';
   /** Absent: as Put Blob has it. An archived source needs one. */
   readonly tier?: BlobTier | undefined;
-  /** What keeps the target. Absent: nothing, whatever keeps the source. */
+  /** The policy and the legal hold of the target. Absent: none, whatever the source has. */
   readonly immutability?: Immutability | undefined;
   /** Whether an append blob is sealed. Absent: as the source is. */
   readonly isSealed?: boolean | undefined;

@@ -8,8 +8,9 @@ import type { BlobKeys } from './keys.js';
 import { attemptsMax } from './limits.js';
 
 /**
- * Copies from a container until nothing that was read has changed meanwhile. What an attempt reads
- * stays until it is done. Throws `ServerBusy` when every attempt is overtaken.
+ * Copies from a container, and repeats that until nothing that was read has changed meanwhile. The
+ * content that an attempt reads stays until the attempt is done. Throws `ServerBusy` when every
+ * attempt is overtaken.
  */
 export async function copiedUnchanged<Copied>(
   { readers }: Pick<BlobContext, 'readers'>,

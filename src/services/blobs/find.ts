@@ -28,11 +28,14 @@ const hintBytesPerRead = 1 << 20;
 const containersPerRead = 100;
 /** Versions of a blob that are read at once. */
 const versionsPerRead = 64;
-/** Versions that are asked whether a hint is theirs; a blob with more keeps its hints. */
+/**
+ * Versions that are read to learn whether one has the tag of a hint; a blob with more keeps its
+ * hints.
+ */
 const versionsAskedMax = 1_000;
-/** Comes before all results of a container. */
+/** A position before all results of a container. */
 const beforeAll = { value: '', name: '' } as const;
-/** Comes behind the versions of a blob. */
+/** A position behind the versions of a blob. */
 const behindVersions = Number.MAX_SAFE_INTEGER;
 /** The time after which a page ends, with what was found. */
 const searchMsMax = 5_000;
@@ -42,9 +45,9 @@ const foundBytesMax = 4 << 20;
 /**
  * Find Blobs by Tags (blob-service §6.6): the blobs of a container for which the query holds, by
  * the value of the tag that is compared first (of an equality, if there is one), by name, and the
- * versions of a blob before it, oldest first. What is found has these tags when it is looked at,
- * and whatever had them all the time is found.
- * `query`: compares at least one tag. Throws `ContainerNotFound`.
+ * versions of a blob before it, oldest first. A result has these tags when it is read, and every
+ * blob that had them all the time is found. `query`: compares at least one tag. Throws
+ * `ContainerNotFound`.
  */
 export async function findInContainer(
   context: Context,
@@ -165,7 +168,8 @@ class Search {
     this.#memory.hold(this.#bytes);
     await this.#forget(prefix, stale);
     const last = named.at(-1);
-    // What was found is in the page; a position that was looked at already is looked at again.
+    // The page has everything up to the last hint, unless `#next` is set: the next page reads that
+    // position again.
     if (this.#next === undefined && last !== undefined && this.#isTimeUp) {
       this.#next = { container, value: last.value, name: `${last.name}\0` };
     }
@@ -242,7 +246,8 @@ class Search {
       if (version > oldest) continue;
       await this.#slice.endOnTime();
       const isOfVersion = await this.#isOfVersion(prefix, readTagHint(key, prefix));
-      // A write that sets the tag again puts the hint again. One that stays rests for a while.
+      // A write that sets the tag again puts the hint again. A hint that stays is not looked at for
+      // a while.
       const change = isOfVersion
         ? { puts: [{ key, value }], deletes: [] }
         : { puts: [], deletes: [key] };
@@ -250,7 +255,7 @@ class Search {
     }
   }
 
-  /** Also of one that is deleted and kept: it may come back. */
+  /** Versions of a soft-deleted blob count, because it may be restored. */
   async #isOfVersion(prefix: Bytes, { value: tagged, name }: TagHint): Promise<boolean> {
     let asked = 0;
     const filter = ({ value, valueLength, version }: Candidate): Decision => {

@@ -26,9 +26,12 @@ export interface ForeignBlock {
  */
 export interface ForeignSource {
   readonly blob: ForeignBlob;
-  /** The committed blocks in their order; none when it was not made of blocks, or nobody knows. */
+  /**
+   * The committed blocks in their order; none when the blob was not made of blocks, or its server
+   * does not tell them.
+   */
   blocks(signal: AbortSignal): Promise<readonly ForeignBlock[]>;
-  /** What is written of a page blob, in ascending order. */
+  /** The written ranges of a page blob, in ascending order. */
   pages(signal: AbortSignal): Promise<readonly Bounds[]>;
   /** Returns exactly these bytes, or fails. */
   read(bounds: Bounds, signal: AbortSignal): Body;

@@ -3,7 +3,7 @@ import { invariant } from '../../base/invariant.js';
 import { decodeTuple, encodeTuple } from '../../kv/tuple.js';
 import { segmentElements, segmentsIn, type Segment } from './segments.js';
 
-/** What became garbage, and when: by the clock of its writer, shortly before its commit. */
+/** Garbage, and its time: by the clock of its writer, shortly before its commit. */
 interface Garbage {
   readonly bornMicros: number;
 }

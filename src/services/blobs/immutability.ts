@@ -20,12 +20,12 @@ import { checkWriteConditions } from './conditions.js';
 import type { SnapshotAddress } from './types.js';
 import { putPast } from './versions.js';
 
-/** How a request changes what keeps a blob. May throw, and may be called several times. */
+/** How a request changes the immutability of a blob. May throw, and may be called several times. */
 type Change = (before: Immutability | undefined) => Immutability | undefined;
 
 /**
  * Changes the immutability of a blob, a snapshot or a version (blob-service §15.5). The ETag stays,
- * and a lease does not matter. Returns what it is afterwards.
+ * and a lease does not matter. Returns the immutability afterwards.
  */
 async function change(
   context: BlobContext,

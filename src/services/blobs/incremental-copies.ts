@@ -137,7 +137,7 @@ async function putCopy(
   });
 }
 
-/** The record to write, its content aside. What the last copy made stays as its snapshot. */
+/** The record to write, its content aside. The result of the last copy stays as its snapshot. */
 async function draftOf(
   context: BlobContext,
   state: BlobState,

@@ -25,7 +25,7 @@ export type StoredLease =
   | { readonly kind: 'breaking'; readonly id: string; readonly endsMicros: number }
   | { readonly kind: 'broken'; readonly id: string };
 
-/** What the lease belongs to: codes of errors differ. */
+/** The resource that has the lease. It decides the codes of errors. */
 export type LeaseHolder = 'blob' | 'container';
 
 export interface LeaseChange {
@@ -147,7 +147,7 @@ function breakLease(
   const { id } = lease;
   const remaining = isLocked(state) ? remainingMicros(lease, nowMicros) : 0;
   const wanted = periodSeconds === undefined ? undefined : periodSeconds * microsPerSecond;
-  // An infinite lease has no rest that a break without a period could wait for.
+  // An infinite lease has no remaining time that a break without a period could wait for.
   const rest = remaining === Infinity ? (wanted ?? 0) : Math.min(wanted ?? remaining, remaining);
   if (rest === 0) return { lease: { kind: 'broken', id }, remainingSeconds: 0 };
   return {
@@ -172,7 +172,7 @@ export type LeaseUse = 'read' | 'write';
 
 /**
  * Refuses a request whose lease id does not fit (blob-service §10.4). `id` is what the request
- * sent. A read needs none, but one that was sent must match.
+ * sent. A read needs no id, but an id that was sent must match.
  */
 export function checkLease(
   lease: StoredLease | undefined,
@@ -194,8 +194,8 @@ export function leaseNotPresent(holder: LeaseHolder): ErrorCode {
 }
 
 /**
- * The lease after a write of the blob that its lease allowed: one that is broken or expired is
- * forgotten (blob-service §10.4). So an expired lease can only be renewed until the next write.
+ * The lease after a write that it allowed: a broken or expired lease is removed (blob-service
+ * §10.4). So an expired lease can only be renewed until the next write.
  */
 export function leaseAfterWrite(
   lease: StoredLease | undefined,

@@ -6,8 +6,8 @@ import type { BlobKeys } from './keys.js';
 import { pieceElement, pieceOf, type Piece } from './pieces.js';
 
 /**
- * An entry of a page map: bytes of a page blob, which are a part of a piece. What no entry covers
- * is zeros.
+ * An entry of a page map: bytes of a page blob, which are a part of a piece. Bytes that no entry
+ * covers are zeros.
  *
  * The map is shared by a blob and its snapshots. Each snapshot begins a new _generation_ of the
  * blob; an entry is seen by the generations from `from` to before `until`. The entries that one

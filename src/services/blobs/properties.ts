@@ -38,7 +38,7 @@ export async function changeRecord(
     const before = existing(state.record);
     checkWrite(state, access, 'change');
     const record = makesVersion ? await beginVersion(context, state, changes, before) : before;
-    // What a copy has told is over (blob-service §11.1).
+    // The change removes what the blob tells of its last copy (blob-service §11.1).
     const changed = change({ ...record, copy: undefined });
     const lease = leaseKept(state);
     return putRecord(state, changes, { ...changed, modifiedMicros: 'commit', lease });

@@ -19,8 +19,8 @@ export function checkDeletable({ immutability }: ProtectedBlob, nowMicros: numbe
 }
 
 /**
- * Refuses to change a blob in place. What has had a policy can be deleted when that has ended, but
- * is not changed as long as it has the policy. Throws as `checkDeletable`.
+ * Refuses to change a blob in place. A blob can be deleted when its policy has ended, but is not
+ * changed as long as it has the policy. Throws as `checkDeletable`.
  */
 export function checkChangeable(blob: ProtectedBlob): void {
   checkDeletable(blob, -Infinity);

@@ -46,7 +46,7 @@ export async function snapshotBlob(
     const first = await newMomentMicros(context, state);
     const snapshotMicros = Math.max(first, (version?.micros ?? -1) + 1);
     const modifiedMicros: CommitTime = metadata === undefined ? record.modifiedMicros : 'commit';
-    // What keeps the blob does not keep its snapshots.
+    // The policy and the legal hold of a blob do not protect its snapshots.
     const own = { versionMicros: undefined, immutability: undefined };
     const draft = { ...past, ...own, metadata: metadata ?? record.metadata };
     changes.put(keys.version(snapshotMicros), encodeBlobRecord({ ...draft, modifiedMicros }));

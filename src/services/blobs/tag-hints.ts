@@ -14,8 +14,8 @@ import {
 } from './keys.js';
 
 /**
- * A hint that no blob justifies is only stale when it is older: until then the commit that gives
- * the tag may be under way.
+ * The age at which a hint that no blob justifies is stale. A younger one may belong to a commit
+ * that is still under way.
  */
 export const tagHintGraceMicros = 60 * 60 * 1_000_000;
 

@@ -1,7 +1,7 @@
 import { isRecord } from '../../../base/record.js';
 import { ValueError } from '../../rows/model-error.js';
 
-/** Throws `ValueError` for what is no number from 0 to `max`, or infinite. */
+/** Throws `ValueError` for anything but a finite number from 0 to `max`. */
 export function checkFigure(value: number | undefined, what: string, max = Infinity): void {
   if (value === undefined || (value >= 0 && value <= max && Number.isFinite(value))) return;
   throw new ValueError(`${what}: ${value} is no such figure`);

@@ -88,7 +88,7 @@ export interface SystemFacts {
     /** Queues and topics to which one transaction sends. */
     readonly transactionTargets?: number;
     readonly sendTimeoutSeconds?: number;
-    /** Whoever peeks counts on the oldest message of all. */
+    /** Receivers that peek rely on getting the oldest message of all. */
     readonly peeksForOldest?: boolean;
     /** It is to go by itself when nobody uses it. */
     readonly deletesWhenIdle?: boolean;

@@ -2,7 +2,7 @@ import type { KnownLimit } from '../../../placement/limits/known-limit.js';
 import type { Severity } from '../findings/finding.js';
 import type { PlacementDesign } from './design.js';
 
-/** What a rule has to say of a design. */
+/** A remark of a rule about a design. */
 export interface Remark {
   /** What it is about: the name of a shard, a query, a field. */
   readonly subject: string;

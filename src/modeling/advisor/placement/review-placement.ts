@@ -40,9 +40,10 @@ const severities: readonly Severity[] = ['error', 'warning', 'info'];
 
 /**
  * Checks a design against the guidance's lists for design and operation. The most severe findings
- * come first. Sends nothing. What the design does not tell is not asked, so no finding is no proof.
- * `limits` are figures of your own, which win over the published ones. Throws `ValueError` for
- * figures that are negative or infinite, and for a maintenance without a rate.
+ * come first. Sends nothing. Rules about what the design does not tell are skipped, so a review
+ * without findings proves nothing. `limits` are figures of your own, which win over the published
+ * ones. Throws `ValueError` for figures that are negative or infinite, and for a maintenance
+ * without a rate.
  */
 export function reviewPlacement(
   design: PlacementDesign,

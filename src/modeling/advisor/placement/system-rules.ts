@@ -283,7 +283,7 @@ export const systemRules: readonly PlacementRule[] = [
   },
 ];
 
-/** What a partitioned queue or topic lacks of what is asked of it. */
+/** The demands of the design that a partitioned queue or topic does not meet. */
 function lacksOf(
   { sendTimeoutSeconds = Infinity, peeksForOldest, deletesWhenIdle, usesAmqp }: BusFacts,
   own: readonly KnownLimit[],

@@ -56,7 +56,7 @@ export interface ReadingContext {
 
 type AnyQuery = PartitionQuery<AnyDefinition> | PartitionsQuery<AnyDefinition>;
 
-/** What a query of one partition, or of several, reads. */
+/** The expected reads of a query of one partition, or of several. */
 export function readingOfQuery(
   context: ReadingContext,
   query: AnyQuery,
@@ -85,7 +85,7 @@ export function readingOfQuery(
   });
 }
 
-/** What a scan of all partitions reads. */
+/** The expected reads of a scan of all partitions. */
 export function readingOfScan(
   context: ReadingContext,
   scan: TableScan<AnyDefinition>,

@@ -92,9 +92,9 @@ const depthMax = 8;
 
 /**
  * A table that keeps what is derived from its rows in step with them: indexes, copies, counters,
- * announcements. Whoever writes through it, alone or in a transaction, changes the derived rows of
- * the partition in the same entity group transaction and leaves messages for everything else.
- * Rows that no derivation concerns pass unchanged, and reads are those of the table beneath.
+ * announcements. Each write through it, alone or in a transaction, changes the derived rows of the
+ * partition in the same entity group transaction and leaves messages for everything else. Rows that
+ * no derivation concerns pass unchanged, and reads are those of the table beneath.
  *
  * Requests, besides those of the table beneath: a point read for each concerned row that is written
  * and not inserted, unless the writer tells what it had read; the reads of the derivations. All is

@@ -11,7 +11,7 @@ export interface Item extends RowChange {
   readonly write: RowWrite;
   /** Whether its condition is that of this table: after a conflict it is made anew. */
   readonly isOwnCondition: boolean;
-  /** Whether a derivation has to know of it. */
+  /** Whether a derivation is to be told of it. */
   readonly isConcerned: boolean;
 }
 
@@ -49,8 +49,8 @@ export function changedItem(
 }
 
 /**
- * The row after all changes. A change that makes nothing of an absent row is applied again once
- * another change has made the row.
+ * The row after all changes. A change that does nothing to an absent row is applied again when
+ * another change has created the row.
  */
 export function afterAll(
   before: StoredRow | undefined,
@@ -78,7 +78,7 @@ function afterOne<R extends StoredRow | undefined>(
   }
 }
 
-/** A refusal of what follows from a write, as the failure of that write. */
+/** The refusal of a derived write, as the failure of the write that it follows from. */
 export function failureAt(item: number, error: unknown): unknown {
   if (!(error instanceof ModelError)) return error;
   return new TransactionFailedError(error.message, item, error);

@@ -54,7 +54,7 @@ const rowType = 'ArchiveSchedule';
  * Archives the periods that have ended long enough ago, and does nothing while there are none: for
  * a timer that calls it every hour. Killed at any moment, or run by several programs at once, it is
  * called again. A point read, and when a period is due the requests of `archiveEntities` and a
- * write. What arrives later for a period that is archived goes with the next one. Throws
+ * write. Entities that arrive later for an archived period are archived with the next one. Throws
  * `DefinitionError` for a schedule that makes none.
  */
 export async function archiveDue<S extends AnyDefinition, A extends AnyDefinition>(

@@ -61,7 +61,9 @@ export function entryChanges(
     );
 }
 
-/** What goes or stays comes first, so that one change may give up a key and another one take it. */
+/**
+ * Entries that go or stay come first, so that one change may give up a key and another one take it.
+ */
 function changesByKey(
   index: ResolvedIndex,
   had: readonly IndexEntry[],

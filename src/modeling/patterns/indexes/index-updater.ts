@@ -164,7 +164,9 @@ function keysIn({ before, after = {} }: IndexIntent, { name }: ResolvedIndex): R
   return keys;
 }
 
-/** What an intent does not say is taken from the entity, as it was found in any round. */
+/**
+ * Adds the keys that an intent does not name: those of the entity, as it was found in any round.
+ */
 function addFound(
   concerned: ReadonlyMap<ResolvedIndex, RowKey[]>,
   entries: ReadonlyMap<ResolvedIndex, readonly IndexEntry[]>,

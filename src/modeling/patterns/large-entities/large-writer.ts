@@ -77,7 +77,7 @@ export class LargeWriter {
     }
   }
 
-  /** Before blobs are put for nothing. */
+  /** The check comes first, so that no blobs are put in vain. */
   #refuseTooLarge(writes: readonly RowWrite[]): void {
     const { table } = this.#expander;
     const what = `${table.table}: with the rows of large values, the writes`;

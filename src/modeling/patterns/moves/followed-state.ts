@@ -40,7 +40,8 @@ export interface ReadState<T> {
 
 /**
  * A stored state that one program changes step by step and every program follows, such as the phase
- * of a move. Its version counts the changes. What others see is at most `refreshMs` old.
+ * of a move. Its version counts the changes. The state that other programs see is at most
+ * `refreshMs` old.
  */
 export class FollowedState<T extends { readonly version: number }> {
   readonly name: string;

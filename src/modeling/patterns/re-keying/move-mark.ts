@@ -37,7 +37,7 @@ export const tombstoneType = 'Moved';
 
 export interface Mark {
   readonly epoch: number;
-  /** Whether the move of this name wrote the epoch. */
+  /** Whether the move with this name wrote the epoch. */
   readonly isMarked: boolean;
   readonly tag: string | undefined;
   readonly stamps: string;

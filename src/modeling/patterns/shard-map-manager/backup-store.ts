@@ -12,15 +12,15 @@ import type { ContainerPort } from '../../worker/container-port.js';
 /** Where backups are kept: files by name, such as `north/2024-05-31/orders.jsonl`. */
 export interface BackupStore {
   /**
-   * Lines with their line feeds, as a file that is there, durably, when it resolves. Until then,
-   * and when the program is killed, there is no file of this name.
+   * Stores lines, with their line feeds, as a file that is durable when it resolves. Until then,
+   * and when the program is killed, no file of this name exists.
    */
   write(name: string, lines: AsyncIterable<string>): Promise<void>;
   /** The lines of a file, without their line feeds. Throws when it is not there. */
   read(name: string): AsyncIterable<string>;
   /**
-   * The names that begin with a text, sorted. What is being written, or was left by a program that
-   * was killed, may be among them under another name, which `delete` takes.
+   * The names that begin with a text, sorted. A file that is being written, or that a killed
+   * program has left, may be among them under another name, which `delete` takes.
    */
   list(prefix: string): Promise<readonly string[]>;
   /** Does nothing when there is none. */
@@ -46,8 +46,8 @@ async function* partsOf(lines: AsyncIterable<string>): AsyncGenerator<Buffer, vo
 }
 
 /**
- * Ends lines at line feeds alone: JSON has the line and paragraph separators of Unicode as they
- * are, at which `node:readline` ends a line as well.
+ * Ends lines at line feeds alone. `node:readline` also ends a line at the line and paragraph
+ * separators of Unicode, which JSON contains unescaped.
  */
 async function* linesOf(stream: NodeJS.ReadableStream): AsyncGenerator<string, void, undefined> {
   const decoder = new StringDecoder('utf8');
@@ -134,9 +134,9 @@ async function removeEmpty(directory: string): Promise<void> {
 const blobsPerPage = 5000;
 
 /**
- * As block blobs of a container, which are there when all their blocks are. What a killed program
- * has sent is no blob; the service forgets it after a week. A request for each four mebibytes,
- * 50,000 at most, and one more.
+ * As block blobs of a container, which are there when all their blocks are. Blocks that a killed
+ * program has sent are no blob; the service deletes them after a week. A request for each four
+ * mebibytes, 50,000 at most, and one more.
  */
 export function backupBlobs(container: ContainerPort): BackupStore {
   return {

@@ -56,8 +56,8 @@ export interface MapOperationsOptions {
 
 /**
  * Changes of one map that have an id, a status that everybody can read, and an end: each is begun
- * once, run until it ends, by any program and as often as it is stopped, or cancelled. What an
- * operation has reached is in the map itself; its row only tells it.
+ * once, run until it ends, by any program and as often as it is stopped, or cancelled. The map
+ * itself has the progress of an operation; the row of the operation only shows it.
  */
 export class MapOperations {
   readonly #options: MapOperationsOptions;
@@ -111,8 +111,9 @@ export class MapOperations {
 
   /**
    * Runs an operation to its end, from where it was left; one that has ended is returned as it is.
-   * What stops it is thrown and noted, and the next run goes on. One that was cancelled meanwhile
-   * is taken back. With `mode` closed, one whose copies differ stops with `OperationError`.
+   * An error that stops it is thrown and noted, and the next run goes on. An operation that was
+   * cancelled meanwhile is taken back. With `mode` closed, an operation whose copies differ stops
+   * with `OperationError`.
    */
   async run(id: string, options: RunOptions = {}): Promise<Operation> {
     const found = operationOf(await this.#read(id));

@@ -124,8 +124,8 @@ export class ReferenceCopies {
 /**
  * Reference data that every shard has a copy of. Programs write to `entities`, in the home account,
  * and read the copy beside their own data; `distribute`, called by a worker again and again, brings
- * the copies up to date. What is copied follows from the versions of partitions and not from
- * messages, so that a shard that was restored, or is new, is brought up to date as any other.
+ * the copies up to date. The versions of partitions, not messages, decide what is copied, so that a
+ * shard that was restored, or is new, is brought up to date as any other.
  */
 export class ReferenceTable<D extends AnyDefinition> {
   readonly definition: D;

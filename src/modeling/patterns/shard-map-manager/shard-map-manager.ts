@@ -51,7 +51,7 @@ export interface MapInfo {
   readonly table: string;
   readonly keyType: string;
   readonly schemaVersion: number;
-  /** Undefined: it was registered, and the program that created it has ended before it was. */
+  /** Undefined: the program that registered it ended before it had created it. */
   readonly state: MapState | undefined;
 }
 
@@ -100,11 +100,11 @@ export class ShardMapManager {
   }
 
   /**
-   * Registers a shard, which is online then, after it got the tables of all maps, and their
-   * reference data; one that is registered stays as it is. A point read and an insert, the tables,
-   * and the requests of `distribute`. Throws `DefinitionError` for a shard that this program has no
-   * place of, and when maps have reference data and this manager no home, and `ManagerError` for
-   * one that a map leads to: its row was lost, and `rebuild` finds it.
+   * Gives a shard the tables of all maps, and their reference data, and then registers it as
+   * online; a registered shard stays as it is. A point read and an insert, the tables, and the
+   * requests of `distribute`. Throws `DefinitionError` for a shard that this program has no place
+   * of, and when maps have reference data and this manager no home, and `ManagerError` for one that
+   * a map leads to: its row was lost, and `rebuild` finds it.
    */
   async addShard(
     name: string,
@@ -166,7 +166,7 @@ export class ShardMapManager {
   }
 
   /**
-   * Forgets a shard: nothing finds again what is there. Throws `ManagerError` while a map leads to
+   * Forgets a shard: its rows can no longer be found. Throws `ManagerError` while a map leads to
    * it, and while it has rows, unless they are to be kept as they are. A read of each map, range
    * reads of its tables, and a delete.
    */

@@ -11,8 +11,9 @@ import { MapCopyError } from './shard-errors.js';
 // reached. Nothing is decided by a copy: whoever opens a partition reads the control table.
 
 /**
- * What the control table answers, and while it cannot be reached what the first copy has. Throws
- * what the control table has thrown when no copy can be reached that has it, and other errors.
+ * Reads from the control table or, while it cannot be reached, from the first copy that has an
+ * answer. Throws the error of the control table when no copy that has one can be reached, and other
+ * errors as they are.
  */
 export async function readReachable<R>(
   control: TableGateway,

@@ -42,7 +42,7 @@ function contentUpTo({ rows }: ShardPage, end: RowKey | undefined): readonly Sto
   return rows.filter((row) => isContent(row) && (end === undefined || compareKeys(row, end) <= 0));
 }
 
-/** A page, and which of its partitions are given. */
+/** A page, and which of its partitions the query returns. */
 export interface PagePart {
   readonly page: ShardPage;
   readonly isGiven: (partitionKey: string) => boolean;

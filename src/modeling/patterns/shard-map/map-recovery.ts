@@ -240,7 +240,10 @@ export class MapRecovery {
     });
   }
 
-  /** What its shard by the map has, restored without the rows of the map, counts as open there. */
+  /**
+   * Rows of a partition on its shard by the map count as open there when they were restored without
+   * the rows of the map.
+   */
   async #openOutdated({ differences }: RecoveryPlan): Promise<void> {
     const { shards, open } = this.#steps;
     for (const { kind, partitionKey, home } of differences) {

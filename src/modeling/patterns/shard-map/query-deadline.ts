@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.js';
 import type { Timer, Timers } from '../../../base/async/timers.js';
 import { ModelError } from '../../rows/model-error.js';
 
-/** A query took longer than it may. */
+/** The error of a query that took longer than it may. */
 export class DeadlinePassedError extends ModelError {
   override readonly name = 'DeadlinePassedError';
 }

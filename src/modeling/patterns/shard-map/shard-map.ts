@@ -61,7 +61,7 @@ export class ShardMap {
   readonly #partitions: Partitions;
   readonly #timers: Timers;
 
-  /** Throws `DefinitionError` for options that make no map. Sends nothing. */
+  /** Throws `DefinitionError` for invalid options. Sends nothing. */
   constructor(options: ShardMapOptions) {
     const { name, shards, clock = systemClock, timers = holdingTimers } = options;
     const { randomness = systemRandomness, routeBy = (partitionKey) => partitionKey } = options;
@@ -240,7 +240,7 @@ export class ShardMap {
       const to = this.#partitions.shard(shardOfText(state.target, this.#text(partitionKey)));
       const source = from.table;
       if ((await epochOf(source, partitionKey)) === 0) {
-        // Of a partition that nobody has opened a claim that was given up may be left, and no more.
+        // A partition that nobody has opened has at most an abandoned claim.
         if (!(await hasContent(source, partitionKey))) return 0;
         // Opening gives it an epoch, by which its copy is recognised as a copy.
         await this.#partitions.settle(partitionKey);
@@ -341,7 +341,8 @@ export class ShardMap {
       const home = shardOfText(state.routing, this.#text(partitionKey));
       if (home === undefined || home === name) return undefined;
       const owner = this.#partitions.shard(home);
-      // No copy of a map: rows of somebody else, or restored without those of the map.
+      // These rows are no copy of a map: another program wrote them, or they were restored without
+      // those of the map.
       if (!(await isOfMap(table, partitionKey))) {
         return keep(name, partitionKey, 'no map has opened it here');
       }

@@ -152,7 +152,7 @@ function sharedPage(shards: number, parallel: number): number {
   return Math.min(pageRowsMax, Math.max(1, share));
 }
 
-/** Rows of one shard. What goes wrong with it goes wrong in its own iteration. */
+/** Rows of one shard. A failure of the shard is thrown by its own iteration. */
 async function* entitiesOn<D extends AnyDefinition>(
   definition: D,
   views: ShardViews,

@@ -11,8 +11,8 @@ import { isContent, selectedWithType, selecting } from './shown-rows.js';
 
 /**
  * The shards of a map, as they are read one by one. Each row comes once to each query that reads
- * all of them from their beginnings to their ends; several may at the same time. What moves is
- * decided when it is first found: take new views for later queries.
+ * all of them from their beginnings to their ends; several may at the same time. The shard of a
+ * partition that moves is decided when it is first found: take new views for later queries.
  */
 export interface ShardViews {
   /** The shards that may have rows, sorted. */

@@ -233,7 +233,7 @@ export class Relay {
       if (rows.length === 0 && cursor === undefined) return count;
       if (rows.length === 0) continue;
       if (!(await this.#bringBack(rows)) && ++overtaken >= overtakenMax) throw overtakenError();
-      // What somebody else has moved is gone, and what is left is found again.
+      // Rows that another relay has moved are gone, and the rest are found again.
       const known = last;
       count += rows.filter(({ rowKey }) => rowKey > known).length;
       last = rows.at(-1)?.rowKey ?? last;

@@ -45,7 +45,7 @@ export interface VerticalDefinition<
 /**
  * Properties that rows have besides those of their group: the insert that wrote the row; in the
  * leader, whether that insert has ended, and for each group the last change of several groups that
- * counts.
+ * took effect.
  */
 export const splitPair = 'splitPair';
 export const splitState = 'splitState';
@@ -72,9 +72,9 @@ const taken: readonly string[] = [
 ];
 
 /**
- * Defines an entity that is split vertically: what is written often apart from what is read often,
- * what is secret in an account of its own. Sends nothing. Throws `DefinitionError` for groups that
- * share a property, and for fewer than two.
+ * Defines an entity that is split vertically: properties that are written often are apart from
+ * those that are read often, and secret ones are in an account of their own. Sends nothing. Throws
+ * `DefinitionError` for groups that share a property, and for fewer than two.
  */
 export function defineVertical<
   K extends Properties,

@@ -68,7 +68,7 @@ const ownNames: ReadonlySet<string> = new Set([splitChanges, splitPair, splitSta
 /**
  * Entities whose properties are in several tables. An entity exists from when its leader says that
  * all halves are there; whatever an insert or a delete leaves when it is killed is no entity, and
- * `verify` deletes it. What a secret group holds is written to its own table alone.
+ * `verify` deletes it. The properties of a secret group are written to its own table alone.
  */
 export class VerticalEntities<W extends VerticalDefinition> {
   readonly definition: W;
@@ -99,10 +99,10 @@ export class VerticalEntities<W extends VerticalDefinition> {
   }
 
   /**
-   * An insert of the leader, one of each other group, and an update of the leader. What an insert
-   * has left that was killed is written over, with a read and an update for each row. Of inserts at
-   * the same time one succeeds. Throws `EntityExistsError` when the entity exists, or another
-   * insert of it went first.
+   * An insert of the leader, one of each other group, and an update of the leader. Rows that a
+   * killed insert has left are overwritten, with a read and an update for each. Of inserts at the
+   * same time one succeeds. Throws `EntityExistsError` when the entity exists, or another insert of
+   * it went first.
    */
   async insert(entity: WideCreateOf<W>): Promise<void> {
     await this.#insert(withKeys(this.definition, entity));
