@@ -18,7 +18,7 @@ import {
   type VerifyResult,
 } from '../http/control/partitions.js';
 import type { RangeSample } from '../kv/sample.js';
-import type { Begun } from '../partition/operations/operations.js';
+import type { BeginResult } from '../partition/operations/operations.js';
 import { dataOf } from '../partition/range-map.js';
 import { metricsText } from '../partition/metrics.js';
 import type { OperationRow, RangeRow } from '../partition/rows.js';
@@ -277,7 +277,7 @@ export class Partitions implements ServedPartitionControl {
   }
 
   async #begun(
-    begun: Begun,
+    begun: BeginResult,
     about: { readonly range: number; readonly store?: string },
     pauseMaxMs?: number,
   ): Promise<Started> {
@@ -286,7 +286,7 @@ export class Partitions implements ServedPartitionControl {
     return { operation: begun.operation };
   }
 
-  async #accepted(begun: Begun, range: number): Promise<number> {
+  async #accepted(begun: BeginResult, range: number): Promise<number> {
     if (begun.ok) return begun.operation;
     throw await refusalOf(this.#open, begun.refusal, { range });
   }

@@ -348,7 +348,7 @@ async function spaceOf(members: Members, randomness: Randomness): Promise<string
   return found.space;
 }
 
-interface Named {
+interface NamedMember {
   readonly name: string;
   /** Undefined while the home store is of no key space. */
   readonly space: string | undefined;
@@ -360,7 +360,7 @@ interface Named {
 /** Makes an empty store a member; checks one that is a member. */
 async function becomeMember(
   store: MemberStore,
-  named: Named & { readonly space: string },
+  named: NamedMember & { readonly space: string },
 ): Promise<void> {
   const { name, space } = named;
   // Another process may make it a member of something meanwhile.
@@ -380,7 +380,7 @@ async function becomeMember(
  */
 async function assertFits(
   store: MemberStore,
-  { name, space, inUse, place }: Named,
+  { name, space, inUse, place }: NamedMember,
   found: MemberRow | undefined,
 ): Promise<boolean> {
   if (found === undefined) {

@@ -64,14 +64,14 @@ export async function openPartitionedStore(
 }
 
 /** What a call does, for the meter. */
-interface Asked<Result> {
+interface RangeCall<Result> {
   readonly kind: 'read' | 'write';
   readonly key: Bytes;
   readonly bytesOf: (result: Result) => number;
 }
 
 /** The entries of those keys of a `getMany` that are in one range, by their index. */
-interface Taken {
+interface EntriesOfRange {
   readonly own: ReadonlySet<number>;
   readonly entries: readonly (Entry | undefined)[];
 }
@@ -138,7 +138,11 @@ export class PartitionedStore implements RangedStore {
         // The range may change between attempts, so each of them selects the keys again.
         const taken = await this.#within(
           () => this.#rangeOf(firstKey),
-          { kind: 'read', key: firstKey, bytesOf: ({ entries }: Taken) => bytesOfEntries(entries) },
+          {
+            kind: 'read',
+            key: firstKey,
+            bytesOf: ({ entries }: EntriesOfRange) => bytesOfEntries(entries),
+          },
           async ({ range, store, guard }) => {
             const own = places.filter((place) => isWithin(keyAt(keys, place), range));
             const asked = own.map((place) => keyAt(keys, place));
@@ -240,7 +244,7 @@ export class PartitionedStore implements RangedStore {
    */
   async #within<Result>(
     find: () => RangeRow,
-    { kind, key, bytesOf }: Asked<Result>,
+    { kind, key, bytesOf }: RangeCall<Result>,
     call: (route: Route) => Promise<Result>,
   ): Promise<Result> {
     const { clock, timers, randomness } = this.#options;

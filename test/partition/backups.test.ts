@@ -10,7 +10,7 @@ import { appendString, prefixRange } from '../../src/kv/tuple.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { dirtyRows } from '../../src/partition/keys.js';
 import { BackupTooSlowError } from '../../src/partition/operations/tools.js';
-import type { Begun } from '../../src/partition/operations/operations.js';
+import type { BeginResult } from '../../src/partition/operations/operations.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { verify } from '../../src/partition/verify.js';
 import { admitted, membersOf, operationsOver } from './composed-stores.js';
@@ -46,7 +46,7 @@ async function put(store: Store, keys: readonly string[], deleted: readonly stri
   await store.commit({ checks: [], puts, deletes: deleted.map(keyOf) });
 }
 
-function operationOf(begun: Begun): number {
+function operationOf(begun: BeginResult): number {
   assert.ok(begun.ok, JSON.stringify(begun));
   return begun.operation;
 }

@@ -9,7 +9,7 @@ import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { appendString } from '../../src/kv/tuple.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { PartitionCounters } from '../../src/partition/counters.js';
-import type { Begun } from '../../src/partition/operations/operations.js';
+import type { BeginResult } from '../../src/partition/operations/operations.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { byLength } from '../support/run-length.js';
 import { admitted, membersOf, operationsOver } from './composed-stores.js';
@@ -44,7 +44,7 @@ async function world() {
     }
     return value;
   };
-  const done = async (begun: Begun) => {
+  const done = async (begun: BeginResult) => {
     if (begun.ok) await operations.carryOut(begun.operation);
     return begun.ok;
   };

@@ -34,7 +34,7 @@ export interface KeyCacheParts {
   readonly logger: Logger;
 }
 
-interface Held {
+interface HeldKeySet {
   readonly keySet: KeySet;
   readonly mark: string;
   readonly readAtMs: number;
@@ -48,7 +48,7 @@ interface Held {
 export class KeyCache implements IssuerKeys {
   readonly #closing = new AbortController();
   readonly #parts: KeyCacheParts;
-  #held: Held | undefined;
+  #held: HeldKeySet | undefined;
   #reading: Promise<void> | undefined;
   #triedAtMs = -Infinity;
   #failure: Error | undefined;
@@ -96,7 +96,7 @@ export class KeyCache implements IssuerKeys {
     });
   }
 
-  #age({ readAtMs }: Held): number {
+  #age({ readAtMs }: HeldKeySet): number {
     return this.#parts.clock.monotonicMs() - readAtMs;
   }
 
@@ -138,7 +138,7 @@ export class KeyCache implements IssuerKeys {
     }
   }
 
-  #heldAfter(news: Awaited<ReturnType<ReadKeys>>): Held | undefined {
+  #heldAfter(news: Awaited<ReturnType<ReadKeys>>): HeldKeySet | undefined {
     const readAtMs = this.#parts.clock.monotonicMs();
     if (news === undefined) return this.#held && { ...this.#held, readAtMs };
     return { keySet: parseKeySet(news.text), mark: news.mark, readAtMs };

@@ -11,7 +11,7 @@ import type { PolicedRecord } from '../../services/containers/stored-policies.js
 import { queueKind } from '../../services/queues/queue-record.js';
 import { tableKind } from '../../services/tables/table-record.js';
 
-type Named = Pick<Containers<PolicedRecord>, 'prefixOf'> & {
+type NamedContainers = Pick<Containers<PolicedRecord>, 'prefixOf'> & {
   list(
     account: string,
     options: { readonly from: string; readonly limit: number },
@@ -26,10 +26,10 @@ export type NamesOf = (service: string, account: string) => Promise<ReadonlyMap<
 
 /** Bounds of ranges with the names of tables and queues instead of their numbers. */
 export class ContainerNames {
-  readonly #containers: ReadonlyMap<unknown, Named>;
+  readonly #containers: ReadonlyMap<unknown, NamedContainers>;
 
   constructor(store: Store) {
-    this.#containers = new Map<unknown, Named>([
+    this.#containers = new Map<unknown, NamedContainers>([
       [tableKind.service, new Containers(store, tableKind)],
       [queueKind.service, new Containers(store, queueKind)],
     ]);

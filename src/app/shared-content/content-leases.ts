@@ -31,7 +31,7 @@ export interface ContentLeasesOptions {
 }
 
 /** What this process has observed of the lease of another session. */
-interface Watched {
+interface WatchedLease {
   readonly version: number;
   readonly silentMs: number;
   readonly atMs: number;
@@ -47,7 +47,7 @@ interface Watched {
 export class ContentLeases implements Liveness {
   readonly kind = 'lease';
   readonly #options: ContentLeasesOptions;
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new Map<string, WatchedLease>();
   #guard: Guard | undefined;
 
   constructor(options: ContentLeasesOptions) {

@@ -6,7 +6,7 @@ import type { Entry } from '../../kv/store.js';
 import { noteEntry } from './base-note.js';
 import type { Change } from './frame-change.js';
 import type { Journal } from './journal.js';
-import type { MemoryTable, Taken } from './memory-table.js';
+import type { MemoryTable, TableEntries } from './memory-table.js';
 import type { ReadEpochs } from './read-epochs.js';
 
 /** The longest time between a write and the pass that applies it, while little is written. */
@@ -161,7 +161,7 @@ export class Applier {
     await epochs.over();
     let start: Bytes | undefined = beginning;
     while (start !== undefined) {
-      const { entries, next }: Taken = table.take(start, {
+      const { entries, next }: TableEntries = table.take(start, {
         sequenceMax: sequence,
         entriesMax: portionEntriesMax,
         bytesMax: portionBytesMax,

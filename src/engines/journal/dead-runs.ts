@@ -18,7 +18,7 @@ interface Search {
 }
 
 /** What a read of a range has found. */
-interface Searched {
+interface SearchedRange {
   /** No key existed from the start of the range to before this one, when the read began. */
   readonly deadUpTo?: Bytes | undefined;
 }
@@ -34,7 +34,7 @@ export class DeadRuns {
   readonly #searches = new Set<Search>();
 
   /** Records the run that a read of a range from `start` on finds, up to what is put meanwhile. */
-  async during<Result extends Searched>(
+  async during<Result extends SearchedRange>(
     start: Bytes,
     read: () => Promise<Result>,
   ): Promise<Result> {

@@ -29,7 +29,7 @@ export interface Portion {
   readonly bytesMax: number;
 }
 
-export interface Taken {
+export interface TableEntries {
   readonly entries: readonly TableEntry[];
   /** The key to continue from; undefined when there are no more entries. */
   readonly next: Bytes | undefined;
@@ -120,7 +120,7 @@ export class MemoryTable {
   }
 
   /** The next entries in key order, from `start` on, for a write to the base. */
-  take(start: Bytes, { sequenceMax, entriesMax, bytesMax }: Portion): Taken {
+  take(start: Bytes, { sequenceMax, entriesMax, bytesMax }: Portion): TableEntries {
     const entries: TableEntry[] = [];
     let bytes = 0;
     for (const entry of this.#entries.forward({ start })) {

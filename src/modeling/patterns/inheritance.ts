@@ -148,7 +148,7 @@ export class MixedTable<const Ds extends readonly AnyDefinition[]> {
     );
   }
 
-  #wanted(where: object): Wanted {
+  #wanted(where: object): WantedTypes {
     const given = where as Readonly<Record<string, unknown>>;
     const types = this.#definitions.map(({ type }) => type);
     refuseUnknownNames('the mixed table', given, types);
@@ -171,7 +171,7 @@ interface WantedType {
 }
 
 /** The types that a query reads, by their names. */
-type Wanted = ReadonlyMap<string, WantedType>;
+type WantedTypes = ReadonlyMap<string, WantedType>;
 
 /** Selects rows of the type and rows without a type, whose keys tell the type later. */
 function filterOfType({ definition, conditions }: WantedType): Filter {
@@ -184,7 +184,7 @@ function filterOfType({ definition, conditions }: WantedType): Filter {
   return condition === undefined ? isOfType : isOfType.and(condition);
 }
 
-function isWanted(wanted: Wanted, row: StoredRow): boolean {
+function isWanted(wanted: WantedTypes, row: StoredRow): boolean {
   const found = [...wanted.values()].find(({ definition }) => codecOf(definition).matches(row));
   if (found === undefined) return false;
   const condition = conditionOf(found.definition, found.conditions);

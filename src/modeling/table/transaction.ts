@@ -34,7 +34,7 @@ import {
   type WriteCondition,
 } from './row-writes.js';
 import type { Turn } from './turn.js';
-import { updateLinesOf, type Handed, type LineEnd } from './update-lines.js';
+import { updateLinesOf, type HandedRows, type LineEnd } from './update-lines.js';
 import { hasStamp, newStamp } from './write-stamp.js';
 
 /** The options of `transaction`. */
@@ -329,7 +329,7 @@ export class Transaction {
 
   /** `handed`: rows as other changes of this process have just written them. */
   async #attempt(
-    handed: Handed,
+    handed: HandedRows,
     turn: Turn,
     leave: (key: RowKey) => void,
   ): Promise<LineEnd<readonly WriteResult[]>> {

@@ -20,7 +20,7 @@ export interface LineEnd<R> {
 }
 
 /** The rows, by the names of their keys, that a change had to wait for, as they were written. */
-export type Handed = ReadonlyMap<string, StoredRow | undefined>;
+export type HandedRows = ReadonlyMap<string, StoredRow | undefined>;
 
 export interface LineOptions {
   readonly timers: Timers;
@@ -75,7 +75,7 @@ export class UpdateLines {
   async run<R>(
     keys: readonly RowKey[],
     { timers, within }: LineOptions,
-    change: (handed: Handed, turn: Turn, leave: (key: RowKey) => void) => Promise<LineEnd<R>>,
+    change: (handed: HandedRows, turn: Turn, leave: (key: RowKey) => void) => Promise<LineEnd<R>>,
   ): Promise<R> {
     const names = [...new Set(keys.map(nameOfKey))];
     this.#refuseFull(names);

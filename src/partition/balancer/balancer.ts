@@ -18,7 +18,7 @@ import { RangeLoads } from './range-loads.js';
 import type { MeasuredRange, RangeMeter } from '../load/range-meter.js';
 import type { Members } from '../members.js';
 import { knownStores } from '../membership.js';
-import type { Begun, RangeOperations } from '../operations/operations.js';
+import type { BeginResult, RangeOperations } from '../operations/operations.js';
 import { TakenOverError } from '../operations/tools.js';
 import type { RangeMap } from '../range-map.js';
 import { awayStores } from '../reach.js';
@@ -87,7 +87,7 @@ interface Measurement {
   readonly ended: Promise<void>;
 }
 
-interface Look extends Pick<Advice, 'map' | 'loads' | 'away'> {
+interface ObservedLoads extends Pick<Advice, 'map' | 'loads' | 'away'> {
   readonly nowMs: number;
 }
 
@@ -242,7 +242,7 @@ export class Balancer {
     return new Set(stores.map(({ name }) => name).filter((name) => away.has(name)));
   }
 
-  #states({ map, loads, away, nowMs }: Look): readonly RangeState[] {
+  #states({ map, loads, away, nowMs }: ObservedLoads): readonly RangeState[] {
     return map.ranges.map((range) => {
       const { id, store, operation } = range;
       const load = loads.get(id);
@@ -339,7 +339,7 @@ export class Balancer {
 export function beginPlanned(
   operations: RangeOperations,
   planned: PlannedOperation,
-): Promise<Begun> {
+): Promise<BeginResult> {
   switch (planned.kind) {
     case 'split':
       return operations.beginSplit(planned.range, planned.at);

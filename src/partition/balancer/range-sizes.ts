@@ -20,7 +20,7 @@ const freshMs = 900_000;
 /** A size counts as unchanged until the range has had this many writes. */
 const writesMin = 10_000;
 
-interface Taken extends RangeSize {
+interface MeasuredSize extends RangeSize {
   readonly takenMs: number;
   writes: number;
 }
@@ -30,7 +30,7 @@ const triedAgainMs = 60_000;
 
 /** The sizes of ranges as they were last measured. */
 export class RangeSizes {
-  readonly #sizes = new Map<number, Taken>();
+  readonly #sizes = new Map<number, MeasuredSize>();
   /** When a measurement began that has failed or has not ended yet. */
   readonly #failedMs = new Map<number, number>();
 

@@ -49,7 +49,7 @@ export type Refusal =
   | 'too many operations'
   | 'on different stores';
 
-export type Begun =
+export type BeginResult =
   | { readonly ok: true; readonly operation: number }
   | { readonly ok: false; readonly refusal: Refusal };
 
@@ -77,7 +77,7 @@ export class Operations {
   }
 
   /** Begins a move, which `carryOut` carries out. */
-  async beginMove(range: number, target: string): Promise<Begun> {
+  async beginMove(range: number, target: string): Promise<BeginResult> {
     const found = await this.#tools.catalogue.range(range);
     if (found === undefined) return refused('no such range');
     const known = await this.#store(target);
@@ -97,7 +97,7 @@ export class Operations {
    * Begins the deletion of what a store has of a range that another store serves; `carryOut`
    * deletes it.
    */
-  async beginDiscard(range: number, store: string): Promise<Begun> {
+  async beginDiscard(range: number, store: string): Promise<BeginResult> {
     const { catalogue, members } = this.#tools;
     const found = await catalogue.range(range);
     if (found === undefined) return refused('no such range');
@@ -120,7 +120,7 @@ export class Operations {
    * `at`: the first key of the right half: a partition prefix, or the beginning of one, before the
    * keys of the store itself.
    */
-  async beginSplit(range: number, at: Bytes): Promise<Begun> {
+  async beginSplit(range: number, at: Bytes): Promise<BeginResult> {
     const found = await this.#tools.catalogue.range(range);
     if (found === undefined) return refused('no such range');
     if (!isBoundary(at)) return refused('not a boundary of partitions');
@@ -135,7 +135,7 @@ export class Operations {
     });
   }
 
-  async beginMerge(left: number, right: number): Promise<Begun> {
+  async beginMerge(left: number, right: number): Promise<BeginResult> {
     const first = await this.#tools.catalogue.range(left);
     const second = await this.#tools.catalogue.range(right);
     if (first === undefined || second === undefined) return refused('no such range');
@@ -153,7 +153,7 @@ export class Operations {
   }
 
   /** Begins a backup of a range, which `backUp` carries out. */
-  async beginBackup(range: number): Promise<Begun> {
+  async beginBackup(range: number): Promise<BeginResult> {
     const found = await this.#tools.catalogue.range(range);
     if (found === undefined) return refused('no such range');
     // Commits that bring a guard of their own leave no dirty rows.
@@ -164,7 +164,7 @@ export class Operations {
   }
 
   /** Begins a restore into an empty range, which `restore` carries out. */
-  async beginRestore(range: number): Promise<Begun> {
+  async beginRestore(range: number): Promise<BeginResult> {
     const { catalogue, members } = this.#tools;
     const found = await catalogue.range(range);
     if (found === undefined) return refused('no such range');
@@ -244,7 +244,7 @@ export class Operations {
     ranges: readonly Versioned<RangeRow>[],
     create: NewOperation,
     ofTarget?: Check,
-  ): Promise<Begun> {
+  ): Promise<BeginResult> {
     const { catalogue, limits } = this.#tools;
     for (;;) {
       if (ranges.some(({ row }) => row.operation !== 0)) return refused('the range is busy');
@@ -349,6 +349,6 @@ export function isBoundary(key: Bytes): boolean {
   return end === key.length;
 }
 
-function refused(refusal: Refusal): Begun {
+function refused(refusal: Refusal): BeginResult {
   return { ok: false, refusal };
 }

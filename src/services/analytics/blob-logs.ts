@@ -40,7 +40,7 @@ export interface BlobLogsOptions {
 }
 
 /** A log as it is before lines are appended. */
-interface Present {
+interface LogBlobState {
   readonly blockIds: readonly Bytes[];
   readonly bytes: number;
   readonly modifiedMicros: number;
@@ -149,7 +149,7 @@ export class BlobLogs implements LogSink {
   }
 
   /** Undefined when there is no such log. */
-  async #read(address: BlobAddress): Promise<Present | undefined> {
+  async #read(address: BlobAddress): Promise<LogBlobState | undefined> {
     try {
       const { blocks, bytes, modifiedMicros } = await this.#blobs.getBlockList(
         address,

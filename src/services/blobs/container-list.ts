@@ -49,7 +49,7 @@ export async function listWithDeleted(
   const { limit, prefix } = query;
   const from = query.from === undefined ? undefined : positionIn(query.from);
   const live = await listContainers(listing, liveQuery(query, from));
-  const kept = await containers.listKept(
+  const kept = await containers.listDeleted(
     account,
     {
       limit,
@@ -185,12 +185,12 @@ function* merged(
 }
 
 /** What the properties of a container depend on beside its record. */
-type Shown = Pick<Listing, 'nowMicros' | 'hasImmutableStorage'>;
+type ShownOptions = Pick<Listing, 'nowMicros' | 'hasImmutableStorage'>;
 
 /** What answers show of a container. */
 export function containerProperties(
   { name, metadata, publicAccess, modifiedMicros, lease, isImmutable }: ContainerRecord,
-  { nowMicros, hasImmutableStorage }: Shown,
+  { nowMicros, hasImmutableStorage }: ShownOptions,
 ): ContainerProperties {
   return {
     name,
@@ -204,7 +204,7 @@ export function containerProperties(
 
 function deletedProperties(
   { record, deleted }: DeletedContainer<ContainerRecord>,
-  shown: Shown,
+  shown: ShownOptions,
 ): ContainerProperties {
   return {
     ...containerProperties(record, shown),

@@ -266,7 +266,7 @@ export class Containers<R extends Draft, Draft extends ContainerRecord = R> {
    * One page of the deleted containers that are kept, by identity and then by id: those from `from`
    * on whose identity begins with `startsWith`.
    */
-  async listKept(
+  async listDeleted(
     account: string,
     options: { readonly from?: DeletedKey; readonly startsWith?: string; readonly limit: number },
     memory?: MemoryBudget,

@@ -79,7 +79,7 @@ async function takeClaimed(
   }
 }
 
-interface Taken {
+interface TakenMessage {
   readonly id: Bytes;
   readonly state: MessageState;
 }
@@ -92,7 +92,7 @@ async function take(
 ): Promise<readonly DequeuedMessage[] | undefined> {
   const nextVisibleMicros = nowMicros + visibilitySeconds * 1_000_000;
   const puts: Put[] = [];
-  const taken = entries.map(({ key, value }): Taken => {
+  const taken = entries.map(({ key, value }): TakenMessage => {
     const { id } = keys.read(key);
     const before = decodeMessageState(value);
     const state = { ...before, dequeueCount: before.dequeueCount + 1 };

@@ -5,7 +5,7 @@ import type { MessageKeys } from './message-keys.js';
 /** The size of the cache. When it is full it is cleared, and queues are checked again. */
 const queuesMax = 100_000;
 
-interface Known {
+interface QueueExpiry {
   /** The version of the queue's count, which every put or delete of a message changes. */
   readonly version: number | undefined;
   /** When the next message expires; Infinity when there is none. */
@@ -19,7 +19,7 @@ interface Known {
  */
 export class ExpirySchedule {
   readonly #store: Store;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, QueueExpiry>();
 
   constructor(store: Store) {
     this.#store = store;

@@ -15,7 +15,7 @@ export type Locate = (bag: Bytes) => number;
 /** Up to this many names are searched one by one; more are found in one pass over the bag. */
 const soughtMax = 32;
 
-interface Sought {
+interface SoughtName {
   readonly name: Bytes;
   /** The number of tests that use it. */
   uses: number;
@@ -32,7 +32,7 @@ interface Sought {
  */
 export class PropertyFinder {
   /** By UTF-8 bytes. */
-  readonly #sought = new Map<string, Sought>();
+  readonly #sought = new Map<string, SoughtName>();
   readonly #lengths = new Set<number>();
   #row = 0;
   /** The last row of a complete pass. */
@@ -63,17 +63,17 @@ export class PropertyFinder {
     };
   }
 
-  #soughtFor(name: Buffer): Sought {
+  #soughtFor(name: Buffer): SoughtName {
     const text = nameOfBytes(name);
     const known = this.#sought.get(text);
     if (known !== undefined) return known;
-    const sought: Sought = { name, uses: 0, row: 0, offset: -1, usual: firstProperty };
+    const sought: SoughtName = { name, uses: 0, row: 0, offset: -1, usual: firstProperty };
     this.#sought.set(text, sought);
     this.#lengths.add(name.length);
     return sought;
   }
 
-  #seek(bag: Bytes, sought: Sought): number {
+  #seek(bag: Bytes, sought: SoughtName): number {
     if (sought.row !== this.#row) {
       sought.row = this.#row;
       sought.offset = find(bag, sought);
@@ -81,7 +81,7 @@ export class PropertyFinder {
     return sought.offset;
   }
 
-  #look(bag: Bytes, sought: Sought): number {
+  #look(bag: Bytes, sought: SoughtName): number {
     if (this.#passed !== this.#row) this.#pass(bag);
     return sought.row === this.#row ? sought.offset : -1;
   }
@@ -102,7 +102,7 @@ export class PropertyFinder {
   }
 }
 
-function find(bag: Bytes, sought: Sought): number {
+function find(bag: Bytes, sought: SoughtName): number {
   const { name, usual } = sought;
   if (usual < headersEnd(bag) && hasName(bag, usual, name)) return usual;
   const found = findProperty(bag, name);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Catalogue } from '../../../src/partition/catalogue.js';
-import type { Begun, Operations } from '../../../src/partition/operations/operations.js';
+import type { BeginResult, Operations } from '../../../src/partition/operations/operations.js';
 import { moveSteps, type MoveStep } from '../../../src/partition/rows.js';
 import { partitionCount, prefixOf } from './table.js';
 
@@ -26,7 +26,7 @@ export async function beginAt(
   catalogue: Catalogue,
   operations: Operations,
 ): Promise<number> {
-  const end = (begun: Begun) => operations.carryOut(begunOf(begun));
+  const end = (begun: BeginResult) => operations.carryOut(begunOf(begun));
   const cut = prefixOf(partitionCount / 2);
   const [left, right] = (await catalogue.map()).ranges;
   assert.ok(left !== undefined);
@@ -45,7 +45,7 @@ export async function beginAt(
 }
 
 /** Of the two ranges, which may be on two stores. */
-async function merge(catalogue: Catalogue, operations: Operations): Promise<Begun> {
+async function merge(catalogue: Catalogue, operations: Operations): Promise<BeginResult> {
   const [left, right] = (await catalogue.map()).ranges;
   assert.ok(left !== undefined && right !== undefined);
   if (left.store !== right.store) {
@@ -54,7 +54,7 @@ async function merge(catalogue: Catalogue, operations: Operations): Promise<Begu
   return operations.beginMerge(left.id, right.id);
 }
 
-function begunOf(begun: Begun): number {
+function begunOf(begun: BeginResult): number {
   assert.ok(begun.ok, `it does not begin: ${JSON.stringify(begun)}`);
   return begun.operation;
 }

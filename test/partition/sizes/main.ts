@@ -6,7 +6,7 @@ import { Balancer } from '../../../src/partition/balancer/balancer.js';
 import { loadKey } from '../../../src/partition/keys.js';
 import { encodeLoadRow } from '../../../src/partition/load/load-rows.js';
 import { RangeMeter, type MeasuredRange } from '../../../src/partition/load/range-meter.js';
-import type { Begun } from '../../../src/partition/operations/operations.js';
+import type { BeginResult } from '../../../src/partition/operations/operations.js';
 import type { RangeMap } from '../../../src/partition/range-map.js';
 import type { PartitionedStore } from '../../../src/partition/store.js';
 import { SizedWorld, type Sizes } from './world.js';
@@ -49,7 +49,7 @@ function tell(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-async function carriedOut(world: SizedWorld, begun: Begun): Promise<void> {
+async function carriedOut(world: SizedWorld, begun: BeginResult): Promise<void> {
   assert.ok(begun.ok);
   await world.operations.carryOut(begun.operation);
 }

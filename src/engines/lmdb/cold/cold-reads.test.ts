@@ -8,7 +8,7 @@ import { it } from '../../../base/conformance/limited-test.js';
 import { StoreClosedError } from '../../../kv/errors.js';
 import { openLmdbStore } from '../store.js';
 import { ColdReads, startFetchThread, warmAfterMs, type FetcherEvents } from './cold-reads.js';
-import type { Wanted } from './page-seeker.js';
+import type { NeededEntries } from './page-seeker.js';
 
 const keyOf = (index: number) => Buffer.from(`key ${String(index).padStart(6, '0')}`);
 
@@ -16,7 +16,7 @@ function setUp({ isCold = false } = {}) {
   const clock = manualClock();
   const timers = manualTimers();
   const state = { faults: 7, isClosed: false, failures: 0, isStuck: false, startError: '' };
-  const batches: (readonly Wanted[])[] = [];
+  const batches: (readonly NeededEntries[])[] = [];
   let calls: FetcherEvents | undefined;
   const cold = new ColdReads({
     clock,

@@ -5,7 +5,7 @@ import type { Timers } from '../../../base/async/timers.js';
 import type { Clock } from '../../../base/clock.js';
 import type { KeyRange, RangeOptions } from '../../../kv/store.js';
 import type { FetchReply, FetchThreadData } from './fetch-thread.js';
-import { leavesAtOnceMax, type Wanted } from './page-seeker.js';
+import { leavesAtOnceMax, type NeededEntries } from './page-seeker.js';
 
 /** How long reads are still checked after the last page that came from the disk. */
 export const warmAfterMs = 1_000;
@@ -19,7 +19,7 @@ const batchLeavesMax = 1_024;
 /** The interface of the thread that reads pages; tests replace it. */
 export interface Fetcher {
   /** Reads the pages of a batch. Each batch gets one reply, in order. */
-  fetch(all: readonly Wanted[]): void;
+  fetch(all: readonly NeededEntries[]): void;
   close(): void;
 }
 
@@ -112,7 +112,7 @@ export class ColdReads {
     this.#waiting = [];
   }
 
-  #fetch(wanted: readonly Wanted[]): Promise<void> {
+  #fetch(wanted: readonly NeededEntries[]): Promise<void> {
     if (this.#isOff || wanted.length === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#waiting.push({ wanted, resolve });
@@ -170,7 +170,7 @@ export class ColdReads {
 }
 
 interface Waiting {
-  readonly wanted: readonly Wanted[];
+  readonly wanted: readonly NeededEntries[];
   readonly resolve: () => void;
 }
 

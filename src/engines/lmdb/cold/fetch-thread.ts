@@ -4,7 +4,7 @@ import { invariant } from '../../../base/invariant.js';
 import { messageOf } from '../../../base/thrown.js';
 import { PageFile } from '../check/page.js';
 import { dataFile } from '../directory/file-kinds.js';
-import { PageSeeker, type Wanted } from './page-seeker.js';
+import { PageSeeker, type NeededEntries } from './page-seeker.js';
 
 // The entry point of the thread that reads pages into the cache: see `ColdReads`.
 
@@ -23,9 +23,9 @@ const port = parentPort;
 invariant(port !== null, 'this module runs in a thread of its own');
 const seeker = new PageSeeker(new PageFile(join(directory, dataFile)));
 
-port.on('message', (all: readonly Wanted[]) => port.postMessage(replyTo(all)));
+port.on('message', (all: readonly NeededEntries[]) => port.postMessage(replyTo(all)));
 
-function replyTo(all: readonly Wanted[]): FetchReply {
+function replyTo(all: readonly NeededEntries[]): FetchReply {
   // Also counts reads of other threads, which at worst keeps the reads waiting here for longer.
   const before = process.resourceUsage().fsRead;
   try {

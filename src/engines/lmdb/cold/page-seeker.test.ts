@@ -10,7 +10,7 @@ import type { Bytes } from '../../../base/bytes.js';
 import { pageBytes, PageFile, type Page } from '../check/page.js';
 import { dataFile } from '../directory/file-kinds.js';
 import { openLmdbStore } from '../store.js';
-import { PageSeeker, type Wanted } from './page-seeker.js';
+import { PageSeeker, type NeededEntries } from './page-seeker.js';
 
 const rows = 2_000;
 const keyOf = (index: number) => Buffer.from(`key ${String(index).padStart(6, '0')}`);
@@ -60,7 +60,7 @@ describe('reading the pages that a read needs', () => {
   after(() => remove());
 
   /** Which rows were in what was read. */
-  function found(wanted: Omit<Wanted, 'isReverse'> & Partial<Wanted>): number[] {
+  function found(wanted: Omit<NeededEntries, 'isReverse'> & Partial<NeededEntries>): number[] {
     using file = new RecordingFile(path);
     new PageSeeker(file).read([{ isReverse: false, ...wanted }]);
     const text = Buffer.concat(file.contents).toString('latin1');

@@ -4,7 +4,7 @@ import { nodeBytes, nodeFlags, Page, pageBytes, type PageFile } from '../check/p
 import { readSnapshotHead, type TreeHead } from '../check/snapshot-head.js';
 
 /** The entries that a read will need: the first from `start` on, or the last before `end`. */
-export interface Wanted {
+export interface NeededEntries {
   readonly start: Bytes;
   /** Not included. Absent: after every key. */
   readonly end?: Bytes | undefined;
@@ -40,7 +40,7 @@ export class PageSeeker {
   }
 
   /** Throws when the file cannot be read. */
-  read(all: readonly Wanted[]): void {
+  read(all: readonly NeededEntries[]): void {
     const entries = this.#entriesTree();
     if (entries === undefined || entries.depth > depthMax) return;
     for (const wanted of all) {
@@ -111,7 +111,7 @@ export class PageSeeker {
 }
 
 interface Search {
-  readonly wanted: Wanted;
+  readonly wanted: NeededEntries;
   readonly depth: number;
   /** Pages with entries or long values that may still be read. */
   left: number;
@@ -132,7 +132,7 @@ function childrenOf(page: Page, { wanted }: Search): number[] {
   return isReverse ? children.toReversed() : children;
 }
 
-function isWithin(key: Bytes, { start, end }: Wanted): boolean {
+function isWithin(key: Bytes, { start, end }: NeededEntries): boolean {
   if (compareBytes(key, start) < 0) return false;
   return end === undefined || compareBytes(key, end) < 0;
 }

@@ -21,7 +21,7 @@ export interface Workload<D extends AnyDefinition, LookUp = never> {
   readonly otherRequestsPerSecond?: number;
 }
 
-interface Rated {
+interface RatedOperation {
   /** The name in reports; the kind when absent. */
   readonly name?: string;
   /** At the busiest time. Partitions and the account are checked against it. */
@@ -38,7 +38,7 @@ interface Rated {
 /** The kinds of writes, alone or in a transaction. */
 export type WriteKind = 'insert' | 'replace' | 'merge' | 'upsert' | 'delete';
 
-interface WriteOperation<N extends string> extends Rated {
+interface WriteOperation<N extends string> extends RatedOperation {
   readonly kind: WriteKind;
   /**
    * Properties that a replace, merge or upsert changes. When absent: all, except those that indexes
@@ -48,13 +48,13 @@ interface WriteOperation<N extends string> extends Rated {
 }
 
 /** A read, a change and a write, as `update` does. */
-interface UpdateOperation<N extends string> extends Rated {
+interface UpdateOperation<N extends string> extends RatedOperation {
   readonly kind: 'update';
   /** As for a replace. */
   readonly changes?: readonly N[];
 }
 
-interface TransactionOperation extends Rated {
+interface TransactionOperation extends RatedOperation {
   readonly kind: 'transaction';
   /** Entities that it writes, without index rows. */
   readonly writes: number;
@@ -62,11 +62,11 @@ interface TransactionOperation extends Rated {
   readonly of?: WriteKind;
 }
 
-interface GetOperation extends Rated {
+interface GetOperation extends RatedOperation {
   readonly kind: 'get';
 }
 
-interface Reading<N extends string> extends Rated {
+interface Reading<N extends string> extends RatedOperation {
   /** Properties to read; all when absent. */
   readonly select?: readonly N[];
   /** Entities that the keys select, if it is known better than by `properties`. */

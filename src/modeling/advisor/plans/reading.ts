@@ -158,7 +158,7 @@ function rowsEach(
   }
 }
 
-interface Known {
+interface DefinitionFacts {
   readonly definition: AnyDefinition;
   readonly facts: FactsByName;
 }
@@ -168,7 +168,7 @@ function rangeShare(
   planClass: PlanClass,
   template: KeyTemplate,
   query: AnyQuery,
-  known: Known,
+  known: DefinitionFacts,
 ): Estimate | undefined {
   const { prefix, startsWith, rowKeyFrom, rowKeyTo, rowKeyBefore } = query;
   if (planClass !== 'range') return exactly(1);
@@ -184,7 +184,7 @@ function rangeShare(
 function prefixShare(
   { parts }: KeyTemplate,
   values: KeyValues,
-  { definition, facts }: Known,
+  { definition, facts }: DefinitionFacts,
 ): Estimate | undefined {
   let all = exactly(1);
   for (const { property } of parts) {
@@ -206,7 +206,7 @@ function prefixShare(
   return all;
 }
 
-interface Unfinished extends Pick<
+interface PartialReading extends Pick<
   QueryReading,
   'planClass' | 'partitions' | 'readAt' | 'isAssumed'
 > {
@@ -220,7 +220,7 @@ interface Unfinished extends Pick<
 function finished(
   { rowSet, targets }: ReadingContext,
   { select, returns, take = Infinity }: ReadingFacts,
-  { each, density, share, partitions, readAt, ...rest }: Unfinished,
+  { each, density, share, partitions, readAt, ...rest }: PartialReading,
 ): QueryReading {
   const count = partitions ?? 1;
   const found =

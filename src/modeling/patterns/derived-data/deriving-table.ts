@@ -29,7 +29,7 @@ import { bytesBeyondTransaction } from '../../table/request-size.js';
 import {
   shareUpdateLines,
   updateLinesOf,
-  type Handed,
+  type HandedRows,
   type LineEnd,
 } from '../../table/update-lines.js';
 import type { Outbox, OutboxMessage } from '../transactional-outbox/outbox.js';
@@ -385,12 +385,12 @@ function rowsUnder(items: readonly Item[]): readonly (StoredRow | undefined)[] {
  * Whether the rows left by the transactions before it in line have the ETags with which this one
  * was planned.
  */
-function isAsRead(own: ReadonlyMap<string, OwnRow>, handed: Handed): boolean {
+function isAsRead(own: ReadonlyMap<string, OwnRow>, handed: HandedRows): boolean {
   return [...handed].every(([name, row]) => row !== undefined && row.etag === own.get(name)?.etag);
 }
 
 /** Whether a transaction fails when one of the handed rows is no longer the stored one. */
-function isConditionalOn({ items, derived }: Planned, handed: Handed): boolean {
+function isConditionalOn({ items, derived }: Planned, handed: HandedRows): boolean {
   const etags = new Map<string, string>();
   for (const { write } of [...items, ...derived]) {
     if ('etag' in write) etags.set(nameOfKey(keyOfWrite(write)), write.etag);

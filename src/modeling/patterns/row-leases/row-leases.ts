@@ -65,7 +65,7 @@ const rateMargin = 1.01;
 const sendsMax = 5;
 
 /** A lease row as it was read, and since when it has been unchanged. */
-interface Watched {
+interface WatchedVersion {
   readonly etag: string;
   readonly sinceMs: number;
 }
@@ -137,7 +137,7 @@ export class RowLeases<D extends AnyDefinition> {
     const deadlineMs = this.#clock.monotonicMs() + waitMs;
     const id = this.#randomness.uuid();
     let sends: Sends | undefined;
-    let watched: Watched | undefined;
+    let watched: WatchedVersion | undefined;
     for (let looks = 1; ; looks++) {
       const row = await table.get(lockKey);
       const state = row === undefined ? undefined : leaseState(row);
@@ -293,7 +293,11 @@ export class RowLeases<D extends AnyDefinition> {
   }
 
   /** Whether a term has certainly ended. */
-  #isOver({ until }: LeaseState, { durationMs }: Grant, watched: Watched | undefined): boolean {
+  #isOver(
+    { until }: LeaseState,
+    { durationMs }: Grant,
+    watched: WatchedVersion | undefined,
+  ): boolean {
     if (watched !== undefined) {
       const watchedMs = this.#clock.monotonicMs() - watched.sinceMs;
       if (watchedMs >= durationMs * rateMargin) return true;

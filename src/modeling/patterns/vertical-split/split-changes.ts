@@ -60,7 +60,7 @@ interface PreparedPart {
 type ReadPart = Required<PreparedPart>;
 
 /** By group, the last change of several groups that counts. */
-type Named = Record<string, string>;
+type LastChanges = Record<string, string>;
 
 /** Another change of the half is under way. */
 class ChangeUnderWayError extends ModelError {
@@ -151,7 +151,7 @@ export class SplitChanges {
    * Replaces the leader under its ETag. A merge would be refused where one of its properties is
    * encrypted.
    */
-  async #name(head: Stored<object>, named: Named, next: Values): Promise<void> {
+  async #name(head: Stored<object>, named: LastChanges, next: Values): Promise<void> {
     const { leader } = this.#options;
     const pair = pairOf(head);
     const whole = { ...next, [splitPair]: pair, [splitChanges]: JSON.stringify(named) };
@@ -273,7 +273,7 @@ export function tornError(type: string, groups: readonly string[]): DecodeError 
   );
 }
 
-function changesIn(head: object): Named {
+function changesIn(head: object): LastChanges {
   const text = own(head as Values, splitChanges);
   if (typeof text !== 'string') return {};
   const found: unknown = JSON.parse(text);
