@@ -8,7 +8,7 @@ import { ApiVersionPolicy } from '../http/pipeline/api-version-policy.js';
 import { ConnectionSlots, slotsWithin } from '../http/pipeline/connection-slots.js';
 import { HeldMemory } from '../http/pipeline/held-memory.js';
 import { PublicKeyGuard } from '../http/pipeline/public-key-guard.js';
-import { HttpServer } from '../http/pipeline/server.js';
+import { HttpServer, type HttpServerOptions } from '../http/pipeline/server.js';
 import { queueHttpService } from '../http/queues/service.js';
 import { SourceClient } from '../http/sources/source-client.js';
 import { tableHttpService } from '../http/tables/service.js';
@@ -78,7 +78,7 @@ export function httpServersOf(
     checkClockSkew,
     credentialRules: rules.credentials,
     bearer: bearer?.verifier,
-  };
+  } satisfies Omit<HttpServerOptions, 'service' | 'limits'>;
   const services = httpServicesOf(settings, parts);
   return byService((name) => {
     return new HttpServer({ ...shared, service: services[name], limits: listeners[name].limits });
