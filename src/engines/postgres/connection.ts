@@ -65,7 +65,11 @@ export class Connection {
     });
   }
 
-  static async open(options: ConnectionOptions): Promise<Connection> {
+  /**
+   * Connects, and sets what commits and reads need. Rejects when the signal is aborted meanwhile: a
+   * server that lets nothing through would hold its caller for longer than that should wait.
+   */
+  static async open(options: ConnectionOptions, signal?: AbortSignal): Promise<Connection> {
     const { address, pipelines, prepares } = options;
     const client = new Client({
       connectionString: address,
@@ -76,16 +80,31 @@ export class Connection {
     });
     readAsBytes(client);
     const connection = new Connection(client, options);
-    try {
+    await connection.prepare(async () => {
       await client.connect();
       const [row] = await connection.#read({ text: versionText });
       connection.#product = productOf(bytesOf(row?.[0]).toString());
       if (prepares) await connection.run(settingsFor(connection.#product, options));
-    } catch (error) {
-      connection.destroy();
-      throw error;
-    }
+    }, signal);
     return connection;
+  }
+
+  /**
+   * Does what a connection needs before its use. Destroys it when that fails, and at once when the
+   * signal is aborted, which ends the work.
+   */
+  async prepare<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const destroy = (): void => this.destroy();
+    signal?.addEventListener('abort', destroy, { once: true });
+    try {
+      signal?.throwIfAborted();
+      return await work();
+    } catch (error) {
+      this.destroy();
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', destroy);
+    }
   }
 
   get product(): Product {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { backOff } from '../../base/async/back-off.js';
 import { sleep } from '../../base/async/sleep.js';
 import type { Timers } from '../../base/async/timers.js';
@@ -35,21 +36,31 @@ export class Primary implements ConnectionSource {
   #trouble: StoreUnavailableError | undefined;
   /** When the trouble began. */
   #troubleMs: number | undefined;
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(options: PrimaryOptions) {
     const { timers, randomness } = options;
     this.#options = options;
     this.retries = { backOffMs, timers, randomness };
+    // Each connection that is being opened adds a listener.
+    setMaxListeners(0, this.#closing.signal);
   }
 
   get trouble(): StoreUnavailableError | undefined {
     return this.#trouble;
   }
 
-  /** Refuses further connections; those that are being opened fail. */
+  /** Aborted by `close`, for what is done with connections before they are used. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /**
+   * Refuses further connections, and destroys those that are being opened: their calls reject with
+   * `StoreClosedError`.
+   */
   close(): void {
-    this.#isClosed = true;
+    this.#closing.abort();
   }
 
   /**
@@ -82,9 +93,13 @@ export class Primary implements ConnectionSource {
     isHopeless: (error: unknown) => boolean,
   ): Promise<Connection> {
     const { clock, timers, randomness } = this.#options;
+    const { closing } = this;
     for (let failures = 1; ; failures += 1) {
-      if (this.#isClosed) throw new StoreClosedError();
       const found = await this.#findOnce(pipelines);
+      if (closing.aborted) {
+        if (found instanceof Connection) found.destroy();
+        throw new StoreClosedError();
+      }
       if (found instanceof Connection) {
         this.#note(undefined);
         return found;
@@ -93,25 +108,21 @@ export class Primary implements ConnectionSource {
       if (isHopeless(found.cause)) throw found;
       const delayMs = backOff(backOffMs, failures, randomness);
       if (clock.monotonicMs() + delayMs >= endMs) throw found;
-      await sleep(timers, delayMs);
+      await sleep(timers, delayMs, closing);
     }
   }
 
   async #findOnce(pipelines: boolean): Promise<Connection | StoreUnavailableError> {
     const { addresses, prepares, isRelaxed, idleInTransactionMs, timers } = this.#options;
+    const { closing } = this;
+    const own = { prepares, pipelines, isRelaxed, idleInTransactionMs, timers };
     const reasons: string[] = [];
     let cause: unknown;
     for (const address of addresses) {
       try {
-        const connection = await Connection.open({
-          address,
-          prepares,
-          pipelines,
-          isRelaxed,
-          idleInTransactionMs,
-          timers,
-        });
-        if (!(await standsBy(connection, isRelaxed))) return connection;
+        const connection = await Connection.open({ ...own, address }, closing);
+        const standsBy = await connection.prepare(() => isStandby(connection, isRelaxed), closing);
+        if (!standsBy) return connection;
         connection.destroy();
         reasons.push(`${shownAddress(address)} is a standby`);
       } catch (error) {
@@ -138,13 +149,4 @@ function isRefused(error: unknown): boolean {
   if (error instanceof DatabaseError) return true;
   const code = codeOf(error) ?? '';
   return code.startsWith('28') || code === '3D000' || code === '42501';
-}
-
-async function standsBy(connection: Connection, isRelaxed: boolean): Promise<boolean> {
-  try {
-    return await isStandby(connection, isRelaxed);
-  } catch (error) {
-    connection.destroy();
-    throw error;
-  }
 }

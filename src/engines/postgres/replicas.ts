@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Timers } from '../../base/async/timers.js';
 import type { Randomness } from '../../base/randomness.js';
 import { messageOf } from '../../base/thrown.js';
@@ -28,38 +29,37 @@ export class Replicas implements ConnectionSource {
   #current = 0;
   /** The connections to the current standby; among them ones that are lost. */
   #connections: Connection[] = [];
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(options: ReplicasOptions) {
     const { timers, randomness } = options;
     this.#options = options;
     this.retries = { backOffMs, timers, randomness };
+    // Each connection that is being opened adds a listener.
+    setMaxListeners(0, this.#closing.signal);
   }
 
+  /** Refuses further connections, and destroys those that are being opened. */
   close(): void {
-    this.#isClosed = true;
+    this.#closing.abort();
   }
 
   async connect(_limitMs: number, pipelines = false): Promise<Connection> {
     const { addresses, prepares, timers } = this.#options;
+    const { signal } = this.#closing;
+    const own = { prepares, pipelines, isRelaxed: false, timers };
     const former = this.#current;
     const reasons: string[] = [];
     let cause: unknown;
     for (let tried = 0; tried < addresses.length; tried += 1) {
-      if (this.#isClosed) throw new StoreClosedError();
       const at = (former + tried) % addresses.length;
       const address = addresses[at] ?? '';
       try {
-        const connection = await Connection.open({
-          address,
-          prepares,
-          pipelines,
-          isRelaxed: false,
-          timers,
-        });
+        const connection = await Connection.open({ ...own, address }, signal);
         this.#take(connection, at, former);
         return connection;
       } catch (error) {
+        if (signal.aborted) throw new StoreClosedError();
         cause = error;
         reasons.push(`${shownAddress(address)}: ${messageOf(error)}`);
       }

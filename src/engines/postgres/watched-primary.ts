@@ -22,12 +22,8 @@ export class WatchedPrimary implements ConnectionSource {
 
   async connect(limitMs: number, pipelines?: boolean): Promise<Connection> {
     const connection = await this.#primary.connect(limitMs, pipelines);
-    try {
-      await this.#acknowledgements.reportLoss(connection);
-      return connection;
-    } catch (error) {
-      connection.destroy();
-      throw error;
-    }
+    const check = () => this.#acknowledgements.reportLoss(connection);
+    await connection.prepare(check, this.#primary.closing);
+    return connection;
   }
 }
