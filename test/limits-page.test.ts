@@ -184,6 +184,7 @@ const unnoticed = new Set(
     endsMax
     escapeBytesMax
     exactDigitsMax
+    failedAloneMax
     runMsMax
     extentBytesMax
     extentIdLengthMax

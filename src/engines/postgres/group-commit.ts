@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js';
-import { StoreWriteError } from '../../kv/errors.js';
+import { StoreUnavailableError, StoreWriteError } from '../../kv/errors.js';
 import { writtenBytes, type CommitStats, type Work } from '../../kv/pending-commits.js';
 import type { CommitResult } from '../../kv/store.js';
 import type { BatchCall, CommitForm } from './commit-form.js';
@@ -9,8 +9,17 @@ import type { Session } from './session.js';
 import { inLockOrder } from './slots.js';
 import { WriteQueue, type Group, type PendingWork } from './write-queue.js';
 
+/**
+ * The commits of a failed group that may fail alone because of other transactions. When so many
+ * have, the others of the group would wait for the same locks, each as often as a batch is tried.
+ */
+const failedAloneMax = 3;
+
+/** What groups need of a session. */
+type BatchSession = Pick<Session, 'apply'>;
+
 export interface GroupCommitOptions {
-  readonly sessions: readonly Session[];
+  readonly sessions: readonly BatchSession[];
   readonly form: CommitForm;
   readonly clock: Pick<Clock, 'nowMicros'>;
 }
@@ -22,7 +31,7 @@ export interface GroupCommitOptions {
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
   readonly #waiting = new WriteQueue();
-  readonly #idle: Session[];
+  readonly #idle: BatchSession[];
   readonly #running = new Set<Promise<void>>();
   #commits = 0;
   #syncs = 0;
@@ -57,7 +66,7 @@ export class GroupCommit {
     }
   }
 
-  async #run(session: Session): Promise<void> {
+  async #run(session: BatchSession): Promise<void> {
     // Commits of the same turn share the first round trip.
     await Promise.resolve();
     for (let group = this.#waiting.take(); group !== undefined; group = this.#waiting.take()) {
@@ -69,7 +78,7 @@ export class GroupCommit {
     this.#idle.push(session);
   }
 
-  async #runGroup(session: Session, { works }: Group): Promise<void> {
+  async #runGroup(session: BatchSession, { works }: Group): Promise<void> {
     try {
       await this.#apply(session, works);
     } catch (error) {
@@ -78,15 +87,34 @@ export class GroupCommit {
         return;
       }
       // One bad commit does not fail the others.
-      for (const work of works) await this.#runAlone(session, work);
+      await this.#runEach(session, works);
     }
   }
 
-  async #runAlone(session: Session, work: PendingWork): Promise<void> {
-    await this.#apply(session, [work]).catch((error: unknown) => work.reject(error));
+  /**
+   * Carries works out one by one. When several have failed because of other transactions, or one
+   * because the database is away, the rest is rejected untried with the same error.
+   */
+  async #runEach(session: BatchSession, works: readonly PendingWork[]): Promise<void> {
+    let failed = 0;
+    let given: StoreUnavailableError | undefined;
+    for (const work of works) {
+      if (given !== undefined) {
+        work.reject(given);
+        continue;
+      }
+      try {
+        await this.#apply(session, [work]);
+      } catch (error) {
+        work.reject(error);
+        if (!(error instanceof StoreUnavailableError)) continue;
+        failed += 1;
+        if (failed >= failedAloneMax || !mayBeOfOneCommit(error)) given = error;
+      }
+    }
   }
 
-  async #apply(session: Session, works: readonly PendingWork[]): Promise<void> {
+  async #apply(session: BatchSession, works: readonly PendingWork[]): Promise<void> {
     const outcomes = await session.apply(this.#callOf(works));
     this.#commits += outcomes.length;
     this.#syncs += 1;
@@ -94,7 +122,7 @@ export class GroupCommit {
     for (const [index, work] of works.entries()) {
       if (!this.#settle(work, outcomes[index])) alone.push(work);
     }
-    for (const work of alone) await this.#runAlone(session, work);
+    await this.#runEach(session, alone);
   }
 
   #callOf(works: readonly PendingWork[]): BatchCall {
