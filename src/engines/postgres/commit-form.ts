@@ -9,12 +9,15 @@ export interface SessionBatch {
   readonly number: number;
 }
 
+/** What a batch needs of a connection. */
+export type BatchConnection = Pick<Connection, 'query' | 'run' | 'isLost' | 'destroy'>;
+
 /**
  * Applies a batch in one transaction, which notes number and outcomes in the session's row. Rejects
  * when nothing of it was applied, and when the connection was lost.
  */
 export type BatchCall = (
-  connection: Connection,
+  connection: BatchConnection,
   batch: SessionBatch,
 ) => Promise<readonly Outcome[]>;
 

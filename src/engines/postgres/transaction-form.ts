@@ -4,9 +4,8 @@ import { floorOf, type Ingestion } from '../../kv/ingestion.js';
 import type { Entry } from '../../kv/store.js';
 import { decideBatch } from './batch-decision.js';
 import { byteaArray, int4Array, int8Array } from './binary-array.js';
-import type { CommitForm, CommitOptions, SessionBatch } from './commit-form.js';
+import type { BatchConnection, CommitForm, CommitOptions, SessionBatch } from './commit-form.js';
 import { SessionClosedError } from './failures.js';
-import type { Connection } from './connection.js';
 import { hashOf, isLongKey, keyArrays } from './long-keys.js';
 import { encodeOutcomes, type Outcome } from './outcomes.js';
 import { bytesOf, numberOf, type Row } from './rows.js';
@@ -18,7 +17,7 @@ import type { Statements } from './statements.js';
  * functions of the other form.
  */
 export function transactionForm(statements: Statements): CommitForm {
-  const transactionOn = (connection: Connection, batch: SessionBatch) =>
+  const transactionOn = (connection: BatchConnection, batch: SessionBatch) =>
     new BatchTransaction({ connection, batch, statements });
   return {
     pipelines: true,
@@ -41,7 +40,7 @@ interface Writes {
 }
 
 interface Parts {
-  readonly connection: Connection;
+  readonly connection: BatchConnection;
   readonly batch: SessionBatch;
   readonly statements: Statements;
 }
@@ -64,7 +63,7 @@ class BatchTransaction {
     const checked = [...guards, ...batches.flatMap(({ checks }) => checks)];
     const added = batches.flatMap(({ adds = [] }) => adds);
     return this.#whole(async () => {
-      const [, , locks, versions, values] = await Promise.all([
+      const [, , locks, versions, values] = await answersOf([
         connection.run(begin),
         this.#take(),
         held === undefined
@@ -81,7 +80,7 @@ class BatchTransaction {
         held === undefined
           ? connection.query(statements.setAllSlots, [lastGiven])
           : connection.query(statements.setSlots, [lastGiven, held]);
-      await Promise.all([
+      await answersOf([
         ...(outcomes.some(isApplied) ? [setSlots()] : []),
         ...this.#write(writes),
         ...this.#end(outcomes),
@@ -95,7 +94,7 @@ class BatchTransaction {
     const { guard, entries, deletes } = ingestion;
     const floor = floorOf(ingestion);
     return this.#whole(async () => {
-      const [, , , versions] = await Promise.all([
+      const [, , , versions] = await answersOf([
         connection.run(begin),
         this.#take(),
         connection.query(statements.lockAllSlots, []),
@@ -103,11 +102,11 @@ class BatchTransaction {
       ]);
       const refusal = guard && refusalOf(guard, versions);
       if (refusal !== undefined) {
-        await Promise.all(this.#end([refusal]));
+        await answersOf(this.#end([refusal]));
         return [refusal];
       }
       const outcomes: Outcome[] = [{ kind: 'result', result: { ok: true, version: floor } }];
-      await Promise.all([
+      await answersOf([
         ...this.#write({ puts: entries, deletes }),
         connection.query(statements.raiseSlots, [String(floor)]),
         ...this.#end(outcomes),
@@ -186,6 +185,18 @@ class BatchTransaction {
     const values = [batch.id, String(batch.number), encodeOutcomes(outcomes)];
     return [connection.query(statements.endBatch, values), connection.run('commit')];
   }
+}
+
+/**
+ * The answers to queries of a transaction, in the order in which they were sent. Rejects with the
+ * error of the first that failed: those behind it say only that the transaction has failed
+ * (25P02), and one of them may be the first to reject.
+ */
+async function answersOf<Queries extends readonly unknown[] | []>(
+  queries: Queries,
+): Promise<{ -readonly [At in keyof Queries]: Awaited<Queries[At]> }> {
+  await Promise.allSettled(queries);
+  return Promise.all(queries);
 }
 
 function isApplied(outcome: Outcome): boolean {
