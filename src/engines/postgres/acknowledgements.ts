@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import { StoreWriteError } from '../../kv/errors.js';
 import { int8Array } from './binary-array.js';
 import type { Connection } from './connection.js';
+import { mayBeRemoved, momentOf, type Moment } from './row-age.js';
 import { numberOf } from './rows.js';
 import type { Statements } from './statements.js';
 
@@ -26,12 +27,12 @@ export interface AcknowledgedBatch {
 }
 
 interface RememberedBatch extends AcknowledgedBatch {
-  readonly atMicros: number;
+  readonly at: Moment;
 }
 
 export interface AcknowledgementsOptions {
   readonly statements: Statements;
-  readonly clock: Pick<Clock, 'nowMicros'>;
+  readonly clock: Clock;
   /** Whether commits go on after a loss was reported. */
   readonly accepts: boolean;
   readonly onLoss: (error: Error, loss: Loss) => void;
@@ -43,12 +44,6 @@ export interface AcknowledgementsOptions {
  * the later batch has the earlier ones.
  */
 const keptMax = 1_000;
-/**
- * How long the row of a session is there after a batch: it is kept for two days at least by the
- * clock of the database. The rest allows for clocks that differ, are slow or were set back.
- */
-export const rowsKeptMicros = 23 * 3_600_000_000;
-
 /**
  * Remembers the batches that this process has acknowledged, to detect that a promoted standby lacks
  * some. A standby replays the log of its primary in order, and every batch writes the row of its
@@ -75,7 +70,7 @@ export class Acknowledgements {
 
   note(batch: AcknowledgedBatch): void {
     this.#greatest = Math.max(this.#greatest, batch.version);
-    const kept = { ...batch, atMicros: this.#options.clock.nowMicros() };
+    const kept = { ...batch, at: momentOf(this.#options.clock) };
     this.#recent.push(kept);
     this.#lastOf.set(batch.session, kept);
     if (this.#recent.length > keptMax * 2) this.#trim();
@@ -112,21 +107,15 @@ export class Acknowledgements {
   }
 
   #evidence(): readonly RememberedBatch[] {
-    const fromMicros = this.#fromMicros();
+    const { clock } = this.#options;
     const kept = new Set([...this.#lastOf.values(), ...this.#recent.slice(-keptMax)]);
-    return [...kept].filter(({ atMicros }) => atMicros >= fromMicros);
-  }
-
-  /** Batches that were acknowledged before this time may have lost their rows. */
-  #fromMicros(): number {
-    return this.#options.clock.nowMicros() - rowsKeptMicros;
+    return [...kept].filter(({ at }) => !mayBeRemoved(at, clock));
   }
 
   #trim(): void {
     this.#recent = this.#recent.slice(-keptMax);
-    const fromMicros = this.#fromMicros();
-    for (const [session, { atMicros }] of this.#lastOf) {
-      if (atMicros < fromMicros) this.#lastOf.delete(session);
+    for (const [session, { at }] of this.#lastOf) {
+      if (mayBeRemoved(at, this.#options.clock)) this.#lastOf.delete(session);
     }
   }
 

@@ -7,7 +7,7 @@ import { manualTimers } from '../../../test/support/manual-timers.js';
 import { postgresOfSuite } from '../../../test/support/postgres-of-suite.js';
 import { withoutPostgres } from '../../../test/support/postgres-server.js';
 import { it } from '../../base/conformance/limited-test.js';
-import { systemClock } from '../../base/clock.js';
+import { systemClock, type Clock } from '../../base/clock.js';
 import { messageOf } from '../../base/thrown.js';
 import { CommitUnknownError } from '../../kv/errors.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
@@ -15,6 +15,7 @@ import { sweepMs } from './session-sweep.js';
 import { openPostgresStore, type PostgresStore } from './store.js';
 
 const dayMicros = 86_400_000_000;
+const dayIn = { nowMicros: dayMicros, monotonicMs: dayMicros / 1_000 } as const;
 /** More than any pause between two attempts. */
 const attemptMs = 200;
 const key = partitionPrefix('tables', 'account', 1, 'partition');
@@ -28,12 +29,12 @@ void describe('a PostgreSQL store that stays open', { skip: withoutPostgres }, (
   const server = postgresOfSuite();
 
   /** A store for which an hour passes when the test says so. `told`: what the database refused. */
-  async function opened(schema: string) {
+  async function opened(schema: string, clock: Clock = systemClock) {
     const { url } = server();
     const timers = manualTimers();
     const told: string[] = [];
     const events = { noSweep: (error: unknown) => void told.push(messageOf(error)) };
-    const store = await openPostgresStore({ url, schema, clock: systemClock, timers, events });
+    const store = await openPostgresStore({ url, schema, clock, timers, events });
     const run = (text: string) => runSql(url, `set search_path = ${schema}; ${text}`);
     let hours = 0;
     return {
@@ -94,11 +95,38 @@ void describe('a PostgreSQL store that stays open', { skip: withoutPostgres }, (
     assert.deepEqual(sweeping.told, []);
   });
 
-  it('does not know a batch of a process that stood still until its row was removed', async () => {
+  for (const [where, days] of Object.entries({ behind: -5, ahead: 5 })) {
+    it(`goes by the clock of the database where that of the server is days ${where}`, async () => {
+      const nowMicros = () => systemClock.nowMicros() + days * dayMicros;
+      await using sweeping = await opened(`days_${where}`, {
+        ...systemClock,
+        nowMicros,
+      });
+      await sweeping.run(vanished);
+      assert.ok(await put(sweeping.store));
+      await sweeping.hour();
+      assert.deepEqual(await sweeping.rows(), ['1 open', '2 closed', '3 closed']);
+      assert.ok(await put(sweeping.store));
+      const own = await sweeping.run('select closed from kv_session where session > 9');
+      assert.equal(JSON.stringify(own), '[{"closed":false}]');
+      assert.deepEqual(sweeping.told, []);
+    });
+  }
+
+  for (const clock of ['nowMicros', 'monotonicMs'] as const) {
+    it(`does not know a batch of a process that stood still until its row was removed (${clock})`, () =>
+      standsStill(clock));
+  }
+
+  /** `goes`: the clock of the process that shows it. */
+  async function standsStill(goes: 'nowMicros' | 'monotonicMs'): Promise<void> {
     const { url } = server();
-    const schema = 'stopped';
-    let aheadMicros = 0;
-    const clock = { ...systemClock, nowMicros: () => systemClock.nowMicros() + aheadMicros };
+    const schema = `stopped_${goes.toLowerCase()}`;
+    let isAhead = false;
+    const clock = {
+      ...systemClock,
+      [goes]: () => systemClock[goes]() + (isAhead ? dayIn[goes] : 0),
+    };
     const store = await openPostgresStore({ url, schema, clock });
     const other = new Client(url);
     await other.connect();
@@ -107,7 +135,7 @@ void describe('a PostgreSQL store that stays open', { skip: withoutPostgres }, (
       await other.query(`begin; select from ${schema}.kv_slot order by slot for update`);
       const unknown = assert.rejects(put(store), CommitUnknownError);
       await lockWaits(url, schema, 1);
-      aheadMicros = dayMicros;
+      isAhead = true;
       const removed = runSql(url, `delete from ${schema}.kv_session`);
       await lockWaits(url, schema, 2);
       await runSql(
@@ -123,7 +151,7 @@ void describe('a PostgreSQL store that stays open', { skip: withoutPostgres }, (
       await store.close();
       await dropSchema(url, schema);
     }
-  });
+  }
 
   it('tells once that the database refuses it, and again after it was let', async () => {
     await using sweeping = await opened('refusing_sweeps');

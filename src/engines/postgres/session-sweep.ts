@@ -7,10 +7,10 @@ export const sweepMs = 3_600_000;
 
 /**
  * Closes the rows of sessions that applied nothing for an hour, and removes those that were closed
- * two days ago. A process asks for the outcome of a batch within minutes, and looks for lost
- * commits in the rows of its batches of the last 23 hours by its own clock, which may be slow or
- * set back. A session that goes on finds its row closed or gone, and begins another. Several
- * servers may sweep at once.
+ * two days ago, both by the clock of the database: those of the servers may differ by days. A
+ * process asks for the outcome of a batch within minutes, and looks for lost commits in the rows of
+ * its batches of the last 23 hours. A session that goes on finds its row closed or gone, and begins
+ * another. Several servers may sweep at once.
  */
 export async function sweepSessions(
   connection: Pick<Connection, 'query'>,

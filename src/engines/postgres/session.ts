@@ -11,11 +11,12 @@ import {
   StoreWriteError,
   unknownOutcome,
 } from '../../kv/errors.js';
-import { rowsKeptMicros, type Acknowledgements } from './acknowledgements.js';
+import type { Acknowledgements } from './acknowledgements.js';
 import type { BatchCall, CommitForm } from './commit-form.js';
 import { failureOf, isAway, refusal, unavailable } from './failures.js';
 import type { Connection } from './connection.js';
 import { decodeOutcomes, type Outcome } from './outcomes.js';
+import { mayBeRemoved, momentOf, type Moment } from './row-age.js';
 import { bytesOf, numberOf } from './rows.js';
 import type { Primary } from './primary.js';
 import type { Statements } from './statements.js';
@@ -38,7 +39,7 @@ export interface SessionOptions {
   readonly primary: Primary;
   readonly statements: Statements;
   readonly form: CommitForm;
-  readonly clock: Pick<Clock, 'nowMicros'>;
+  readonly clock: Clock;
   readonly timers: Timers;
   readonly randomness: Randomness;
   /** Checked on each new connection before it writes. */
@@ -50,8 +51,8 @@ interface Open {
   readonly id: string;
   /** The number of the last batch that was applied. */
   batch: number;
-  /** When the next one was sent. */
-  sentMicros: number;
+  /** When the next one was sent, or else when the session was opened. */
+  sent: Moment;
 }
 
 /**
@@ -97,7 +98,7 @@ export class Session {
 
   async #applyOnce(call: BatchCall, count: number): Promise<readonly Outcome[]> {
     const open = await this.#opened();
-    open.sentMicros = this.#options.clock.nowMicros();
+    open.sent = momentOf(this.#options.clock);
     try {
       const outcomes = await call(open.connection, { id: open.id, number: open.batch + 1 });
       open.batch += 1;
@@ -120,13 +121,13 @@ export class Session {
   }
 
   async #openOnce(): Promise<Open> {
-    const { primary, randomness, statements, form, acknowledgements } = this.#options;
+    const { primary, randomness, statements, form, clock, acknowledgements } = this.#options;
     const connection = await primary.connect(connectLimitMs, form.pipelines);
     try {
       await acknowledgements.assertKept(connection);
       const id = String(randomness.bytes(sessionIdBytes).reduce((sum, byte) => sum * 256 + byte));
       await connection.query(statements.openSession, [id]);
-      return { connection, id, batch: 0, sentMicros: 0 };
+      return { connection, id, batch: 0, sent: momentOf(clock) };
     } catch (error) {
       connection.destroy();
       if (error instanceof StoreWriteError) throw error;
@@ -181,12 +182,12 @@ export class Session {
    */
   async #outcomeOn(
     connection: Connection,
-    { id, batch, sentMicros }: Open,
+    { id, batch, sent }: Open,
   ): Promise<readonly Outcome[] | undefined> {
     const { statements, acknowledgements, clock } = this.#options;
     const [row] = await connection.query(statements.closeSession, [id]);
     // This process was stopped for a day: a sweep may have removed the row of an applied batch.
-    if (row === undefined && clock.nowMicros() - sentMicros >= rowsKeptMicros) {
+    if (row === undefined && mayBeRemoved(sent, clock)) {
       throw unknownOutcome(new Error('it was sent a day ago, and its session is not there'));
     }
     const last = row === undefined ? undefined : numberOf(row[0]);
