@@ -17,11 +17,17 @@ export class SessionClosedError extends Error {
 /** Serialization failure, deadlock, lock not available: the same may succeed. */
 const retryableCodes = new Set(['40001', '40P01', '55P03']);
 
-/** The server has become a standby, or shuts down, or starts. */
-const awayCodes = new Set(['25006', '57P01', '57P02', '57P03']);
+/** The transaction is read-only: the server has become a standby. */
+const readOnlyCode = '25006';
 
-/** Ambiguous result: treated as a lost connection. */
-const ambiguousCode = '40003';
+/**
+ * Errors behind which nobody knows what became of the statement, whatever severity they have: an
+ * ambiguous result, and the server's end, which comes between a commit and its answer as well. A
+ * server that speaks another language names the severity in it.
+ */
+const ambiguousCodes = new Set(['40003', '57P01', '57P02', '57P03']);
+/** Connection exceptions, which a pooler tells of its own connection to the server too. */
+const connectionClass = '08';
 
 /**
  * What an error of a statement means. `lost`: nobody knows what became of the statement. `away`: it
@@ -36,9 +42,9 @@ export function failureOf(error: unknown): FailureKind {
   const { code = '', severity } = error;
   if (code === sessionClosedCode) return 'session-closed';
   if (retryableCodes.has(code)) return 'again';
-  if (severity === 'FATAL' || severity === 'PANIC' || code === ambiguousCode) return 'lost';
-  if (awayCodes.has(code) || code.startsWith('08')) return 'away';
-  return 'refused';
+  if (code === readOnlyCode) return 'away';
+  const isAmbiguous = ambiguousCodes.has(code) || code.startsWith(connectionClass);
+  return isAmbiguous || severity === 'FATAL' || severity === 'PANIC' ? 'lost' : 'refused';
 }
 
 /** Whether the failure is temporary: the same call may succeed later. */

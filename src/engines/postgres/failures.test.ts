@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { DatabaseError } from 'pg';
+import { failureOf, SessionClosedError, type FailureKind } from './failures.js';
+
+/** An error as the database or a pooler before it reports one. */
+function told(code: string, severity = 'ERROR'): DatabaseError {
+  const error = new DatabaseError('a message', 0, 'error');
+  return Object.assign(error, { code, severity });
+}
+
+const kinds: Readonly<Record<FailureKind, readonly unknown[]>> = {
+  lost: [
+    new Error('Connection terminated unexpectedly'),
+    // Connection exceptions of a pooler, whose connection to the server may end behind a commit.
+    ...['08000', '08003', '08006', '08007', '08P01'].map((code) => told(code)),
+    told('40003'),
+    // The end of the server, or of its process by an administrator; some name the severity in
+    // their own language.
+    ...['57P01', '57P02', '57P03'].flatMap((code) => [told(code, 'FATAL'), told(code, 'ВАЖНО')]),
+    told('53200', 'FATAL'),
+    told('XX000', 'PANIC'),
+  ],
+  away: [told('25006')],
+  again: [told('40001'), told('40P01'), told('55P03')],
+  'session-closed': [told('TB001'), new SessionClosedError()],
+  refused: [told('53100'), told('42501'), told('57014'), told('25P02')],
+};
+
+describe('a failure of the database', () => {
+  for (const [kind, errors] of Object.entries(kinds)) {
+    it(`is told as what it says of the statement: ${kind}`, () => {
+      for (const error of errors) assert.equal(failureOf(error), kind, JSON.stringify(error));
+    });
+  }
+});
