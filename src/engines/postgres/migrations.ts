@@ -67,11 +67,12 @@ function isOfOtherTables(error: unknown): boolean {
 }
 
 async function makeFormatTable(connection: Connection, schema: string): Promise<void> {
-  const text = `create schema if not exists ${quoted(schema)};
-    create table if not exists tabularium.kv_meta (name text primary key, value text not null);
+  const text = `create table if not exists tabularium.kv_meta (
+      name text primary key, value text not null);
     insert into tabularium.kv_meta (name, value) values ('format', '0') on conflict do nothing`;
   for (let collisions = 1; ; collisions += 1) {
     try {
+      await makeSchema(connection, schema);
       await connection.run(inSchema(text, schema));
       return;
     } catch (error) {
@@ -79,6 +80,13 @@ async function makeFormatTable(connection: Connection, schema: string): Promise<
       if (!isCollision || collisions >= collisionsMax) throw error;
     }
   }
+}
+
+/** The statement needs the right to make schemas also where the schema is there: look first. */
+async function makeSchema(connection: Connection, schema: string): Promise<void> {
+  const text = 'select 1 from pg_catalog.pg_namespace where nspname = $1';
+  const rows = await connection.query({ name: 'schema', text }, [schema]);
+  if (rows.length === 0) await connection.run(`create schema if not exists ${quoted(schema)}`);
 }
 
 /** The schema belongs to something else. */

@@ -96,6 +96,19 @@ void describe('a database that others have set up', { skip: withoutPostgres }, (
     assert.equal((await runSql(url, tables)).length, 2);
   });
 
+  it('is used by one who owns the schema, with no right to make another', async () => {
+    await runSql(server().url, 'create role owner login; create schema owned authorization owner');
+    const url = new URL(server().url);
+    url.username = 'owner';
+    const options = { url: url.href, schema: 'owned', clock: systemClock };
+    for (const start of ['first', 'second']) {
+      const store = await openPostgresStore(options);
+      const put = { key, value: Buffer.from(start) };
+      assert.ok((await store.commit({ checks: [], puts: [put], deletes: [] })).ok);
+      await store.close();
+    }
+  });
+
   it('is refused with what to do when its user has no rights', async () => {
     await runSql(server().url, 'create role guest login');
     const url = new URL(server().url);
