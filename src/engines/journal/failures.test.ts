@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { holdingTimers, type Timers } from '../../base/async/timers.js';
-import { manualTimers } from '../../../test/support/manual-timers.js';
+import { manualTimers, type ManualTimers } from '../../../test/support/manual-timers.js';
 import {
   holding,
   journalDirectory,
@@ -92,15 +92,15 @@ function full() {
   return { state, files };
 }
 
-/** Files of former openings that cannot be removed while it is told so. */
-function stuck() {
+/** Folders that cannot be removed while it is told so. */
+function stuck(removal: 'removeRetired' | 'removeAll') {
   const state = { isStuck: true };
   const files = (disk: JournalFiles): JournalFiles =>
     new Proxy(disk, {
       get(target, name) {
         const found: unknown = Reflect.get(target, name, target);
         if (typeof found !== 'function') return found;
-        if (name !== 'removeRetired' || !state.isStuck) return found.bind(target);
+        if (name !== removal || !state.isStuck) return found.bind(target);
         return () => Promise.reject(new Error('EACCES: permission denied, rmdir'));
       },
     });
@@ -124,6 +124,14 @@ function endless() {
       },
     });
   return { state, files };
+}
+
+/** Waits until a close has begun to count the time that removals may take. */
+async function untilLimited(timers: ManualTimers): Promise<void> {
+  for (let turn = 0; !timers.delays.includes(3_000); turn += 1) {
+    assert.ok(turn < 10_000, 'the removals of a close have a limit');
+    await pause(0);
+  }
 }
 
 /** Files of which one look fails while it is told so. */
@@ -345,7 +353,7 @@ describe('failures of a journal', () => {
   it('goes on beside folders that cannot be removed, says so once, and tries again', async () => {
     await using made = await journalDirectory();
     await put(await made.open(), 'before');
-    const { state, files } = stuck();
+    const { state, files } = stuck('removeRetired');
     const told: string[] = [];
     const troubles: unknown[] = [];
     const store = await made.open({
@@ -388,7 +396,7 @@ describe('failures of a journal', () => {
     await writing;
     assert.equal(state.removals, 1);
     const closed = store.close();
-    for (let turn = 0; turn < 20; turn += 1) await pause(0);
+    await untilLimited(timers);
     timers.fire(3_000);
     await closed;
   });
@@ -408,6 +416,7 @@ describe('failures of a journal', () => {
       let isClosed = false;
       const closed = store.close().then(() => (isClosed = true));
       while (state.removals === 0) await pause(0);
+      await untilLimited(timers);
       for (let turn = 0; turn < 20; turn += 1) await pause(0);
       assert.equal(isClosed, false);
       timers.fire(3_000);
@@ -426,6 +435,56 @@ describe('failures of a journal', () => {
       await assert.rejects(folders(), { code: 'ENOENT' });
     });
   }
+
+  it('ends a stop in order when the journal cannot be removed, and says so', async () => {
+    await using made = await journalDirectory();
+    const { files } = stuck('removeAll');
+    const told: string[] = [];
+    const store = await made.open({ files, onUnremoved: ({ message }) => told.push(message) });
+    await put(store, 'a');
+    await store.close();
+    assert.deepEqual(told, ['EACCES: permission denied, rmdir']);
+    assert.ok(await has(made.memory, 'a'));
+    const next = await made.open();
+    await next.close();
+    await assert.rejects(readdir(join(made.directory, 'journal')), { code: 'ENOENT' });
+  });
+
+  it('takes the journal away after a last pass that took longer than a removal may', async () => {
+    await using made = await journalDirectory();
+    const timers = manualTimers();
+    const { hold, base } = holding();
+    const store = await made.open({ base, timers });
+    await put(store, 'a');
+    hold.isOn = true;
+    const { release: before } = hold;
+    const closed = store.close();
+    while (hold.release === before) await pause(0);
+    timers.fire(3_000);
+    hold.release();
+    await closed;
+    assert.equal(timers.waiting, 0);
+    assert.ok(await has(made.memory, 'a'));
+    await assert.rejects(readdir(join(made.directory, 'journal')), { code: 'ENOENT' });
+  });
+
+  it('ends a stop in time when the data file takes nothing and folders are removed', async () => {
+    await using made = await journalDirectory();
+    await put(await made.open(), 'before');
+    const timers = manualTimers();
+    const { state, base } = refusing();
+    const { state: removing, files } = endless();
+    const store = await made.open({ base, files, timers });
+    await store.takeSnapshot();
+    while (removing.removals === 0) await pause(0);
+    await put(store, 'after');
+    state.refuses = true;
+    const closed = store.close();
+    await untilLimited(timers);
+    timers.fire(3_000);
+    await closed;
+    assert.ok(await has(await made.open(), 'after'));
+  });
 
   it('keeps the journal when the data file takes nothing at the end', async () => {
     await using made = await journalDirectory();

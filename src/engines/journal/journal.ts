@@ -255,6 +255,14 @@ export class Journal {
     return this.#options.files.removeAll(this.#removal.signal);
   }
 
+  /** Closes and removes all of it, when the base has everything. A failure is only reported. */
+  async giveUp(): Promise<void> {
+    await this.#canRemove(async () => {
+      await this.close();
+      await this.removeAll();
+    });
+  }
+
   /** A failure is reported and has no other effect, because recovery ignores what is left. */
   async #canRemove(remove: () => Promise<void>): Promise<boolean> {
     try {

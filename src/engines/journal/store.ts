@@ -31,13 +31,14 @@ import type {
 import { Applier } from './applier.js';
 import { appliedOf, noteEntry, noteKey } from './base-note.js';
 import { CommitGroups, type CommitTarget } from './commit-groups.js';
-import type { Evaluated, Found } from './evaluation.js';
+import type { Evaluated } from './evaluation.js';
 import { DeadRuns } from './dead-runs.js';
 import { FencedBase } from './fenced-base.js';
 import { Journal, sumOf } from './journal.js';
 import type { FrameContent, ShowChanges } from './journal.js';
 import type { JournalFiles } from './journal-files.js';
 import { defaultJournalLimits, type JournalLimits } from './journal-limits.js';
+import { entryOf, foundOf, lookUp } from './look-up.js';
 import { MemoryTable, type TableEntry } from './memory-table.js';
 import { KnownVersions } from './known-versions.js';
 import { mergedRange } from './merged-range.js';
@@ -334,10 +335,15 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, 
    */
   async settle(): Promise<void> {
     const { journal } = this.#parts;
-    await this.#applier.close();
-    await this.#applier.drain({ isSettled: true });
+    await this.#applyLast();
     await journal.close();
     await journal.removeAll();
+  }
+
+  /** From then on the base needs no journal. */
+  async #applyLast(): Promise<void> {
+    await this.#applier.close();
+    await this.#applier.drain({ isSettled: true });
   }
 
   async #close(): Promise<void> {
@@ -347,29 +353,44 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, 
       if (!(error instanceof StoreFailedError)) throw error;
       this.#fail(error);
     }
-    const limit = this.#parts.journal.limitRemoval(this.#parts.timers);
     await this.#applier.close();
     // A restore writes a note that names files, so they must not be removed before.
     await this.#restores.none();
+    const isSettled = await this.#isSettledAtEnd();
+    // The time for removals begins here: a pass may take long, and must not use it up.
+    const limit = this.#parts.journal.limitRemoval(this.#parts.timers);
     try {
-      if (this.#failure === undefined && this.#base.trouble() === undefined) await this.settle();
-    } catch {
-      // The journal keeps what the base has refused, and the next opening finds it.
-    }
-    try {
-      // A file cannot be closed while it is written.
-      if (!this.#stuck.isWriting) await this.#parts.journal.close();
+      await this.#closeJournal(isSettled);
     } finally {
       limit.close();
       await this.#base.close();
     }
   }
 
+  /** Runs the last pass. False where the journal has to stay: the next opening finds it. */
+  async #isSettledAtEnd(): Promise<boolean> {
+    if (this.#failure !== undefined || this.#base.trouble() !== undefined) return false;
+    try {
+      await this.#applyLast();
+      return true;
+    } catch {
+      // The journal keeps what the base has refused.
+      return false;
+    }
+  }
+
+  async #closeJournal(isSettled: boolean): Promise<void> {
+    const { journal } = this.#parts;
+    if (isSettled) await journal.giveUp();
+    // A file cannot be closed while it is written.
+    else if (!this.#stuck.isWriting) await journal.close();
+  }
+
   #target(): CommitTarget {
     return {
       lastVersion: () => this.#lastVersion,
       makeRoom: (bytes) => this.#makeRoom(bytes),
-      read: (keys) => this.#lookUp(keys, foundOf),
+      read: (keys) => lookUp(this.#table, this.#base, keys, foundOf),
       apply: (changes, lastVersion) => this.#apply(changes, lastVersion),
     };
   }
@@ -398,28 +419,7 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, 
   }
 
   #read(keys: readonly Bytes[]): Promise<(Entry | undefined)[]> {
-    return this.#lookUp(keys, entryOf);
-  }
-
-  async #lookUp<Result>(
-    keys: readonly Bytes[],
-    resultOf: (entry: TableEntry, key: Bytes) => Result | undefined,
-  ): Promise<(Result | Entry | undefined)[]> {
-    const found: (Result | Entry | undefined)[] = [];
-    const others: Bytes[] = [];
-    const places: number[] = [];
-    for (const [place, key] of keys.entries()) {
-      const entry = this.#table.get(key);
-      found.push(entry && resultOf(entry, key));
-      if (entry !== undefined) continue;
-      others.push(key);
-      places.push(place);
-    }
-    if (others.length === 0) return found;
-    const inBase = await this.#base.getMany(others);
-    if (others.length === keys.length) return inBase;
-    for (const [index, place] of places.entries()) found[place] = inBase[index];
-    return found;
+    return lookUp(this.#table, this.#base, keys, entryOf);
   }
 
   async #apply(changes: readonly Evaluated[], lastVersion: number): Promise<void> {
@@ -479,13 +479,3 @@ export class JournaledStore implements MemberStore, ServedStore, SnapshotStore, 
 }
 
 type TableView = ReturnType<SortedByKey<TableEntry>['view']>;
-
-/** Uses the caller's key, which saves decoding the stored one. */
-function entryOf({ value, version }: TableEntry, key: Bytes): Entry | undefined {
-  return value === undefined ? undefined : { key, value, version };
-}
-
-/** Undefined for a deletion. Value and version are decoded on access. */
-function foundOf(entry: TableEntry): Found {
-  return entry.isDeletion ? undefined : entry;
-}
