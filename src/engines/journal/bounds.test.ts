@@ -2,8 +2,14 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
-import { journalDirectory, withoutNotes } from '../../../test/support/journals.js';
+import { setImmediate, setTimeout as pause } from 'node:timers/promises';
+import {
+  holding,
+  journalDirectory,
+  putRow,
+  rowOf,
+  withoutNotes,
+} from '../../../test/support/journals.js';
 import { manualTimers } from '../../../test/support/manual-timers.js';
 import { StoreWriteError } from '../../kv/errors.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
@@ -57,6 +63,37 @@ describe('bounds of a journal', () => {
       [true, true, false],
     );
   });
+
+  for (const { bytes, fit } of [
+    // Two frames of five blocks fit into a file, and four files are allowed.
+    { bytes: 20_000, fit: 8 },
+    // Each has a file of its own, and three of 25 blocks are more than four usual files have.
+    { bytes: 100_000, fit: 2 },
+  ]) {
+    it(`hold while a pass stands still: commits of ${bytes} bytes wait for it`, async () => {
+      await using made = await journalDirectory();
+      const { hold, base } = holding();
+      const store = await made.open({ base, limits: { fileBytes: 65_536, filesMax: 4 } });
+      hold.isOn = true;
+      const { release: before } = hold;
+      const acknowledged: number[] = [];
+      const writing = (async () => {
+        for (let row = 0; row < 20; row += 1) {
+          await putRow(store, `${row}`, 'x'.repeat(bytes));
+          acknowledged.push(row);
+        }
+      })();
+      while (acknowledged.length < fit || hold.release === before) await pause(1);
+      for (let turn = 0; turn < 20; turn += 1) await pause(1);
+      assert.equal(acknowledged.length, fit);
+      const files = await readdir(join(made.directory, 'journal', '1'));
+      assert.ok(files.length <= 4, files.join(' '));
+      hold.release();
+      await writing;
+      await store.close();
+      assert.equal((await rowOf(made.memory, '19'))?.length, bytes);
+    });
+  }
 
   it('hold for files of processes that die soon after their start, again and again', async () => {
     await using made = await journalDirectory();

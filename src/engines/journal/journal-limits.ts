@@ -8,7 +8,10 @@ export interface JournalLimits {
    * start after a crash reads them again. Exceeded by one frame at most.
    */
   readonly changesMax: number;
-  /** The maximum number of journal files of a generation. */
+  /**
+   * The maximum number of journal files of a generation, without those that are larger than
+   * `fileBytes` and one that is being removed. At least two; of fewer than four one more may be made.
+   */
   readonly filesMax: number;
   /**
    * The usual size of a file, in whole blocks, at least four. A larger frame has its own file.

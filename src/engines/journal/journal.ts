@@ -99,9 +99,10 @@ export class Journal {
   /** The files before the active one, in the order of their frames. */
   #used: JournalFile[] = [];
   #free: JournalFile[] = [];
-  /** The files that are not needed any more and not kept. */
+  /** The files that are not needed any more and not kept. They may be used until their turn. */
   #released: JournalFile[] = [];
   #removing: Promise<unknown> | undefined;
+  #removingRetired: Promise<unknown> | undefined;
   #preparing: Promise<unknown> | undefined;
   #filesMade = 0;
   #growingBytes = firstFileBytes;
@@ -157,7 +158,19 @@ export class Journal {
     // A frame that is larger than all of the room has it alone.
     if (before > 0 && before + bytes > this.#bytesMax) return false;
     if (changes >= this.#options.changesMax) return false;
-    return this.#fits(bytes) || this.#used.length + 1 < this.#options.filesMax;
+    return this.#fits(bytes) || this.#hasFileFor(bytes);
+  }
+
+  /** Whether a further file may be begun. What is free and too small for the frame counts. */
+  #hasFileFor(frame: number): boolean {
+    const { fileBytes, filesMax } = this.#options;
+    const used = this.#used.length + 1;
+    // A pass makes nothing free then, so nobody could wait for it.
+    if (used === 1) return filesMax > 1;
+    const needed = frame + besideFramesBytes;
+    // A frame that is larger than a file has one beside those that are counted.
+    if (needed > fileBytes) return used < filesMax;
+    return used + this.#free.filter(({ bytes }) => bytes < needed).length < filesMax;
   }
 
   /** The sum of the frames that a start would have to read again. */
@@ -224,17 +237,30 @@ export class Journal {
    */
   release({ position, sum }: JournalMark): void {
     this.#noted = sum;
+    // One that is being prepared will be free as well.
+    const keptMax = this.#preparing === undefined ? freeFilesMax : freeFilesMax - 1;
     const at = this.#used.findIndex(({ number }) => number === position.file);
     for (const file of this.#used.splice(0, at < 0 ? this.#used.length : at)) {
       const isUsual = file.bytes === this.#options.fileBytes;
-      if (isUsual && this.#free.length < freeFilesMax) this.#free.push(file);
+      if (isUsual && this.#free.length < keptMax) this.#free.push(file);
       else this.#released.push(file);
     }
     this.#removing ??= this.#removeReleased().finally(() => (this.#removing = undefined));
+    // Apart, because that may take minutes, and files would pile up meanwhile.
+    this.#removingRetired ??= this.#removeRetired().finally(
+      () => (this.#removingRetired = undefined),
+    );
   }
 
   async #removeReleased(): Promise<void> {
-    for (const file of this.#released.splice(0)) await this.#canRemove(() => file.remove());
+    for (;;) {
+      const file = this.#released.shift();
+      if (file === undefined) return;
+      await this.#canRemove(() => file.remove());
+    }
+  }
+
+  async #removeRetired(): Promise<void> {
     if (!this.#mayHaveRetired) return;
     const { signal } = this.#removal;
     this.#mayHaveRetired = !(await this.#canRemove(() =>
@@ -278,7 +304,7 @@ export class Journal {
 
   async close(): Promise<void> {
     await this.#preparing;
-    await this.#removing;
+    await Promise.all([this.#removing, this.#removingRetired]);
     const files = [...this.#used, ...this.#free, ...this.#released];
     if (this.#active !== undefined) files.push(this.#active);
     this.#active = undefined;
@@ -309,6 +335,7 @@ export class Journal {
     try {
       await file.write(encodeLink(link, this.#secret), this.#at);
     } catch (error) {
+      // Not removed: what was written of the link may name it.
       this.#free.push(next);
       throw notWritten(error);
     }
@@ -317,12 +344,12 @@ export class Journal {
 
   async #nextFile(frame: number): Promise<JournalFile> {
     const needed = frame + besideFramesBytes;
-    if (needed > this.#options.fileBytes) return this.#create(needed);
     await this.#preparing;
-    const at = this.#free.findIndex(({ bytes }) => bytes >= needed);
-    const [file] = at < 0 ? [] : this.#free.splice(at, 1);
+    const file = taken(this.#free, needed) ?? taken(this.#released, needed);
+    if (file !== undefined) return file;
+    if (needed > this.#options.fileBytes) return this.#create(needed);
     // A small file leaves the disk some room, which the next start needs.
-    return file ?? this.#createUsual(Math.max(needed, this.#firstBytes));
+    return this.#createUsual(Math.max(needed, this.#firstBytes));
   }
 
   /**
@@ -395,6 +422,12 @@ export class Journal {
       );
     }
   }
+}
+
+/** Takes out the first file that is large enough. */
+function taken(files: JournalFile[], needed: number): JournalFile | undefined {
+  const at = files.findIndex(({ bytes }) => bytes >= needed);
+  return at < 0 ? undefined : files.splice(at, 1)[0];
 }
 
 /** Whether the disk, or the quota of the user, is full. */
