@@ -8,12 +8,20 @@ export interface CheckReport extends DataFileReport {
   readonly journal: JournalReport | undefined;
 }
 
+export interface CheckListener {
+  /** Pages of the data file were read. */
+  readonly pages: ProgressListener;
+  /** So many files of the journal were read: a process that died again and again leaves many. */
+  readonly journal: (files: number) => void;
+}
+
 /** The check of a data directory that no server uses, for commands. Throws `DataDirectoryError`. */
 export async function checkDataDirectory(
   directory: string,
-  progress: ProgressListener,
+  listener: CheckListener,
 ): Promise<CheckReport> {
-  const report = await checkDirectory(directory, progress, { wanted: noteKey });
+  const report = await checkDirectory(directory, listener.pages, { wanted: noteKey });
   if (report.damages > 0) return { ...report, journal: undefined };
-  return { ...report, journal: await checkJournal(directory, report.wanted) };
+  const journal = await checkJournal(directory, report.wanted, listener.journal);
+  return { ...report, journal };
 }

@@ -6,6 +6,7 @@ import { byteText } from '../base/byte-text.js';
 import type { CheckReport } from '../app/check.js';
 import type { ContentDamage } from '../app/check-content.js';
 import { CommandFailure, messageOf } from './terminal/failure.js';
+import { JournalProgress } from './journal-progress.js';
 import { locationOption } from './arguments/shared-options.js';
 import { notice } from './terminal/notice.js';
 import { counted, grouped, printable } from './terminal/terminal.js';
@@ -44,11 +45,15 @@ async function run({ location, content }: CheckFlags): Promise<void> {
   });
   const { checkDataDirectory } = await import('../app/check.js');
   const begin = once(() => notice(`Checking ${file} (${grouped(size)} bytes)`));
-  const report = await checkDataDirectory(location, progressLines(begin)).catch(
-    (error: unknown) => {
+  const journal = new JournalProgress(process.stderr, begin);
+  const report = await checkDataDirectory(location, {
+    pages: progressLines(begin),
+    journal: (files) => journal.read(files),
+  })
+    .catch((error: unknown) => {
       throw new CommandFailure(messageOf(error), { cause: error });
-    },
-  );
+    })
+    .finally(() => journal.stop());
   begin();
   tell(report);
   assertSound(file, report);

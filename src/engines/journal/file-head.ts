@@ -67,7 +67,8 @@ export function decodeFileHead(bytes: Buffer): FileHead | undefined {
     number: bytes.readUInt32LE(numberAt),
     generation: readWhole(bytes, generationAt),
     firstSequence: readWhole(bytes, firstSequenceAt),
-    chance: bytes.subarray(chanceAt, chanceAt + chanceBytes),
+    // A copy: a view would keep the whole file in memory.
+    chance: Buffer.from(bytes.subarray(chanceAt, chanceAt + chanceBytes)),
     predecessor: {
       generation: readWhole(bytes, predecessorAt),
       secret: bytes.readUInt32LE(predecessorSecretAt),

@@ -10,6 +10,7 @@ export interface FoundFile {
   readonly secret: number;
   /** False when the file ends without its second head: it may have been cut. */
   readonly isWhole: boolean;
+  /** Those that the base has are without their changes, which would keep the file in memory. */
   readonly frames: readonly FoundFrame[];
   readonly links: readonly FileLink[];
 }
@@ -17,13 +18,15 @@ export interface FoundFile {
 interface ReadOptions {
   /** False: frames that were not written completely are accepted. */
   readonly checks: boolean;
+  /** The base has the changes of all frames up to this one. */
+  readonly appliedUpTo: number;
 }
 
 /** Undefined when the file has no complete head: it was never used. */
 export function readFoundFile(
   name: string,
   content: Buffer,
-  { checks }: ReadOptions,
+  { checks, appliedUpTo }: ReadOptions,
 ): FoundFile | undefined {
   const first = decodeFileHead(content);
   const last = decodeFileHead(content.subarray(Math.max(0, content.length - blockBytes)));
@@ -40,7 +43,9 @@ export function readFoundFile(
   for (let at = blockBytes; at < content.length;) {
     const frame = decodeFrame(content, at, checks ? secret : undefined);
     const link = frame === undefined ? decodeLink(content, at, secret) : undefined;
-    if (frame !== undefined) frames.push(frame);
+    if (frame !== undefined) {
+      frames.push(frame.sequence > appliedUpTo ? frame : { ...frame, changes: [] });
+    }
     if (link !== undefined) links.push(link);
     at += frame?.bytes ?? blockBytes;
   }

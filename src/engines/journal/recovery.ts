@@ -39,11 +39,12 @@ export async function recover(
 ): Promise<Recovered> {
   const found: FoundFile[] = [];
   const checks = trust.checksums !== true;
+  const appliedUpTo = trust.sequences === true ? 0 : applied.sequence;
   let read = 0;
   for await (const { name, content } of files.retired()) {
     read += 1;
     onRead?.(read);
-    const file = readFoundFile(name, content, { checks });
+    const file = readFoundFile(name, content, { checks, appliedUpTo });
     if (file !== undefined) found.push(file);
   }
   assertReadable(found);
