@@ -161,7 +161,7 @@ export class Journal {
     return this.#fits(bytes) || this.#hasFileFor(bytes);
   }
 
-  /** Whether a further file may be begun. What is free and too small for the frame counts. */
+  /** Whether a further file may be begun. Spare ones that are too small for the frame count. */
   #hasFileFor(frame: number): boolean {
     const { fileBytes, filesMax } = this.#options;
     const used = this.#used.length + 1;
@@ -170,7 +170,12 @@ export class Journal {
     const needed = frame + besideFramesBytes;
     // A frame that is larger than a file has one beside those that are counted.
     if (needed > fileBytes) return used < filesMax;
-    return used + this.#free.filter(({ bytes }) => bytes < needed).length < filesMax;
+    return used + this.#spare.filter(({ bytes }) => bytes < needed).length < filesMax;
+  }
+
+  /** The files without frames that are needed, in the order in which they are used. */
+  get #spare(): readonly JournalFile[] {
+    return [...this.#free, ...this.#released];
   }
 
   /** The sum of the frames that a start would have to read again. */
@@ -356,7 +361,7 @@ export class Journal {
    * Creates the next file ahead, so that no commit waits for it. A failure shows when it is needed.
    */
   #prepareNext(): void {
-    if (this.#free.length > 0 || this.#preparing !== undefined) return;
+    if (this.#spare.length > 0 || this.#preparing !== undefined) return;
     if (this.#used.length + 2 > this.#options.filesMax) return;
     this.#preparing = this.#createUsual(this.#firstBytes)
       .then((file) => this.#free.push(file))
