@@ -6,10 +6,12 @@ import {
   entitiesOf,
   int32,
   key,
+  rowKeyOf,
   string,
   type TableGateway,
 } from '../../src/modeling/index.js';
 import { crashEverywhere } from './support/crash-points.js';
+import { fillRow } from './support/full-rows.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
 
@@ -184,6 +186,16 @@ describe('copies that are called for', () => {
         assert.ok((await departments.get(sales))?.managerName !== undefined);
       },
     });
+  });
+
+  it('are seen to be right in a row without room for the properties that it lacks', async () => {
+    const { managers, departments, drift, gateways } = await newWorld();
+    const stored = await departments.get(sales);
+    assert.ok(stored);
+    await fillRow(gateways[1], rowKeyOf(stored), 'managerId', 'managerName');
+    assert.equal(await drift('Sales'), undefined);
+    assert.equal(await managers.refreshTarget(sales), 'right');
+    assert.equal(await managers.refresh({ id: 1 }), 0);
   });
 
   it('are refreshed in entities of older programs, which stores them in the form of today', async () => {

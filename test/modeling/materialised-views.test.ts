@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import {
+  codecOf,
   defineEntity,
   double,
   entitiesOf,
@@ -16,6 +17,7 @@ import { eventViewOf } from '../../src/modeling/patterns/materialised-views/appl
 import { partitionViewOf } from '../../src/modeling/patterns/materialised-views/partition-view.js';
 import { shardedCounterOf } from '../../src/modeling/patterns/materialised-views/sharded-counter.js';
 import { crashEverywhere } from './support/crash-points.js';
+import { fillRow } from './support/full-rows.js';
 import { startTables } from './support/observed-tables.js';
 import { asEmployee, numbered } from './support/employees.js';
 import { costly } from '../support/run-length.js';
@@ -107,6 +109,29 @@ describe('a view of a partition', () => {
     assert.equal((await view.read(engineers))?.payroll, 1);
     assert.deepEqual(await view.verify(sales), []);
     assert.equal(drawn, 1);
+  });
+
+  it('follows an entity that is made smaller, whose row has no room for what it lacks', async () => {
+    const { gateway } = await started.newTable();
+    const [a, b, c] = [int32().optional(), int32().optional(), int32().optional()];
+    const Roomy = defineEntity({
+      ...asEmployee,
+      properties: { ...numbered, salary: double().default(1), a, b, c },
+    });
+    const view = partitionViewOf({
+      source: Roomy,
+      view: Totals,
+      table: gateway,
+      keyOf: ({ department }) => ({ department, title: 'Engineer' }),
+      measures: { employees: () => 1, badges: ({ a = 0 }) => BigInt(a) },
+    });
+    await view.insert({ ...sales, id: 1, a: 1, b: 2, c: 3 });
+    await fillRow(gateway, codecOf(Roomy).key({ ...sales, id: 1 }), 'a', 'b', 'c');
+    const full = await entitiesOf(Roomy, gateway).get({ ...sales, id: 1 });
+    assert.ok(full);
+    await view.replace(full, { ...full, a: undefined, b: undefined, c: undefined });
+    const summary = await view.read(engineers);
+    assert.deepEqual([summary?.employees, summary?.badges], [1, 0n]);
   });
 
   it('moves an entity from one summary to another, and leaves out what has none', async () => {

@@ -28,6 +28,7 @@ import {
 import { listRouting, shardMapOf } from '../../src/modeling/patterns/shard-map/index.js';
 import { stampedTable } from '../../src/modeling/patterns/shard-map-manager/stamped-table.js';
 import { crashEverywhere } from './support/crash-points.js';
+import { fillRow } from './support/full-rows.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
 
@@ -275,6 +276,20 @@ describe('updating a wide entity', () => {
     await counts.update(jones, (now) => ({ ...now, d001: undefined }));
     const read = await counts.get(jones);
     assert.equal(read && 'd001' in read, false, 'what is left out is removed');
+  });
+
+  it('leaves a row without room for the properties that it lacks, unless it changes', async () => {
+    const { table, counts, requests } = await fixture();
+    await counts.insert({ ...jones, d001: 1, d200: 2 });
+    await fillRow(table, { partitionKey: 'jonesj', rowKey: 'counts_2024_02' }, 'd200');
+    requests();
+    await counts.update(jones, (current) => ({ ...current, d001: 5 }));
+    assert.deepEqual(requests(), ['query', 'transaction']);
+    const found = await counts.get(jones);
+    assert.deepEqual([found?.['d001'], found?.['d200']], [5, 2]);
+    const larger = counts.update(jones, (current) => ({ ...current, d001: 6, d200: 7 }));
+    await assert.rejects(larger, { name: 'TooLargeError' });
+    assert.equal((await counts.get(jones))?.['d001'], 5);
   });
 
   it('loses no count among 16 writers on the same rows', async () => {

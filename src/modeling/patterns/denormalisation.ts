@@ -58,7 +58,8 @@ export function hasCopies<S extends AnyDefinition, T extends AnyDefinition>(
   source: ReadOf<S> | undefined,
 ): boolean {
   const codec = codecOf(relation.target);
-  return sameContent(codec.toRow(target), codec.toRow(withCopies(relation, target, source)));
+  const copied = withCopies(relation, target, source);
+  return sameContent(codec.shownRow(target), codec.shownRow(copied));
 }
 
 /**
@@ -200,7 +201,7 @@ export class Copies<S extends AnyDefinition, T extends AnyDefinition> {
 
   #isSame(current: Stored<ReadOf<T>>, next: Stored<ReadOf<T>>): boolean {
     const codec = codecOf(this.#options.target);
-    return sameContent(codec.toRow(current), codec.toRow(next));
+    return sameContent(codec.shownRow(current), codec.shownRow(next));
   }
 }
 

@@ -1,7 +1,7 @@
 import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, KeyOf, PartitionOf, ReadOf } from '../../definition/shapes.js';
-import { etagOf, type Stored } from '../../definition/stored-entity.js';
+import { etagOf, rowKeyOf, type Stored } from '../../definition/stored-entity.js';
 import { ValueError } from '../../rows/model-error.js';
 import { Entities } from '../../table/entities.js';
 import { failureOfOne } from '../../table/failure-of-one.js';
@@ -64,7 +64,7 @@ export class PartitionView<S extends AnyDefinition, V extends AnyDefinition> {
   replacing(before: Stored<ReadOf<S>>, after: ReadOf<S>): TransactionChange {
     const { source } = this.#options;
     const ifMatch = etagOf(before);
-    const [old, next] = [codecOf(source).toRow(before), codecOf(source).toRow(after)];
+    const [old, next] = [rowKeyOf(before), codecOf(source).toRow(after)];
     if (old.partitionKey !== next.partitionKey || old.rowKey !== next.rowKey) {
       throw new ValueError(`${source.type}: a replace cannot change keys; delete and insert it`);
     }

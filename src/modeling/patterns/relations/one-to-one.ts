@@ -98,7 +98,7 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
   async delete(main: Stored<ReadOf<A>>): Promise<void> {
     const { main: mainType, detail: detailType, mainTable, detailOf } = this.#options;
     const key = detailOf(main);
-    const left = codecOf(mainType).toRow(main);
+    const left = rowKeyOf(main);
     const right = key === undefined ? undefined : codecOf(detailType).key(key);
     if (key === undefined || right === undefined || !this.#isTogether(left, right)) {
       await this.mains.delete(main);

@@ -4,9 +4,9 @@ import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import { storedAs, type StoredAs } from '../../definition/stored-entity.js';
 import { refuseUnknownNames } from '../../definition/unknown-name.js';
-import { DecodeError, DefinitionError, ValueError } from '../../rows/model-error.js';
+import { DecodeError, DefinitionError, TooLargeError, ValueError } from '../../rows/model-error.js';
 import type { StoredRow } from '../../rows/row.js';
-import { sameProperties } from '../../rows/same-value.js';
+import { sameContent } from '../../rows/same-value.js';
 import { isConflict, retryConflicts, type ContentionOptions } from '../../table/contention.js';
 import { Entities } from '../../table/entities.js';
 import { type EntityNotFoundError, TransactionFailedError } from '../../table/errors.js';
@@ -222,15 +222,8 @@ export class WideEntities<W extends AnyWideDefinition> {
       const entity = pick(row, next);
       if (carried === undefined) transaction.insert(row, entity);
       else {
-        const codec = codecOf(row);
-        const whole = { ...entity, [storedAs]: carried };
         const stored = rows.find(({ rowKey }) => rowKey === carried.key.rowKey);
-        const written = codec.toRow(whole);
-        const isSame =
-          stored !== undefined &&
-          sameProperties(written, stored) &&
-          sameProperties(stored, written);
-        if (!isSame) transaction.replace(row, whole);
+        replaceIfChanged(transaction, row, { ...entity, [storedAs]: carried }, stored);
       }
     }
     if (transaction.size > 0) await transaction.run();
@@ -355,6 +348,28 @@ export class WideEntities<W extends AnyWideDefinition> {
     const [, row] = this.#rows[0] ?? [];
     const rowKey = row === undefined ? { partitionKey: '', rowKey: '' } : codecOf(row).key(key);
     return absentEntityError(this.definition.type, rowKey);
+  }
+}
+
+/**
+ * Replaces a row that differs from the stored one. A full row has no room for the defaults and the
+ * type that it lacks: where nothing else differs, it stays as it is.
+ */
+function replaceIfChanged(
+  transaction: Transaction,
+  definition: AnyDefinition,
+  next: object & { readonly [storedAs]: StoredAs },
+  stored: StoredRow | undefined,
+): void {
+  const codec = codecOf(definition);
+  const shown = codec.shownRow(next);
+  if (stored !== undefined && sameContent(shown, stored)) return;
+  try {
+    transaction.replace(definition, next);
+  } catch (error) {
+    const isFull = error instanceof TooLargeError && stored !== undefined;
+    if (isFull && sameContent(shown, codec.shownRow(codec.fromRow(stored)))) return;
+    throw error;
   }
 }
 
