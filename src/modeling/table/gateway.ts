@@ -106,8 +106,10 @@ export interface TableGateway {
    */
   readonly storesLargeValues?: boolean | undefined;
   /**
-   * The writes that one transaction takes, less than 100 where the table adds rows of its own to
-   * each. 100 when absent. A gateway before such a one has the same.
+   * The writes that one transaction takes, less than 100 where the table adds a fixed number of
+   * rows of its own to each. 100 when absent. Rows whose number depends on the writes are not taken
+   * off: those that a table derives of them, or makes of large values, count besides. A gateway
+   * before such a one has the same.
    */
   readonly writesMax?: number | undefined;
 }

@@ -1,7 +1,7 @@
 import { nameOfKey } from '../../rows/row-parts.js';
 import { systemRandomness, type Randomness } from '../../../base/randomness.js';
 import { holdingTimers, type Timers } from '../../../base/async/timers.js';
-import { DefinitionError, ModelError, TooLargeError, ValueError } from '../../rows/model-error.js';
+import { DefinitionError, ModelError, ValueError } from '../../rows/model-error.js';
 import type { RowKey, StoredRow } from '../../rows/row.js';
 import { sameContent } from '../../rows/same-value.js';
 import {
@@ -17,7 +17,6 @@ import { withEncryptedNames } from '../../table/encrypted-names.js';
 import { writeInTransaction } from '../../table/failure-of-one.js';
 import {
   keyOfWrite,
-  transactionWritesMax,
   type EncryptedNames,
   type RowPage,
   type RowQuery,
@@ -25,7 +24,6 @@ import {
   type TableGateway,
   type WriteResult,
 } from '../../table/gateway.js';
-import { bytesBeyondTransaction } from '../../table/request-size.js';
 import {
   shareUpdateLines,
   updateLinesOf,
@@ -50,6 +48,7 @@ import {
   withoutDeleted,
   type Item,
 } from './planned-writes.js';
+import { refuseTooLarge } from './refuse-too-large.js';
 import { requireVersion } from './require-version.js';
 import { rowAfter } from './row-after.js';
 
@@ -102,8 +101,11 @@ const depthMax = 8;
  * 64 times; then `ContentionError`. Transactions of one process that change the same of these rows
  * go out in the order in which they had read them, each from what the one before it wrote.
  *
- * A transaction that with all that belongs to it is more than 100 writes or 4 MiB is refused with
- * `TooLargeError` before it is sent; `bulk` and `deleteWhere` divide theirs.
+ * A transaction is refused with `TooLargeError` before any write is sent when, with all that
+ * belongs to it, it has more writes than the table beneath takes or 4 MiB; `bulk` and `deleteWhere`
+ * divide theirs. Each derived row of the partition that changes counts, twice when its key
+ * changes, and so does each message. `writesMax` is that of the table beneath: what fits where
+ * nothing is derived. The error tells how many of such writes fit.
  */
 export class DerivingTable implements TableGateway {
   readonly table: string;
@@ -203,9 +205,9 @@ export class DerivingTable implements TableGateway {
     writes: readonly RowWrite[],
     planned: Planned,
   ): Promise<LineEnd<readonly WriteResult[]>> {
-    const { items, derived, messages } = planned;
+    const { items, derived } = planned;
     try {
-      const results = await this.#send(items, derived, messages);
+      const results = await this.#send(writes.length, planned);
       return {
         result: writes.map((write, place) => resultOf(write, items[place], results[place])),
         written: await writtenRows(planned, results),
@@ -322,15 +324,14 @@ export class DerivingTable implements TableGateway {
   }
 
   async #send(
-    items: readonly Item[],
-    derived: readonly DerivedWrite[],
-    messages: readonly OutboxMessage[],
+    given: number,
+    { items, derived, messages }: Planned,
   ): Promise<readonly WriteResult[]> {
     const writes = [...items, ...derived].map(({ write }) => withoutHints(write));
     const [only] = writes;
     const count = writes.length + messages.length;
     if (only !== undefined && count === 1) return [await this.#base.write(only)];
-    refuseTooLarge(this.#base, [...writes, ...messages.map(({ write }) => write)]);
+    refuseTooLarge(this.#base, given, [...writes, ...messages.map(({ write }) => write)]);
     if (messages.length === 0) return this.#base.transact(writes);
     if (this.#outbox !== undefined) return this.#outbox.transact(writes, messages);
     throw new DefinitionError(
@@ -467,23 +468,6 @@ function refuseSpread(writes: readonly RowWrite[]): void {
   if (partitions.size < 2) return;
   throw new ValueError(
     `a transaction belongs to one partition; this one has '${[...partitions].join("' and '")}'`,
-  );
-}
-
-function refuseTooLarge(base: TableGateway, writes: readonly RowWrite[]): void {
-  const { table, writesMax = transactionWritesMax } = base;
-  if (writes.length > writesMax) {
-    throw new TooLargeError(
-      `${table}: with what is derived from them, the writes are ${writes.length}; ` +
-        `a transaction holds ${writesMax}. Write less at a time, or keep an index with ` +
-        'many rows an entity in another partition or table',
-    );
-  }
-  const bytes = bytesBeyondTransaction(base, writes);
-  if (bytes === undefined) return;
-  throw new TooLargeError(
-    `${table}: with what is derived from them, the writes take about ${bytes} bytes; ` +
-      'a transaction has less than 4 MiB',
   );
 }
 
