@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { deferred } from './deferred.js';
 import { SharedRuns } from './shared-runs.js';
 
 describe('shared runs', () => {
@@ -45,5 +46,50 @@ describe('shared runs', () => {
     await assert.rejects(failing, /no/);
     await last;
     assert.equal(count, 4);
+  });
+
+  it('let go whoever is aborted while it waits, and go on for the others', async () => {
+    const runs = new SharedRuns();
+    const [leading, waiting] = [new AbortController(), new AbortController()];
+    const gate = deferred();
+    const started: string[] = [];
+    const call = (name: string, signal?: AbortSignal) =>
+      runs.run('a', signal, async () => {
+        started.push(name);
+        await gate.promise;
+        return name;
+      });
+    const first = call('first');
+    const leader = call('leader', leading.signal);
+    const waiter = call('waiter', waiting.signal);
+    const last = call('last');
+    waiting.abort();
+    assert.equal(await waiter, undefined);
+    leading.abort();
+    assert.equal(await leader, undefined);
+    assert.equal(await call('late', leading.signal), undefined);
+    assert.deepEqual(started, ['first']);
+    gate.resolve();
+    assert.deepEqual(await Promise.all([first, last]), ['first', 'last']);
+    assert.deepEqual(started, ['first', 'last']);
+    assert.equal(await call('next'), 'next');
+  });
+
+  it('follow each other though the one that waits is aborted as the one before it ends', async () => {
+    const runs = new SharedRuns();
+    const abort = new AbortController();
+    const gate = deferred();
+    const first = runs.run('a', undefined, async () => {
+      await gate.promise;
+      // Before anybody has heard that this run has ended.
+      queueMicrotask(() => abort.abort());
+    });
+    const aborted = runs.run('a', abort.signal, () => Promise.resolve('aborted'));
+    const waiting = runs.run('a', undefined, () => Promise.resolve('waiting'));
+    gate.resolve();
+    await first;
+    await aborted;
+    assert.equal(await waiting, 'waiting');
+    assert.equal(await runs.run('a', undefined, () => Promise.resolve('next')), 'next');
   });
 });

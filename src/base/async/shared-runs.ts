@@ -4,6 +4,7 @@ import { deferred } from './deferred.js';
 interface Run {
   /** Resolves when the run has ended: true when it was completed. */
   readonly ended: Promise<boolean>;
+  hasEnded: boolean;
   next: Run | undefined;
 }
 
@@ -16,9 +17,9 @@ export class SharedRuns {
   readonly #runs = new Map<string, Run>();
 
   /**
-   * The result of the work when this call ran it; undefined when another call did. Throws what the
-   * work throws, in the call that ran it. When that call was aborted, or its work failed, the
-   * others run it again.
+   * The result of the work when this call ran it; undefined when another call did, and at once when
+   * this one is aborted while it waits. Throws what the work throws, in the call that ran it. When
+   * that call was aborted, or its work failed, the others run it again.
    */
   async run<R>(
     key: string,
@@ -30,7 +31,7 @@ export class SharedRuns {
       if (running === undefined || running.next === undefined) {
         return this.#lead(key, running, signal, work);
       }
-      if (await running.next.ended) return undefined;
+      if (await unlessAborted(running.next.ended, signal)) return undefined;
       if (signal?.aborted === true) return undefined;
     }
   }
@@ -40,12 +41,18 @@ export class SharedRuns {
     before: Run | undefined,
     signal: AbortSignal | undefined,
     work: () => Promise<R>,
-  ): Promise<R> {
+  ): Promise<R | undefined> {
     const { promise: ended, resolve: end } = deferred<boolean>();
-    const run: Run = { ended, next: undefined };
+    const run: Run = { ended, hasEnded: false, next: undefined };
     if (before !== undefined) {
       before.next = run;
-      await before.ended;
+      if (!(await unlessAborted(before.ended.then(isOver), signal))) {
+        // One of those that wait for this run takes its place.
+        before.next = undefined;
+        if (before.hasEnded) this.#runs.delete(key);
+        end(false);
+        return undefined;
+      }
     }
     this.#runs.set(key, run);
     let isWhole = false;
@@ -56,7 +63,28 @@ export class SharedRuns {
     } finally {
       // The next run, if there is one, takes this place when it starts.
       if (run.next === undefined) this.#runs.delete(key);
+      run.hasEnded = true;
       end(isWhole);
     }
   }
+}
+
+const isOver = (): boolean => true;
+
+/** As the promise, which never rejects; false as soon as the signal is aborted before. */
+function unlessAborted(
+  promise: Promise<boolean>,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  if (signal === undefined) return promise;
+  if (signal.aborted) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const leave = (): void => resolve(false);
+    signal.addEventListener('abort', leave, { once: true });
+    const stay = (value: boolean): void => {
+      signal.removeEventListener('abort', leave);
+      resolve(value);
+    };
+    void promise.then(stay);
+  });
 }

@@ -134,7 +134,8 @@ export class Relay {
    * takes. Throws `RelayBlockedError`, and the errors of the table.
    *
    * Calls for a partition that this relay is working on share one run, which starts afterwards; the
-   * report of one of them counts its messages.
+   * report of one of them counts its messages. One whose `signal` is aborted while it waits ends at
+   * once, with a report of nothing; the run goes on for the others.
    */
   async partition(
     partitionKey: string,
