@@ -5,7 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { QueueServiceClient, type QueueClient } from '@azure/storage-queue';
-import { runCli, type CliOptions, type CliResult } from '../../test/support/cli-process.js';
+import { deferred } from '../base/async/deferred.js';
+import {
+  CliProcess,
+  runCli,
+  type CliOptions,
+  type CliResult,
+} from '../../test/support/cli-process.js';
 import { runCommand } from '../../test/support/command-host.js';
 import { losing, startProxy, type ForwardingProxy } from '../../test/support/forwarding-proxy.js';
 import { startServer, type StartedServer } from '../../test/support/start-server.js';
@@ -117,7 +123,10 @@ void describe('tabularium queue put', () => {
     const { code, stderr } = await cli('put', ['--lines'], { input: 'one\n\u0001\nthree\n' });
     // Not 2, of which nothing was done.
     assert.equal(code, 1);
-    assert.match(stderr, /Put 1 message into work\.\nerror: .*control characters.*--base64/);
+    assert.match(
+      stderr,
+      /Put 1 message into work, up to line 1\.\nerror: .*control characters.*--base64/,
+    );
     assert.equal(await waiting(), 1);
   });
 
@@ -167,13 +176,33 @@ void describe('tabularium queue put', () => {
     assert.deepEqual([single.code, single.stdout], [1, '']);
     assert.match(single.stderr, /The message may have been added.*"tabularium queue peek -q work"/);
     assert.equal(await waiting(), 1);
-    const several = await put([2], ['--lines'], 'one\ntwo\nthree\n');
+    const several = await put([2], ['--lines'], 'one\n\ntwo\nthree\n');
     assert.equal(several.code, 1);
     assert.match(
       several.stderr,
-      /Put 1 message into work\.\nerror: .*Message 2 may have been added/,
+      /Put 1 message into work, up to line 1\.\nerror: .*Line 3 may have been added/,
     );
     assert.equal(await waiting(), 3);
+    const hidden = await put([1], ['--visibility', '5m', 'later']);
+    assert.match(hidden.stderr, /queue peek -q work" before you do, after the 300 seconds/);
+  });
+
+  void it('tells what it has put when it is interrupted', costly(), async () => {
+    const held = deferred();
+    let puts = 0;
+    const hold = ({ method }: { readonly method?: string | undefined }) => {
+      if (method !== 'POST' || ++puts === 1) return 'pass';
+      held.resolve();
+      return 'done';
+    };
+    await using proxy = await startProxy(started.server.queueEndpoint, hold);
+    const args = ['queue', 'put', '-q', 'work', '--lines', '-c', connectionThrough(proxy)];
+    const command = new CliProcess(args, { input: 'one\n\ntwo\nthree\n' });
+    await held.promise;
+    command.child.kill('SIGINT');
+    const { signal, stderr } = await command.result;
+    assert.equal(signal, 'SIGINT');
+    assert.match(stderr, /^Put 1 message into work, up to line 1\.\nLine 3 may have been added/m);
   });
 
   void it('does not call it uncertain when a message was not sent, or refused', async () => {

@@ -68,46 +68,96 @@ Examples:
     .action(put);
 }
 
+/** A message, and what to call it. */
+interface Given {
+  readonly bytes: Buffer;
+  /** The number of its line, from 1, where lines are messages. */
+  readonly line?: number;
+}
+
+/** What a command has done so far. */
+interface Progress {
+  count: number;
+  /** The line of the last message that was put, where lines are messages. */
+  line: number | undefined;
+  /** What to say when the process is ended now. */
+  doubt: string | undefined;
+}
+
 async function put(text: string | undefined, flags: PutFlags): Promise<void> {
-  const { queue, base64 = false } = flags;
-  const options = { visibilitySeconds: flags.visibility, timeToLive: flags.ttl };
+  const { queue } = flags;
   const chunks = source(text, flags.file);
   const messages = flags.lines === true ? lines(chunks) : whole(chunks);
   const client = new QueueClient(connectionOf(flags, 'queue'));
-  let count = 0;
+  const progress: Progress = { count: 0, line: undefined, doubt: undefined };
+  const release = onInterrupt(() => {
+    report(queue, progress);
+    if (progress.doubt !== undefined) notice(progress.doubt);
+  });
   try {
     if (flags.create === true) await retrying(briefRetries, () => client.createQueue(queue));
-    for await (const bytes of messages) {
-      const text = sentText(bytes, { base64 });
-      const named = flags.lines === true ? `Message ${count + 1}` : 'The message';
-      const id = await once(() => client.put(queue, text, options), named, queue);
-      process.stdout.write(`${printable(id)}\n`);
-      count++;
-    }
-    report(count, queue);
+    for await (const given of messages) await putOne(client, given, flags, progress);
+    report(queue, { ...progress, line: undefined });
   } catch (error) {
-    if (count === 0) throw withCreateHint(error);
-    report(count, queue);
+    if (progress.count === 0) throw withCreateHint(error);
+    report(queue, progress);
     throw afterSomeWork(error);
   } finally {
+    release();
     client.close();
   }
 }
 
 /** Not retried: a repeated put could add the message twice. */
-async function once<T>(put: () => Promise<T>, named: string, queue: string): Promise<T> {
+async function putOne(
+  client: QueueClient,
+  { bytes, line }: Given,
+  { queue, base64 = false, visibility, ttl }: PutFlags,
+  progress: Progress,
+): Promise<void> {
+  const text = sentText(bytes, { base64 });
+  const advice = doubtOf(line === undefined ? 'The message' : `Line ${line}`, queue, visibility);
+  progress.doubt = advice;
   try {
-    return await put();
+    const id = await client.put(queue, text, { visibilitySeconds: visibility, timeToLive: ttl });
+    process.stdout.write(`${printable(id)}\n`);
   } catch (error) {
-    const advice =
-      `${named} may have been added all the same, and was not put again: look with ` +
-      `"tabularium queue peek -q ${queue}" before you do.`;
     throw withDoubt(error, advice);
+  } finally {
+    progress.doubt = undefined;
   }
+  progress.count++;
+  progress.line = line;
 }
 
-function report(count: number, queue: string): void {
-  notice(`Put ${counted(count, 'message')} into ${queue}.`);
+function doubtOf(named: string, queue: string, visibility = 0): string {
+  const when = visibility === 0 ? '' : `, after the ${visibility} seconds that it is invisible`;
+  return (
+    `${named} may have been added all the same, and was not put again: look with ` +
+    `"tabularium queue peek -q ${queue}" before you do${when}. That shows the front of the queue ` +
+    'alone: what it does not show can be further behind, or taken by somebody.'
+  );
+}
+
+/** `line`: that of the last message that was put, where the work ended early. */
+function report(queue: string, { count, line }: Pick<Progress, 'count' | 'line'>): void {
+  const upTo = line === undefined ? '' : `, up to line ${line}`;
+  notice(`Put ${counted(count, 'message')} into ${queue}${upTo}.`);
+}
+
+/** Calls back before a signal ends the process. Returns what ends the care for signals. */
+function onInterrupt(told: () => void): () => void {
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  const release = (): void => {
+    for (const each of signals) process.removeListener(each, received);
+  };
+  const received = (signal: NodeJS.Signals): void => {
+    told();
+    release();
+    process.kill(process.pid, signal);
+  };
+  for (const each of signals) process.on(each, received);
+  return release;
 }
 
 function source(text: string | undefined, file: string | undefined): AsyncIterable<Buffer> {
@@ -134,41 +184,43 @@ async function* fileBytes(name: string): AsyncGenerator<Buffer> {
 /** Much longer than any message, so that the service refuses slightly longer ones. */
 const messageBytesMax = 1024 * 1024;
 
-async function* whole(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* whole(chunks: AsyncIterable<Buffer>): AsyncGenerator<Given> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const chunk of chunks) {
     size += chunk.length;
-    if (size > messageBytesMax) throw tooLong();
+    if (size > messageBytesMax) throw tooLong('The message');
     parts.push(chunk);
   }
-  yield Buffer.concat(parts);
+  yield { bytes: Buffer.concat(parts) };
 }
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
 /** Lines without line ends; empty ones are skipped. */
-async function* lines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* lines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Given> {
   let rest = Buffer.alloc(0);
+  let number = 1;
   for await (const chunk of chunks) {
     rest = Buffer.concat([rest, chunk]);
     let start = 0;
     for (let end = rest.indexOf(lineFeed); end >= 0; end = rest.indexOf(lineFeed, start)) {
-      yield* line(rest.subarray(start, end));
+      yield* given(rest.subarray(start, end), number);
+      number++;
       start = end + 1;
     }
     rest = rest.subarray(start);
-    if (rest.length > messageBytesMax) throw tooLong();
+    if (rest.length > messageBytesMax) throw tooLong(`Line ${number}`);
   }
-  yield* line(rest);
+  yield* given(rest, number);
 }
 
-function* line(bytes: Buffer): Generator<Buffer> {
-  const text = bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes;
-  if (text.length > 0) yield text;
+function* given(line: Buffer, number: number): Generator<Given> {
+  const bytes = line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;
+  if (bytes.length > 0) yield { bytes, line: number };
 }
 
-function tooLong(): UsageError {
-  return new UsageError('The message is longer than 1 MiB; the service takes 64 KiB.');
+function tooLong(named: string): UsageError {
+  return new UsageError(`${named} is longer than 1 MiB; the service takes 64 KiB.`);
 }

@@ -43,9 +43,17 @@ const unsentCodes: ReadonlySet<string> = new Set([
   'ENOTFOUND',
 ]);
 
+/** Whether a connection failed before anything was sent, such as one that was not made in time. */
+function isUnsent(cause: unknown): boolean {
+  if (unsentCodes.has(codeOf(cause) ?? '')) return true;
+  // The attempts at several addresses of one host.
+  if (cause instanceof AggregateError) return cause.errors.every(isUnsent);
+  return cause instanceof Error && 'syscall' in cause && cause.syscall === 'connect';
+}
+
 /** Adds advice to the error of a request that may have been carried out all the same. */
 export function withDoubt(error: unknown, advice: string): unknown {
-  if (error instanceof ConnectionError && !unsentCodes.has(codeOf(error.cause) ?? '')) {
+  if (error instanceof ConnectionError && !isUnsent(error.cause)) {
     return new ConnectionError(`${error.message}. ${advice}`, { cause: error.cause });
   }
   if (error instanceof ServiceError && doubtfulStatuses.has(error.status)) {
