@@ -42,9 +42,11 @@ export interface ReceivedMessage {
   readonly messageText: string;
   /** Deliveries, this one included. */
   readonly dequeueCount: number;
-  /** When it was put, expires and comes again, in whole seconds: cut, not rounded. */
+  /** When it was put. This time and those below are cut to whole seconds. */
   readonly insertedOn: Date;
+  /** When the service deletes it. */
   readonly expiresOn: Date;
+  /** When others may get it, unless it is deleted or hidden for longer. */
   readonly nextVisibleOn: Date;
 }
 

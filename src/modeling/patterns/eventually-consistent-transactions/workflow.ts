@@ -175,8 +175,8 @@ class DefinedWorkflow<Given, Read> implements Workflow<Given, Read> {
     } catch (cause) {
       if (isGone(cause)) return;
       const what =
-        `all steps of '${this.message.type}' ${id} are done, but its message is left for a worker, ` +
-        'who finds them done';
+        `all steps of '${this.message.type}' ${id} are done, but its message may still be in the ` +
+        'queue; a worker that gets it finds nothing left to do, and deletes it';
       throw new UnfinishedIntentError(`${what}: ${String(cause)}`, id, cause, outcome);
     }
   }

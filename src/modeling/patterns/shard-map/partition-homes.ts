@@ -25,14 +25,14 @@ export interface AdoptedPartition {
 }
 
 /**
- * Where the partitions are that the reads of queries find, by one map. The home of a partition that
- * moves is decided once, when a read first finds it; what a shard gave before it took the partition
- * over may lack it or have an older copy.
+ * Where the partitions are that the reads of queries find, by one map. For a partition that moves
+ * this is decided once, when a read first finds it on its former or its new shard. Earlier reads of
+ * the new shard may lack the partition or have an older copy of it:
  *
- * - A shard that has taken a partition over since its read was sent must be read again (`takenBy`).
- * - When a query has passed the partition on that shard already (`hasRead`), its former shard
- *   adopts it: that one gives the rows of the other, which leaves them out from then on. No query
- *   has passed it there, or it would have been found, and decided.
+ * - A shard to which a partition has moved since its read was sent must be read again (`takenBy`).
+ * - Where a query has already read past the partition on the new shard (`hasRead`), the former
+ *   shard adopts the partition: its rows are read from the new shard and given among those of the
+ *   former one. No query has read past it there: it would have found the partition and decided.
  */
 export class PartitionHomes {
   readonly #rules: HomeRules;
@@ -110,8 +110,9 @@ export class PartitionHomes {
   }
 
   /**
-   * Whether a query has read the shard past this partition. A page that ends within the partition
-   * has passed it, except for the finder that reads on from there on the same shard.
+   * Whether a query has read past this partition on the shard. A page that ends within the
+   * partition counts as past it, because its first rows are already given. It does not count when
+   * the partition was found on this same shard: that query goes on within it.
    */
   #isPassed(shard: string, partitionKey: string, finder: string): boolean {
     if (!this.#read.has(shard)) return false;

@@ -218,9 +218,9 @@ export class Relay {
 
   /**
    * Moves the poison messages of a partition back, to be dispatched again: one range read and one
-   * transaction per 50, or as many as the table takes. Returns their number, those included that
-   * another call, or a repetition by the client, was faster with. They come before waiting messages
-   * that were committed later.
+   * transaction per 50, or as many as the table takes. Returns the number of those that it has
+   * found; another call may have moved some of them at the same time. They come before waiting
+   * messages that were committed later.
    */
   async redrive(partitionKey: string): Promise<number> {
     const query = { ...poisonMessages(partitionKey), limit: redriveMax };
@@ -234,14 +234,14 @@ export class Relay {
       if (rows.length === 0 && cursor === undefined) return count;
       if (rows.length === 0) continue;
       if (!(await this.#bringBack(rows)) && ++overtaken >= overtakenMax) throw overtakenError();
-      // Rows that another relay has moved are gone, and the rest are found again.
+      // When another call has moved some, the next read finds the others again: they count once.
       const known = last;
       count += rows.filter(({ rowKey }) => rowKey > known).length;
       last = rows.at(-1)?.rowKey ?? last;
     }
   }
 
-  /** False when somebody else was faster with some of them. */
+  /** False when another call has changed some of them since they were read. */
   #bringBack(rows: readonly StoredRow[]): Promise<boolean> {
     return unlessConflict(async () => {
       await divided(rows, (some) =>
@@ -256,7 +256,7 @@ export class Relay {
     });
   }
 
-  /** False when another relay was faster. */
+  /** False when another relay has taken some of these messages since they were read. */
   async #pass(
     partitionKey: string,
     rows: readonly StoredRow[],
@@ -358,7 +358,8 @@ export class Relay {
 }
 
 function overtakenError(): RelayBlockedError {
-  return new RelayBlockedError(`other relays were faster ${overtakenMax} times`);
+  const text = `other relays changed the same messages first, ${overtakenMax} times`;
+  return new RelayBlockedError(text);
 }
 
 /** Failures that pass by themselves, or with a program that knows the message. */
