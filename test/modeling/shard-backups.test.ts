@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
-import { manualClock, type ManualClock } from '../../src/base/clock.js';
+import { manualClock } from '../../src/base/clock.js';
 import { DefinitionError, DecodeError, ValueError } from '../../src/modeling/index.js';
 import { moveShard, ShardTakenError } from '../../src/modeling/patterns/shard-map/index.js';
 import {
@@ -12,12 +12,18 @@ import {
   backupFiles,
   ManagerError,
   type BackupStore,
-  type ShardMapManager,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import type { ContainerPort } from '../../src/modeling/worker/container-port.js';
 import { startFixture } from '../wire/kit/server.js';
+import {
+  backedUpShards,
+  hourMs,
+  intervals,
+  linesIn,
+  type BackedUpShards,
+} from './support/backed-up-shards.js';
 import { crashEverywhere } from './support/crash-points.js';
-import { filledShards, Order, orderSchema, type MemoryShards } from './support/memory-shards.js';
+import { Order, orderSchema } from './support/memory-shards.js';
 import { MemoryRows } from './support/memory-table.js';
 import { wrappedMethods } from './support/wrapped-methods.js';
 import { costly } from '../support/run-length.js';
@@ -27,67 +33,12 @@ const directory = await mkdtemp(join(tmpdir(), 'tabularium-backups-'));
 after(() => rm(directory, { recursive: true }));
 const service = BlobServiceClient.fromConnectionString(server.connectionString());
 
-const hourMs = 3_600_000;
-const intervals = { ledger: hourMs, logs: 24 * hourMs };
-
-/** Files in memory; a file that is being written is not there. */
-class MemoryStore implements BackupStore {
-  readonly files = new Map<string, readonly string[]>();
-
-  async write(name: string, lines: AsyncIterable<string>): Promise<void> {
-    await this.put(name, await allOf(lines));
-  }
-
-  put(name: string, lines: readonly string[]): Promise<void> {
-    this.files.set(name, lines);
-    return Promise.resolve();
-  }
-
-  async *read(name: string): AsyncGenerator<string, void, undefined> {
-    const lines = this.files.get(name);
-    if (lines === undefined) throw new Error(`no file ${name}`);
-    yield* lines;
-  }
-
-  list(prefix: string): Promise<readonly string[]> {
-    return Promise.resolve([...this.files.keys()].filter((name) => name.startsWith(prefix)).sort());
-  }
-
-  delete(name: string): Promise<void> {
-    this.files.delete(name);
-    return Promise.resolve();
-  }
-}
-
-async function allOf(lines: AsyncIterable<string>): Promise<readonly string[]> {
-  const found: string[] = [];
-  for await (const line of lines) found.push(line.trimEnd());
-  return found;
-}
-
-interface World {
-  readonly shards: MemoryShards;
-  readonly store: MemoryStore;
-  readonly clock: ManualClock;
-  readonly manager: (wrap?: <T extends object>(port: T) => T) => ShardMapManager;
-}
-
-/** North holds a ledger and logs, south logs, and of west nobody has said what it holds. */
-async function world(): Promise<World> {
-  const { shards } = await filledShards();
-  const clock = manualClock(Date.parse('2024-05-31T00:00:00Z') * 1000);
-  const manager: World['manager'] = (wrap) => shards.manager(wrap, { clock });
-  await manager().setShard('north', { holds: ['logs', 'ledger'] });
-  await manager().setShard('south', { holds: ['logs'] });
-  return { shards, store: new MemoryStore(), clock, manager };
-}
-
 const shardsIn = (names: readonly string[]): readonly string[] =>
   names.map((name) => name.split('/')[0] ?? '');
 
 describe('backups of shards', () => {
   it('are made when they are due, by the most critical data of each', async () => {
-    const { store, clock, manager } = await world();
+    const { store, clock, manager } = await backedUpShards();
     const schedule = { to: store, intervals, keep: 2 };
     const run = () => manager().backups.makeDue(schedule);
     const first = await run();
@@ -122,7 +73,7 @@ describe('backups of shards', () => {
   });
 
   it('of other shards are made when those of one fail, until they are aborted', async () => {
-    const { store, clock, manager } = await world();
+    const { store, clock, manager } = await backedUpShards();
     const away = new Error('north is away');
     const failing: BackupStore = {
       write: (name, lines) =>
@@ -160,7 +111,7 @@ describe('backups of shards', () => {
   });
 
   it('are not made of a shard that is detached and emptied meanwhile', async () => {
-    const { shards, store, clock, manager } = await world();
+    const { shards, store, clock, manager } = await backedUpShards();
     const schedule = { intervals, keep: 1 };
     await manager().backups.makeDue({ ...schedule, to: store });
     const before = await manager().backups.namesOf(store, 'south');
@@ -197,7 +148,7 @@ describe('backups of shards', () => {
   });
 
   it('are not made of an account that is empty, or that of another shard', async () => {
-    const { shards, store, clock, manager } = await world();
+    const { shards, store, clock, manager } = await backedUpShards();
     const schedule = { to: store, intervals, keep: 1 };
     await manager().backups.makeDue(schedule);
     const before = [...store.files.keys()];
@@ -219,7 +170,7 @@ describe('backups of shards', () => {
   });
 
   it('are made, and stay, after those of a clock that was ahead', async () => {
-    const { shards, store, clock, manager } = await world();
+    const { shards, store, clock, manager } = await backedUpShards();
     const ahead = manualClock(Date.parse('2030-01-01T00:00:00Z') * 1000);
     const schedule = { to: store, intervals, keep: 1 };
     await shards.manager(undefined, { clock: ahead }).backups.makeDue(schedule);
@@ -233,7 +184,7 @@ describe('backups of shards', () => {
   });
 
   it('count only with the files that they list', async () => {
-    const { store, manager } = await world();
+    const { store, manager } = await backedUpShards();
     const thieved: BackupStore = {
       write: async (name, lines) => {
         await store.write(name, lines);
@@ -251,8 +202,8 @@ describe('backups of shards', () => {
   });
 
   it('are whole or none wherever their program is killed, and the next call makes them', async () => {
-    await crashEverywhere<World>({
-      prepare: world,
+    await crashEverywhere<BackedUpShards>({
+      prepare: backedUpShards,
       run: ({ store, manager }, doomed) => {
         const wrap = <T extends object>(port: T): T => doomed.wrap(port);
         const requests = wrap({
@@ -263,7 +214,7 @@ describe('backups of shards', () => {
         const to: BackupStore = {
           ...requests,
           // The lines come from the program: a kill among them leaves no file.
-          write: async (name, lines) => requests.put(name, await allOf(lines)),
+          write: async (name, lines) => requests.put(name, await linesIn(lines)),
           read: (name) => store.read(name),
         };
         return manager(wrap).backups.makeDue({ to, intervals, keep: 1 });
@@ -295,7 +246,7 @@ describe('backups of shards', () => {
   });
 
   it('are restored into a detached shard, which is attached then', async () => {
-    const { shards, store, manager } = await world();
+    const { shards, store, manager } = await backedUpShards();
     await manager().backups.makeDue({ to: store, intervals, keep: 1 });
     const [name = ''] = await manager().backups.namesOf(store, 'south');
     await assert.rejects(manager().backups.restore(store, name), /is online; detach it/);
@@ -304,7 +255,8 @@ describe('backups of shards', () => {
     shards.restore('south', 'orders', new MemoryRows());
     const restored = await manager().backups.restore(store, name);
     assert.deepEqual(restored.tables, { orders: 7 });
-    await manager().backups.restore(store, name, { resume: true });
+    const again = manager().backups.restore(store, name, { resume: true });
+    await assert.rejects(again, /no restore is there to resume/);
     const map = await manager().open('orders', orderSchema);
     await manager().attach('south', [map], { keep: 'map', write: true });
     assert.equal((await map.entities(Order).get({ customer: 500, id: 1 }))?.amount, 1);

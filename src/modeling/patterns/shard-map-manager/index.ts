@@ -5,7 +5,9 @@ export type {
   ShardKeyType,
   ShardKeyValues,
 } from '../../../placement/typed-routing.js';
-export type { BackupReport, BackupSchedule, ShardBackup, ShardBackups } from './shard-backups.js';
+export type { ShardBackup } from './backup-list.js';
+export type { BackupReport, BackupSchedule, ShardBackups } from './shard-backups.js';
+export type { RestoreOfShard } from './shard-restore.js';
 export { backupBlobs, backupFiles, type BackupStore } from './backup-store.js';
 export type { ManagedMap } from './managed-map.js';
 export {

@@ -5,12 +5,12 @@ import { storedText, textIn } from '../../rows/row-parts.js';
 import { sameContent } from '../../rows/same-value.js';
 import type { Row, RowKey, StoredRow } from '../../rows/row.js';
 import { allRows } from '../../table/all-rows.js';
-import { putOver, writeIf, writeIfPresent } from '../../table/conditional-write.js';
+import { putOver, transactIf, writeIf, writeIfPresent } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { copyControlRow, forEachCopy, readReachable } from '../shard-map/control-copies.js';
 
 /** What a manager keeps rows of. */
-export type ManagerKind = 'backup' | 'map' | 'operation' | 'reference' | 'shard';
+export type ManagerKind = 'backup' | 'map' | 'operation' | 'reference' | 'restore' | 'shard';
 
 /** The properties of a row, all of them texts. */
 export type Texts = Readonly<Record<string, string>>;
@@ -19,6 +19,14 @@ export interface ManagerRow {
   readonly name: string;
   readonly texts: Texts;
   readonly etag: string;
+}
+
+/** A row to be written over the one that was read; without an ETag over none. */
+export interface ManagerPut {
+  readonly kind: ManagerKind;
+  readonly name: string;
+  readonly texts: Texts;
+  readonly etag: string | undefined;
 }
 
 const partitionKey = reservedPartitionKeys.shardManager;
@@ -74,12 +82,13 @@ export class ManagerRows {
 
   /** One write. False, and nothing was written, when the row is not as it was read any more. */
   put(kind: ManagerKind, name: string, texts: Texts, etag: string | undefined): Promise<boolean> {
-    const stored = Object.entries(texts).map(([key, text]) => [key, storedText(text)] as const);
-    const row: Row = {
-      ...keyOfRow(kind, name),
-      properties: { EntityType: storedText(rowType), ...Object.fromEntries(stored) },
-    };
-    return writeIf(this.#control, putOver(row, etag));
+    return this.putAll([{ kind, name, texts, etag }]);
+  }
+
+  /** As `put`, of several rows in one transaction: all of them or none. */
+  putAll(puts: readonly ManagerPut[]): Promise<boolean> {
+    const writes = puts.map(({ etag, ...put }) => putOver(rowOf(put), etag));
+    return transactIf(this.#control, writes);
   }
 
   /** One delete; nothing when there is no such row. */
@@ -87,6 +96,19 @@ export class ManagerRows {
     const key = keyOfRow(kind, name);
     await writeIfPresent(() => this.#control.write({ kind: 'delete', key, etag: '*' }));
   }
+
+  /** One delete. False, and nothing was deleted, when the row is not as it was read any more. */
+  removeRead(kind: ManagerKind, { name, etag }: ManagerRow): Promise<boolean> {
+    return writeIf(this.#control, { kind: 'delete', key: keyOfRow(kind, name), etag });
+  }
+}
+
+function rowOf({ kind, name, texts }: Omit<ManagerPut, 'etag'>): Row {
+  const stored = Object.entries(texts).map(([key, text]) => [key, storedText(text)] as const);
+  return {
+    ...keyOfRow(kind, name),
+    properties: { EntityType: storedText(rowType), ...Object.fromEntries(stored) },
+  };
 }
 
 async function findIn(

@@ -3,6 +3,7 @@ import type { KeptSide, RecoveryPlan } from '../shard-map/recovery.js';
 import type { ManagedMap } from './managed-map.js';
 import { ManagerError } from './manager-errors.js';
 import type { ManagerRow, ManagerRows } from './manager-rows.js';
+import { refuseRestoring } from './shard-restore.js';
 import { shardInfo } from './shard-statuses.js';
 import { refuseUnbound, type LackedTables, type ShardTables } from './shard-tables.js';
 
@@ -18,6 +19,11 @@ export interface AttachOptions {
 export interface AttachReport extends LackedTables {
   readonly shard: string;
   readonly plans: readonly { readonly map: string; readonly plan: RecoveryPlan }[];
+  /**
+   * The backup whose restore into the shard has not ended, so that it has a part of its rows;
+   * undefined: none.
+   */
+  readonly restoring: string | undefined;
   /** Whether the shard is online now. */
   readonly isOnline: boolean;
 }
@@ -25,6 +31,8 @@ export interface AttachReport extends LackedTables {
 /** What the manager gives to attach a shard. */
 export interface AttachParts {
   readonly tables: ShardTables;
+  /** Read after the row of the shard by which it comes back. */
+  readonly restoring: string | undefined;
   /** The rows of all maps. */
   readonly registered: readonly ManagerRow[];
   /** All of them, opened. */
@@ -35,13 +43,27 @@ export interface AttachParts {
   readonly begin: () => Promise<unknown>;
 }
 
+/** Throws `ManagerError` unless all maps that are registered were opened. */
+export function requireAllMaps(
+  shard: string,
+  registered: readonly ManagerRow[],
+  maps: readonly ManagedMap[],
+): void {
+  const missing = registered.find(({ name }) => maps.every((each) => each.name !== name));
+  if (missing === undefined) return;
+  throw new ManagerError(
+    `the shard '${shard}' is attached with all maps; '${missing.name}' is missing`,
+  );
+}
+
 /** Compares a shard with all maps, and brings it back with `write`. */
 export async function attachShard(
-  { tables, registered, maps, compared, begin }: AttachParts,
+  { tables, restoring, registered, maps, compared, begin }: AttachParts,
   shard: string,
   options: AttachOptions,
 ): Promise<AttachReport> {
   const { keep, write = false } = options;
+  if (write) refuseRestoring(shard, restoring);
   const { missing, unbound } = await tables.lackedBy(shard, registered);
   if (write) {
     if (options.unbound !== 'taken') refuseUnbound(shard, unbound, howToTake);
@@ -56,7 +78,7 @@ export async function attachShard(
     if (write) await recoverAll(recovery, plan);
   }
   if (write) await tables.serve(shard, begin);
-  return Object.freeze({ shard, missing, unbound, plans, isOnline: write });
+  return Object.freeze({ shard, missing, unbound, restoring, plans, isOnline: write });
 }
 
 const howToTake =

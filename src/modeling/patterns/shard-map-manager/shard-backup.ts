@@ -22,12 +22,13 @@ export interface RestoreOptions extends BulkOptions {
   readonly isOver?: boolean;
 }
 
-/** Throws `ManagerError` for a table with rows. A range read. */
-export async function requireEmpty(table: TableGateway): Promise<void> {
+/** Throws `ManagerError` for a table with rows; `instead` says what to do. A range read. */
+export async function requireEmpty(
+  table: TableGateway,
+  instead = 'restore into an empty table',
+): Promise<void> {
   for await (const { partitionKey } of allRows(table, {})) {
-    throw new ManagerError(
-      `${table.table} has rows, such as of '${partitionKey}'; restore into an empty table`,
-    );
+    throw new ManagerError(`${table.table} has rows, such as of '${partitionKey}'; ${instead}`);
   }
 }
 

@@ -1,18 +1,20 @@
 import type { Clock } from '../../../base/clock.js';
-import type { Randomness } from '../../../base/randomness.js';
-import { isRecord } from '../../../base/record.js';
 import { dueBackups, type BackupIntervals } from '../../../placement/due-backups.js';
-import { DecodeError, DefinitionError } from '../../rows/model-error.js';
-import type { TableGateway } from '../../table/gateway.js';
+import { DefinitionError } from '../../rows/model-error.js';
 import { isTableThere } from './absent-table.js';
+import { listName, wholeAmong, type ShardBackup } from './backup-list.js';
 import type { BackupStore } from './backup-store.js';
 import { ManagerError } from './manager-errors.js';
 import type { ManagerRow, ManagerRows } from './manager-rows.js';
-import { tablesIn } from './map-registration.js';
-import { backUpShard, countRows, requireEmpty, restoreShard } from './shard-backup.js';
-import { createTableOf, type ShardPlace } from './shard-place.js';
+import { backUpShard } from './shard-backup.js';
+import {
+  giveUpRestore,
+  restoreBackup,
+  type RestoreOfShard,
+  type RestoreParts,
+} from './shard-restore.js';
 import { isServing, shardInfo, type ShardInfo } from './shard-statuses.js';
-import { refuseUnbound, type ShardTables } from './shard-tables.js';
+import { refuseUnbound } from './shard-tables.js';
 
 export interface BackupSchedule {
   readonly to: BackupStore;
@@ -23,15 +25,6 @@ export interface BackupSchedule {
   readonly signal?: AbortSignal;
   /** Called after each table. */
   readonly onProgress?: (progress: { readonly shard: string; readonly table: string }) => void;
-}
-
-/** A backup of a shard: a file for each table, and one that lists them, which is written last. */
-export interface ShardBackup {
-  /** Its names begin so, such as `north/2024-05-31T00-00-00.000Z_6f3e21aa/`. */
-  readonly name: string;
-  readonly shard: string;
-  /** Rows of each table. */
-  readonly tables: Readonly<Record<string, number>>;
 }
 
 export interface BackupReport {
@@ -50,17 +43,11 @@ export interface BackupReport {
 }
 
 /** What the manager gives to its backups. */
-export interface BackupParts {
-  readonly rows: ManagerRows;
+export interface BackupParts extends RestoreParts {
   readonly clock: Clock;
-  readonly randomness: Randomness;
   readonly shards: () => Promise<readonly ShardInfo[]>;
-  /** Throws `DefinitionError` for a shard that this program has no place of. */
-  readonly place: (shard: string) => ShardPlace;
-  readonly tables: Pick<ShardTables, 'lackedBy'>;
 }
 
-const listName = 'backup.json';
 /** A backup without its list may be one that another program is just making, for so long. */
 const abandonedMs = 86_400_000;
 
@@ -94,28 +81,32 @@ export class ShardBackups {
   }
 
   /**
-   * Writes a backup into the empty tables of its shard, which is detached; then attach it. Tables
-   * that are not there are made. With `resume` also over what a killed call has left. Throws
-   * `ManagerError`, before anything is written, for a backup or a file of it that is not whole, a
-   * shard that is not detached, and tables that maps do not have or that have rows. Reads the files
-   * twice.
+   * Writes a backup into the empty tables of its shard, which is detached; then attach it. Makes
+   * tables that are not there. The control table says that it is under way, from before the first
+   * row until after the last, and `attach` refuses the shard. After a kill call it again with
+   * `resume`, which writes all rows anew; another backup is refused until `giveUpRestore`. A program
+   * that still restores when another one resumes or gives up stops within 1,000 rows: end it first.
+   * Throws `ManagerError`, before any row is written, for a backup or a file of it that is not
+   * whole, a shard that is not detached, tables that maps do not have or that have rows, and a
+   * restore that has not ended, and `ShardTakenError` for the account of another shard; later
+   * `ManagerError` for rows that are refused, and when another program takes over. Reads the files
+   * twice. A range read of the maps and of each table, the point reads of the look by `attach`, one
+   * for each 1,000 rows, a transaction and a delete, besides the writes of `restoreShard`.
    */
-  restore(
-    store: BackupStore,
-    name: string,
-    { resume = false }: { readonly resume?: boolean } = {},
-  ): Promise<ShardBackup> {
-    return restoreBackup(this.#parts, store, name, resume);
+  restore(store: BackupStore, name: string, options: RestoreOfShard = {}): Promise<ShardBackup> {
+    return restoreBackup(this.#parts, store, name, options);
   }
-}
 
-/** The tables of a shard, as they are whatever its status. */
-async function tablesOf(
-  { rows, place }: BackupParts,
-  shard: string,
-): Promise<ReadonlyMap<string, TableGateway>> {
-  const names = (await rows.list('map')).flatMap(({ texts }) => tablesIn(texts));
-  return new Map(names.map((name) => [name, place(shard).table(name)]));
+  /**
+   * Gives up a restore that was begun and has not ended, such as to restore another backup; does
+   * nothing when there is none. Throws `ManagerError` while the tables of the shard have rows,
+   * unless they are to be kept, such as those of an account that another tool has restored: a part
+   * of a backup would be taken for all of it. A range read of the maps and of each table, a point
+   * read and a delete.
+   */
+  giveUpRestore(shard: string, options: { readonly rows?: 'kept' } = {}): Promise<void> {
+    return giveUpRestore(this.#parts, shard, options);
+  }
 }
 
 async function backUpDue(parts: BackupParts, schedule: BackupSchedule): Promise<BackupReport> {
@@ -150,53 +141,6 @@ async function backUpDue(parts: BackupParts, schedule: BackupSchedule): Promise<
 
 async function backupsOf(store: BackupStore, shard: string): Promise<readonly string[]> {
   return wholeAmong(await store.list(prefixOf(shard)));
-}
-
-/** The names of whole backups among those of files, the latest first. */
-function wholeAmong(names: readonly string[]): readonly string[] {
-  return names
-    .filter((name) => name.endsWith(`/${listName}`))
-    .map((name) => name.slice(0, -listName.length))
-    .toReversed();
-}
-
-async function restoreBackup(
-  parts: BackupParts,
-  store: BackupStore,
-  backup: string,
-  resume: boolean,
-): Promise<ShardBackup> {
-  const found = await readList(store, backup);
-  const { shard } = found;
-  const info = (await parts.shards()).find(({ name }) => name === shard);
-  if (info?.status !== 'detached') {
-    throw new ManagerError(
-      `the shard '${shard}' is ${info?.status ?? 'not registered'}; detach it`,
-    );
-  }
-  const there = await tablesOf(parts, shard);
-  const missing = Object.keys(found.tables).find((table) => !there.has(table));
-  if (missing !== undefined) {
-    throw new ManagerError(`no map has the table '${missing}' of the backup; make the map again`);
-  }
-  await requireWhole(store, found);
-  for (const [name, table] of there) {
-    if (!Object.hasOwn(found.tables, name)) continue;
-    await createTableOf(parts.place(shard), name, `the shard '${shard}'`);
-    if (!resume) await requireEmpty(table);
-  }
-  for (const [name, rows] of Object.entries(found.tables)) {
-    const table = there.get(name);
-    if (table === undefined) continue;
-    const lines = store.read(`${backup}${name}.jsonl`);
-    const { failed, failures, position } = await restoreShard(table, lines, { isOver: true });
-    if (failed === 0 && position === rows) continue;
-    throw new ManagerError(
-      `${name} has ${position - failed} of the ${rows} rows of the backup; restore it again`,
-      { cause: failures[0]?.error },
-    );
-  }
-  return found;
 }
 
 /**
@@ -241,7 +185,7 @@ async function backUpAll(
   const name = `${prefixOf(shard)}${at}_${parts.randomness.uuid().slice(0, 8)}/`;
   const counts: Record<string, number> = {};
   const hasAll = isServing(shardInfo(row).status);
-  for (const [table, gateway] of await tablesOf(parts, shard)) {
+  for (const [table, gateway] of await parts.tables.of(shard)) {
     // One that was made while the shard is offline is not there yet.
     if (!hasAll && !(await isTableThere(gateway))) continue;
     let rows = 0;
@@ -282,45 +226,6 @@ async function requireFiles(to: BackupStore, { name, tables }: ShardBackup): Pro
 
 async function* lineOf(value: object): AsyncGenerator<string, void, undefined> {
   yield `${JSON.stringify(value)}\n`;
-}
-
-/** Throws `ManagerError` for a backup that has not, or not any more, all that its list says. */
-async function requireWhole(store: BackupStore, { name, tables }: ShardBackup): Promise<void> {
-  const names = new Set(await store.list(name));
-  for (const [table, rows] of Object.entries(tables)) {
-    const file = `${name}${table}.jsonl`;
-    if (!names.has(file)) throw new ManagerError(`'${file}' is not there; ${nothingWritten}`);
-    const found = await countRows(store.read(file)).catch((error: unknown) => {
-      if (!(error instanceof DecodeError)) throw error;
-      throw new ManagerError(`'${file}': ${error.message}; ${nothingWritten}`, { cause: error });
-    });
-    if (found === rows) continue;
-    throw new ManagerError(
-      `'${file}' has ${found} of the ${rows} rows of the backup; ${nothingWritten}`,
-    );
-  }
-}
-
-const nothingWritten =
-  'the backup is not whole any more, and nothing was written: bring its file back, or take another ' +
-  'one that namesOf names';
-
-async function readList(store: BackupStore, name: string): Promise<ShardBackup> {
-  const list = `${name}${listName}`;
-  if (!(await store.list(name)).includes(list)) {
-    throw new ManagerError(
-      `'${name}' is no whole backup: it has no ${listName}, which is written last; whatever made it ` +
-        'was stopped, or is still at it; take one that namesOf names',
-    );
-  }
-  for await (const line of store.read(list)) {
-    const value: unknown = JSON.parse(line);
-    const [shard, tables] = isRecord(value) ? [value['shard'], value['tables']] : [];
-    if (typeof shard !== 'string' || !isRecord(tables)) break;
-    const counts = Object.entries(tables).map(([table, rows]) => [table, Number(rows)] as const);
-    return Object.freeze({ name, shard, tables: Object.fromEntries(counts) });
-  }
-  throw new DecodeError(`'${list}' is no list of a backup`);
 }
 
 /**

@@ -24,14 +24,23 @@ import { noMap, refuseOtherSchema, tableIn, tablesIn, textsOfMap } from './map-r
 import { printOfSchema, routedByKeys, type MapSchema } from './map-schema.js';
 import { openedMap } from './opened-map.js';
 import { operationOf, type Operation } from './operation-record.js';
-import { attachShard, putOnline, type AttachOptions, type AttachReport } from './shard-attach.js';
+import {
+  attachShard,
+  putOnline,
+  requireAllMaps,
+  type AttachOptions,
+  type AttachReport,
+} from './shard-attach.js';
 import type { ShardPlace } from './shard-place.js';
 import { refuseUsed, releaseShard, requireUnused } from './shard-release.js';
+import { unendedRestore } from './shard-restore.js';
 import {
   isServing,
+  refuseDetached,
   shardInfo,
   ShardStatuses,
   textsOfShard,
+  type ShardChange,
   type ShardDescription,
   type ShardInfo,
 } from './shard-statuses.js';
@@ -54,8 +63,6 @@ export interface MapInfo {
   /** Undefined: the program that registered it ended before it had created it. */
   readonly state: MapState | undefined;
 }
-
-type ShardChange = Partial<Omit<ShardInfo, 'name'>>;
 
 const refreshDefault = 5000;
 
@@ -176,6 +183,8 @@ export class ShardMapManager {
     for (const { name: map, table } of maps)
       await this.#release({ map, table, shard: name }, options);
     await this.#rows.remove('shard', name);
+    // One that is added under this name is another.
+    await this.#rows.remove('restore', name);
     this.#statuses.forget();
   }
 
@@ -415,13 +424,10 @@ export class ShardMapManager {
     options: AttachOptions,
   ): Promise<AttachReport> {
     const row = await this.#shardRow(shard);
+    // After the row of the shard, which a restore writes together with its own.
+    const restoring = await unendedRestore(this.#rows, shard);
     const registered = await this.#rows.list('map');
-    for (const { name } of registered) {
-      if (maps.some((each) => each.name === name)) continue;
-      throw new ManagerError(
-        `the shard '${shard}' is attached with all maps; '${name}' is missing`,
-      );
-    }
+    requireAllMaps(shard, registered, maps);
     const compared = ({ name, schema }: ManagedMap): ManagedMap => {
       const found = registered.find((each) => each.name === name);
       if (found === undefined) throw noMap(name);
@@ -432,7 +438,8 @@ export class ShardMapManager {
       await putOnline(this.#rows, row);
       this.#statuses.forget();
     };
-    return attachShard({ tables: this.#tables, registered, maps, compared, begin }, shard, options);
+    const parts = { tables: this.#tables, restoring, registered, maps, compared, begin };
+    return attachShard(parts, shard, options);
   }
 
   #managed<T extends ShardKeyType>(
@@ -484,13 +491,6 @@ export class ShardMapManager {
     if (row !== undefined) return row;
     throw noMap(name);
   }
-}
-
-function refuseDetached({ name, status }: ShardInfo, change: ShardChange): void {
-  if (status !== 'detached' || (change.status ?? status) === status) return;
-  throw new ManagerError(
-    `the shard '${name}' is detached: attach it, which compares it with all maps`,
-  );
 }
 
 /** A manager of shards and maps. Sends nothing. */

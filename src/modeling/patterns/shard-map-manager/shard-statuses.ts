@@ -26,6 +26,8 @@ export interface ShardInfo {
   readonly holds: readonly string[];
 }
 
+export type ShardChange = Partial<Omit<ShardInfo, 'name'>>;
+
 /** A shard, and what maps have there. */
 export interface ShardDescription extends ShardInfo {
   readonly maps: readonly {
@@ -60,6 +62,14 @@ export function shardInfo({ name, texts }: ManagerRow): ShardInfo {
 /** As it is stored. */
 export function textsOfShard({ status, region, holds }: Omit<ShardInfo, 'name'>): Texts {
   return { Status: status, Region: region, Holds: JSON.stringify(holds) };
+}
+
+/** Throws `ManagerError` for a detached shard that is to be anything else. */
+export function refuseDetached({ name, status }: ShardInfo, change: ShardChange): void {
+  if (status !== 'detached' || (change.status ?? status) === status) return;
+  throw new ManagerError(
+    `the shard '${name}' is detached: attach it, which compares it with all maps`,
+  );
 }
 
 /** What programs may do with shards, as it was at most `refreshMs` ago. */

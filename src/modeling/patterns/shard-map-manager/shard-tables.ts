@@ -77,6 +77,13 @@ export class ShardTables {
     }
   }
 
+  /** The tables that maps have on a shard, by name, whatever its status. A range read. */
+  async of(shard: string): Promise<ReadonlyMap<string, TableGateway>> {
+    const { rows, place } = this.#parts;
+    const names = (await rows.list('map')).flatMap(({ texts }) => tablesIn(texts));
+    return new Map(names.map((name) => [name, place(shard).table(name)]));
+  }
+
   /** A table on those of the shards where it is already. A point read for each. */
   async there(table: string, shards: readonly string[]): Promise<readonly WalkedShard[]> {
     const found: WalkedShard[] = [];

@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ShardTakenError } from '../../src/modeling/patterns/shard-map/index.js';
+import type { BackupStore } from '../../src/modeling/patterns/shard-map-manager/index.js';
+import {
+  backedUpShards,
+  hourMs,
+  intervals,
+  type BackedUpShards,
+} from './support/backed-up-shards.js';
+import { crashEverywhere } from './support/crash-points.js';
+import { Order, orderSchema, type ShardName } from './support/memory-shards.js';
+import { MemoryRows } from './support/memory-table.js';
+import { wrappedMethods } from './support/wrapped-methods.js';
+
+// Restores that are killed midway, or run at the same time as other programs.
+
+interface Emptied extends BackedUpShards {
+  /** Of south, the latest first: the amount of customer 500 is 5 in the latter, 1 in the former. */
+  readonly names: readonly [string, string];
+}
+
+/** South is detached and its account empty; there are two backups of it. */
+async function emptied(rows = 0): Promise<Emptied> {
+  const world = await backedUpShards();
+  const { shards, store, clock, manager } = world;
+  const map = await manager().open('orders', orderSchema);
+  const south = shards.rows('south', 'orders');
+  const order = south.all.find(({ rowKey }) => rowKey === '0001');
+  assert.ok(order !== undefined);
+  const { partitionKey, properties } = order;
+  for (let id = 2; id < rows + 2; id += 1) {
+    const row = { partitionKey, rowKey: String(id).padStart(4, '0'), properties };
+    south.apply([{ kind: 'insert', row }]);
+  }
+  const schedule = { to: store, intervals, keep: 2 };
+  await manager().backups.makeDue(schedule);
+  await map.entities(Order).update({ customer: 500, id: 1 }, (o) => ({ ...o, amount: 5 }));
+  clock.advanceMicros(24 * hourMs * 1000);
+  await manager().backups.makeDue(schedule);
+  const [last = '', first = ''] = await manager().backups.namesOf(store, 'south');
+  await manager().detach('south');
+  shards.restore('south', 'orders', new MemoryRows());
+  return { ...world, names: [last, first] };
+}
+
+async function attach({ manager }: BackedUpShards): Promise<void> {
+  const map = await manager().open('orders', orderSchema);
+  await manager().attach('south', [map], { keep: 'map', write: true });
+}
+
+async function amounts({ manager }: BackedUpShards): Promise<readonly unknown[]> {
+  const map = await manager().open('orders', orderSchema);
+  const orders = map.entities(Order);
+  const found = await Promise.all([100, 500].map((customer) => orders.get({ customer, id: 1 })));
+  return found.map((order) => order?.amount);
+}
+
+/** Restores the backup until some of its rows are written, and stops there. */
+async function restoredInPart(world: Emptied, name: string): Promise<void> {
+  let writes = 0;
+  const dying = world.manager((port) =>
+    wrappedMethods(port, async (method, send) => {
+      const isOfRows = method === 'write' || method === 'transact';
+      // The transaction of the control table, and a partition.
+      if (isOfRows && (writes += 1) > 2) throw new Error('killed');
+      return send();
+    }),
+  );
+  await assert.rejects(dying.backups.restore(world.store, name), /killed/);
+  assert.notDeepEqual(world.shards.rows('south', 'orders').all, []);
+}
+
+const notEnded = { name: 'ManagerError', message: /has not ended: restore it again with resume/ };
+
+describe('a shard that is being restored', () => {
+  it('comes back with all rows of the backup or not at all, wherever its program is killed', async () => {
+    await crashEverywhere<Emptied>({
+      prepare: () => emptied(),
+      run: ({ store, manager, names }, doomed) =>
+        manager((port) => doomed.wrap(port)).backups.restore(store, names[0]),
+      recover: async (world) => {
+        const { store, manager, names } = world;
+        const isBack = await attach(world).then(
+          () => true,
+          (error: unknown) => {
+            assert.match(String(error), /has not ended|knows nothing of it/);
+            return false;
+          },
+        );
+        if (isBack) return;
+        await manager().backups.restore(store, names[0], { resume: true });
+        await attach(world);
+      },
+      check: async (world) => {
+        const { manager, shards } = world;
+        if ((await manager().shards())[1]?.status === 'detached') await attach(world);
+        assert.deepEqual(await amounts(world), [1, 5]);
+        assert.equal(shards.rows('south', 'orders').all.length, 7);
+      },
+    });
+  });
+
+  it('takes no other backup over the rows of one, until that is given up', async () => {
+    const world = await emptied();
+    const { shards, store, manager, names } = world;
+    const [last, first] = names;
+    const { backups } = manager();
+    await restoredInPart(world, last);
+    const half = shards.rows('south', 'orders').all;
+    const map = await manager().open('orders', orderSchema);
+    assert.equal((await manager().attach('south', [map], { keep: 'map' })).restoring, last);
+    await assert.rejects(attach(world), notEnded);
+    await assert.rejects(backups.restore(store, first, { resume: true }), notEnded);
+    await assert.rejects(backups.restore(store, first), notEnded);
+    await assert.rejects(backups.restore(store, last), notEnded);
+    await assert.rejects(backups.giveUpRestore('south'), /has rows.*empty the tables of 'south'/);
+    assert.deepEqual(shards.rows('south', 'orders').all, half);
+    shards.restore('south', 'orders', new MemoryRows());
+    await backups.giveUpRestore('south');
+    await backups.giveUpRestore('south');
+    await backups.restore(store, first);
+    const ended = backups.restore(store, first, { resume: true });
+    await assert.rejects(ended, /no restore is there to resume: if it has ended, attach/);
+    await attach(world);
+    assert.deepEqual(await amounts(world), [1, 1]);
+  });
+
+  it('is attached with what another tool has restored when its own restore is given up', async () => {
+    const world = await emptied();
+    await restoredInPart(world, world.names[0]);
+    await world.manager().backups.giveUpRestore('south', { rows: 'kept' });
+    await attach(world);
+    assert.equal((await world.manager().shards())[1]?.status, 'online');
+  });
+
+  it('is not attached by a program that began before its restore', async () => {
+    const world = await emptied();
+    const { shards, store, manager, names } = world;
+    await manager().backups.restore(store, names[0]);
+    const map = await manager().open('orders', orderSchema);
+    let isBegun = false;
+    const slow = shards.manager((port) =>
+      wrappedMethods(port, async (method, send) => {
+        if (method === 'page' && !isBegun) {
+          isBegun = true;
+          shards.restore('south', 'orders', new MemoryRows());
+          await restoredInPart(world, names[0]);
+        }
+        return send();
+      }),
+    );
+    const attached = slow.attach('south', [map], { keep: 'map', write: true, unbound: 'taken' });
+    await assert.rejects(attached, /'south' was changed while it was attached/);
+    await assert.rejects(attach(world), notEnded);
+  });
+
+  it('is not restored by a program whose shard was attached before it has written', async () => {
+    const world = await emptied();
+    const { shards, store, manager, names } = world;
+    await manager().backups.restore(store, names[0]);
+    const copy = shards.rows('south', 'orders');
+    shards.restore('south', 'orders', new MemoryRows());
+    const racing: BackupStore = {
+      write: (name, lines) => store.write(name, lines),
+      list: (prefix) => store.list(prefix),
+      delete: (name) => store.delete(name),
+      async *read(name) {
+        yield* store.read(name);
+        if ((await manager().shards())[1]?.status !== 'detached') return;
+        shards.restore('south', 'orders', copy);
+        await attach(world);
+        shards.restore('south', 'orders', new MemoryRows());
+      },
+    };
+    const restored = manager().backups.restore(racing, names[1]);
+    await assert.rejects(restored, {
+      name: 'ManagerError',
+      message: /nothing was written: look at the shard/,
+    });
+    assert.deepEqual(shards.rows('south', 'orders').all, []);
+  });
+
+  it('keeps what programs write after another program has ended its restore', async () => {
+    const world = await emptied(1100);
+    const { store, manager, names } = world;
+    let count = 0;
+    let reads = 0;
+    const overtaken: BackupStore = {
+      write: (name, lines) => store.write(name, lines),
+      list: (prefix) => store.list(prefix),
+      delete: (name) => store.delete(name),
+      async *read(name) {
+        if (name.endsWith('.jsonl')) reads += 1;
+        for await (const line of store.read(name)) {
+          // The first time the file is only counted.
+          if (reads === 2 && (count += 1) === 1000) {
+            await manager().backups.restore(store, names[0], { resume: true });
+            await attach(world);
+            const map = await manager().open('orders', orderSchema);
+            await map
+              .entities(Order)
+              .update({ customer: 500, id: 1 }, (o) => ({ ...o, amount: 9 }));
+          }
+          yield line;
+        }
+      },
+    };
+    await assert.rejects(manager().backups.restore(overtaken, names[0]), {
+      name: 'ManagerError',
+      message: /was resumed or given up by another program; this one writes nothing more/,
+    });
+    assert.deepEqual(await amounts(world), [1, 9]);
+  });
+
+  it('is not taken for the account of another one when its restore is resumed', async () => {
+    const world = await emptied();
+    const { shards, store, clock, names } = world;
+    await restoredInPart(world, names[0]);
+    const before = shards.rows('north', 'orders').all;
+    const accounts: Partial<Record<ShardName, string>> = { south: 'north', north: 'south' };
+    const swapped = shards.manager(undefined, { clock }, accounts);
+    const resumed = swapped.backups.restore(store, names[0], { resume: true });
+    await assert.rejects(resumed, ShardTakenError);
+    assert.deepEqual(shards.rows('north', 'orders').all, before);
+  });
+
+  it('is restored though its client sends each request again that it got no answer to', async () => {
+    const world = await emptied();
+    const twice = world.manager((port) =>
+      wrappedMethods(port, async (method, send) => {
+        if (method === 'write' || method === 'transact') await send();
+        return send();
+      }),
+    );
+    await twice.backups.restore(world.store, world.names[0]);
+    await attach(world);
+    assert.deepEqual(await amounts(world), [1, 5]);
+  });
+
+  it('is forgotten with its restore when it is dropped', async () => {
+    const { shards, manager } = await emptied();
+    const row = {
+      partitionKey: '!shard-manager',
+      rowKey: 'restore_west',
+      properties: {
+        EntityType: { type: 'String', value: 'ShardManager' },
+        Backup: { type: 'String', value: 'west/x/' },
+      },
+    } as const;
+    shards.control.apply([{ kind: 'insert', row }]);
+    await manager().detach('west');
+    const map = await manager().open('orders', orderSchema);
+    const { restoring } = await manager().attach('west', [map], { keep: 'map' });
+    assert.equal(restoring, 'west/x/');
+    await manager().dropShard('west');
+    assert.equal(shards.control.get(row), undefined);
+  });
+});
