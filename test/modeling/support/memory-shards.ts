@@ -35,6 +35,8 @@ const hurried: Timers = {
 export class MemoryShards {
   /** What programs that begin later find there. */
   control = new MemoryRows();
+  /** The tables that managers have made, by account and name. */
+  readonly created = new Set<string>();
   readonly #tables = new Map<string, MemoryRows>();
 
   rows(account: string, table: string): MemoryRows {
@@ -66,7 +68,7 @@ export class MemoryShards {
       table: (name) => wrap(new MemoryTable(this.rows(account, name), { table: name })),
       account: wrap({
         create: async (name: string) => {
-          this.rows(account, name);
+          this.created.add(`${account} ${name}`);
           return 'exists' as const;
         },
       }),
@@ -74,6 +76,7 @@ export class MemoryShards {
     return shardMapManagerOf({
       control: wrap(new MemoryTable(this.control, { table: 'control' })),
       shards: Object.fromEntries(shardNames.map((name) => [name, placeOf(accounts[name] ?? name)])),
+      home: placeOf('home'),
       refreshMs: 0,
       settleMs: 0,
       takeOverMs: 0,

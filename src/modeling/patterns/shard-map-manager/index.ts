@@ -18,6 +18,7 @@ export {
 } from './manager-errors.js';
 export type { BeginOptions, MapOperations, RunOptions } from './map-operations.js';
 export type { ShardMapManagerOptions } from './manager-options.js';
+export type { MapInfo } from './map-info.js';
 export type { LostMap, MapRebuild } from './map-rebuild.js';
 export {
   reference,
@@ -36,10 +37,5 @@ export type { Distribution, ReferenceDifference, ReferenceTable } from './refere
 export { backUpShard, restoreShard, type RestoreOptions } from './shard-backup.js';
 export type { AttachOptions, AttachReport } from './shard-attach.js';
 export type { ShardPlace } from './shard-place.js';
-export {
-  shardMapManagerOf,
-  type MapInfo,
-  type NewMap,
-  type ShardMapManager,
-} from './shard-map-manager.js';
+export { shardMapManagerOf, type NewMap, type ShardMapManager } from './shard-map-manager.js';
 export type { ShardDescription, ShardInfo, ShardStatus } from './shard-statuses.js';

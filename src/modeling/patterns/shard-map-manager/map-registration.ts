@@ -28,6 +28,22 @@ export function refuseOtherSchema(name: string, stored: Texts, print: SchemaPrin
   );
 }
 
+/**
+ * The row of a map with the schema of a later version; undefined: it has that version. Throws
+ * `MapSchemaError` for another type of keys, and for a version that is behind.
+ */
+export function upgradedTexts(name: string, stored: Texts, print: SchemaPrint): Texts | undefined {
+  const { KeyType: keyType, SchemaVersion: version = '0' } = stored;
+  if (keyType !== print.keyType) {
+    throw new MapSchemaError(`the keys of the map '${name}' stay ${keyType}`);
+  }
+  if (Number(version) > print.version) {
+    throw new MapSchemaError(`the map '${name}' has the version ${version} already`);
+  }
+  if (Number(version) === print.version) return undefined;
+  return { ...stored, ...textsOfMap(tableIn(stored), print) };
+}
+
 /** The table of what a map deals to shards, on each of them. */
 export function tableIn({ Table: table = '' }: Texts): string {
   return table;

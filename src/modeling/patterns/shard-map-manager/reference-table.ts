@@ -53,6 +53,12 @@ export interface ReferenceDifference {
   readonly rows: number;
 }
 
+/**
+ * What tells that a partition of a copy is behind: the versions of both sides, or with `rows` also
+ * every row, where the versions are the same.
+ */
+export type ComparedBy = 'stamps' | 'rows';
+
 /** Brings copies of a table of reference data up to date. */
 export class ReferenceCopies {
   readonly #options: ReferenceCopiesOptions;
@@ -64,16 +70,21 @@ export class ReferenceCopies {
   /**
    * Brings the copy of one shard up to date, whatever the shard's status, and notes the time. One
    * range read of the stamps of the home account and one of those of the shard, and the requests of
-   * each partition that is behind.
+   * each partition that is behind. Compared by `rows`, range reads of all of both besides.
    */
-  async bring(shard: string, table: TableGateway): Promise<Distribution> {
+  async bring(
+    shard: string,
+    table: TableGateway,
+    compared: ComparedBy = 'stamps',
+  ): Promise<Distribution> {
     const { home, rows: notes, clock, name } = this.#options;
     let [partitions, rows] = [0, 0];
     const atMicros = clock.nowMicros();
     const [wanted, there] = [await stampsOf(home), await stampsOf(table)];
     for (const partitionKey of new Set([...wanted.keys(), ...there.keys()])) {
-      if (isCurrent(there.get(partitionKey), wanted.get(partitionKey))) continue;
-      rows += await this.#bringPartition(partitionKey, table);
+      const isNow = isCurrent(there.get(partitionKey), wanted.get(partitionKey));
+      if (isNow && (compared === 'stamps' || (await this.#isSame(partitionKey, table)))) continue;
+      rows += await this.#bringPartition(partitionKey, table, isNow);
       partitions += 1;
     }
     const noted = await notes.find('reference', `${name} ${shard}`);
@@ -84,14 +95,19 @@ export class ReferenceCopies {
     return { partitions, rows };
   }
 
-  /** The rows that were written. */
-  #bringPartition(partitionKey: string, table: TableGateway): Promise<number> {
+  async #isSame(partitionKey: string, table: TableGateway): Promise<boolean> {
+    const [home, copy] = [withoutStamps(this.#options.home), withoutStamps(table)];
+    return (await differencesOf(home, copy, partitionKey)) === 0;
+  }
+
+  /** The rows that were written; `isForced`: also of a copy that has the version of home. */
+  #bringPartition(partitionKey: string, table: TableGateway, isForced: boolean): Promise<number> {
     const { home } = this.#options;
     return retryConflicts(`copying '${partitionKey}' to ${table.table}`, {}, async () => {
       // Reads the copy first, so that the home account has at least the version of the copy.
       const there = await stampOf(table, partitionKey);
       let wanted = await stampOf(home, partitionKey);
-      if (isCurrent(there, wanted)) return 0;
+      if (!isForced && isCurrent(there, wanted)) return 0;
       if (wanted === undefined || (there !== undefined && there.version > wanted.version)) {
         // The home account was restored from an earlier state and still decides: its version is
         // raised above that of the copy.
@@ -151,15 +167,23 @@ export class ReferenceTable<D extends AnyDefinition> {
   /**
    * Brings all copies up to date. Any number of programs at once, killed or not. A range read of
    * stamps of the home account and of each shard; for a partition that is behind two point reads,
-   * range reads of both, and a transaction for up to 99 rows, and two more.
+   * range reads of both, and a transaction for up to 99 rows, and two more. Goes on after a shard
+   * that fails: throws the error of the first, after all of them.
    */
   async distribute(): Promise<Distribution> {
     let [partitions, rows] = [0, 0];
+    const failures: { readonly error: unknown }[] = [];
     for (const [shard, table] of await this.#options.shards()) {
-      const brought = await this.#copies.bring(shard, table);
-      partitions += brought.partitions;
-      rows += brought.rows;
+      try {
+        const brought = await this.#copies.bring(shard, table);
+        partitions += brought.partitions;
+        rows += brought.rows;
+      } catch (error) {
+        failures.push({ error });
+      }
     }
+    const [first] = failures;
+    if (first !== undefined) throw first.error;
     return Object.freeze({ partitions, rows });
   }
 

@@ -11,16 +11,24 @@ import type { Regions } from '../../../placement/regional-routing.js';
 import { DefinitionError } from '../../rows/model-error.js';
 import { writeIfPresent } from '../../table/conditional-write.js';
 import type { TableGateway } from '../../table/gateway.js';
-import { findMapState, mapKey } from '../shard-map/map-row.js';
-import { shardsOfState, type MapState } from '../shard-map/map-state.js';
+import { mapKey } from '../shard-map/map-row.js';
+import { shardsOfState } from '../shard-map/map-state.js';
 import { refuseMisplacedRows } from '../shard-map/misplaced-rows.js';
 import { ShardBackups } from './shard-backups.js';
 import type { ManagedMap } from './managed-map.js';
-import { ManagerError, MapSchemaError } from './manager-errors.js';
+import { ManagerError } from './manager-errors.js';
 import type { ShardMapManagerOptions } from './manager-options.js';
 import { ManagerRows, type ManagerRow } from './manager-rows.js';
 import { findLost, writeLost, type LostMap, type MapRebuild } from './map-rebuild.js';
-import { noMap, refuseOtherSchema, tableIn, tablesIn, textsOfMap } from './map-registration.js';
+import { mapInfos, type MapInfo } from './map-info.js';
+import {
+  noMap,
+  refuseOtherSchema,
+  tableIn,
+  tablesIn,
+  textsOfMap,
+  upgradedTexts,
+} from './map-registration.js';
 import { printOfSchema, routedByKeys, type MapSchema } from './map-schema.js';
 import { openedMap } from './opened-map.js';
 import { operationOf, type Operation } from './operation-record.js';
@@ -52,16 +60,6 @@ export interface NewMap<T extends ShardKeyType> {
   readonly table: string;
   readonly schema: MapSchema<T>;
   readonly routing: KeyedRouting<ShardKeyValues[T]>;
-}
-
-/** A map as it is registered. */
-export interface MapInfo {
-  readonly name: string;
-  readonly table: string;
-  readonly keyType: string;
-  readonly schemaVersion: number;
-  /** Undefined: the program that registered it ended before it had created it. */
-  readonly state: MapState | undefined;
 }
 
 const refreshDefault = 5000;
@@ -107,18 +105,22 @@ export class ShardMapManager {
   }
 
   /**
-   * Gives a shard the tables of all maps, and their reference data, and then registers it as
-   * online; a registered shard stays as it is. A point read and an insert, the tables, and the
-   * requests of `distribute`. Throws `DefinitionError` for a shard that this program has no place
-   * of, and when maps have reference data and this manager no home, and `ManagerError` for one that
-   * a map leads to: its row was lost, and `rebuild` finds it.
+   * Registers a shard, which is online then, after it got the tables of all maps, and their
+   * reference data; one that is registered keeps its status, and gets what a killed call has left
+   * out. A point read and an insert, a request for each table, the point reads of `attach`, and for
+   * its copies of reference data those of `verify` and `distribute`. Throws `DefinitionError` for a
+   * shard that this program has no place of, and when maps have reference data and this manager no
+   * home, and `ManagerError` for one that a map leads to: its row was lost, and `rebuild` finds it.
    */
   async addShard(
     name: string,
     { region = '', holds = [] }: Partial<Pick<ShardInfo, 'region' | 'holds'>> = {},
   ): Promise<void> {
     this.#place(name);
-    if ((await this.#rows.find('shard', name)) !== undefined) return;
+    const found = await this.#rows.find('shard', name);
+    if (found !== undefined) {
+      return isServing(shardInfo(found).status) ? this.#tables.endServe(name) : undefined;
+    }
     const instead = 'its row was lost: rebuild the map, and attach the shard';
     refuseUsed(await this.maps(), name, instead);
     const texts = textsOfShard({ status: 'online', region, holds });
@@ -144,16 +146,19 @@ export class ShardMapManager {
    * Changes what programs may do with a shard, its region, or what it holds. Programs follow within
    * `refreshMs`: for an exact end of writes move what is there, in a closed mode. A shard that was
    * offline gets the tables and the reference data that it has missed before programs read there
-   * again. Throws `ManagerError` for a detached shard that is to be anything else: `attach` it, and
-   * for one that comes back with a table that knows nothing of a map that leads there. Two point
-   * reads and a write, and for a shard that comes back the requests of `addShard`.
+   * again, and one that is to be as it is what a killed call has left out. Throws `ManagerError` for
+   * a detached shard that is to be anything else: `attach` it, and for one that comes back with a
+   * table that knows nothing of a map that leads there. Two point reads and a write, and for these
+   * two the requests of `addShard`.
    */
   async setShard(name: string, change: ShardChange): Promise<ShardInfo> {
     const info = shardInfo(await this.#shardRow(name));
     refuseDetached(info, change);
     const write = () => this.#changeShard(name, change, refuseDetached);
     const { status = info.status } = change;
-    return isServing(info.status) || !isServing(status) ? write() : this.#tables.serve(name, write);
+    if (!isServing(info.status) && isServing(status)) return this.#tables.serve(name, write);
+    if (isServing(status) && change.status === info.status) await this.#tables.endServe(name);
+    return write();
   }
 
   /** `check` throws for what may not be changed so. */
@@ -280,7 +285,9 @@ export class ShardMapManager {
 
   /**
    * Gives a map the schema of a later version; programs with the former one are refused from then
-   * on when they open it. The type of the keys stays. A point read and a write.
+   * on when they open it. The type of the keys stays. Of the version that it has, makes the tables
+   * that a killed call has left out. A point read and a write, and twice a range read of the shards
+   * and a request for each table of each shard.
    */
   async upgrade<T extends ShardKeyType>(
     name: string,
@@ -289,20 +296,13 @@ export class ShardMapManager {
     const print = printOfSchema(name, schema);
     for (;;) {
       const row = await this.#mapRow(name);
-      const { KeyType: keyType, SchemaVersion: version = '0' } = row.texts;
-      if (keyType !== print.keyType) {
-        throw new MapSchemaError(`the keys of the map '${name}' stay ${keyType}`);
+      const texts = upgradedTexts(name, row.texts, print);
+      if (texts === undefined) {
+        const map = await this.open(name, schema);
+        // A killed call may have left this out.
+        await this.#tables.createEverywhere(name, row.texts);
+        return map;
       }
-      if (Number(version) > print.version) {
-        throw new MapSchemaError(`the map '${name}' has the version ${version} already`);
-      }
-      if (Number(version) === print.version) return this.open(name, schema);
-      const texts = {
-        ...row.texts,
-        SchemaVersion: String(print.version),
-        Schema: print.text,
-        References: JSON.stringify(print.references),
-      };
       // Tables first: programs with the new schema find them.
       await this.#tables.createEverywhere(name, texts);
       if (!(await this.#rows.put('map', name, texts, row.etag))) continue;
@@ -313,18 +313,8 @@ export class ShardMapManager {
   }
 
   /** In the order of their names. A range read, and a point read for each. */
-  async maps(): Promise<readonly MapInfo[]> {
-    const infos: MapInfo[] = [];
-    for (const { name, texts } of await this.#rows.list('map')) {
-      infos.push({
-        name,
-        table: tableIn(texts),
-        keyType: texts['KeyType'] ?? '',
-        schemaVersion: Number(texts['SchemaVersion'] ?? 0),
-        state: await findMapState(this.#options.control, name),
-      });
-    }
-    return infos;
+  maps(): Promise<readonly MapInfo[]> {
+    return mapInfos(this.#rows, this.#options.control);
   }
 
   /**

@@ -8,7 +8,7 @@ import { isTableThere, unlessAbsent } from './absent-table.js';
 import { ManagerError } from './manager-errors.js';
 import type { ManagerRow, ManagerRows, Texts } from './manager-rows.js';
 import { referencesIn, tableIn, tablesIn } from './map-registration.js';
-import { ReferenceCopies, referenceName } from './reference-table.js';
+import { ReferenceCopies, referenceName, type ComparedBy } from './reference-table.js';
 import { createTableOf, type ShardPlace } from './shard-place.js';
 import { isServing, type ShardInfo } from './shard-statuses.js';
 
@@ -45,17 +45,31 @@ export class ShardTables {
 
   /**
    * Gives a shard what maps have there before programs read there, by what `begin` writes, and
-   * again after it: a map that was made or upgraded meanwhile did not know that the shard serves.
-   * Throws `ShardTakenError` for the table of another map, or of another shard, and `ManagerError`
-   * for one that knows nothing of a map that leads to it.
+   * again after it: what was made, upgraded or distributed meanwhile did not know that the shard
+   * serves. Its copies of reference data are compared row by row: one that was away or restored may
+   * have the versions of now and other rows. Throws `ShardTakenError` for the table of another map,
+   * or of another shard, and `ManagerError` for one that knows nothing of a map that leads to it.
    */
   async serve<R>(shard: string, begin: () => Promise<R>): Promise<R> {
-    const { unbound } = await this.lackedBy(shard, await this.#parts.rows.list('map'));
-    refuseUnbound(shard, unbound, 'give the right account, or detach the shard, and attach it');
-    const prepared = await this.#prepare(shard, new Set());
+    const before = await this.#boundMaps(shard);
+    await this.#prepare(shard, before, 'rows');
     const begun = await begin();
-    await this.#prepare(shard, prepared);
+    const known = new Set(before.map(versionOf));
+    const now = await this.#parts.rows.list('map');
+    await this.#prepare(
+      shard,
+      now.filter((row) => !known.has(versionOf(row))),
+      'rows',
+    );
+    for (const row of now) {
+      if (known.has(versionOf(row))) await this.#bringReferences(shard, row, 'stamps');
+    }
     return begun;
+  }
+
+  /** Ends what a killed `serve` has left of a shard that serves already. Throws as `serve`. */
+  async endServe(shard: string): Promise<void> {
+    await this.#prepare(shard, await this.#boundMaps(shard), 'stamps');
   }
 
   /** The tables of a map, in the home account and on all shards that programs read. */
@@ -123,17 +137,26 @@ export class ShardTables {
     return found !== undefined;
   }
 
-  /** Gives a shard what maps have there, but of those whose rows are known. Returns all of them. */
-  async #prepare(shard: string, known: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  /** All maps. Throws `ManagerError` for a shard that knows nothing of one that leads to it. */
+  async #boundMaps(shard: string): Promise<readonly ManagerRow[]> {
     const maps = await this.#parts.rows.list('map');
-    const others = maps.filter((row) => !known.has(versionOf(row)));
-    for (const { name, texts } of others) await this.#isBound(shard, name, tableIn(texts));
-    await this.create(shard, others);
-    for (const { name, texts } of others) await this.#bringReferences(shard, name, texts);
-    return new Set(maps.map(versionOf));
+    const { unbound } = await this.lackedBy(shard, maps);
+    refuseUnbound(shard, unbound, 'give the right account, or detach the shard, and attach it');
+    return maps;
   }
 
-  async #bringReferences(shard: string, map: string, texts: Texts): Promise<void> {
+  /** Gives a shard what maps have there. */
+  async #prepare(shard: string, maps: readonly ManagerRow[], compared: ComparedBy): Promise<void> {
+    for (const { name, texts } of maps) await this.#isBound(shard, name, tableIn(texts));
+    await this.create(shard, maps);
+    for (const row of maps) await this.#bringReferences(shard, row, compared);
+  }
+
+  async #bringReferences(
+    shard: string,
+    { name: map, texts }: ManagerRow,
+    compared: ComparedBy,
+  ): Promise<void> {
     const { rows, clock, place, home } = this.#parts;
     for (const table of referencesIn(texts)) {
       const copies = new ReferenceCopies({
@@ -142,7 +165,7 @@ export class ShardTables {
         rows,
         clock,
       });
-      await copies.bring(shard, place(shard).table(table));
+      await copies.bring(shard, place(shard).table(table), compared);
     }
   }
 }
