@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { defineEntity, int32, key } from '../../src/modeling/index.js';
+import { defineEntity, entitiesOf, int32, key } from '../../src/modeling/index.js';
 import { moveShard, StaleMapError } from '../../src/modeling/patterns/shard-map/index.js';
 import {
   ManagerError,
@@ -13,7 +13,13 @@ import {
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import { crashEverywhere } from './support/crash-points.js';
 import type { MemoryRows } from './support/memory-table.js';
-import { filledShards, Order, orderSchema, type MemoryShards } from './support/memory-shards.js';
+import {
+  filledShards,
+  MemoryShards,
+  Order,
+  orderSchema,
+  shardNames,
+} from './support/memory-shards.js';
 
 // Every row of the control table, lost or as it was in an earlier copy.
 
@@ -135,6 +141,55 @@ describe('a map that the control table has lost', () => {
     const again = await shards.manager().open('orders', orderSchema);
     assert.deepEqual([await again.shardOf(100), await again.shardOf(500)], ['south', 'south']);
     await again.entities(Order).merge({ customer: 500, id: 1 }, { amount: 3 }, { ifMatch: 'any' });
+  });
+
+  it('has partitions that no program has opened where their rows are', async () => {
+    const shards = new MemoryShards();
+    const manager = shards.manager();
+    for (const name of shardNames) await manager.addShard(name);
+    for (const [name, customer] of [
+      ['north', 7],
+      ['south', 500],
+    ] as const) {
+      await entitiesOf(Order, shards.table(name)).insert({ customer, id: 1, amount: 1 });
+    }
+    const routing = {
+      kind: 'range',
+      ranges: [{ shard: 'north' }, { from: 100, shard: 'south' }],
+    } as const;
+    const map = await manager.create({
+      name: 'orders',
+      table: 'orders',
+      schema: orderSchema,
+      routing,
+    });
+    await map.unguarded.apply(moveShard('south', 'west'));
+    lose(shards, () => true);
+    const before = shards.control.all;
+    const dry = await manager.rebuild(lostOrders);
+    assert.deepEqual(shards.control.all, before);
+    assert.deepEqual(dry.routing, (await manager.rebuild(lostOrders, { write: true })).routing);
+    await bringBack(manager);
+    const again = await shards.manager().open('orders', orderSchema);
+    assert.deepEqual([await again.shardOf(7), await again.shardOf(500)], ['north', 'west']);
+    for (const customer of [7, 500]) {
+      assert.equal((await again.entities(Order).get({ customer, id: 1 }))?.amount, 1);
+    }
+  });
+
+  it('is refused by the dry run too where two shards have rows that nobody has opened', async () => {
+    const shards = await movedShards();
+    lose(shards, () => true);
+    for (const name of ['north', 'south'] as const) {
+      await entitiesOf(Order, shards.table(name)).insert({ customer: 8, id: 1, amount: 1 });
+    }
+    for (const write of [false, true]) {
+      await assert.rejects(shards.manager().rebuild(lostOrders, { write }), {
+        name: 'ModelError',
+        message: /is on 'north' and on 'south'; bring it to one of them first/,
+      });
+      assert.deepEqual(shards.control.all, []);
+    }
   });
 
   it('is not made without shards that have its tables, nor with another schema', async () => {

@@ -30,7 +30,10 @@ export interface MapRebuild {
   readonly shards: readonly string[];
   /** Whether the map itself is not registered. */
   readonly isUnregistered: boolean;
-  /** The routing by which every partition is where it was last open; undefined: none is lost. */
+  /**
+   * The routing by which every partition is where it was last open, or, where it never was, where
+   * its rows are; undefined: none is lost.
+   */
   readonly routing: ShardRouting | undefined;
   /** Where the stored routing and the shards disagree; undefined: it is lost, or changing. */
   readonly plan: RecoveryPlan | undefined;

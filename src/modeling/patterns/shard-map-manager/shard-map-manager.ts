@@ -252,12 +252,12 @@ export class ShardMapManager {
   /**
    * Finds which rows of a map the control table has lost, and with `write` makes them again: its
    * registration, the shards that have its tables, as detached, and its routing, by which every
-   * partition is on the shard where it was last open. Attach the shards then. What is there stays
-   * as it is: where it is old, `plan` tells the differences of the routing, and `upgrade` gives a
-   * map its schema. Called again after a crash. Throws `ModelError` when partitions of one text are
-   * open on two shards, `ManagerError` for a table of no shard of this map, or one that it has not,
-   * and `MapSchemaError` for another schema than the stored one. Range reads of all shards, and a
-   * write for each row.
+   * partition is on the shard where it was last open, or, where no program has opened it, where its
+   * rows are. Attach the shards then. What is there stays as it is: where it is old, `plan` tells
+   * the differences of the routing, and `upgrade` gives a map its schema. Called again after a
+   * crash. Throws `ModelError` when partitions of one text are on two shards, `ManagerError` for a
+   * table of no shard of this map, or one that it has not, and `MapSchemaError` for another schema
+   * than the stored one. Range reads of all shards, and a write for each row.
    */
   async rebuild<T extends ShardKeyType>(
     { name, table, schema, routing }: LostMap<T>,

@@ -5,6 +5,7 @@ import { compareTexts } from '../../rows/text-order.js';
 import { fenceOf, fencesOf, type PartitionFence } from './fence.js';
 import { differencesOf } from './partition-copy.js';
 import type { WalkedShard } from './partition-walk.js';
+import { contentPartitions } from './shown-rows.js';
 
 /** Which side keeps a partition: where the map looks for it, or the shard that has it. */
 export type KeptSide = 'map' | 'shards';
@@ -165,22 +166,32 @@ function differenceOf(
 /**
  * For each partition, its text and the shard that owns it. Of several owners, the one of the latest
  * handover counts. A partition without an owner was closed while it moved; then its last owner
- * counts.
+ * counts. One that was opened nowhere is on the shard that has rows of it. A range read of each
+ * shard for 1,000 of the rows that a map keeps in partitions, and one for 1,000 rows, keys only.
  */
 export async function ownedTexts({
   shards,
   textOf,
 }: Omit<Compared, 'routing'>): Promise<readonly FoundText[]> {
   const found = new Map<string, FoundText>();
+  const add = (partitionKey: string, shard: string): void => {
+    const text = textOf(partitionKey);
+    found.set(JSON.stringify([text, shard]), { text, shard });
+  };
+  const opened = new Set<string>();
   for await (const fenced of fencedPartitions(shards)) {
     const owners = fenced.filter(({ fence }) => fence.isOwner);
     const known = owners.length > 0 ? owners : fenced.filter(({ fence }) => fence.epoch > 0);
     const latest = Math.max(...known.map(({ fence }) => fence.epoch));
     const owner = known.find(({ fence }) => fence.epoch === latest);
     if (owner === undefined) continue;
-    const text = textOf(owner.fence.partitionKey);
-    const shard = owner.shard.name;
-    found.set(JSON.stringify([text, shard]), { text, shard });
+    opened.add(owner.fence.partitionKey);
+    add(owner.fence.partitionKey, owner.shard.name);
+  }
+  for (const { name, table } of shards) {
+    for await (const keys of contentPartitions(table)) {
+      for (const partitionKey of keys) if (!opened.has(partitionKey)) add(partitionKey, name);
+    }
   }
   return [...found.values()];
 }
