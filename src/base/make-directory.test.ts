@@ -6,14 +6,15 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { makeDirectory } from './make-directory.js';
 
-void it('makes what is missing above a directory, with its mode, and leaves what is there', async (t) => {
+void it('makes what is missing above a directory, with its mode, tells it, and leaves what is there', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'tabularium-directory-'));
   t.after(() => rm(folder, { recursive: true }));
-  makeDirectory(join(folder, 'a', 'b', 'c'), 0o700);
+  const made = [join(folder, 'a'), join(folder, 'a', 'b'), join(folder, 'a', 'b', 'c')];
+  assert.deepEqual(makeDirectory(join(folder, 'a', 'b', 'c'), 0o700), made);
   for (const path of ['a', 'a/b', 'a/b/c']) {
     assert.equal(statSync(join(folder, path)).mode & 0o777, 0o700);
   }
-  makeDirectory(join(folder, 'a', 'b'), 0o755);
+  assert.deepEqual(makeDirectory(join(folder, 'a', 'b'), 0o755), []);
   assert.equal(statSync(join(folder, 'a', 'b')).mode & 0o777, 0o700);
   await writeFile(join(folder, 'file'), '');
   assert.throws(() => makeDirectory(join(folder, 'file')), { code: 'EEXIST' });

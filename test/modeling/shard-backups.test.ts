@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
 import { manualClock } from '../../src/base/clock.js';
@@ -388,6 +388,29 @@ describe('where backups are kept', () => {
     const found: string[] = [];
     for await (const line of store.read('north/orders.jsonl')) found.push(line);
     assert.ok(found.length === lines.length && found.every((line, at) => line === lines[at]));
+  });
+
+  it('is durable with every directory that leads to a file', async () => {
+    const parent = join(directory, 'outer');
+    const place = join(parent, 'inner');
+    const synced: string[] = [];
+    const open = () =>
+      backupFiles(place, {
+        sync: (each) => {
+          synced.push(relative(directory, each).split(sep).join('/'));
+          return Promise.resolve();
+        },
+      });
+    assert.deepEqual(await open().list(''), []);
+    assert.deepEqual(synced.splice(0), ['', 'outer']);
+    await open().write('north/1/orders.jsonl', linesOf(1));
+    const own = ['outer/inner/north/1', 'outer/inner/north', 'outer/inner'];
+    assert.deepEqual(synced.splice(0), own);
+    await open().write('orders.jsonl', linesOf(1));
+    assert.deepEqual(synced.splice(0), ['outer/inner']);
+    await rm(parent, { recursive: true });
+    await open().write('north/1/orders.jsonl', linesOf(1));
+    assert.deepEqual(synced, ['', 'outer', ...own]);
   });
 
   it('has no file of what failed, and none beside the directory', async () => {

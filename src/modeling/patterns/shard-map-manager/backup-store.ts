@@ -68,22 +68,32 @@ function textOfChunk(decoder: StringDecoder, chunk: string | Buffer): string {
   return typeof chunk === 'string' ? chunk : decoder.write(chunk);
 }
 
+export interface BackupFilesOptions {
+  readonly randomness?: Randomness;
+  /** Makes the entries of a directory durable; asks the system when absent. */
+  readonly sync?: (directory: string) => Promise<void>;
+}
+
 /**
  * In a directory, which is made. A file has its name when all of it is on the disk; until then it
  * has one that ends with `.partial`. A directory goes with its last file.
  */
 export function backupFiles(
   directory: string,
-  { randomness = systemRandomness }: { readonly randomness?: Randomness } = {},
+  { randomness = systemRandomness, sync = syncDirectory }: BackupFilesOptions = {},
 ): BackupStore {
   const pathOf = (name: string): string => {
     const path = join(directory, name);
     if (relative(directory, path).split(sep)[0] !== '..') return path;
     throw new ValueError(`'${name}' is no name of a file in ${directory}`);
   };
+  const makeRoot = async (): Promise<void> => {
+    for (const created of makeDirectory(directory, 0o700)) await sync(dirname(created));
+  };
   return {
     async write(name, lines) {
       const path = pathOf(name);
+      await makeRoot();
       makeDirectory(dirname(path), 0o700);
       const partial = `${path}.${randomness.uuid()}.partial`;
       try {
@@ -100,11 +110,12 @@ export function backupFiles(
         await rm(partial, { force: true });
         throw error;
       }
-      await syncDirectory(dirname(path));
+      // Whether this call made them or another one, which may not have come to that.
+      for (const each of directoriesOf(directory, path)) await sync(each);
     },
     read: (name) => linesOf(createReadStream(pathOf(name))),
     async list(prefix) {
-      makeDirectory(directory, 0o700);
+      await makeRoot();
       const found = await readdir(directory, { recursive: true, withFileTypes: true });
       return found
         .filter((entry) => entry.isFile())
@@ -120,6 +131,16 @@ export function backupFiles(
       if (relative(directory, parent) !== '') await removeEmpty(parent);
     },
   };
+}
+
+/** Those that lead to a file, from its own to the root. */
+function directoriesOf(root: string, path: string): readonly string[] {
+  const names = relative(root, dirname(path)).split(sep);
+  const below = names.filter((name) => name !== '');
+  return below
+    .map((_, index) => join(root, ...below.slice(0, index + 1)))
+    .toReversed()
+    .concat(root);
 }
 
 async function removeEmpty(directory: string): Promise<void> {

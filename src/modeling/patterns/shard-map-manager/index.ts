@@ -8,7 +8,12 @@ export type {
 export type { ShardBackup } from './backup-list.js';
 export type { BackupReport, BackupSchedule, ShardBackups } from './shard-backups.js';
 export type { RestoreOfShard } from './shard-restore.js';
-export { backupBlobs, backupFiles, type BackupStore } from './backup-store.js';
+export {
+  backupBlobs,
+  backupFiles,
+  type BackupFilesOptions,
+  type BackupStore,
+} from './backup-store.js';
 export type { ManagedMap } from './managed-map.js';
 export {
   ManagerError,
