@@ -178,9 +178,9 @@ export class ShardMapManager {
   }
 
   /**
-   * Forgets a shard: its rows can no longer be found. Throws `ManagerError` while a map leads to
-   * it, and while it has rows, unless they are to be kept as they are. A read of each map, range
-   * reads of its tables, and a delete.
+   * Forgets a shard: nothing finds again what is there. Throws `ManagerError` while a map leads to
+   * it, and while it has rows, unless they are to be kept as they are. Forgets a restore into it
+   * that has not ended. A read of each map, range reads of its tables, and two deletes.
    */
   async dropShard(name: string, options: { readonly rows?: 'kept' } = {}): Promise<void> {
     const maps = await this.maps();
@@ -401,12 +401,13 @@ export class ShardMapManager {
    * it makes the tables that the shard lacks, ends the differences, keeping what `keep` says,
    * brings its reference data up to date, and lets programs use it again. Differences of other
    * shards alone stay as they are. `maps` are all that there are, opened. Throws `ManagerError`
-   * when one is missing, or the shard is not registered; with `write` also for tables that know
-   * nothing of a map that leads to them, unless they are to be `taken` as they are, empty ones too,
-   * and for a shard that somebody has changed meanwhile, such as by `detach`, which stays as it is
-   * then. Throws `ShardTakenError` when the account is that of another shard. A point read for each
-   * table, two for each map, and the requests of `recovery.plan`; with `write` those of `recover`,
-   * `rebuildLocal` and `addShard`.
+   * when one is missing, or the shard is not registered; with `write` also while a restore into the
+   * shard has not ended, for tables that know nothing of a map that leads to them, unless they are
+   * to be `taken` as they are, empty ones too, and for a shard that somebody has changed meanwhile,
+   * such as by `detach` or `restore`, which stays as it is then. Throws `ShardTakenError` when the
+   * account is that of another shard. Two point reads and a range read of the control table, one
+   * point read for each table, two for each map, and the requests of `recovery.plan`; with `write`
+   * those of `recover`, `rebuildLocal` and `addShard`.
    */
   async attach(
     shard: string,
