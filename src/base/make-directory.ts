@@ -5,8 +5,8 @@ import { codeOf } from './thrown.js';
 /**
  * Creates a directory and its missing parents, all with this mode; an existing directory keeps its
  * mode. Returns those that it created, the outermost first. Throws the error of the system. Node's
- * own `recursive` loops for ever, and blocks the process, in file systems that allow no directories,
- * such as /proc.
+ * own `recursive` loops for ever, and blocks the process, in file systems that allow no
+ * directories, such as /proc.
  */
 export function makeDirectory(path: string, mode = 0o777): readonly string[] {
   const created: string[] = [];

@@ -12,6 +12,7 @@ import {
 
 const kinds: readonly RoutingKind[] = [
   { kind: 'list' },
+  { kind: 'list', otherwise: 'a' },
   { kind: 'range', first: 'a' },
   { kind: 'hash', slots: 4096, otherwise: 'a' },
 ];
@@ -35,6 +36,12 @@ describe('a rebuilt routing', () => {
         }
       }),
     );
+  });
+
+  it('names no text of a list that is where all others are: they may be too many for a row', () => {
+    const texts = ['a', 'b', 'c'].map((text) => ({ text, shard: text === 'b' ? 'east' : 'west' }));
+    const routing = rebuiltRouting(texts, { kind: 'list', otherwise: 'west' });
+    assert.deepEqual(routing, listRouting({ b: 'east' }, 'west'));
   });
 
   it('is refused where a text is in two places, and says which', () => {

@@ -19,7 +19,7 @@ export interface FoundText {
 
 /** What kind of routing is rebuilt, and what found texts do not tell. */
 export type RoutingKind =
-  /** `otherwise`: the shard of texts that are nowhere; undefined: they have none. */
+  /** `otherwise`: the shard of texts that are not named; undefined: they have none. */
   | { readonly kind: 'list'; readonly otherwise?: string }
   /**
    * A range goes on to the next text that is elsewhere; `first`: where nothing was found at all.
@@ -44,7 +44,7 @@ export function rebuiltRouting(
   }
   switch (wanted.kind) {
     case 'list':
-      return listRouting(shards, wanted.otherwise);
+      return listRouting(elsewhere(shards, wanted.otherwise), wanted.otherwise);
     case 'range':
       return rangeRouting(rangesOf(shards, wanted.first));
     case 'hash':
@@ -52,6 +52,14 @@ export function rebuiltRouting(
     default:
       return unreachable(wanted);
   }
+}
+
+/** The list need not name what is where all others are, which may be very many. */
+function elsewhere(
+  shards: ReadonlyMap<string, string>,
+  otherwise: string | undefined,
+): ReadonlyMap<string, string> {
+  return new Map([...shards].filter(([, shard]) => shard !== otherwise));
 }
 
 function twice(what: string, one: string, other: string): string {

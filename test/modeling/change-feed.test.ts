@@ -438,7 +438,7 @@ describe('a table that announces its changes', () => {
     assert.ok(results.every(({ etag }) => etag !== undefined));
     await assert.rejects(
       announced.transact([...inserts, { kind: 'insert', row: row(100) }]),
-      /the writes are 101; a transaction holds 100/,
+      /1 are derived, together 101; a transaction holds 100/,
     );
     await assert.rejects(
       announced.transact([inserts[7] ?? assert.fail()]),

@@ -18,8 +18,8 @@ export interface JournalReport {
 
 /**
  * Reads the journal that a crashed server has left, and changes nothing. `note`: the value at
- * `noteKey` in the data file. Returns undefined when there is no journal and none is expected. `onRead`:
- * called with the number of files that have been read, after each.
+ * `noteKey` in the data file. Returns undefined when there is no journal and none is expected.
+ * `onRead`: called with the number of files that have been read, after each.
  */
 export async function checkJournal(
   directory: string,

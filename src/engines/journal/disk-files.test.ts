@@ -94,6 +94,20 @@ describe('files of a journal on a disk', () => {
     assert.deepEqual(read, ['000001', '000003']);
   });
 
+  it('are read from the last: what is removed meanwhile is not behind what was read', async () => {
+    await using at = await location();
+    for (const folder of ['1.old', '2.old', '10.old']) {
+      await mkdir(join(at.folder, folder), { recursive: true });
+      await writeFile(join(at.folder, folder, '000001'), folder);
+    }
+    const read: string[] = [];
+    for await (const { content } of at.open().retired()) {
+      read.push(content.toString());
+      if (read.length === 1) await rm(join(at.folder, '1.old'), { recursive: true });
+    }
+    assert.deepEqual(read, ['10.old', '2.old']);
+  });
+
   it('are not taken where two folders stand for one opening, and stay as they are', async () => {
     await using at = await location();
     await (await beginIn(at.open(), 1)).close();

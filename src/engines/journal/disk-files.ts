@@ -67,7 +67,12 @@ export class DiskFiles implements JournalFiles {
   }
 
   async *retired(): AsyncGenerator<{ name: string; content: Buffer }, void, void> {
-    for (const { name: generation } of await this.#generations()) {
+    // From the last: a process that was replaced may still remove former ones, the first of them
+    // first. So nothing is missed behind what was read.
+    const generations = await this.#generations();
+    for (const { name: generation } of generations.toSorted(
+      (one, other) => other.number - one.number,
+    )) {
       const folder = join(this.#folder, generation);
       const names = await namesIn(folder);
       if (names.length > folderFilesMax) {

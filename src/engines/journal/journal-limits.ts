@@ -10,7 +10,8 @@ export interface JournalLimits {
   readonly changesMax: number;
   /**
    * The maximum number of journal files of a generation, without those that are larger than
-   * `fileBytes` and one that is being removed. At least two; of fewer than four one more may be made.
+   * `fileBytes` and one that is being removed. At least two; of fewer than four one more may be
+   * made.
    */
   readonly filesMax: number;
   /**

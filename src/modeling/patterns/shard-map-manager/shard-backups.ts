@@ -84,8 +84,9 @@ export class ShardBackups {
    * Writes a backup into the empty tables of its shard, which is detached; then attach it. Makes
    * tables that are not there. The control table says that it is under way, from before the first
    * row until after the last, and `attach` refuses the shard. After a kill call it again with
-   * `resume`, which writes all rows anew; another backup is refused until `giveUpRestore`. A program
-   * that still restores when another one resumes or gives up stops within 1,000 rows: end it first.
+   * `resume`, which writes all rows anew; another backup is refused until `giveUpRestore`. A
+   * program that still restores when another one resumes or gives up stops within 1,000 rows: end
+   * it first.
    * Throws `ManagerError`, before any row is written, for a backup or a file of it that is not
    * whole, a shard that is not detached, tables that maps do not have or that have rows, and a
    * restore that has not ended, and `ShardTakenError` for the account of another shard; later

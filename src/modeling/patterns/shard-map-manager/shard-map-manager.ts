@@ -146,10 +146,10 @@ export class ShardMapManager {
    * Changes what programs may do with a shard, its region, or what it holds. Programs follow within
    * `refreshMs`: for an exact end of writes move what is there, in a closed mode. A shard that was
    * offline gets the tables and the reference data that it has missed before programs read there
-   * again, and one that is to be as it is what a killed call has left out. Throws `ManagerError` for
-   * a detached shard that is to be anything else: `attach` it, and for one that comes back with a
-   * table that knows nothing of a map that leads there. Two point reads and a write, and for these
-   * two the requests of `addShard`.
+   * again, and one that is to be as it is what a killed call has left out. Throws `ManagerError`
+   * for a detached shard that is to be anything else: `attach` it, and for one that comes back with
+   * a table that knows nothing of a map that leads there. Two point reads and a write, and for
+   * these two the requests of `addShard`.
    */
   async setShard(name: string, change: ShardChange): Promise<ShardInfo> {
     const info = shardInfo(await this.#shardRow(name));

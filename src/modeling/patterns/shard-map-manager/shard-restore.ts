@@ -75,8 +75,8 @@ export async function restoreBackup(
 
 /**
  * Forgets that a restore of a shard has not ended; does nothing when there is none. Throws
- * `ManagerError` while tables of the shard have rows, unless they are to be kept, and when a program
- * resumes it meanwhile.
+ * `ManagerError` while tables of the shard have rows, unless they are to be kept, and when a
+ * program resumes it meanwhile.
  */
 export async function giveUpRestore(
   { rows, tables }: RestoreParts,
