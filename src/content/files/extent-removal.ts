@@ -27,18 +27,15 @@ export class ExtentRemoval {
   }
 
   async remove(places: readonly ExtentPlace[]): Promise<void> {
-    const folders = new Map<string, string>();
-    for (let at = 0; at < places.length; at += removedAtOnce) {
-      await Promise.all(
-        places.slice(at, at + removedAtOnce).map(async (place) => {
-          folders.set(leafFolder(place), sessionFolder(place.session));
-          await this.#removeFiles(place);
-        }),
-      );
-    }
+    await this.#removeFiles(places, fileOf);
+    // A link without its owner could not be swept later, so the link must be gone durably before.
+    await this.#removeFiles(
+      places.filter(({ isLink }) => isLink),
+      ownerFileOf,
+    );
+    const folders = new Map(places.map((place) => [leafFolder(place), place.session]));
     for (const [leaf, session] of folders) {
-      await this.#syncs.folder(leaf);
-      if (!this.#isInUse(leaf)) await this.removeFolders(leaf, session);
+      if (!this.#isInUse(leaf)) await this.removeFolders(leaf, sessionFolder(session));
     }
   }
 
@@ -47,10 +44,16 @@ export class ExtentRemoval {
     if (await this.#files.removeFolder(leaf)) await this.#files.removeFolder(session);
   }
 
-  /** Removes the owner last: a link without one could not be swept later. */
-  async #removeFiles(place: ExtentPlace): Promise<void> {
-    await this.#files.remove(fileOf(place));
-    if (place.isLink) await this.#files.remove(ownerFileOf(place));
+  /** Removes one file of each place, durably. */
+  async #removeFiles(
+    places: readonly ExtentPlace[],
+    pathOf: (place: ExtentPlace) => string,
+  ): Promise<void> {
+    for (let at = 0; at < places.length; at += removedAtOnce) {
+      const some = places.slice(at, at + removedAtOnce);
+      await Promise.all(some.map((place) => this.#files.remove(pathOf(place))));
+    }
+    for (const leaf of new Set(places.map(leafFolder))) await this.#syncs.folder(leaf);
   }
 }
 

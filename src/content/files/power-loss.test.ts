@@ -151,4 +151,42 @@ describe('content in files on a disk that loses power', () => {
       }
     }
   });
+
+  it('leaves no link without its owner, wherever it stops a removal', async () => {
+    for (let operations = 0, isFreed = false; !isFreed; operations += 1) {
+      // Enough losses that each choice of what is left happens.
+      for (let loss = 0; loss < 16; loss += 1) {
+        const left = await afterRemoval(operations, new SimRandom(loss));
+        assert.deepEqual(left.names, ['1'], `${operations} operations, loss ${loss}`);
+        isFreed = left.isFreed;
+      }
+    }
+  });
 });
+
+/** What a sweep leaves of an extent and its link, which was being removed at a loss of power. */
+async function afterRemoval(
+  operations: number,
+  random: SimRandom,
+): Promise<{ readonly names: readonly string[]; readonly isFreed: boolean }> {
+  const disk = new ModelDisk();
+  const process = disk.process(random, { fails: 0 });
+  const content = await open(process, random);
+  const named = await content.put(piecesOf(sample(70_000)), Buffer.from('owner'));
+  const linked = await content.link(named.id, Buffer.from('link'));
+  content.confirm([named.id, linked.id]);
+  const died = process.dieAfter(operations).then(() => false);
+  const isFreed = await Promise.race([died, content.free([linked.id]).then(() => true)]);
+  // Nothing looks at a session again that has ended in order.
+  if (isFreed) {
+    void process.dieAfter(Infinity);
+    await content.close();
+  }
+  disk.losePower(random);
+  const later = disk.process(random, { fails: 0 });
+  const swept = await open(later, random);
+  await sweep(swept, naming(named.id));
+  await swept.close();
+  const [session = ''] = named.id.split('-');
+  return { names: await later.list(`extents/${session}/0`), isFreed };
+}
