@@ -1,6 +1,7 @@
 import { invariant } from '../../base/invariant.js';
-import type { Client } from 'pg';
+import { DatabaseError, type Client } from 'pg';
 import { Parser } from 'pg-protocol/dist/parser.js';
+import { plainSeverityIn } from './error-severity.js';
 
 /** The internals of the package that are used here. */
 interface Stream {
@@ -17,12 +18,15 @@ type HandlePacket = (offset: number, code: number, length: number, bytes: Buffer
 
 /** The code of a message that is a row of a result. */
 const dataRow = 'D'.charCodeAt(0);
+/** The code of a message that is an error. */
+const errorResponse = 'E'.charCodeAt(0);
 const int4Bytes = 4;
 const int2Bytes = 2;
 
 /**
- * Makes a client return columns as bytes. The package decodes every column as UTF-8, which damages
- * bytes that are not text. Call this before the client connects.
+ * Makes a client return columns as bytes, and errors with the severity that no language changes.
+ * The package decodes every column as UTF-8, which damages bytes that are not text, and takes the
+ * severity in the language of the server. Call this before the client connects.
  */
 export function readAsBytes(client: Client): void {
   const connection = connectionOf(client);
@@ -30,10 +34,18 @@ export function readAsBytes(client: Client): void {
     const parser = new Parser();
     const others: unknown = Reflect.get(parser, 'handlePacket');
     invariant(isHandlePacket(others), 'a parser handles packets');
-    const handlePacket: HandlePacket = (offset, code, length, bytes) =>
-      code === dataRow
-        ? { name: 'dataRow', length, fields: columnsOf(bytes, offset, length - int4Bytes) }
-        : others.call(parser, offset, code, length, bytes);
+    const handlePacket: HandlePacket = (offset, code, length, bytes) => {
+      const bodyBytes = length - int4Bytes;
+      if (code === dataRow) {
+        return { name: 'dataRow', length, fields: columnsOf(bytes, offset, bodyBytes) };
+      }
+      const message = others.call(parser, offset, code, length, bytes);
+      if (code === errorResponse && message instanceof DatabaseError) {
+        message.severity =
+          plainSeverityIn(bytes.subarray(offset, offset + bodyBytes)) ?? message.severity;
+      }
+      return message;
+    };
     Reflect.set(parser, 'handlePacket', handlePacket);
     stream.on('data', (bytes) => {
       parser.parse(bytes, (message) => {

@@ -15,16 +15,21 @@ const kinds: Readonly<Record<FailureKind, readonly unknown[]>> = {
     // Connection exceptions of a pooler, whose connection to the server may end behind a commit.
     ...['08000', '08003', '08006', '08007', '08P01'].map((code) => told(code)),
     told('40003'),
-    // The end of the server, or of its process by an administrator; some name the severity in
-    // their own language.
+    // The end of the server, or of its process by an administrator; a severity may be told in
+    // another language alone.
     ...['57P01', '57P02', '57P03'].flatMap((code) => [told(code, 'FATAL'), told(code, 'ВАЖНО')]),
-    told('53200', 'FATAL'),
-    told('XX000', 'PANIC'),
+    // A log that cannot be synced at a commit ends the server, which may find the commit there.
+    ...['53100', '53200', '58030', 'XX000', 'XX001', 'XX002'].flatMap((code) =>
+      ['FATAL', 'PANIC', 'ВАЖНО', 'ПАНИКА', 'PANIK', '致命错误', 'error', ''].map((severity) =>
+        told(code, severity),
+      ),
+    ),
+    new DatabaseError('received invalid response: 7f', 5, 'error'),
   ],
   away: [told('25006')],
   again: [told('40001'), told('40P01'), told('55P03')],
   'session-closed': [told('TB001'), new SessionClosedError()],
-  refused: [told('53100'), told('42501'), told('57014'), told('25P02')],
+  refused: ['53100', '58030', 'XX000', '42501', '57014', '25P02'].map((code) => told(code)),
 };
 
 describe('a failure of the database', () => {

@@ -22,10 +22,16 @@ const readOnlyCode = '25006';
 
 /**
  * Errors behind which nobody knows what became of the statement, whatever severity they have: an
- * ambiguous result, and the server's end, which comes between a commit and its answer as well. A
- * server that speaks another language names the severity in it.
+ * ambiguous result, and the server's end, which comes between a commit and its answer as well.
  */
 const ambiguousCodes = new Set(['40003', '57P01', '57P02', '57P03']);
+/**
+ * The only severity behind which a statement did nothing. With any other the server has ended the
+ * connection, or itself: a log that cannot be synced at a commit does, and the commit may be there
+ * after its recovery. Any other text counts as one of those, since it may name one in the language
+ * of the server, where the error has no severity in English.
+ */
+const statementSeverity = 'ERROR';
 /** Connection exceptions, which a pooler tells of its own connection to the server too. */
 const connectionClass = '08';
 
@@ -44,7 +50,7 @@ export function failureOf(error: unknown): FailureKind {
   if (retryableCodes.has(code)) return 'again';
   if (code === readOnlyCode) return 'away';
   const isAmbiguous = ambiguousCodes.has(code) || code.startsWith(connectionClass);
-  return isAmbiguous || severity === 'FATAL' || severity === 'PANIC' ? 'lost' : 'refused';
+  return isAmbiguous || severity !== statementSeverity ? 'lost' : 'refused';
 }
 
 /** Whether the failure is temporary: the same call may succeed later. */
