@@ -3,11 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
+import type { SweepStep } from '../content/content-store.js';
 import { ContentClosedError } from '../content/errors.js';
 import { openFileContent } from '../content/files/content.js';
 import { silentLogger, type Logger } from '../http/exchange/logger.js';
 import { openMemoryStore } from '../engines/memory/store.js';
-import { StoreFailedError } from '../kv/errors.js';
+import {
+  CommitsLostError,
+  StoreFailedError,
+  StoreUnavailableError,
+  StoreWriteError,
+} from '../kv/errors.js';
 import type { ServedStore } from '../kv/served-store.js';
 import { openData } from './open-data.js';
 import { settingsOf } from './settings.js';
@@ -17,7 +23,7 @@ void it('lets nobody sweep what waits for its commit before the store is closed'
   let deletedDuringClose: number | undefined;
   const closing = async (): Promise<void> => {
     // A commit under way could still name the extent here.
-    deletedDuringClose = await sweep();
+    deletedDuringClose = (await sweep()).deleted;
     await store.close();
   };
   const data = await openData(settings, () => Promise.resolve(closedBy(store, closing)));
@@ -25,7 +31,7 @@ void it('lets nobody sweep what waits for its commit before the store is closed'
   await data.close();
   assert.equal(deletedDuringClose, 0);
   assert.deepEqual(logged, [{ extents: 1 }]);
-  assert.equal(await sweep(), 1);
+  assert.equal((await sweep()).deleted, 1);
 });
 
 void it('lets nobody sweep what a store may name that was not closed in time', async (t) => {
@@ -43,12 +49,34 @@ void it('lets nobody sweep what a store may name that was not closed in time', a
     const data = await openData(settings, () => Promise.resolve(failing));
     const { id } = await data.content.put(piece(), Buffer.from('owner'));
     await data.close().catch((error: unknown) => assert.equal(error, thrown));
-    assert.equal(await sweep(), 0);
+    assert.equal((await sweep()).deleted, 0);
     const puts = [{ key: Buffer.from('name'), value: Buffer.from(id) }];
     await store.commit({ checks: [], puts, deletes: [] });
-    assert.equal(await sweep(), 0);
+    assert.equal((await sweep()).deleted, 0);
     await assert.rejects(data.content.read(id, 0, 100), ContentClosedError);
     await store.close();
+  }
+});
+
+void it('leaves what waits alone to the sweep when a store in trouble has lost nothing', async (t) => {
+  for (const { trouble, looked } of [
+    { trouble: new StoreUnavailableError('no database takes writes'), looked: 1 },
+    { trouble: new StoreWriteError('the disk is full'), looked: 1 },
+    { trouble: new CommitsLostError('the standby lacks some'), looked: 2 },
+    { trouble: new Error('the file is gone'), looked: 2 },
+  ]) {
+    const { settings, store, sweep } = await setUp(t);
+    const troubled = closedBy(
+      store,
+      () => store.close(),
+      () => trouble,
+    );
+    const data = await openData(settings, () => Promise.resolve(troubled));
+    const { id } = await data.content.put(piece(), Buffer.from('owner'));
+    data.content.confirm([id]);
+    await data.content.put(piece(), Buffer.from('owner'));
+    await data.close();
+    assert.equal((await sweep()).looked, looked, trouble.message);
   }
 });
 
@@ -61,9 +89,9 @@ async function setUp(t: TestContext) {
   const settings = settingsOf({ location: directory, logger: { ...silentLogger, info } });
   const beside = await openFileContent({ directory, ...settings });
   t.after(() => beside.close());
-  const sweep = async (): Promise<number> => {
+  const sweep = (): Promise<SweepStep> => {
     const isReferenced = () => Promise.resolve(new Set<string>());
-    return (await beside.sweepOrphans({ isReferenced, extentsMax: 64 })).deleted;
+    return beside.sweepOrphans({ isReferenced, extentsMax: 64 });
   };
   return { settings, store: await openMemoryStore({ clock: settings.clock }), sweep, logged };
 }

@@ -1,6 +1,11 @@
 import type { ContentStore } from '../content/content-store.js';
 import type { CommitsAtEnd } from '../content/files/content.js';
-import { StoreFailedError } from '../kv/errors.js';
+import {
+  CommitsLostError,
+  StoreFailedError,
+  StoreUnavailableError,
+  StoreWriteError,
+} from '../kv/errors.js';
 import type { ServedStore } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
 import { openContent, type ContentSettings, type OpenContent } from './open-content.js';
@@ -50,14 +55,14 @@ export async function openData(
 
 async function endFirst(session: OpenContent, store: ServedStore): Promise<void> {
   try {
-    await session.end(store.trouble() === undefined ? 'known' : 'unknown');
+    await session.end(isCertain(store.trouble()) ? 'known' : 'unknown');
   } finally {
     await store.close();
   }
 }
 
 async function endLast(session: OpenContent, store: ServedStore): Promise<void> {
-  const isSound = store.trouble() === undefined;
+  const isSound = isCertain(store.trouble());
   let isClosed = false;
   try {
     await store.close();
@@ -66,6 +71,16 @@ async function endLast(session: OpenContent, store: ServedStore): Promise<void> 
   } finally {
     await session.end(commitsAtEnd(isSound, isClosed));
   }
+}
+
+/**
+ * Whether what the store has told of its commits holds in spite of this trouble. A store that is
+ * away, or refuses writes, has told of each commit what became of it; only those of unknown outcome
+ * leave extents that wait. After a loss, a failure, or with files that were moved, all may differ.
+ */
+function isCertain(trouble: Error | undefined): boolean {
+  if (trouble === undefined || trouble instanceof StoreUnavailableError) return true;
+  return trouble instanceof StoreWriteError && !(trouble instanceof CommitsLostError);
 }
 
 function commitsAtEnd(isSound: boolean, isClosed: boolean): CommitsAtEnd {

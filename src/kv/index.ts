@@ -25,6 +25,7 @@ export { canSnapshot } from './snapshots.js';
 export { assertBatch, assertKey, assertRangeOptions } from './limits.js';
 export { decodeCounter, encodeCounter } from './counter.js';
 export {
+  CommitsLostError,
   CommitUnknownError,
   GuardError,
   StoreBusyError,

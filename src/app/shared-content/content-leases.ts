@@ -1,8 +1,7 @@
 import type { Timer, Timers } from '../../base/async/timers.js';
 import type { Clock } from '../../base/clock.js';
 import { invariant } from '../../base/invariant.js';
-import type { LockSocket } from '../../base/lock-socket.js';
-import type { Liveness } from '../../content/files/sessions.js';
+import type { Liveness, SignOfLife } from '../../content/files/sessions.js';
 import type { Guard, GuardedBatch } from '../../kv/guards.js';
 import type { MemberStore } from '../../kv/member-store.js';
 import { storeKey } from '../../kv/partition-prefix.js';
@@ -60,7 +59,7 @@ export class ContentLeases implements Liveness {
     return this.#guard;
   }
 
-  async listen(token: string): Promise<LockSocket> {
+  async listen(token: string): Promise<SignOfLife> {
     const { store, shown } = this.#options;
     const keys = [leaseKey(token), sessionKey(token)];
     const result = await store.commit({
@@ -141,16 +140,22 @@ class Renewal {
     this.#schedule();
   }
 
-  /** Ends the session. When that fails, others notice that it is silent. */
-  async end(): Promise<void> {
+  /** Ends the session. False when that fails: others notice that it is silent. */
+  async end(): Promise<boolean> {
     this.#timer?.close();
     await this.#running;
-    if (this.#isOver) return;
+    if (this.#isOver) return true;
     this.#isOver = true;
-    if (this.#isFailing) return;
+    if (this.#isFailing) return false;
     const { store, onTrouble } = this.#options;
     const deletes = [leaseKey(this.#token), sessionKey(this.#token)];
-    await store.fence({ checks: [], puts: [], deletes }).catch(onTrouble);
+    try {
+      await store.fence({ checks: [], puts: [], deletes });
+      return true;
+    } catch (error) {
+      onTrouble(error);
+      return false;
+    }
   }
 
   #schedule(): void {

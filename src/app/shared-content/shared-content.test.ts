@@ -10,7 +10,7 @@ import { systemRandomness } from '../../base/randomness.js';
 import { contentDirectory } from '../../content/files/content-directory.js';
 import { openMemoryStore, type MemoryStore } from '../../engines/memory/store.js';
 import { silentLogger } from '../../http/exchange/logger.js';
-import { GuardError } from '../../kv/errors.js';
+import { GuardError, StoreUnavailableError } from '../../kv/errors.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
 import { SharedContent } from './shared-content.js';
 
@@ -62,6 +62,23 @@ async function server(directory: string, store: MemoryStore) {
   };
 }
 
+/** A store whose database can be away for one server. */
+function awayable(store: MemoryStore, away: { readonly is: boolean }): MemoryStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      if (!away.is) return member.bind(target);
+      return () => Promise.reject(new StoreUnavailableError('made by a test'));
+    },
+  });
+}
+
+async function keysOf(store: MemoryStore): Promise<readonly string[]> {
+  const page = await store.range({ start: new Uint8Array() }, { limit: 9, bytesMax: 999 });
+  return page.entries.map(({ key }) => Buffer.from(key).toString());
+}
+
 async function* once(bytes: Buffer): AsyncGenerator<Buffer, void, void> {
   await nextTurn();
   yield bytes;
@@ -88,10 +105,7 @@ void describe('content that servers of several machines share', () => {
     await first.shared.end('known');
     await second.shared.end('known');
     assert.deepEqual(await readdir(join(directory, 'content', 'sessions')), []);
-    assert.equal(
-      (await store.range({ start: new Uint8Array() }, { limit: 9, bytesMax: 999 })).entries.length,
-      0,
-    );
+    assert.deepEqual(await keysOf(store), []);
   });
 
   void it('loses what a dead server has left, once it was silent for half a minute', async (t) => {
@@ -128,6 +142,24 @@ void describe('content that servers of several machines share', () => {
     await assert.rejects(former.commit(naming), GuardError);
     assert.equal(await store.get(owner), undefined);
     await living.shared.end('known');
+  });
+
+  void it('leaves nothing that is looked at or stays when its server ends without the store', async (t) => {
+    const { directory, store } = await world(t);
+    const away = { is: false };
+    const [ending, living] = [
+      await server(directory, awayable(store, away)),
+      await server(directory, store),
+    ];
+    await ending.putNamed();
+    away.is = true;
+    await ending.shared.end('known');
+    const sessions = join(directory, 'content', 'sessions');
+    assert.equal((await readdir(sessions)).length, 2);
+    for (let look = 0; look < 9; look += 1) assert.equal(await living.sweepAfter(5), 0);
+    await living.shared.end('known');
+    assert.deepEqual(await readdir(sessions), []);
+    assert.deepEqual(await keysOf(store), []);
   });
 
   void it('is not named any more by a server that stood still and was taken for dead', async (t) => {

@@ -64,9 +64,9 @@ export interface FileContentOptions {
 }
 
 /**
- * What is known of the commits of a session when it ends. `known`: the store has no trouble, so
- * what it has named or freed is certain. `unknown`: it has, and applies none any more. `under-way`:
- * it may still apply some.
+ * What is known of the commits of a session when it ends. `known`: what the store has told of them
+ * is certain. `unknown`: it is not, and the store applies none any more. `under-way`: it may still
+ * apply some.
  */
 export type CommitsAtEnd = 'known' | 'unknown' | 'under-way';
 
@@ -366,8 +366,7 @@ class OpenFileContent implements FileContent {
   async #close(): Promise<void> {
     await this.#calls.close();
     await this.#removal.removeFolders(this.#leaf, sessionFolder(this.#sessions.own));
-    const waiting = this.#waiting;
-    return waiting.count > 0 ? this.#sessions.leave(waiting) : this.#sessions.end();
+    await this.#sessions.end(this.#waiting);
   }
 }
 

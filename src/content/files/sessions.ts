@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js';
-import { isListening, listenOn, removeSocket, type LockSocket } from '../../base/lock-socket.js';
+import { isListening, listenOn, removeSocket } from '../../base/lock-socket.js';
 import { asBuffer } from '../../base/bytes.js';
 import { codeOf } from '../../base/thrown.js';
 import type { Randomness } from '../../base/randomness.js';
@@ -20,6 +20,17 @@ const recordBytesMax = 256 * 1024;
 /** Of so many numbers a record has fewer bytes than `recordBytesMax`. */
 const waitingNumbersMax = 10_000;
 
+/** Shows other processes that this one lives. */
+export interface SignOfLife {
+  /** Under which name others look for it. */
+  readonly name: string;
+  /**
+   * Takes it back. False: that could not be done, so others have to notice by themselves that it is
+   * not renewed.
+   */
+  close(): Promise<boolean>;
+}
+
 /** Tells which processes live. */
 export interface Liveness {
   /**
@@ -28,7 +39,7 @@ export interface Liveness {
    */
   readonly kind: 'socket' | 'lease';
   /** Shows other processes that this one lives, until it ends. */
-  listen(token: string): Promise<LockSocket>;
+  listen(token: string): Promise<SignOfLife>;
   /**
    * Whether the process that listens under this name lives. True when that is uncertain. After it
    * was false, nothing that the process does makes an extent of the session a named one.
@@ -42,7 +53,10 @@ export interface Liveness {
 export function socketLiveness(folder: string): Liveness {
   return {
     kind: 'socket',
-    listen: (token) => listenOn(folder, token),
+    async listen(token) {
+      const socket = await listenOn(folder, token);
+      return { name: socket.name, close: () => socket.close().then(() => true) };
+    },
     isListening: (name) => isListening(folder, name),
     remove: (name) => removeSocket(folder, name),
   };
@@ -76,31 +90,31 @@ export class Sessions {
   readonly #files: ContentFiles;
   readonly #liveness: Liveness;
   readonly #record: SessionRecord;
-  readonly #socket: LockSocket;
+  readonly #sign: SignOfLife;
 
   private constructor(
     { files, liveness }: SessionsOptions,
-    { own, record, socket }: { own: string; record: SessionRecord; socket: LockSocket },
+    { own, record, sign }: { own: string; record: SessionRecord; sign: SignOfLife },
   ) {
     this.own = own;
     this.#files = files;
     this.#liveness = liveness;
     this.#record = record;
-    this.#socket = socket;
+    this.#sign = sign;
   }
 
   /** Begins a session. Its file is durable when this resolves. */
   static async begin(options: SessionsOptions): Promise<Sessions> {
     const { files, liveness, clock, randomness } = options;
     const own = asBuffer(randomness.bytes(sessionBytes)).toString('hex');
-    const socket = await liveness.listen(own);
+    const sign = await liveness.listen(own);
     try {
       const started = new Date(clock.nowMicros() / 1000).toISOString();
-      const record: SessionRecord = { pid: process.pid, started, [liveness.kind]: socket.name };
+      const record: SessionRecord = { pid: process.pid, started, [liveness.kind]: sign.name };
       await writeRecord(files, own, record);
-      return new Sessions(options, { own, record, socket });
+      return new Sessions(options, { own, record, sign });
     } catch (error) {
-      await socket.close();
+      await sign.close();
       throw error;
     }
   }
@@ -145,23 +159,38 @@ export class Sessions {
     await this.#files.syncFolder(sessionsFolder);
   }
 
-  /** Ends this session properly. The directory may have been removed. */
-  async end(): Promise<void> {
+  /**
+   * Ends this session: of its extents only those that wait for their commits are suspects; all are
+   * when these are very many or cannot be noted. The directory may have been removed.
+   */
+  async end(waiting: WaitingExtents): Promise<void> {
+    if (waiting.count === 0 && this.#liveness.kind === 'socket') {
+      try {
+        return await this.#removeOwn();
+      } finally {
+        await this.#sign.close();
+      }
+    }
+    // A lease may stay when the store is away. Who finds the lease by the file removes both.
+    await this.#note(waiting);
+    if ((await this.#sign.close()) && waiting.count === 0) await this.#removeOwn();
+  }
+
+  /** Leaves this session like one that has died. */
+  async abandon(): Promise<void> {
+    await this.#sign.close();
+  }
+
+  async #removeOwn(): Promise<void> {
     try {
       await this.#files.remove(`${sessionsFolder}/${this.own}${openEnding}`);
       await this.#files.syncFolder(sessionsFolder);
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw error;
-    } finally {
-      await this.#socket.close();
     }
   }
 
-  /**
-   * Leaves this session with extents that wait for their commits: only these are suspects. All are
-   * when these are very many or cannot be noted.
-   */
-  async leave(waiting: WaitingExtents): Promise<void> {
+  async #note(waiting: WaitingExtents): Promise<void> {
     try {
       // The file keeps its name: others rename it once no commit of this session can be applied.
       if (waiting.count <= waitingNumbersMax && this.isInPlace()) {
@@ -172,14 +201,7 @@ export class Sessions {
       // Without the note more is looked at, and nothing is lost.
       const unfinished = `${sessionsFolder}/${this.own}${unfinishedEnding}`;
       await this.#files.remove(unfinished).catch(() => undefined);
-    } finally {
-      await this.#socket.close();
     }
-  }
-
-  /** Leaves this session like one that has died. */
-  abandon(): Promise<void> {
-    return this.#socket.close();
   }
 
   /** Marks a session as dead, unless it lives or may live. */

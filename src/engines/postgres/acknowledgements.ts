@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js';
-import { StoreWriteError } from '../../kv/errors.js';
+import { CommitsLostError } from '../../kv/errors.js';
 import { int8Array } from './binary-array.js';
 import type { Connection } from './connection.js';
 import { mayBeRemoved, momentOf, type Moment } from './row-age.js';
@@ -57,14 +57,14 @@ export class Acknowledgements {
   readonly #lastOf = new Map<string, RememberedBatch>();
   #greatest = 0;
   #losses = 0;
-  #refusal: StoreWriteError | undefined;
+  #refusal: CommitsLostError | undefined;
 
   constructor(options: AcknowledgementsOptions) {
     this.#options = options;
   }
 
   /** Why all further commits are refused; undefined while they are not. */
-  get refusal(): StoreWriteError | undefined {
+  get refusal(): CommitsLostError | undefined {
     return this.#refusal;
   }
 
@@ -77,7 +77,7 @@ export class Acknowledgements {
   }
 
   /**
-   * Checks that the database has what was acknowledged. Rejects with `StoreWriteError` when it
+   * Checks that the database has what was acknowledged. Rejects with `CommitsLostError` when it
    * lacks commits, unless losses are accepted.
    */
   async assertKept(connection: Pick<Connection, 'query'>): Promise<void> {
@@ -158,9 +158,9 @@ export class Acknowledgements {
   }
 }
 
-function lossError({ commits, acknowledged, last }: Loss): StoreWriteError {
+function lossError({ commits, acknowledged, last }: Loss): CommitsLostError {
   const which = commits === 1 ? 'one commit' : `${commits} commits`;
-  return new StoreWriteError(
+  return new CommitsLostError(
     `Commits are lost: version ${acknowledged} was acknowledged, and the database that takes writes ` +
       `now, which ends at ${last}, lacks ${which} up to it, or more. Restore what is missing, then ` +
       'start this server again.',

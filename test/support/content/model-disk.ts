@@ -141,9 +141,9 @@ export class ModelProcess implements ContentFiles {
       listen: (token) => {
         this.#alive.add(token);
         this.#sockets.add(token);
-        const close = (): Promise<void> => {
+        const close = (): Promise<boolean> => {
           this.#alive.delete(token);
-          return Promise.resolve();
+          return Promise.resolve(true);
         };
         return Promise.resolve({ name: token, close });
       },
