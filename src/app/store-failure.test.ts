@@ -7,6 +7,7 @@ import { WireClient } from '../../test/wire/kit/client.js';
 import { QueueWireClient } from '../../test/wire/kit/queue-client.js';
 import { withSas } from '../../test/wire/kit/sas.js';
 import type { WireResponse } from '../../test/wire/kit/response.js';
+import { InvariantError } from '../base/invariant.js';
 import {
   CommitUnknownError,
   StoreBusyError,
@@ -186,5 +187,21 @@ describe('a failure of the store', () => {
       names.map(() => '503'),
     );
     assert.ok(met <= 8, `${met} requests met it`);
+  });
+
+  it('is not what an error is that nobody expected: the others of a batch are done', async () => {
+    await using server = await faultyServer();
+    const { blobs, failure } = server;
+    const names = Array.from({ length: 40 }, (_, index) => `b${index}`);
+    const container = await putAll(blobs, names);
+    errors.splice(0);
+    failure.error = new InvariantError('made by a test');
+    failure.of = ({ deletes }) => deletes.some((key) => Buffer.from(key).includes('b0'));
+    const answer = await deletionsOf(blobs, container, names);
+    assert.equal(answer.status, 202, answer.text);
+    const [first, ...others] = statusesOf(answer);
+    assert.deepEqual([first, new Set(others)], ['500', new Set(['202'])]);
+    assert.match(answer.text, /x-ms-error-code: InternalError\r\n/);
+    assert.deepEqual(errors, ['a request failed unexpectedly']);
   });
 });

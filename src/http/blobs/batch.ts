@@ -114,7 +114,8 @@ function loadOf({ target }: BlobSubrequest, exchange: Exchange): readonly Partit
 
 /**
  * Answers requests of one batch. Others may be done already when the store fails one of them, so
- * the failure is that of this one, and of those that have not begun: they would fail alike.
+ * the failure is that of this one, and of those that have not begun: they would fail alike. An
+ * error that nobody expected is that of its request alone.
  */
 class PartAnswers {
   readonly #outer: BlobRequest;
@@ -132,8 +133,8 @@ class PartAnswers {
       return { contentId, reply: await replyTo(request, this.#outer) };
     } catch (error) {
       const failure = failureOfPart(exchange, error);
-      if (!(error instanceof StorageError)) this.#failure = failure;
-      return { contentId, reply: refusal(failure, exchange) };
+      if (failure.isOfStore) this.#failure = failure.error;
+      return { contentId, reply: refusal(failure.error, exchange) };
     }
   }
 }

@@ -47,6 +47,14 @@ export interface Address {
   readonly resourcePath: string;
 }
 
+/** How a request inside of another has failed. */
+export interface PartFailure {
+  /** For the client. */
+  readonly error: StorageError;
+  /** The store failed it, and would fail others alike. A defect need not be that of others. */
+  readonly isOfStore: boolean;
+}
+
 /**
  * One request and its response on their way through the pipeline. Each stage sets the fields that
  * it finds out; a later stage only reads them.
@@ -105,10 +113,10 @@ export class Exchange {
   addressOf: ((path: string, host: string) => Address | undefined) | undefined = undefined;
 
   /**
-   * Set before authenticate: the error for the client after a request inside of `outer` has failed.
-   * Throws what ends the outer request as well.
+   * Set before authenticate: how a request inside of `outer` has failed. Throws what ends the outer
+   * request as well.
    */
-  failureOfPart: ((outer: Exchange, error: unknown) => StorageError) | undefined = undefined;
+  failureOfPart: ((outer: Exchange, error: unknown) => PartFailure) | undefined = undefined;
 
   /** Set by route, and refined by the operation's description, for the record. */
   operation = 'Unknown';

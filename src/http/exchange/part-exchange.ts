@@ -1,7 +1,6 @@
 import { invariant } from '../../base/invariant.js';
 import { authenticationFailed } from '../../model/errors/authentication-failed.js';
-import type { StorageError } from '../../model/errors/storage-error.js';
-import { Exchange, type Address } from './exchange.js';
+import { Exchange, type Address, type PartFailure } from './exchange.js';
 
 /** One request inside of another. */
 export interface InnerRequest {
@@ -65,8 +64,8 @@ export async function authenticatedPart(outer: Exchange, request: InnerRequest):
   return part;
 }
 
-/** The error for the client after a part has failed. Throws what ends the outer request as well. */
-export function failureOfPart(outer: Exchange, error: unknown): StorageError {
+/** How a part has failed. Throws what ends the outer request as well. */
+export function failureOfPart(outer: Exchange, error: unknown): PartFailure {
   invariant(outer.failureOfPart !== undefined, 'the pipeline says how parts fail');
   return outer.failureOfPart(outer, error);
 }

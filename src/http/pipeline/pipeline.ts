@@ -14,7 +14,12 @@ import { AbortedError } from './body.js';
 import { freeBody, type OnGrowth } from './growing-body.js';
 import { claimedBy, verifyChecksum } from './content-checksum.js';
 import type { Endpoint } from './endpoint.js';
-import { noBody, type AnswerBudget, type Exchange } from '../exchange/exchange.js';
+import {
+  noBody,
+  type AnswerBudget,
+  type Exchange,
+  type PartFailure,
+} from '../exchange/exchange.js';
 import type { AdmittedRequest, Interceptor } from './interceptor.js';
 import type { HeldMemory } from './held-memory.js';
 import type { HttpLimits } from './limits.js';
@@ -65,7 +70,7 @@ export interface PipelineOptions {
   readonly bearer?: BearerVerifier | undefined;
   /** Protects accounts with a public key from web pages. Absent: no further host is allowed. */
   readonly publicKeyGuard?: PublicKeyGuard;
-  /** Maps other failures to a `StorageError`. Absent: all are internal errors. */
+  /** Maps failures of the store to a `StorageError`. Others, and all when absent, are defects. */
   readonly failureOf?: (error: unknown) => StorageError | undefined;
   /** Called in order before the work of a request. Absent: none. */
   readonly interceptors?: readonly Interceptor[];
@@ -87,9 +92,11 @@ export class Pipeline {
   readonly #endpoints: Router<Exchange, Endpoint>;
   readonly #authentication: AuthenticateContext;
   readonly #authenticatePart = (part: Exchange) => authenticate(part, this.#authentication);
-  readonly #failureOfPart = (outer: Exchange, error: unknown): StorageError => {
+  readonly #failureOfPart = (outer: Exchange, error: unknown): PartFailure => {
     if (error instanceof AbortedError) throw error;
-    return error instanceof StorageError ? error : this.#failureOf(outer, error);
+    if (error instanceof StorageError) return { error, isOfStore: false };
+    const isOfStore = this.#options.failureOf?.(error) !== undefined;
+    return { error: this.#failureOf(outer, error), isOfStore };
   };
   readonly #addressOf = (path: string, host: string) =>
     addressIn(path, host, this.#options.accounts);
