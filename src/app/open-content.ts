@@ -54,15 +54,15 @@ export async function openContent(
   settings: ContentSettings,
   store: GuardedStore,
 ): Promise<OpenContent> {
-  const { storage, clock, randomness, logger } = settings;
+  const { storage, clock, timers, randomness, logger } = settings;
   if (storage.kind === 'memory') {
-    const content = openMemoryContent();
+    const content = openMemoryContent({ timers });
     return lasting({ content, store, end: () => content.close() });
   }
   const { directory } = storage;
   try {
     if (storage.kind === 'postgres') return await openShared(settings, store, directory);
-    const content = await openFileContent({ directory, clock, randomness });
+    const content = await openFileContent({ directory, clock, timers, randomness });
     return lasting({ content, store, end: (commits) => endSession(content, commits, logger) });
   } catch (error) {
     if (error instanceof ContentPlaceError) {

@@ -1,20 +1,46 @@
+import { within } from '../base/async/deadline.js';
 import { InFlight } from '../base/async/in-flight.js';
+import type { Timers } from '../base/async/timers.js';
+import { contentCloseMs } from './content-store.js';
 import { ContentClosedError } from './errors.js';
 
 /** The calls of a content store that have not ended yet, and whether it still takes any. */
 export class CallsInFlight {
-  readonly #calls = new InFlight();
+  readonly #running = new InFlight();
   #isClosed = false;
 
-  /** Rejects with `ContentClosedError` after `close`. */
+  /** Rejects with `ContentClosedError` after `refuse`. */
   async run<Result>(call: () => Promise<Result>): Promise<Result> {
-    if (this.#isClosed) throw new ContentClosedError();
-    return this.#calls.during(call);
+    this.assertOpen();
+    return this.#running.during(call);
   }
 
-  /** Refuses further calls and waits for those in flight, failures included. */
-  async close(): Promise<void> {
+  assertOpen(): void {
+    if (this.#isClosed) throw new ContentClosedError();
+  }
+
+  /** Refuses further calls. */
+  refuse(): void {
     this.#isClosed = true;
-    await this.#calls.none();
+  }
+
+  /** Resolves when no call is in flight. */
+  none(): Promise<void> {
+    return this.#running.none();
+  }
+}
+
+/**
+ * Waits for work of a close for as long as that may take. False when it has not ended by then.
+ * Rejects as the work does.
+ */
+export async function endsInTime(timers: Timers, work: Promise<unknown>): Promise<boolean> {
+  const late = new Error('The work did not end in time.');
+  try {
+    await within(work, { limitMs: contentCloseMs, timers, late: () => late });
+    return true;
+  } catch (error) {
+    if (error === late) return false;
+    throw error;
   }
 }

@@ -81,9 +81,12 @@ export interface ContentStore {
   scrub(): AsyncIterable<ScrubStep>;
   /**
    * Ends the session: of it only extents that wait for their commits are suspects, or all when too
-   * many wait to note them. So no commit of this session may be applied any more. Waits for calls
-   * under way; later ones are refused with `ContentClosedError`. Open readers may go on.
-   * Idempotent.
+   * many wait to note them. So no commit of this session may be applied any more. Later calls are
+   * refused with `ContentClosedError`. Waits for those under way, and where bytes outlive the
+   * process also until what they store was confirmed or freed, at most for `contentCloseMs`: until
+   * then `free` serves extents that wait. What is left then is left to the sweep, and a `put` or
+   * `link` that ends later rejects. To end the session takes at most as long again. Open readers
+   * may go on. Idempotent.
    */
   close(): Promise<void>;
 }
@@ -160,5 +163,7 @@ export const ownerBytesMax = 4096;
 export const extentBytesMax = 16 * 1024 * 1024 * 1024;
 /** The longest piece of a reader. */
 export const contentPieceBytesMax = 256 * 1024;
+/** How long a close waits for calls under way, and again for the end of the session. */
+export const contentCloseMs = 5_000;
 /** The number of suspects that one question of the sweep is about. */
 export const sweepSliceExtents = 64;

@@ -124,6 +124,6 @@ async function begin(options: SharedContentOptions, onLost: () => void): Promise
     else logger.warn('the session of the bytes of large blobs cannot be renewed', { error });
   };
   const liveness = new ContentLeases({ store, clock, timers, shown, onLost, onTrouble });
-  const content = await openContentIn({ files, liveness }, { clock, randomness });
+  const content = await openContentIn({ files, liveness }, { clock, timers, randomness });
   return { content, store: writtenBySession(keySpace, liveness.guard) };
 }

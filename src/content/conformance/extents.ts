@@ -206,6 +206,7 @@ export function extentsConformance(suite: ContentSuite): void {
     const putting = content.put(piecesOf(bytes), owner);
     const closing = content.close();
     const { id } = await putting;
+    content.confirm([id]);
     await closing;
     if (reopen === undefined) return;
     assert.ok((await readAll(await reopen('closed'), id)).equals(bytes));

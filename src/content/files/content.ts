@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { asBuffer, type Bytes } from '../../base/bytes.js';
+import { systemTimers, type Timers } from '../../base/async/timers.js';
 import type { Clock } from '../../base/clock.js';
 import { unreachable } from '../../base/invariant.js';
 import type { Randomness } from '../../base/randomness.js';
 import { codeOf } from '../../base/thrown.js';
 import { assertOwner, assertRange } from '../assert-call.js';
-import { CallsInFlight } from '../calls-in-flight.js';
+import { CallsInFlight, endsInTime } from '../calls-in-flight.js';
 import type {
   ContentStore,
   Extent,
@@ -15,7 +16,7 @@ import type {
   SweepOptions,
   SweepStep,
 } from '../content-store.js';
-import { ContentWriteError, ExtentMissingError } from '../errors.js';
+import { ContentClosedError, ContentWriteError, ExtentMissingError } from '../errors.js';
 import { Retentions } from '../retentions.js';
 import { contentDirectory, contentFolder, type ContentPlace } from './content-directory.js';
 import type { ContentFiles, NewFile } from './content-files.js';
@@ -36,6 +37,7 @@ import {
 import { openExtent, RangeReader } from './extent-reader.js';
 import { ExtentRemoval, placesOf } from './extent-removal.js';
 import { ExtentWriter } from './extent-writer.js';
+import { LastExtents } from './last-extents.js';
 import { LeafFolders } from './leaf-folders.js';
 import { scrubExtents, type UnfinishedState } from './scrub.js';
 import { notedOf, Sessions, sessionsFolder } from './sessions.js';
@@ -61,6 +63,8 @@ const noLinks: ReadonlySet<string | undefined> = new Set([
 export interface FileContentOptions {
   readonly clock: Pick<Clock, 'nowMicros'>;
   readonly randomness: Randomness;
+  /** Limit the time of a close. */
+  readonly timers?: Timers;
 }
 
 /**
@@ -72,9 +76,12 @@ export type CommitsAtEnd = 'known' | 'unknown' | 'under-way';
 
 /** Content in files; see docs/internals/content-store.md. */
 export interface FileContent extends ContentStore {
-  /** The number of extents of this session that wait for their commits. */
+  /** How many extents of this session wait for their commits, or are left to the sweep. */
   readonly waiting: number;
-  /** Leaves the session like one that has died, when the key space has failed. */
+  /**
+   * Leaves the session like one that has died, when the key space has failed. Takes as long as
+   * `close`.
+   */
   abandon(): Promise<void>;
   /**
    * As `abandon`, when commits of the session may still be applied: it looks alive until this
@@ -97,14 +104,14 @@ export async function openFileContent(
 /** As `openFileContent`, in any place. */
 export async function openContentIn(
   { files, liveness }: ContentPlace,
-  { clock, randomness }: FileContentOptions,
+  { clock, randomness, timers = systemTimers }: FileContentOptions,
 ): Promise<FileContent> {
   await files.makeFolder(sessionsFolder);
   await files.makeFolder(extentsFolder);
   await files.syncFolder('');
   const areAllSuspect = files.isThere(suspectAllFile);
   const sessions = await Sessions.begin({ files, liveness, clock, randomness });
-  return new OpenFileContent({ files, sessions, randomness, areAllSuspect });
+  return new OpenFileContent({ files, sessions, randomness, timers, areAllSuspect });
 }
 
 /**
@@ -122,6 +129,7 @@ interface Parts {
   readonly files: ContentFiles;
   readonly sessions: Sessions;
   readonly randomness: Randomness;
+  readonly timers: Timers;
   readonly areAllSuspect: boolean;
 }
 
@@ -129,6 +137,7 @@ class OpenFileContent implements FileContent {
   readonly #files: ContentFiles;
   readonly #sessions: Sessions;
   readonly #randomness: Randomness;
+  readonly #timers: Timers;
   readonly #calls = new CallsInFlight();
   readonly #retentions = new Retentions();
   readonly #syncs: DiskSyncs;
@@ -141,13 +150,18 @@ class OpenFileContent implements FileContent {
   /** The numbers of extents that are being written. */
   readonly #unfinished = new Set<number>();
   readonly #waiting = new WaitingExtents();
+  /** Set when the session begins to end. */
+  #last: LastExtents | undefined;
+  /** Nothing that is stored from now on may be named. */
+  #isOver = false;
   #ended: Promise<void> | undefined;
 
-  constructor({ files, sessions, randomness, areAllSuspect }: Parts) {
+  constructor({ files, sessions, randomness, timers, areAllSuspect }: Parts) {
     const retentions = this.#retentions;
     this.#files = files;
     this.#sessions = sessions;
     this.#randomness = randomness;
+    this.#timers = timers;
     this.#syncs = new DiskSyncs(files);
     this.#reserve = new DiskReserve(files);
     this.#leaves = new LeafFolders(files, this.#syncs);
@@ -176,13 +190,10 @@ class OpenFileContent implements FileContent {
   }
 
   free(ids: readonly ExtentId[]): Promise<void> {
-    return this.#calls.run(async () => {
-      const places = placesOf(ids);
-      const isHeld = this.#retentions.isHeld && places.length > 0;
-      if (isHeld) await writing(this.#suspects.defer(places.map(idOf)));
-      else await writing(this.#removal.remove(places));
-      this.#endWait(places);
-    });
+    const places = placesOf(ids);
+    return this.#mayEndWait(places)
+      ? this.#free(places)
+      : this.#calls.run(() => this.#free(places));
   }
 
   link(id: ExtentId, owner: Bytes): Promise<Extent> {
@@ -231,11 +242,11 @@ class OpenFileContent implements FileContent {
   }
 
   abandon(): Promise<void> {
-    return (this.#ended ??= this.#calls.close().then(() => this.#sessions.abandon()));
+    return (this.#ended ??= this.#finish().then(() => this.#leave()));
   }
 
   abandonWithProcess(): Promise<void> {
-    return (this.#ended ??= this.#calls.close());
+    return (this.#ended ??= this.#finish());
   }
 
   /** The folder of the last extent, where the next one is probably stored. */
@@ -258,6 +269,7 @@ class OpenFileContent implements FileContent {
     const writer = new ExtentWriter(file, head, () => this.#syncs.file(() => file.sync()));
     try {
       for await (const piece of source) {
+        if (this.#isOver) throw new ContentClosedError();
         const asked = this.#reserve.take(piece.length);
         if (asked !== undefined) await writing(asked);
         await writing(writer.append(piece));
@@ -299,14 +311,17 @@ class OpenFileContent implements FileContent {
     this.#lastNumber += 1;
     const place = { session: this.#sessions.own, number: this.#lastNumber, isLink };
     this.#unfinished.add(place.number);
+    this.#last?.begin(place.number);
     try {
       const stored = await store(place);
       await writing(this.#syncs.folder(leafFolder(place)));
       if (!this.#sessions.isInPlace()) throw takenForDead();
+      if (this.#isOver) throw new ContentClosedError();
       this.#waiting.begin(place.number);
       return stored;
     } catch (error) {
       await this.#removeFailed(place);
+      this.#last?.end(place.number);
       throw error;
     } finally {
       this.#unfinished.delete(place.number);
@@ -323,10 +338,37 @@ class OpenFileContent implements FileContent {
     }
   }
 
-  #endWait(places: readonly ExtentPlace[]): void {
-    for (const { session, number } of places) {
-      if (session === this.#sessions.own) this.#waiting.end(number);
+  async #free(places: readonly ExtentPlace[]): Promise<void> {
+    const own = this.#ownOf(places);
+    for (const number of own) this.#last?.begin(number);
+    try {
+      const isHeld = this.#retentions.isHeld && places.length > 0;
+      if (isHeld) await writing(this.#suspects.defer(places.map(idOf)));
+      else await writing(this.#removal.remove(places));
+      this.#endWait(places);
+    } finally {
+      for (const number of own) this.#last?.end(number);
     }
+  }
+
+  #endWait(places: readonly ExtentPlace[]): void {
+    for (const number of this.#ownOf(places)) {
+      this.#waiting.end(number);
+      this.#last?.end(number);
+    }
+  }
+
+  /** The numbers of those that this session has stored. */
+  #ownOf(places: readonly ExtentPlace[]): readonly number[] {
+    return places.flatMap(({ session, number }) =>
+      session === this.#sessions.own ? [number] : [],
+    );
+  }
+
+  /** The session begins to end, and some of these wait still, which then needs no sweep. */
+  #mayEndWait(places: readonly ExtentPlace[]): boolean {
+    if (this.#last === undefined || this.#isOver) return false;
+    return this.#ownOf(places).some((number) => this.#waiting.has(number));
   }
 
   async #read(id: ExtentId, start: number, end: number): Promise<ExtentReader> {
@@ -364,9 +406,30 @@ class OpenFileContent implements FileContent {
   }
 
   async #close(): Promise<void> {
-    await this.#calls.close();
+    await this.#finish();
+    // What is not stored yet is refused from now on, but its file may be there.
+    for (const number of this.#unfinished) this.#waiting.begin(number);
+    // A disk that does not answer may keep the note back; without it all are suspects.
+    if (!(await endsInTime(this.#timers, this.#end()))) await this.#leave();
+  }
+
+  /** Waits for what is under way, as long as a close may. */
+  async #finish(): Promise<void> {
+    const last = new LastExtents(this.#unfinished);
+    this.#last = last;
+    this.#calls.refuse();
+    const ended = this.#calls.none().then(() => last.none());
+    await endsInTime(this.#timers, ended);
+    this.#isOver = true;
+  }
+
+  async #end(): Promise<void> {
     await this.#removal.removeFolders(this.#leaf, sessionFolder(this.#sessions.own));
     await this.#sessions.end(this.#waiting);
+  }
+
+  async #leave(): Promise<void> {
+    await endsInTime(this.#timers, this.#sessions.abandon());
   }
 }
 

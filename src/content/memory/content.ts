@@ -1,3 +1,4 @@
+import { systemTimers, type Timers } from '../../base/async/timers.js';
 import type { Bytes } from '../../base/bytes.js';
 import { invariant } from '../../base/invariant.js';
 import { assertExtentBytes, assertOwner, assertRange } from '../assert-call.js';
@@ -12,8 +13,8 @@ import {
   type SweepOptions,
   type SweepStep,
 } from '../content-store.js';
-import { ContentWriteError, ExtentMissingError } from '../errors.js';
-import { CallsInFlight } from '../calls-in-flight.js';
+import { ContentClosedError, ContentWriteError, ExtentMissingError } from '../errors.js';
+import { CallsInFlight, endsInTime } from '../calls-in-flight.js';
 import { Retentions } from '../retentions.js';
 import { unreferenced } from '../unreferenced.js';
 
@@ -23,6 +24,8 @@ export interface MemoryContentOptions {
    * by default any number. More are a `ContentWriteError`.
    */
   readonly bytesMax?: (() => number) | undefined;
+  /** Limit the time of a close. */
+  readonly timers?: Timers;
 }
 
 /** Small pieces are joined when there are so many. */
@@ -37,24 +40,29 @@ interface Stored {
 
 /** Content in the memory of this process. It ends with the store. */
 export function openMemoryContent(options: MemoryContentOptions = {}): ContentStore {
-  return new MemoryContent(options.bytesMax ?? (() => Infinity));
+  const { bytesMax = () => Infinity, timers = systemTimers } = options;
+  return new MemoryContent(bytesMax, timers);
 }
 
 class MemoryContent implements ContentStore {
   readonly #bytesMax: () => number;
+  readonly #timers: Timers;
   readonly #calls = new CallsInFlight();
   readonly #retentions = new Retentions();
   readonly #extents = new Map<ExtentId, Stored>();
   #bytes = 0;
   #lastNumber = 0;
   #isSweeping = false;
+  /** Nothing is stored any more. */
+  #isOver = false;
   /** The extents that wait for their commits. */
   readonly #waiting = new Set<ExtentId>();
   /** Ids of `suspectAll` that were not looked at yet. */
   #suspects: ExtentId[] = [];
 
-  constructor(bytesMax: () => number) {
+  constructor(bytesMax: () => number, timers: Timers) {
     this.#bytesMax = bytesMax;
+    this.#timers = timers;
   }
 
   put(source: AsyncIterable<Buffer>, owner: Bytes): Promise<Extent> {
@@ -123,7 +131,9 @@ class MemoryContent implements ContentStore {
   }
 
   async close(): Promise<void> {
-    await this.#calls.close();
+    this.#calls.refuse();
+    await endsInTime(this.#timers, this.#calls.none());
+    this.#isOver = true;
     this.#extents.clear();
   }
 
@@ -190,6 +200,7 @@ class MemoryContent implements ContentStore {
   }
 
   #store(stored: Stored): Extent {
+    if (this.#isOver) throw new ContentClosedError();
     this.#lastNumber += 1;
     const id = `memory-${this.#lastNumber.toString(36)}`;
     this.#extents.set(id, stored);

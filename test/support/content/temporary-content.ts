@@ -1,6 +1,7 @@
 import { mkdtemp, open as openFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Timers } from '../../../src/base/async/timers.js';
 import { manualClock } from '../../../src/base/clock.js';
 import { systemRandomness } from '../../../src/base/randomness.js';
 import type { OpenedContent } from '../../../src/content/conformance/suite.js';
@@ -25,11 +26,13 @@ export type WrapFiles = (files: ContentFiles) => ContentFiles;
 interface TemporaryOptions {
   readonly wrap?: WrapFiles;
   readonly isListening?: Liveness['isListening'];
+  readonly timers?: Timers;
 }
 
 export async function temporaryContent({
   wrap = (files) => files,
   isListening,
+  timers,
 }: TemporaryOptions = {}): Promise<TemporaryContent> {
   const directory = await mkdtemp(join(tmpdir(), 'tabularium-content-'));
   const root = join(directory, contentFolder);
@@ -42,6 +45,7 @@ export async function temporaryContent({
     const content = await openContentIn(place, {
       clock: manualClock(),
       randomness: systemRandomness,
+      ...(timers !== undefined && { timers }),
     });
     opened.push(content);
     return content;

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import {
+  bound,
+  temporaryContent,
+  type WrapFiles,
+} from '../../../test/support/content/temporary-content.js';
+import { manualTimers, type ManualTimers } from '../../../test/support/manual-timers.js';
+import { deferred } from '../../base/async/deferred.js';
+import { nextTurn } from '../../base/async/turns.js';
+import { naming, owner, piecesOf, put, putWaiting, sample, sweep } from '../conformance/samples.js';
+import { ContentClosedError, ContentWriteError } from '../errors.js';
+import type { ContentFiles, NewFile } from './content-files.js';
+
+/** Lets a test hold one kind of operation of the disk back. */
+class Stall {
+  #held: { readonly reached: () => void; readonly released: Promise<void> } | undefined;
+
+  /** From now on operations wait. `reached` resolves when the first one does. */
+  hold(): { readonly reached: Promise<void>; readonly release: () => void } {
+    const [reached, released] = [deferred(), deferred()];
+    this.#held = { reached: reached.resolve, released: released.promise };
+    return { reached: reached.promise, release: released.resolve };
+  }
+
+  async pass(): Promise<void> {
+    this.#held?.reached();
+    await this.#held?.released;
+  }
+}
+
+/** A disk whose syncs of files, and whose notes about sessions, may be held back. */
+const stallingDisk =
+  ({ syncs, notes }: { readonly syncs: Stall; readonly notes: Stall }): WrapFiles =>
+  (files: ContentFiles) =>
+    new Proxy(files, {
+      get(target, name) {
+        if (name !== 'create') return bound(target, name);
+        return async (path: string): Promise<NewFile> => {
+          if (path.startsWith('sessions/')) await notes.pass();
+          const file = await target.create(path);
+          const sync = () => syncs.pass().then(() => file.sync());
+          return { append: (parts) => file.append(parts), sync, close: () => file.close() };
+        };
+      },
+    });
+
+async function setUp(t: TestContext) {
+  const stalls = { syncs: new Stall(), notes: new Stall() };
+  const timers = manualTimers();
+  const opened = await temporaryContent({ wrap: stallingDisk(stalls), timers });
+  t.after(opened.dispose);
+  return { ...opened, ...stalls, timers, pass: (closing: Promise<void>) => pass(closing, timers) };
+}
+
+/** Lets the time of a close pass while it waits. */
+async function pass(closing: Promise<void>, timers: ManualTimers): Promise<void> {
+  const state = { isOver: false };
+  void closing.finally(() => (state.isOver = true));
+  while (!state.isOver) {
+    timers.fire();
+    await nextTurn();
+  }
+  await closing;
+}
+
+/** A caller takes some turns to learn what became of its commit. */
+async function aCommitLater(): Promise<void> {
+  for (let turns = 0; turns < 50; turns += 1) await nextTurn();
+}
+
+const unasked = () => Promise.reject(new Error('nothing is a suspect'));
+
+describe('a close', () => {
+  it('lets an extent be freed that was in its last sync, and leaves none to the sweep', async (t) => {
+    const { content, syncs, count, reopen, timers } = await setUp(t);
+    const first = await putWaiting(content, sample(10));
+    const { reached, release } = syncs.hold();
+    const putting = content.put(piecesOf(sample(20)), owner);
+    await reached;
+    const closing = content.close();
+    await assert.rejects(content.put(piecesOf(sample(30)), owner), ContentClosedError);
+    release();
+    const { id } = await putting;
+    await aCommitLater();
+    // As a copy frees all that it has stored.
+    await content.free([first, id]);
+    await closing;
+    assert.equal(timers.waiting, 0);
+    assert.equal(await count(), 0);
+    await assert.rejects(content.free([id]), ContentClosedError);
+    await sweep(await reopen('closed'), unasked);
+  });
+
+  it('waits for the commit of an extent that was in its last sync', async (t) => {
+    const { content, syncs, reopen } = await setUp(t);
+    const { reached, release } = syncs.hold();
+    const putting = content.put(piecesOf(sample(20)), owner);
+    await reached;
+    const closing = content.close();
+    release();
+    const { id } = await putting;
+    await aCommitLater();
+    content.confirm([id]);
+    await closing;
+    assert.equal(content.waiting, 0);
+    await sweep(await reopen('closed'), unasked);
+  });
+
+  it('waits for bytes that do not come no longer than its limit', async (t) => {
+    const { content, count, reopen, pass } = await setUp(t);
+    const named = await put(content, sample(10));
+    const [asked, more] = [deferred(), deferred()];
+    async function* slowly(): AsyncGenerator<Buffer, void, void> {
+      yield sample(500_000);
+      asked.resolve();
+      await more.promise;
+      yield sample(500_000);
+    }
+    const putting = content.put(slowly(), owner);
+    const refused = assert.rejects(putting, ContentClosedError);
+    await asked.promise;
+    await pass(content.close());
+    assert.equal(content.waiting, 1);
+    const again = await reopen('closed');
+    assert.deepEqual(await sweep(again, naming(named)), { looked: 1, deleted: 1, more: false });
+    more.resolve();
+    await refused;
+    assert.equal(await count(), 1);
+  });
+
+  it('waits for a commit that is not told of no longer than its limit', async (t) => {
+    const { content, syncs, count, reopen, pass } = await setUp(t);
+    const { reached, release } = syncs.hold();
+    const putting = content.put(piecesOf(sample(20)), owner);
+    await reached;
+    const closing = content.close();
+    release();
+    const { id } = await putting;
+    await pass(closing);
+    await assert.rejects(content.free([id]), ContentClosedError);
+    assert.equal((await sweep(await reopen('closed'), naming())).deleted, 1);
+    assert.equal(await count(), 0);
+  });
+
+  it('waits for a disk that does not answer no longer than its limit, and loses nothing', async (t) => {
+    const { content, syncs, notes, openBeside, pass } = await setUp(t);
+    const named = await put(content, sample(10));
+    await putWaiting(content, sample(20));
+    const beside = await openBeside();
+    const { reached, release } = syncs.hold();
+    const putting = content.put(piecesOf(sample(30)), owner);
+    const refused = assert.rejects(putting, ContentWriteError);
+    await reached;
+    notes.hold();
+    await pass(content.close());
+    assert.deepEqual(await sweep(beside, naming(named)), { looked: 3, deleted: 2, more: false });
+    release();
+    await refused;
+    assert.deepEqual(await sweep(beside, unasked), { looked: 0, deleted: 0, more: false });
+  });
+
+  for (const way of ['abandon', 'abandonWithProcess'] as const) {
+    it(`waits no longer to ${way}`, async (t) => {
+      const { content, syncs, pass } = await setUp(t);
+      const { reached, release } = syncs.hold();
+      const putting = content.put(piecesOf(sample(10)), owner);
+      const refused = assert.rejects(putting, ContentClosedError);
+      await reached;
+      await pass(content[way]());
+      release();
+      await refused;
+    });
+  }
+});
