@@ -8,12 +8,7 @@ import { ContentClosedError } from '../content/errors.js';
 import { openFileContent } from '../content/files/content.js';
 import { silentLogger, type Logger } from '../http/exchange/logger.js';
 import { openMemoryStore } from '../engines/memory/store.js';
-import {
-  CommitsLostError,
-  StoreFailedError,
-  StoreUnavailableError,
-  StoreWriteError,
-} from '../kv/errors.js';
+import { StoreFailedError, StoreUnavailableError, StoreWriteError } from '../kv/errors.js';
 import type { ServedStore } from '../kv/served-store.js';
 import { openData } from './open-data.js';
 import { settingsOf } from './settings.js';
@@ -45,7 +40,7 @@ void it('lets nobody sweep what a store may name that was not closed in time', a
       failure = stuck;
       return Promise.resolve();
     };
-    const failing = closedBy(store, closing, () => failure);
+    const failing = closedBy(store, closing, { trouble: () => failure });
     const data = await openData(settings, () => Promise.resolve(failing));
     const { id } = await data.content.put(piece(), Buffer.from('owner'));
     await data.close().catch((error: unknown) => assert.equal(error, thrown));
@@ -58,25 +53,23 @@ void it('lets nobody sweep what a store may name that was not closed in time', a
   }
 });
 
-void it('leaves what waits alone to the sweep when a store in trouble has lost nothing', async (t) => {
-  for (const { trouble, looked } of [
+void it('leaves to the sweep what waits alone, or all when the store has lost commits or its files', async (t) => {
+  for (const { trouble, hasLost = false, looked } of [
     { trouble: new StoreUnavailableError('no database takes writes'), looked: 1 },
     { trouble: new StoreWriteError('the disk is full'), looked: 1 },
-    { trouble: new CommitsLostError('the standby lacks some'), looked: 2 },
+    { trouble: new StoreWriteError('commits are lost'), hasLost: true, looked: 2 },
+    { trouble: undefined, hasLost: true, looked: 2 },
     { trouble: new Error('the file is gone'), looked: 2 },
   ]) {
     const { settings, store, sweep } = await setUp(t);
-    const troubled = closedBy(
-      store,
-      () => store.close(),
-      () => trouble,
-    );
+    const close = () => store.close();
+    const troubled = closedBy(store, close, { trouble: () => trouble, hasLost: () => hasLost });
     const data = await openData(settings, () => Promise.resolve(troubled));
     const { id } = await data.content.put(piece(), Buffer.from('owner'));
     data.content.confirm([id]);
     await data.content.put(piece(), Buffer.from('owner'));
     await data.close();
-    assert.equal((await sweep()).looked, looked, trouble.message);
+    assert.equal((await sweep()).looked, looked, trouble?.message);
   }
 });
 
@@ -103,12 +96,12 @@ async function* piece(): AsyncGenerator<Buffer, void, void> {
 function closedBy(
   store: ServedStore,
   close: ServedStore['close'],
-  trouble: ServedStore['trouble'] = () => undefined,
+  state: Partial<Pick<ServedStore, 'trouble' | 'hasLost'>> = {},
 ): ServedStore {
+  const others = { close, ...state };
   return new Proxy(store, {
     get(target, name) {
-      if (name === 'close') return close;
-      if (name === 'trouble') return trouble;
+      if (Object.hasOwn(others, name)) return Reflect.get(others, name);
       const member: unknown = Reflect.get(target, name);
       return typeof member === 'function' ? member.bind(target) : member;
     },

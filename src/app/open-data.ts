@@ -1,11 +1,6 @@
 import type { ContentStore } from '../content/content-store.js';
 import type { CommitsAtEnd } from '../content/files/content.js';
-import {
-  CommitsLostError,
-  StoreFailedError,
-  StoreUnavailableError,
-  StoreWriteError,
-} from '../kv/errors.js';
+import { StoreFailedError, StoreUnavailableError, StoreWriteError } from '../kv/errors.js';
 import type { ServedStore } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
 import { openContent, type ContentSettings, type OpenContent } from './open-content.js';
@@ -55,14 +50,14 @@ export async function openData(
 
 async function endFirst(session: OpenContent, store: ServedStore): Promise<void> {
   try {
-    await session.end(isCertain(store.trouble()) ? 'known' : 'unknown');
+    await session.end(isCertain(store) ? 'known' : 'unknown');
   } finally {
     await store.close();
   }
 }
 
 async function endLast(session: OpenContent, store: ServedStore): Promise<void> {
-  const isSound = isCertain(store.trouble());
+  const isSound = isCertain(store);
   let isClosed = false;
   try {
     await store.close();
@@ -74,13 +69,15 @@ async function endLast(session: OpenContent, store: ServedStore): Promise<void> 
 }
 
 /**
- * Whether what the store has told of its commits holds in spite of this trouble. A store that is
- * away, or refuses writes, has told of each commit what became of it; only those of unknown outcome
- * leave extents that wait. After a loss, a failure, or with files that were moved, all may differ.
+ * Whether what the store has told of its commits holds. One that is away, or refuses writes, has
+ * told of each what became of it; only those of unknown outcome leave extents that wait. After a
+ * loss, a failure, or with files that were moved, any may differ.
  */
-function isCertain(trouble: Error | undefined): boolean {
-  if (trouble === undefined || trouble instanceof StoreUnavailableError) return true;
-  return trouble instanceof StoreWriteError && !(trouble instanceof CommitsLostError);
+function isCertain(store: ServedStore): boolean {
+  if (store.hasLost?.() === true) return false;
+  const trouble = store.trouble();
+  if (trouble === undefined) return true;
+  return trouble instanceof StoreUnavailableError || trouble instanceof StoreWriteError;
 }
 
 function commitsAtEnd(isSound: boolean, isClosed: boolean): CommitsAtEnd {

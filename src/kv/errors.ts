@@ -14,15 +14,7 @@ export class StoreClosedError extends Error {
  * the store goes on serving, and the same commit may be tried again. `cause` says why.
  */
 export class StoreWriteError extends Error {
-  override readonly name: string = 'StoreWriteError';
-}
-
-/**
- * Commits that were acknowledged are no longer there, and the store takes no others: a standby that
- * lacks them took over, for instance.
- */
-export class CommitsLostError extends StoreWriteError {
-  override readonly name = 'CommitsLostError';
+  override readonly name = 'StoreWriteError';
 }
 
 /** The queue of waiting commits is full. Nothing of this commit was applied; retry later. */

@@ -25,7 +25,6 @@ export { canSnapshot } from './snapshots.js';
 export { assertBatch, assertKey, assertRangeOptions } from './limits.js';
 export { decodeCounter, encodeCounter } from './counter.js';
 export {
-  CommitsLostError,
   CommitUnknownError,
   GuardError,
   StoreBusyError,

@@ -46,4 +46,9 @@ export interface ServedStore extends Store {
    * throws.
    */
   trouble(): Error | undefined;
+  /**
+   * Whether commits that it had acknowledged since it was opened were lost, also when it goes on
+   * without them. Absent: the store loses none. Never throws.
+   */
+  hasLost?(): boolean;
 }

@@ -54,6 +54,11 @@ export class ServedPartitions implements ServedStore, RangedStore {
     return this.#home.trouble();
   }
 
+  /** Whether one of the current stores has. */
+  hasLost(): boolean {
+    return [...this.#members()].some((member) => member.hasLost?.() === true);
+  }
+
   close(): Promise<void> {
     return this.#store.close();
   }

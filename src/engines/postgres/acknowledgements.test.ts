@@ -46,9 +46,9 @@ void describe('the record of acknowledged batches', () => {
           last,
         ),
       );
-      assert.deepEqual(losses, []);
+      assert.deepEqual([losses, acknowledgements.hasLost], [[], false]);
       await acknowledgements.assertKept(database([[2, others]], last));
-      assert.deepEqual(losses, [1]);
+      assert.deepEqual([losses, acknowledgements.hasLost], [[1], true]);
       // A loss that was accepted is told once.
       await acknowledgements.assertKept(database([[2, others]], last));
       assert.deepEqual(losses, [1]);

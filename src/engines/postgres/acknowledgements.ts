@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js';
-import { CommitsLostError } from '../../kv/errors.js';
+import { StoreWriteError } from '../../kv/errors.js';
 import { int8Array } from './binary-array.js';
 import type { Connection } from './connection.js';
 import { mayBeRemoved, momentOf, type Moment } from './row-age.js';
@@ -57,15 +57,20 @@ export class Acknowledgements {
   readonly #lastOf = new Map<string, RememberedBatch>();
   #greatest = 0;
   #losses = 0;
-  #refusal: CommitsLostError | undefined;
+  #refusal: StoreWriteError | undefined;
 
   constructor(options: AcknowledgementsOptions) {
     this.#options = options;
   }
 
   /** Why all further commits are refused; undefined while they are not. */
-  get refusal(): CommitsLostError | undefined {
+  get refusal(): StoreWriteError | undefined {
     return this.#refusal;
+  }
+
+  /** Whether a loss was found, accepted or not. */
+  get hasLost(): boolean {
+    return this.#losses > 0;
   }
 
   note(batch: AcknowledgedBatch): void {
@@ -77,7 +82,7 @@ export class Acknowledgements {
   }
 
   /**
-   * Checks that the database has what was acknowledged. Rejects with `CommitsLostError` when it
+   * Checks that the database has what was acknowledged. Rejects with `StoreWriteError` when it
    * lacks commits, unless losses are accepted.
    */
   async assertKept(connection: Pick<Connection, 'query'>): Promise<void> {
@@ -158,9 +163,9 @@ export class Acknowledgements {
   }
 }
 
-function lossError({ commits, acknowledged, last }: Loss): CommitsLostError {
+function lossError({ commits, acknowledged, last }: Loss): StoreWriteError {
   const which = commits === 1 ? 'one commit' : `${commits} commits`;
-  return new CommitsLostError(
+  return new StoreWriteError(
     `Commits are lost: version ${acknowledged} was acknowledged, and the database that takes writes ` +
       `now, which ends at ${last}, lacks ${which} up to it, or more. Restore what is missing, then ` +
       'start this server again.',

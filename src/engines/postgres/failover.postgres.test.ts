@@ -156,6 +156,7 @@ void describe('a PostgreSQL store whose primary dies', { skip: withoutPostgres }
       await Promise.all(Array.from({ length: 8 }, (_, at) => put(first, `more ${at}`)));
       assert.equal(losses.length, 1);
       assert.equal(first.trouble(), undefined);
+      assert.deepEqual([first.hasLost(), second.hasLost()], [true, false]);
       await first.close();
       await second.close();
     }));

@@ -242,6 +242,10 @@ export class PostgresStore implements MemberStore, ServedStore {
     return this.#acknowledgements.refusal ?? this.#primary.trouble;
   }
 
+  hasLost(): boolean {
+    return this.#acknowledgements.hasLost;
+  }
+
   /** The number of settled commits since the store was opened, and of batches that wrote them. */
   stats(): CommitStats {
     return this.#commits.stats();
