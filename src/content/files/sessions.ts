@@ -129,13 +129,22 @@ export class Sessions {
 
   /**
    * The numbers of the extents of a dead session that are suspects; undefined when all of them are.
+   * None are when another process has just settled it.
    */
   async waitingIn(session: string): Promise<ReadonlySet<number> | undefined> {
-    const path = `${sessionsFolder}/${session}${leftEnding}`;
-    const waiting = await fieldIn(this.#files, path, 'waiting');
+    const waiting = await this.#notedIn(session);
     if (!Array.isArray(waiting)) return undefined;
     const numbers = waiting.filter((each) => Number.isSafeInteger(each));
     return numbers.length === waiting.length ? new Set<number>(numbers) : undefined;
+  }
+
+  async #notedIn(session: string): Promise<unknown> {
+    try {
+      return await fieldIn(this.#files, `${sessionsFolder}/${session}${leftEnding}`, 'waiting');
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return [];
+      throw error;
+    }
   }
 
   /** The dead sessions (`left`), whose extents are suspects, and those that live. */
