@@ -8,6 +8,7 @@ import { QueueWireClient } from '../../test/wire/kit/queue-client.js';
 import { withSas } from '../../test/wire/kit/sas.js';
 import type { WireResponse } from '../../test/wire/kit/response.js';
 import { InvariantError } from '../base/invariant.js';
+import { ContentClosedError } from '../content/errors.js';
 import {
   CommitUnknownError,
   StoreBusyError,
@@ -77,9 +78,11 @@ function faulty(store: ServedStore, failure: Failure): ServedStore {
 }
 
 describe('a failure of the store', () => {
-  it('is a busy server when a transaction conflicts each time', () => {
-    const failure = storeFailure(new TransactionConflictError(32));
-    assert.deepEqual([failure?.code, failure?.retryAfterSeconds], ['ServerBusy', 1]);
+  it('is a busy server when a transaction conflicts each time, or its content is closed', () => {
+    for (const error of [new TransactionConflictError(32), new ContentClosedError()]) {
+      const failure = storeFailure(error);
+      assert.deepEqual([failure?.code, failure?.retryAfterSeconds], ['ServerBusy', 1]);
+    }
   });
 
   const headers = { 'x-ms-blob-type': 'BlockBlob' };

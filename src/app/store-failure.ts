@@ -1,4 +1,8 @@
-import { ContentUnreachableError, ContentWriteError } from '../content/errors.js';
+import {
+  ContentClosedError,
+  ContentUnreachableError,
+  ContentWriteError,
+} from '../content/errors.js';
 import {
   CommitUnknownError,
   GuardError,
@@ -20,15 +24,17 @@ const retryAfterSeconds = 1;
 /**
  * The answer to a failure of the store or of the content beside it; undefined: a defect. A store
  * that is busy, away, or could not write has done nothing; neither has a transaction that met a
- * conflict at each attempt. After an unknown outcome, a retry may find its own first write, as
- * after any lost answer.
+ * conflict at each attempt. Content is closed when the server ends, or begins another session
+ * because the others took it for dead. After an unknown outcome, a retry may find its own first
+ * write, as after any lost answer.
  */
 export function storeFailure(error: unknown): StorageError | undefined {
   if (
     error instanceof StoreBusyError ||
     error instanceof StoreUnavailableError ||
     error instanceof GuardError ||
-    error instanceof TransactionConflictError
+    error instanceof TransactionConflictError ||
+    error instanceof ContentClosedError
   ) {
     return new StorageError('ServerBusy', { retryAfterSeconds, cause: error });
   }
