@@ -63,7 +63,7 @@ export function droppedContainersSweep(
       if (!isPast && empty.has(name)) return { deleted: 0, more: false };
       const release = content?.release;
       const swept = await sweepRange({ store, clock, release }, prefixRange(prefix), entriesMax);
-      if (swept.deleted > 0) return swept;
+      if (swept.deleted > 0 || swept.more) return swept;
       empty.delete(name);
       if (isPast) await forget(store, entry);
       else {

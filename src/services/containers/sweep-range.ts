@@ -28,6 +28,8 @@ export interface Release {
 /**
  * Deletes up to `entriesMax` of the first entries of a range, one commit per partition. The
  * commits are made at once, so that an engine with group commit writes them in one transaction.
+ * With `release`, the entries of a partition stay, and there are more, when one of them was
+ * written since it was read: it may refer to something else.
  */
 export async function sweepRange(
   context: SweepContext,
@@ -36,21 +38,27 @@ export async function sweepRange(
 ): Promise<Reclaimed> {
   const { entries, more } = await firstEntries(context, range, entriesMax);
   const commits = byPartition(entries).map((partition) => deleteEntries(context, partition));
+  let deleted = 0;
   // A step ends when all of its commits have.
   for (const commit of await Promise.allSettled(commits)) {
     if (commit.status === 'rejected') throw commit.reason;
+    deleted += commit.value;
   }
-  return { deleted: entries.length, more };
+  return { deleted, more: more || deleted < entries.length };
 }
 
+/** Returns how many were deleted. */
 async function deleteEntries(
   { store, release }: SweepContext,
   entries: readonly Entry[],
-): Promise<void> {
+): Promise<number> {
   const released = release?.(entries);
   const deletes = entries.map(({ key }) => key);
-  await store.commit({ checks: [], puts: released?.puts ?? [], deletes });
+  const checks = release === undefined ? [] : entries.map(({ key, version }) => ({ key, version }));
+  const { ok } = await store.commit({ checks, puts: released?.puts ?? [], deletes });
+  if (!ok) return 0;
   await released?.afterwards();
+  return entries.length;
 }
 
 /**
