@@ -50,18 +50,16 @@ async function setUp(t: TestContext) {
   const timers = manualTimers();
   const opened = await temporaryContent({ wrap: stallingDisk(stalls), timers });
   t.after(opened.dispose);
-  return { ...opened, ...stalls, timers, pass: (closing: Promise<void>) => pass(closing, timers) };
+  return { ...opened, ...stalls, timers, pass: () => pass(timers) };
 }
 
-/** Lets the time of a close pass while it waits. */
-async function pass(closing: Promise<void>, timers: ManualTimers): Promise<void> {
-  const state = { isOver: false };
-  void closing.finally(() => (state.isOver = true));
-  while (!state.isOver) {
-    timers.fire();
-    await nextTurn();
-  }
-  await closing;
+/**
+ * Lets the time pass that a close gives to what it waits for now. What comes after it begins only
+ * when this has returned, and gets its own time.
+ */
+function pass(timers: ManualTimers): void {
+  assert.ok(timers.waiting > 0, 'the close waits');
+  while (timers.waiting > 0) timers.fire();
 }
 
 /** A caller takes some turns to learn what became of its commit. */
@@ -120,7 +118,9 @@ describe('a close', () => {
     const putting = content.put(slowly(), owner);
     const refused = assert.rejects(putting, ContentClosedError);
     await asked.promise;
-    await pass(content.close());
+    const closing = content.close();
+    pass();
+    await closing;
     assert.equal(content.waiting, 1);
     const again = await reopen('closed');
     assert.deepEqual(await sweep(again, naming(named)), { looked: 1, deleted: 1, more: false });
@@ -137,7 +137,8 @@ describe('a close', () => {
     const closing = content.close();
     release();
     const { id } = await putting;
-    await pass(closing);
+    pass();
+    await closing;
     await assert.rejects(content.free([id]), ContentClosedError);
     assert.equal((await sweep(await reopen('closed'), naming())).deleted, 1);
     assert.equal(await count(), 0);
@@ -152,8 +153,12 @@ describe('a close', () => {
     const putting = content.put(piecesOf(sample(30)), owner);
     const refused = assert.rejects(putting, ContentWriteError);
     await reached;
-    notes.hold();
-    await pass(content.close());
+    const noted = notes.hold();
+    const closing = content.close();
+    pass();
+    await noted.reached;
+    pass();
+    await closing;
     assert.deepEqual(await sweep(beside, naming(named)), { looked: 3, deleted: 2, more: false });
     release();
     await refused;
@@ -167,7 +172,9 @@ describe('a close', () => {
       const putting = content.put(piecesOf(sample(10)), owner);
       const refused = assert.rejects(putting, ContentClosedError);
       await reached;
-      await pass(content[way]());
+      const leaving = content[way]();
+      pass();
+      await leaving;
       release();
       await refused;
     });
