@@ -29,15 +29,25 @@ class Stall {
   }
 }
 
-/** A disk whose syncs of files, and whose notes about sessions, may be held back. */
+interface Stalls {
+  /** Of files. */
+  readonly syncs: Stall;
+  /** About sessions. */
+  readonly notes: Stall;
+  readonly opens: Stall;
+}
+
+/** A disk some of whose operations may be held back. The paths of new files go into `created`. */
 const stallingDisk =
-  ({ syncs, notes }: { readonly syncs: Stall; readonly notes: Stall }): WrapFiles =>
+  ({ syncs, notes, opens }: Stalls, created: string[]): WrapFiles =>
   (files: ContentFiles) =>
     new Proxy(files, {
       get(target, name) {
+        if (name === 'open') return (path: string) => opens.pass().then(() => target.open(path));
         if (name !== 'create') return bound(target, name);
         return async (path: string): Promise<NewFile> => {
           if (path.startsWith('sessions/')) await notes.pass();
+          created.push(path);
           const file = await target.create(path);
           const sync = () => syncs.pass().then(() => file.sync());
           return { append: (parts) => file.append(parts), sync, close: () => file.close() };
@@ -46,11 +56,12 @@ const stallingDisk =
     });
 
 async function setUp(t: TestContext) {
-  const stalls = { syncs: new Stall(), notes: new Stall() };
+  const stalls = { syncs: new Stall(), notes: new Stall(), opens: new Stall() };
+  const created: string[] = [];
   const timers = manualTimers();
-  const opened = await temporaryContent({ wrap: stallingDisk(stalls), timers });
+  const opened = await temporaryContent({ wrap: stallingDisk(stalls, created), timers });
   t.after(opened.dispose);
-  return { ...opened, ...stalls, timers, pass: () => pass(timers) };
+  return { ...opened, ...stalls, created, timers, pass: () => pass(timers) };
 }
 
 /**
@@ -127,6 +138,21 @@ describe('a close', () => {
     more.resolve();
     await refused;
     assert.equal(await count(), 1);
+  });
+
+  it('creates no file after its limit, which its note could not name', async (t) => {
+    const { content, opens, created, pass } = await setUp(t);
+    const named = await put(content, sample(10));
+    const { reached, release } = opens.hold();
+    const refused = assert.rejects(content.link(named, owner), ContentClosedError);
+    await reached;
+    const closing = content.close();
+    pass();
+    await closing;
+    const before = [...created];
+    release();
+    await refused;
+    assert.deepEqual(created, before);
   });
 
   it('waits for a commit that is not told of no longer than its limit', async (t) => {

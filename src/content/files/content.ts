@@ -308,6 +308,8 @@ class OpenFileContent implements FileContent {
     isLink: boolean,
     store: (place: ExtentPlace) => Promise<Result>,
   ): Promise<Result> {
+    // The note of the session names no number that is given out now.
+    if (this.#isOver) throw new ContentClosedError();
     this.#lastNumber += 1;
     const place = { session: this.#sessions.own, number: this.#lastNumber, isLink };
     this.#unfinished.add(place.number);
