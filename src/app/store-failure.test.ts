@@ -12,6 +12,8 @@ import { ContentClosedError } from '../content/errors.js';
 import {
   CommitUnknownError,
   StoreBusyError,
+  StoreClosedError,
+  StoreFailedError,
   StoreWriteError,
   TransactionConflictError,
 } from '../kv/errors.js';
@@ -173,24 +175,32 @@ describe('a failure of the store', () => {
     assert.deepEqual(left, [404, 200, 404]);
   });
 
-  it('is not met again by the requests of a batch that have not begun', async () => {
-    await using server = await faultyServer();
-    const { blobs, failure } = server;
-    const names = Array.from({ length: 40 }, (_, index) => `b${index}`);
-    const container = await putAll(blobs, names);
-    let met = 0;
-    failure.error = new StoreBusyError();
-    failure.of = ({ deletes }) => {
-      if (deletes.length > 0) met += 1;
-      return deletes.length > 0;
-    };
-    const answer = await deletionsOf(blobs, container, names);
-    assert.deepEqual(
-      statusesOf(answer),
-      names.map(() => '503'),
-    );
-    assert.ok(met <= 8, `${met} requests met it`);
-  });
+  for (const { error, status } of [
+    { error: new StoreBusyError(), status: '503' },
+    { error: new StoreFailedError('stuck'), status: '500' },
+    { error: new StoreClosedError(), status: '500' },
+  ]) {
+    it(`is not met again by the requests of a batch that have not begun when it is a ${error.name}`, async () => {
+      await using server = await faultyServer();
+      const { blobs, failure } = server;
+      const names = Array.from({ length: 40 }, (_, index) => `b${index}`);
+      const container = await putAll(blobs, names);
+      errors.splice(0);
+      let met = 0;
+      failure.error = error;
+      failure.of = ({ deletes }) => {
+        if (deletes.length > 0) met += 1;
+        return deletes.length > 0;
+      };
+      const answer = await deletionsOf(blobs, container, names);
+      assert.deepEqual(
+        statusesOf(answer),
+        names.map(() => status),
+      );
+      assert.ok(met <= 8, `${met} requests met it`);
+      assert.ok(!errors.includes('a request failed unexpectedly'));
+    });
+  }
 
   it('is not what an error is that nobody expected: the others of a batch are done', async () => {
     await using server = await faultyServer();

@@ -7,6 +7,8 @@ import {
   CommitUnknownError,
   GuardError,
   StoreBusyError,
+  StoreClosedError,
+  StoreFailedError,
   StoreUnavailableError,
   StoreWriteError,
   TransactionConflictError,
@@ -26,7 +28,7 @@ const retryAfterSeconds = 1;
  * that is busy, away, or could not write has done nothing; neither has a transaction that met a
  * conflict at each attempt. Content is closed when the server ends, or begins another session
  * because the others took it for dead. After an unknown outcome, a retry may find its own first
- * write, as after any lost answer.
+ * write, as after any lost answer. A store that has failed, or is closed, does nothing any more.
  */
 export function storeFailure(error: unknown): StorageError | undefined {
   if (
@@ -45,6 +47,8 @@ export function storeFailure(error: unknown): StorageError | undefined {
     return new StorageError('OperationTimedOut', { cause: error });
   }
   if (
+    error instanceof StoreFailedError ||
+    error instanceof StoreClosedError ||
     error instanceof StoreWriteError ||
     error instanceof ContentWriteError ||
     error instanceof ContentUnreachableError
