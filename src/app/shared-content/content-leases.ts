@@ -142,8 +142,9 @@ class Renewal {
 
   /** Ends the session. False when that fails: others notice that it is silent. */
   async end(): Promise<boolean> {
-    this.#timer?.close();
     await this.#running;
+    // A renewal that was under way has begun to wait for the next one.
+    this.#timer?.close();
     if (this.#isOver) return true;
     this.#isOver = true;
     if (this.#isFailing) return false;
