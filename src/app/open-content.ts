@@ -13,12 +13,13 @@ import { DataDirectoryError } from '../engines/lmdb/directory/data-directory-err
 import { startError } from '../engines/lmdb/disk-error.js';
 import type { Logger } from '../http/exchange/logger.js';
 import { canBeMember } from '../kv/member-store.js';
+import type { ServedStore } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
+import { areCommitsCertain } from './certain-commits.js';
 import type { ServerSettings } from './settings.js';
 import { homeOf } from './open-partitions.js';
 import { closeContent } from './shared-content/close-content.js';
 import { placeOfContent } from './shared-content/content-place.js';
-import type { GuardedStore } from './shared-content/content-leases.js';
 import { SharedContent } from './shared-content/shared-content.js';
 
 /** The bytes of blobs, beside a store. */
@@ -52,7 +53,7 @@ export type ContentSettings = Pick<
  */
 export async function openContent(
   settings: ContentSettings,
-  store: GuardedStore,
+  store: ServedStore,
 ): Promise<OpenContent> {
   const { storage, clock, timers, randomness, logger } = settings;
   if (storage.kind === 'memory') {
@@ -74,7 +75,7 @@ export async function openContent(
 
 async function openShared(
   settings: ContentSettings,
-  store: GuardedStore,
+  store: ServedStore,
   directory: string,
 ): Promise<OpenContent> {
   const { clock, timers, randomness, logger } = settings;
@@ -90,7 +91,8 @@ async function openShared(
     const content = unreachableContent(place);
     return lasting({ content, store, end: () => content.close() }, true);
   }
-  const shared = { store: home, keySpace, files, shown };
+  const isCertain = () => areCommitsCertain(store);
+  const shared = { store: home, keySpace, isCertain, files, shown };
   return SharedContent.open({ ...shared, clock, timers, randomness, logger });
 }
 

@@ -1,8 +1,9 @@
 import type { ContentStore } from '../content/content-store.js';
 import type { CommitsAtEnd } from '../content/files/content.js';
-import { StoreFailedError, StoreUnavailableError, StoreWriteError } from '../kv/errors.js';
+import { StoreFailedError } from '../kv/errors.js';
 import type { ServedStore } from '../kv/served-store.js';
 import type { Store } from '../kv/store.js';
+import { areCommitsCertain } from './certain-commits.js';
 import { openContent, type ContentSettings, type OpenContent } from './open-content.js';
 
 /** The data of a server: the key space, and the bytes of blobs that it names. */
@@ -50,14 +51,14 @@ export async function openData(
 
 async function endFirst(session: OpenContent, store: ServedStore): Promise<void> {
   try {
-    await session.end(isCertain(store) ? 'known' : 'unknown');
+    await session.end(areCommitsCertain(store) ? 'known' : 'unknown');
   } finally {
     await store.close();
   }
 }
 
 async function endLast(session: OpenContent, store: ServedStore): Promise<void> {
-  const isSound = isCertain(store);
+  const isSound = areCommitsCertain(store);
   let isClosed = false;
   try {
     await store.close();
@@ -66,18 +67,6 @@ async function endLast(session: OpenContent, store: ServedStore): Promise<void> 
   } finally {
     await session.end(commitsAtEnd(isSound, isClosed));
   }
-}
-
-/**
- * Whether what the store has told of its commits holds. One that is away, or refuses writes, has
- * told of each what became of it; only those of unknown outcome leave extents that wait. After a
- * loss, a failure, or with files that were moved, any may differ.
- */
-function isCertain(store: ServedStore): boolean {
-  if (store.hasLost?.() === true) return false;
-  const trouble = store.trouble();
-  if (trouble === undefined) return true;
-  return trouble instanceof StoreUnavailableError || trouble instanceof StoreWriteError;
 }
 
 function commitsAtEnd(isSound: boolean, isClosed: boolean): CommitsAtEnd {

@@ -23,6 +23,8 @@ export interface ContentLeasesOptions {
   readonly timers: Timers;
   /** A name of the session's process that people can read. */
   readonly shown: string;
+  /** Whether what the store has told of the commits of the session holds. */
+  readonly isCertain: () => boolean;
   /** Called once when another process has taken this session for dead. */
   readonly onLost: () => void;
   /** Called with the error when a renewal fails, and with undefined when one succeeds again. */
@@ -140,7 +142,10 @@ class Renewal {
     this.#schedule();
   }
 
-  /** Ends the session. False when that fails: others notice that it is silent. */
+  /**
+   * Ends the session. False when that fails, so that others notice that it is silent, and when the
+   * store has lost commits, or may have.
+   */
   async end(): Promise<boolean> {
     await this.#running;
     // A renewal that was under way has begun to wait for the next one.
@@ -148,11 +153,12 @@ class Renewal {
     if (this.#isOver) return true;
     this.#isOver = true;
     if (this.#isFailing) return false;
-    const { store, onTrouble } = this.#options;
+    const { store, isCertain, onTrouble } = this.#options;
     const deletes = [leaseKey(this.#token), sessionKey(this.#token)];
     try {
       await store.fence({ checks: [], puts: [], deletes });
-      return true;
+      // The fence connects to a primary that took over meanwhile, and finds what it lacks.
+      return isCertain();
     } catch (error) {
       onTrouble(error);
       return false;

@@ -26,13 +26,14 @@ async function world(t: TestContext) {
 }
 
 /** A server of a machine of its own, with its own clock. */
-async function server(directory: string, store: MemoryStore) {
+async function server(directory: string, store: MemoryStore, isCertain = () => true) {
   const { files } = await contentDirectory(directory);
   const clock = manualClock();
   const timers = manualTimers();
   const content = await SharedContent.open({
     store,
     keySpace: store,
+    isCertain,
     files,
     shown: 'a server',
     clock,
@@ -70,6 +71,18 @@ function awayable(store: MemoryStore, away: { readonly is: boolean }): MemorySto
       if (typeof member !== 'function') return member;
       if (!away.is) return member.bind(target);
       return () => Promise.reject(new StoreUnavailableError('made by a test'));
+    },
+  });
+}
+
+/** A store that does something before each fence. */
+function withFencesAfter(store: MemoryStore, before: () => void): MemoryStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      if (name === 'fence') before();
+      return member.bind(target);
     },
   });
 }
@@ -144,7 +157,7 @@ void describe('content that servers of several machines share', () => {
     await living.shared.end('known');
   });
 
-  void it('leaves nothing that is looked at or stays when its server ends without the store', async (t) => {
+  void it('is looked at, and no row stays, when its server ends without the store, which may lose commits', async (t) => {
     const { directory, store } = await world(t);
     const away = { is: false };
     const [ending, living] = [
@@ -156,9 +169,27 @@ void describe('content that servers of several machines share', () => {
     await ending.shared.end('known');
     const sessions = join(directory, 'content', 'sessions');
     assert.equal((await readdir(sessions)).length, 2);
-    for (let look = 0; look < 9; look += 1) assert.equal(await living.sweepAfter(5), 0);
+    let deleted = 0;
+    for (let look = 0; look < 9; look += 1) deleted += await living.sweepAfter(5);
+    assert.equal(deleted, 1);
     await living.shared.end('known');
     assert.deepEqual(await readdir(sessions), []);
+    assert.deepEqual(await keysOf(store), []);
+  });
+
+  void it('is looked at when the end of its session finds that commits are lost', async (t) => {
+    const { directory, store } = await world(t);
+    let hasLost = false;
+    const losing = withFencesAfter(store, () => (hasLost = true));
+    const ending = await server(directory, losing, () => !hasLost);
+    const living = await server(directory, store);
+    await ending.putNamed();
+    await ending.shared.end('known');
+    assert.equal(hasLost, true);
+    assert.equal(await living.sweepAfter(0), 1);
+    assert.equal(await living.sweepAfter(0), 0);
+    await living.shared.end('known');
+    assert.deepEqual(await readdir(join(directory, 'content', 'sessions')), []);
     assert.deepEqual(await keysOf(store), []);
   });
 

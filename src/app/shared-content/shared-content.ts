@@ -16,6 +16,8 @@ export interface SharedContentOptions {
   readonly store: MemberStore;
   /** The key space that refers to the content. */
   readonly keySpace: GuardedStore;
+  /** Whether what the key space has told of its commits holds. */
+  readonly isCertain: () => boolean;
   readonly files: ContentFiles;
   /** A name of the sessions' process that people can read. */
   readonly shown: string;
@@ -117,13 +119,22 @@ export class SharedContent {
 }
 
 async function begin(options: SharedContentOptions, onLost: () => void): Promise<Session> {
-  const { store, keySpace, files, clock, timers, randomness, shown, logger } = options;
+  const { store, keySpace, isCertain, files, shown } = options;
+  const { clock, timers, randomness, logger } = options;
   const onTrouble = (error: unknown): void => {
     if (error === undefined)
       logger.warn('the session of the bytes of large blobs is renewed again');
     else logger.warn('the session of the bytes of large blobs cannot be renewed', { error });
   };
-  const liveness = new ContentLeases({ store, clock, timers, shown, onLost, onTrouble });
+  const liveness = new ContentLeases({
+    store,
+    clock,
+    timers,
+    shown,
+    isCertain,
+    onLost,
+    onTrouble,
+  });
   const content = await openContentIn({ files, liveness }, { clock, timers, randomness });
   return { content, store: writtenBySession(keySpace, liveness.guard) };
 }

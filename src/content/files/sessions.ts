@@ -26,7 +26,7 @@ export interface SignOfLife {
   readonly name: string;
   /**
    * Takes it back. False: that could not be done, so others have to notice by themselves that it is
-   * not renewed.
+   * not renewed; or what the session has learnt of its commits may not hold.
    */
   close(): Promise<boolean>;
 }
@@ -170,24 +170,33 @@ export class Sessions {
 
   /**
    * Ends this session: of its extents only those that wait for their commits are suspects; all are
-   * when these are very many or cannot be noted. The directory may have been removed.
+   * when these are very many or cannot be noted, or when its commits are uncertain. The directory
+   * may have been removed.
    */
   async end(waiting: WaitingExtents): Promise<void> {
-    if (waiting.count === 0 && this.#liveness.kind === 'socket') {
-      try {
-        return await this.#removeOwn();
-      } finally {
-        await this.#sign.close();
-      }
+    if (this.#liveness.kind === 'lease') return this.#endLease(waiting);
+    try {
+      await this.#settleOwn(waiting);
+    } finally {
+      await this.#sign.close();
     }
-    // A lease may stay when the store is away. Who finds the lease by the file removes both.
-    await this.#note(waiting);
-    if ((await this.#sign.close()) && waiting.count === 0) await this.#removeOwn();
+  }
+
+  /**
+   * The lease ends first, because that is the last call of the store, which may find that commits
+   * are lost. A lease that stays keeps the file: who finds it by the file removes both.
+   */
+  async #endLease(waiting: WaitingExtents): Promise<void> {
+    if (await this.#sign.close()) await this.#settleOwn(waiting);
   }
 
   /** Leaves this session like one that has died. */
   async abandon(): Promise<void> {
     await this.#sign.close();
+  }
+
+  async #settleOwn(waiting: WaitingExtents): Promise<void> {
+    await (waiting.count === 0 ? this.#removeOwn() : this.#note(waiting));
   }
 
   async #removeOwn(): Promise<void> {
