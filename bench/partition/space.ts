@@ -13,7 +13,7 @@ import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { appendString } from '../../src/kv/tuple.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { Members } from '../../src/partition/members.js';
-import { admitMembers } from '../../src/partition/membership.js';
+import { admitMembers } from '../../src/partition/admission.js';
 import { Operations } from '../../src/partition/operations/operations.js';
 import { pageEntriesStandard } from '../../src/partition/operations/operation-runner.js';
 import type { MoveStep } from '../../src/partition/rows.js';

@@ -8,6 +8,13 @@ import { canBeMember } from '../kv/member-store.js';
 import type { Store } from '../kv/store.js';
 import { encodeTuple } from '../kv/tuple.js';
 import {
+  addMember,
+  admitMembers,
+  nothingThere,
+  storesInUse,
+  type Admission,
+} from '../partition/admission.js';
+import {
   Balancer,
   type BalancerMode,
   type BalancerOptions,
@@ -16,15 +23,7 @@ import { Catalogue } from '../partition/catalogue.js';
 import { PartitionCounters } from '../partition/counters.js';
 import { RangeMeter } from '../partition/load/range-meter.js';
 import { Members } from '../partition/members.js';
-import {
-  admitMembers,
-  addMember,
-  MembershipError,
-  nothingThere,
-  partOfOthers,
-  storesInUse,
-  type Admission,
-} from '../partition/membership.js';
+import { MembershipError, partOfOthers } from '../partition/membership.js';
 import { ServedPartitions, type ServedMember } from '../partition/served-partitions.js';
 import { OperationRunner } from '../partition/operations/operation-runner.js';
 import { openPartitionedStore, type PartitionedStore } from '../partition/store.js';
@@ -132,8 +131,8 @@ export class OpenPartitions extends ServedPartitions {
     if (this.members.has(name)) return;
     const store = await openMember({ ...this.settings, storage }, this.#sharing);
     try {
-      const placeOf = () => shownPlace(storage);
-      await addMember(this.members, { name, store, placeOf });
+      const { randomness } = this.settings;
+      await addMember(this.members, { name, store, place: shownPlace(storage), randomness });
     } catch (error) {
       await store.close();
       throw error;

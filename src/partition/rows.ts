@@ -126,6 +126,8 @@ export interface MemberRow {
   /** The id of the key space, the same in all of its stores. */
   readonly space: string;
   readonly name: string;
+  /** Drawn when the place became this store: tells it from every other place of the name. */
+  readonly admission: string;
 }
 
 /** `draining`: no range moves there, and those that it has move away. */
@@ -136,8 +138,10 @@ export type StoreState = (typeof storeStates)[number];
 export interface StoreRow {
   readonly name: string;
   readonly state: StoreState;
-  /** The place of its data, as people read it. */
+  /** The place of its data, as people read it. Two machines may have one of the same text. */
   readonly place: string;
+  /** The admission in the member row of that place: another place by this name is refused. */
+  readonly admission: string;
 }
 
 /** A store that was lost for good: what its place has is not what the key space has. */
@@ -165,23 +169,25 @@ export function decodeBackupNote(value: Bytes): BackupNote {
   return Object.freeze({ start, end: end.length === 0 ? undefined : end, floor });
 }
 
-export function encodeMemberRow({ space, name }: MemberRow): Bytes {
-  return encodeTuple([space, name]);
+export function encodeMemberRow({ space, name, admission }: MemberRow): Bytes {
+  return encodeTuple([space, name, admission]);
 }
 
 export function decodeMemberRow(value: Bytes): MemberRow {
   const fields = new Fields(value);
-  return Object.freeze({ space: fields.text(), name: fields.text() });
+  const [space, name] = [fields.text(), fields.text()];
+  return Object.freeze({ space, name, admission: fields.text() });
 }
 
-export function encodeStoreRow({ name, state, place }: StoreRow): Bytes {
-  return encodeTuple([name, state, place]);
+export function encodeStoreRow({ name, state, place, admission }: StoreRow): Bytes {
+  return encodeTuple([name, state, place, admission]);
 }
 
 export function decodeStoreRow(value: Bytes): StoreRow {
   const fields = new Fields(value);
   const [name, state] = [fields.text(), fields.choice(storeStates)];
-  return Object.freeze({ name, state, place: fields.text() });
+  const [place, admission] = [fields.text(), fields.text()];
+  return Object.freeze({ name, state, place, admission });
 }
 
 export function encodeLostRow({ name, place }: LostRow): Bytes {

@@ -6,7 +6,7 @@ import type { MemberStore } from '../../src/kv/member-store.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { Members } from '../../src/partition/members.js';
-import { admitMembers } from '../../src/partition/membership.js';
+import { admitMembers } from '../../src/partition/admission.js';
 import { Operations } from '../../src/partition/operations/operations.js';
 import type { OperationTools } from '../../src/partition/operations/tools.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
@@ -24,6 +24,11 @@ export function membersOf(stores: readonly MemberStore[]): Members {
 export async function admitted(members: Members): Promise<Members> {
   await admitMembers(members, { placeOf: (name) => name, randomness: systemRandomness });
   return members;
+}
+
+/** What `addMember` takes in, at a place with the text of its name unless another one is given. */
+export function addedAs(name: string, store: MemberStore, place = name) {
+  return { name, store, place, randomness: systemRandomness };
 }
 
 export function operationsOver(

@@ -6,15 +6,16 @@ import { openMemoryStore } from '../../src/engines/memory/store.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import type { CommitBatch } from '../../src/kv/store.js';
 import { appendString } from '../../src/kv/tuple.js';
+import { addMember } from '../../src/partition/admission.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { guardKey, memberKey, rangeKey } from '../../src/partition/keys.js';
 import type { Members } from '../../src/partition/members.js';
-import { addMember, markLost, MembershipError } from '../../src/partition/membership.js';
+import { markLost, MembershipError } from '../../src/partition/membership.js';
 import { removeLostStore } from '../../src/partition/operations/lost-store.js';
 import { AnotherPlaceError, TakenOverError } from '../../src/partition/operations/tools.js';
 import type { MoveStep } from '../../src/partition/rows.js';
 import { verify } from '../../src/partition/verify.js';
-import { admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
+import { addedAs, admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
 
 const clock = manualClock();
 const at = partitionPrefix('table', 'account', 1, 'm');
@@ -109,7 +110,7 @@ void describe('a store that is lost for good', () => {
     const empty = await openMemoryStore({ clock });
     await assert.rejects(admitted(membersOf([each.home, empty, members.named('s2')])), lostBefore);
     for (const store of [members.named('s1'), empty]) {
-      await assert.rejects(addMember(members, { name: 's1', store, placeOf: String }), lostBefore);
+      await assert.rejects(addMember(members, addedAs('s1', store)), lostBefore);
     }
     assert.equal(await empty.get(memberKey), undefined, 'nothing was written');
     assert.deepEqual(await namesOf(each), ['s0', 's2']);
@@ -177,12 +178,12 @@ void describe('a store that is lost for good', () => {
   void it('is not taken in by a start that has checked it just before', async (t) => {
     const each = await world();
     const { members, catalogue } = each;
-    const store = members.named('s2');
+    const store = members.named('s1');
     const read = store.get.bind(store);
     let looks = 0;
     t.mock.method(store, 'get', async (...given: Parameters<typeof read>) => {
       looks += 1;
-      // Its row as a member was found right, and the catalogue is written next.
+      // Its row as a member is found right, and the catalogue is written next.
       if (looks === 2) await markLost(catalogue, 's1');
       return read(...given);
     });

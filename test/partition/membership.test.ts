@@ -4,19 +4,16 @@ import { compareBytes } from '../../src/base/bytes.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
+import type { MemberStore } from '../../src/kv/member-store.js';
+import { addMember, admitMembers } from '../../src/partition/admission.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { guardKey, memberKey, storeRowKey } from '../../src/partition/keys.js';
 import { Members } from '../../src/partition/members.js';
-import {
-  addMember,
-  admitMembers,
-  MembershipError,
-  removeMember,
-} from '../../src/partition/membership.js';
+import { MembershipError, removeMember } from '../../src/partition/membership.js';
 import { AnotherPlaceError } from '../../src/partition/operations/tools.js';
 import type { MoveStep } from '../../src/partition/rows.js';
 import { verify } from '../../src/partition/verify.js';
-import { admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
+import { addedAs, admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
 
 const clock = manualClock();
 const placeOf = (name: string) => `/mnt/${name}`;
@@ -69,7 +66,7 @@ void describe('a store that another process has removed', () => {
     assert.ok(await removeMember(here, 's1'));
     here.remove('s1');
     const store = await openMemoryStore({ clock });
-    await addMember(here, { name: 's1', store, placeOf });
+    await addMember(here, addedAs('s1', store));
     here.add('s1', store);
     const operations = operationsOver(elsewhere, clock);
     const refused = { ok: false, refusal: 'another place' };
@@ -94,7 +91,7 @@ void describe('a store that another process has removed', () => {
     assert.ok(await removeMember(here, 's1'));
     here.remove('s1');
     const store = await openMemoryStore({ clock });
-    await addMember(here, { name: 's1', store, placeOf });
+    await addMember(here, addedAs('s1', store));
     here.add('s1', store);
     const died = new Error('died');
     const diesAt = (last: MoveStep) =>
@@ -128,7 +125,7 @@ void describe('a store that another process has removed', () => {
     assert.ok(await removeMember(here, 's1'));
     here.remove('s1');
     const store = await openMemoryStore({ clock });
-    await addMember(here, { name: 's1', store, placeOf });
+    await addMember(here, addedAs('s1', store));
     here.add('s1', store);
     const begun = await operationsOver(here, clock).beginMove(range, 's1');
     assert.ok(begun.ok);
@@ -221,10 +218,7 @@ void describe('the stores of a key space', () => {
     assert.equal(await members.named('s1').get(memberKey), undefined);
     const store = members.named('s1');
     const less = membersOf([each.here.home]);
-    await assert.rejects(
-      addMember(less, { name: 's1', store, placeOf }),
-      /has nothing of the store/,
-    );
+    await assert.rejects(addMember(less, addedAs('s1', store)), /has nothing of the store/);
     await admitted(each.elsewhere);
   });
 
@@ -235,9 +229,12 @@ void describe('the stores of a key space', () => {
     await admitted(each.elsewhere);
   });
 
-  void it('may be empty where they have no range', async () => {
+  void it('are refused when the place of one is another than the one that was taken in', async () => {
     const each = await world();
-    await admitted(await emptied(each));
+    const members = await emptied(each);
+    members.named('s1').commit = () => assert.fail('nothing is written there');
+    await assert.rejects(admitted(members), otherPlace);
+    await admitted(each.elsewhere);
   });
 
   void it('are refused without one that has ranges, also when the map does not list it', async () => {
@@ -259,6 +256,85 @@ void describe('the stores of a key space', () => {
     await assert.rejects(admitted(members), /s1 belongs to other data.*s0 is empty.*mounted/);
     const { entries } = await empty.range({ start: Buffer.alloc(0) }, { limit: 1, bytesMax: 1 });
     assert.deepEqual(entries, [], 'nothing was written');
+  });
+});
+
+function otherPlace(error: Error): true {
+  assert.ok(error instanceof MembershipError, String(error));
+  assert.match(
+    error.message,
+    /^\S+ is not the store 's1' of these data: another place was taken in/,
+  );
+  assert.match(error.message, /take this one in by another name.*store remove s1/);
+  return true;
+}
+
+void describe('two places by one name', () => {
+  /** Two processes over one home store that have not taken in `s1` yet, and a place for each. */
+  async function homeless() {
+    const home = await openMemoryStore({ clock });
+    const process = () => admitted(membersOf([home]));
+    const places = [await openMemoryStore({ clock }), await openMemoryStore({ clock })] as const;
+    return { home, catalogue: new Catalogue(home), here: await process(), places, process };
+  }
+
+  /** Calls `meanwhile` when a store has just become a member, before the catalogue knows it. */
+  function onceAdmitted(store: MemberStore, meanwhile: () => Promise<void>) {
+    const commit = store.commit.bind(store);
+    let isDone = false;
+    store.commit = async (batch) => {
+      const result = await commit(batch);
+      if (!isDone) {
+        isDone = true;
+        await meanwhile();
+      }
+      return result;
+    };
+  }
+
+  void it('are not taken in by two processes at the same time, whatever their text', async () => {
+    for (const place of ['s1', 'elsewhere']) {
+      const { catalogue, here, places, process } = await homeless();
+      const [first, second] = places;
+      const elsewhere = await process();
+      onceAdmitted(second, () => addMember(elsewhere, addedAs('s1', first)));
+      await assert.rejects(addMember(here, addedAs('s1', second, place)), otherPlace);
+      assert.equal(await second.get(memberKey), undefined, 'the second place is empty again');
+      assert.equal((await catalogue.store('s1'))?.row.place, 's1');
+      await assert.rejects(addMember(here, addedAs('s1', second, place)), otherPlace);
+      await addMember(here, addedAs('s1', first));
+      await addMember(here, addedAs('s2', second, place));
+      assert.deepEqual(await namesOf(catalogue), ['s0', 's1', 's2']);
+    }
+  });
+
+  void it('are not taken in by two configurations at the same time', async () => {
+    const { home, places, catalogue } = await homeless();
+    const [first, second] = places;
+    onceAdmitted(second, async () => {
+      await admitted(membersOf([home, first]));
+    });
+    await assert.rejects(admitted(membersOf([home, second])), otherPlace);
+    assert.equal(await second.get(memberKey), undefined);
+    await admitted(membersOf([home, first]));
+    assert.deepEqual(await namesOf(catalogue), ['s0', 's1']);
+  });
+
+  void it('are told apart when a removal has left the name at the first one', async () => {
+    const { stores, here, elsewhere, catalogue, range } = await world();
+    const first = stores[1];
+    assert.ok(first !== undefined);
+    first.state.isAway = true;
+    await assert.rejects(removeMember(here, 's1'), MembershipError);
+    const second = await openMemoryStore({ clock });
+    await addMember(here, addedAs('s1', second));
+    first.state.isAway = false;
+    const moved = operationsOver(elsewhere, clock).beginMove(range, 's1');
+    assert.deepEqual(await moved, { ok: false, refusal: 'another place' });
+    await assert.rejects(admitted(elsewhere), otherPlace);
+    assert.deepEqual(await findingsOf(elsewhere, catalogue), [
+      { kind: 'another place', store: 's1' },
+    ]);
   });
 });
 

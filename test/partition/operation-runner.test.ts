@@ -12,13 +12,14 @@ import type { Ingestion } from '../../src/kv/ingestion.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import type { CommitBatch } from '../../src/kv/store.js';
 import { appendString } from '../../src/kv/tuple.js';
+import { addMember } from '../../src/partition/admission.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
-import { addMember, changeStore, removeMember } from '../../src/partition/membership.js';
+import { changeStore, removeMember } from '../../src/partition/membership.js';
 import { OperationRunner } from '../../src/partition/operations/operation-runner.js';
 import { MoveMismatchError } from '../../src/partition/operations/tools.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { manualTimers, type ManualTimers } from '../support/manual-timers.js';
-import { admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
+import { addedAs, admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
 
 async function world(onError: (error: unknown) => void = (error) => assert.fail(String(error))) {
   const clock = manualClock();
@@ -227,7 +228,7 @@ void describe('a store that drains', () => {
     assert.ok(await removeMember(members, 's2'));
     const elsewhere = membersOf([members.named('s0'), members.named('s1')]);
     const empty = await openMemoryStore({ clock });
-    await addMember(elsewhere, { name: 's2', store: empty, placeOf: String });
+    await addMember(elsewhere, addedAs('s2', empty));
     await changeStore(catalogue, 's1', 'draining');
     await operationRunner.tend();
     const refused = { kind: 'refused', range, target: 's2', refusal: 'another place' };

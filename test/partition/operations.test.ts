@@ -22,11 +22,11 @@ import {
 } from '../../src/partition/operations/tools.js';
 import { encodeGuardRow, encodeStoreRow } from '../../src/partition/rows.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
-import { addMember } from '../../src/partition/membership.js';
+import { addMember } from '../../src/partition/admission.js';
 import { repair } from '../../src/partition/operations/repair.js';
 import { verify } from '../../src/partition/verify.js';
 import { byLength } from '../support/run-length.js';
-import { admitted, membersOf, operationsOver, watched } from './composed-stores.js';
+import { addedAs, admitted, membersOf, operationsOver, watched } from './composed-stores.js';
 
 const clock = manualClock();
 const prefix = partitionPrefix('tables', 'account', 1, 'p');
@@ -262,11 +262,11 @@ void describe('operations on ranges', () => {
     for (const each of begun) if (each.ok) await operations.carryOut(each.operation);
     const many = { checks: [], deletes: [], puts: [] };
     for (let count = members.names.length; count < storesMax; count += 1) {
-      const row = { name: `n${count}`, state: 'active', place: 'here' } as const;
+      const row = { name: `n${count}`, state: 'active', place: 'here', admission: '' } as const;
       const put = { key: storeRowKey(row.name), value: encodeStoreRow(row) };
       await catalogue.commit({ ...many, puts: [put] });
     }
-    const added = { name: 'more', store: await openMemoryStore({ clock }), placeOf: String };
+    const added = addedAs('more', await openMemoryStore({ clock }));
     await assert.rejects(addMember(members, added), /257 stores, and a key space has 256 at most/);
   });
 
