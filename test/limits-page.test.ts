@@ -279,6 +279,8 @@ const unnoticed = new Set(
     recordBytesMax
     recordSegmentsMax
     refusalMillisMax
+    restMsMax
+    restingMax
     rememberedMax
     resumeMsMax
     roundsMax

@@ -33,6 +33,7 @@ export class StoreChanges {
         // Another process has taken out what this one has open by that name.
         await open.remove(name);
         await open.add(name, storage);
+        open.operationRunner.endRests();
       } catch (error) {
         refuse(error);
       }

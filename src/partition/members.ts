@@ -2,6 +2,16 @@ import { compareBytes, type Bytes } from '../base/bytes.js';
 import { StoreUnavailableError } from '../kv/errors.js';
 import type { MemberStore } from '../kv/member-store.js';
 
+/** This process has not opened a store. Nothing was done. */
+export class StoreNotOpenError extends StoreUnavailableError {
+  constructor(store: string) {
+    super(
+      `This server has not opened the store '${store}'. Give it its place: tabularium partition ` +
+        `store add ${store} PLACE.`,
+    );
+  }
+}
+
 /** The stores that a key space is made of, by name. */
 export class Members {
   readonly homeName: string;
@@ -52,10 +62,10 @@ export class Members {
     this.#stores.delete(name);
   }
 
-  /** The store of that name. Throws `StoreUnavailableError` when this process has not opened it. */
+  /** The store of that name. Throws `StoreNotOpenError` when this process has not opened it. */
   named(name: string): MemberStore {
     const store = this.#stores.get(name);
     if (store !== undefined) return store;
-    throw new StoreUnavailableError(`This process has not opened the store '${name}'.`);
+    throw new StoreNotOpenError(name);
   }
 }

@@ -14,9 +14,12 @@ import type { CommitBatch } from '../../src/kv/store.js';
 import { appendString } from '../../src/kv/tuple.js';
 import { addMember } from '../../src/partition/admission.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
+import { guardKey } from '../../src/partition/keys.js';
+import { Members } from '../../src/partition/members.js';
 import { changeStore, removeMember } from '../../src/partition/membership.js';
 import { OperationRunner } from '../../src/partition/operations/operation-runner.js';
 import { MoveMismatchError } from '../../src/partition/operations/tools.js';
+import { decodeGuardRow, type MoveStep } from '../../src/partition/rows.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { manualTimers, type ManualTimers } from '../support/manual-timers.js';
 import { addedAs, admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
@@ -91,6 +94,94 @@ void describe('an operation that its process has left', () => {
     assert.equal(await storeOf(), 's1');
     assert.deepEqual(await catalogue.operations(), []);
     await runner.stop();
+    await store.close();
+  });
+});
+
+void describe('an operation of a store that a process has not opened', () => {
+  /** A move to `s1` that is left at a step, and a runner of a process without `s1`. */
+  async function leftAt(left: MoveStep) {
+    const { store, catalogue, members, clock, storeOf } = await world();
+    const { id = 0 } = (await catalogue.map()).ranges[0] ?? {};
+    const died = new Error('died');
+    const diesAt = (last: MoveStep) =>
+      operationsOver(members, clock, {
+        onStep: (step) => {
+          if (step === last) throw died;
+        },
+      });
+    const begun = await diesAt(left).beginMove(id, 's1');
+    assert.ok(begun.ok);
+    const { operation } = begun;
+    const takeOver = (last: MoveStep) => assert.rejects(diesAt(last).carryOut(operation), died);
+    await takeOver(left);
+    const opened = ['s0', 's2'].map((name) => [name, members.named(name)] as const);
+    const less = new Members('s0', new Map(opened));
+    const told: unknown[] = [];
+    const onFailed = (_: number, error: unknown) => void told.push(error);
+    const timers = holdingTimers;
+    const given = { catalogue, members: less, clock, timers, onFailed };
+    const runner = new OperationRunner(given);
+    const look = async (seconds: number) => {
+      clock.advanceMicros(seconds * 1_000_000);
+      await runner.tend();
+      await runner.idle();
+    };
+    const token = async () => (await catalogue.operation(operation))?.row.token;
+    const guard = async () => {
+      const entry = await members.home.get(guardKey(id));
+      assert.ok(entry !== undefined);
+      return decodeGuardRow(entry.value).state;
+    };
+    const carryOut = () => operationsOver(members, clock).carryOut(operation);
+    return { store, storeOf, runner, operation, told, look, token, guard, carryOut, takeOver };
+  }
+
+  void it('is not taken over there, and says why, less and less often', async () => {
+    const { store, storeOf, runner, operation, told, look, token, carryOut } =
+      await leftAt('catch up');
+    const before = await token();
+    await look(11);
+    assert.equal(told.length, 1);
+    assert.match(
+      String(runner.failure(operation)),
+      /not opened the store 's1'.*store add s1 PLACE/,
+    );
+    for (let looks = 0; looks < 60; looks += 1) await look(5);
+    assert.ok(told.length >= 5 && told.length <= 10, String(told.length));
+    assert.equal(await token(), before);
+    runner.endRests();
+    const tries = told.length;
+    await look(0);
+    assert.equal(told.length, tries + 1);
+    assert.equal(await carryOut(), 'done');
+    assert.equal(await storeOf(), 's1');
+    await store.close();
+  });
+
+  void it('has no failure there while another process carries it on', async () => {
+    const { store, runner, operation, look, takeOver } = await leftAt('catch up');
+    await look(11);
+    assert.notEqual(runner.failure(operation), undefined);
+    await takeOver('catch up');
+    await look(0);
+    assert.equal(runner.failure(operation), undefined);
+    await store.close();
+  });
+
+  void it('is taken over there once, when its source waits for the end of a pause', async () => {
+    const { store, look, token, guard, carryOut, told } = await leftAt('close');
+    const before = await token();
+    assert.equal(await guard(), 'fenced');
+    await look(11);
+    assert.equal(await guard(), 'logging');
+    assert.equal(await token(), (before ?? 0) + 1);
+    const put = { key: partitionPrefix('table', 'account', 1, 'p'), value: Buffer.from('value') };
+    assert.ok((await store.commit({ checks: [], puts: [put], deletes: [] })).ok);
+    for (let looks = 0; looks < 12; looks += 1) await look(5);
+    assert.equal(await token(), (before ?? 0) + 1);
+    assert.ok(told.length > 1);
+    assert.equal(await carryOut(), 'done');
     await store.close();
   });
 });

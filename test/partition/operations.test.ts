@@ -20,7 +20,7 @@ import {
   MoveTooSlowError,
   ServedTwiceError,
 } from '../../src/partition/operations/tools.js';
-import { encodeGuardRow, encodeStoreRow } from '../../src/partition/rows.js';
+import { encodeGuardRow, encodeStoreRow, type MoveStep } from '../../src/partition/rows.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { addMember } from '../../src/partition/admission.js';
 import { repair } from '../../src/partition/operations/repair.js';
@@ -84,6 +84,14 @@ async function dyingAt(world: World, operation: number, at: number): Promise<boo
     assert.ok(error instanceof Died, String(error));
     return true;
   }
+}
+
+/** The process of a move dies where a step of it would begin. */
+async function dyingBefore(step: MoveStep, { members }: World, operation: number): Promise<void> {
+  const onStep = (reached: MoveStep) => {
+    if (reached === step) throw new Died();
+  };
+  await assert.rejects(operationsOver(members, clock, { onStep }).carryOut(operation), Died);
 }
 
 async function begunMove({ operations, catalogue }: World): Promise<number> {
@@ -309,7 +317,7 @@ void describe('the comparison of the catalogue with the stores', () => {
     const each = await world();
     const { catalogue, members, operations } = each;
     const operation = await begunMove(each);
-    await dyingAt(each, operation, 60);
+    await dyingBefore('catch up', each, operation);
     assert.deepEqual(await verify({ catalogue, members, clock }), []);
     const later = manualClock(clock.nowMicros() + 3_600_000_000);
     assert.deepEqual(await verify({ catalogue, members, clock: later }), [
@@ -377,7 +385,7 @@ void describe('the comparison of the catalogue with stores that are at work', ()
     return {
       begin: async () => {
         operation = await begunMove(each);
-        await dyingAt(each, operation, 60);
+        await dyingBefore('catch up', each, operation);
         const { entries } = (await each.stores[1]?.range({ start: prefix }, whole)) ?? {};
         assert.ok(entries?.some(({ key }) => Buffer.compare(key, storeKeys.start) < 0));
       },

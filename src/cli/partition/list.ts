@@ -58,10 +58,16 @@ function busiestFirst(ranges: readonly PartitionInfo[]): readonly PartitionInfo[
   return ranges.toSorted((one, other) => rate(other) - rate(one));
 }
 
-function shown({ ranges, stores, operations }: PartitionsInfo): string {
+/** Ranges, stores and operations as tables, and below them what is wrong with any of these. */
+export function shown({ ranges, stores, operations }: PartitionsInfo): string {
   const parts = [grid(rangeColumns, ranges), grid(storeColumns, stores)];
   if (operations.length > 0) parts.push(grid(operationColumns, operations));
-  const problems = stores.flatMap(({ problem }) => problem ?? []);
+  const problems = [
+    ...stores.flatMap(({ problem }) => problem ?? []),
+    ...operations.flatMap(({ operation, problem }) =>
+      problem === undefined ? [] : `Operation ${operation} does not go on here: ${problem}`,
+    ),
+  ];
   if (problems.length > 0) parts.push(problems.map(printable).join('\n'));
   return parts.join('\n\n');
 }

@@ -48,7 +48,7 @@ import {
 } from './transfer.js';
 
 /** The steps of a move in which its source has the range, and goes on with it when they fail. */
-const stepsBeforeSwitch: ReadonlySet<MoveStep> = new Set([
+export const stepsBeforeSwitch: ReadonlySet<MoveStep> = new Set([
   'prepare',
   'log',
   'copy',

@@ -7,7 +7,9 @@ import type { Catalogue } from '../catalogue.js';
 import type { PartitionCounters } from '../counters.js';
 import type { Members } from '../members.js';
 import type { MoveEnd } from './move.js';
+import { isLack } from './lack.js';
 import { Operations, type RangeOperations, type Refusal } from './operations.js';
+import { Rests } from './rests.js';
 import { GivenUpError, TakenOverError } from './tools.js';
 import { dataOf } from '../range-map.js';
 import { awayStores } from '../reach.js';
@@ -98,6 +100,8 @@ export class OperationRunner {
   readonly #rows = new Map<number, OperationRow>();
   /** Why operations could not go on here, until they end. */
   readonly #failures = new Map<number, unknown>();
+  /** Operations that this process lacks a store of. */
+  readonly #rests: Rests;
   /** The moves that have emptied stores last, by range. */
   readonly #drainMoves = new Map<number, Pick<MoveRow, 'id' | 'target'>>();
   /** Ranges that could not leave their stores lately: others leave before them. */
@@ -115,6 +119,7 @@ export class OperationRunner {
 
   constructor(options: OperationRunnerOptions) {
     this.#options = options;
+    this.#rests = new Rests(options.clock);
   }
 
   /** Begins operations; `run` carries them out. */
@@ -165,6 +170,11 @@ export class OperationRunner {
     this.#isStopped = true;
     this.#timer?.close();
     await this.#look;
+  }
+
+  /** To be called when a store was opened here: operations may have waited for it. */
+  endRests(): void {
+    this.#rests.endAll();
   }
 
   /** Resolves when nothing runs here. */
@@ -245,9 +255,9 @@ export class OperationRunner {
   }
 
   /**
-   * Takes over what nobody carries on, and moves one range off each store that drains. A move from
-   * there that fails here is cancelled, and other ranges leave first. `takesAll`: also what has a
-   * lease still.
+   * Takes over what nobody carries on, unless this process lacks a store of it, and moves one range
+   * off each store that drains. A move from there that fails here is cancelled, and other ranges
+   * leave first. `takesAll`: also what has a lease still.
    */
   async tend({ takesAll = false } = {}): Promise<void> {
     const { catalogue, clock } = this.#options;
@@ -255,8 +265,10 @@ export class OperationRunner {
     let leaseMs = Infinity;
     for (const { row } of operations) {
       const leaseMicros = row.leaseUntil - clock.nowMicros();
-      if (takesAll || leaseMicros <= 0) this.run(row.id);
-      else if (!this.#running.has(row.id)) {
+      if (takesAll || (leaseMicros <= 0 && !this.#rests.has(row.id))) this.run(row.id);
+      else if (leaseMicros > 0 && !this.#running.has(row.id)) {
+        // A process that has its stores carries it on, so what this one lacks does not matter.
+        if (this.#rests.end(row.id)) this.#failures.delete(row.id);
         leaseMs = Math.min(leaseMs, leaseMicros / 1_000);
       }
     }
@@ -444,6 +456,7 @@ export class OperationRunner {
       if (error instanceof TakenOverError) return this.#note(operation, { state: 'another' });
       if (error instanceof GivenUpError) this.#note(operation, { state: 'failed', error });
       else remember(this.#failures, operation, error);
+      if (isLack(error)) this.#rests.begin(operation);
       this.#options.onFailed(operation, error);
     }
   }
@@ -462,6 +475,7 @@ export class OperationRunner {
   #note(operation: number, end: End): void {
     this.#pauses.delete(operation);
     this.#failures.delete(operation);
+    this.#rests.end(operation);
     if (end.state === 'another' && this.#ends.has(operation)) return;
     remember(this.#ends, operation, end);
   }

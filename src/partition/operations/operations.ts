@@ -24,6 +24,7 @@ import {
 } from '../rows.js';
 import { merge, split } from './divide.js';
 import { HeldOperation, leaseFrom, readGuard } from './held-operation.js';
+import { lackOf } from './lack.js';
 import { Mover, type MoveEnd } from './move.js';
 import { backUp, undoBackup } from './back-up.js';
 import { restore, undoRestore, type RestoreSource } from './restore.js';
@@ -196,9 +197,13 @@ export class Operations {
 
   /**
    * Takes over an operation and finishes it; undefined when it is finished already. Processes that
-   * had it before are refused from then on.
+   * had it before are refused from then on. Throws `StoreNotOpenError` or `AnotherPlaceError` when
+   * this process lacks a store of it; then it has not taken it over, unless to let a source go on.
    */
   async carryOut(operation: number): Promise<MoveEnd | undefined> {
+    const found = await this.#tools.catalogue.operation(operation);
+    const lack = found && (await lackOf(this.#tools, found.row));
+    if (lack !== undefined) throw lack;
     const held = await this.#take(operation, (row) => row);
     return held && this.#finish(held);
   }

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { shown } from './list.js';
+
+void describe('the list of partitions', () => {
+  void it('says below its tables what is wrong with a store, and why an operation waits', () => {
+    const text = shown({
+      ranges: [],
+      stores: [
+        {
+          store: 'b',
+          state: 'draining',
+          place: '/mnt/b',
+          ranges: 1,
+          isHome: false,
+          problem: 'Range 4 could not be moved.',
+        },
+      ],
+      operations: [
+        { operation: 7, state: 'running', kind: 'move', problem: "Not open: 'd'.\u001b[31m" },
+        { operation: 8, state: 'running', kind: 'split' },
+      ],
+    });
+    const [, , , problems = ''] = text.split('\n\n');
+    const [ofStore, ofOperation, ...others] = problems.split('\n');
+    assert.equal(ofStore, 'Range 4 could not be moved.');
+    assert.match(ofOperation ?? '', /^Operation 7 does not go on here: Not open: 'd'\./);
+    assert.ok(!text.includes('\u001b'), 'no control characters');
+    assert.deepEqual(others, []);
+  });
+});

@@ -1,0 +1,47 @@
+import type { Clock } from '../../base/clock.js';
+
+/** The first rest, and the longest, in milliseconds; each is twice the one before. */
+const firstRestMs = 5_000;
+const restMsMax = 60_000;
+/** Operations that rest, at most. One that is forgotten is tried earlier. */
+const restingMax = 1_000;
+
+interface Rest {
+  readonly tries: number;
+  /** In monotonic milliseconds. */
+  readonly untilMs: number;
+}
+
+/** Operations that this process cannot carry on, and when it looks at each of them again. */
+export class Rests {
+  readonly #clock: Clock;
+  readonly #rests = new Map<number, Rest>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Lets an operation rest, longer each time. */
+  begin(operation: number): void {
+    const tries = (this.#rests.get(operation)?.tries ?? 0) + 1;
+    const restMs = Math.min(firstRestMs * 2 ** (tries - 1), restMsMax);
+    this.#rests.set(operation, { tries, untilMs: this.#clock.monotonicMs() + restMs });
+    const [oldest] = this.#rests.keys();
+    if (this.#rests.size > restingMax && oldest !== undefined) this.#rests.delete(oldest);
+  }
+
+  /** Whether an operation has not rested to its end. */
+  has(operation: number): boolean {
+    const rest = this.#rests.get(operation);
+    return rest !== undefined && this.#clock.monotonicMs() < rest.untilMs;
+  }
+
+  /** Forgets an operation. False when it has not rested. */
+  end(operation: number): boolean {
+    return this.#rests.delete(operation);
+  }
+
+  endAll(): void {
+    this.#rests.clear();
+  }
+}
