@@ -1,9 +1,12 @@
 import { controlHost, ControlServer } from '../http/control/server.js';
 import type { ControlTarget } from '../http/control/routes.js';
 import { ContentWriteError } from '../content/errors.js';
-import { StoreFailedError, StoreWriteError } from '../kv/errors.js';
+import { StoreFailedError, StoreUnavailableError, StoreWriteError } from '../kv/errors.js';
 import type { Logger } from '../http/exchange/logger.js';
 import { ListenError } from './listen-error.js';
+import { isLack } from '../partition/operations/lack.js';
+import { TakenOverError } from '../partition/operations/tools.js';
+import { ControlError } from '../http/control/reply.js';
 import { SnapshotError } from './snapshots.js';
 
 /** The control API of a server, listening. Throws `ListenError`. */
@@ -11,15 +14,33 @@ export async function openControl(
   target: ControlTarget,
   { port, logger }: { readonly port: number; readonly logger: Logger },
 ): Promise<{ readonly server: ControlServer; readonly port: number }> {
-  const isRefusal = (error: unknown): boolean => error instanceof SnapshotError;
-  const isStoreFailure = (error: unknown): boolean =>
-    error instanceof StoreWriteError ||
-    error instanceof StoreFailedError ||
-    error instanceof ContentWriteError;
-  const server = new ControlServer({ target, logger, isRefusal, isStoreFailure });
+  const server = new ControlServer({ target, logger, failureOf });
   try {
     return { server, port: await server.listen(port) };
   } catch (error) {
     throw new ListenError({ service: 'control', host: controlHost, port }, error);
   }
+}
+
+/** When a store that does not answer for now is asked again, in seconds. */
+const retryAfterSeconds = 1;
+
+/**
+ * The answer to an error whose message says what is wrong and what to do; undefined: a defect. 503:
+ * a store is away, and nothing was done. 409: another server has the operation, or this one lacks a
+ * store of it. 500: data cannot be written.
+ */
+function failureOf(error: unknown): ControlError | undefined {
+  if (error instanceof SnapshotError) return new ControlError(400, error.message);
+  if (isLack(error) || error instanceof TakenOverError) {
+    return new ControlError(409, error.message);
+  }
+  if (error instanceof StoreUnavailableError) {
+    return new ControlError(503, error.message, { 'Retry-After': String(retryAfterSeconds) });
+  }
+  const isStoreFailure =
+    error instanceof StoreWriteError ||
+    error instanceof StoreFailedError ||
+    error instanceof ContentWriteError;
+  return isStoreFailure ? new ControlError(500, error.message) : undefined;
 }

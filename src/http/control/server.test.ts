@@ -23,8 +23,7 @@ describe('the server of the control API', () => {
         warn: () => undefined,
         error: (message, fields) => logged.push([message, fields]),
       },
-      isRefusal: () => false,
-      isStoreFailure: () => false,
+      failureOf: () => undefined,
     });
     t.after(() => server.close());
     const port = await server.listen(0);

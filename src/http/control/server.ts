@@ -23,10 +23,8 @@ const requestTimeoutMs = 30_000;
 export interface ControlServerOptions {
   readonly target: ControlTarget;
   readonly logger: Logger;
-  /** True when an error of the target is the client's mistake, which its message explains. */
-  readonly isRefusal: (error: unknown) => boolean;
-  /** True when an error means that data cannot be written, which its message explains. */
-  readonly isStoreFailure: (error: unknown) => boolean;
+  /** The answer to an error of the target that its message explains; undefined: a defect. */
+  readonly failureOf: (error: unknown) => ControlError | undefined;
 }
 
 /** The control API: JSON over HTTP, beside the storage services and without their records. */
@@ -93,21 +91,25 @@ export class ControlServer {
 
   #errorReply(error: unknown): ControlReply | undefined {
     if (error instanceof AbortedError) return undefined;
-    if (error instanceof ControlError) {
-      return { status: error.status, body: { error: error.message }, headers: error.headers };
-    }
     if (error instanceof StorageError) {
       const tooLarge = `The body may have at most ${bodyBytesMax} bytes.`;
       return { status: 413, body: { error: tooLarge }, headers: { Connection: 'close' } };
     }
-    const isExplained = error instanceof InvalidSettingError || this.#options.isRefusal(error);
-    if (isExplained && error instanceof Error)
-      return { status: 400, body: { error: error.message } };
-    this.#options.logger.error('a control request failed unexpectedly', { error });
-    if (error instanceof Error && this.#options.isStoreFailure(error)) {
-      return { status: 500, body: { error: error.message } };
+    const explained = this.#explained(error);
+    if (explained === undefined || explained.status >= 500) {
+      this.#options.logger.error('a control request failed unexpectedly', { error });
     }
-    return { status: 500, body: { error: 'The server failed; its log says why.' } };
+    if (explained === undefined) {
+      return { status: 500, body: { error: 'The server failed; its log says why.' } };
+    }
+    const { status, message, headers } = explained;
+    return { status, body: { error: message }, headers };
+  }
+
+  #explained(error: unknown): ControlError | undefined {
+    if (error instanceof ControlError) return error;
+    if (error instanceof InvalidSettingError) return new ControlError(400, error.message);
+    return this.#options.failureOf(error);
   }
 }
 
