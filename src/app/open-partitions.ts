@@ -10,7 +10,7 @@ import { encodeTuple } from '../kv/tuple.js';
 import {
   addMember,
   admitMembers,
-  nothingThere,
+  missingPlace,
   storesInUse,
   type Admission,
 } from '../partition/admission.js';
@@ -170,17 +170,17 @@ export class OpenPartitions extends ServedPartitions {
 }
 
 /**
- * Opens the home store and those beside it as one, but for the store `without`. Throws
+ * Opens the home store and those beside it as one, but for the stores `without`. Throws
  * `DataDirectoryError`, and what engines throw.
  */
 export async function openPartitions(
   settings: PartitionSettings,
   sharing: Sharing,
-  { without }: Pick<Admission, 'without'> = {},
+  { without = [] }: Pick<Admission, 'without'> = {},
 ): Promise<OpenPartitions> {
   const meter = new RangeMeter(settings.randomness);
   const counters = new PartitionCounters();
-  const others = Object.entries(settings.stores).filter(([name]) => name !== without);
+  const others = Object.entries(settings.stores).filter(([name]) => !without.includes(name));
   const choices: MemberChoices = { [homeName]: settings.storage, ...Object.fromEntries(others) };
   const opened = new Map<string, ServedMember>();
   try {
@@ -188,13 +188,16 @@ export async function openPartitions(
     opened.set(homeName, home);
     const inUse = await storesInUse(home);
     for (const [name, storage] of others) {
-      if (inUse.has(name)) assertThere(name, storage);
+      if (isNotThere(storage)) {
+        const missing = await missingPlace(home, { name, place: shownPlace(storage), inUse });
+        if (missing !== undefined) throw missing;
+      }
       opened.set(name, await openMember({ ...settings, storage }, sharing));
     }
     const members = new Members(homeName, opened, { homeUntil });
     const { clock, timers, randomness } = settings;
     const placeOf = (name: string) => shownPlace(choices[name]);
-    await admitMembers(members, { placeOf, randomness, ...(without !== undefined && { without }) });
+    await admitMembers(members, { placeOf, randomness, without });
     const store = await openPartitionedStore({
       members,
       meter,
@@ -220,13 +223,9 @@ export async function openPartitions(
   }
 }
 
-/**
- * Throws `MembershipError` when nothing is in the directory of a store that has ranges: its disk is
- * not mounted, and opening it would make files below the place of the disk.
- */
-function assertThere(name: string, storage: StorageChoice): void {
-  if (storage.kind !== 'directory' || isDataDirectory(storage.directory)) return;
-  throw nothingThere(name, shownPlace(storage));
+/** Whether a store is to be in a directory that has no data, as one of a disk not mounted has. */
+function isNotThere(storage: StorageChoice): boolean {
+  return storage.kind === 'directory' && !isDataDirectory(storage.directory);
 }
 
 /** Throws `DataDirectoryError` for a store that is one of several. */

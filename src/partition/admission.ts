@@ -19,8 +19,8 @@ export type PlaceOf = (name: string) => string;
 export interface Admission {
   readonly placeOf: PlaceOf;
   readonly randomness: Randomness;
-  /** A store of the key space that need not be there, because it is to be removed as lost. */
-  readonly without?: string;
+  /** Stores of the key space that need not be there, because they are to be removed as lost. */
+  readonly without?: readonly string[];
 }
 
 /**
@@ -32,7 +32,7 @@ export interface Admission {
  * that one are members then.
  */
 export async function admitMembers(members: Members, options: Admission): Promise<void> {
-  const { placeOf, randomness, without } = options;
+  const { placeOf, randomness, without = [] } = options;
   assertCount(members.names.length);
   const others = members.names.filter((name) => name !== members.homeName);
   const catalogue = new Catalogue(members.home);
@@ -77,8 +77,21 @@ export async function storesInUse(home: MemberStore): Promise<ReadonlySet<string
   return new Set([...moved.filter((name) => !lost.has(name)), ...ranges.map(({ store }) => store)]);
 }
 
+/**
+ * What is wrong with a place in which nothing is, before it is opened as a store, which would make
+ * files there: its disk is not mounted, when the store is in use or the catalogue knows it.
+ */
+export async function missingPlace(
+  home: MemberStore,
+  { name, place, inUse }: Pick<Named, 'name' | 'place' | 'inUse'>,
+): Promise<MembershipError | undefined> {
+  if (inUse.has(name)) return nothingThere(name, place);
+  const known = await new Catalogue(home).store(name);
+  return known && otherPlace(known.row, place);
+}
+
 /** The error for a place that has nothing of a store which is in use. */
-export function nothingThere(name: string, place: string): MembershipError {
+function nothingThere(name: string, place: string): MembershipError {
   return new MembershipError(
     `${place} has nothing of the store '${name}', and ranges of these data are there. Is its disk ` +
       'mounted, and is this its place? Give the place that has them: nothing was changed. ' +
@@ -89,7 +102,7 @@ export function nothingThere(name: string, place: string): MembershipError {
 function whenLost(name: string): string {
   return (
     'When it is lost for good, and had no range but what a cancelled move has left: tabularium ' +
-    `partition store remove ${name} --lost.`
+    `partition store remove ${name} --lost; name all that are lost.`
   );
 }
 
@@ -115,11 +128,11 @@ async function assertHome(
 async function assertAllNamed(
   members: Members,
   inUse: ReadonlySet<string>,
-  { placeOf, without }: { readonly placeOf: PlaceOf; readonly without: string | undefined },
+  { placeOf, without }: { readonly placeOf: PlaceOf; readonly without: readonly string[] },
 ): Promise<void> {
   const rows = (await new Catalogue(members.home).stores()).map(({ row }) => row);
   const known = [...rows.map(({ name }) => name), ...inUse];
-  const missing = known.find((name) => !members.has(name) && name !== without);
+  const missing = known.find((name) => !members.has(name) && !without.includes(name));
   if (missing === undefined) return;
   const place = rows.find(({ name }) => name === missing)?.place;
   throw new MembershipError(
@@ -282,7 +295,7 @@ function otherPlace({ name, place }: StoreRow, given: string): MembershipError {
       `${place}${same}. Give that place, with its disk mounted; or take this one in by another ` +
       'name. To use this name for another place, take the store out first: tabularium partition ' +
       `store remove ${name}. When its place is lost for good: tabularium partition store remove ` +
-      `${name} --lost. Nothing of ${given} was changed.`,
+      `${name} --lost; name all that are lost. Nothing of ${given} was changed.`,
   );
 }
 

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { equalBytes } from '../../src/base/bytes.js';
 import { manualClock } from '../../src/base/clock.js';
+import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import type { CommitBatch } from '../../src/kv/store.js';
 import { appendString } from '../../src/kv/tuple.js';
-import { addMember } from '../../src/partition/admission.js';
+import { addMember, admitMembers } from '../../src/partition/admission.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { guardKey, memberKey, rangeKey } from '../../src/partition/keys.js';
 import type { Members } from '../../src/partition/members.js';
@@ -173,6 +174,25 @@ void describe('a store that is lost for good', () => {
     const left = operationsOver(await without(each), clock);
     assert.equal(await left.carryOut(operation), 'cancelled');
     assert.deepEqual(await each.catalogue.operations(), []);
+  });
+
+  void it('is taken out beside another one that is lost as well', async () => {
+    const { members, catalogue } = await world();
+    const opening = { placeOf: String, randomness: systemRandomness };
+    const left = () => membersOf([members.home]);
+    const one = admitMembers(left(), { ...opening, without: ['s1'] });
+    await assert.rejects(one, /'s2'.* is not among those that were named.*name all that are lost/);
+    const opened = left();
+    await admitMembers(opened, { ...opening, without: ['s1', 's2'] });
+    const operations = operationsOver(opened, clock);
+    for (const name of ['s1', 's2']) {
+      assert.ok(await removeLostStore({ catalogue, operations }, name));
+    }
+    await admitted(left());
+    assert.deepEqual(
+      (await catalogue.stores()).map(({ row }) => row.name),
+      ['s0'],
+    );
   });
 
   void it('is not taken in by a start that has checked it just before', async (t) => {

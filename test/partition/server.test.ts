@@ -449,4 +449,14 @@ void describe('data of several stores', () => {
     assert.equal((await people(again).getEntity('m', '1')).rowKey, '1');
     await again.close();
   });
+
+  void it('are not opened with another place by the name of a store without ranges', async () => {
+    const location = directory('named-home');
+    const b = { location: directory('named-b') };
+    await (await createServer({ location, stores: { b } })).close();
+    const other = { location: directory('named-other') };
+    await refused({ location, stores: { b: other } }, /named-other is not the store 'b'.*named-b/);
+    await assert.rejects(stat(other.location), { code: 'ENOENT' }, 'nothing was made there');
+    await (await createServer({ location, stores: { b, c: other } })).close();
+  });
 });

@@ -40,8 +40,8 @@ export function withAccess(command: Command): Command {
 
 /** How stores are opened that this process opens itself. */
 interface Opening {
-  /** A store that need not be there, because it is to be removed as lost. */
-  readonly without?: string;
+  /** Stores that need not be there, because they are to be removed as lost. */
+  readonly without?: readonly string[];
 }
 
 /** Throws `UsageError` when nothing says which ranges are meant. */

@@ -143,11 +143,11 @@ function removeCommand(): Command {
   const command = new Command('remove')
     .summary('take an empty store out')
     .description(
-      'Take an empty store out of the data. Its place is free for other uses then. Take it out of ' +
+      'Take an empty store, or several, out of the data. Its place is free for other uses then. Take it out of ' +
         'the configuration as well: the next start would take it in again. Servers that share the ' +
-        'data are asked one by one.',
+        'data are asked one by one. Name all stores that are lost in one command with --config.',
     )
-    .argument('<name>', 'its name')
+    .argument('<names...>', 'its name, or those of several')
     .option(
       '--lost',
       'its place will never answer again: take it out without asking it. It must have no range. ' +
@@ -159,16 +159,19 @@ function removeCommand(): Command {
       `
 Examples:
   tabularium partition store remove b --control-port 10009
-  tabularium partition store remove b --lost --config tabularium.yaml`,
+  tabularium partition store remove b --lost --config tabularium.yaml
+  tabularium partition store remove b c --lost --config tabularium.yaml`,
     )
-    .action((name: string, flags: RemoveFlags) => {
+    .action((names: readonly string[], flags: RemoveFlags) => {
       const { lost = false } = flags;
       const remove = async (control: PartitionControl): Promise<void> => {
-        await control.removeStore(name, { lost });
-        tell(flags, { removed: name }, `The store ${name} is taken out.`);
-        if (!lost || flags.json === true) return;
-        notice(`Take it out of the configuration of every server: stores: ${name}.`);
+        for (const name of new Set(names)) {
+          await control.removeStore(name, { lost });
+          tell(flags, { removed: name }, `The store ${name} is taken out.`);
+          if (!lost || flags.json === true) continue;
+          notice(`Take it out of the configuration of every server: stores: ${name}.`);
+        }
       };
-      return withPartitions(flags, remove, lost ? { without: name } : {});
+      return withPartitions(flags, remove, lost ? { without: names } : {});
     });
 }
