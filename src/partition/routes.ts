@@ -66,6 +66,11 @@ export class Routes {
     if (this.#routes.get(route.range.id) === route) this.#routes.delete(route.range.id);
   }
 
+  /** Whether the range is in another store by now, or is no more. Reads only the catalogue. */
+  async isElsewhere({ id, store }: RangeRow): Promise<boolean> {
+    return (await this.#catalogue.range(id))?.row.store !== store;
+  }
+
   /**
    * Reads the guard of the range in the store that is known for it; does not read the catalogue.
    */

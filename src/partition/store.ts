@@ -240,7 +240,8 @@ export class PartitionedStore implements RangedStore {
 
   /**
    * Calls the store of a range. When that store does not serve the range, reads the catalogue,
-   * tries again and waits, up to `refusalMillisMax`.
+   * tries again and waits, up to `refusalMillisMax`. When it does not answer, tries again once if
+   * the catalogue says that another store has the range by now.
    */
   async #within<Result>(
     find: () => RangeRow,
@@ -250,6 +251,14 @@ export class PartitionedStore implements RangedStore {
     const { clock, timers, randomness } = this.#options;
     let waitedFrom: number | undefined;
     let isSuspect = false;
+    let isLookedUp = false;
+    /** Throws the error of a store unless the range has left that store. */
+    const leave = async (range: RangeRow, error: unknown): Promise<void> => {
+      if (isLookedUp || !(error instanceof StoreUnavailableError)) throw error;
+      isLookedUp = true;
+      if (!(await this.#routes.isElsewhere(range))) throw error;
+      isSuspect = true;
+    };
     for (let waits = 0; ;) {
       const range = find();
       const route = this.#routes.route(range);
@@ -261,15 +270,20 @@ export class PartitionedStore implements RangedStore {
           this.#meter.note(route.range, { kind, key, bytes: bytesOf(result), tookMs });
           return result;
         } catch (error) {
-          if (!this.#isOutdated(route, error)) throw error;
-          if (this.#options.counters !== undefined) this.#options.counters.guardRefusals += 1;
+          if (!this.#isOutdated(route, error)) await leave(route.range, error);
+          else if (this.#options.counters !== undefined) this.#options.counters.guardRefusals += 1;
           this.#routes.forget(route);
           isSuspect = true;
           continue;
         }
       }
       const isOpen = this.#options.members.has(range.store);
-      await (isSuspect || !isOpen ? this.#routes.refresh(range) : this.#routes.learn(range));
+      try {
+        await (isSuspect || !isOpen ? this.#routes.refresh(range) : this.#routes.learn(range));
+      } catch (error) {
+        await leave(range, error);
+        continue;
+      }
       const now = find();
       const isAnother = now.id !== range.id;
       if (isAnother || !isSuspect || isUsable(this.#routes.route(now), kind)) {

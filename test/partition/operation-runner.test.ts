@@ -326,7 +326,17 @@ void describe('a store that drains', () => {
     assert.deepEqual(operationRunner.drainProblem('s1'), refused);
     await operationRunner.idle();
     assert.equal((await catalogue.map()).at(at).store, 's0');
+    await operationRunner.tend();
+    assert.equal(operationRunner.drainProblem('s1'), undefined, 'its last range has left it');
+    // It does not drain any more, and another one does.
     await changeStore(catalogue, 's1', 'active');
+    await begin('s1', range);
+    await changeStore(catalogue, 's1', 'draining');
+    await operationRunner.tend();
+    assert.deepEqual(operationRunner.drainProblem('s1'), refused);
+    await operationRunner.idle();
+    await changeStore(catalogue, 's1', 'active');
+    await changeStore(catalogue, 's2', 'draining');
     await operationRunner.tend();
     assert.equal(operationRunner.drainProblem('s1'), undefined);
     await store.close();

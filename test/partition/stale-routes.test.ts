@@ -5,6 +5,7 @@ import { systemTimers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
+import { StoreUnavailableError } from '../../src/kv/errors.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import { appendString } from '../../src/kv/tuple.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
@@ -12,7 +13,7 @@ import { PartitionCounters } from '../../src/partition/counters.js';
 import type { BeginResult } from '../../src/partition/operations/operations.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { byLength } from '../support/run-length.js';
-import { admitted, membersOf, operationsOver } from './composed-stores.js';
+import { admitted, leaving, membersOf, operationsOver } from './composed-stores.js';
 
 const prefixes = ['a', 'b', 'c', 'd'].map((name) => partitionPrefix('tables', 'account', 1, name));
 const keys = prefixes.map((prefix) => appendString(prefix, 'row'));
@@ -20,11 +21,16 @@ const storesCount = 3;
 
 async function world() {
   const clock = manualClock();
-  const stores = [];
+  const stores: ReturnType<typeof leaving>[] = [];
   for (let count = 0; count < storesCount; count += 1) {
-    stores.push(await openMemoryStore({ clock }));
+    stores.push(leaving(await openMemoryStore({ clock })));
   }
-  const members = await admitted(membersOf(stores));
+  const members = await admitted(membersOf(stores.map(({ store }) => store)));
+  const away = (name: string) => {
+    const found = stores[members.names.indexOf(name)];
+    assert.ok(found !== undefined);
+    found.state.isAway = true;
+  };
   const operations = operationsOver(members, clock);
   const catalogue = new Catalogue(members.home);
   const frontEnd = async () => {
@@ -49,7 +55,7 @@ async function world() {
     return begun.ok;
   };
   const rangeOf = async (at: number) => (await catalogue.map()).at(keys[at] ?? Buffer.alloc(0));
-  return { operations, catalogue, frontEnd, write, done, rangeOf };
+  return { operations, catalogue, frontEnd, write, done, rangeOf, away };
 }
 
 type World = Awaited<ReturnType<typeof world>>;
@@ -111,6 +117,40 @@ void describe('a front end with an old map', () => {
     assert.equal(counters.guardRefusals, 1);
     assert.equal(result.ok, false, 'what it has seen was replaced meanwhile');
     assert.equal(String((await store.get(key))?.value), '3');
+  });
+
+  /** Front ends that know the range in `s1`, and one that has not asked for it; `s1` is away then. */
+  async function left(whereTo: string | undefined) {
+    const given = await world();
+    const { operations, frontEnd, write, done, rangeOf, away } = given;
+    assert.ok(await done(await operations.beginMove((await rangeOf(0)).id, 's1')));
+    await write();
+    const [knowing, unaware] = [await frontEnd(), await frontEnd()];
+    await knowing.store.get(key);
+    if (whereTo !== undefined) {
+      assert.ok(await done(await operations.beginMove((await rangeOf(0)).id, whereTo)));
+    }
+    away('s1');
+    return { ...given, fronts: [knowing.store, unaware.store] };
+  }
+
+  void it('follows a range that has left a store which does not answer', async () => {
+    const { fronts } = await left('s2');
+    for (const [at, store] of fronts.entries()) {
+      assert.equal(String((await store.get(key))?.value), at === 0 ? '1' : 'written');
+      const put = { key, value: Buffer.from('written') };
+      assert.ok((await store.commit({ checks: [], puts: [put], deletes: [] })).ok);
+    }
+  });
+
+  void it('says that a store does not answer that has the range still', async () => {
+    const { fronts } = await left(undefined);
+    for (const store of fronts) {
+      await assert.rejects(store.get(key), StoreUnavailableError);
+      const put = { key, value: Buffer.from('written') };
+      const commit = store.commit({ checks: [], puts: [put], deletes: [] });
+      await assert.rejects(commit, StoreUnavailableError);
+    }
   });
 
   void it('reads nothing old, whatever its age', async () => {

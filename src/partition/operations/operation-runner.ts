@@ -17,7 +17,7 @@ import type { MoveRow, MoveStep, OperationRow, RangeRow } from '../rows.js';
 
 /** How often operations are looked for whose process is gone, in milliseconds. */
 const lookMs = 5_000;
-/** How often they are looked for while a store is emptied, and at most, in milliseconds. */
+/** The same while a store is emptied, and at most. */
 const drainLookMs = 250;
 /** Operations that are remembered with their ends or failures. */
 const endsMax = 1_000;
@@ -267,17 +267,17 @@ export class OperationRunner {
       const leaseMicros = row.leaseUntil - clock.nowMicros();
       if (takesAll || (leaseMicros <= 0 && !this.#rests.has(row.id))) this.run(row.id);
       else if (leaseMicros > 0 && !this.#running.has(row.id)) {
-        // A process that has its stores carries it on, so what this one lacks does not matter.
+        // Another process carries it on, so what this one lacks does not matter.
         if (this.#rests.end(row.id)) this.#failures.delete(row.id);
         leaseMs = Math.min(leaseMs, leaseMicros / 1_000);
       }
     }
-    const stores = await catalogue.stores();
-    const draining = stores.filter(({ row }) => row.state === 'draining');
-    const isDraining = draining.length > 0;
-    this.#nextLookMs = isDraining ? drainLookMs : Math.max(drainLookMs, Math.min(lookMs, leaseMs));
-    if (!isDraining) this.#forgetDrains();
-    for (const { row } of draining) await this.#drain(row.name, operations);
+    const stores = (await catalogue.stores()).filter(({ row }) => row.state === 'draining');
+    const draining = new Set(stores.map(({ row }) => row.name));
+    const restMs = Math.max(drainLookMs, Math.min(lookMs, leaseMs));
+    this.#nextLookMs = draining.size > 0 ? drainLookMs : restMs;
+    this.#forgetDrains(draining);
+    for (const name of draining) await this.#drain(name, operations);
   }
 
   /**
@@ -388,6 +388,8 @@ export class OperationRunner {
     for (const [range, stuck] of this.#stuck) {
       if (stuck.store === store && !there.has(range)) this.#stuck.delete(range);
     }
+    const refused = this.#refusals.get(store);
+    if (refused !== undefined && !there.has(refused.range)) this.#refusals.delete(store);
   }
 
   /** A range that has not failed to leave; else the one that has done so longest ago. */
@@ -402,10 +404,12 @@ export class OperationRunner {
     return isRested ? first : undefined;
   }
 
-  #forgetDrains(): void {
-    this.#drainMoves.clear();
-    this.#stuck.clear();
-    this.#refusals.clear();
+  /** Forgets what kept ranges in stores that do not drain any more. */
+  #forgetDrains(draining: ReadonlySet<string>): void {
+    if (draining.size === 0) this.#drainMoves.clear();
+    const isOver = (store: string) => !draining.has(store);
+    for (const [range, { store }] of this.#stuck) if (isOver(store)) this.#stuck.delete(range);
+    for (const store of this.#refusals.keys()) if (isOver(store)) this.#refusals.delete(store);
   }
 
   /**
