@@ -79,14 +79,18 @@ export async function storesInUse(home: MemberStore): Promise<ReadonlySet<string
 
 /**
  * What is wrong with a place in which nothing is, before it is opened as a store, which would make
- * files there: its disk is not mounted, when the store is in use or the catalogue knows it.
+ * files there: its disk is not mounted, when the store is in use or the catalogue knows it, or it
+ * was taken out as lost.
  */
 export async function missingPlace(
   home: MemberStore,
   { name, place, inUse }: Pick<Named, 'name' | 'place' | 'inUse'>,
 ): Promise<MembershipError | undefined> {
   if (inUse.has(name)) return nothingThere(name, place);
-  const known = await new Catalogue(home).store(name);
+  const catalogue = new Catalogue(home);
+  const lost = await catalogue.lostStore(name);
+  if (lost !== undefined) return lostBefore(lost);
+  const known = await catalogue.store(name);
   return known && otherPlace(known.row, place);
 }
 

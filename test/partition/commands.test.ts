@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -324,6 +324,7 @@ void describe('the commands on partitions', () => {
       const named = await world.opens('list');
       assert.equal(named.code, 1);
       assert.match(named.stderr, /'b', which was at .*b, was taken out as lost.*another name/);
+      assert.deepEqual(await readdir(join(world.folder, 'b')), [], 'nothing was made there');
       await world.startAlone();
       const { stores, operations, ranges } = await world.control.list();
       assert.deepEqual([stores.map(({ store }) => store), operations], [['home'], []]);
