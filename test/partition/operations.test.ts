@@ -10,7 +10,7 @@ import type { MemberStore } from '../../src/kv/member-store.js';
 import { partitionPrefix, storeKey } from '../../src/kv/partition-prefix.js';
 import { appendString, prefixRange } from '../../src/kv/tuple.js';
 import { boundOf } from '../../src/partition/bound-text.js';
-import { Catalogue } from '../../src/partition/catalogue.js';
+import { Catalogue, versioned } from '../../src/partition/catalogue.js';
 import { guardKey, guardRows, storeKeys, storeRowKey } from '../../src/partition/keys.js';
 import { storesMax } from '../../src/partition/limits.js';
 import type { Members } from '../../src/partition/members.js';
@@ -20,7 +20,12 @@ import {
   MoveTooSlowError,
   ServedTwiceError,
 } from '../../src/partition/operations/tools.js';
-import { encodeGuardRow, encodeStoreRow, type MoveStep } from '../../src/partition/rows.js';
+import {
+  decodeGuardRow,
+  encodeGuardRow,
+  encodeStoreRow,
+  type MoveStep,
+} from '../../src/partition/rows.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { addMember } from '../../src/partition/admission.js';
 import { repair } from '../../src/partition/operations/repair.js';
@@ -92,6 +97,16 @@ async function dyingBefore(step: MoveStep, { members }: World, operation: number
     if (reached === step) throw new Died();
   };
   await assert.rejects(operationsOver(members, clock, { onStep }).carryOut(operation), Died);
+}
+
+/** A move is to be cancelled, and its process dies before it has written to a store of it. */
+async function cancelDyingFirst({ members }: World, operation: number): Promise<void> {
+  const die = () => {
+    throw new Died();
+  };
+  const home = watched(members.home, die, ['fence']);
+  const dying = operationsOver(membersOf([home, members.named('s1')]), clock);
+  await assert.rejects(dying.cancel(operation), Died);
 }
 
 async function begunMove({ operations, catalogue }: World): Promise<number> {
@@ -180,6 +195,28 @@ void describe('operations on ranges', () => {
     });
     assert.deepEqual(await held(each), [keys.length, 0]);
   });
+
+  for (const last of ['close', 'cancel'] as const) {
+    void it(`let the source serve before a silent target is asked, from '${last}' on`, async () => {
+      const each = await world();
+      const operation = await begunMove(each);
+      await dyingBefore('close', each, operation);
+      const [source, target] = [each.members.home, each.members.named('s1')];
+      const [{ id } = { id: 0 }] = (await each.catalogue.map()).ranges;
+      const stateOf = async () =>
+        versioned(await source.get(guardKey(id)), decodeGuardRow)?.row.state;
+      if (last === 'cancel') await cancelDyingFirst(each, operation);
+      assert.equal(await stateOf(), 'fenced');
+      const asked = deferred();
+      target.get = () => {
+        asked.resolve();
+        return new Promise(() => undefined);
+      };
+      void each.operations.carryOut(operation);
+      await asked.promise;
+      assert.equal(await stateOf(), last === 'close' ? 'logging' : 'serving');
+    });
+  }
 
   void it('bring large values that are written meanwhile a few at a time', async (t) => {
     const each = await world();

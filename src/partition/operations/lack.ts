@@ -19,12 +19,14 @@ export async function lackOf(
   row: OperationRow,
 ): Promise<StoreNotOpenError | AnotherPlaceError | undefined> {
   for (const name of await storesOf(tools, row)) {
+    // Calls wait for the source, and a target that is silent must not keep them waiting.
+    const isTarget = row.kind === 'move' && name === row.target;
+    if (isTarget && (await sourceWaits(tools, row))) return undefined;
     const lack = await lackOfStore(tools, row.id, name);
     if (lack === undefined) continue;
     // What concerns a store that was taken out as lost ends without it.
     if ((await tools.catalogue.lostStore(name)) !== undefined) continue;
-    const isServed = row.kind === 'move' && name === row.target && (await sourceWaits(tools, row));
-    return isServed ? undefined : lack;
+    return lack;
   }
   return undefined;
 }
@@ -69,12 +71,13 @@ async function sourceWaits(
   tools: OperationTools,
   { range, source, step }: MoveRow,
 ): Promise<boolean> {
+  // After the switch calls wait for the target, and a repair makes nobody wait.
+  if (step !== 'cancel' && !stepsBeforeSwitch.has(step)) return false;
   const store = tools.members.named(source);
   const found = await readGuard(store, range);
   if (found === undefined) return false;
   const { state } = found.row;
   if (step === 'cancel') return state !== 'serving';
-  if (!stepsBeforeSwitch.has(step)) return false;
   if (state !== 'logging') return state !== 'serving';
   const guard = { key: guardKey(range), version: found.version };
   return isTooFarBehind(tools, { store, guard }, range);
