@@ -211,6 +211,17 @@ void describe('a store that is lost for good', () => {
     assert.deepEqual(await namesOf(each), ['s0', 's2']);
   });
 
+  void it('is not asked, where it is open, to end what is left of it', async (t) => {
+    const each = await world();
+    const operation = await each.leftAt('catch up', 's1');
+    assert.ok(await each.operations.cancel(operation));
+    each.state.isAway = false;
+    const asked = t.mock.method(each.members.named('s1'), 'get');
+    assert.ok(await each.remove());
+    assert.equal(asked.mock.callCount(), 0);
+    assert.deepEqual(await each.catalogue.operations(), []);
+  });
+
   void it('is not asked when another place answers for it', async () => {
     const each = await world('s1');
     const operation = await each.leftAt('clean', 's0');

@@ -19,14 +19,13 @@ export async function lackOf(
   row: OperationRow,
 ): Promise<StoreNotOpenError | AnotherPlaceError | undefined> {
   for (const name of await storesOf(tools, row)) {
+    // What concerns a store that was taken out as lost ends without it.
+    if ((await tools.catalogue.lostStore(name)) !== undefined) continue;
     // Calls wait for the source, and a target that is silent must not keep them waiting.
     const isTarget = row.kind === 'move' && name === row.target;
     if (isTarget && (await sourceWaits(tools, row))) return undefined;
     const lack = await lackOfStore(tools, row.id, name);
-    if (lack === undefined) continue;
-    // What concerns a store that was taken out as lost ends without it.
-    if ((await tools.catalogue.lostStore(name)) !== undefined) continue;
-    return lack;
+    if (lack !== undefined) return lack;
   }
   return undefined;
 }
