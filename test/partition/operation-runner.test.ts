@@ -7,7 +7,12 @@ import { compareBytes } from '../../src/base/bytes.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
-import { StoreDamagedError, StoreUnavailableError, StoreWriteError } from '../../src/kv/errors.js';
+import {
+  GuardError,
+  StoreDamagedError,
+  StoreUnavailableError,
+  StoreWriteError,
+} from '../../src/kv/errors.js';
 import type { Ingestion } from '../../src/kv/ingestion.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import type { CommitBatch } from '../../src/kv/store.js';
@@ -15,7 +20,7 @@ import { appendString } from '../../src/kv/tuple.js';
 import { addMember } from '../../src/partition/admission.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { guardKey } from '../../src/partition/keys.js';
-import { Members } from '../../src/partition/members.js';
+import { Members, StoreNotOpenError } from '../../src/partition/members.js';
 import { changeStore, removeMember } from '../../src/partition/membership.js';
 import { OperationRunner } from '../../src/partition/operations/operation-runner.js';
 import { MoveMismatchError } from '../../src/partition/operations/tools.js';
@@ -134,7 +139,8 @@ void describe('an operation of a store that a process has not opened', () => {
       return decodeGuardRow(entry.value).state;
     };
     const carryOut = () => operationsOver(members, clock).carryOut(operation);
-    return { store, storeOf, runner, operation, told, look, token, guard, carryOut, takeOver };
+    const over = { store, storeOf, members, operation };
+    return { ...over, runner, told, look, token, guard, carryOut, takeOver };
   }
 
   void it('is not taken over there, and says why, less and less often', async () => {
@@ -166,6 +172,16 @@ void describe('an operation of a store that a process has not opened', () => {
     await takeOver('catch up');
     await look(0);
     assert.equal(runner.failure(operation), undefined);
+    await store.close();
+  });
+
+  void it('is not taken over there where its source changes while that is looked at', async () => {
+    const { store, members, look, token, told, runner, operation } = await leftAt('catch up');
+    const before = await token();
+    members.home.sample = () => Promise.reject(new GuardError(7));
+    await look(11);
+    assert.equal(await token(), before);
+    assert.ok(runner.failure(operation) instanceof StoreNotOpenError, String(told));
     await store.close();
   });
 

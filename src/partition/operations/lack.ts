@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../../kv/errors.js';
+import { GuardError, StoreUnavailableError } from '../../kv/errors.js';
 import { guardKey } from '../keys.js';
 import { isMember } from '../membership.js';
 import { StoreNotOpenError } from '../members.js';
@@ -79,5 +79,11 @@ async function sourceWaits(
   if (step === 'cancel') return state !== 'serving';
   if (state !== 'logging') return state !== 'serving';
   const guard = { key: guardKey(range), version: found.version };
-  return isTooFarBehind(tools, { store, guard }, range);
+  try {
+    return await isTooFarBehind(tools, { store, guard }, range);
+  } catch (error) {
+    // Another process has changed the guard meanwhile, so the operation is at work.
+    if (error instanceof GuardError) return false;
+    throw error;
+  }
 }
