@@ -14,6 +14,7 @@ import {
   StoreWriteError,
 } from '../../src/kv/errors.js';
 import type { Ingestion } from '../../src/kv/ingestion.js';
+import type { MemberStore } from '../../src/kv/member-store.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
 import type { CommitBatch } from '../../src/kv/store.js';
 import { appendString } from '../../src/kv/tuple.js';
@@ -23,7 +24,7 @@ import { guardKey } from '../../src/partition/keys.js';
 import { Members, StoreNotOpenError } from '../../src/partition/members.js';
 import { changeStore, removeMember } from '../../src/partition/membership.js';
 import { OperationRunner } from '../../src/partition/operations/operation-runner.js';
-import { MoveMismatchError } from '../../src/partition/operations/tools.js';
+import { AnotherPlaceError, MoveMismatchError } from '../../src/partition/operations/tools.js';
 import { decodeGuardRow, type MoveStep } from '../../src/partition/rows.js';
 import { openPartitionedStore } from '../../src/partition/store.js';
 import { manualTimers, type ManualTimers } from '../support/manual-timers.js';
@@ -104,8 +105,11 @@ void describe('an operation that its process has left', () => {
 });
 
 void describe('an operation of a store that a process has not opened', () => {
-  /** A move to `s1` that is left at a step, and a runner of a process without `s1`. */
-  async function leftAt(left: MoveStep) {
+  /**
+   * A move to `s1` that is left at a step, and a runner of a process without `s1`, or with another
+   * place by that name.
+   */
+  async function leftAt(left: MoveStep, other?: MemberStore) {
     const { store, catalogue, members, clock, storeOf } = await world();
     const { id = 0 } = (await catalogue.map()).ranges[0] ?? {};
     const died = new Error('died');
@@ -122,6 +126,7 @@ void describe('an operation of a store that a process has not opened', () => {
     await takeOver(left);
     const opened = ['s0', 's2'].map((name) => [name, members.named(name)] as const);
     const less = new Members('s0', new Map(opened));
+    if (other !== undefined) less.add('s1', other);
     const told: unknown[] = [];
     const onFailed = (_: number, error: unknown) => void told.push(error);
     const timers = holdingTimers;
@@ -139,7 +144,7 @@ void describe('an operation of a store that a process has not opened', () => {
       return decodeGuardRow(entry.value).state;
     };
     const carryOut = () => operationsOver(members, clock).carryOut(operation);
-    const over = { store, storeOf, members, operation };
+    const over = { store, storeOf, members, catalogue, operation };
     return { ...over, runner, told, look, token, guard, carryOut, takeOver };
   }
 
@@ -172,6 +177,22 @@ void describe('an operation of a store that a process has not opened', () => {
     await takeOver('catch up');
     await look(0);
     assert.equal(runner.failure(operation), undefined);
+    await store.close();
+  });
+
+  void it('is not cancelled there when another process carries it on after a store came', async () => {
+    const clock = manualClock();
+    const left = await leftAt('catch up', await openMemoryStore({ clock }));
+    const { store, catalogue, runner, operation, look, token, takeOver } = left;
+    await look(11);
+    assert.ok(runner.failure(operation) instanceof AnotherPlaceError);
+    runner.endRests();
+    assert.equal(runner.failure(operation), undefined);
+    await takeOver('catch up');
+    const taken = await token();
+    await changeStore(catalogue, 's0', 'draining');
+    await look(0);
+    assert.equal(await token(), taken);
     await store.close();
   });
 

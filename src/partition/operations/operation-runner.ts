@@ -175,6 +175,10 @@ export class OperationRunner {
   /** To be called when a store was opened here: operations may have waited for it. */
   endRests(): void {
     this.#rests.endAll();
+    // They may be over with the opening. What is known of an operation decides whether to cancel it.
+    for (const [operation, error] of this.#failures) {
+      if (isLack(error)) this.#failures.delete(operation);
+    }
   }
 
   /** Resolves when nothing runs here. */
