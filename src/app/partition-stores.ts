@@ -1,5 +1,11 @@
 import { PartitionRefusal, type NewStore } from '../http/control/partitions.js';
-import { changeStore, isMember, MembershipError, removeMember } from '../partition/membership.js';
+import {
+  changeStore,
+  isElsewhere,
+  isMember,
+  MembershipError,
+  removeMember,
+} from '../partition/membership.js';
 import { removeLostStore } from '../partition/operations/lost-store.js';
 import { awayStores } from '../partition/reach.js';
 import { shownPlace, type OpenPartitions } from './open-partitions.js';
@@ -77,12 +83,7 @@ export class StoreChanges {
         throw await this.#noStore(name);
       }
       const isAway = (await awayStores(members, settings.timers)).has(name);
-      if (members.has(name) && !isAway && (await isMember(members, name))) {
-        throw new PartitionRefusal(
-          `The store '${name}' answers, so it is not lost. Empty it and take it out: tabularium ` +
-            `partition store drain ${name}, then remove.`,
-        );
-      }
+      if (members.has(name) && !isAway) await this.#assertLost(name);
     }
     const { operations } = operationRunner;
     if (!(await removeLostStore({ catalogue, operations }, name))) {
@@ -92,6 +93,24 @@ export class StoreChanges {
       );
     }
     await this.#open.remove(name);
+  }
+
+  /** For a store whose place here answers. */
+  async #assertLost(name: string): Promise<void> {
+    const { members } = this.#open;
+    if (await isElsewhere(members, name)) {
+      throw new PartitionRefusal(
+        `The store '${name}' of these data is at another place than the one that this server has ` +
+          'open, so it does not know whether that one is lost. Close the place here: tabularium ' +
+          `partition store remove ${name}. Then repeat this, if the other one is lost.`,
+      );
+    }
+    if (await isMember(members, name)) {
+      throw new PartitionRefusal(
+        `The store '${name}' answers, so it is not lost. Empty it and take it out: tabularium ` +
+          `partition store drain ${name}, then remove.`,
+      );
+    }
   }
 
   #assertNotHome(name: string): void {

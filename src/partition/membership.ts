@@ -65,15 +65,36 @@ export async function isMember(members: Members, name: string): Promise<boolean>
 }
 
 /**
+ * Whether the key space has another place by the name of a store that is open here. False while the
+ * one that is open does not answer.
+ */
+export async function isElsewhere(members: Members, name: string): Promise<boolean> {
+  const isKnown = (await new Catalogue(members.home).store(name)) !== undefined;
+  if (!isKnown || !members.has(name)) return false;
+  try {
+    return !(await isMember(members, name));
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) return false;
+    throw error;
+  }
+}
+
+/**
  * Removes a store from the key space. False while it has a range or an operation concerns it.
  * Afterwards the store is empty and may be used for other data. May be repeated, also when another
- * process has removed the store. Throws `MembershipError` when the store does not answer: it gets
- * no range any more, and the next attempt completes the removal.
+ * process has removed the store: when the key space has another place by this name since, that one
+ * stays. Throws `MembershipError` when the store does not answer: it gets no range any more, and
+ * the next attempt completes the removal.
  */
 export async function removeMember(members: Members, name: string): Promise<boolean> {
   const catalogue = new Catalogue(members.home);
   for (;;) {
+    // First: another place by this name comes in only after a removal, which changes the row.
     const map = await catalogue.mapRow();
+    if (await isElsewhere(members, name)) {
+      await deleteMemberRow(members, name);
+      return true;
+    }
     const found = await catalogue.store(name);
     const { ranges } = await catalogue.map();
     const operations = await catalogue.operations();

@@ -146,6 +146,25 @@ void describe('a store that another process has removed', () => {
     assert.equal(await store.get(guardKey(range)), undefined);
   });
 
+  for (const left of ['away', 'there'] as const) {
+    void it(`is removed here without the other place of its name (${left} then)`, async () => {
+      const { stores, here, elsewhere, catalogue } = await world();
+      const first = stores[1];
+      assert.ok(first !== undefined);
+      first.state.isAway = left === 'away';
+      const removed = removeMember(here, 's1');
+      if (left === 'away') await assert.rejects(removed, MembershipError);
+      else assert.ok(await removed);
+      const second = await openMemoryStore({ clock });
+      await addMember(here, addedAs('s1', second));
+      first.state.isAway = false;
+      assert.ok(await removeMember(elsewhere, 's1'));
+      assert.equal(await elsewhere.named('s1').get(memberKey), undefined);
+      assert.deepEqual(await namesOf(catalogue), ['s0', 's1', 's2']);
+      assert.notEqual(await second.get(memberKey), undefined);
+    });
+  }
+
   void it('is removed here as well, and nothing is deleted that others have put there', async () => {
     const { here, elsewhere } = await world();
     assert.ok(await removeMember(here, 's1'));

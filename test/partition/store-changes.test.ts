@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { holdingTimers } from '../../src/base/async/timers.js';
+import { manualClock } from '../../src/base/clock.js';
+import type { OpenPartitions } from '../../src/app/open-partitions.js';
+import { StoreChanges } from '../../src/app/partition-stores.js';
+import { openMemoryStore } from '../../src/engines/memory/store.js';
+import { PartitionRefusal } from '../../src/http/control/partitions.js';
+import { addMember } from '../../src/partition/admission.js';
+import { Catalogue } from '../../src/partition/catalogue.js';
+import type { Members } from '../../src/partition/members.js';
+import { removeMember } from '../../src/partition/membership.js';
+import { addedAs, admitted, membersOf, operationsOver } from './composed-stores.js';
+
+const clock = manualClock();
+
+/** The changes of a process that has these stores open. */
+function changesOf(members: Members): StoreChanges {
+  const operations = operationsOver(members, clock);
+  const open = {
+    members,
+    catalogue: new Catalogue(members.home),
+    operationRunner: { operations },
+    settings: { timers: holdingTimers },
+    remove: (name: string) => Promise.resolve(members.remove(name)),
+  };
+  return new StoreChanges(Object.assign({} as OpenPartitions, open));
+}
+
+void describe('the removal of a lost store', () => {
+  void it('takes no other place out that has its name by now', async () => {
+    const stores = [await openMemoryStore({ clock }), await openMemoryStore({ clock })];
+    const [here, elsewhere] = [await admitted(membersOf(stores)), membersOf(stores)];
+    const catalogue = new Catalogue(here.home);
+    assert.ok(await removeMember(here, 's1'));
+    await addMember(here, addedAs('s1', await openMemoryStore({ clock })));
+    const changes = changesOf(elsewhere);
+    await assert.rejects(changes.removeLost('s1'), (error: Error) => {
+      assert.ok(error instanceof PartitionRefusal, String(error));
+      assert.match(error.message, /'s1' .* at another place.*Close the place here: .*remove s1\./);
+      return true;
+    });
+    assert.equal(await catalogue.lostStore('s1'), undefined);
+    await changes.remove('s1');
+    assert.ok(!elsewhere.has('s1'));
+    assert.notEqual(await catalogue.store('s1'), undefined);
+    // As the refusal says, where the other one is lost.
+    await changes.removeLost('s1');
+    assert.notEqual(await catalogue.lostStore('s1'), undefined);
+  });
+});
