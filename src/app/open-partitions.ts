@@ -23,7 +23,7 @@ import { Catalogue } from '../partition/catalogue.js';
 import { PartitionCounters } from '../partition/counters.js';
 import { RangeMeter } from '../partition/load/range-meter.js';
 import { Members } from '../partition/members.js';
-import { MembershipError, partOfOthers } from '../partition/membership.js';
+import { MembershipError, partOfOthers, StorePlaceError } from '../partition/membership.js';
 import { ServedPartitions, type ServedMember } from '../partition/served-partitions.js';
 import { OperationRunner } from '../partition/operations/operation-runner.js';
 import { openPartitionedStore, type PartitionedStore } from '../partition/store.js';
@@ -169,6 +169,12 @@ export class OpenPartitions extends ServedPartitions {
   }
 }
 
+/** Which stores need not be open. */
+interface Opening extends Pick<Admission, 'without'> {
+  /** Stores that are to be removed: one whose place is another, or was not given, is left out. */
+  readonly removing?: readonly string[];
+}
+
 /**
  * Opens the home store and those beside it as one, but for the stores `without`. Throws
  * `DataDirectoryError`, and what engines throw.
@@ -176,7 +182,25 @@ export class OpenPartitions extends ServedPartitions {
 export async function openPartitions(
   settings: PartitionSettings,
   sharing: Sharing,
-  { without = [] }: Pick<Admission, 'without'> = {},
+  { without = [], removing = [] }: Opening = {},
+): Promise<OpenPartitions> {
+  try {
+    return await openWithout(settings, sharing, without);
+  } catch (error) {
+    if (!(error instanceof MembershipError)) throw error;
+    const misplaced = error instanceof StorePlaceError ? [error.store] : [];
+    if (misplaced.some((name) => removing.includes(name) && !without.includes(name))) {
+      return openPartitions(settings, sharing, { without: [...without, ...misplaced], removing });
+    }
+    throw new DataDirectoryError('partitioned', error.message, { cause: error });
+  }
+}
+
+/** Throws `MembershipError`, and what engines throw. */
+async function openWithout(
+  settings: PartitionSettings,
+  sharing: Sharing,
+  without: readonly string[],
 ): Promise<OpenPartitions> {
   const meter = new RangeMeter(settings.randomness);
   const counters = new PartitionCounters();
@@ -218,8 +242,7 @@ export async function openPartitions(
     });
   } catch (error) {
     for (const store of opened.values()) await store.close();
-    if (!(error instanceof MembershipError)) throw error;
-    throw new DataDirectoryError('partitioned', error.message, { cause: error });
+    throw error;
   }
 }
 

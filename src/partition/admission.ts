@@ -4,7 +4,7 @@ import { Catalogue, ensureCatalogue } from './catalogue.js';
 import { lostKey, mapKey, memberKey, storeKeys, storeRowKey } from './keys.js';
 import { storesMax } from './limits.js';
 import type { Members } from './members.js';
-import { deleteRowOf, memberRowOf, MembershipError } from './membership.js';
+import { deleteRowOf, memberRowOf, MembershipError, StorePlaceError } from './membership.js';
 import {
   encodeMemberRow,
   encodeStoreRow,
@@ -84,7 +84,7 @@ export async function storesInUse(home: MemberStore): Promise<ReadonlySet<string
  */
 export async function missingPlace(
   home: MemberStore,
-  { name, place, inUse }: Pick<Named, 'name' | 'place' | 'inUse'>,
+  { name, place, inUse }: Pick<NamedMember, 'name' | 'place' | 'inUse'>,
 ): Promise<MembershipError | undefined> {
   if (inUse.has(name)) return nothingThere(name, place);
   const catalogue = new Catalogue(home);
@@ -139,7 +139,8 @@ async function assertAllNamed(
   const missing = known.find((name) => !members.has(name) && !without.includes(name));
   if (missing === undefined) return;
   const place = rows.find(({ name }) => name === missing)?.place;
-  throw new MembershipError(
+  throw new StorePlaceError(
+    missing,
     `The data of ${placeOf(members.homeName)} are in several stores, and '${missing}'` +
       `${place === undefined ? '' : ` (${place})`} is not among those that were named. Name it in ` +
       'stores; when its data are not needed there, drain and remove it afterwards: ' +
@@ -210,7 +211,7 @@ async function homeRowOf(members: Members, randomness: Randomness): Promise<Memb
   return found;
 }
 
-interface Named {
+interface NamedMember {
   readonly name: string;
   /** Undefined while the home store is of no key space. */
   readonly space: string | undefined;
@@ -221,7 +222,7 @@ interface Named {
   readonly known: StoreRow | undefined;
 }
 
-interface TakenIn extends Named {
+interface OpenedMember extends NamedMember {
   readonly space: string;
   readonly store: MemberStore;
   readonly randomness: Randomness;
@@ -232,7 +233,7 @@ interface TakenIn extends Named {
  * another process has taken another place in by this name meanwhile, throws `MembershipError`, and
  * a store that was empty is empty again.
  */
-async function takeIn(catalogue: Catalogue, taken: TakenIn): Promise<void> {
+async function takeIn(catalogue: Catalogue, taken: OpenedMember): Promise<void> {
   const { row, version } = await becomeMember(taken);
   try {
     await register(catalogue, row, taken.place);
@@ -245,7 +246,7 @@ async function takeIn(catalogue: Catalogue, taken: TakenIn): Promise<void> {
 
 /** The row of a member, with its version when it was written here. */
 async function becomeMember(
-  taken: TakenIn,
+  taken: OpenedMember,
 ): Promise<{ readonly row: MemberRow; readonly version: number | undefined }> {
   const { name, space, store, randomness } = taken;
   // Another process may make it a member of something meanwhile.
@@ -269,7 +270,7 @@ async function becomeMember(
  */
 async function assertFits(
   store: MemberStore,
-  { name, space, inUse, place, known }: Named,
+  { name, space, inUse, place, known }: NamedMember,
   found: MemberRow | undefined,
 ): Promise<void> {
   if (found === undefined) {
@@ -294,12 +295,14 @@ async function assertFits(
 /** The error for a place that is not the one which the catalogue knows by its name. */
 function otherPlace({ name, place }: StoreRow, given: string): MembershipError {
   const same = place === given ? ', of another machine or with another disk' : '';
-  return new MembershipError(
+  return new StorePlaceError(
+    name,
     `${given} is not the store '${name}' of these data: another place was taken in by this name, ` +
       `${place}${same}. Give that place, with its disk mounted; or take this one in by another ` +
-      'name. To use this name for another place, take the store out first: tabularium partition ' +
-      `store remove ${name}. When its place is lost for good: tabularium partition store remove ` +
-      `${name} --lost; name all that are lost. Nothing of ${given} was changed.`,
+      'name, beside that one. To use this name for another place, take the store out first: ' +
+      `tabularium partition store remove ${name}, with --config where no server runs. When its ` +
+      `place is lost for good: tabularium partition store remove ${name} --lost; name all that are ` +
+      `lost. Nothing of ${given} was changed.`,
   );
 }
 

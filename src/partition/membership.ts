@@ -21,6 +21,16 @@ export class MembershipError extends Error {
   override readonly name = 'MembershipError';
 }
 
+/** The place of a store that the catalogue knows was not given, or another one was. */
+export class StorePlaceError extends MembershipError {
+  readonly store: string;
+
+  constructor(store: string, message: string) {
+    super(message);
+    this.store = store;
+  }
+}
+
 /** Sets whether ranges may move to a store. False when the catalogue has no such store. */
 export async function changeStore(
   catalogue: Catalogue,

@@ -299,6 +299,22 @@ void describe('the commands on partitions', () => {
   });
 
   void it(
+    'take a store out whose disk was replaced, where no server starts',
+    costly(),
+    async () => {
+      await using world = await World.open();
+      await world.stop();
+      await rm(join(world.folder, 'b'), { recursive: true });
+      const refused = await world.opens('list');
+      assert.equal(refused.code, 1);
+      assert.match(refused.stderr, /is not the store 'b'.*store remove b, with --config/);
+      const removed = outcome(await world.opens('store', 'remove', 'b'));
+      assert.deepEqual(removed, [0, 'The store b is taken out.\n', '']);
+      assert.equal((await world.opens('list')).code, 0, 'the new disk is taken in by the name');
+    },
+  );
+
+  void it(
     'take a store out that is lost, also when no server starts without it',
     costly(),
     async () => {

@@ -42,6 +42,8 @@ export function withAccess(command: Command): Command {
 interface Opening {
   /** Stores that need not be there, because they are to be removed as lost. */
   readonly without?: readonly string[];
+  /** Stores that are to be removed: one whose place is another, or was not given, is left out. */
+  readonly removing?: readonly string[];
 }
 
 /** Throws `UsageError` when nothing says which ranges are meant. */

@@ -172,6 +172,6 @@ Examples:
           notice(`Take it out of the configuration of every server: stores: ${name}.`);
         }
       };
-      return withPartitions(flags, remove, lost ? { without: names } : {});
+      return withPartitions(flags, remove, lost ? { without: names } : { removing: names });
     });
 }
