@@ -287,7 +287,10 @@ async function assertFits(
         'there. Give the place that belongs to these data, or an empty one.',
     );
   } else if (found.name !== name) {
-    throw new MembershipError(otherName(place, found));
+    throw new MembershipError(
+      `${otherName(place, found)} Where another place has that name by now, this one was taken out ` +
+        'and has no range of these data: delete what is there, and it may have any name.',
+    );
   }
   if (known !== undefined && found?.admission !== known.admission) throw otherPlace(known, place);
 }

@@ -351,6 +351,9 @@ void describe('two places by one name', () => {
     const moved = operationsOver(elsewhere, clock).beginMove(range, 's1');
     assert.deepEqual(await moved, { ok: false, refusal: 'another place' });
     await assert.rejects(admitted(elsewhere), otherPlace);
+    // So its name leads to no start, and another one only when it is empty.
+    const renamed = addMember(here, addedAs('s3', first.store));
+    await assert.rejects(renamed, /Name it 's1'\..* another place has that name.*: delete what is/);
     assert.deepEqual(await findingsOf(elsewhere, catalogue), [
       { kind: 'another place', store: 's1' },
     ]);
