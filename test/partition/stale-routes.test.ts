@@ -119,7 +119,7 @@ void describe('a front end with an old map', () => {
     assert.equal(String((await store.get(key))?.value), '3');
   });
 
-  /** Front ends that know the range in `s1`, and one that has not asked for it; `s1` is away then. */
+  /** Front ends that know the range in `s1`, and one that has not asked for it; `s1` leaves. */
   async function left(whereTo: string | undefined) {
     const given = await world();
     const { operations, frontEnd, write, done, rangeOf, away } = given;

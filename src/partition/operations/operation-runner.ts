@@ -9,6 +9,7 @@ import type { Members } from '../members.js';
 import type { MoveEnd } from './move.js';
 import { isLack } from './lack.js';
 import { Operations, type RangeOperations, type Refusal } from './operations.js';
+import { remember } from './remember.js';
 import { Rests } from './rests.js';
 import { GivenUpError, TakenOverError } from './tools.js';
 import { dataOf } from '../range-map.js';
@@ -19,8 +20,6 @@ import type { MoveRow, MoveStep, OperationRow, RangeRow } from '../rows.js';
 const lookMs = 5_000;
 /** The same while a store is emptied, and at most. */
 const drainLookMs = 250;
-/** Operations that are remembered with their ends or failures. */
-const endsMax = 1_000;
 /** A range that could not leave a store is tried again after this time, in milliseconds. */
 const stuckRestMs = 60_000;
 /** Entries of a page of a copy, at most: reading and writing one takes a few milliseconds. */
@@ -175,7 +174,7 @@ export class OperationRunner {
   /** To be called when a store was opened here: operations may have waited for it. */
   endRests(): void {
     this.#rests.endAll();
-    // They may be over with the opening. What is known of an operation decides whether to cancel it.
+    // They may be over now, and the failures of a move decide whether it is cancelled.
     for (const [operation, error] of this.#failures) {
       if (isLack(error)) this.#failures.delete(operation);
     }
@@ -494,11 +493,4 @@ export class OperationRunner {
     const work = { pauseMillisMax, pageEntriesMax: pageEntriesStandard, giveWay: nextTurn };
     return { catalogue, members, clock, timers, ...counted, ...work };
   }
-}
-
-function remember<Value>(values: Map<number, Value>, operation: number, value: Value): void {
-  values.set(operation, value);
-  if (values.size <= endsMax) return;
-  const [oldest] = values.keys();
-  if (oldest !== undefined) values.delete(oldest);
 }
