@@ -68,6 +68,8 @@ interface RangeCall<Result> {
   readonly kind: 'read' | 'write';
   readonly key: Bytes;
   readonly bytesOf: (result: Result) => number;
+  /** Whether the call may be made again after its store has failed; always when absent. */
+  readonly mayRepeat?: () => boolean;
 }
 
 /** The entries of those keys of a `getMany` that are in one range, by their index. */
@@ -245,7 +247,7 @@ export class PartitionedStore implements RangedStore {
    */
   async #within<Result>(
     find: () => RangeRow,
-    { kind, key, bytesOf }: RangeCall<Result>,
+    { kind, key, bytesOf, mayRepeat = () => true }: RangeCall<Result>,
     call: (route: Route) => Promise<Result>,
   ): Promise<Result> {
     const { clock, timers, randomness } = this.#options;
@@ -254,7 +256,10 @@ export class PartitionedStore implements RangedStore {
     let isLookedUp = false;
     /** Throws the error of a store unless the range has left that store. */
     const leave = async (range: RangeRow, error: unknown): Promise<void> => {
-      if (isLookedUp || !(error instanceof StoreUnavailableError)) throw error;
+      // The home store, which has the catalogue, would be asked where its own range is.
+      const isHome = range.store === this.#options.members.homeName;
+      const isAway = error instanceof StoreUnavailableError;
+      if (isLookedUp || isHome || !isAway || !mayRepeat()) throw error;
       isLookedUp = true;
       if (!(await this.#routes.isElsewhere(range))) throw error;
       isSuspect = true;
@@ -339,7 +344,9 @@ export class PartitionedStore implements RangedStore {
     const kind = 'read' as const;
     const bytesOf = ({ page }: { page: RangePage }) =>
       bytesOfEntries(page.entries) + observed.usedBytes;
-    return this.#within(() => find()?.range ?? range, { kind, key: within.start, bytesOf }, read);
+    const mayRepeat = () => !observed.hasBegun;
+    const observedCall = { kind, key: within.start, bytesOf, mayRepeat };
+    return this.#within(() => find()?.range ?? range, observedCall, read);
   }
 
   /** The page, with the exact answer whether an entry is left after it. */

@@ -5,9 +5,11 @@ import { systemTimers } from '../../src/base/async/timers.js';
 import { manualClock } from '../../src/base/clock.js';
 import { systemRandomness } from '../../src/base/randomness.js';
 import { openMemoryStore } from '../../src/engines/memory/store.js';
+import type { Bytes } from '../../src/base/bytes.js';
 import { StoreUnavailableError } from '../../src/kv/errors.js';
+import type { MemberStore } from '../../src/kv/member-store.js';
 import { partitionPrefix } from '../../src/kv/partition-prefix.js';
-import { appendString } from '../../src/kv/tuple.js';
+import { appendString, prefixRange } from '../../src/kv/tuple.js';
 import { Catalogue } from '../../src/partition/catalogue.js';
 import { PartitionCounters } from '../../src/partition/counters.js';
 import type { BeginResult } from '../../src/partition/operations/operations.js';
@@ -19,11 +21,34 @@ const prefixes = ['a', 'b', 'c', 'd'].map((name) => partitionPrefix('tables', 'a
 const keys = prefixes.map((prefix) => appendString(prefix, 'row'));
 const storesCount = 3;
 
+/** What is done between the next page of a store and its answer. */
+interface Between {
+  done: (() => Promise<void>) | undefined;
+}
+
+function interrupted(store: MemberStore, between: Between): MemberStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name, target);
+      if (typeof found !== 'function') return found;
+      if (name !== 'range') return found.bind(target);
+      return async (...given: unknown[]) => {
+        const page: unknown = await Reflect.apply(found, target, given);
+        const { done } = between;
+        between.done = undefined;
+        await done?.();
+        return page;
+      };
+    },
+  });
+}
+
 async function world() {
   const clock = manualClock();
+  const between: Between = { done: undefined };
   const stores: ReturnType<typeof leaving>[] = [];
   for (let count = 0; count < storesCount; count += 1) {
-    stores.push(leaving(await openMemoryStore({ clock })));
+    stores.push(leaving(interrupted(await openMemoryStore({ clock }), between)));
   }
   const members = await admitted(membersOf(stores.map(({ store }) => store)));
   const away = (name: string) => {
@@ -55,7 +80,7 @@ async function world() {
     return begun.ok;
   };
   const rangeOf = async (at: number) => (await catalogue.map()).at(keys[at] ?? Buffer.alloc(0));
-  return { operations, catalogue, frontEnd, write, done, rangeOf, away };
+  return { operations, catalogue, frontEnd, write, done, rangeOf, away, between };
 }
 
 type World = Awaited<ReturnType<typeof world>>;
@@ -120,7 +145,7 @@ void describe('a front end with an old map', () => {
   });
 
   /** Front ends that know the range in `s1`, and one that has not asked for it; `s1` leaves. */
-  async function left(whereTo: string | undefined) {
+  async function left(whereTo: string | undefined, gone: readonly string[] = ['s1']) {
     const given = await world();
     const { operations, frontEnd, write, done, rangeOf, away } = given;
     assert.ok(await done(await operations.beginMove((await rangeOf(0)).id, 's1')));
@@ -130,7 +155,7 @@ void describe('a front end with an old map', () => {
     if (whereTo !== undefined) {
       assert.ok(await done(await operations.beginMove((await rangeOf(0)).id, whereTo)));
     }
-    away('s1');
+    for (const name of gone) away(name);
     return { ...given, fronts: [knowing.store, unaware.store] };
   }
 
@@ -152,6 +177,32 @@ void describe('a front end with an old map', () => {
       await assert.rejects(commit, StoreUnavailableError);
     }
   });
+
+  for (const hasFilter of [false, true]) {
+    const does = hasFilter ? 'does not ask a filter twice' : 'gives the whole page';
+    void it(`${does} when the store is left and goes away during a page`, async () => {
+      const { operations, done, rangeOf, away, between, fronts } = await left(undefined, []);
+      const [store = assert.fail()] = fronts;
+      between.done = async () => {
+        assert.ok(await done(await operations.beginMove((await rangeOf(0)).id, 's2')));
+        away('s1');
+      };
+      const asked: string[] = [];
+      const filter = ({ key: each }: { readonly key: Bytes }) => {
+        asked.push(Buffer.from(each).toString('hex'));
+        return 'take' as const;
+      };
+      const [start = assert.fail()] = prefixes;
+      const page = store.range(prefixRange(start), {
+        limit: 10,
+        bytesMax: 1000,
+        ...(hasFilter && { filter }),
+      });
+      if (hasFilter) await assert.rejects(page, StoreUnavailableError);
+      else assert.equal((await page).entries.length, 1);
+      assert.deepEqual(asked, hasFilter ? [Buffer.from(key).toString('hex')] : []);
+    });
+  }
 
   void it('reads nothing old, whatever its age', async () => {
     await fc.assert(
