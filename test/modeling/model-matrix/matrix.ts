@@ -120,7 +120,8 @@ function mapOf({ main, more, control }: Raw): ShardMap {
     shards: { main, more },
     refreshMs: 0,
     settleMs: 0,
-    takeOverMs: 0,
+    // Longer than a step of a claim takes: otherwise claims over a slow server end each other.
+    takeOverMs: 200,
     timers: impatientTimers,
   });
 }
