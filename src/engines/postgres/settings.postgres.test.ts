@@ -27,6 +27,22 @@ void describe('a database that others have set up', { skip: withoutPostgres }, (
     return openPostgresStore({ url: url.href, clock: systemClock });
   }
 
+  for (const commitForm of ['function', 'transaction'] as const) {
+    it(`lacks no commit of nothing when a connection is opened (${commitForm})`, async () => {
+      const name = `empty_${commitForm}`;
+      await runSql(server().url, `create database ${name}`);
+      const url = new URL(server().url);
+      url.pathname = name;
+      const store = await openPostgresStore({ url: url.href, clock: systemClock, commitForm });
+      const { ok } = await store.commit({ checks: [], puts: [], deletes: [] });
+      assert.ok(ok);
+      // At once, so each opens a connection, which looks for lost commits.
+      await Promise.all(Array.from({ length: 3 }, () => store.get(key)));
+      assert.equal(store.trouble(), undefined);
+      await store.close();
+    });
+  }
+
   it('is used with the settings that commits need, whatever those for others are', async () => {
     const store = await open('limited', [
       "default_transaction_isolation = 'serializable'",

@@ -33,6 +33,10 @@ describe('the slots of a commit', () => {
     assert.deepEqual(found, [359, 310, 931]);
   });
 
+  it('are one where it touches nothing, because its version is acknowledged', () => {
+    assert.deepEqual(slotsOf(), [0]);
+  });
+
   it('come of every put, whichever checks stand before it', () => {
     const [first, second] = [storeKey('guard', 1), storeKey('guard', 2)];
     const puts = [prefix, first, second].map((key) => ({ key, value: prefix }));

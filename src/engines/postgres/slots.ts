@@ -8,7 +8,8 @@ const fnvPrime = 0x01000193;
 
 /**
  * The slots that a commit locks: that of its partition prefix, and one for each key of the store
- * itself, because commits of other prefixes may touch the same key.
+ * itself, because commits of other prefixes may touch the same key. A commit without keys locks
+ * the first: its version is acknowledged, so the slots must show it, or it would be told as lost.
  */
 export function slotsOf({ checks, puts, deletes, adds = [] }: CommitBatch): readonly number[] {
   const found = new Set<number>();
@@ -27,7 +28,7 @@ export function slotsOf({ checks, puts, deletes, adds = [] }: CommitBatch): read
   for (const { key } of puts.slice(checks.length)) add(key);
   for (const key of deletes) add(key);
   for (const { key } of adds) add(key);
-  return [...found];
+  return found.size > 0 ? [...found] : [0];
 }
 
 /** The slots of several lists, each once, in the order of locking. */
