@@ -280,7 +280,6 @@ const unnoticed = new Set(
     recordSegmentsMax
     refusalMillisMax
     restMsMax
-    restingMax
     rememberedMax
     resumeMsMax
     roundsMax

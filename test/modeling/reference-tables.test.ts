@@ -24,6 +24,7 @@ import {
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import { moveShard } from '../../src/modeling/patterns/shard-map/index.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
+import { Note, notesOn } from './support/notes.js';
 import { startTables } from './support/observed-tables.js';
 import { costly, sampled } from '../support/run-length.js';
 
@@ -59,18 +60,7 @@ const withCurrencies = {
   sharded: schema.sharded,
   reference: [...schema.reference, reference(Currency, { table: 'currencies' })],
 } as const;
-const Note = defineEntity({
-  type: 'Note',
-  properties: { name: string(), text: string() },
-  partitionKey: (p) => key`${p.name}`,
-  rowKey: () => key`note`,
-});
-const notes = {
-  name: 'notes',
-  table: 'notes',
-  schema: { version: 1, sharded: [sharded(Note, 'name')] },
-  routing: { kind: 'list', keys: [], otherwise: 'a' },
-} as const;
+const notes = notesOn('a');
 
 let worlds = 0;
 

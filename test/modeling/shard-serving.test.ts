@@ -4,29 +4,18 @@ import { isRecord } from '../../src/base/record.js';
 import { defineEntity, key, string } from '../../src/modeling/index.js';
 import {
   reference,
-  sharded,
   type ShardMapManager,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { filledShards, orderSchema, type MemoryShards } from './support/memory-shards.js';
 import { MemoryTable } from './support/memory-table.js';
+import { notesOn } from './support/notes.js';
 import { wrappedMethods } from './support/wrapped-methods.js';
 
 // What a manager does before and after the row of a shard or a map is written, while other programs
 // change what the shard should have; and the same call again when the first was killed there.
 
-const Note = defineEntity({
-  type: 'Note',
-  properties: { name: string() },
-  partitionKey: (p) => key`${p.name}`,
-  rowKey: () => key`note`,
-});
-const notes = {
-  name: 'notes',
-  table: 'notes',
-  schema: { version: 1, sharded: [sharded(Note, 'name')] },
-  routing: { kind: 'list', keys: [], otherwise: 'north' },
-} as const;
+const notes = notesOn('north');
 
 const Country = defineEntity({
   type: 'Country',

@@ -12,10 +12,6 @@ export class LastExtents {
     for (const number of numbers) this.begin(number);
   }
 
-  has(number: number): boolean {
-    return this.#numbers.has(number);
-  }
-
   begin(number: number): void {
     if (this.#numbers.has(number)) return;
     this.#numbers.add(number);

@@ -9,7 +9,7 @@ import { systemClock } from '../../base/clock.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
 import { Connection } from './connection.js';
 import { statementsFor } from './statements.js';
-import { openPostgresStore, type PostgresStore } from './store.js';
+import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from './store.js';
 
 const key = Buffer.concat([partitionPrefix('tables', 'account', 1, 'p'), Buffer.from('row')]);
 
@@ -17,23 +17,23 @@ void describe('a database that others have set up', { skip: withoutPostgres }, (
   const server = postgresOfSuite();
 
   /** A new database, opened by whoever has the settings. */
-  async function open(name: string, settings: readonly string[]): Promise<PostgresStore> {
+  async function open(
+    name: string,
+    settings: readonly string[],
+    options: Pick<PostgresStoreOptions, 'commitForm'> = {},
+  ): Promise<PostgresStore> {
     await runSql(server().url, `create database ${name}`);
     for (const setting of settings) {
       await runSql(server().url, `alter database ${name} set ${setting}`);
     }
     const url = new URL(server().url);
     url.pathname = name;
-    return openPostgresStore({ url: url.href, clock: systemClock });
+    return openPostgresStore({ url: url.href, clock: systemClock, ...options });
   }
 
   for (const commitForm of ['function', 'transaction'] as const) {
     it(`lacks no commit of nothing when a connection is opened (${commitForm})`, async () => {
-      const name = `empty_${commitForm}`;
-      await runSql(server().url, `create database ${name}`);
-      const url = new URL(server().url);
-      url.pathname = name;
-      const store = await openPostgresStore({ url: url.href, clock: systemClock, commitForm });
+      const store = await open(`empty_${commitForm}`, [], { commitForm });
       const { ok } = await store.commit({ checks: [], puts: [], deletes: [] });
       assert.ok(ok);
       // At once, so each opens a connection, which looks for lost commits.

@@ -76,8 +76,7 @@ async function sourceWaits(
   const found = await readGuard(store, range);
   if (found === undefined) return false;
   const { state } = found.row;
-  if (step === 'cancel') return state !== 'serving';
-  if (state !== 'logging') return state !== 'serving';
+  if (step === 'cancel' || state !== 'logging') return state !== 'serving';
   const guard = { key: guardKey(range), version: found.version };
   try {
     return await isTooFarBehind(tools, { store, guard }, range);

@@ -1,10 +1,9 @@
 import type { Clock } from '../../base/clock.js';
+import { remember } from './remember.js';
 
 /** The first rest, and the longest, in milliseconds; each is twice the one before. */
 const firstRestMs = 5_000;
 const restMsMax = 60_000;
-/** Operations that rest, at most. One that is forgotten is tried earlier. */
-const restingMax = 1_000;
 
 interface Rest {
   readonly tries: number;
@@ -12,7 +11,10 @@ interface Rest {
   readonly untilMs: number;
 }
 
-/** Operations that this process cannot carry on, and when it looks at each of them again. */
+/**
+ * Operations that this process cannot carry on, and when it looks at each of them again. One that
+ * is forgotten because there are too many is tried earlier.
+ */
 export class Rests {
   readonly #clock: Clock;
   readonly #rests = new Map<number, Rest>();
@@ -25,9 +27,7 @@ export class Rests {
   begin(operation: number): void {
     const tries = (this.#rests.get(operation)?.tries ?? 0) + 1;
     const restMs = Math.min(firstRestMs * 2 ** (tries - 1), restMsMax);
-    this.#rests.set(operation, { tries, untilMs: this.#clock.monotonicMs() + restMs });
-    const [oldest] = this.#rests.keys();
-    if (this.#rests.size > restingMax && oldest !== undefined) this.#rests.delete(oldest);
+    remember(this.#rests, operation, { tries, untilMs: this.#clock.monotonicMs() + restMs });
   }
 
   /** Whether an operation has not rested to its end. */
