@@ -1,6 +1,9 @@
 // Loads a group of test files: the only import of a group.
-import { test } from 'node:test';
 import { inspect } from 'node:util';
+import './test-group-hooks.js';
+
+// Not before the hooks are there, as it would be by an import above.
+const { test } = await import('node:test');
 
 /**
  * Imports the files one after the other, and holds back the tests of all of them until the last one

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /** Enough files that loading is paid a few times only, and enough groups for all processors. */
-const filesInGroup = 30;
+const filesInGroup = 45;
 
 /** Where files test what a process may have twice, and do not load all of it by themselves. */
 const sharedFolders = [
@@ -14,13 +14,17 @@ const sharedFolders = [
   /^test\/(compatibility|modeling|mutation|partition|power-loss|sim|wire)\//,
 ];
 
-/** What changes or measures a process, starts others, or is a hook of all tests of a process. */
+/**
+ * What changes or measures a process, starts others, or is a hook of all tests of a process; and a
+ * suite that waits, whose tests a group would take for its own (test-group-hooks.js).
+ */
 const needsOwnProcess = new RegExp(
   [
     String.raw`\bprocess\.(argv|chdir|cpuUsage|cwd|emit|env|exec|exit|kill|memoryUsage|off|on|pid|std|umask)`,
     'node:(child_process|v8|vm|worker_threads)',
     String.raw`/(cli-process|cli-server|crash-server)\.js'`,
     String.raw`^(void )?(before|beforeEach|afterEach)\(`,
+    String.raw`\bdescribe\(.*, async `,
   ].join('|'),
   'm',
 );

@@ -28,7 +28,7 @@ describe('the seed of what a run of the tests draws', () => {
     }
   });
 
-  it('is the one that was asked for', () => {
+  it('is the one that was asked for', costly(), () => {
     const { status, stderr } = runWith('17');
     assert.equal(status, 0, stderr);
     assert.match(stderr, /^Tests draw by TABULARIUM_TEST_DRAW=17\.\n/);

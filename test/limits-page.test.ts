@@ -35,7 +35,6 @@ const documented: Readonly<Record<string, string>> = {
   snapshotsAtOnceMax: 'snapshots that a deletion takes along',
   countMax: '`queue get --count`',
   databaseBytesMax: 'each database file',
-  delayMsMax: 'died soon',
   depthMax: ' levels',
   digitsMax: 'digits of a number in a key template',
   discardedBytesMax: 'all others',
@@ -279,7 +278,6 @@ const unnoticed = new Set(
     recordBytesMax
     recordSegmentsMax
     refusalMillisMax
-    restMsMax
     rememberedMax
     resumeMsMax
     roundsMax

@@ -273,7 +273,7 @@ describe('the files of tabularium/modeling', () => {
     });
   }
 
-  it('export no classes to be made in a second way', async () => {
+  it('export no classes to be made in a second way', costly(), async () => {
     const modules = await Promise.all(
       entries.map(
         async (entry) => (await import(`${entry}.js`)) as Readonly<Record<string, unknown>>,

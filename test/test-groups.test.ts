@@ -48,6 +48,28 @@ describe('a group of test files', () => {
     assert.match(stdout, /^# tests 3$/m);
   });
 
+  it('fails for an error that nobody caught, and prints its stack', async () => {
+    const uncaught = (name: string, text: string) => `
+      import { describe, it } from 'node:test';
+      import { setTimeout as wait } from 'node:timers/promises';
+      describe('a suite', () => describe('of suites', () => it('${name}', async () => {
+        ${text}
+        await wait(50);
+      })));
+    `;
+    const thrown = uncaught('throws late', `setTimeout(() => { throw new Error('thrown'); }, 1);`);
+    const rejected = uncaught('forgets', `void Promise.reject(new Error('rejected'));`);
+    for (const [name, text] of Object.entries({ thrown, rejected })) {
+      const { status, stdout, stderr } = await runGroup({ [`${name}.mjs`]: text }, 30_000);
+      assert.equal(status, 1, stdout);
+      assert.match(
+        stderr,
+        new RegExp(`Nobody caught in a group of test files: Error: ${name}\n +at .*${name}[.]mjs:`),
+      );
+      assert.match(stdout, /^# suites 2$/m);
+    }
+  });
+
   it('fails by the name of a file that cannot be loaded, or waits for ever', costly(), async () => {
     const broken = `${served}\nawait Promise.reject(new Error('no port is free'));`;
     const waiting = `${served}\nawait new Promise(() => undefined);`;

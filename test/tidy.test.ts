@@ -192,9 +192,10 @@ describe('architecture', () => {
   it('backs off in the kit, and where the next attempt depends on more than the error', () => {
     const backingOff = source
       .filter((file) => !isTest(file) && !file.startsWith('src/base/async/'))
-      .filter((file) => /\bbackOff\(/.test(read(file)));
+      .filter((file) => /\b(backOff|doubledDelay)\(|[^\w]2 \*\* \(/.test(read(file)));
     assert.deepEqual(backingOff.toSorted(), [
       'src/app/oauth/key-cache.ts',
+      'src/cli/start/workers/restarts.ts',
       'src/engines/postgres/primary.ts',
       'src/modeling/patterns/indexes/index-updater.ts',
       'src/modeling/patterns/row-leases/row-leases.ts',
@@ -203,6 +204,7 @@ describe('architecture', () => {
       'src/modeling/table/entities.ts',
       'src/modeling/worker/deliverer.ts',
       'src/modeling/worker/worker.ts',
+      'src/partition/operations/rests.ts',
       'src/partition/store.ts',
     ]);
   });

@@ -8,6 +8,7 @@ import { it } from 'node:test';
 import { selfTimes, type CpuProfile } from './cpu-profile.js';
 import { profilingFlags } from './flames.js';
 import { isProfileAnswer, type ProfileAnswer, type ProfileRequest } from './profile-request.js';
+import { costly } from '../../test/support/run-length.js';
 
 /**
  * A process with three threads, one after the other: the first has ended before the others begin,
@@ -56,7 +57,7 @@ function functionsIn(file: string): readonly string[] {
   return selfTimes(profile, '').map(({ name }) => name.split(' ')[0] ?? '');
 }
 
-it('profiles the threads of a process while it is asked to', async () => {
+it('profiles the threads of a process while it is asked to', costly(), async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tabularium-profiled-'));
   const child = spawn(process.execPath, [...profilingFlags, '-e', program], {
     cwd: folder,

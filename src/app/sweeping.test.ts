@@ -15,6 +15,7 @@ import { propertyBagOf } from '../model/bag/bag-builder.js';
 import type { ServedStore } from '../kv/served-store.js';
 import { TableService } from '../services/tables/table-service.js';
 import { startServer } from './server.js';
+import { costly } from '../../test/support/run-length.js';
 
 /** Less than the interval at which the server looks for garbage without being told. */
 const soonMsMax = 1_000;
@@ -83,7 +84,7 @@ describe('what a server sweeps', () => {
     }
   });
 
-  it('makes room: the data file does not grow when as much is put again', async (t) => {
+  it('makes room: the data file does not grow when as much is put again', costly(), async (t) => {
     const { directory, remove } = await temporaryLocation();
     const store = await openLmdbStore({ directory, clock: systemClock, durability: 'relaxed' });
     t.after(async () => {

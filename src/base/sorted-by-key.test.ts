@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { SortedByKey } from './sorted-by-key.js';
+import { costly } from '../../test/support/run-length.js';
 
 interface Element {
   readonly key: Uint8Array;
@@ -73,7 +74,7 @@ describe('elements sorted by key', () => {
     assert.deepEqual(numbers(entries.forward(everything)), [5]);
   });
 
-  it('deletes many at once, but for those that were replaced or are gone', () => {
+  it('deletes many at once, but for those that were replaced or are gone', costly(), () => {
     const some = fc.uniqueArray(fc.nat(2_000), { maxLength: 1_500, size: 'max' });
     const gone = fc.record({ asked: some, replaced: some, deleted: some, isShared: fc.boolean() });
     fc.assert(

@@ -86,25 +86,29 @@ afterEach(async () => {
 });
 
 void describe('tabularium blob put', () => {
-  void it('stores a file under its name or another, with its MD5 and the type that is given', async () => {
-    await file('cat.jpg', 'a cat');
-    const { code, stdout, stderr } = await cli('put', ['cat.jpg', 'photos']);
-    assert.deepEqual([code, stdout], [0, 'photos/cat.jpg\n'], stderr);
-    assert.match(stderr, /Put 1 blob into photos, 5 bytes\./);
-    const typed = ['cat.jpg', 'photos/2030/ü 1?.jpg', '--content-type', 'image/x-cat'];
-    assert.equal((await cli('put', typed)).code, 0);
-    assert.equal((await cli('put', ['cat.jpg', 'photos/2031/'])).code, 0);
-    assert.deepEqual(await stored(), ['2030/ü 1?.jpg', '2031/cat.jpg', 'cat.jpg']);
-    const properties = await photos.getBlobClient('2030/ü 1?.jpg').getProperties();
-    assert.equal(properties.contentType, 'image/x-cat');
-    assert.equal(
-      Buffer.from(properties.contentMD5 ?? []).toString('base64'),
-      md5(Buffer.from('a cat')),
-    );
-    assert.equal((await contentOf('2030/ü 1?.jpg')).toString(), 'a cat');
-  });
+  void it(
+    'stores a file under its name or another, with its MD5 and the type that is given',
+    costly(),
+    async () => {
+      await file('cat.jpg', 'a cat');
+      const { code, stdout, stderr } = await cli('put', ['cat.jpg', 'photos']);
+      assert.deepEqual([code, stdout], [0, 'photos/cat.jpg\n'], stderr);
+      assert.match(stderr, /Put 1 blob into photos, 5 bytes\./);
+      const typed = ['cat.jpg', 'photos/2030/ü 1?.jpg', '--content-type', 'image/x-cat'];
+      assert.equal((await cli('put', typed)).code, 0);
+      assert.equal((await cli('put', ['cat.jpg', 'photos/2031/'])).code, 0);
+      assert.deepEqual(await stored(), ['2030/ü 1?.jpg', '2031/cat.jpg', 'cat.jpg']);
+      const properties = await photos.getBlobClient('2030/ü 1?.jpg').getProperties();
+      assert.equal(properties.contentType, 'image/x-cat');
+      assert.equal(
+        Buffer.from(properties.contentMD5 ?? []).toString('base64'),
+        md5(Buffer.from('a cat')),
+      );
+      assert.equal((await contentOf('2030/ü 1?.jpg')).toString(), 'a cat');
+    },
+  );
 
-  void it('stores standard input, and nothing as an empty blob', async () => {
+  void it('stores standard input, and nothing as an empty blob', costly(), async () => {
     const piped = await runCli(connected('put', ['-', 'photos/in']), { input: 'piped' });
     assert.equal(piped.code, 0, piped.stderr);
     await file('empty', '');
@@ -113,7 +117,7 @@ void describe('tabularium blob put', () => {
     assert.equal((await photos.getBlobClient('empty').getProperties()).contentLength, 0);
   });
 
-  void it('stores many bytes as blocks, the MD5 of all with them', async () => {
+  void it('stores many bytes as blocks, the MD5 of all with them', costly(), async () => {
     for (const bytes of [blockBytes - 1, blockBytes, 2 * blockBytes + 1]) {
       const content = randomBytes(bytes);
       await file('large', content);
@@ -125,7 +129,7 @@ void describe('tabularium blob put', () => {
     }
   });
 
-  void it('does not send again what an interrupted upload has left', async () => {
+  void it('does not send again what an interrupted upload has left', costly(), async () => {
     const content = randomBytes(2 * blockBytes + 5);
     await file('large', content);
     await cli('put', ['large', 'photos']);

@@ -11,6 +11,7 @@ import {
 import { runCommand } from '../../test/support/command-host.js';
 import type { CliResult } from '../../test/support/cli-process.js';
 import { startServer, type StartedServer } from '../../test/support/start-server.js';
+import { costly } from '../../test/support/run-length.js';
 
 // Commands on many blobs: copies inside of a server and from another, and downloads of folders.
 
@@ -59,7 +60,7 @@ after(async () => {
 });
 
 void describe('tabularium blob copy', () => {
-  void it('copies a blob to a name, or under its own', async () => {
+  void it('copies a blob to a name, or under its own', costly(), async () => {
     const { code, stdout, stderr } = await cli('copy', 'photos/b.jpg', 'copies/c.jpg', '--create');
     assert.deepEqual([code, stdout], [0, 'copies/c.jpg\n'], stderr);
     assert.match(stderr, /Copied 1 blob into copies, 5 bytes\./);

@@ -64,7 +64,7 @@ async function statusWith(server: CliProcess, token: string): Promise<number> {
 }
 
 describe('tabularium dev-token', () => {
-  it('makes a key that its user alone can read, and keeps to it', async () => {
+  it('makes a key that its user alone can read, and keeps to it', costly(), async () => {
     await using directory = await temporaryDirectory();
     const first = await tokenFrom(directory.path);
     const folder = join(directory.path, '.tabularium-dev-issuer');
@@ -100,7 +100,7 @@ describe('tabularium dev-token', () => {
     assert.equal((await readdir(folder)).length, 2, 'nothing is left over');
   });
 
-  it('says in the token what it is told to', async () => {
+  it('says in the token what it is told to', costly(), async () => {
     await using directory = await temporaryDirectory();
     const said = ['--issuer', 'https://i.example/', '--audience', 'api://x', '--lifetime', '10m'];
     const names = ['--role', 'A b', '--role', 'C', '--scope', 'read', '--scope', 'write'];

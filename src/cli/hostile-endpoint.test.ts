@@ -127,7 +127,7 @@ function isHarmless(text: string, what: string): void {
 }
 
 describe('an endpoint that redirects', () => {
-  it('has done nothing, and every command says so', async () => {
+  it('has done nothing, and every command says so', costly(), async () => {
     mode = 'redirect';
     for (const command of [...reading('table'), ...writing]) {
       const { code, stderr } = await runCommand([...command, ...connection], { cwd: folder });

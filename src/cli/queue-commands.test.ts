@@ -75,7 +75,7 @@ afterEach(async () => {
 });
 
 void describe('tabularium queue put', () => {
-  void it('adds the text as it is and prints the id', async () => {
+  void it('adds the text as it is and prints the id', costly(), async () => {
     const text = 'a <b> & "c" ünï\n';
     const { code, stdout, stderr } = await cli('put', [text]);
     assert.equal(code, 0, stderr);
@@ -86,7 +86,7 @@ void describe('tabularium queue put', () => {
     assert.match(stderr, /Put 1 message into work\./);
   });
 
-  void it('takes the text from a file or standard input, bytes unchanged', async () => {
+  void it('takes the text from a file or standard input, bytes unchanged', costly(), async () => {
     const directory = await mkdtemp(join(tmpdir(), 'tabularium-put-'));
     const file = join(directory, 'message.txt');
     await writeFile(file, 'from a file\n');

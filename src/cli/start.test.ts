@@ -56,7 +56,7 @@ void describe('tabularium start', () => {
   );
 
   for (const signal of sampled(['SIGINT', 'SIGTERM'] as const, 1)) {
-    void it(`finishes the request in flight and ends with 0 at ${signal}`, async () => {
+    void it(`finishes the request in flight and ends with 0 at ${signal}`, costly(), async () => {
       const server = await started([]);
       const socket = await heldRequest(server);
       const stopping = server.printed('stopping');
@@ -286,7 +286,7 @@ void describe('the command line', () => {
     assert.match(command.stderr, /There is no command .*tabel.*Did you mean .tabularium table./);
   });
 
-  void it('prints its version and its help to standard output', async () => {
+  void it('prints its version and its help to standard output', costly(), async () => {
     const text = await readFile(new URL('../../../package.json', import.meta.url), 'utf8');
     const { version }: { version?: string } = JSON.parse(text);
     assert.deepEqual((await runCli(['--version'])).stdout, `${version}\n`);

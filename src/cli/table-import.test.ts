@@ -251,23 +251,27 @@ void describe('tabularium table import', () => {
     assert.equal((await rowsOf(table)).length, 3);
   });
 
-  void it('refuses no row that a lost answer has written, and any other that is there', async () => {
-    const table = newTable();
-    const row = (at: number, text: string): string => `a,${at},${text}\n`;
-    const before = await file('before.csv', `PartitionKey,RowKey,text\n${row(3, 'other')}`);
-    assert.equal((await importFile([before, '-t', table])).code, 0);
-    // The first fails because of the row that is there, the third writes the others.
-    await using proxy = await startProxy(started.server.tableEndpoint, losing(isBatch, [1, 3]));
-    const text = Array.from({ length: 150 }, (_, at) => row(at, `it's ${at}`)).join('');
-    const path = await file('lost.csv', `PartitionKey,RowKey,text\n${text}`);
-    const args = ['table', 'import', path, '-t', table, '-c', connectionBy(proxy.origin)];
-    const result = await runCommand([...args, '--mode', 'insert', '--concurrency', '1']);
-    assert.match(result.stderr, /Imported 149 rows .*; 1 refused/);
-    assert.match(result.stderr, /line 5: EntityAlreadyExists/);
-    assert.equal(result.code, 1);
-    const rows = await rowsOf(table);
-    assert.equal(rows.length, 150);
-  });
+  void it(
+    'refuses no row that a lost answer has written, and any other that is there',
+    costly(),
+    async () => {
+      const table = newTable();
+      const row = (at: number, text: string): string => `a,${at},${text}\n`;
+      const before = await file('before.csv', `PartitionKey,RowKey,text\n${row(3, 'other')}`);
+      assert.equal((await importFile([before, '-t', table])).code, 0);
+      // The first fails because of the row that is there, the third writes the others.
+      await using proxy = await startProxy(started.server.tableEndpoint, losing(isBatch, [1, 3]));
+      const text = Array.from({ length: 150 }, (_, at) => row(at, `it's ${at}`)).join('');
+      const path = await file('lost.csv', `PartitionKey,RowKey,text\n${text}`);
+      const args = ['table', 'import', path, '-t', table, '-c', connectionBy(proxy.origin)];
+      const result = await runCommand([...args, '--mode', 'insert', '--concurrency', '1']);
+      assert.match(result.stderr, /Imported 149 rows .*; 1 refused/);
+      assert.match(result.stderr, /line 5: EntityAlreadyExists/);
+      assert.equal(result.code, 1);
+      const rows = await rowsOf(table);
+      assert.equal(rows.length, 150);
+    },
+  );
 
   void it('writes the rest when an attempt whose answer was lost has written nothing', async () => {
     const table = newTable();

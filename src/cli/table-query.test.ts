@@ -4,6 +4,7 @@ import type { CliResult } from '../../test/support/cli-process.js';
 import { runCommand } from '../../test/support/command-host.js';
 import { startProxy } from '../../test/support/forwarding-proxy.js';
 import { startServer, type StartedServer } from '../../test/support/start-server.js';
+import { costly } from '../../test/support/run-length.js';
 
 let started: StartedServer;
 
@@ -114,7 +115,7 @@ void describe('tabularium table query', () => {
     assert.equal(proxy.count, 1);
   });
 
-  void it('follows pages with --all and stops at --top', async () => {
+  void it('follows pages with --all and stops at --top', costly(), async () => {
     const rows = Array.from({ length: 2300 }, (_, at) => `${String(at).padStart(5, '0')}\n`);
     const connection = ['-c', started.server.connectionString()];
     const args = ['table', 'import', '-', '-t', 'many', '-p', "'all'", '-r', 'Id', ...connection];

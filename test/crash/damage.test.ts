@@ -13,7 +13,7 @@ import { numberSetting, seedSetting } from '../support/sim-settings.js';
 // How to repeat and to run longer: docs/internals/correctness.md.
 
 const seed = seedSetting('TABULARIUM_DAMAGE_SEED');
-const rounds = numberSetting('TABULARIUM_DAMAGE_ROUNDS', byLength({ short: 100, long: 1000 }));
+const rounds = numberSetting('TABULARIUM_DAMAGE_ROUNDS', byLength({ short: 40, long: 1000 }));
 const pageBytes = 8192;
 
 type Rows = Map<string, string>;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { byLength } from '../support/run-length.js';
+import { costly, byLength } from '../support/run-length.js';
 import { ServerProcess } from '../support/crash-server.js';
 import { SimRandom } from '../support/sim-random.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
@@ -35,7 +35,9 @@ const starts: Readonly<Record<string, (random: SimRandom) => readonly string[]>>
 
 for (const [how, flagsOf] of Object.entries(starts)) {
   const times = `${rounds} times under load (seed ${seed})`;
-  it(`keeps every promise ${how} when it is killed ${times}`, (t) => killRounds(t, flagsOf));
+  it(`keeps every promise ${how} when it is killed ${times}`, costly(), (t) =>
+    killRounds(t, flagsOf),
+  );
 }
 
 async function killRounds(t: TestContext, flagsOf: (random: SimRandom) => readonly string[]) {
@@ -68,28 +70,32 @@ async function killRounds(t: TestContext, flagsOf: (random: SimRandom) => readon
   }
 }
 
-it(`loses nothing and ends with 0 when SIGTERM stops it under load (seed ${seed})`, async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'tabularium-stop-'));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  const ledger = new Ledger();
-  const random = new SimRandom(seed);
-  let server = await ServerProcess.start(directory);
-  try {
-    await createMainTable(server.client(), ledger);
-    for (let round = 0; round < roundsOfStops; round += 1) {
-      const load: Load = { ledger, random, isOver: false, surprises: [] };
-      const done = runLoad(load, clientsOf(server));
-      await pause(random.between(50, 500));
-      const exit = await server.end('SIGTERM');
-      await done;
-      assert.deepEqual({ code: exit.code, signal: exit.signal }, { code: 0, signal: null });
-      assert.deepEqual(load.surprises, []);
-      server = await ServerProcess.start(directory);
-      const client = server.client();
-      await settle(ledger, client);
-      client.close();
+it(
+  `loses nothing and ends with 0 when SIGTERM stops it under load (seed ${seed})`,
+  costly(),
+  async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'tabularium-stop-'));
+    t.after(() => rm(directory, { recursive: true, force: true }));
+    const ledger = new Ledger();
+    const random = new SimRandom(seed);
+    let server = await ServerProcess.start(directory);
+    try {
+      await createMainTable(server.client(), ledger);
+      for (let round = 0; round < roundsOfStops; round += 1) {
+        const load: Load = { ledger, random, isOver: false, surprises: [] };
+        const done = runLoad(load, clientsOf(server));
+        await pause(random.between(50, 500));
+        const exit = await server.end('SIGTERM');
+        await done;
+        assert.deepEqual({ code: exit.code, signal: exit.signal }, { code: 0, signal: null });
+        assert.deepEqual(load.surprises, []);
+        server = await ServerProcess.start(directory);
+        const client = server.client();
+        await settle(ledger, client);
+        client.close();
+      }
+    } finally {
+      await server.end('SIGKILL');
     }
-  } finally {
-    await server.end('SIGKILL');
-  }
-});
+  },
+);

@@ -39,7 +39,7 @@ const reader = fileURLToPath(
   new URL('../../../test/journal-reader/read_journal.py', import.meta.url),
 );
 const seed = seedSetting('TABULARIUM_READER_SEED');
-const images = byLength({ short: 8, long: 400 });
+const images = byLength({ short: 3, long: 400 });
 const livesMax = 3;
 /** A life with few commits leaves the folders of those before: no pass takes them away. */
 const actsMax = [6, 40];

@@ -27,6 +27,7 @@ import { drainOutbox, testOutbox } from './support/index-outbox.js';
 import { allRows } from './support/indexed-employees.js';
 import { startTables, type ObservedTable, type ObservedTables } from './support/observed-tables.js';
 import { asEmployee, numbered } from './support/employees.js';
+import { costly } from '../support/run-length.js';
 
 // The advisor against a real server: what it measures, and the requests that operations then send.
 
@@ -164,7 +165,7 @@ describe('the advisor with a live table', () => {
     assert.deepEqual([found.rows, found.otherRows], [1, 1]);
   });
 
-  it('expects the requests that reads then make', async () => {
+  it('expects the requests that reads then make', costly(), async () => {
     const sales = { department: 'Sales' };
     const smiths: PartitionQuery<typeof HousedEmployee> = {
       partition: sales,

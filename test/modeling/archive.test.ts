@@ -90,39 +90,43 @@ describe('rows that are loaded into shards', () => {
 });
 
 describe('an archive', () => {
-  it('gets what is old, of all shards, in a form of its own, and nothing is in neither', async () => {
-    const { map, orders, writes } = await world();
-    await bulk(map.table, writes);
-    const archive = entitiesOf(Archived, (await here.newTable()).gateway);
-    const stop = new AbortController();
-    const options: ArchiveOptions<typeof Order, typeof Archived> = {
-      from: orders,
-      query: { where: (p) => p.amount.lt(2) },
-      to: archive,
-      convert: toArchive,
-      concurrency: 1,
-    };
-    let seen = 0;
-    const killed = archiveEntities({
-      ...options,
-      convert: (entity) => {
-        seen += 1;
-        if (seen === 4) stop.abort(new Error('killed'));
-        return options.convert(entity);
-      },
-      signal: stop.signal,
-    });
-    await assert.rejects(killed, /killed/);
-    const both = async () => [
-      (await orders.queryAll().toArray({ max: 99 })).length,
-      (await archive.scanTable().toArray({ max: 99 })).length,
-    ];
-    const [left = 0, moved = 0] = await both();
-    assert.equal(left + moved, 12);
-    await archiveEntities(options);
-    assert.deepEqual(await both(), [4, 8]);
-    assert.deepEqual(await archiveEntities(options), { archived: 0, changed: 0 });
-  });
+  it(
+    'gets what is old, of all shards, in a form of its own, and nothing is in neither',
+    costly(),
+    async () => {
+      const { map, orders, writes } = await world();
+      await bulk(map.table, writes);
+      const archive = entitiesOf(Archived, (await here.newTable()).gateway);
+      const stop = new AbortController();
+      const options: ArchiveOptions<typeof Order, typeof Archived> = {
+        from: orders,
+        query: { where: (p) => p.amount.lt(2) },
+        to: archive,
+        convert: toArchive,
+        concurrency: 1,
+      };
+      let seen = 0;
+      const killed = archiveEntities({
+        ...options,
+        convert: (entity) => {
+          seen += 1;
+          if (seen === 4) stop.abort(new Error('killed'));
+          return options.convert(entity);
+        },
+        signal: stop.signal,
+      });
+      await assert.rejects(killed, /killed/);
+      const both = async () => [
+        (await orders.queryAll().toArray({ max: 99 })).length,
+        (await archive.scanTable().toArray({ max: 99 })).length,
+      ];
+      const [left = 0, moved = 0] = await both();
+      assert.equal(left + moved, 12);
+      await archiveEntities(options);
+      assert.deepEqual(await both(), [4, 8]);
+      assert.deepEqual(await archiveEntities(options), { archived: 0, changed: 0 });
+    },
+  );
 
   it('keeps where it was what has changed meanwhile, for the next time', async () => {
     const { map, orders, writes } = await world(1);
@@ -361,7 +365,7 @@ describe('an archive of an entity', () => {
 });
 
 describe('a backup of a shard', () => {
-  it('is the shard again, with what its map needs', async () => {
+  it('is the shard again, with what its map needs', costly(), async () => {
     const { map, orders, writes, tables } = await world();
     await bulk(map.table, writes);
     const lines: string[] = [];

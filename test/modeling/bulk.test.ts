@@ -41,21 +41,25 @@ async function count(gateway: TableGateway): Promise<number> {
 }
 
 describe('bulk', () => {
-  it('writes thousands of rows in transactions of a hundred, whatever their order', async () => {
-    const { gateway, reports } = await tables.newTable();
-    const writes = Array.from({ length: 2000 }, (_unused, index) =>
-      write.insert(reading((index * 7) % 10, index)),
-    );
-    const report = await bulk(gateway, writes);
-    assert.deepEqual(
-      [report.applied, report.failed, report.position, report.requests],
-      [2000, 0, 2000, 20],
-    );
-    assert.ok(reports.every(({ kind, entities }) => kind === 'transaction' && entities === 100));
-    assert.equal(await count(gateway), 2000);
-  });
+  it(
+    'writes thousands of rows in transactions of a hundred, whatever their order',
+    costly(),
+    async () => {
+      const { gateway, reports } = await tables.newTable();
+      const writes = Array.from({ length: 2000 }, (_unused, index) =>
+        write.insert(reading((index * 7) % 10, index)),
+      );
+      const report = await bulk(gateway, writes);
+      assert.deepEqual(
+        [report.applied, report.failed, report.position, report.requests],
+        [2000, 0, 2000, 20],
+      );
+      assert.ok(reports.every(({ kind, entities }) => kind === 'transaction' && entities === 100));
+      assert.equal(await count(gateway), 2000);
+    },
+  );
 
-  it('splits by bytes before a transaction is too large', async () => {
+  it('splits by bytes before a transaction is too large', costly(), async () => {
     const { gateway, reports } = await tables.newTable();
     const writes = Array.from({ length: 120 }, (_unused, at) =>
       write.upsertReplace(reading(1, at, '日'.repeat(32_000))),
@@ -99,7 +103,7 @@ describe('bulk', () => {
     assert.equal((await readings.get({ device: 1, at: 3 }))?.text, 'other');
   });
 
-  it('keeps the order of writes of one row', async () => {
+  it('keeps the order of writes of one row', costly(), async () => {
     const { gateway } = await tables.newTable();
     await fc.assert(
       fc.asyncProperty(

@@ -221,7 +221,7 @@ describe('a change feed', () => {
 });
 
 describe('a consumer group', () => {
-  it('handles every event at least once and in order, wherever it crashes', async () => {
+  it('handles every event at least once and in order, wherever it crashes', costly(), async () => {
     await crashEverywhere<Parts & { readonly handled: string[] }>({
       prepare: async () => ({ ...(await newFeed(5)), handled: [] }),
       run: ({ table, handled }, doomed) => consume(doomed.wrap(table), handled),
@@ -267,7 +267,7 @@ describe('a consumer group', () => {
     assert.deepEqual(seen, [1, 2, 3, 3, 4, 5]);
   });
 
-  it('never goes back when several consume for it', async () => {
+  it('never goes back when several consume for it', costly(), async () => {
     const { feed } = await newFeed(60);
     const group = () => consumerGroupOf(feed, 'mailer');
     await Promise.all(
@@ -451,29 +451,33 @@ describe('a table that announces its changes', () => {
     assert.equal(changed?.rows.length, 99);
   });
 
-  it('tells every change of many writers, none twice, none that did not happen', async () => {
-    const { table, feed } = await newParts();
-    const applied: string[] = [];
-    await Promise.all(
-      upTo(16).map(async () => {
-        const { employees } = testModel(table, systemClock).entities;
-        for (let n = 0; n < 4; n += 1) {
-          try {
-            await employees.insert(newEmployee({ id: n }));
-            applied.push(`inserted empid_00000${n}`);
-          } catch (error) {
-            if (!(error instanceof EntityExistsError)) throw error;
+  it(
+    'tells every change of many writers, none twice, none that did not happen',
+    costly(),
+    async () => {
+      const { table, feed } = await newParts();
+      const applied: string[] = [];
+      await Promise.all(
+        upTo(16).map(async () => {
+          const { employees } = testModel(table, systemClock).entities;
+          for (let n = 0; n < 4; n += 1) {
+            try {
+              await employees.insert(newEmployee({ id: n }));
+              applied.push(`inserted empid_00000${n}`);
+            } catch (error) {
+              if (!(error instanceof EntityExistsError)) throw error;
+            }
           }
-        }
-      }),
-    );
-    await testRelay(table).partition('Sales');
-    const told = [];
-    for (const event of await readAll(feed)) {
-      const changed = await payloadOf(RowsChangedMessage, event);
-      for (const { rowKey, change } of changed?.rows ?? []) told.push(`${change} ${rowKey}`);
-    }
-    assert.deepEqual(told.toSorted(), applied.toSorted());
-    assert.equal(applied.length, 4);
-  });
+        }),
+      );
+      await testRelay(table).partition('Sales');
+      const told = [];
+      for (const event of await readAll(feed)) {
+        const changed = await payloadOf(RowsChangedMessage, event);
+        for (const { rowKey, change } of changed?.rows ?? []) told.push(`${change} ${rowKey}`);
+      }
+      assert.deepEqual(told.toSorted(), applied.toSorted());
+      assert.equal(applied.length, 4);
+    },
+  );
 });

@@ -23,6 +23,7 @@ import { decodeEnvelope } from '../../src/modeling/worker/envelope.js';
 import type { SendingQueue } from '../../src/modeling/worker/index.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
+import { costly } from '../support/run-length.js';
 
 const [one, other] = [await startTables({ inMemory: true }), await startTables({ inMemory: true })];
 after(() => Promise.all([one, other].map((each) => each[Symbol.asyncDispose]())));
@@ -155,7 +156,7 @@ describe('bounded contexts', () => {
     await assert.rejects(readPayload(OrphanMessage, other), MalformedMessageError);
   });
 
-  it('are checked from where a check was stopped', async () => {
+  it('are checked from where a check was stopped', costly(), async () => {
     const { customers } = await world();
     const rows = new MemoryTable(new MemoryRows());
     const entities = entitiesOf(Invoice, rows);

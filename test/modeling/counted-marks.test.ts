@@ -159,7 +159,7 @@ describe('marks of counted changes', () => {
     assert.deepEqual([await counted(table), await marksIn(table)], [3, 0]);
   });
 
-  it('stay while a message waits or is poisoned, so that none counts twice', async () => {
+  it('stay while a message waits or is poisoned, so that none counts twice', costly(), async () => {
     for (const isPoisoned of [false, true]) {
       const { table } = await countedAndWaiting();
       const [message] = (await table.page(waitingMessages('a'))).rows;

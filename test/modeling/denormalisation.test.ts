@@ -14,6 +14,7 @@ import { crashEverywhere } from './support/crash-points.js';
 import { fillRow } from './support/full-rows.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
+import { costly } from '../support/run-length.js';
 
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
@@ -145,7 +146,7 @@ describe('copies that are called for', () => {
     assert.equal((await departments.get({ name: 'New' }))?.managerName, 'Al2');
   });
 
-  it('end as their source does, however many refresh them while it changes', async () => {
+  it('end as their source does, however many refresh them while it changes', costly(), async () => {
     const { managers, employees, departments } = await newWorld();
     await Promise.all(
       Array.from({ length: 16 }, async (_, writer) => {
@@ -169,24 +170,28 @@ describe('copies that are called for', () => {
     assert.equal((await departments.get(sales))?.managerName, undefined);
   });
 
-  it('are right after the next refresh, wherever a change or a refresh dies', async () => {
-    await crashEverywhere({
-      prepare: newWorld,
-      run: async ({ gateways: [people, units], employees }, doomed) => {
-        const { managers } = worldOf(doomed.wrap(people), doomed.wrap(units));
-        await managers.update(sales, (sale) => ({ ...sale, managerId: 2 }));
-        await employees.update({ id: 2 }, (al) => ({ ...al, name: 'Al Smith' }));
-        await managers.refresh({ id: 2 });
-      },
-      recover: async ({ managers }) => {
-        for (const id of [1, 2]) await managers.refresh({ id });
-      },
-      check: async ({ drift, departments }) => {
-        assert.equal(await drift('Sales'), undefined);
-        assert.ok((await departments.get(sales))?.managerName !== undefined);
-      },
-    });
-  });
+  it(
+    'are right after the next refresh, wherever a change or a refresh dies',
+    costly(),
+    async () => {
+      await crashEverywhere({
+        prepare: newWorld,
+        run: async ({ gateways: [people, units], employees }, doomed) => {
+          const { managers } = worldOf(doomed.wrap(people), doomed.wrap(units));
+          await managers.update(sales, (sale) => ({ ...sale, managerId: 2 }));
+          await employees.update({ id: 2 }, (al) => ({ ...al, name: 'Al Smith' }));
+          await managers.refresh({ id: 2 });
+        },
+        recover: async ({ managers }) => {
+          for (const id of [1, 2]) await managers.refresh({ id });
+        },
+        check: async ({ drift, departments }) => {
+          assert.equal(await drift('Sales'), undefined);
+          assert.ok((await departments.get(sales))?.managerName !== undefined);
+        },
+      });
+    },
+  );
 
   it('are seen to be right in a row without room for the properties that it lacks', async () => {
     const { managers, departments, drift, gateways } = await newWorld();

@@ -24,6 +24,7 @@ import { startServer } from '../support/start-server.js';
 import { LostAnswers } from './support/lost-answers.js';
 import { startTables } from './support/observed-tables.js';
 import { asEmployee, numbered } from './support/employees.js';
+import { costly } from '../support/run-length.js';
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
@@ -420,7 +421,7 @@ describe('a write whose answer is lost', async () => {
     });
   }
 
-  it('is found by its stamp although another writer came next', async () => {
+  it('is found by its stamp although another writer came next', costly(), async () => {
     const { lost, counters } = await openLossy(0);
     await counters.insert({ name: 'a', value: 0 });
     const other = entitiesOf(counters.definition, counters.table);

@@ -196,7 +196,7 @@ for (const [name, steps] of [
   ['by copying and deleting', guideSteps],
 ] as const) {
   describe(`archiving an employee ${name}`, () => {
-    it('ends in the archive, wherever the worker crashes', async () => {
+    it('ends in the archive, wherever the worker crashes', costly(), async () => {
       const requests = await crashEverywhere<World>({
         prepare: async () => {
           const office = await newOffice();

@@ -21,6 +21,7 @@ import type { BucketSet } from '../../src/modeling/patterns/high-volume-delete/b
 import { openAccountTables, type AccountTables } from '../../src/modeling/table/account-tables.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
+import { costly } from '../support/run-length.js';
 
 const started = await startTables();
 after(() => started[Symbol.asyncDispose]());
@@ -235,7 +236,7 @@ describe('rotation', () => {
     await assert.rejects(buckets.ensure(), /still being deleted; try again/);
   });
 
-  it('is done by the next run wherever a run is cut off', async () => {
+  it('is done by the next run wherever a run is cut off', costly(), async () => {
     const rotate = ({ set, tables, clock }: World, doomed: Doomed) =>
       timeBucketsOf({
         set,
@@ -311,7 +312,7 @@ describe('queries over buckets', () => {
     assert.equal(keys(newest), '31a 31b 31c 30a 30b 30c 29a 29b 29c');
   });
 
-  it('go on from a cursor, whatever the page size, and end', async () => {
+  it('go on from a cursor, whatever the page size, and end', costly(), async () => {
     const { buckets } = await filled();
     for (const newestFirst of [false, true]) {
       const expected = keys(await collect(buckets.rows({ ...whole, newestFirst })));

@@ -141,7 +141,7 @@ describe('indexes of entities with encrypted properties', () => {
     await assertInStep(employees);
   });
 
-  it('follow changes, and are filled and mended', async () => {
+  it('follow changes, and are filled and mended', costly(), async () => {
     const { table, employees, drain } = await newEmployees();
     const alone = entitiesOf(PaidEmployee, table);
     for (let id = 0; id < 5; id++) await alone.insert({ ...jones, id, email: `mail${id}@x` });

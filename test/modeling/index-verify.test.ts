@@ -65,7 +65,7 @@ describe('verify', () => {
     assert.equal(checked, 2 * (20 * 4 + 10));
   });
 
-  it('tells what outside writers have left behind, of each index', async () => {
+  it('tells what outside writers have left behind, of each index', costly(), async () => {
     const { employees, places } = await newEmployees(6);
     const alone = entitiesOf(Employee, places.table);
     // Written without the indexes: a new entity, a changed one and a deleted one.
@@ -98,7 +98,7 @@ describe('verify', () => {
     assert.deepEqual(stale?.kind === 'stale' ? stale.names : [], ['firstName']);
   });
 
-  it('reads one index alone, and changes nothing', async () => {
+  it('reads one index alone, and changes nothing', costly(), async () => {
     const { employees, places, main } = await newEmployees(6);
     await remove(places.town, 'Town0', 'Jones_Sales_000000');
     await remove(places.table, 'Sales', 'email_mail1@contoso.com');
@@ -178,7 +178,7 @@ describe('rebuild', () => {
     await assertInStep(employees);
   });
 
-  it('never stores the row of an entity that has changed since it was read', async () => {
+  it('never stores the row of an entity that has changed since it was read', costly(), async () => {
     for (const index of ['email', 'lastName'] as const) {
       const { employees, places } = await newEmployees(3);
       const gone = index === 'email' ? 'email_mail0@contoso.com' : 'Jones';

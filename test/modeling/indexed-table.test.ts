@@ -211,7 +211,7 @@ describe('the table of entities with indexes', () => {
     assert.deepEqual(rows, []);
   });
 
-  it('keeps them when many write the same entities', async () => {
+  it('keeps them when many write the same entities', costly(), async () => {
     for (let seed = 1; seed <= (isLong ? 500 : 12); seed += 1) {
       const random = new SimRandom(seed);
       const rows = new MemoryRows();

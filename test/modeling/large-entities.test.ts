@@ -202,7 +202,7 @@ describe('a large value', () => {
     );
   });
 
-  it('comes back whatever it is, and whatever the thresholds are', async () => {
+  it('comes back whatever it is, and whatever the thresholds are', costly(), async () => {
     const { blobs } = await withBlobs();
     const value = fc.oneof(
       fc.nat(3000).map(random),
@@ -243,7 +243,7 @@ describe('large values of more rows than a transaction holds', () => {
   const rowsOf = (count: number, properties: () => RowProperties) =>
     Array.from({ length: count }, (_, index) => rowOf(properties(), `r${index}`));
 
-  it('are written by bulk and deleted by deleteWhere', async () => {
+  it('are written by bulk and deleted by deleteWhere', costly(), async () => {
     const { large, table } = await fixture(small);
     const rows = rowsOf(60, () => ({ V: random(5000) }));
     const inserts = rows.map((row) => ({ kind: 'insert', row }) as const);
@@ -255,7 +255,7 @@ describe('large values of more rows than a transaction holds', () => {
     assert.deepEqual(await rowKeysOf(table), []);
   });
 
-  it('are refused together before a blob is put', async () => {
+  it('are refused together before a blob is put', costly(), async () => {
     const { table, blobs } = await withBlobs();
     let puts = 0;
     const counted: BlobPort = {
@@ -534,7 +534,7 @@ describe('a process that is killed', () => {
     assert.deepEqual(requests, ['put', 'transact']);
   });
 
-  it('in a replace leaves the old entity or the new one, whole', async () => {
+  it('in a replace leaves the old entity or the new one, whole', costly(), async () => {
     const requests = await crashEverywhere<World>({
       prepare,
       run: (world, doomed) =>
@@ -546,7 +546,7 @@ describe('a process that is killed', () => {
     assert.deepEqual(requests, ['get', 'put', 'transact', 'delete']);
   });
 
-  it('in a merge leaves the old entity or the merged one, whole', async () => {
+  it('in a merge leaves the old entity or the merged one, whole', costly(), async () => {
     const { V, W } = after;
     await crashEverywhere<World>({
       prepare,

@@ -232,7 +232,7 @@ describe('a view of a partition', () => {
     assert.deepEqual(await sums(view, 'Gone'), [0, 0, 0n]);
   });
 
-  it('is rebuilt rightly while entities change', async () => {
+  it('is rebuilt rightly while entities change', costly(), async () => {
     const { gateway } = await started.newTable();
     for (let id = 1; id <= 20; id++) await employees(gateway).insert({ ...sales, id });
     const changes = Array.from({ length: 8 }, async (_, writer) => {
@@ -343,7 +343,7 @@ describe('a sharded counter', () => {
       measures: ['count', 'bytes'],
     });
 
-  it('counts what 16 writers add at the same time, and adds its shards up', async () => {
+  it('counts what 16 writers add at the same time, and adds its shards up', costly(), async () => {
     const { gateway } = await started.newTable();
     await Promise.all(
       Array.from({ length: 16 }, async () => {

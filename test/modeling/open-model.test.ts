@@ -147,7 +147,7 @@ describe('a model', () => {
     await assert.rejects(model.read(['employees', 'departments'], { id: 1 }), ValueError);
   });
 
-  it('lets the changes of patterns join a transaction', async () => {
+  it('lets the changes of patterns join a transaction', costly(), async () => {
     const { model, departments } = await newStaff();
     await departments.insert({ ...sales, title: 'Sales' });
     const relation = oneToManyOf({ ...oneToManyOptions, table: model.table });
@@ -161,7 +161,7 @@ describe('a model', () => {
     assert.deepEqual(await driftsOf(model), []);
   });
 
-  it('tells what it has written, also to the update that waits', async () => {
+  it('tells what it has written, also to the update that waits', costly(), async () => {
     const { model, employees, departments } = await newStaff();
     await employees.insert(employeeOf(1));
     const inserted = await departments.upsertReplace({ ...sales, title: 'Sales' });
@@ -218,7 +218,7 @@ describe('a model', () => {
     },
   );
 
-  it('has marks of what is counted elsewhere until they are forgotten', async () => {
+  it('has marks of what is counted elsewhere until they are forgotten', costly(), async () => {
     const { model, gateway, employees } = await newStaff();
     await employees.insert(employeeOf(1));
     await model.drain();

@@ -105,39 +105,43 @@ for (const seed of sampled(['1', '2'], 1)) {
     });
 
   describe(`the patterns with pages of every shape, seed ${seed}`, () => {
-    it('hand every message of an outbox into a feed, which is read to its end', async () => {
-      const table = await newGateway();
-      const registry = tableRegistryOf(await newGateway(), table.table);
-      const outbox = outboxOf({ table, registry });
-      const partitions = ['Labs', 'Sales', 'Staff'];
-      for (const partition of partitions) {
-        for (let id = 1; id <= 30; id += 6) {
-          const messages = await Promise.all(
-            [0, 1, 2, 3, 4, 5].map((more) => {
-              const given = { department: partition, id: id + more };
-              return outbox.message(partition, Changed, given, { id: `${id + more}` });
-            }),
-          );
-          await outbox.transact([], messages);
+    it(
+      'hand every message of an outbox into a feed, which is read to its end',
+      costly(),
+      async () => {
+        const table = await newGateway();
+        const registry = tableRegistryOf(await newGateway(), table.table);
+        const outbox = outboxOf({ table, registry });
+        const partitions = ['Labs', 'Sales', 'Staff'];
+        for (const partition of partitions) {
+          for (let id = 1; id <= 30; id += 6) {
+            const messages = await Promise.all(
+              [0, 1, 2, 3, 4, 5].map((more) => {
+                const given = { department: partition, id: id + more };
+                return outbox.message(partition, Changed, given, { id: `${id + more}` });
+              }),
+            );
+            await outbox.transact([], messages);
+          }
         }
-      }
-      const sink = feedSinkOf(table, { messages: [Changed] });
-      const { dispatched } = await relayOf({ table, registry, sink }).sweep();
-      assert.equal(dispatched, 90);
-      const feed = changeFeedOf(table);
-      for (const partition of partitions) {
-        const seen: number[] = [];
-        await consumerGroupOf(feed, 'mailer').consume(
-          partition,
-          ({ sequence }) => Promise.resolve(void seen.push(Number(sequence))),
-          { limit: 7 },
-        );
-        assert.deepEqual(seen, upTo(30));
-        const clock = manualClock(systemClock.nowMicros() + 86_400_000_000);
-        assert.equal(await trimFeed(feed, partition, { keepMs: 1000, clock, max: 20 }), 20);
-        assert.equal((await feed.read(partition)).events[0]?.sequence, 21n);
-      }
-    });
+        const sink = feedSinkOf(table, { messages: [Changed] });
+        const { dispatched } = await relayOf({ table, registry, sink }).sweep();
+        assert.equal(dispatched, 90);
+        const feed = changeFeedOf(table);
+        for (const partition of partitions) {
+          const seen: number[] = [];
+          await consumerGroupOf(feed, 'mailer').consume(
+            partition,
+            ({ sequence }) => Promise.resolve(void seen.push(Number(sequence))),
+            { limit: 7 },
+          );
+          assert.deepEqual(seen, upTo(30));
+          const clock = manualClock(systemClock.nowMicros() + 86_400_000_000);
+          assert.equal(await trimFeed(feed, partition, { keepMs: 1000, clock, max: 20 }), 20);
+          assert.equal((await feed.read(partition)).events[0]?.sequence, 21n);
+        }
+      },
+    );
 
     it('fill an index, list its entities, and find and mend what drifted', costly(), async () => {
       const { places, employees } = await newEmployees();
@@ -272,7 +276,7 @@ for (const seed of sampled(['1', '2'], 1)) {
       assert.deepEqual((await verifyLargeValues(large)).abandonedRows, []);
     });
 
-    it('count children, summarise partitions and add up shards', async () => {
+    it('count children, summarise partitions and add up shards', costly(), async () => {
       const table = await newGateway();
       const given = {
         parent: RegionalDepartment,

@@ -87,7 +87,7 @@ for (const seed of sampled(['1', '2'], 1)) {
       }
     });
 
-    it('goes on from the cursor of any page', async () => {
+    it('goes on from the cursor of any page', costly(), async () => {
       const open = entitiesOf(Reading, await filled());
       for (const limit of [1, 4, 1000]) {
         const found: string[] = [];
@@ -164,7 +164,7 @@ for (const seed of sampled(['1', '2'], 1)) {
       assert.deepEqual(names(await open.scanTable().toArray({ max: 200 })), names(kept));
     });
 
-    it('keeps indexes in step, verifies them and finds what drifted', async () => {
+    it('keeps indexes in step, verifies them and finds what drifted', costly(), async () => {
       const [main, town, first] = [
         await tables.newTable(),
         await tables.newTable(),

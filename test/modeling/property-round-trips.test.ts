@@ -25,6 +25,7 @@ import {
 } from '../../src/modeling/index.js';
 import { storableTicksMin, ticksMax } from '../../src/modeling/rows/ticks.js';
 import { startTables } from './support/observed-tables.js';
+import { costly } from '../support/run-length.js';
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
@@ -126,7 +127,7 @@ function withoutUndefined<T extends object>(value: T): T {
 }
 
 describe('an entity with every type of property', () => {
-  it('comes back as it was, by every kind of read', async () => {
+  it('comes back as it was, by every kind of read', costly(), async () => {
     const { gateway } = await tables.newTable();
     const everything = entitiesOf(Everything, gateway);
     await fc.assert(
@@ -185,7 +186,7 @@ describe('an entity with every type of property', () => {
     );
   });
 
-  it('is found in key order, whatever its keys have in them', async () => {
+  it('is found in key order, whatever its keys have in them', costly(), async () => {
     const { gateway } = await tables.newTable();
     const Named = defineEntity({
       type: 'Named',

@@ -20,6 +20,7 @@ import {
 } from '../../src/modeling/index.js';
 import { startTables } from './support/observed-tables.js';
 import { asEmployee, numbered } from './support/employees.js';
+import { costly } from '../support/run-length.js';
 
 const tables = await startTables();
 after(() => tables[Symbol.asyncDispose]());
@@ -365,7 +366,7 @@ describe('a query of several partitions', () => {
     `${row.town}_${row.lastName} ${row.shard}`;
   const sorted = (texts: readonly string[]) => [...texts].sort();
 
-  it('gives one partition after the other, in key order', async () => {
+  it('gives one partition after the other, in key order', costly(), async () => {
     for (const isRagged of [false, true]) {
       const { customers, rows } = await newTowns(isRagged);
       const query = customers.queryPartitions({ partitions: shards, concurrency: 2 });
@@ -373,7 +374,7 @@ describe('a query of several partitions', () => {
     }
   });
 
-  it('merges partitions by their RowKeys', async () => {
+  it('merges partitions by their RowKeys', costly(), async () => {
     for (const isRagged of [false, true]) {
       const { customers, rows } = await newTowns(isRagged);
       const query = customers.queryPartitions({ partitions: shards, order: 'row-key' });

@@ -145,7 +145,7 @@ describe('a writer that is killed', () => {
       });
     }
 
-    it(`in ${name} that hands the entity over leaves all of it or nothing`, async () => {
+    it(`in ${name} that hands the entity over leaves all of it or nothing`, costly(), async () => {
       await crashEverywhere<OrderTables>({
         prepare: async () => {
           const tables = await filledWith([1]);

@@ -341,7 +341,7 @@ describe('the steps of a move', () => {
     assert.deepEqual(ids(old), [0, 2, 3, 5, 6]);
   });
 
-  it('clean up what is given up, and nothing that was written otherwise', async () => {
+  it('clean up what is given up, and nothing that was written otherwise', costly(), async () => {
     const { tables, move, orders } = await inPhase('reading-new');
     await orders.delete(order(0), { ifMatch: 'any' });
     await orders.delete(order(1), { ifMatch: 'any' });
@@ -364,7 +364,7 @@ describe('the steps of a move', () => {
     assert.equal((await tables.new.page({})).rows.length, 5);
   });
 
-  it('leave the old side as it was after rolling back and cleaning up', async () => {
+  it('leave the old side as it was after rolling back and cleaning up', costly(), async () => {
     const { tables, move, orders } = await inPhase('reading-new');
     await orders.delete(order(0), { ifMatch: 'any' });
     await orders.insert(order(20, 200));
@@ -382,7 +382,7 @@ describe('the steps of a move', () => {
     assert.equal((await amountsOf(tables)).new.size, 8);
   });
 
-  it('roll back from every phase before the end', async () => {
+  it('roll back from every phase before the end', costly(), async () => {
     for (const phase of ['dual-writing', 'verifying', 'reading-new'] as const) {
       const { move, orders, tables } = await inPhase(phase);
       await orders.update(order(1), (each) => ({ ...each, amount: 11 }));
@@ -421,7 +421,7 @@ describe('the steps of a move', () => {
     assert.equal((await amountsOf(tables)).new.size, 7);
   });
 
-  it('stay where they are while a row is refused that was whole before', async () => {
+  it('stay where they are while a row is refused that was whole before', costly(), async () => {
     const { tables, move } = await inPhase('verifying');
     await fillToTheBrim(tables.old, brimming);
     await entitiesOf(OrderByCity, tables.new).delete(order(2), { ifMatch: 'any' });

@@ -120,7 +120,7 @@ function wrapped({ settings }: World, doomed: Doomed): ShardMapManager {
 const both = ['South Africa', 'Germany'];
 
 describe('reference data of shards', () => {
-  it('are written once, and read beside the data of each shard', async () => {
+  it('are written once, and read beside the data of each shard', costly(), async () => {
     const made = await world();
     const { countries, manager, clock } = made;
     assert.deepEqual(await namesOn(made, 'a'), []);
@@ -191,24 +191,28 @@ describe('reference data of shards', () => {
     assert.deepEqual(await namesOn(made, 'a'), both);
   });
 
-  it('are on a shard that was offline before programs read there, and its tables too', async () => {
-    for (const status of sampled(['online', 'read-only'] as const, 1)) {
-      const made = await world();
-      const { countries, manager } = made;
-      await countries.distribute();
-      await manager.setShard('b', { status: 'offline' });
-      const { entities } = countries;
-      await entities.merge({ continent: 'europe', code: 'de' }, { name: 'Allemagne' }, any);
-      const upgraded = await manager.upgrade('orders', withCurrencies);
-      await upgraded.reference(Currency).entities.insert({ code: 'EUR', name: 'euro' });
-      await countries.distribute();
-      assert.equal((await upgraded.reference(Currency).distribute()).rows, 1);
-      await manager.setShard('b', { status });
-      assert.deepEqual(await namesOn(made, 'b'), ['South Africa', 'Allemagne']);
-      const currencies = await upgraded.reference(Currency).on('b');
-      assert.equal((await currencies.get({ code: 'EUR' }))?.name, 'euro');
-    }
-  });
+  it(
+    'are on a shard that was offline before programs read there, and its tables too',
+    costly(),
+    async () => {
+      for (const status of sampled(['online', 'read-only'] as const, 1)) {
+        const made = await world();
+        const { countries, manager } = made;
+        await countries.distribute();
+        await manager.setShard('b', { status: 'offline' });
+        const { entities } = countries;
+        await entities.merge({ continent: 'europe', code: 'de' }, { name: 'Allemagne' }, any);
+        const upgraded = await manager.upgrade('orders', withCurrencies);
+        await upgraded.reference(Currency).entities.insert({ code: 'EUR', name: 'euro' });
+        await countries.distribute();
+        assert.equal((await upgraded.reference(Currency).distribute()).rows, 1);
+        await manager.setShard('b', { status });
+        assert.deepEqual(await namesOn(made, 'b'), ['South Africa', 'Allemagne']);
+        const currencies = await upgraded.reference(Currency).on('b');
+        assert.equal((await currencies.get({ code: 'EUR' }))?.name, 'euro');
+      }
+    },
+  );
 
   it('are on a shard that comes back, wherever its program is killed', costly(), async () => {
     await crashEverywhere<World>({

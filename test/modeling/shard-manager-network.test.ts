@@ -29,6 +29,7 @@ import {
   type MemoryShards,
 } from './support/memory-shards.js';
 import { MemoryRows } from './support/memory-table.js';
+import { costly } from '../support/run-length.js';
 
 // Programs that write, and others that begin, run and cancel operations on the same map, on a bad
 // network, with a copy of the control table. The short form has the same few seeds in each run.
@@ -192,8 +193,11 @@ async function checkRecovery(network: BadNetwork): Promise<void> {
 }
 
 describe('several programs on a bad network', () => {
-  it('bring operations to an end, whoever began, ran or cancelled them, and lose no write', () =>
-    onBadNetworks(rounds, checkOperations));
+  it(
+    'bring operations to an end, whoever began, ran or cancelled them, and lose no write',
+    costly(),
+    () => onBadNetworks(rounds, checkOperations),
+  );
 
   it('recover a shard that was restored, each in its way, and lose no partition', () =>
     onBadNetworks(rounds, checkRecovery));

@@ -98,7 +98,7 @@ const countIn = async (place: ShardPlace) =>
   (await place.table('orders').page({})).rows.filter(({ rowKey }) => rowKey === '0001').length;
 
 describe('a manager of shard maps', () => {
-  it('routes by typed keys, in the order of their values', async () => {
+  it('routes by typed keys, in the order of their values', costly(), async () => {
     const { map, shards } = await filled();
     const places = await Promise.all([7, 99, 100, 500].map((customer) => map.shardOf(customer)));
     assert.deepEqual(places, ['north', 'north', 'south', 'south']);
@@ -108,7 +108,7 @@ describe('a manager of shard maps', () => {
     await assert.rejects(map.connection(7, { validate }), ManagerError);
   });
 
-  it('keeps several maps on the same shards, each in tables of its own', async () => {
+  it('keeps several maps on the same shards, each in tables of its own', costly(), async () => {
     const { manager, map, entities, shards, control } = await filled();
     const words = await manager.create({
       name: 'notes',
@@ -160,7 +160,7 @@ describe('a manager of shard maps', () => {
     await assert.rejects(manager.upgrade('orders', orders), MapSchemaError);
   });
 
-  it('lets programs do with a shard what its status allows', async () => {
+  it('lets programs do with a shard what its status allows', costly(), async () => {
     const { manager, map, entities, shards } = await filled();
     await manager.setShard('south', { status: 'read-only' });
     const one = { customer: 500, id: 1 };
@@ -178,7 +178,7 @@ describe('a manager of shard maps', () => {
     await assert.rejects(back, ManagerError);
   });
 
-  it('drops what nothing leads to any more, and no rows unasked', async () => {
+  it('drops what nothing leads to any more, and no rows unasked', costly(), async () => {
     const { manager, map, shards, settings, create } = await filled();
     await assert.rejects(manager.dropShard('south'), ManagerError);
     await assert.rejects(manager.drop('orders'), ManagerError);
@@ -209,7 +209,7 @@ describe('a manager of shard maps', () => {
     await assert.rejects(other.addShard('north'), /no place of the shard 'north'/);
   });
 
-  it('detaches a shard, and attaches it when it has been compared', async () => {
+  it('detaches a shard, and attaches it when it has been compared', costly(), async () => {
     const { manager, map, entities, shards } = await filled();
     const kept = (await shards.south.table('orders').page({ partitionKey: '000500' })).rows;
     await map.unguarded.apply(moveShard('south', 'north'));
@@ -236,32 +236,36 @@ describe('a manager of shard maps', () => {
 });
 
 describe('the shards of a manager', () => {
-  it('are told with the tables and schemas of their maps, and keep texts near them', async () => {
-    const { manager, shards } = await filled();
-    await manager.setShard('south', { region: 'africa', holds: ['ledger'] });
-    const found = await manager.describe('south');
-    assert.deepEqual(found, {
-      name: 'south',
-      status: 'online',
-      region: 'africa',
-      holds: ['ledger'],
-      maps: [{ map: 'orders', tables: ['orders'], schemaVersion: 1 }],
-      backedUpAt: undefined,
-    });
-    assert.equal(await manager.describe('west'), undefined);
-    assert.deepEqual(await manager.regions(), { north: 'eu', south: 'africa' });
-    const near = regionalRouting(await manager.regions(), { contoso: 'africa', fabrikam: 'eu' });
-    assert.ok(near.kind === 'routing');
-    const map = await manager.create({
-      name: 'notes',
-      table: 'notes',
-      schema: notes,
-      routing: { kind: 'list', keys: [...near.routing.shards] },
-    });
-    await map.entities(Note).insert({ name: 'contoso', text: 'near' });
-    const rows = (await shards.south.table('notes').page({})).rows;
-    assert.ok(rows.some(({ partitionKey }) => partitionKey === 'contoso'));
-  });
+  it(
+    'are told with the tables and schemas of their maps, and keep texts near them',
+    costly(),
+    async () => {
+      const { manager, shards } = await filled();
+      await manager.setShard('south', { region: 'africa', holds: ['ledger'] });
+      const found = await manager.describe('south');
+      assert.deepEqual(found, {
+        name: 'south',
+        status: 'online',
+        region: 'africa',
+        holds: ['ledger'],
+        maps: [{ map: 'orders', tables: ['orders'], schemaVersion: 1 }],
+        backedUpAt: undefined,
+      });
+      assert.equal(await manager.describe('west'), undefined);
+      assert.deepEqual(await manager.regions(), { north: 'eu', south: 'africa' });
+      const near = regionalRouting(await manager.regions(), { contoso: 'africa', fabrikam: 'eu' });
+      assert.ok(near.kind === 'routing');
+      const map = await manager.create({
+        name: 'notes',
+        table: 'notes',
+        schema: notes,
+        routing: { kind: 'list', keys: [...near.routing.shards] },
+      });
+      await map.entities(Note).insert({ name: 'contoso', text: 'near' });
+      const rows = (await shards.south.table('notes').page({})).rows;
+      assert.ok(rows.some(({ partitionKey }) => partitionKey === 'contoso'));
+    },
+  );
 });
 
 describe('an operation on a map', () => {
@@ -278,7 +282,7 @@ describe('an operation on a map', () => {
 
   const modes = ['offline', 'online', 'read-only'] as const;
   for (const mode of sampled(modes, 1)) {
-    it(`runs to its end, ${mode}, and tells how far it is`, async () => {
+    it(`runs to its end, ${mode}, and tells how far it is`, costly(), async () => {
       const { manager, operations, id, shards, map, entities } = await begun(mode);
       const seen: Operation[] = [];
       const before = await manager.operation(id);
@@ -360,7 +364,7 @@ describe('an operation on a map', () => {
     await assert.rejects(operations.run('nothing'), OperationError);
   });
 
-  it('that is cancelled ends the run of another program', async () => {
+  it('that is cancelled ends the run of another program', costly(), async () => {
     const { map, operations, id, settings } = await begun();
     const other = await shardMapManagerOf(settings).open('orders', orders);
     let cancelled: Promise<Operation> | undefined;

@@ -177,7 +177,7 @@ describe('a writer that is killed', () => {
       ['before a change', () => filled()],
       ['while it is handed over', () => handingOver()],
     ] as const) {
-      it(`in ${name} ${when} leaves all of it or nothing`, async () => {
+      it(`in ${name} ${when} leaves all of it or nothing`, costly(), async () => {
         await crashEverywhere<ShardTables>({
           prepare,
           run: (tables, doomed) => write(ordersOf(wrapped(tables, doomed))),

@@ -164,7 +164,7 @@ describe('entities of shards', () => {
     await assert.rejects(map.table.page({ cursor: 'nonsense' }), ValueError);
   });
 
-  it('are routed by a part of their keys', async () => {
+  it('are routed by a part of their keys', costly(), async () => {
     const Reading = defineEntity({
       type: 'Reading',
       properties: { tenant: string(), day: int32(), id: int32() },
@@ -396,22 +396,26 @@ describe('a change of a shard map', () => {
     assert.equal(found.filter((each) => each.note === note).length, 160);
   });
 
-  it('is refused by a plan of another version, and while another one is under way', async () => {
-    const { map } = await world();
-    const plan = await map.plan(moveShard('a', 'c'));
-    await map.apply(moveShard('b', 'a'));
-    await assert.rejects(map.start(plan), StaleMapError);
-    await map.start(moveShard('a', 'c'));
-    await assert.rejects(map.start(moveShard('a', 'b')), StaleMapError);
-    await assert.rejects(map.plan(moveShard('a', 'b')), /in the phase 'copying'/);
-    await assert.rejects(map.cleanUp(), /in the phase 'copying'/);
-    await assert.rejects(map.finish(), /begins in handed-over/);
-    await map.rollBack();
-    await assert.rejects(map.cutOver(), /in the phase 'settled'/);
-    await assert.rejects(map.backfill(), /in the phase 'settled'/);
-    await assert.rejects(map.start(addShard('c')), DefinitionError);
-    await assert.rejects(map.start(moveShard('a', 'elsewhere')), UnknownShardError);
-  });
+  it(
+    'is refused by a plan of another version, and while another one is under way',
+    costly(),
+    async () => {
+      const { map } = await world();
+      const plan = await map.plan(moveShard('a', 'c'));
+      await map.apply(moveShard('b', 'a'));
+      await assert.rejects(map.start(plan), StaleMapError);
+      await map.start(moveShard('a', 'c'));
+      await assert.rejects(map.start(moveShard('a', 'b')), StaleMapError);
+      await assert.rejects(map.plan(moveShard('a', 'b')), /in the phase 'copying'/);
+      await assert.rejects(map.cleanUp(), /in the phase 'copying'/);
+      await assert.rejects(map.finish(), /begins in handed-over/);
+      await map.rollBack();
+      await assert.rejects(map.cutOver(), /in the phase 'settled'/);
+      await assert.rejects(map.backfill(), /in the phase 'settled'/);
+      await assert.rejects(map.start(addShard('c')), DefinitionError);
+      await assert.rejects(map.start(moveShard('a', 'elsewhere')), UnknownShardError);
+    },
+  );
 
   it('leaves rows that no shard took over, and says so', async () => {
     const { tables, map } = await world();
@@ -509,7 +513,7 @@ describe('a stored shard map', () => {
     assert.equal((await mapOf({ ...tables, control }).state()).phase, 'settled');
   });
 
-  it('lets a write wait for a handover, and no longer than it is told', async () => {
+  it('lets a write wait for a handover, and no longer than it is told', costly(), async () => {
     const { tables, map } = await world();
     await map.start(moveShard('a', 'c'));
     await map.backfill();
@@ -534,36 +538,40 @@ describe('a shard map whose partitions are closed while they move', () => {
   const contoso = { tenant: 'contoso', id: 0 };
 
   for (const access of ['read-only', 'offline'] as const) {
-    it(`moves them ${access}, copies them once, and opens them where they come`, async () => {
-      const { map, orders, tables } = await world();
-      await map.start(moveShard('b', 'c'));
-      await map.close(access);
-      const closed = { name: 'PartitionClosedError', message: new RegExp(`is ${access} while`) };
-      await assert.rejects(orders.insert({ ...wingtip, id: 9, amount: 1 }), closed);
-      await assert.rejects(
-        orders.transaction().insert(Order, { tenant: 'zeta', id: 1, amount: 1 }).run(),
-        closed,
-      );
-      if (access === 'offline') await assert.rejects(orders.get(wingtip), closed);
-      else assert.equal((await orders.get(wingtip))?.amount, 0);
-      // What does not move is written and read as ever.
-      await orders.update(contoso, (order) => ({ ...order, amount: 7 }));
-      // A program that was started before, whose map is old.
-      const late = ordersOf(mapOf(tables, { refreshMs: 60_000 }));
-      await assert.rejects(
-        late.update(wingtip, (order) => ({ ...order, amount: 8 })),
-        closed,
-      );
-      await map.backfill();
-      assert.equal((await map.verify()).rows, 0);
-      assert.equal((await map.cutOver()).rows, 0, 'nothing is copied again');
-      await orders.update(wingtip, (order) => ({ ...order, amount: 9 }));
-      await map.finish();
-      await map.cleanUp();
-      assert.equal((await orders.get(wingtip))?.amount, 9);
-      assert.deepEqual(await partitionsIn(tables.b), []);
-      assert.equal((await amountsIn(orders.queryAll())).length, allOf().length);
-    });
+    it(
+      `moves them ${access}, copies them once, and opens them where they come`,
+      costly(),
+      async () => {
+        const { map, orders, tables } = await world();
+        await map.start(moveShard('b', 'c'));
+        await map.close(access);
+        const closed = { name: 'PartitionClosedError', message: new RegExp(`is ${access} while`) };
+        await assert.rejects(orders.insert({ ...wingtip, id: 9, amount: 1 }), closed);
+        await assert.rejects(
+          orders.transaction().insert(Order, { tenant: 'zeta', id: 1, amount: 1 }).run(),
+          closed,
+        );
+        if (access === 'offline') await assert.rejects(orders.get(wingtip), closed);
+        else assert.equal((await orders.get(wingtip))?.amount, 0);
+        // What does not move is written and read as ever.
+        await orders.update(contoso, (order) => ({ ...order, amount: 7 }));
+        // A program that was started before, whose map is old.
+        const late = ordersOf(mapOf(tables, { refreshMs: 60_000 }));
+        await assert.rejects(
+          late.update(wingtip, (order) => ({ ...order, amount: 8 })),
+          closed,
+        );
+        await map.backfill();
+        assert.equal((await map.verify()).rows, 0);
+        assert.equal((await map.cutOver()).rows, 0, 'nothing is copied again');
+        await orders.update(wingtip, (order) => ({ ...order, amount: 9 }));
+        await map.finish();
+        await map.cleanUp();
+        assert.equal((await orders.get(wingtip))?.amount, 9);
+        assert.deepEqual(await partitionsIn(tables.b), []);
+        assert.equal((await amountsIn(orders.queryAll())).length, allOf().length);
+      },
+    );
   }
 
   it('opens them again where they are when it is rolled back', async () => {

@@ -20,6 +20,7 @@ import { onBadNetworks, Tally, tries, type BadNetwork } from './support/bad-netw
 import { CountingKey } from './support/encryption-keys.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
+import { costly } from '../support/run-length.js';
 
 // A model over shards that move: indexes here and elsewhere, a count, messages, secrets, and rows
 // that an older program has written, on a bad network. The short form has the same seeds each time.
@@ -196,7 +197,7 @@ function shown(_name: string, value: unknown): unknown {
 }
 
 describe('a model over shards that move, on a bad network', () => {
-  it('keeps every change once, what follows from it, and its secrets', async () => {
+  it('keeps every change once, what follows from it, and its secrets', costly(), async () => {
     await onBadNetworks(rounds, check);
   });
 });

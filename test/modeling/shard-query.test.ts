@@ -474,47 +474,51 @@ describe('a query over four shards', () => {
     await assert.rejects(shown(list, { keys: ['fabrikam'] }), /no shard for the key 'fabrikam'/);
   });
 
-  it('gives the first rows in the order of a property, and refuses what it could not hold', async () => {
-    const { map } = await fourShards(counts);
-    const top = async (options: ShardQueryOptions) => {
-      const found: (readonly [number, string])[] = [];
-      for await (const { entity } of shardQueryOf(Order, map, {}, options)) {
-        found.push([entity.amount, entity.tenant]);
-      }
-      return found;
-    };
-    const least = await top({ orderBy: { property: 'amount', first: 3 } });
-    assert.deepEqual(least, [
-      [0, 'a 0'],
-      [0, 'a 1001'],
-      [0, 'a 1008'],
-    ]);
-    const most = { property: 'amount', descending: true, first: 280 };
-    const greatest = await top({ orderBy: most, parallel: 1 });
-    assert.deepEqual(greatest.slice(0, 1), [[6, 'a 1000']]);
-    const amounts = greatest.map(([amount]) => amount);
-    assert.deepEqual(
-      amounts,
-      amounts.toSorted((left, right) => right - left),
-    );
-    assert.equal(amounts.filter((amount) => amount === 6).length, 276);
-    // A property that no row has: all of them follow, by their keys.
-    const none = await top({ orderBy: { property: 'note', first: 2 } });
-    assert.deepEqual(
-      none.map(([, tenant]) => tenant),
-      ['a 0', 'a 1'],
-    );
-    for (const [property, first] of [
-      ['nothing', 1],
-      ['amount', 0],
-      ['amount', 10_001],
-    ] as const) {
-      assert.throws(
-        () => shardQueryOf(Order, map, {}, { orderBy: { property, first } }),
-        ValueError,
+  it(
+    'gives the first rows in the order of a property, and refuses what it could not hold',
+    costly(),
+    async () => {
+      const { map } = await fourShards(counts);
+      const top = async (options: ShardQueryOptions) => {
+        const found: (readonly [number, string])[] = [];
+        for await (const { entity } of shardQueryOf(Order, map, {}, options)) {
+          found.push([entity.amount, entity.tenant]);
+        }
+        return found;
+      };
+      const least = await top({ orderBy: { property: 'amount', first: 3 } });
+      assert.deepEqual(least, [
+        [0, 'a 0'],
+        [0, 'a 1001'],
+        [0, 'a 1008'],
+      ]);
+      const most = { property: 'amount', descending: true, first: 280 };
+      const greatest = await top({ orderBy: most, parallel: 1 });
+      assert.deepEqual(greatest.slice(0, 1), [[6, 'a 1000']]);
+      const amounts = greatest.map(([amount]) => amount);
+      assert.deepEqual(
+        amounts,
+        amounts.toSorted((left, right) => right - left),
       );
-    }
-    const two = { order: 'keys', orderBy: { property: 'amount', first: 1 } } as const;
-    assert.throws(() => shardQueryOf(Order, map, {}, two), ValueError);
-  });
+      assert.equal(amounts.filter((amount) => amount === 6).length, 276);
+      // A property that no row has: all of them follow, by their keys.
+      const none = await top({ orderBy: { property: 'note', first: 2 } });
+      assert.deepEqual(
+        none.map(([, tenant]) => tenant),
+        ['a 0', 'a 1'],
+      );
+      for (const [property, first] of [
+        ['nothing', 1],
+        ['amount', 0],
+        ['amount', 10_001],
+      ] as const) {
+        assert.throws(
+          () => shardQueryOf(Order, map, {}, { orderBy: { property, first } }),
+          ValueError,
+        );
+      }
+      const two = { order: 'keys', orderBy: { property: 'amount', first: 1 } } as const;
+      assert.throws(() => shardQueryOf(Order, map, {}, two), ValueError);
+    },
+  );
 });

@@ -12,6 +12,7 @@ import { crashEverywhere } from './support/crash-points.js';
 import { Order, orderSchema, type ShardName } from './support/memory-shards.js';
 import { MemoryRows } from './support/memory-table.js';
 import { wrappedMethods } from './support/wrapped-methods.js';
+import { costly } from '../support/run-length.js';
 
 // Restores that are killed midway, or run at the same time as other programs.
 
@@ -181,37 +182,41 @@ describe('a shard that is being restored', () => {
     assert.deepEqual(shards.rows('south', 'orders').all, []);
   });
 
-  it('keeps what programs write after another program has ended its restore', async () => {
-    const world = await emptied(1100);
-    const { store, manager, names } = world;
-    let count = 0;
-    let reads = 0;
-    const overtaken: BackupStore = {
-      write: (name, lines) => store.write(name, lines),
-      list: (prefix) => store.list(prefix),
-      delete: (name) => store.delete(name),
-      async *read(name) {
-        if (name.endsWith('.jsonl')) reads += 1;
-        for await (const line of store.read(name)) {
-          // The first time the file is only counted.
-          if (reads === 2 && (count += 1) === 1000) {
-            await manager().backups.restore(store, names[0], { resume: true });
-            await attach(world);
-            const map = await manager().open('orders', orderSchema);
-            await map
-              .entities(Order)
-              .update({ customer: 500, id: 1 }, (o) => ({ ...o, amount: 9 }));
+  it(
+    'keeps what programs write after another program has ended its restore',
+    costly(),
+    async () => {
+      const world = await emptied(1100);
+      const { store, manager, names } = world;
+      let count = 0;
+      let reads = 0;
+      const overtaken: BackupStore = {
+        write: (name, lines) => store.write(name, lines),
+        list: (prefix) => store.list(prefix),
+        delete: (name) => store.delete(name),
+        async *read(name) {
+          if (name.endsWith('.jsonl')) reads += 1;
+          for await (const line of store.read(name)) {
+            // The first time the file is only counted.
+            if (reads === 2 && (count += 1) === 1000) {
+              await manager().backups.restore(store, names[0], { resume: true });
+              await attach(world);
+              const map = await manager().open('orders', orderSchema);
+              await map
+                .entities(Order)
+                .update({ customer: 500, id: 1 }, (o) => ({ ...o, amount: 9 }));
+            }
+            yield line;
           }
-          yield line;
-        }
-      },
-    };
-    await assert.rejects(manager().backups.restore(overtaken, names[0]), {
-      name: 'ManagerError',
-      message: /was resumed or given up by another program; this one writes nothing more/,
-    });
-    assert.deepEqual(await amounts(world), [1, 9]);
-  });
+        },
+      };
+      await assert.rejects(manager().backups.restore(overtaken, names[0]), {
+        name: 'ManagerError',
+        message: /was resumed or given up by another program; this one writes nothing more/,
+      });
+      assert.deepEqual(await amounts(world), [1, 9]);
+    },
+  );
 
   it('is not taken for the account of another one when its restore is resumed', async () => {
     const world = await emptied();

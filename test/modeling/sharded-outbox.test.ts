@@ -26,6 +26,7 @@ import {
 import { keyPayload } from '../../src/modeling/worker/entity-payload.js';
 import { defineMessage } from '../../src/modeling/worker/message-type.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
+import { costly } from '../support/run-length.js';
 
 // A transaction of shards has room for 99 writes, and what is written together is often a hundred.
 
@@ -78,7 +79,7 @@ async function countIn(table: TableGateway, partitionKey: string, prefix: string
 }
 
 describe('an outbox over shards', () => {
-  it('is emptied of more messages than a transaction has room for', async () => {
+  it('is emptied of more messages than a transaction has room for', costly(), async () => {
     const { table, model, report } = await filledModel(total);
     assert.deepEqual(report.unfinished, []);
     assert.equal((await model.entities.totals.get({ name: 'all' }))?.count, 101);

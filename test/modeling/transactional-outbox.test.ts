@@ -279,7 +279,7 @@ describe('a change and its announcement', () => {
 });
 
 describe('a relay', () => {
-  it('hands on each message, in the order of commits, wherever it crashes', async () => {
+  it('hands on each message, in the order of commits, wherever it crashes', costly(), async () => {
     await crashEverywhere<RealParts>({
       prepare: async () => {
         const parts = await newParts();
@@ -352,7 +352,7 @@ describe('a relay', () => {
     assert.equal(await waitingIn(parts.table), 0);
   });
 
-  it('hands each message on once, however many hints of its partition come', async () => {
+  it('hands each message on once, however many hints of its partition come', costly(), async () => {
     const parts = await newParts();
     const outbox = testOutbox(parts);
     for (let id = 0; id < 30; id += 1) await hire(outbox, { id });
@@ -366,7 +366,7 @@ describe('a relay', () => {
     );
   });
 
-  it('hands on more messages than one page or transaction holds', async () => {
+  it('hands on more messages than one page or transaction holds', costly(), async () => {
     const parts = await newParts();
     const outbox = testOutbox(parts);
     const writes = [];

@@ -331,7 +331,7 @@ describe('writes of one process from which one row follows', () => {
     return openModel({ table, entities: { items: Item, totals: Total }, keeps, timers: time });
   }
 
-  it('take two requests each, without an attempt that fails', async () => {
+  it('take two requests each, without an attempt that fails', costly(), async () => {
     const { table } = await newTable();
     const failing = failuresOf(table);
     const model = modelOf(failing.table);

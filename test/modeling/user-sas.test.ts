@@ -24,6 +24,7 @@ import { userSasOf, type SasSettings } from '../../src/modeling/patterns/user-sa
 import { startAzurite } from '../support/azurite.js';
 import { withoutExtras } from '../support/extras.js';
 import { startServer } from '../support/start-server.js';
+import { costly } from '../support/run-length.js';
 
 // Tokens: their text follows the rules of the service, and this server and Azurite grant what they
 // allow. Azurite checks signatures, permissions and expiry, but not key ranges.
@@ -412,7 +413,7 @@ describe('the rows that a token opens', () => {
 });
 
 describe('the program of the page about tokens', () => {
-  it('prints what the page says about requests of others', async () => {
+  it('prints what the page says about requests of others', costly(), async () => {
     const root = new URL('../../../', import.meta.url);
     const page = await readFile(new URL('docs/guides/patterns/user-sas.md', root), 'utf8');
     const printed = [...page.matchAll(/^```\n(own rows[^]*?)^```$/gm)].map(([, text]) => text);

@@ -188,7 +188,7 @@ describe('an entity that is split vertically', () => {
     await assert.rejects(listed(products.scan()), DecodeError);
   });
 
-  it('that a crash has left half made is found, and no entity after verify', async () => {
+  it('that a crash has left half made is found, and no entity after verify', costly(), async () => {
     await crashEverywhere<Tables>({
       prepare: newTables,
       run: (tables, doomed) => doomedProducts(tables, doomed).insert(lamp),
@@ -238,53 +238,61 @@ describe('an entity that is split vertically', () => {
     },
   );
 
-  it('is inserted by one of several at once, and keeps what is changed meanwhile', async () => {
-    for (let round = 0; round < 5; round += 1) {
-      const tables = await newTables();
-      const inserts = [1, 2, 3, 4].map((level) =>
-        productsOf(tables).insert({ ...lamp, level, supplier: `${level}` }),
-      );
-      const ends = await Promise.allSettled(inserts);
-      const refused = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
-      assert.equal(refused.length, 3);
-      for (const reason of refused) assert.ok(reason instanceof EntityExistsError, `${reason}`);
-      const found = await productsOf(tables).get(one);
-      assert.equal(found?.supplier, `${found?.level}`);
-      assert.equal(ends[(found?.level ?? 0) - 1]?.status, 'fulfilled');
-    }
-    const tables = await newTables();
-    const secret: TableGateway = {
-      ...started.gatewayOfNothing,
-      write: async (write) => {
-        await productsOf(tables).merge(one, { price: 1 });
-        return tables.secret.write(write);
-      },
-    };
-    await productsOf({ ...tables, secret }).insert(lamp);
-    assert.deepEqual(await productsOf(tables).get(one), { ...lamp, price: 1 });
-  });
-
-  it('that a crash has left half deleted is no entity, and can be inserted again', async () => {
-    await crashEverywhere<Tables>({
-      prepare: async () => {
+  it(
+    'is inserted by one of several at once, and keeps what is changed meanwhile',
+    costly(),
+    async () => {
+      for (let round = 0; round < 5; round += 1) {
         const tables = await newTables();
-        await productsOf(tables).insert(lamp);
-        return tables;
-      },
-      run: (tables, doomed) => doomedProducts(tables, doomed).delete(one),
-      recover: async (tables) => {
-        const products = productsOf(tables);
-        if ((await products.get(one)) !== undefined) await products.delete(one);
-        // Also before anybody has repaired anything.
-        await products.insert({ ...lamp, level: 9 });
-      },
-      check: async (tables) => {
-        const products = productsOf(tables);
-        assert.equal((await products.get(one))?.level, 9);
-        assert.deepEqual(await products.verify(), []);
-      },
-    });
-  });
+        const inserts = [1, 2, 3, 4].map((level) =>
+          productsOf(tables).insert({ ...lamp, level, supplier: `${level}` }),
+        );
+        const ends = await Promise.allSettled(inserts);
+        const refused = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
+        assert.equal(refused.length, 3);
+        for (const reason of refused) assert.ok(reason instanceof EntityExistsError, `${reason}`);
+        const found = await productsOf(tables).get(one);
+        assert.equal(found?.supplier, `${found?.level}`);
+        assert.equal(ends[(found?.level ?? 0) - 1]?.status, 'fulfilled');
+      }
+      const tables = await newTables();
+      const secret: TableGateway = {
+        ...started.gatewayOfNothing,
+        write: async (write) => {
+          await productsOf(tables).merge(one, { price: 1 });
+          return tables.secret.write(write);
+        },
+      };
+      await productsOf({ ...tables, secret }).insert(lamp);
+      assert.deepEqual(await productsOf(tables).get(one), { ...lamp, price: 1 });
+    },
+  );
+
+  it(
+    'that a crash has left half deleted is no entity, and can be inserted again',
+    costly(),
+    async () => {
+      await crashEverywhere<Tables>({
+        prepare: async () => {
+          const tables = await newTables();
+          await productsOf(tables).insert(lamp);
+          return tables;
+        },
+        run: (tables, doomed) => doomedProducts(tables, doomed).delete(one),
+        recover: async (tables) => {
+          const products = productsOf(tables);
+          if ((await products.get(one)) !== undefined) await products.delete(one);
+          // Also before anybody has repaired anything.
+          await products.insert({ ...lamp, level: 9 });
+        },
+        check: async (tables) => {
+          const products = productsOf(tables);
+          assert.equal((await products.get(one))?.level, 9);
+          assert.deepEqual(await products.verify(), []);
+        },
+      });
+    },
+  );
 
   it('is changed in several groups as a whole, killed at any request', costly(), async () => {
     const changes = { price: 8, level: 2, supplier: 'globex' };
@@ -339,7 +347,7 @@ describe('an entity that is split vertically', () => {
     }
   });
 
-  it('keeps what others have changed since a change that is ended later', async () => {
+  it('keeps what others have changed since a change that is ended later', costly(), async () => {
     const tables = await newTables();
     const products = productsOf(tables);
     await products.insert({ ...lamp, lastOrder: '2024-05-01' });
@@ -365,21 +373,25 @@ describe('an entity that is split vertically', () => {
     assert.deepEqual(await products.verify(), []);
   });
 
-  it('takes every one of several changes at once, each in all of its groups', async () => {
-    const tables = await newTables();
-    const programs = Array.from({ length: 4 }, () => productsOf(tables));
-    const [first] = programs;
-    assert.ok(first);
-    await first.insert(lamp);
-    for (let round = 0; round < 3; round += 1) {
-      await Promise.all(
-        programs.map((products, at) => products.merge(one, { level: at, supplier: `${at}` })),
-      );
-      const { supplier, level } = (await productsOf(tables).get(one)) ?? {};
-      assert.equal(supplier, String(level));
-      assert.deepEqual(await first.verify(), []);
-    }
-  });
+  it(
+    'takes every one of several changes at once, each in all of its groups',
+    costly(),
+    async () => {
+      const tables = await newTables();
+      const programs = Array.from({ length: 4 }, () => productsOf(tables));
+      const [first] = programs;
+      assert.ok(first);
+      await first.insert(lamp);
+      for (let round = 0; round < 3; round += 1) {
+        await Promise.all(
+          programs.map((products, at) => products.merge(one, { level: at, supplier: `${at}` })),
+        );
+        const { supplier, level } = (await productsOf(tables).get(one)) ?? {};
+        assert.equal(supplier, String(level));
+        assert.deepEqual(await first.verify(), []);
+      }
+    },
+  );
 
   it('refuses a change that one of its groups cannot take before anything is written', async () => {
     const tables = await newTables();
@@ -473,7 +485,7 @@ describe('an entity that is split vertically', () => {
     );
   }
 
-  it('is what one of several replaces at once makes it', async () => {
+  it('is what one of several replaces at once makes it', costly(), async () => {
     const tables = await newTables();
     const programs = Array.from({ length: 4 }, () => productsOf(tables));
     for (let round = 0; round < 3; round += 1) {
@@ -488,24 +500,28 @@ describe('an entity that is split vertically', () => {
     }
   });
 
-  it('is replaced after a change that a crash has left, whatever the half shows', async () => {
-    const tables = await newTables();
-    const products = productsOf(tables);
-    await products.insert(lamp);
-    const dying = { ...started.gatewayOfNothing, table: tables.stock.table };
-    const { stock } = tables;
-    const killed: TableGateway = {
-      ...dying,
-      get: (key, select) => stock.get(key, select),
-      write: (write) => stock.write(write),
-    };
-    const run = productsOf({ ...tables, stock: killed }).merge(one, { price: 8, level: 2 });
-    await assert.rejects(run);
-    // The half has this level already, and would get that of the change by the repair.
-    await products.replace({ ...lamp, price: 7 });
-    await products.verify({ repair: true });
-    assert.deepEqual(await products.get(one), { ...lamp, price: 7 });
-  });
+  it(
+    'is replaced after a change that a crash has left, whatever the half shows',
+    costly(),
+    async () => {
+      const tables = await newTables();
+      const products = productsOf(tables);
+      await products.insert(lamp);
+      const dying = { ...started.gatewayOfNothing, table: tables.stock.table };
+      const { stock } = tables;
+      const killed: TableGateway = {
+        ...dying,
+        get: (key, select) => stock.get(key, select),
+        write: (write) => stock.write(write),
+      };
+      const run = productsOf({ ...tables, stock: killed }).merge(one, { price: 8, level: 2 });
+      await assert.rejects(run);
+      // The half has this level already, and would get that of the change by the repair.
+      await products.replace({ ...lamp, price: 7 });
+      await products.verify({ repair: true });
+      assert.deepEqual(await products.get(one), { ...lamp, price: 7 });
+    },
+  );
 
   it('that lacks a half is not replaced', async () => {
     const tables = await newTables();
@@ -604,7 +620,7 @@ describe('an entity that is split vertically, of which a group is encrypted', ()
     assertSealedRows(written);
   });
 
-  it('is replaced, and shows nothing in plain whatever it is killed at', async () => {
+  it('is replaced, and shows nothing in plain whatever it is killed at', costly(), async () => {
     await crashEverywhere<Two>({
       prepare: async () => {
         const tables = await newTwo();

@@ -20,6 +20,7 @@ import {
 import { defineMessage, handle, keyPayload } from '../../src/modeling/worker/index.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
 import { startTables } from './support/observed-tables.js';
+import { costly } from '../support/run-length.js';
 
 // Views and copies in other tables, updated by messages of the transactional outbox.
 
@@ -115,22 +116,26 @@ async function check({ orders, views }: World): Promise<void> {
 }
 
 describe('views by the outbox', () => {
-  it('count and copy each order once, wherever a crash or a lost answer hits', async () => {
-    const requests = await crashEverywhere<World>({
-      prepare,
-      run: async (world, doomed) => {
-        const mortal = doomedWorld(world, doomed);
-        await place(mortal, 1);
-        await relay(mortal);
-      },
-      recover: (world, doomed) => relay(doomedWorld(world, doomed)),
-      crashRecovery: true,
-      check,
-    });
-    assert.ok(requests.length >= 7, requests.join(' '));
-  });
+  it(
+    'count and copy each order once, wherever a crash or a lost answer hits',
+    costly(),
+    async () => {
+      const requests = await crashEverywhere<World>({
+        prepare,
+        run: async (world, doomed) => {
+          const mortal = doomedWorld(world, doomed);
+          await place(mortal, 1);
+          await relay(mortal);
+        },
+        recover: (world, doomed) => relay(doomedWorld(world, doomed)),
+        crashRecovery: true,
+        check,
+      });
+      assert.ok(requests.length >= 7, requests.join(' '));
+    },
+  );
 
-  it('count each order once though 4 relay them at the same time', async () => {
+  it('count each order once though 4 relay them at the same time', costly(), async () => {
     const world = await prepare();
     for (let id = 1; id <= 6; id += 1) await place(world, id);
     const relays = await Promise.allSettled(Array.from({ length: 4 }, () => relay(world)));

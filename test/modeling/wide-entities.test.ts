@@ -31,6 +31,7 @@ import { crashEverywhere } from './support/crash-points.js';
 import { fillRow } from './support/full-rows.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { startTables } from './support/observed-tables.js';
+import { costly } from '../support/run-length.js';
 
 // The example of the guide: message counts of an employee for each of 365 days, in two rows.
 
@@ -292,7 +293,7 @@ describe('updating a wide entity', () => {
     assert.equal((await counts.get(jones))?.['d001'], 5);
   });
 
-  it('loses no count among 16 writers on the same rows', async () => {
+  it('loses no count among 16 writers on the same rows', costly(), async () => {
     const { counts } = await fixture();
     await counts.insert(fullYear(() => 0));
     await Promise.all(

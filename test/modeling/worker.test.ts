@@ -626,7 +626,7 @@ describe('requests of a worker', () => {
 });
 
 describe('a worker that crashes', () => {
-  it('loses no message and leaves none behind, wherever it happens', async () => {
+  it('loses no message and leaves none behind, wherever it happens', costly(), async () => {
     const requests = await crashEverywhere({
       prepare: async () => {
         const work = await newWork();

@@ -102,7 +102,7 @@ class World implements AsyncDisposable {
 }
 
 void describe('the commands on partitions', () => {
-  void it('say how they are used', async () => {
+  void it('say how they are used', costly(), async () => {
     for (const command of commands) {
       const { code, stdout } = await runCommand(['partition', ...command.split(' '), '--help']);
       assert.equal(code, 0, command);

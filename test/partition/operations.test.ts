@@ -30,7 +30,7 @@ import { openPartitionedStore } from '../../src/partition/store.js';
 import { addMember } from '../../src/partition/admission.js';
 import { repair } from '../../src/partition/operations/repair.js';
 import { verify } from '../../src/partition/verify.js';
-import { byLength } from '../support/run-length.js';
+import { costly, byLength } from '../support/run-length.js';
 import { addedAs, admitted, membersOf, operationsOver, watched } from './composed-stores.js';
 
 const clock = manualClock();
@@ -130,7 +130,7 @@ function bytesOf(entries: readonly ({ readonly value: Uint8Array } | undefined)[
 }
 
 void describe('operations on ranges', () => {
-  void it('end a move rightly wherever its process dies', async () => {
+  void it('end a move rightly wherever its process dies', costly(), async () => {
     let deaths = 0;
     for (let at = 1; ; at += stride) {
       const each = await world();

@@ -386,7 +386,7 @@ void describe('data of several stores', () => {
     for (const [options, message] of cases) await refused(options, message);
   });
 
-  void it('are opened with all stores, each by its name, and not otherwise', async () => {
+  void it('are opened with all stores, each by its name, and not otherwise', costly(), async () => {
     const location = directory('home');
     const b = { location: directory('b') };
     const server = await createServer({ location, stores: { b } });
@@ -413,50 +413,61 @@ void describe('data of several stores', () => {
     await (await createServer(missing.c)).close();
   });
 
-  void it('are not opened when the place of a store is empty, as an unmounted disk is', async () => {
-    const location = directory('mounted-home');
-    const b = { location: directory('mounted-b') };
-    const options = { location, stores: { b }, controlPort: 0 };
-    const people = (server: TabulariumServer) =>
-      TableClient.fromConnectionString(server.connectionString(), 'people', {
-        allowInsecureConnection: true,
-      });
-    const server = await createServer(options);
-    await people(server).createTable();
-    await people(server).createEntity({ partitionKey: 'm', rowKey: '1' });
-    const control = new RemotePartitions(server.controlPort ?? 0);
-    const split = await control.split(2, `table/${account}/people/b`);
-    await operationEnd(control, split.operation);
-    const last = (await control.list()).ranges.at(-1)?.range ?? 0;
-    await operationEnd(control, (await control.move(last, 'b')).operation);
-    await server.close();
+  void it(
+    'are not opened when the place of a store is empty, as an unmounted disk is',
+    costly(),
+    async () => {
+      const location = directory('mounted-home');
+      const b = { location: directory('mounted-b') };
+      const options = { location, stores: { b }, controlPort: 0 };
+      const people = (server: TabulariumServer) =>
+        TableClient.fromConnectionString(server.connectionString(), 'people', {
+          allowInsecureConnection: true,
+        });
+      const server = await createServer(options);
+      await people(server).createTable();
+      await people(server).createEntity({ partitionKey: 'm', rowKey: '1' });
+      const control = new RemotePartitions(server.controlPort ?? 0);
+      const split = await control.split(2, `table/${account}/people/b`);
+      await operationEnd(control, split.operation);
+      const last = (await control.list()).ranges.at(-1)?.range ?? 0;
+      await operationEnd(control, (await control.move(last, 'b')).operation);
+      await server.close();
 
-    const elsewhere = directory('mounted-elsewhere');
-    await rename(b.location, elsewhere);
-    for (const journal of ['on', 'off'] as const) {
-      await refused({ ...options, journal }, /mounted-b has nothing of the store 'b'.*mounted/);
-      await assert.rejects(stat(b.location), { code: 'ENOENT' }, 'nothing was made there');
-    }
-    await mkdir(b.location);
-    await refused(options, /mounted-b has nothing of the store 'b'/);
-    assert.deepEqual(await readdir(b.location), []);
-    // A directory with other data is no better.
-    await (await createServer({ location: b.location })).close();
-    await refused(options, /mounted-b has nothing of the store 'b'/);
-    await rm(b.location, { recursive: true });
-    await rename(elsewhere, b.location);
-    const again = await createServer(options);
-    assert.equal((await people(again).getEntity('m', '1')).rowKey, '1');
-    await again.close();
-  });
+      const elsewhere = directory('mounted-elsewhere');
+      await rename(b.location, elsewhere);
+      for (const journal of ['on', 'off'] as const) {
+        await refused({ ...options, journal }, /mounted-b has nothing of the store 'b'.*mounted/);
+        await assert.rejects(stat(b.location), { code: 'ENOENT' }, 'nothing was made there');
+      }
+      await mkdir(b.location);
+      await refused(options, /mounted-b has nothing of the store 'b'/);
+      assert.deepEqual(await readdir(b.location), []);
+      // A directory with other data is no better.
+      await (await createServer({ location: b.location })).close();
+      await refused(options, /mounted-b has nothing of the store 'b'/);
+      await rm(b.location, { recursive: true });
+      await rename(elsewhere, b.location);
+      const again = await createServer(options);
+      assert.equal((await people(again).getEntity('m', '1')).rowKey, '1');
+      await again.close();
+    },
+  );
 
-  void it('are not opened with another place by the name of a store without ranges', async () => {
-    const location = directory('named-home');
-    const b = { location: directory('named-b') };
-    await (await createServer({ location, stores: { b } })).close();
-    const other = { location: directory('named-other') };
-    await refused({ location, stores: { b: other } }, /named-other is not the store 'b'.*named-b/);
-    await assert.rejects(stat(other.location), { code: 'ENOENT' }, 'nothing was made there');
-    await (await createServer({ location, stores: { b, c: other } })).close();
-  });
+  void it(
+    'are not opened with another place by the name of a store without ranges',
+    costly(),
+    async () => {
+      const location = directory('named-home');
+      const b = { location: directory('named-b') };
+      await (await createServer({ location, stores: { b } })).close();
+      const other = { location: directory('named-other') };
+      await refused(
+        { location, stores: { b: other } },
+        /named-other is not the store 'b'.*named-b/,
+      );
+      await assert.rejects(stat(other.location), { code: 'ENOENT' }, 'nothing was made there');
+      await (await createServer({ location, stores: { b, c: other } })).close();
+    },
+  );
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { byLength } from '../support/run-length.js';
+import { costly, byLength } from '../support/run-length.js';
 import { seedSetting } from '../support/sim-settings.js';
 import { protections, type Without } from './sim-store.js';
 import { simulate } from './simulation.js';
@@ -46,7 +46,7 @@ void describe(`simulated moves, splits and merges (seed ${seed})`, () => {
   });
 
   for (const protection of without) {
-    void it(`notices when the ${protection} is left out`, async () => {
+    void it(`notices when the ${protection} is left out`, costly(), async () => {
       assert.notEqual(await found(protection), undefined);
     });
   }

@@ -76,29 +76,33 @@ async function assertReclaimed(world: QueueWorld, store: Store, service: QueueSe
 }
 
 for (const name of engineNames) {
-  it(`answers as the model does over ${name}, opened again and again (seed ${seed})`, async (t) => {
-    const clock = manualClock(startMicros);
-    await using engine = await reopenableStore[name](clock);
-    const randomness = new SimRandom(seed + 1);
-    const start = () => queueServices(2, { store: engine.store(), clock, randomness });
-    let services = start();
-    const world = await seeded(t, {
-      random: new SimRandom(seed),
-      clock,
-      steps: stepsInProcess,
-      servers: { operations: services, housekeeping: services },
-      shownMicros: (micros) => micros,
-      restarts: 10,
-      async restart() {
-        await engine.reopen();
-        services = start();
-        return { operations: services, housekeeping: services };
-      },
-    });
-    const [service] = services;
-    assert.ok(service !== undefined);
-    await assertReclaimed(world, engine.store(), service);
-  });
+  it(
+    `answers as the model does over ${name}, opened again and again (seed ${seed})`,
+    costly(),
+    async (t) => {
+      const clock = manualClock(startMicros);
+      await using engine = await reopenableStore[name](clock);
+      const randomness = new SimRandom(seed + 1);
+      const start = () => queueServices(2, { store: engine.store(), clock, randomness });
+      let services = start();
+      const world = await seeded(t, {
+        random: new SimRandom(seed),
+        clock,
+        steps: stepsInProcess,
+        servers: { operations: services, housekeeping: services },
+        shownMicros: (micros) => micros,
+        restarts: 10,
+        async restart() {
+          await engine.reopen();
+          services = start();
+          return { operations: services, housekeeping: services };
+        },
+      });
+      const [service] = services;
+      assert.ok(service !== undefined);
+      await assertReclaimed(world, engine.store(), service);
+    },
+  );
 }
 
 it(

@@ -1,5 +1,5 @@
 import { it } from 'node:test';
-import { byLength } from '../support/run-length.js';
+import { costly, byLength } from '../support/run-length.js';
 import { createServer } from '../../src/app/index.js';
 import { SimRandom } from '../support/sim-random.js';
 import { numberSetting, seedSetting } from '../support/sim-settings.js';
@@ -37,5 +37,8 @@ it(`answers every operation as the model does, in memory (seed ${seed})`, async 
   }
 });
 
-it(`answers every operation as the model does, on disk with restarts (seed ${seed})`, () =>
-  withRestarts({}, (server) => seeded({ ...server, steps: stepsOnDisk })));
+it(
+  `answers every operation as the model does, on disk with restarts (seed ${seed})`,
+  costly(),
+  () => withRestarts({}, (server) => seeded({ ...server, steps: stepsOnDisk })),
+);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { leftOut, seedOr, wholeNumber } from './run-arguments.js';
+import { costly } from './run-length.js';
 
 describe('the arguments of runs by hand', () => {
   it('are whole numbers from 0, and refused by name otherwise', () => {
@@ -31,7 +32,7 @@ describe('the arguments of runs by hand', () => {
     return spawnSync(process.execPath, [program, ...given], { encoding: 'utf8' });
   };
 
-  it('that make no sense end a run with 2, with its usage on standard error', () => {
+  it('that make no sense end a run with 2, with its usage on standard error', costly(), () => {
     for (const [given, message] of [
       ['--images=x', "--images must be a whole number, not 'x'"],
       ['--disks=1', "Unknown option '--disks'"],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { backOff } from './back-off.js';
+import { backOff, doubledDelay } from './back-off.js';
 
 const constant = (byte: number) => ({
   bytes: (count: number) => new Uint8Array(count).fill(byte),
@@ -23,5 +23,12 @@ describe('back-off', () => {
         assert.ok(wait >= first / 2 && wait <= first + 1000);
       }),
     );
+  });
+
+  it('doubles from the first to the last delay, where no randomness is wanted', () => {
+    const delays = [1, 2, 3, 4, 5, 1_000].map((failures) =>
+      doubledDelay({ first: 100, last: 500 }, failures),
+    );
+    assert.deepEqual(delays, [100, 200, 400, 500, 500, 500]);
   });
 });

@@ -20,7 +20,7 @@ const words = (given: string, program = 'tabularium') =>
   );
 
 describe('the commands of the command line', () => {
-  it('that are not there are errors, before --help too', async () => {
+  it('that are not there are errors, before --help too', costly(), async () => {
     for (const given of ['table export --help', 'queue nonsense --help', 'nonsense -h']) {
       const { code, stdout, stderr } = await runCommand(given.split(' '));
       assert.equal(code, 2, given);

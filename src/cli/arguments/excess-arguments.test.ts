@@ -4,6 +4,7 @@ import { runCommand } from '../../../test/support/command-host.js';
 import { refuseExcessArguments } from './excess-arguments.js';
 import { UsageError } from '../terminal/failure.js';
 import { buildProgram } from '../program.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const cases: readonly [line: string, message: RegExp][] = [
   ['start foo', /^tabularium start takes options only, not 'foo'\. Did you mean --location foo\?/],
@@ -42,7 +43,7 @@ describe('words that a command has a place for', () => {
 });
 
 describe('a wrong command line', () => {
-  it('ends with 2 and leads to the help of its command', async () => {
+  it('ends with 2 and leads to the help of its command', costly(), async () => {
     for (const line of ['queue get', 'import azurite', 'table query --nonsense', 'check -l']) {
       const { code, stderr } = await runCommand(line.split(' '));
       assert.equal(code, 2);

@@ -7,6 +7,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type { CliResult } from '../../../test/support/cli-process.js';
 import { runCommand } from '../../../test/support/command-host.js';
 import { startServer, type StartedServer } from '../../../test/support/start-server.js';
+import { costly } from '../../../test/support/run-length.js';
 
 // An import overwrites only files of an earlier import.
 
@@ -42,7 +43,7 @@ async function refused(args: readonly string[], reason: RegExp): Promise<void> {
 }
 
 describe('files beside an import', () => {
-  it('--errors is opened before the first request: no refused row is lost', async () => {
+  it('--errors is opened before the first request: no refused row is lost', costly(), async () => {
     await writeFile(input, 'PartitionKey,RowKey\na,1\nb,2,\n');
     const before = started.records.length;
     const { code, stderr } = await importInput('--errors', join('none', 'e.jsonl'));

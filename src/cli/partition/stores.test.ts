@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { PartitionsInfo } from '../../http/control/partitions.js';
 import { emptied } from './stores.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const problem = 'Range 4 could not be moved: A record is damaged.';
 
@@ -12,7 +13,7 @@ function answer(ranges: number, found: { readonly problem?: string } = {}): Part
 }
 
 void describe('the command that empties a store', () => {
-  void it('says once why a range does not leave, and waits on', async (t) => {
+  void it('says once why a range does not leave, and waits on', costly(), async (t) => {
     const answers = [answer(2), answer(2, { problem }), answer(1, { problem })];
     let asked = 0;
     const list = () => Promise.resolve(answers[asked++] ?? answer(0));

@@ -16,10 +16,8 @@ export function settingsChanger(
     const { faults, throttle, ...rest } = next;
     const changed: ServerChanges = {
       ...rest,
-      ...(faults === undefined || isDeepStrictEqual(faults, current.faults) ? {} : { faults }),
-      ...(throttle === undefined || isDeepStrictEqual(throttle, current.throttle)
-        ? {}
-        : { throttle }),
+      ...(isDeepStrictEqual(faults, current.faults) ? {} : { faults }),
+      ...(isDeepStrictEqual(throttle, current.throttle) ? {} : { throttle }),
     };
     await server.reload(changed);
     current = next;

@@ -114,7 +114,7 @@ void describe('the end of a process', { skip: process.platform === 'win32' }, ()
     assert.equal(await stopCli(server), 0);
   });
 
-  void it('waits for the write in which it was asked for, and has its code', async () => {
+  void it('waits for the write in which it was asked for, and has its code', costly(), async () => {
     await using directory = await temporaryDirectory();
     for (let round = 0; round < 2; round += 1) {
       // The second round shows that the first one has released the lock of the data file.

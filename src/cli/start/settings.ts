@@ -56,22 +56,26 @@ export interface ConfigInput {
 /** Merges one command line with a configuration file. Throws `UsageError`. */
 export type SettingsFor = (input: ConfigInput) => StartSettings;
 
-/** The settings that a running server can change. */
-export function changesOf({ accounts, options }: StartSettings): ServerChanges {
+type ReloadedSettings = {
+  readonly [Name in Exclude<keyof ServerChanges, 'tls'>]-?: NonNullable<ServerChanges[Name]>;
+} & Pick<ServerChanges, 'tls'>;
+
+/** The settings that a running server can change, each with its default where it is absent. */
+export function changesOf({
+  accounts,
+  options,
+}: Pick<StartSettings, 'accounts'> & { readonly options: ServerOptions }): ReloadedSettings {
   const { tls, faults = [], throttle = 'off' } = options;
-  const {
-    blobVersioning = false,
-    blobImmutability = false,
-    containerRetentionDays = 0,
-    refusePublicAccess = false,
-  } = options;
-  const keeping = {
-    blobVersioning,
-    blobImmutability,
-    containerRetentionDays,
-    refusePublicAccess,
+  return {
+    accounts,
+    faults,
+    throttle,
+    blobVersioning: options.blobVersioning ?? false,
+    blobImmutability: options.blobImmutability ?? false,
+    containerRetentionDays: options.containerRetentionDays ?? 0,
+    refusePublicAccess: options.refusePublicAccess ?? false,
+    ...(tls === undefined ? {} : { tls }),
   };
-  return { accounts, faults, throttle, ...keeping, ...(tls === undefined ? {} : { tls }) };
 }
 
 /** Members of the configuration file that are not in `changesOf`: they need a restart. */

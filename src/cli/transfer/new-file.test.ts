@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { writeNewFile, type Resumable } from './new-file.js';
+import { costly } from '../../../test/support/run-length.js';
 
 let directory: string;
 
@@ -86,9 +87,12 @@ void describe('a new file', () => {
   });
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    void it(`leaves nothing, or what is kept, when ${signal} ends the process`, async () => {
-      const module = fileURLToPath(new URL('./new-file.js', import.meta.url));
-      const program = `
+    void it(
+      `leaves nothing, or what is kept, when ${signal} ends the process`,
+      costly(),
+      async () => {
+        const module = fileURLToPath(new URL('./new-file.js', import.meta.url));
+        const program = `
         import { writeNewFile } from ${JSON.stringify(module)};
         async function* chunks(file) {
           if (process.argv[1] === 'keep') await file.resume('1a');
@@ -97,21 +101,22 @@ void describe('a new file', () => {
           await new Promise((resolve) => setTimeout(resolve, 600_000));
         }
         await writeNewFile('file', chunks);`;
-      for (const [word, left] of [
-        ['drop', []],
-        ['keep', ['file.1a.part']],
-      ] as const) {
-        const child = spawn(process.execPath, ['--input-type=module', '-e', program, word], {
-          cwd: directory,
-          stdio: ['ignore', 'pipe', 'inherit'],
-        });
-        const ended = once(child, 'exit');
-        await once(child.stdout, 'data');
-        assert.equal((await readdir(directory)).length, 1);
-        child.kill(signal);
-        assert.deepEqual(await ended, [null, signal]);
-        assert.deepEqual(await readdir(directory), left);
-      }
-    });
+        for (const [word, left] of [
+          ['drop', []],
+          ['keep', ['file.1a.part']],
+        ] as const) {
+          const child = spawn(process.execPath, ['--input-type=module', '-e', program, word], {
+            cwd: directory,
+            stdio: ['ignore', 'pipe', 'inherit'],
+          });
+          const ended = once(child, 'exit');
+          await once(child.stdout, 'data');
+          assert.equal((await readdir(directory)).length, 1);
+          child.kill(signal);
+          assert.deepEqual(await ended, [null, signal]);
+          assert.deepEqual(await readdir(directory), left);
+        }
+      },
+    );
   }
 });

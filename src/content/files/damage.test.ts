@@ -7,7 +7,7 @@ import {
   temporaryContent,
   type TemporaryContent,
 } from '../../../test/support/content/temporary-content.js';
-import { sampled } from '../../../test/support/run-length.js';
+import { costly, sampled } from '../../../test/support/run-length.js';
 import { manualClock } from '../../base/clock.js';
 import { systemRandomness } from '../../base/randomness.js';
 import { isThere, naming, owner, put, readAll, sample, sweep } from '../conformance/samples.js';
@@ -52,7 +52,7 @@ async function readOrDamage(
 }
 
 describe('a file of an extent', () => {
-  it('shows each bit that has changed, wherever it is', async (t) => {
+  it('shows each bit that has changed, wherever it is', costly(), async (t) => {
     const { content, path } = await setUp(t);
     const bytes = sample(300);
     const id = await put(content, bytes);

@@ -8,7 +8,7 @@ import {
   temporaryContent,
   type WrapFiles,
 } from '../../../test/support/content/temporary-content.js';
-import { byLength, sampled } from '../../../test/support/run-length.js';
+import { costly, byLength, sampled } from '../../../test/support/run-length.js';
 import {
   isThere,
   naming,
@@ -90,30 +90,34 @@ function failing(faults: Faults): WrapFiles {
 }
 
 describe('a disk that fails', () => {
-  it('leaves what was acknowledged, and nothing of what was refused, at any operation', async () => {
-    // A sixth of the operations in the short form, from one that is drawn.
-    const step = byLength({ short: 6, long: 1 });
-    const [first = 1] = byLength({ short: sampled([1, 2, 3, 4, 5, 6], 1), long: [1] });
-    for (const code of byLength({ short: ['EIO'], long: ['EIO', 'ENOSPC'] })) {
-      for (let at = first, isOver = false; !isOver; at += step) {
-        const faults: Faults = { at: 0, code, done: 0 };
-        const opened = await temporaryContent({ wrap: failing(faults) });
-        try {
-          faults.at = at;
-          const { named, notes } = await workOn(opened.content);
-          isOver = faults.done < at;
-          faults.at = 0;
-          const again = await opened.reopen('closed');
-          await again.free(notes);
-          await sweep(again, naming(...named.keys()));
-          for (const [id, bytes] of named) assert.ok((await readAll(again, id)).equals(bytes));
-          assert.equal(await opened.count(), named.size, `${code} at operation ${at}`);
-        } finally {
-          await opened.dispose();
+  it(
+    'leaves what was acknowledged, and nothing of what was refused, at any operation',
+    costly(),
+    async () => {
+      // A sixth of the operations in the short form, from one that is drawn.
+      const step = byLength({ short: 6, long: 1 });
+      const [first = 1] = byLength({ short: sampled([1, 2, 3, 4, 5, 6], 1), long: [1] });
+      for (const code of byLength({ short: ['EIO'], long: ['EIO', 'ENOSPC'] })) {
+        for (let at = first, isOver = false; !isOver; at += step) {
+          const faults: Faults = { at: 0, code, done: 0 };
+          const opened = await temporaryContent({ wrap: failing(faults) });
+          try {
+            faults.at = at;
+            const { named, notes } = await workOn(opened.content);
+            isOver = faults.done < at;
+            faults.at = 0;
+            const again = await opened.reopen('closed');
+            await again.free(notes);
+            await sweep(again, naming(...named.keys()));
+            for (const [id, bytes] of named) assert.ok((await readAll(again, id)).equals(bytes));
+            assert.equal(await opened.count(), named.size, `${code} at operation ${at}`);
+          } finally {
+            await opened.dispose();
+          }
         }
       }
-    }
-  });
+    },
+  );
 
   it('is full: says so, stores nothing, and stores again when there is room', async (t) => {
     const { content, leaveRoom, count, dispose } = await temporaryContent();

@@ -15,6 +15,7 @@ import { StoreWriteError } from '../../kv/errors.js';
 import { partitionPrefix } from '../../kv/partition-prefix.js';
 import type { Store } from '../../kv/store.js';
 import { encodeTuple } from '../../kv/tuple.js';
+import { costly } from '../../../test/support/run-length.js';
 
 /** Of one commit. */
 const rowsAtOnce = 100;
@@ -36,33 +37,37 @@ async function putRows(store: Store, from: number): Promise<void> {
 }
 
 describe('bounds of a journal', () => {
-  it('hold for what a start reads again, also when no pass ends and processes die', async () => {
-    await using made = await journalDirectory();
-    const limits = { tableRowsMax: 1_500, changesMax: 4_000 };
-    let rows = 0;
-    for (let life = 0; life < 3; life += 1) {
-      const timers = manualTimers();
-      const store = await made.open({ base: withoutNotes, limits, timers });
-      for (let attempt = 0; attempt < 60; attempt += 1) {
-        try {
-          await putRows(store, rows);
-          rows += rowsAtOnce;
-        } catch (error) {
-          assert.ok(error instanceof StoreWriteError);
-          // The next pass gives the base a part of the rows, and fails at its end.
-          timers.fire(soonMs);
-          for (let turn = 0; turn < 20; turn += 1) await setImmediate();
+  it(
+    'hold for what a start reads again, also when no pass ends and processes die',
+    costly(),
+    async () => {
+      await using made = await journalDirectory();
+      const limits = { tableRowsMax: 1_500, changesMax: 4_000 };
+      let rows = 0;
+      for (let life = 0; life < 3; life += 1) {
+        const timers = manualTimers();
+        const store = await made.open({ base: withoutNotes, limits, timers });
+        for (let attempt = 0; attempt < 60; attempt += 1) {
+          try {
+            await putRows(store, rows);
+            rows += rowsAtOnce;
+          } catch (error) {
+            assert.ok(error instanceof StoreWriteError);
+            // The next pass gives the base a part of the rows, and fails at its end.
+            timers.fire(soonMs);
+            for (let turn = 0; turn < 20; turn += 1) await setImmediate();
+          }
         }
+        assert.ok(rows >= 2_000 && rows <= limits.changesMax, `${rows} rows in life ${life}`);
       }
-      assert.ok(rows >= 2_000 && rows <= limits.changesMax, `${rows} rows in life ${life}`);
-    }
-    const store = await made.open({ limits });
-    const found = await store.getMany([keyOf(0), keyOf(rows - 1), keyOf(rows)]);
-    assert.deepEqual(
-      found.map((entry) => entry !== undefined),
-      [true, true, false],
-    );
-  });
+      const store = await made.open({ limits });
+      const found = await store.getMany([keyOf(0), keyOf(rows - 1), keyOf(rows)]);
+      assert.deepEqual(
+        found.map((entry) => entry !== undefined),
+        [true, true, false],
+      );
+    },
+  );
 
   for (const { bytes, fit } of [
     // Two frames of five blocks fit into a file, and four files are allowed.

@@ -104,24 +104,28 @@ describe('directory lock', () => {
     await store.close();
   });
 
-  it('is waited for while a stopped process holds the lock of the data file, which is named', async (t) => {
-    if (process.platform === 'win32') return t.skip('has no SIGSTOP');
-    const { directory, waits, lock } = await setUp(t);
-    const child = spawn(process.execPath, [holder, directory]);
-    await once(child.stdout, 'data');
-    const held = `held by process ${child.pid}`;
-    await assert.rejects(lock(hurried), {
-      reason: 'in-use',
-      message:
-        `The data directory ${directory} cannot be taken: its lock was not free for 30 s, ` +
-        `${held}. End that process, by force if it must be, or choose another directory with ` +
-        '--location.',
-    });
-    assert.deepEqual(waits, [`waiting for the lock of ${directory}, ${held}`]);
-    const later = lock();
-    child.kill('SIGKILL');
-    await (await later).release();
-    const sockets = (await readdir(directory)).filter((name) => name.endsWith('.sock'));
-    assert.deepEqual(sockets, []);
-  });
+  it(
+    'is waited for while a stopped process holds the lock of the data file, which is named',
+    costly(),
+    async (t) => {
+      if (process.platform === 'win32') return t.skip('has no SIGSTOP');
+      const { directory, waits, lock } = await setUp(t);
+      const child = spawn(process.execPath, [holder, directory]);
+      await once(child.stdout, 'data');
+      const held = `held by process ${child.pid}`;
+      await assert.rejects(lock(hurried), {
+        reason: 'in-use',
+        message:
+          `The data directory ${directory} cannot be taken: its lock was not free for 30 s, ` +
+          `${held}. End that process, by force if it must be, or choose another directory with ` +
+          '--location.',
+      });
+      assert.deepEqual(waits, [`waiting for the lock of ${directory}, ${held}`]);
+      const later = lock();
+      child.kill('SIGKILL');
+      await (await later).release();
+      const sockets = (await readdir(directory)).filter((name) => name.endsWith('.sock'));
+      assert.deepEqual(sockets, []);
+    },
+  );
 });

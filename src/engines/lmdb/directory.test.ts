@@ -229,7 +229,7 @@ describe('lock of a data directory', () => {
     await open(t, { directory });
   });
 
-  it('keeps a second owner out of another process, until the first closes', async (t) => {
+  it('keeps a second owner out of another process, until the first closes', costly(), async (t) => {
     const directory = await location(t);
     const child = await spawn(t, directory);
     const inUse = /is in use by process \d+ \(since 20\S+Z\)\. Stop it, or choose another/;
@@ -263,7 +263,7 @@ describe('lock of a data directory', () => {
     await opened[0]?.store.close();
   });
 
-  it('is taken although a process that has it open destroyed its mutexes', async (t) => {
+  it('is taken although a process that has it open destroyed its mutexes', costly(), async (t) => {
     if (process.platform !== 'linux') return t.skip('the kind of a mutex is that of glibc');
     const directory = await location(t);
     await (await openLmdbStore({ directory, clock })).close();
@@ -278,7 +278,7 @@ describe('lock of a data directory', () => {
     assert.equal((await put(await opening, 'mine')).ok, true);
   });
 
-  it('works in a directory whose path is too long for a socket', async (t) => {
+  it('works in a directory whose path is too long for a socket', costly(), async (t) => {
     const directory = join(await location(t), 'long'.repeat(30), 'longer'.repeat(30));
     await spawn(t, directory);
     await assert.rejects(open(t, { directory }), { reason: 'in-use' });
@@ -288,7 +288,7 @@ describe('lock of a data directory', () => {
     assert.deepEqual(links, []);
   });
 
-  it('lets workers join while there is an owner, and only then', async (t) => {
+  it('lets workers join while there is an owner, and only then', costly(), async (t) => {
     const directory = await location(t);
     const join = { directory, sharing: 'join' } as const;
     await assert.rejects(open(t, join), { reason: 'no-owner' });
@@ -302,7 +302,7 @@ describe('lock of a data directory', () => {
     await assert.rejects(open(t, join), { reason: 'no-owner' });
   });
 
-  it('does not keep a process alive that forgot to close', async (t) => {
+  it('does not keep a process alive that forgot to close', costly(), async (t) => {
     const directory = await location(t);
     const child = await spawn(t, directory);
     await child.disconnect();

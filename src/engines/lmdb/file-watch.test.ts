@@ -9,6 +9,7 @@ import { manualClock } from '../../base/clock.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { CommitUnknownError, StoreWriteError } from '../../kv/errors.js';
 import { openLmdbStore, type LmdbStore, type LmdbStoreOptions } from './store.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const key = Buffer.from('key');
 
@@ -122,7 +123,7 @@ describe('a store that loses its files', () => {
     assert.deepEqual(told, ['detached', 'restored']);
   });
 
-  it('keeps a second owner away from the directory wherever it is now', async (t) => {
+  it('keeps a second owner away from the directory wherever it is now', costly(), async (t) => {
     const { directory } = await setUp(t);
     await rename(directory, `${directory}.old`);
     await assert.rejects(spawnLmdbStore(`${directory}.old`, 'exclusive'));

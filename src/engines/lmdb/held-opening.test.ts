@@ -133,15 +133,19 @@ it('a hold for which there is no thread ends the connection, and the owner can c
   await holds.close();
 });
 
-it('a start beside a living owner is refused before it opens the data file', async (t) => {
-  const { directory, remove } = await temporaryLocation();
-  t.after(remove);
-  const child = await spawnLmdbStore(directory, 'exclusive');
-  t.after(() => child.kill());
-  // What opens the data file makes the file of its locks when there is none.
-  await rename(join(directory, lockFile), join(directory, `${lockFile}-away`));
-  const opening = openLmdbStore({ directory, clock: manualClock() });
-  await assert.rejects(opening, { reason: 'in-use', message: /in use by process \d+ \(since / });
-  const names = await readdir(directory);
-  assert.equal(names.includes(lockFile), false, names.join());
-});
+it(
+  'a start beside a living owner is refused before it opens the data file',
+  costly(),
+  async (t) => {
+    const { directory, remove } = await temporaryLocation();
+    t.after(remove);
+    const child = await spawnLmdbStore(directory, 'exclusive');
+    t.after(() => child.kill());
+    // What opens the data file makes the file of its locks when there is none.
+    await rename(join(directory, lockFile), join(directory, `${lockFile}-away`));
+    const opening = openLmdbStore({ directory, clock: manualClock() });
+    await assert.rejects(opening, { reason: 'in-use', message: /in use by process \d+ \(since / });
+    const names = await readdir(directory);
+    assert.equal(names.includes(lockFile), false, names.join());
+  },
+);

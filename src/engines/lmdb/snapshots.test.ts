@@ -8,6 +8,7 @@ import { it } from '../../base/conformance/limited-test.js';
 import { keyAfter } from '../../kv/tuple.js';
 import { openEnvironment } from './environment.js';
 import { openLmdbStore } from './store.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const keyOf = (index: number) => Buffer.from(`key ${String(index).padStart(6, '0')}`);
 const page = { limit: 10, bytesMax: 1_000_000 };
@@ -43,30 +44,34 @@ describe('snapshots', () => {
     beside.entries.endRead();
   });
 
-  it('do not keep the space of replaced values while a long range is paged through', async (t) => {
-    const { directory, remove } = await temporaryLocation();
-    const store = await openLmdbStore({ directory, clock: manualClock(), durability: 'relaxed' });
-    t.after(async () => {
-      await store.close();
-      await remove();
-    });
-    const rewrite = async (round: number) => {
-      const value = Buffer.alloc(10_000, round);
-      const puts = Array.from({ length: 100 }, (_, index) => ({ key: keyOf(index), value }));
-      await store.commit({ checks: [], puts, deletes: [] });
-    };
-    const bytesInUse = async () => (await stat(join(directory, 'data.mdb'))).size;
-    for (let round = 0; round < 5; round += 1) await rewrite(round);
-    const before = await bytesInUse();
-    let start = keyOf(0);
-    for (let round = 0; round < 100; round += 1) {
-      const { entries, more } = await store.range({ start }, page);
-      start = more ? Buffer.from(keyAfter(entries.at(-1)?.key ?? start)) : keyOf(0);
-      await rewrite(round);
-    }
-    const after = await bytesInUse();
-    assert.ok(after <= before * 2, `${before} bytes have become ${after}`);
-  });
+  it(
+    'do not keep the space of replaced values while a long range is paged through',
+    costly(),
+    async (t) => {
+      const { directory, remove } = await temporaryLocation();
+      const store = await openLmdbStore({ directory, clock: manualClock(), durability: 'relaxed' });
+      t.after(async () => {
+        await store.close();
+        await remove();
+      });
+      const rewrite = async (round: number) => {
+        const value = Buffer.alloc(10_000, round);
+        const puts = Array.from({ length: 100 }, (_, index) => ({ key: keyOf(index), value }));
+        await store.commit({ checks: [], puts, deletes: [] });
+      };
+      const bytesInUse = async () => (await stat(join(directory, 'data.mdb'))).size;
+      for (let round = 0; round < 5; round += 1) await rewrite(round);
+      const before = await bytesInUse();
+      let start = keyOf(0);
+      for (let round = 0; round < 100; round += 1) {
+        const { entries, more } = await store.range({ start }, page);
+        start = more ? Buffer.from(keyAfter(entries.at(-1)?.key ?? start)) : keyOf(0);
+        await rewrite(round);
+      }
+      const after = await bytesInUse();
+      assert.ok(after <= before * 2, `${before} bytes have become ${after}`);
+    },
+  );
 });
 
 /** Lines of the readers that hold a snapshot; others have a dash instead of its number. */

@@ -12,6 +12,7 @@ import { it } from '../../base/conformance/limited-test.js';
 import { dataFile } from './directory/file-kinds.js';
 import { staleReadersMs, StaleReaders } from './stale-readers.js';
 import { openLmdbStore } from './store.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const holder = fileURLToPath(
   new URL('../../../test/support/hold-snapshot-child.js', import.meta.url),
@@ -48,7 +49,7 @@ async function setUp(t: TestContext) {
 }
 
 describe('a process that died during a read', () => {
-  it('keeps the data file growing only until it is looked for', async (t) => {
+  it('keeps the data file growing only until it is looked for', costly(), async (t) => {
     const { directory, timers, growth } = await setUp(t);
     await growth();
     assert.equal(await growth(), 0, 'freed pages are used again');

@@ -10,6 +10,7 @@ import {
   signedRequest,
 } from '../../../test/support/raw-http.js';
 import { deferred } from '../../base/async/deferred.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const echo = { target: '/devstoreaccount1/x' };
 
@@ -212,34 +213,38 @@ describe('the server', () => {
     patient.socket.resetAndDestroy();
   });
 
-  it('refuses work while answers that nobody takes fill its memory, then cuts their clients off', async () => {
-    const large = 'x'.repeat(12 * 1024 * 1024);
-    const limits = { heldBytesMax: large.length + 1000 };
-    const answers = [large, large, 'small', large];
-    await using harness = await start(() => Promise.resolve(answers.shift() ?? ''), { limits });
-    using idler = new RawConnection(harness.port);
-    idler.socket.pause();
-    idler.write(signedRequest(echo));
-    while (answers.length === 4 || harness.memory.bytes === 0) await turns(1);
-    const refused = await sendBytes(harness.port, signedRequest(echo));
-    assert.deepEqual([refused.status, refused.text], [503, 'ServerBusy']);
-    assert.equal(refused.header('retry-after'), '1');
-    assert.equal((await sendBytes(harness.port, signedRequest(echo))).text, 'small');
-    harness.clock.advanceMicros(1_001_000);
-    const served = await sendBytes(harness.port, signedRequest(echo));
-    assert.deepEqual([served.status, served.text.length], [200, large.length]);
-    while (harness.records.length < 4) await turns(1);
-    assert.deepEqual(
-      harness.records.map(({ status, aborted }) => [status, aborted]),
-      [
-        [503, false],
-        [200, false],
-        [200, true],
-        [200, false],
-      ],
-    );
-    assert.equal(harness.memory.bytes, 0);
-  });
+  it(
+    'refuses work while answers that nobody takes fill its memory, then cuts their clients off',
+    costly(),
+    async () => {
+      const large = 'x'.repeat(12 * 1024 * 1024);
+      const limits = { heldBytesMax: large.length + 1000 };
+      const answers = [large, large, 'small', large];
+      await using harness = await start(() => Promise.resolve(answers.shift() ?? ''), { limits });
+      using idler = new RawConnection(harness.port);
+      idler.socket.pause();
+      idler.write(signedRequest(echo));
+      while (answers.length === 4 || harness.memory.bytes === 0) await turns(1);
+      const refused = await sendBytes(harness.port, signedRequest(echo));
+      assert.deepEqual([refused.status, refused.text], [503, 'ServerBusy']);
+      assert.equal(refused.header('retry-after'), '1');
+      assert.equal((await sendBytes(harness.port, signedRequest(echo))).text, 'small');
+      harness.clock.advanceMicros(1_001_000);
+      const served = await sendBytes(harness.port, signedRequest(echo));
+      assert.deepEqual([served.status, served.text.length], [200, large.length]);
+      while (harness.records.length < 4) await turns(1);
+      assert.deepEqual(
+        harness.records.map(({ status, aborted }) => [status, aborted]),
+        [
+          [503, false],
+          [200, false],
+          [200, true],
+          [200, false],
+        ],
+      );
+      assert.equal(harness.memory.bytes, 0);
+    },
+  );
 
   it('works on eight large bodies at a time, and gives their memory back when they have been used', async () => {
     const exchanges: Exchange[] = [];
@@ -336,7 +341,7 @@ describe('the server', () => {
     assert.equal(await second.read(), undefined);
   });
 
-  it('refuses a request line that waits too long for its header', async () => {
+  it('refuses a request line that waits too long for its header', costly(), async () => {
     const limits = { headersTimeoutMs: 600, requestTimeoutMs: 600 };
     await using harness = await start(() => Promise.resolve('fine'), { limits });
     using connection = new RawConnection(harness.port);

@@ -336,7 +336,7 @@ describe('the time for a body that is taken in pieces', () => {
     assert.equal(harness.memory.bytes, 0);
   });
 
-  it('is not the one that whole requests have', async () => {
+  it('is not the one that whole requests have', costly(), async () => {
     await using harness = await start({}, { requestTimeoutMs: 600, headersTimeoutMs: 600 });
     using connection = new RawConnection(harness.port);
     connection.write(head(lengthOf(4)));

@@ -1,9 +1,9 @@
+import { doubledDelay } from '../../base/async/back-off.js';
 import type { Clock } from '../../base/clock.js';
 import { remember } from './remember.js';
 
-/** The first rest, and the longest, in milliseconds; each is twice the one before. */
-const firstRestMs = 5_000;
-const restMsMax = 60_000;
+/** In milliseconds. */
+const rests = { first: 5_000, last: 60_000 };
 
 interface Rest {
   readonly tries: number;
@@ -26,7 +26,7 @@ export class Rests {
   /** Lets an operation rest, longer each time. */
   begin(operation: number): void {
     const tries = (this.#rests.get(operation)?.tries ?? 0) + 1;
-    const restMs = Math.min(firstRestMs * 2 ** (tries - 1), restMsMax);
+    const restMs = doubledDelay(rests, tries);
     remember(this.#rests, operation, { tries, untilMs: this.#clock.monotonicMs() + restMs });
   }
 

@@ -157,7 +157,7 @@ for (const engine of engineNames) {
       await assertTidy(world);
     });
 
-    it('take more appends at the same time than a change has attempts', async (t) => {
+    it('take more appends at the same time than a change has attempts', costly(), async (t) => {
       const world = await setUp(engine, t);
       const { blobs } = world;
       await blobs.putAppendBlob(address, plain);

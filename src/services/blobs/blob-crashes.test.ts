@@ -288,7 +288,7 @@ for (const engine of engineNames) {
       assert.equal((await first.getProperties(address)).metadata[0]?.[1], '30');
     });
 
-    it('leave one of what they wrote, whole, and nothing else', async (t) => {
+    it('leave one of what they wrote, whole, and nothing else', costly(), async (t) => {
       const clock = manualClock();
       const world = blobWorld(await openTestStore(engine, t, clock), { clock, count: 2 });
       const [first] = world.services;

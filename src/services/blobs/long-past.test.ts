@@ -19,6 +19,7 @@ import type { Store } from '../../kv/store.js';
 import type { BlobService } from './blob-service.js';
 import { blobKind, keysOfPartition, kindOfKey } from './keys.js';
 import type { BlobQuery } from './types.js';
+import { costly } from '../../../test/support/run-length.js';
 
 // Blobs with many times more past states than a read may look at in one turn.
 
@@ -91,28 +92,32 @@ async function listed(blobs: BlobService, states: Partial<BlobQuery>): Promise<n
 }
 
 describe('a blob with a long past', () => {
-  it('is deleted, restored and purged by reads that look at few entries each', async (t) => {
-    const world = await setUp(t);
-    const { blobs, clock, looked } = world;
-    await put(blobs);
-    await put(blobs);
-    await multiplyPast(world);
-    looked();
-    await blobs.deleteBlob(address);
-    assert.ok(looked() >= pastStates);
-    await blobs.undeleteBlob(address);
-    const restoring = looked();
-    assert.ok(restoring < 3 * pastStates, `${restoring} entries were looked at`);
-    assert.equal(await listed(blobs, {}), pastStates + 2);
-    looked();
-    clock.advanceMicros(microsPerDay);
-    await blobs.deleteBlob(address, { snapshots: 'include' });
-    assert.ok(looked() >= pastStates);
-    clock.advanceMicros((days - 1) * microsPerDay + 60_000_000);
-    await blobs.reclaim({ entriesMax: 10 });
-    assert.ok(looked() >= pastStates, 'nothing is due yet, but might be');
-    assert.equal(await listed(blobs, { deleted: true }), pastStates + 2);
-  });
+  it(
+    'is deleted, restored and purged by reads that look at few entries each',
+    costly(),
+    async (t) => {
+      const world = await setUp(t);
+      const { blobs, clock, looked } = world;
+      await put(blobs);
+      await put(blobs);
+      await multiplyPast(world);
+      looked();
+      await blobs.deleteBlob(address);
+      assert.ok(looked() >= pastStates);
+      await blobs.undeleteBlob(address);
+      const restoring = looked();
+      assert.ok(restoring < 3 * pastStates, `${restoring} entries were looked at`);
+      assert.equal(await listed(blobs, {}), pastStates + 2);
+      looked();
+      clock.advanceMicros(microsPerDay);
+      await blobs.deleteBlob(address, { snapshots: 'include' });
+      assert.ok(looked() >= pastStates);
+      clock.advanceMicros((days - 1) * microsPerDay + 60_000_000);
+      await blobs.reclaim({ entriesMax: 10 });
+      assert.ok(looked() >= pastStates, 'nothing is due yet, but might be');
+      assert.equal(await listed(blobs, { deleted: true }), pastStates + 2);
+    },
+  );
 
   it('is listed and found by reads that look at few entries each', async (t) => {
     const world = await setUp(t, { isVersioned: true });

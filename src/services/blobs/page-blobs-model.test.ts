@@ -16,6 +16,7 @@ import { StorageError } from '../../model/errors/storage-error.js';
 import type { BlobService } from './blob-service.js';
 import { pageBytes } from './page-blobs.js';
 import type { ListedPages } from './page-lists.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const pagesMax = 160;
 const address = at('disk');
@@ -232,11 +233,15 @@ async function run(engine: EngineName, steps: readonly Step[]): Promise<void> {
 
 for (const engine of engineNames) {
   describe(`page blobs and their snapshots over ${engine}`, () => {
-    it('read, list and compare as plain arrays do, and leave nothing behind', async () => {
-      const property = fc.asyncProperty(fc.array(step, { maxLength: 30, size: 'max' }), (steps) =>
-        run(engine, steps),
-      );
-      await fc.assert(property, { numRuns: engine === 'memory' ? 6 : 3 });
-    });
+    it(
+      'read, list and compare as plain arrays do, and leave nothing behind',
+      costly(),
+      async () => {
+        const property = fc.asyncProperty(fc.array(step, { maxLength: 30, size: 'max' }), (steps) =>
+          run(engine, steps),
+        );
+        await fc.assert(property, { numRuns: engine === 'memory' ? 6 : 3 });
+      },
+    );
   });
 }

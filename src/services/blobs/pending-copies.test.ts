@@ -17,6 +17,7 @@ import type { ForeignSource } from './foreign-blob.js';
 import { pendingCopiesMax, pendingSecondsMax } from './limits.js';
 import type { CopyState } from '../../model/blobs/properties.js';
 import type { BlobService } from './blob-service.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const request = { sourceUrl: 'http://s/c/b', tags: [] };
 const target = at('target');
@@ -146,7 +147,7 @@ describe('pending copies', () => {
     await assertTidy(world);
   });
 
-  it('are bounded in number', async (t) => {
+  it('are bounded in number', costly(), async (t) => {
     const world = await setUp(t);
     const { blobs } = world;
     for (let count = 0; count < pendingCopiesMax; count += 1) {

@@ -12,6 +12,7 @@ import { Containers } from './containers.js';
 import { servicePrefix } from './keys.js';
 import { droppedContainersSweep, droppedGraceMicros } from './reclaim.js';
 import { entriesOf } from './walk.js';
+import { costly } from '../../../test/support/run-length.js';
 
 // Random operations of two processes against plain maps. A failure prints its seed and the
 // shortest sequence of operations that fails.
@@ -269,7 +270,7 @@ class World {
 }
 
 describe('containers', () => {
-  it('do what plain maps do, whatever the order of operations', async () => {
+  it('do what plain maps do, whatever the order of operations', costly(), async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { maxLength: 120, size: 'max' }), async (operations) => {
         const clock = manualClock();

@@ -10,6 +10,7 @@ import type { TableService } from '../tables/table-service.js';
 import { ShapedTableService } from './shaped-table-service.js';
 import type { EntityPage, EntityPosition, EntityQuery } from '../tables/types.js';
 import { pagingTestPolicy } from './paging-policy.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const table = 'data';
 const long = 'k'.repeat(512);
@@ -81,7 +82,7 @@ function grid(partitions: number, rowsEach: number): EntityInput[] {
 }
 
 describe('pages of every shape', () => {
-  it('give each row of any query once and in order, and soon go on', async (t) => {
+  it('give each row of any query once and in order, and soon go on', costly(), async (t) => {
     const sample = fc.record(
       {
         entities: rows,

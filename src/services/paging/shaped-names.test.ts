@@ -24,6 +24,7 @@ import { TableService } from '../tables/table-service.js';
 import { ShapedTableService } from './shaped-table-service.js';
 import type { TableQuery } from '../tables/types.js';
 import { pagingTestPolicy } from './paging-policy.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const account = 'acct';
 const last = 'z'.repeat(63);
@@ -126,82 +127,86 @@ describe('lists of every shape', () => {
     );
   });
 
-  it('give every container, blob, snapshot and common beginning once and in order', async (t) => {
-    const store = await openTestStore('memory', t, systemClock);
-    const parts = {
-      store,
-      clock: forwardClock(systemClock),
-      randomness: systemRandomness,
-      timers: systemTimers,
-      content: openMemoryContent(),
-      containerRetentionDays: () => 3,
-    };
-    const plain = new BlobService(parts);
-    const create = (container: string) =>
-      plain.containers.create({ account, container }, { metadata: [], publicAccess: 'none' });
-    for (const container of queueNames) await create(container);
-    const deleted = ['aaa-0', 'aaa-0', 'aaa0', 'b-b', 'b-b', 'b-b', last];
-    for (const container of deleted) {
-      await plain.containers.delete({ account, container }, {});
-      await create(container);
-    }
-    await plain.containers.delete({ account, container: 'zzz' }, {});
-    const containerText = ({ name, deleted: mark }: ContainerProperties): string =>
-      `${name} ${mark?.version ?? ''}`;
-    const lists = new Map<boolean, readonly string[]>();
-    for (const includesDeleted of [false, true]) {
-      const page = await plain.containers.list(account, { limit: 1000, includesDeleted });
-      lists.set(includesDeleted, Array.from(page.containers, containerText));
-    }
-    assert.equal(lists.get(true)?.length, queueNames.length + deleted.length);
-    const address = { account, container: 'aaa' };
-    for (const blob of blobNames) {
-      const target = { ...address, blob };
-      await plain.putAppendBlob(target, { headers: {}, metadata: [], tags: [] });
-      if (!blob.startsWith('b')) continue;
-      for (let count = 0; count < 3; count += 1) await plain.snapshotBlob(target, undefined);
-    }
-    const states = { uncommitted: false, deleted: false };
-    const queries = [
-      { ...states, snapshots: false },
-      { ...states, snapshots: true },
-      { ...states, snapshots: false, delimiter: '/' },
-      { ...states, snapshots: true, prefix: 'b' },
-    ];
-    const textOf = (item: ListedBlob | ListedPrefix): string =>
-      `${item.kind} ${item.name} ${item.kind === 'blob' ? item.snapshotMicros : ''}`;
-    const expected = new Map<unknown, readonly string[]>();
-    for (const query of queries) {
-      const { items } = await plain.listBlobs(address, { ...query, limit: 1000 });
-      expected.set(query, Array.from(items, textOf));
-    }
-    await fc.assert(
-      fc.asyncProperty(seeds, limits, fc.constantFrom(...queries), async (seed, limit, query) => {
-        const includesDeleted = query.snapshots;
-        const service = new ShapedBlobService(parts, pagingTestPolicy(seed));
-        const blobs = await walk<BlobQuery, ListPosition>(
-          async (asked) => {
-            const { items, ...next } = await service.listBlobs(address, asked);
-            return { names: Array.from(items, textOf), ...next };
-          },
-          { ...query, limit },
-        );
-        assert.deepEqual(blobs.names, expected.get(query));
-        assert.ok(blobs.empties <= 1 && blobs.sizeMax <= limit);
-        const containers = await walk<ContainerQuery>(
-          async (asked) => {
-            const page = await service.containers.list(account, asked);
-            const { next } = page;
-            assert.match(next ?? 'a', /^[a-z0-9-]{1,63}(\/[0-9A-F]{16})?$/);
-            const names = Array.from(page.containers, containerText);
-            return { names, ...(next === undefined ? {} : { next }) };
-          },
-          { limit, includesDeleted },
-        );
-        assert.deepEqual(containers.names, lists.get(includesDeleted));
-        assert.ok(containers.empties <= 1 && containers.sizeMax <= limit);
-      }),
-      { numRuns: 100 },
-    );
-  });
+  it(
+    'give every container, blob, snapshot and common beginning once and in order',
+    costly(),
+    async (t) => {
+      const store = await openTestStore('memory', t, systemClock);
+      const parts = {
+        store,
+        clock: forwardClock(systemClock),
+        randomness: systemRandomness,
+        timers: systemTimers,
+        content: openMemoryContent(),
+        containerRetentionDays: () => 3,
+      };
+      const plain = new BlobService(parts);
+      const create = (container: string) =>
+        plain.containers.create({ account, container }, { metadata: [], publicAccess: 'none' });
+      for (const container of queueNames) await create(container);
+      const deleted = ['aaa-0', 'aaa-0', 'aaa0', 'b-b', 'b-b', 'b-b', last];
+      for (const container of deleted) {
+        await plain.containers.delete({ account, container }, {});
+        await create(container);
+      }
+      await plain.containers.delete({ account, container: 'zzz' }, {});
+      const containerText = ({ name, deleted: mark }: ContainerProperties): string =>
+        `${name} ${mark?.version ?? ''}`;
+      const lists = new Map<boolean, readonly string[]>();
+      for (const includesDeleted of [false, true]) {
+        const page = await plain.containers.list(account, { limit: 1000, includesDeleted });
+        lists.set(includesDeleted, Array.from(page.containers, containerText));
+      }
+      assert.equal(lists.get(true)?.length, queueNames.length + deleted.length);
+      const address = { account, container: 'aaa' };
+      for (const blob of blobNames) {
+        const target = { ...address, blob };
+        await plain.putAppendBlob(target, { headers: {}, metadata: [], tags: [] });
+        if (!blob.startsWith('b')) continue;
+        for (let count = 0; count < 3; count += 1) await plain.snapshotBlob(target, undefined);
+      }
+      const states = { uncommitted: false, deleted: false };
+      const queries = [
+        { ...states, snapshots: false },
+        { ...states, snapshots: true },
+        { ...states, snapshots: false, delimiter: '/' },
+        { ...states, snapshots: true, prefix: 'b' },
+      ];
+      const textOf = (item: ListedBlob | ListedPrefix): string =>
+        `${item.kind} ${item.name} ${item.kind === 'blob' ? item.snapshotMicros : ''}`;
+      const expected = new Map<unknown, readonly string[]>();
+      for (const query of queries) {
+        const { items } = await plain.listBlobs(address, { ...query, limit: 1000 });
+        expected.set(query, Array.from(items, textOf));
+      }
+      await fc.assert(
+        fc.asyncProperty(seeds, limits, fc.constantFrom(...queries), async (seed, limit, query) => {
+          const includesDeleted = query.snapshots;
+          const service = new ShapedBlobService(parts, pagingTestPolicy(seed));
+          const blobs = await walk<BlobQuery, ListPosition>(
+            async (asked) => {
+              const { items, ...next } = await service.listBlobs(address, asked);
+              return { names: Array.from(items, textOf), ...next };
+            },
+            { ...query, limit },
+          );
+          assert.deepEqual(blobs.names, expected.get(query));
+          assert.ok(blobs.empties <= 1 && blobs.sizeMax <= limit);
+          const containers = await walk<ContainerQuery>(
+            async (asked) => {
+              const page = await service.containers.list(account, asked);
+              const { next } = page;
+              assert.match(next ?? 'a', /^[a-z0-9-]{1,63}(\/[0-9A-F]{16})?$/);
+              const names = Array.from(page.containers, containerText);
+              return { names, ...(next === undefined ? {} : { next }) };
+            },
+            { limit, includesDeleted },
+          );
+          assert.deepEqual(containers.names, lists.get(includesDeleted));
+          assert.ok(containers.empties <= 1 && containers.sizeMax <= limit);
+        }),
+        { numRuns: 100 },
+      );
+    },
+  );
 });

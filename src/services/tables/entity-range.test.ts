@@ -11,6 +11,7 @@ import { intervalsMax } from './key-interval.js';
 import { planQuery } from './plan.js';
 import { defaultQueryBudget } from './query.js';
 import type { EntityPosition, EntityQuery } from './types.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const long = 'k'.repeat(512);
 const keys = fc.oneof(trickyText, fc.constantFrom('', 'a', 'b', long, `${long.slice(1)}l`));
@@ -137,7 +138,7 @@ for (const engine of ['memory', 'lmdb'] as const) {
     const key = fc.constantFrom(...texts);
     const position: fc.Arbitrary<EntityPosition> = fc.record({ partitionKey: key, rowKey: key });
 
-    it('pages through the rows of the range; no token names a key outside', async (t) => {
+    it('pages through the rows of the range; no token names a key outside', costly(), async (t) => {
       const { rows, query } = await openGrid(t, engine);
       const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
       const sorted = rows.toSorted((a, b) => order(a.pk, b.pk) || order(a.rk, b.rk));

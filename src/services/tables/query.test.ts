@@ -21,6 +21,7 @@ import type { EntityInput, StoredEntity } from '../../model/edm/value.js';
 import { defaultQueryBudget } from './query.js';
 import type { TableService } from './table-service.js';
 import type { EntityPage, EntityPosition, EntityQuery, EntitySink } from './types.js';
+import { costly } from '../../../test/support/run-length.js';
 
 const and = (...operands: readonly Filter[]): Filter => ({ kind: 'and', operands });
 const or = (...operands: readonly Filter[]): Filter => ({ kind: 'or', operands });
@@ -106,44 +107,48 @@ for (const engine of ['memory', 'lmdb'] as const) {
       await assert.rejects(refused, failsWith('ServerBusy'));
     });
 
-    it('returns the rows that the filter matches, in order, whatever the page size', async (t) => {
-      const texts = ['', 'a', 'B', 'b', '"', 'é', '\ue000', '😀', '\ud83d'];
-      const rows = texts.flatMap((pk, p) =>
-        texts.map((rk, r) => entity(pk, rk, (p + r) % 3 === 0 ? {} : { n: (p * r) % 4 })),
-      );
-      const { service, query } = await openTable(t, rows, engine);
-      const stored = (await query()).entities.map(({ partitionKey, rowKey, version, bag }) => ({
-        partitionKey,
-        rowKey,
-        version,
-        properties: decodeBag(bag),
-      }));
-      const sorted = rows
-        .map(({ partitionKey, rowKey }) => [partitionKey, rowKey] as const)
-        .sort(([a, b], [c, d]) => (a === c ? (b < d ? -1 : 1) : a < c ? -1 : 1));
-      assert.deepEqual(
-        stored.map(({ partitionKey, rowKey }) => [partitionKey, rowKey]),
-        sorted,
-      );
-      const onKeys = comparison(fc.constantFrom('PartitionKey', 'RowKey'), trickyText.map(text));
-      const onN = comparison(fc.constant('n'), fc.integer({ min: 0, max: 3 }).map(int));
-      await fc.assert(
-        fc.asyncProperty(
-          filterOver(fc.oneof(onKeys, onN)),
-          fc.integer({ min: 1, max: 90 }),
-          async (filter, top) => {
-            const read = await pages(service, { filter, top });
-            const expected = stored.filter((found) => matches(filter, found));
-            assert.deepEqual(
-              read.flatMap(keysOf),
-              expected.map(({ partitionKey, rowKey }) => `${partitionKey}/${rowKey}`),
-            );
-            assert.ok(read.every(({ entities }) => entities.length <= top));
-          },
-        ),
-        { numRuns: engine === 'memory' ? 300 : 60 },
-      );
-    });
+    it(
+      'returns the rows that the filter matches, in order, whatever the page size',
+      costly(),
+      async (t) => {
+        const texts = ['', 'a', 'B', 'b', '"', 'é', '\ue000', '😀', '\ud83d'];
+        const rows = texts.flatMap((pk, p) =>
+          texts.map((rk, r) => entity(pk, rk, (p + r) % 3 === 0 ? {} : { n: (p * r) % 4 })),
+        );
+        const { service, query } = await openTable(t, rows, engine);
+        const stored = (await query()).entities.map(({ partitionKey, rowKey, version, bag }) => ({
+          partitionKey,
+          rowKey,
+          version,
+          properties: decodeBag(bag),
+        }));
+        const sorted = rows
+          .map(({ partitionKey, rowKey }) => [partitionKey, rowKey] as const)
+          .sort(([a, b], [c, d]) => (a === c ? (b < d ? -1 : 1) : a < c ? -1 : 1));
+        assert.deepEqual(
+          stored.map(({ partitionKey, rowKey }) => [partitionKey, rowKey]),
+          sorted,
+        );
+        const onKeys = comparison(fc.constantFrom('PartitionKey', 'RowKey'), trickyText.map(text));
+        const onN = comparison(fc.constant('n'), fc.integer({ min: 0, max: 3 }).map(int));
+        await fc.assert(
+          fc.asyncProperty(
+            filterOver(fc.oneof(onKeys, onN)),
+            fc.integer({ min: 1, max: 90 }),
+            async (filter, top) => {
+              const read = await pages(service, { filter, top });
+              const expected = stored.filter((found) => matches(filter, found));
+              assert.deepEqual(
+                read.flatMap(keysOf),
+                expected.map(({ partitionKey, rowKey }) => `${partitionKey}/${rowKey}`),
+              );
+              assert.ok(read.every(({ entities }) => entities.length <= top));
+            },
+          ),
+          { numRuns: engine === 'memory' ? 300 : 60 },
+        );
+      },
+    );
 
     it('is the same page where a sink takes the first of its entities', async (t) => {
       const { query } = await openTable(t, grid(5, 12), engine);
@@ -280,7 +285,7 @@ describe('a page', () => {
     assert.equal((await pages(service, { filter })).flatMap(keysOf).length, 9);
   });
 
-  it('ends after five seconds, possibly empty, and goes on from there', async (t) => {
+  it('ends after five seconds, possibly empty, and goes on from there', costly(), async (t) => {
     const clock = manualClock();
     const slow: ServiceOptions = {
       clock,
@@ -341,7 +346,7 @@ describe('a query that takes long', () => {
     assert.ok(turns >= rows, `${turns} turns`);
   });
 
-  it('takes turns with others like it', async (t) => {
+  it('takes turns with others like it', costly(), async (t) => {
     const { query } = await openTable(t, grid(1, rows), 'lmdb', hurried());
     const many = Array.from({ length: 4 }, () => () => query({ filter: longFilter }));
     const turns = await turnsDuring(() => Promise.all(many.map((one) => one())));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isLong } from '../../support/run-length.js';
+import { costly, isLong } from '../../support/run-length.js';
 import { allMoments, crashEverywhere, type Doomed } from './crash-points.js';
 
 // The harness itself, with a store of numbers: it must detect faulty patterns.
@@ -113,26 +113,30 @@ describe('crashEverywhere', () => {
     await assert.rejects(run, /fault at request 3 \(before\), requests so far: get remove put/);
   });
 
-  it('tries a part of the requests of a long run in the short form, any of them in time', async () => {
-    const count = 24;
-    const deaths = new Set<number>();
-    for (let time = 0; time < 100; time += 1) {
-      let runs = 0;
-      await crashEverywhere<{ sent: number }>({
-        prepare: () => Promise.resolve({ sent: 0 }),
-        run: async (world, doomed) => {
-          runs += 1;
-          const port = doomed.wrap({ send: () => Promise.resolve((world.sent += 1)) });
-          for (let request = 1; request <= count; request += 1) await port.send();
-        },
-        recover: () => Promise.resolve(),
-        check: ({ sent }) => Promise.resolve(void deaths.add(sent)),
-        moments: ['after'],
-      });
-      assert.equal(runs, isLong ? count + 2 : 6);
-    }
-    assert.equal(deaths.size, count);
-  });
+  it(
+    'tries a part of the requests of a long run in the short form, any of them in time',
+    costly(),
+    async () => {
+      const count = 24;
+      const deaths = new Set<number>();
+      for (let time = 0; time < 100; time += 1) {
+        let runs = 0;
+        await crashEverywhere<{ sent: number }>({
+          prepare: () => Promise.resolve({ sent: 0 }),
+          run: async (world, doomed) => {
+            runs += 1;
+            const port = doomed.wrap({ send: () => Promise.resolve((world.sent += 1)) });
+            for (let request = 1; request <= count; request += 1) await port.send();
+          },
+          recover: () => Promise.resolve(),
+          check: ({ sent }) => Promise.resolve(void deaths.add(sent)),
+          moments: ['after'],
+        });
+        assert.equal(runs, isLong ? count + 2 : 6);
+      }
+      assert.equal(deaths.size, count);
+    },
+  );
 
   it('kills the recovery, too, until one completes', async () => {
     let recoveries = 0;

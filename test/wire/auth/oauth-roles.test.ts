@@ -6,6 +6,7 @@ import { changesetBody, deleteOperation, insertOperation, writeOperation } from 
 import { entityPath, WireClient } from '../kit/client.js';
 import { messageBody, messagePath, QueueWireClient } from '../kit/queue-client.js';
 import type { WireRequest } from '../kit/signing-client.js';
+import { costly } from '../../support/run-length.js';
 
 // What each role and each scope allows, written by hand: rows are operations of the services,
 // letters are the allowed bearers.
@@ -255,7 +256,7 @@ describe('the bearer of a token at the table service', () => {
     it(`may ${each.operation}: ${each.allowed}`, () => checkCase(each, tables, tablesSeen));
   }
 
-  it('may send those transactions whose every operation it may send', async () => {
+  it('may send those transactions whose every operation it may send', costly(), async () => {
     const deletion = (table: string) => [deleteOperation(table, ['p', 'r'])];
     const insertion = (table: string) => [insertOperation(table, keys)];
     const both = (table: string) => [...insertion(table), ...deletion(table)];

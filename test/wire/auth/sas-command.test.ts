@@ -4,6 +4,7 @@ import { AzureSASCredential, TableClient, TableServiceClient } from '@azure/data
 import { QueueClient, QueueServiceClient } from '@azure/storage-queue';
 import { runCommand } from '../../support/command-host.js';
 import { startServer, type StartedServer } from '../../support/start-server.js';
+import { costly } from '../../support/run-length.js';
 
 // Tokens that the command line makes, used by the official clients and by the command line.
 
@@ -47,7 +48,7 @@ describe('a token of the command line', () => {
   });
   after(() => started[Symbol.asyncDispose]());
 
-  it('opens a range of the keys of a table, and what its letters say', async () => {
+  it('opens a range of the keys of a table, and what its letters say', costly(), async () => {
     const range = ['--start-pk', 'a', '--end-pk', 'b'];
     const { token, url } = await made('table', '-t', 'People', '-p', 'ra', ...range);
     const people = new TableClient(endpoint, 'people', new AzureSASCredential(token), http);

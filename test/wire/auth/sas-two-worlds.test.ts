@@ -383,6 +383,7 @@ async function twoWorlds(options: ServerOptions): Promise<void> {
 describe('the holder of a token for rows of a table', () => {
   it('cannot tell apart two servers that differ in all other rows', costly(), () => twoWorlds({}));
 
-  it('cannot either where little is refused and pages have any shape', () =>
-    twoWorlds({ lenient: true, pagingTestMode: { seed: 'two worlds' } }));
+  it('cannot either where little is refused and pages have any shape', costly(), () =>
+    twoWorlds({ lenient: true, pagingTestMode: { seed: 'two worlds' } }),
+  );
 });

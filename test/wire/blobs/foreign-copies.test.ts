@@ -11,6 +11,7 @@ import {
 } from '@azure/storage-blob';
 import { startServer } from '../../support/start-server.js';
 import { refused } from '../kit/official-blobs.js';
+import { costly } from '../../support/run-length.js';
 
 // Copies of blobs that the server does not keep: those of another server, and of whatever answers
 // to http.
@@ -316,7 +317,7 @@ describe('a source that deceives', () => {
     };
   };
 
-  it('gives no page blob ranges that are no pages, nor any number of them', async () => {
+  it('gives no page blob ranges that are no pages, nor any number of them', costly(), async () => {
     let at = 0;
     let lists = 0;
     const range = (start: number, last: number): string =>

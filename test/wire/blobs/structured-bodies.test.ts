@@ -7,6 +7,7 @@ import { startServer } from '../../support/start-server.js';
 import { BlobWireClient } from '../kit/blob-client.js';
 import { assertStatus } from '../kit/errors.js';
 import { officialBlobs } from '../kit/official-blobs.js';
+import { costly } from '../../support/run-length.js';
 
 // Structured bodies (blob-service §11.5), with the official client, which makes and checks them.
 
@@ -42,7 +43,7 @@ const hello = Buffer.concat([
 ]);
 
 describe('a structured body', () => {
-  it('is that of the official client, in both directions', async () => {
+  it('is that of the official client, in both directions', costly(), async () => {
     const blob = container.getBlockBlobClient('whole');
     for (const bytes of [Buffer.from('Hello World'), Buffer.alloc(5_000 * kibibyte, 'abcde')]) {
       await blob.upload(bytes, bytes.length, checked);

@@ -55,7 +55,7 @@ describe('the examples of queues and blobs', () => {
     },
   );
 
-  it('the first program of the official client of blobs runs unchanged', async () => {
+  it('the first program of the official client of blobs runs unchanged', costly(), async () => {
     const program = fileURLToPath(
       new URL('../../../examples/blob-quickstart/main.js', import.meta.url),
     );

@@ -4,6 +4,7 @@ import { QueueServiceClient, type QueueClient } from '@azure/storage-queue';
 import { manualClock } from '../../../src/app/index.js';
 import { answerOf, statusOf } from '../kit/sdk.js';
 import { startFixture } from '../kit/server.js';
+import { costly } from '../../support/run-length.js';
 
 // Messages with the official Node client. The test sets the time of the server.
 
@@ -251,7 +252,7 @@ describe('@azure/storage-queue: texts', () => {
     assert.deepEqual(await peekTexts(client), []);
   });
 
-  it('of 32 full messages come in one answer', async () => {
+  it('of 32 full messages come in one answer', costly(), async () => {
     const client = await newQueue();
     const full = '&'.repeat(5000) + 'é'.repeat(25_000);
     for (let index = 0; index < 32; index += 1) await client.sendMessage(`${index}${full}`);

@@ -27,7 +27,7 @@ async function untilShown(started: StartedServer, cert: string): Promise<void> {
 const unique = (options: ServerOptions['tls'] & object) => startServer({ tls: options });
 
 describe('a certificate of its owner', () => {
-  it('may be given as texts, and its chain with it', async () => {
+  it('may be given as texts, and its chain with it', costly(), async () => {
     const [pair, other] = [await makePair(), await makePair()];
     await using started = await unique({ cert: pair.cert + other.cert, key: pair.key });
     await tableOf(started, 'texts', pair.cert).createTable();

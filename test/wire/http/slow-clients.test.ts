@@ -7,6 +7,7 @@ import { connect as connectTls } from 'node:tls';
 import { defaultLimits, type HttpLimits } from '../../../src/http/pipeline/limits.js';
 import { signedRequest } from '../../support/raw-http.js';
 import { startServer, type StartedServer } from '../../support/start-server.js';
+import { costly } from '../../support/run-length.js';
 
 const account = '/devstoreaccount1';
 /** Much longer than a busy machine keeps a process from reading what has arrived. */
@@ -41,7 +42,7 @@ for (const isTls of [false, true]) {
   const over = isTls ? 'https' : 'http';
 
   describe(`slow clients over ${over}`, () => {
-    it('are cut off when one drips its body', async () => {
+    it('are cut off when one drips its body', costly(), async () => {
       await using started = await start(slow, isTls);
       const socket = await open(started);
       const headers = { 'Content-Length': '1000' };
@@ -57,7 +58,7 @@ for (const isTls of [false, true]) {
       );
     });
 
-    it('are cut off when one drips its header', async () => {
+    it('are cut off when one drips its header', costly(), async () => {
       await using started = await start(slow, isTls);
       const socket = await open(started);
       socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nX: ');
@@ -66,29 +67,33 @@ for (const isTls of [false, true]) {
       assert.match(answer, /^HTTP\/1\.1 408 /);
     });
 
-    it('are cut off when one keeps an idle connection', async () => {
+    it('are cut off when one keeps an idle connection', costly(), async () => {
       await using started = await start({ keepAliveTimeoutMs: 200 }, isTls);
       const socket = await open(started);
       socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
       assert.match(await textOf(socket), /^HTTP\/1\.1 200 [\s\S]*Connection: keep-alive/i);
     });
 
-    it('are cut off when one does not take a large answer, and memory is free again', async () => {
-      await using started = await start({ responseTimeoutMs: 500 }, isTls);
-      await fill(started);
-      const count = started.records.length;
-      const socket = await open(started);
-      socket.pause();
-      socket.on('error', () => undefined);
-      const request = signedRequest({ target: `${account}/large()` });
-      // More than the socket buffers of the system hold.
-      for (let sent = 0; sent < 6; sent++) socket.write(request);
-      await started.recorded(count + 6);
-      const records = started.records.slice(count);
-      assert.ok(records.some(({ aborted, status }) => aborted && status === 200));
-      assert.ok(records.every(({ bytesSent, aborted }) => aborted || bytesSent > 3_000_000));
-      socket.destroy();
-    });
+    it(
+      'are cut off when one does not take a large answer, and memory is free again',
+      costly(),
+      async () => {
+        await using started = await start({ responseTimeoutMs: 500 }, isTls);
+        await fill(started);
+        const count = started.records.length;
+        const socket = await open(started);
+        socket.pause();
+        socket.on('error', () => undefined);
+        const request = signedRequest({ target: `${account}/large()` });
+        // More than the socket buffers of the system hold.
+        for (let sent = 0; sent < 6; sent++) socket.write(request);
+        await started.recorded(count + 6);
+        const records = started.records.slice(count);
+        assert.ok(records.some(({ aborted, status }) => aborted && status === 200));
+        assert.ok(records.every(({ bytesSent, aborted }) => aborted || bytesSent > 3_000_000));
+        socket.destroy();
+      },
+    );
   });
 }
 

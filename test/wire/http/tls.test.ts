@@ -10,6 +10,7 @@ import { codeOf } from '../../../src/base/thrown.js';
 import { plainRequest, RawConnection, signedRequest } from '../../support/raw-http.js';
 import { startServer, type StartedServer } from '../../support/start-server.js';
 import { failureOf, secured, tableOf, textOf } from '../../support/tls-clients.js';
+import { costly } from '../../support/run-length.js';
 
 const account = '/devstoreaccount1';
 const list = { target: `${account}/Tables`, headers: { Connection: 'close' } };
@@ -257,7 +258,7 @@ describe('slow clients of a port with TLS', () => {
     assert.match(answer ?? '', /^(|ECONNRESET|EPIPE)$/);
   });
 
-  it('are cut off when one sends no request, or half of one', async () => {
+  it('are cut off when one sends no request, or half of one', costly(), async () => {
     // Its handshake may take as long as it does on a busy machine.
     const limits = { headersTimeoutMs: 600, requestTimeoutMs: 900 };
     await using started = await startServer({ tls: 'self-signed', limits });

@@ -62,29 +62,33 @@ for (const [engine, start] of Object.entries(engines)) {
   };
 
   describe(`races for messages (${engine})`, () => {
-    it('of two consumers exactly one gets a message, and the other when its time has passed', async () => {
-      await using round = await race(2);
-      const { clients, queues, wait } = round;
-      const queue = await queues.newQueue();
-      for (let count = 0; count < rounds; count += 1) {
-        const sent = await queues.put(queue, String(count));
-        const got = await Promise.all(
-          clients.map((client) => client.get(queue, { visibilitytimeout: 10 })),
-        );
-        const [first, ...others] = got.flat();
-        assert.ok(first !== undefined && others.length === 0, `${got.flat().length} got it`);
-        assert.equal(first.MessageId, sent.MessageId);
-        wait(10);
-        const second = await queues.getOne(queue, { visibilitytimeout: 10 });
-        assert.equal(second.MessageId, sent.MessageId);
-        assert.equal(second.DequeueCount, '2');
-        assertQueueError(await queues.update(queue, first, { visibility: 60 }), messageNotFound);
-        assertQueueError(await queues.delete(queue, first), messageNotFound);
-        assert.equal((await queues.delete(queue, second)).status, 204);
-        assertQueueError(await queues.delete(queue, second), messageNotFound);
-      }
-      assert.equal(await queues.count(queue), 0);
-    });
+    it(
+      'of two consumers exactly one gets a message, and the other when its time has passed',
+      costly(),
+      async () => {
+        await using round = await race(2);
+        const { clients, queues, wait } = round;
+        const queue = await queues.newQueue();
+        for (let count = 0; count < rounds; count += 1) {
+          const sent = await queues.put(queue, String(count));
+          const got = await Promise.all(
+            clients.map((client) => client.get(queue, { visibilitytimeout: 10 })),
+          );
+          const [first, ...others] = got.flat();
+          assert.ok(first !== undefined && others.length === 0, `${got.flat().length} got it`);
+          assert.equal(first.MessageId, sent.MessageId);
+          wait(10);
+          const second = await queues.getOne(queue, { visibilitytimeout: 10 });
+          assert.equal(second.MessageId, sent.MessageId);
+          assert.equal(second.DequeueCount, '2');
+          assertQueueError(await queues.update(queue, first, { visibility: 60 }), messageNotFound);
+          assertQueueError(await queues.delete(queue, first), messageNotFound);
+          assert.equal((await queues.delete(queue, second)).status, 204);
+          assertQueueError(await queues.delete(queue, second), messageNotFound);
+        }
+        assert.equal(await queues.count(queue), 0);
+      },
+    );
 
     it('of many deletions of one message exactly one is told that it did it', async () => {
       await using round = await race(8);
@@ -101,27 +105,31 @@ for (const [engine, start] of Object.entries(engines)) {
       assert.equal(await queues.count(queue), 0);
     });
 
-    it('of many updates with one receipt exactly one is done, and its text stays', async () => {
-      await using round = await race(8);
-      const { clients, queues } = round;
-      const queue = await queues.newQueue();
-      for (let count = 0; count < 20; count += 1) {
-        const sent = await queues.put(queue, 'before');
-        const answers = await Promise.all(
-          clients.map((client, index) => client.update(queue, sent, { text: `by ${index}` })),
-        );
-        const winner = answers.findIndex(({ status }) => status === 204);
-        assert.deepEqual(
-          answers.map(({ status }) => status),
-          answers.map((_, index) => (index === winner ? 204 : 404)),
-        );
-        assert.deepEqual(await queues.texts(queue), [`by ${winner}`]);
-        const PopReceipt = answers[winner]?.header('x-ms-popreceipt') ?? '';
-        assert.equal((await queues.delete(queue, { ...sent, PopReceipt })).status, 204);
-      }
-    });
+    it(
+      'of many updates with one receipt exactly one is done, and its text stays',
+      costly(),
+      async () => {
+        await using round = await race(8);
+        const { clients, queues } = round;
+        const queue = await queues.newQueue();
+        for (let count = 0; count < 20; count += 1) {
+          const sent = await queues.put(queue, 'before');
+          const answers = await Promise.all(
+            clients.map((client, index) => client.update(queue, sent, { text: `by ${index}` })),
+          );
+          const winner = answers.findIndex(({ status }) => status === 204);
+          assert.deepEqual(
+            answers.map(({ status }) => status),
+            answers.map((_, index) => (index === winner ? 204 : 404)),
+          );
+          assert.deepEqual(await queues.texts(queue), [`by ${winner}`]);
+          const PopReceipt = answers[winner]?.header('x-ms-popreceipt') ?? '';
+          assert.equal((await queues.delete(queue, { ...sent, PopReceipt })).status, 204);
+        }
+      },
+    );
 
-    it('a late renewal and the next get never both have the message', async () => {
+    it('a late renewal and the next get never both have the message', costly(), async () => {
       await using round = await race(2);
       const { clients, queues, wait } = round;
       const [late, next] = clients;
@@ -146,7 +154,7 @@ for (const [engine, start] of Object.entries(engines)) {
       for (const outcome of outcomes) assert.match(outcome, /^(204 0|404 1)$/);
     });
 
-    it('a deletion and the next get never both have the message', async () => {
+    it('a deletion and the next get never both have the message', costly(), async () => {
       await using round = await race(2);
       const { clients, queues, wait } = round;
       const [late, next] = clients;
@@ -197,7 +205,7 @@ for (const [engine, start] of Object.entries(engines)) {
       },
     );
 
-    it('producers and consumers at once lose nothing and repeat nothing', async () => {
+    it('producers and consumers at once lose nothing and repeat nothing', costly(), async () => {
       const consumers = 12;
       const producers = 12;
       const perProducer = byLength({ short: 25, long: 100 });

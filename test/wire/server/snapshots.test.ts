@@ -105,7 +105,7 @@ for (const [name, start] of starts) {
       for (const table of names) assert.deepEqual(await client.rowKeys(table), [table]);
     });
 
-    it('finishes requests that have begun, and lets others wait', async () => {
+    it('finishes requests that have begun, and lets others wait', costly(), async () => {
       await server.reset();
       const table = await client.newTable('busy');
       await server.snapshot('busy');

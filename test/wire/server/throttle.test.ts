@@ -14,6 +14,7 @@ import { WireClient } from '../kit/client.js';
 import { QueueWireClient } from '../kit/queue-client.js';
 import type { WireResponse } from '../kit/response.js';
 import { developmentAccount, developmentKey } from '../kit/signature.js';
+import { costly } from '../../support/run-length.js';
 
 /** A throttled server with a clock that stands still until a test advances it, and its clients. */
 async function throttled(throttle: ThrottleSetting, options: ServerOptions = {}) {
@@ -234,7 +235,7 @@ describe('a throttled server', () => {
     assert.deepEqual(server.throttle.setting, { entitiesPerSecondPerPartition: 2 });
   });
 
-  it('is got through by the official client, which waits as it is told', async () => {
+  it('is got through by the official client, which waits as it is told', costly(), async () => {
     await using fixture = await throttled({ entitiesPerSecondPerPartition: 100 });
     const people = TableClient.fromConnectionString(fixture.server.connectionString(), 'people', {
       allowInsecureConnection: true,

@@ -5,6 +5,7 @@ import { entityPath, type QueryOptions } from '../kit/client.js';
 import { assertJsonError, refusals } from '../kit/errors.js';
 import type { WireResponse } from '../kit/response.js';
 import { startFixture } from '../kit/server.js';
+import { costly } from '../../support/run-length.js';
 
 // table-service §14 no. 8 and §6: pages and their tokens.
 
@@ -292,7 +293,7 @@ describe('tokens', () => {
 });
 
 describe('pages by size', () => {
-  it('eight entities of 900 KB do not come in one answer of 7 MB', async () => {
+  it('eight entities of 900 KB do not come in one answer of 7 MB', costly(), async () => {
     const table = await client.newTable();
     const value = Buffer.alloc(65_536, 7).toString('base64');
     const properties = Object.fromEntries(

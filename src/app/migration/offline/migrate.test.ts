@@ -12,6 +12,7 @@ import { partitionPrefix } from '../../../kv/partition-prefix.js';
 import { prefixRange } from '../../../kv/tuple.js';
 import { createServer } from '../../server.js';
 import { migrate, type MigrationListener } from './migrate.js';
+import { costly } from '../../../../test/support/run-length.js';
 
 const silent: MigrationListener = { begin: () => undefined, progress: () => undefined };
 
@@ -67,7 +68,7 @@ function assertCopyFails(copy: () => Promise<unknown>): Promise<void> {
 }
 
 void describe('a migration', () => {
-  void it('takes rows with their etags, and blobs with their bytes', async (t) => {
+  void it('takes rows with their etags, and blobs with their bytes', costly(), async (t) => {
     const folder = await folderOf(t);
     const [source, target] = [join(folder, 'source'), join(folder, 'target')];
     const options = { allowInsecureConnection: true };
@@ -128,36 +129,40 @@ void describe('a migration', () => {
     assert.equal(content.files, 1);
   });
 
-  void it('goes on where one was cut off, and no server takes a copy before its end', async (t) => {
-    const folder = await folderOf(t);
-    const [source, target] = [join(folder, 'source'), join(folder, 'target')];
-    await fill(source, 3_500);
-    const cut = migrate({ location: source }, { location: target }, cutAfter(20_000));
-    await assert.rejects(cut, /^Error: cut off$/);
-    await assert.rejects(
-      createServer({ location: target }),
-      /The data are an unfinished copy of .*source\. Finish it: tabularium migrate/,
-    );
-    const done = await migrate({ location: source }, { location: target }, silent);
-    assert.ok(done.entriesBefore > 0 && done.entriesBefore < 3_500, `${done.entriesBefore}`);
-    assert.equal(done.summary.entries, 3_500);
+  void it(
+    'goes on where one was cut off, and no server takes a copy before its end',
+    costly(),
+    async (t) => {
+      const folder = await folderOf(t);
+      const [source, target] = [join(folder, 'source'), join(folder, 'target')];
+      await fill(source, 3_500);
+      const cut = migrate({ location: source }, { location: target }, cutAfter(20_000));
+      await assert.rejects(cut, /^Error: cut off$/);
+      await assert.rejects(
+        createServer({ location: target }),
+        /The data are an unfinished copy of .*source\. Finish it: tabularium migrate/,
+      );
+      const done = await migrate({ location: source }, { location: target }, silent);
+      assert.ok(done.entriesBefore > 0 && done.entriesBefore < 3_500, `${done.entriesBefore}`);
+      assert.equal(done.summary.entries, 3_500);
 
-    const [before, after] = await Promise.all(
-      [source, target].map(async (directory) => {
-        const store = await openLmdbStore({ directory, clock: systemClock });
-        const { entries } = await store.range(prefixRange(partition), {
-          limit: 9_999,
-          bytesMax: 9_999_999,
-        });
-        await store.close();
-        return entries;
-      }),
-    );
-    assert.equal(after?.length, 3_500);
-    assert.deepEqual(after, before);
-    const server = await createServer({ location: target });
-    await server.close();
-  });
+      const [before, after] = await Promise.all(
+        [source, target].map(async (directory) => {
+          const store = await openLmdbStore({ directory, clock: systemClock });
+          const { entries } = await store.range(prefixRange(partition), {
+            limit: 9_999,
+            bytesMax: 9_999_999,
+          });
+          await store.close();
+          return entries;
+        }),
+      );
+      assert.equal(after?.length, 3_500);
+      assert.deepEqual(after, before);
+      const server = await createServer({ location: target });
+      await server.close();
+    },
+  );
 
   void it('refuses a target with data, and goes on with no copy of another state', async (t) => {
     const folder = await folderOf(t);

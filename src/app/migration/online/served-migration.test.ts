@@ -137,33 +137,40 @@ void describe('a server whose data move while it serves', () => {
     await assert.rejects(stat(goal.location), { code: 'ENOENT' });
   });
 
-  void it('is finished or taken back where its server ended while it switched', async (t) => {
-    const folder = await folderOf(t);
-    const [from, to, other] = ['from', 'to', 'other'].map((name) => ({
-      location: join(folder, name),
-    })) as [{ location: string }, { location: string }, { location: string }];
-    const server = await createServer({ ...from, init: { tables: { people: {} } } });
-    await server.close();
-    const note = async (): Promise<void> => {
-      const store = await openLmdbStore({ directory: from.location, clock: systemClock });
-      const put = moveNotePut({ to: shownPlace(to), isOver: false });
-      await store.commit({ checks: [], puts: [put], deletes: [] });
-      await store.close();
-    };
-    await note();
-    await assert.rejects(createServer(from), /were moving to .*to when the server ended/);
-    await assert.rejects(migrate(from, other, silent), /were moving to .*to when the server ended/);
-    await assert.rejects(takeBack(from, other), /were to move to .*to, not to .*other/);
+  void it(
+    'is finished or taken back where its server ended while it switched',
+    costly(),
+    async (t) => {
+      const folder = await folderOf(t);
+      const [from, to, other] = ['from', 'to', 'other'].map((name) => ({
+        location: join(folder, name),
+      })) as [{ location: string }, { location: string }, { location: string }];
+      const server = await createServer({ ...from, init: { tables: { people: {} } } });
+      await server.close();
+      const note = async (): Promise<void> => {
+        const store = await openLmdbStore({ directory: from.location, clock: systemClock });
+        const put = moveNotePut({ to: shownPlace(to), isOver: false });
+        await store.commit({ checks: [], puts: [put], deletes: [] });
+        await store.close();
+      };
+      await note();
+      await assert.rejects(createServer(from), /were moving to .*to when the server ended/);
+      await assert.rejects(
+        migrate(from, other, silent),
+        /were moving to .*to when the server ended/,
+      );
+      await assert.rejects(takeBack(from, other), /were to move to .*to, not to .*other/);
 
-    await takeBack(from, to);
-    await (await createServer(from)).close();
-    await assert.rejects(takeBack(from, to), /there is nothing to take back/);
+      await takeBack(from, to);
+      await (await createServer(from)).close();
+      await assert.rejects(takeBack(from, to), /there is nothing to take back/);
 
-    await note();
-    await migrate(from, to, silent);
-    await assert.rejects(createServer(from), /All data have moved to .*to: start servers there/);
-    await assert.rejects(takeBack(from, to), /has taken over: what .* has is old/);
-    await assert.rejects(migrate(from, to, silent), /has taken over already: servers may use it/);
-    await (await createServer(to)).close();
-  });
+      await note();
+      await migrate(from, to, silent);
+      await assert.rejects(createServer(from), /All data have moved to .*to: start servers there/);
+      await assert.rejects(takeBack(from, to), /has taken over: what .* has is old/);
+      await assert.rejects(migrate(from, to, silent), /has taken over already: servers may use it/);
+      await (await createServer(to)).close();
+    },
+  );
 });

@@ -9,7 +9,7 @@ import { systemTimers } from '../../../base/async/timers.js';
 import { Heartbeat, missedPulsesMax, pulseEveryMs } from './heartbeat.js';
 import { closeUntakenConnections } from './untaken-connections.js';
 import { isMessage, samePorts, type Ports, type PrimaryMessage } from './messages.js';
-import { adviceAfter, Restarts, type Death } from './restarts.js';
+import { adviceAfter, Restarts, type WorkerExit } from './restarts.js';
 import { workerVariable } from './worker-number.js';
 
 export interface WorkerPoolOptions {
@@ -33,7 +33,7 @@ const reloadTimeoutMs = 10_000;
 const orderly = 'exit code 0';
 
 /** How the process of a worker ended. */
-interface End extends Death {
+interface End extends WorkerExit {
   readonly pid: number | undefined;
   readonly exit: string;
   /** The reason why it could not serve, if it gave one. */

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { adviceAfter, failedStartsMax, Restarts, type Death } from './restarts.js';
+import { adviceAfter, failedStartsMax, Restarts, type WorkerExit } from './restarts.js';
 
-function delays(deaths: readonly Death[]): (number | 'give-up')[] {
+function delays(exits: readonly WorkerExit[]): (number | 'give-up')[] {
   const restarts = new Restarts();
-  return deaths.map((death) => {
-    const decision = restarts.after(death);
+  return exits.map((exit) => {
+    const decision = restarts.after(exit);
     return decision.kind === 'restart' ? decision.delayMs : decision.kind;
   });
 }
 
-const failedStart: Death = { listenedMs: undefined };
-const quick: Death = { listenedMs: 50 };
-const late: Death = { listenedMs: 3_600_000 };
+const failedStart: WorkerExit = { listenedMs: undefined };
+const quick: WorkerExit = { listenedMs: 50 };
+const late: WorkerExit = { listenedMs: 3_600_000 };
 
 void describe('restarts of a worker', () => {
   void it('come at once when it had served for long', () => {

@@ -1,5 +1,7 @@
+import { doubledDelay } from '../../../base/async/back-off.js';
+
 /** An unexpected end of a worker: how long it listened, if at all. */
-export interface Death {
+export interface WorkerExit {
   readonly listenedMs: number | undefined;
 }
 
@@ -10,8 +12,8 @@ export type Decision =
 export const failedStartsMax = 5;
 /** A worker that listened this long started successfully. */
 const wellMs = 10_000;
-const firstDelayMs = 100;
-const delayMsMax = 5_000;
+/** In milliseconds. */
+const delays = { first: 100, last: 5_000 };
 
 /**
  * The restart policy of one worker. The first restart is immediate; quick further ones are delayed
@@ -19,17 +21,14 @@ const delayMsMax = 5_000;
  */
 export class Restarts {
   #failedStarts = 0;
-  #quickDeaths = 0;
+  #quickExits = 0;
 
-  after({ listenedMs }: Death): Decision {
+  after({ listenedMs }: WorkerExit): Decision {
     this.#failedStarts = listenedMs === undefined ? this.#failedStarts + 1 : 0;
     if (this.#failedStarts >= failedStartsMax) return { kind: 'give-up' };
-    if (listenedMs !== undefined && listenedMs >= wellMs) this.#quickDeaths = 0;
-    const delayMs =
-      this.#quickDeaths === 0
-        ? 0
-        : Math.min(firstDelayMs * 2 ** (this.#quickDeaths - 1), delayMsMax);
-    this.#quickDeaths++;
+    if (listenedMs !== undefined && listenedMs >= wellMs) this.#quickExits = 0;
+    const delayMs = this.#quickExits === 0 ? 0 : doubledDelay(delays, this.#quickExits);
+    this.#quickExits += 1;
     return { kind: 'restart', delayMs };
   }
 }

@@ -10,6 +10,7 @@ import type { BlobPort } from './blob-port.js';
 import { isLargeRow, layoutOf, type Layout } from './layout.js';
 import { manifestOf } from './manifest.js';
 import { limitsOf, type LargeOptions } from './options.js';
+import { costly } from '../../../../test/support/run-length.js';
 
 const generation = '0123456789abcdef0123456789abcdef';
 const key = { partitionKey: 'p', rowKey: 'r' };
@@ -143,7 +144,7 @@ const anySize = fc.oneof(
 );
 
 describe('whatever the values are', () => {
-  it('every row fits the service, and all of them a transaction', async () => {
+  it('every row fits the service, and all of them a transaction', costly(), async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(anySize, fc.boolean()), { minLength: 1, maxLength: 6 }),
