@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ShardTakenError } from '../../src/modeling/patterns/shard-map/index.js';
-import type { BackupStore } from '../../src/modeling/patterns/shard-map-manager/index.js';
+import type {
+  BackupStore,
+  RestoreProgress,
+} from '../../src/modeling/patterns/shard-map-manager/index.js';
 import {
   backedUpShards,
   hourMs,
@@ -10,7 +13,7 @@ import {
 } from './support/backed-up-shards.js';
 import { crashEverywhere } from './support/crash-points.js';
 import { Order, orderSchema, type ShardName } from './support/memory-shards.js';
-import { MemoryRows } from './support/memory-table.js';
+import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { wrappedMethods } from './support/wrapped-methods.js';
 import { costly } from '../support/run-length.js';
 
@@ -217,6 +220,75 @@ describe('a shard that is being restored', () => {
       assert.deepEqual(await amounts(world), [1, 9]);
     },
   );
+
+  it('gets no request of a superseded restore but those that were sent before', async () => {
+    const world = await emptied(1100);
+    const { store, manager, names } = world;
+    const takeOver = () => manager().backups.restore(store, names[0], { resume: true });
+    let taken: Promise<unknown> | undefined;
+    let sent = 0;
+    const superseded = manager((port) =>
+      wrappedMethods(port, async (method, send) => {
+        const isOfShard = port instanceof MemoryTable && port.table === 'orders';
+        if (!isOfShard || (method !== 'transact' && method !== 'write')) return send();
+        await (taken ??= takeOver());
+        sent += 1;
+        return send();
+      }),
+    );
+    const restored = superseded.backups.restore(store, names[0]);
+    await assert.rejects(restored, /was resumed or given up by another program/);
+    assert.ok(sent > 0 && sent <= 8, `${sent} requests were sent`);
+    await attach(world);
+    assert.deepEqual(await amounts(world), [1, 5]);
+  });
+
+  it('tells how far its restore is, before it writes and while it does', async () => {
+    const world = await emptied(1200);
+    const { shards, store, manager, names } = world;
+    const told: RestoreProgress[] = [];
+    const onProgress = (progress: RestoreProgress): void => {
+      const isEmpty = shards.rows('south', 'orders').all.length === 0;
+      assert.equal(isEmpty, progress.step === 'checking');
+      told.push(progress);
+    };
+    const { tables } = await manager().backups.restore(store, names[0], { onProgress });
+    const of = tables['orders'] ?? 0;
+    assert.ok(of > 1200);
+    assert.deepEqual([...new Set(told.map(({ step }) => step))], ['checking', 'writing']);
+    for (const step of ['checking', 'writing']) {
+      const rows = told.filter((each) => each.step === step).map((each) => each.rows);
+      assert.deepEqual(
+        rows,
+        rows.toSorted((left, right) => left - right),
+      );
+      assert.equal(rows.length, 2);
+      assert.equal(rows.at(-1), of);
+    }
+    for (const { shard, table, of: all } of told) {
+      assert.deepEqual([shard, table, all], ['south', 'orders', of]);
+    }
+  });
+
+  it('has a restore to resume when what hears of its progress throws', async () => {
+    const world = await emptied(1100);
+    const { store, manager, names } = world;
+    const broken = new Error('nobody listens');
+    const listening = (from: RestoreProgress['step']) => ({
+      onProgress: ({ step }: RestoreProgress): void => {
+        if (step === from) throw broken;
+      },
+    });
+    const checked = manager().backups.restore(store, names[0], listening('checking'));
+    await assert.rejects(checked, broken);
+    assert.deepEqual(world.shards.rows('south', 'orders').all, []);
+    const written = manager().backups.restore(store, names[0], listening('writing'));
+    await assert.rejects(written, broken);
+    await assert.rejects(attach(world), notEnded);
+    await manager().backups.restore(store, names[0], { resume: true });
+    await attach(world);
+    assert.deepEqual(await amounts(world), [1, 5]);
+  });
 
   it('is not taken for the account of another one when its restore is resumed', async () => {
     const world = await emptied();

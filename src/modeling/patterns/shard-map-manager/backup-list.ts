@@ -2,6 +2,7 @@ import { isRecord } from '../../../base/record.js';
 import { DecodeError } from '../../rows/model-error.js';
 import type { BackupStore } from './backup-store.js';
 import { ManagerError } from './manager-errors.js';
+import { RestoreLog, type RestoreProgress } from './restore-progress.js';
 import { countRows } from './shard-backup.js';
 
 /** A backup of a shard: a file for each table, and one that lists them, which is written last. */
@@ -27,20 +28,26 @@ export function wholeAmong(names: readonly string[]): readonly string[] {
 /** Throws `ManagerError` for a backup that has not, or not any more, all that its list says. */
 export async function requireWhole(
   store: BackupStore,
-  { name, tables }: ShardBackup,
+  backup: ShardBackup,
+  onProgress?: (progress: RestoreProgress) => void,
 ): Promise<void> {
+  const { name, tables } = backup;
+  const log = new RestoreLog(backup, 'checking', onProgress);
   const names = new Set(await store.list(name));
   for (const [table, rows] of Object.entries(tables)) {
     const file = `${name}${table}.jsonl`;
     if (!names.has(file)) throw new ManagerError(`'${file}' is not there; ${nothingWritten}`);
-    const found = await countRows(store.read(file)).catch((error: unknown) => {
+    const onRow = (count: number): void => log.note(table, count);
+    const found = await countRows(store.read(file), onRow).catch((error: unknown) => {
       if (!(error instanceof DecodeError)) throw error;
       throw new ManagerError(`'${file}': ${error.message}; ${nothingWritten}`, { cause: error });
     });
-    if (found === rows) continue;
-    throw new ManagerError(
-      `'${file}' has ${found} of the ${rows} rows of the backup; ${nothingWritten}`,
-    );
+    if (found !== rows) {
+      throw new ManagerError(
+        `'${file}' has ${found} of the ${rows} rows of the backup; ${nothingWritten}`,
+      );
+    }
+    log.end(table, rows);
   }
 }
 

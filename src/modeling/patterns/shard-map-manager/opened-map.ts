@@ -68,7 +68,7 @@ export function openedMap<T extends ShardKeyType>(
   const guarded = Object.fromEntries(
     Object.entries(tables).map(([shard, gateway]) => [
       shard,
-      guardedTable(gateway, shard, statuses),
+      guardedTable(gateway, (use) => statuses.allow(shard, use)),
     ]),
   );
   const { reads, refreshMs, settleMs, takeOverMs, patienceMs, timers } = options;

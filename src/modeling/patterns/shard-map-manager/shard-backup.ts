@@ -48,10 +48,19 @@ export async function restoreShard(
   return bulk(table, rowsIn(lines), options);
 }
 
-/** How many rows the lines are. Throws `DecodeError` with the number of a line that is no row. */
-export async function countRows(lines: AsyncIterable<string>): Promise<number> {
+/**
+ * How many rows the lines are; `onRow` is told after each. Throws `DecodeError` with the number of
+ * a line that is no row.
+ */
+export async function countRows(
+  lines: AsyncIterable<string>,
+  onRow: (count: number) => void,
+): Promise<number> {
   let count = 0;
-  for await (const _ of rowsIn(lines)) count += 1;
+  for await (const _ of rowsIn(lines)) {
+    count += 1;
+    onRow(count);
+  }
   return count;
 }
 

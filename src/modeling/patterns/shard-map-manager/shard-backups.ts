@@ -85,14 +85,16 @@ export class ShardBackups {
    * tables that are not there. The control table says that it is under way, from before the first
    * row until after the last, and `attach` refuses the shard. After a kill call it again with
    * `resume`, which writes all rows anew; another backup is refused until `giveUpRestore`. A
-   * program that still restores when another one resumes or gives up stops within 1,000 rows: end
-   * it first.
+   * program that still restores when another one resumes or gives up sends nothing more; the
+   * requests with rows that it has under way then, 8 of at most 100 rows, may still be applied,
+   * also when its client repeats them, over what was written since: end it first.
    * Throws `ManagerError`, before any row is written, for a backup or a file of it that is not
    * whole, a shard that is not detached, tables that maps do not have or that have rows, and a
    * restore that has not ended, and `ShardTakenError` for the account of another shard; later
    * `ManagerError` for rows that are refused, and when another program takes over. Reads the files
    * twice. A range read of the maps and of each table, the point reads of the look by `attach`, one
-   * for each 1,000 rows, a transaction and a delete, besides the writes of `restoreShard`.
+   * before the writes that are sent together, a transaction and a delete, besides the writes of
+   * `restoreShard`.
    */
   restore(store: BackupStore, name: string, options: RestoreOfShard = {}): Promise<ShardBackup> {
     return restoreBackup(this.#parts, store, name, options);

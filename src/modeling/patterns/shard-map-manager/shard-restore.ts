@@ -1,3 +1,4 @@
+import { SharedRuns } from '../../../base/async/shared-runs.js';
 import type { Randomness } from '../../../base/randomness.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { unlessAbsent } from './absent-table.js';
@@ -5,10 +6,11 @@ import { readList, requireWhole, type ShardBackup } from './backup-list.js';
 import type { BackupStore } from './backup-store.js';
 import { ManagerError } from './manager-errors.js';
 import type { ManagerRow, ManagerRows } from './manager-rows.js';
+import { RestoreLog, type RestoreProgress } from './restore-progress.js';
 import { requireEmpty, restoreShard } from './shard-backup.js';
 import { createTableOf, type ShardPlace } from './shard-place.js';
 import type { ReleaseOptions } from './shard-release.js';
-import { shardInfo } from './shard-statuses.js';
+import { guardedTable, shardInfo } from './shard-statuses.js';
 import type { ShardTables } from './shard-tables.js';
 
 // A restore has the row `restore_<shard>` in the control table, from before it writes its first row
@@ -19,6 +21,11 @@ import type { ShardTables } from './shard-tables.js';
 export interface RestoreOfShard {
   /** Whether a restore of this backup that was begun goes on; false when absent. */
   readonly resume?: boolean;
+  /**
+   * Called while the files are checked and while rows are written: after each 1,000 rows, and after
+   * each table. What it throws ends the restore, as a kill does.
+   */
+  readonly onProgress?: (progress: RestoreProgress) => void;
 }
 
 /** What the manager gives to restore its shards. */
@@ -37,15 +44,12 @@ interface Run {
   readonly id: string;
 }
 
-/** Rows of a backup that are written before the program looks whether it may still write. */
-const rowsPerLook = 1000;
-
 /** Writes a backup into the tables of its detached shard. */
 export async function restoreBackup(
   parts: RestoreParts,
   store: BackupStore,
   name: string,
-  { resume = false }: RestoreOfShard,
+  { resume = false, onProgress }: RestoreOfShard,
 ): Promise<ShardBackup> {
   const { rows, randomness, tables: shardTables } = parts;
   const backup = await readList(store, name);
@@ -60,7 +64,7 @@ export async function restoreBackup(
   }
   // Also those that another program has left: here they may be of the account of another shard.
   await shardTables.lackedBy(shard, await rows.list('map'));
-  await requireWhole(store, backup);
+  await requireWhole(store, backup, onProgress);
   const restored = [...there].filter(([table]) => Object.hasOwn(tables, table));
   for (const [table, gateway] of restored) {
     await createTableOf(parts.place(shard), table, `the shard '${shard}'`);
@@ -68,7 +72,10 @@ export async function restoreBackup(
   }
   const run: Run = { backup, id: randomness.uuid() };
   await begin(rows, run, { row, left });
-  for (const [table, gateway] of restored) await writeTable(parts, store, run, { table, gateway });
+  const log = new RestoreLog(backup, 'writing', onProgress);
+  for (const [table, gateway] of restored) {
+    await writeTable({ rows, store, run, log }, { table, gateway });
+  }
   await end(rows, run);
   return backup;
 }
@@ -180,34 +187,65 @@ async function end(rows: ManagerRows, run: Run): Promise<void> {
   if ((await rows.find('restore', shard)) !== undefined) await requireRun(rows, run);
 }
 
+/** Requests with rows that are under way at once. */
+const concurrency = 8;
+
+interface WriteParts {
+  readonly rows: ManagerRows;
+  readonly store: BackupStore;
+  readonly run: Run;
+  readonly log: RestoreLog;
+}
+
 async function writeTable(
-  { rows }: RestoreParts,
-  store: BackupStore,
-  run: Run,
+  { rows, store, run, log }: WriteParts,
   { table, gateway }: { readonly table: string; readonly gateway: TableGateway },
 ): Promise<void> {
   const { name, tables } = run.backup;
-  const stop = new AbortController();
   // Not thrown at once: what was sent is waited for.
-  const stopWith = (error: unknown): void => stop.abort(error);
-  const lines = async function* (): AsyncGenerator<string, void, undefined> {
-    let count = 0;
-    for await (const line of store.read(`${name}${table}.jsonl`)) {
-      if (count % rowsPerLook === 0) await requireRun(rows, run).catch(stopWith);
-      if (stop.signal.aborted) return;
-      count += 1;
-      yield line;
+  const stop = new AbortController();
+  const { signal } = stop;
+  const onPosition = (position: number): void => {
+    if (signal.aborted) return;
+    try {
+      log.note(table, position);
+    } catch (error) {
+      stop.abort(error);
     }
   };
-  const { signal } = stop;
-  const report = await restoreShard(gateway, lines(), { isOver: true, signal });
+  const options = { isOver: true, concurrency, signal, onPosition };
+  const lines = store.read(`${name}${table}.jsonl`);
+  const report = await restoreShard(ownTable(rows, run, gateway, stop), lines, options);
   signal.throwIfAborted();
   const { failed, failures, position } = report;
-  const count = tables[table];
-  if (failed === 0 && position === count) return;
+  const count = tables[table] ?? 0;
+  if (failed === 0 && position === count) return log.end(table, count);
   throw new ManagerError(
     `${table} has ${position - failed} of the ${count} rows of the backup; restore it again with ` +
       'resume',
     { cause: failures[0]?.error },
   );
+}
+
+/**
+ * The table of a shard while this run restores it. Each request is sent after a look at the row of
+ * the restore, which those that wait for it share; one that does not find the run stops it. So
+ * another program that has taken the restore over may still meet the requests that were sent
+ * before, `concurrency` at most, and no other.
+ */
+function ownTable(
+  rows: ManagerRows,
+  run: Run,
+  table: TableGateway,
+  stop: AbortController,
+): TableGateway {
+  const looks = new SharedRuns();
+  const look = async (): Promise<void> => {
+    stop.signal.throwIfAborted();
+    await requireRun(rows, run).catch((error: unknown) => {
+      stop.abort(error);
+      throw error;
+    });
+  };
+  return guardedTable(table, () => looks.run('restore', undefined, look));
 }

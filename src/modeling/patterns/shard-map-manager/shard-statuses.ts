@@ -109,14 +109,13 @@ export class ShardStatuses {
   }
 }
 
-/** A table of a shard, as long as its status allows it. */
+/** A table each of whose requests is sent after `allow`, and is not when that throws. */
 export function guardedTable(
   table: TableGateway,
-  shard: string,
-  statuses: ShardStatuses,
+  allow: (use: 'read' | 'write') => Promise<void>,
 ): TableGateway {
   const guarded = async <R>(use: 'read' | 'write', send: () => Promise<R>): Promise<R> => {
-    await statuses.allow(shard, use);
+    await allow(use);
     return send();
   };
   return {
