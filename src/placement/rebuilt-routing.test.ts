@@ -51,9 +51,31 @@ describe('a rebuilt routing', () => {
     ];
     for (const kind of kinds)
       assert.match(JSON.stringify(rebuiltRouting(twice, kind)), /'contoso'.*'a'.*'b'/);
+    for (const kind of kinds)
+      assert.doesNotMatch(JSON.stringify(rebuiltRouting(twice, kind)), /part/);
     const one = { kind: 'hash', slots: 1, otherwise: 'a' } as const;
     const other = [twice[0] ?? { text: '', shard: '' }, { text: 'fabrikam', shard: 'b' }];
     assert.match(JSON.stringify(rebuiltRouting(other, one)), /slot 0/);
+  });
+
+  it('says which of two places may have a part, when a map had begun to bring the text there', () => {
+    const whole = { text: 'contoso', shard: 'a' };
+    const part = { text: 'contoso', shard: 'b', begun: 'contoso-2024' };
+    const hint =
+      /'contoso-2024' is open on neither.*bring it to 'b', which may have.*if 'a' has all of them/;
+    for (const found of [
+      [whole, part],
+      [part, whole],
+    ]) {
+      for (const kind of kinds) assert.match(JSON.stringify(rebuiltRouting(found, kind)), hint);
+    }
+    const both = [{ ...whole, begun: 'contoso-2024' }, part];
+    for (const kind of kinds) {
+      assert.doesNotMatch(JSON.stringify(rebuiltRouting(both, kind)), /part of/);
+      assert.equal(typeof rebuiltRouting([part], kind), 'object');
+    }
+    const besides = [part, { text: 'contoso', shard: 'b' }, whole];
+    assert.doesNotMatch(JSON.stringify(rebuiltRouting(besides, { kind: 'list' })), /part of/);
   });
 });
 

@@ -15,6 +15,11 @@ import {
 export interface FoundText {
   readonly text: string;
   readonly shard: string;
+  /**
+   * A partition that a map had begun to bring to this shard, or to open there, and that is open on
+   * none: the shard may have a part of its rows. Absent where it has other rows of the text too.
+   */
+  readonly begun?: string;
 }
 
 /** What kind of routing is rebuilt, and what found texts do not tell. */
@@ -30,18 +35,22 @@ export type RoutingKind =
 
 /**
  * A routing by which every text is where it was found, such as after the map was lost. The fault as
- * a text when there is none: two shards have one text, or texts of one slot.
+ * a text when there is none: two shards have one text, or texts of one slot. Of one text it says
+ * which of them may have a part alone.
  */
 export function rebuiltRouting(
   found: readonly FoundText[],
   wanted: RoutingKind,
 ): ShardRouting | string {
-  const shards = new Map<string, string>();
-  for (const { text, shard } of found) {
-    const known = shards.get(text);
-    if (known !== undefined && known !== shard) return twice(`'${text}'`, known, shard);
-    shards.set(text, shard);
+  const texts = new Map<string, FoundText>();
+  for (const each of found) {
+    const known = texts.get(each.text);
+    if (known !== undefined && known.shard !== each.shard) {
+      return twice(`'${each.text}'`, known.shard, each.shard) + partOf(known, each);
+    }
+    if (known?.begun !== undefined || known === undefined) texts.set(each.text, each);
   }
+  const shards = new Map([...texts.values()].map(({ text, shard }) => [text, shard]));
   switch (wanted.kind) {
     case 'list':
       return listRouting(elsewhere(shards, wanted.otherwise), wanted.otherwise);
@@ -64,6 +73,16 @@ function elsewhere(
 
 function twice(what: string, one: string, other: string): string {
   return `${what} is on '${one}' and on '${other}'; bring it to one of them first`;
+}
+
+/** Which of both may have a part alone; empty: neither, or each of them. */
+function partOf(one: FoundText, other: FoundText): string {
+  const [part, rest] = one.begun === undefined ? [other, one] : [one, other];
+  if (part.begun === undefined || rest.begun !== undefined) return '';
+  return (
+    `: '${part.begun}' is open on neither, and a map had begun to bring it to '${part.shard}', ` +
+    `which may have a part of its rows: delete them there if '${rest.shard}' has all of them`
+  );
 }
 
 function rangesOf(shards: ReadonlyMap<string, string>, first: string): readonly ShardRange[] {

@@ -185,8 +185,8 @@ export class MapRecovery {
    * has opened it, where its rows are: for `create` when the map is lost. Needs no map and writes
    * nothing. A range read of each shard for 1,000 of the rows that a map keeps in partitions, and
    * one for 1,000 rows, of which it reads only the keys. Throws `ModelError` when two shards have
-   * one text, or texts of one slot, and `ShardTakenError` for a table that is that of another
-   * shard.
+   * one text, which says the one that may have a part alone, or texts of one slot, and
+   * `ShardTakenError` for a table that is that of another shard.
    */
   async rebuiltRouting(wanted: RoutingKind): Promise<ShardRouting> {
     const { map, shards, textOf, checked, refuseOtherShards } = this.#steps;

@@ -166,31 +166,43 @@ function differenceOf(
 /**
  * For each partition, its text and the shard that owns it. Of several owners, the one of the latest
  * handover counts. A partition without an owner was closed while it moved; then its last owner
- * counts. One that was opened nowhere is on the shard that has rows of it. A range read of each
- * shard for 1,000 of the rows that a map keeps in partitions, and one for 1,000 rows, keys only.
+ * counts. One that was opened nowhere is on each shard that has rows of it; a shard where a map had
+ * claimed it may have a part of them (`begun`). A range read of each shard for 1,000 of the rows
+ * that a map keeps in partitions, and one for 1,000 rows, keys only.
  */
 export async function ownedTexts({
   shards,
   textOf,
 }: Omit<Compared, 'routing'>): Promise<readonly FoundText[]> {
   const found = new Map<string, FoundText>();
-  const add = (partitionKey: string, shard: string): void => {
+  const add = (partitionKey: string, shard: string, isBegun = false): void => {
     const text = textOf(partitionKey);
-    found.set(JSON.stringify([text, shard]), { text, shard });
+    const at = JSON.stringify([text, shard]);
+    if (!isBegun) found.set(at, { text, shard });
+    else if (!found.has(at)) found.set(at, { text, shard, begun: partitionKey });
   };
   const opened = new Set<string>();
+  /** Of partitions that are open nowhere, the shards where a map has claimed them. */
+  const begun = new Map<string, readonly string[]>();
   for await (const fenced of fencedPartitions(shards)) {
     const owners = fenced.filter(({ fence }) => fence.isOwner);
     const known = owners.length > 0 ? owners : fenced.filter(({ fence }) => fence.epoch > 0);
     const latest = Math.max(...known.map(({ fence }) => fence.epoch));
     const owner = known.find(({ fence }) => fence.epoch === latest);
-    if (owner === undefined) continue;
+    if (owner === undefined) {
+      const names = fenced.map(({ shard }) => shard.name);
+      for (const { fence } of fenced) begun.set(fence.partitionKey, names);
+      continue;
+    }
     opened.add(owner.fence.partitionKey);
     add(owner.fence.partitionKey, owner.shard.name);
   }
   for (const { name, table } of shards) {
     for await (const keys of contentPartitions(table)) {
-      for (const partitionKey of keys) if (!opened.has(partitionKey)) add(partitionKey, name);
+      for (const partitionKey of keys) {
+        if (opened.has(partitionKey)) continue;
+        add(partitionKey, name, begun.get(partitionKey)?.includes(name));
+      }
     }
   }
   return [...found.values()];
