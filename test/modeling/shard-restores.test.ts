@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ShardTakenError } from '../../src/modeling/patterns/shard-map/index.js';
+import {
+  moveShard,
+  ShardTakenError,
+  splitRange,
+} from '../../src/modeling/patterns/shard-map/index.js';
+import { isContent } from '../../src/modeling/patterns/shard-map/shown-rows.js';
 import type {
   BackupStore,
   RestoreProgress,
@@ -136,6 +141,51 @@ describe('a shard that is being restored', () => {
     await world.manager().backups.giveUpRestore('south', { rows: 'kept' });
     await attach(world);
     assert.equal((await world.manager().shards())[1]?.status, 'online');
+  });
+
+  it('has no partition moved away, by no new operation and by none that was begun', async () => {
+    const world = await emptied();
+    const { shards, store, manager, names } = world;
+    // Opened anew: a map keeps the table that a shard had before.
+    const opened = () => manager().open('orders', orderSchema);
+    const away = moveShard('south', 'west');
+    const { id } = await (await opened()).operations.begin(away, { title: 'away' });
+    shards.restore('south', 'orders', new MemoryRows());
+    await restoredInPart(world, names[0]);
+    const refused = {
+      name: 'ManagerError',
+      message: /'south' has a part of the backup.*restore it again with resume.*then attach it/,
+    };
+    const { operations } = await opened();
+    await assert.rejects(operations.run(id), refused);
+    assert.equal((await manager().operation(id))?.status, 'stopped');
+    assert.deepEqual(shards.rows('west', 'orders').all.filter(isContent), []);
+    await operations.cancel(id);
+    await assert.rejects(operations.begin(away, { title: 'again' }), refused);
+    assert.equal((await manager().operations()).length, 1);
+    await manager().backups.restore(store, names[0], { resume: true });
+    await attach(world);
+    const last = await operations.begin(away, { title: 'at last' });
+    assert.equal((await operations.run(last.id)).status, 'completed');
+    assert.deepEqual(await amounts(world), [1, 5]);
+  });
+
+  it('keeps up no operation that moves nothing of it', async () => {
+    const world = await emptied();
+    const { shards, store, manager, names } = world;
+    await manager().backups.restore(store, names[0]);
+    await attach(world);
+    const map = await manager().open('orders', orderSchema);
+    const split = splitRange({ from: map.textOf(60), before: map.textOf(100) }, 'west');
+    const { id } = await map.operations.begin(split, { title: 'of north' });
+    await manager().detach('south');
+    shards.restore('south', 'orders', new MemoryRows());
+    await restoredInPart(world, names[0]);
+    const { operations } = await manager().open('orders', orderSchema);
+    assert.equal((await operations.run(id)).status, 'completed');
+    await manager().backups.restore(store, names[0], { resume: true });
+    await attach(world);
+    assert.deepEqual(await amounts(world), [1, 5]);
   });
 
   it('is not attached by a program that began before its restore', async () => {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../base/clock.js';
 import type { Randomness } from '../../../base/randomness.js';
 import { messageOf } from '../../../base/thrown.js';
+import { losingShards } from '../../../placement/losing-shards.js';
 import { shardOfText, shardsOf, type ShardRouting } from '../../../placement/shard-routing.js';
 import { isoOfTicks, ticksOfMicros } from '../../rows/ticks.js';
 import { allRows } from '../../table/all-rows.js';
@@ -22,6 +23,7 @@ import {
   type OperationMode,
   type OperationStep,
 } from './operation-record.js';
+import { refuseAnyRestoring } from './shard-restore.js';
 import type { ShardInfo } from './shard-statuses.js';
 
 export interface BeginOptions {
@@ -69,7 +71,8 @@ export class MapOperations {
   /**
    * Plans a change, checks its shards, and begins it; moves nothing yet. Throws `StaleMapError`
    * while another change is under way, and `ManagerError` for shards that are not online or not
-   * empty. Range reads of the shards, a write, and the requests of `ShardMap.start`.
+   * empty, and where partitions would leave a shard whose restore has not ended. Range reads of the
+   * shards and of the control table, a write, and the requests of `ShardMap.start`.
    */
   async begin(change: ShardRouting | RoutingChange, options: BeginOptions): Promise<Operation> {
     const { name, rows, map, randomness } = this.#options;
@@ -79,6 +82,7 @@ export class MapOperations {
     const state = await map.state();
     await this.#endLast(state);
     await this.#requireOnline(plan.target);
+    await refuseAnyRestoring(rows, losingShards(state.routing, plan.target));
     if (target === 'empty') await this.#requireEmpty(state.routing, plan.target);
     const id = randomness.uuid();
     const now = this.#now();
@@ -113,7 +117,8 @@ export class MapOperations {
    * Runs an operation to its end, from where it was left; one that has ended is returned as it is.
    * An error that stops it is thrown and noted, and the next run goes on. An operation that was
    * cancelled meanwhile is taken back. With `mode` closed, an operation whose copies differ stops
-   * with `OperationError`.
+   * with `OperationError`. One whose partitions leave a shard into which a restore has begun
+   * meanwhile stops before its next step, with `ManagerError`: the shard has a part of its rows.
    */
   async run(id: string, options: RunOptions = {}): Promise<Operation> {
     const found = operationOf(await this.#read(id));
@@ -223,6 +228,7 @@ export class MapOperations {
       if (found.status === 'cancelling' && !isFinished(state, id)) return this.cancel(id);
       try {
         if (isUnderWay(state, id)) {
+          await this.#requireWhole(state);
           if (state.phase === 'copying') await this.#move(mode, step);
           else if (state.phase === 'handing-back') return await this.cancel(id);
           else await step('handing-over', (walk) => map.cutOver(walk));
@@ -270,6 +276,12 @@ export class MapOperations {
       step: 'ended',
       details: isDone ? notCleanedUp : 'taken back',
     });
+  }
+
+  /** Throws `ManagerError` while a shard that partitions leave has a part of its rows. */
+  async #requireWhole(state: MapState): Promise<void> {
+    if (state.phase !== 'copying' && state.phase !== 'handing-over') return;
+    await refuseAnyRestoring(this.#options.rows, losingShards(state.routing, state.target));
   }
 
   async #requireOnline(target: ShardRouting): Promise<void> {

@@ -118,6 +118,16 @@ export function refuseRestoring(shard: string, backup: string | undefined): void
   );
 }
 
+/** As `refuseRestoring`, for any of several shards. A range read. */
+export async function refuseAnyRestoring(
+  rows: ManagerRows,
+  shards: readonly string[],
+): Promise<void> {
+  for (const { name, texts } of await rows.list('restore')) {
+    if (shards.includes(name)) refuseRestoring(name, texts['Backup'] ?? '');
+  }
+}
+
 const howToEnd =
   'restore it again with resume, or give it up with giveUpRestore, and restore another one';
 
