@@ -413,6 +413,20 @@ describe('where backups are kept', () => {
     assert.deepEqual(synced, ['', 'outer', ...own]);
   });
 
+  it('is told by its path where it cannot be one', async () => {
+    const file = join(directory, 'no-directory');
+    await writeFile(file, '');
+    for (const place of [file, join(file, 'below')]) {
+      const store = backupFiles(place);
+      const refused = {
+        name: 'ManagerError',
+        message: new RegExp(`'${place}' cannot be used.*a file is where a directory should be`),
+      };
+      await assert.rejects(store.list(''), refused);
+      await assert.rejects(store.write('orders.jsonl', linesOf(1)), refused);
+    }
+  });
+
   it('has no file of what failed, and none beside the directory', async () => {
     const place = join(directory, 'failing');
     const store = backupFiles(place);

@@ -1,13 +1,14 @@
-import { createReadStream } from 'node:fs';
+import { accessSync, constants, createReadStream } from 'node:fs';
 import { open, readdir, rename, rm, rmdir } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { makeDirectory } from '../../../base/make-directory.js';
 import { syncDirectory } from '../../../base/sync-directory.js';
 import { systemRandomness, type Randomness } from '../../../base/randomness.js';
-import { codeOf } from '../../../base/thrown.js';
+import { codeOf, messageOf } from '../../../base/thrown.js';
 import { ValueError } from '../../rows/model-error.js';
 import type { ContainerPort } from '../../worker/container-port.js';
+import { ManagerError } from './manager-errors.js';
 
 /** Where backups are kept: files by name, such as `north/2024-05-31/orders.jsonl`. */
 export interface BackupStore {
@@ -76,7 +77,9 @@ export interface BackupFilesOptions {
 
 /**
  * In a directory, which is made. A file has its name when all of it is on the disk; until then it
- * has one that ends with `.partial`. A directory goes with its last file.
+ * has one that ends with `.partial`. A directory goes with its last file. `write` and `list` throw
+ * `ManagerError`, which names the path, for a directory that this program may not make, enter or
+ * list, or that is none.
  */
 export function backupFiles(
   directory: string,
@@ -88,16 +91,17 @@ export function backupFiles(
     throw new ValueError(`'${name}' is no name of a file in ${directory}`);
   };
   const makeRoot = async (): Promise<void> => {
-    for (const created of makeDirectory(directory, 0o700)) await sync(dirname(created));
+    const made = await reached(directory, () => makeDirectory(directory, 0o700));
+    for (const created of made) await sync(dirname(created));
   };
   return {
     async write(name, lines) {
       const path = pathOf(name);
       await makeRoot();
-      makeDirectory(dirname(path), 0o700);
+      await reached(directory, () => makeDirectory(dirname(path), 0o700));
       const partial = `${path}.${randomness.uuid()}.partial`;
       try {
-        const file = await open(partial, 'wx', 0o600);
+        const file = await reached(directory, () => open(partial, 'wx', 0o600));
         try {
           // A single write may take a part alone.
           for await (const part of partsOf(lines)) await file.appendFile(part);
@@ -116,7 +120,9 @@ export function backupFiles(
     read: (name) => linesOf(createReadStream(pathOf(name))),
     async list(prefix) {
       await makeRoot();
-      const found = await readdir(directory, { recursive: true, withFileTypes: true });
+      const found = await reached(directory, () =>
+        readdir(directory, { recursive: true, withFileTypes: true }),
+      );
       return found
         .filter((entry) => entry.isFile())
         .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
@@ -131,6 +137,56 @@ export function backupFiles(
       if (relative(directory, parent) !== '') await removeEmpty(parent);
     },
   };
+}
+
+/** Throws `ManagerError` where the system refuses what is done in the directory of backups. */
+async function reached<T>(directory: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === undefined) throw error;
+    const told = `the directory of backups '${directory}' cannot be used: ${messageOf(error)}`;
+    throw new ManagerError(`${told}; ${insteadOf(directory, code)}`, { cause: error });
+  }
+}
+
+/** What to do about an error of the system. */
+function insteadOf(directory: string, code: string): string {
+  const another = 'or name another directory';
+  switch (code) {
+    case 'EACCES':
+    case 'EPERM': {
+      const barred = barredAt(directory);
+      return barred === undefined
+        ? `let this program read and write there, ${another}`
+        : `let this program enter '${barred}', ${another}`;
+    }
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return 'a file is where a directory should be: move it, ' + another;
+    default:
+      return `see to that, ${another}`;
+  }
+}
+
+/** The outermost directory of a path that this program may not enter; undefined: it may all. */
+function barredAt(directory: string): string | undefined {
+  const path: string[] = [];
+  for (let at = resolve(directory); ; at = dirname(at)) {
+    path.unshift(at);
+    if (dirname(at) === at) break;
+  }
+  return path.find((each) => !mayEnter(each));
+}
+
+function mayEnter(directory: string): boolean {
+  try {
+    accessSync(directory, constants.X_OK);
+    return true;
+  } catch (error) {
+    return codeOf(error) !== 'EACCES';
+  }
 }
 
 /** Those that lead to a file, from its own to the root. */
