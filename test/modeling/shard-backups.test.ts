@@ -11,6 +11,7 @@ import {
   backupBlobs,
   backupFiles,
   ManagerError,
+  type BackupProgress,
   type BackupStore,
 } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import type { ContainerPort } from '../../src/modeling/worker/container-port.js';
@@ -108,6 +109,26 @@ describe('backups of shards', () => {
     await manager().setShard('north', { holds: [] });
     const cut = { to: slow, intervals, keep: 1, signal: midway.signal };
     await assert.rejects(manager().backups.makeDue(cut), stopped);
+  });
+
+  it('tell how far they are, within a table too', async () => {
+    const { shards, store, manager } = await backedUpShards();
+    const south = shards.rows('south', 'orders');
+    const order = south.all.find(({ rowKey }) => rowKey === '0001');
+    assert.ok(order !== undefined);
+    const { partitionKey, properties } = order;
+    for (let id = 2; id <= 1100; id += 1) {
+      const row = { partitionKey, rowKey: String(id).padStart(4, '0'), properties };
+      south.apply([{ kind: 'insert', row }]);
+    }
+    const told: string[] = [];
+    const onProgress = ({ shard, table, rows }: BackupProgress): void => {
+      told.push(`${shard} ${table} ${rows}`);
+    };
+    const { made } = await manager().backups.makeDue({ to: store, intervals, keep: 1, onProgress });
+    const [northern, southern] = made.map(({ tables }) => tables['orders']);
+    const whole = [`north orders ${northern}`, `south orders ${southern}`];
+    assert.deepEqual(told, [whole[0], 'south orders 1000', whole[1]]);
   });
 
   it('are not made of a shard that is detached and emptied meanwhile', async () => {

@@ -6,7 +6,12 @@ export type {
   ShardKeyValues,
 } from '../../../placement/typed-routing.js';
 export type { ShardBackup } from './backup-list.js';
-export type { BackupReport, BackupSchedule, ShardBackups } from './shard-backups.js';
+export type {
+  BackupProgress,
+  BackupReport,
+  BackupSchedule,
+  ShardBackups,
+} from './shard-backups.js';
 export type { RestoreProgress } from './restore-progress.js';
 export type { RestoreOfShard } from './shard-restore.js';
 export {

@@ -16,7 +16,7 @@ interface RowCounts {
 }
 
 /** Told after each so many rows, and after each table. */
-const rowsPerReport = 1000;
+export const rowsPerReport = 1000;
 
 /** Tells how far one step of a restore is, whose tables follow one another. */
 export class RestoreLog {

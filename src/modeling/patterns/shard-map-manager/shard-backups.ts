@@ -7,6 +7,7 @@ import type { BackupStore } from './backup-store.js';
 import { ManagerError } from './manager-errors.js';
 import type { ManagerRow, ManagerRows } from './manager-rows.js';
 import { backUpShard } from './shard-backup.js';
+import { rowsPerReport } from './restore-progress.js';
 import {
   giveUpRestore,
   restoreBackup,
@@ -23,8 +24,19 @@ export interface BackupSchedule {
   /** How many backups of each shard stay, from 1. */
   readonly keep: number;
   readonly signal?: AbortSignal;
-  /** Called after each table. */
-  readonly onProgress?: (progress: { readonly shard: string; readonly table: string }) => void;
+  /**
+   * Called after each 1,000 rows of a table, and after each table. What it throws fails the backup
+   * of the shard.
+   */
+  readonly onProgress?: (progress: BackupProgress) => void;
+}
+
+/** How far the backup of a table is. How many rows it has is not known before. */
+export interface BackupProgress {
+  readonly shard: string;
+  readonly table: string;
+  /** Rows that are read. */
+  readonly rows: number;
 }
 
 export interface BackupReport {
@@ -196,12 +208,13 @@ async function backUpAll(
       for await (const line of backUpShard(gateway)) {
         signal?.throwIfAborted();
         rows += 1;
+        if (rows % rowsPerReport === 0) onProgress?.({ shard, table, rows });
         yield line;
       }
     };
     await to.write(`${name}${table}.jsonl`, counted());
     counts[table] = rows;
-    onProgress?.({ shard, table });
+    onProgress?.({ shard, table, rows });
   }
   await requireUnchanged(parts, shard, row);
   const backup = Object.freeze({ name, shard, tables: counts });
