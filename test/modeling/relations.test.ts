@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test';
 import { manualClock, systemClock, type Clock } from '../../src/base/clock.js';
 import {
   codecOf,
+  DecodeError,
   defineEntity,
   entitiesOf,
   int32,
@@ -460,6 +461,33 @@ describe('one to one', () => {
     assert.ok(pair);
     await badges.delete(pair.main);
     assert.deepEqual(table.rows.all, []);
+  });
+
+  /** A pair, and the row of its detail after it was written over. */
+  async function writtenOver(type: string) {
+    const table = new MemoryTable(new MemoryRows());
+    const badges = badgesOf(table);
+    await badges.insert(main, { region: 'East', id: 1, color: 'red' });
+    const pair = await badges.get(main);
+    assert.ok(pair);
+    const properties = { EntityType: { type: 'String', value: type } } as const;
+    const row = { ...codecOf(Badge).key(mainOf(main)), properties };
+    await table.write({ kind: 'upsert-replace', row });
+    return { table, badges, main: pair.main };
+  }
+
+  it('goes though its detail cannot be read', async () => {
+    const { table, badges, main: read } = await writtenOver('Badge');
+    await assert.rejects(badges.get(main), DecodeError);
+    await badges.delete(read);
+    assert.deepEqual(table.rows.all, []);
+  });
+
+  it('stays while a row of another type has the key of its detail', async () => {
+    const { table, badges, main: read } = await writtenOver('Locker');
+    const before = table.rows.all;
+    await assert.rejects(badges.delete(read), /'BADGE_000001'.* has a row of another type/);
+    assert.deepEqual(table.rows.all, before);
   });
 
   it('is in the table of its gateway when another account has a table of that name', async () => {

@@ -27,7 +27,7 @@ import {
   originOf,
   type Moving,
 } from './moving-row.js';
-import { addCount, notFound, type OneToManyOptions } from './relation.js';
+import { addCount, notFound, typeNameOf, type OneToManyOptions } from './relation.js';
 
 /** The results of finishing interrupted moves. */
 export interface FinishedMoves {
@@ -172,10 +172,6 @@ async function changeBehind<P extends AnyDefinition, C extends AnyDefinition>(
 
 function deleteIfThere(table: TableGateway, key: RowKey): Promise<boolean> {
   return writeIfPresent(() => table.write({ kind: 'delete', key, etag: '*' }));
-}
-
-function typeNameOf({ system }: AnyDefinition): string {
-  return system.type ?? 'EntityType';
 }
 
 /** See `OneToMany.finishMoves`. */

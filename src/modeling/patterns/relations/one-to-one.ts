@@ -3,7 +3,8 @@ import { codecOf } from '../../definition/codec.js';
 import type { AnyDefinition } from '../../definition/entity-definition.js';
 import type { CreateOf, KeyOf, PartitionOf, ReadOf } from '../../definition/shapes.js';
 import { etagOf, rowKeyOf, timestampOf, type Stored } from '../../definition/stored-entity.js';
-import { ValueError } from '../../rows/model-error.js';
+import { DecodeError, ValueError } from '../../rows/model-error.js';
+import { placeOfKey } from '../../rows/row-parts.js';
 import type { RowKey } from '../../rows/row.js';
 import { unlessConflict } from '../../table/conditional-write.js';
 import { Entities } from '../../table/entities.js';
@@ -12,6 +13,7 @@ import type { TableGateway } from '../../table/gateway.js';
 import { partitionRows } from '../../table/partition-rows.js';
 import { transaction } from '../../table/transaction.js';
 import { reasonOf } from '../../table/failure-of-one.js';
+import { typeNameOf } from './relation.js';
 
 /** The types of a one-to-one relation, and how one is found from the other. */
 export interface OneToOneOptions<A extends AnyDefinition, B extends AnyDefinition> {
@@ -90,10 +92,11 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
   }
 
   /**
-   * Deletes an entity that was read, and its detail in any version. One transaction in one
-   * partition, after a point read of the detail; otherwise two deletes. Throws
-   * `ConditionFailedError` when another writer has changed the entity since; then nothing is
-   * deleted.
+   * Deletes an entity that was read, and its detail in any version, also one that cannot be read.
+   * One transaction in one partition, after a point read of the detail's type; otherwise two
+   * deletes. Throws `ConditionFailedError` when another writer has changed the entity since, and in
+   * one partition `DecodeError` when a row of another type has the key of the detail; then nothing
+   * is deleted.
    */
   async delete(main: Stored<ReadOf<A>>): Promise<void> {
     const { main: mainType, detail: detailType, mainTable, detailOf } = this.#options;
@@ -106,7 +109,7 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
       return;
     }
     const writes = transaction(mainTable).delete(mainType, main);
-    if ((await this.details.get(key)) !== undefined) {
+    if (await this.#hasDetail(right)) {
       writes.delete(detailType, key, { ifMatch: 'any' });
     }
     await unwrapped(writes.run());
@@ -135,6 +138,18 @@ export class OneToOne<A extends AnyDefinition, B extends AnyDefinition> {
       if (isRemoved) removed.push(codec.parseKey(rowKeyOf(each)));
     }
     return removed;
+  }
+
+  /** One point read of the type alone, so that no other value can keep the detail from deletion. */
+  async #hasDetail(key: RowKey): Promise<boolean> {
+    const { detail, detailTable } = this.#options;
+    const row = await detailTable.get(key, [typeNameOf(detail)]);
+    if (row === undefined) return false;
+    if (codecOf(detail).matches(row)) return true;
+    throw new DecodeError(
+      `${detail.type}: ${placeOfKey(key)} has a row of another type, which is not deleted; ` +
+        'let `detailOf` name keys that only details have',
+    );
   }
 
   #isTogether(

@@ -58,3 +58,8 @@ export function notFound(type: string, table: string, key: RowKey): EntityNotFou
   const { partitionKey, rowKey } = key;
   return absentEntityError(type, key, { table, operation: 'get', partitionKey, rowKey });
 }
+
+/** The property that holds the type of a row. */
+export function typeNameOf({ system }: AnyDefinition): string {
+  return system.type ?? 'EntityType';
+}
