@@ -108,14 +108,15 @@ describe('a schedule of an archive', () => {
     clock.advanceMicros(63 * 86_400e6);
     const { convert, ...rest } = schedule();
     let change: Promise<unknown> | undefined;
+    const slower = wrappedMethods(rest.to.table, (name, send) => {
+      if (name !== 'write') return send();
+      change ??= sales.merge({ id: 1 }, { amount: 5 }, { ifMatch: 'any' });
+      return change.then(send);
+    });
     const slow = await archiveDue({
       ...rest,
       concurrency: 1,
-      to: wrappedMethods(rest.to, (name, send) => {
-        if (name !== 'insertIfAbsent') return send();
-        change ??= sales.merge({ id: 1 }, { amount: 5 }, { ifMatch: 'any' });
-        return change.then(send);
-      }),
+      to: rest.to.through(slower),
       convert,
     });
     assert.deepEqual([slow.archived, slow.changed], [2, 1]);

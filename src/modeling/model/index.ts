@@ -4,6 +4,7 @@ export {
   announcement,
   type AnnouncementOptions,
   type EntityChange,
+  type MoveTelling,
 } from '../patterns/derived-data/announcement.js';
 export type { DerivationDeclaration, DerivedDrift } from '../patterns/derived-data/declaration.js';
 export { copies, type CopiesOptions } from '../patterns/copies.js';

@@ -6,7 +6,7 @@ import type { AnyDefinition } from '../definition/entity-definition.js';
 import type { CreateOf, KeyNames, KeyOf, MergeOf, ReadOf } from '../definition/shapes.js';
 import { isOutdated } from '../definition/row-version.js';
 import { storedAs, type Stored } from '../definition/stored-entity.js';
-import { ModelError, ValueError, type RequestSummary } from '../rows/model-error.js';
+import { ValueError, type RequestSummary } from '../rows/model-error.js';
 import { nameOfKey } from '../rows/row-parts.js';
 import type { RowKey, StoredRow } from '../rows/row.js';
 import { backOff } from '../../base/async/back-off.js';
@@ -45,7 +45,7 @@ import {
   type WriteCondition,
 } from './row-writes.js';
 import { hasStamp, newStamp } from './write-stamp.js';
-import type { UnreadableRow } from './unreadable-row.js';
+import { reporting } from './unreadable-row.js';
 import type { Turn } from './turn.js';
 import { updateLinesOf, type LineEnd } from './update-lines.js';
 import { writeIfPresent, unlessPresent } from './conditional-write.js';
@@ -92,6 +92,14 @@ export class Entities<D extends AnyDefinition> {
     this.codec = codecOf(definition);
     this.#randomness = options.randomness ?? systemRandomness;
     this.#timers = options.timers ?? holdingTimers;
+  }
+
+  /** The same entities through another gateway of their table. Sends nothing. */
+  through(table: TableGateway): Entities<D> {
+    return new Entities(this.definition, table, {
+      randomness: this.#randomness,
+      timers: this.#timers,
+    });
   }
 
   /** One point read. Undefined when the entity is absent. */
@@ -434,20 +442,6 @@ export class Entities<D extends AnyDefinition> {
   #summary(operation: string, { partitionKey, rowKey }: RowKey): RequestSummary {
     return { table: this.table.table, operation, partitionKey, rowKey };
   }
-}
-
-/** Reports rows that cannot be read, and skips them. */
-function reporting<T>(read: Decode<T>, report: (row: UnreadableRow) => void): Decode<T> {
-  return (row) => {
-    try {
-      return read(row);
-    } catch (error) {
-      if (!(error instanceof ModelError)) throw error;
-      const { partitionKey, rowKey } = row;
-      report({ partitionKey, rowKey, error });
-      return undefined;
-    }
-  };
 }
 
 /** An update that has its turn. */

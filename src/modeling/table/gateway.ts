@@ -19,6 +19,7 @@ import type { Turn } from './turn.js';
 
 /** One write of one row. The ETag `'*'` matches any stored row. */
 export type RowWrite = InTurn &
+  OfMove &
   (
     | { readonly kind: 'insert' | 'upsert-replace' | 'upsert-merge'; readonly row: Row }
     | ({ readonly kind: 'replace' | 'merge'; readonly row: Row } & WriteOver)
@@ -28,6 +29,12 @@ export type RowWrite = InTurn &
 /** The change of an update or a transaction that a write is of, if it has waited for its turn. */
 interface InTurn {
   readonly turn?: Turn;
+}
+
+/** Told of the writes of a re-keying or an archive, and absent from all others. */
+interface OfMove {
+  /** The write changes no entity, only where it is stored, and perhaps in which form. */
+  readonly isMove?: true;
 }
 
 /** The row that a write changes. */

@@ -1,6 +1,7 @@
 import { isReservedKey } from '../../definition/reserved-keys.js';
 import { DefinitionError } from '../../rows/model-error.js';
 import { keyOfWrite, type RowWrite } from '../../table/gateway.js';
+import type { MoveTelling } from '../derived-data/announcement.js';
 import type { DerivationDeclaration } from '../derived-data/declaration.js';
 import type { DerivingOutbox } from '../derived-data/deriving-table.js';
 import { divided } from '../../table/divided.js';
@@ -8,6 +9,15 @@ import type { OutboxMessage } from '../transactional-outbox/outbox.js';
 import { MessageTooLargeError } from '../../worker/envelope.js';
 import { changeOf, RowsChangedMessage, type RowsChanged } from './rows-changed.js';
 import { feedSinkOf, type FeedSinkOptions } from './sequencer.js';
+
+/** What a declared feed has. */
+export interface ChangeFeedOptions extends FeedSinkOptions {
+  /**
+   * Whether the feed has the steps of moves: the copies, hand-overs and deletes of a re-keying, and
+   * all writes of `archiveEntities`. Announced when absent.
+   */
+  readonly moves?: MoveTelling;
+}
 
 /**
  * A feed of all changes of a table, for `changeFeedOf`: each transaction stores a
@@ -17,7 +27,10 @@ import { feedSinkOf, type FeedSinkOptions } from './sequencer.js';
  * into the feed.
  * Where the keys of the rows do not fit into one message there are several, in their order.
  */
-export function changeFeed(options: FeedSinkOptions = {}): DerivationDeclaration {
+export function changeFeed({
+  moves = 'announced',
+  ...options
+}: ChangeFeedOptions = {}): DerivationDeclaration {
   return {
     bind({ outbox }) {
       if (outbox === undefined) throw new DefinitionError('a change feed needs an outbox');
@@ -26,6 +39,7 @@ export function changeFeed(options: FeedSinkOptions = {}): DerivationDeclaration
         handlers: [],
         sink: feedSinkOf(outbox.table, options),
         derivation: {
+          ignoresMoves: moves === 'silent',
           concerns: () => false,
           isSource: () => false,
           announced: (writes) => announcementOf(outbox, writes),

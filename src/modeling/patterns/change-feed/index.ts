@@ -1,6 +1,6 @@
 // The changes of a table, in order. See docs/guides/patterns/change-feed.md.
 
-export { changeFeed } from './declared-feed.js';
+export { changeFeed, type ChangeFeedOptions } from './declared-feed.js';
 export { RowsChangedMessage, type RowChangeKind, type RowsChanged } from './rows-changed.js';
 export {
   changeFeedOf,

@@ -19,7 +19,15 @@ export interface AnnouncementOptions<S extends AnyDefinition, Given, Read> {
   readonly message: MessageType<Given, Read>;
   /** The payload for a change; undefined announces nothing. Must be pure. */
   readonly of: (change: EntityChange<S>) => Given | undefined;
+  /**
+   * Whether the steps of moves are announced: the copies, hand-overs and deletes of a re-keying,
+   * and all writes of `archiveEntities`. Announced when absent.
+   */
+  readonly moves?: MoveTelling;
 }
+
+/** Whether what a table announces includes the steps of moves, which change no entity. */
+export type MoveTelling = 'announced' | 'silent';
 
 /**
  * A message for each change of an entity, stored in the transaction that makes it, however it is
@@ -29,6 +37,7 @@ export function announcement<S extends AnyDefinition, Given, Read>({
   source,
   message,
   of,
+  moves = 'announced',
 }: AnnouncementOptions<S, Given, Read>): DerivationDeclaration {
   const codec = codecOf(source);
   const entity = (row: StoredRow | undefined) => row && codec.fromRow(row);
@@ -41,6 +50,7 @@ export function announcement<S extends AnyDefinition, Given, Read>({
         // Nothing to compare: a message is stored with its change, or neither is.
         handlers: [],
         derivation: {
+          ignoresMoves: moves === 'silent',
           concerns: (key) => codec.matches({ ...key, properties: {} }),
           isSource: (row) => codec.matches(row),
           plan: () => ({

@@ -40,6 +40,8 @@ export type ReadRow = (key: RowKey) => Promise<StoredRow | undefined>;
 export interface Derivation {
   /** Whether the row of a key can be one that this derivation has to see. */
   concerns(key: RowKey): boolean;
+  /** Whether the steps of moves are left out of what `announced` and the messages of plans tell. */
+  readonly ignoresMoves?: boolean;
   /** Whether changes of a row are to be told. */
   isSource(row: Row): boolean;
   /**

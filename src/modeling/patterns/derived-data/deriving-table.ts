@@ -43,6 +43,7 @@ import {
   changedItem,
   conditionalOn,
   failureAt,
+  heededBy,
   isSame,
   toldTo,
   withoutDeleted,
@@ -187,7 +188,7 @@ export class DerivingTable implements TableGateway {
     const given = await Promise.all(writes.map((write, place) => this.#itemOf(write, place, read)));
     const items = (await this.#changed(given, read.row)).map(this.#marked);
     const told = plans.flatMap(({ derivation, plan }) => {
-      const changes = toldTo(derivation, items);
+      const changes = toldTo(derivation, heededBy(derivation, items));
       return plan === undefined || changes.length === 0 ? [] : [{ plan, changes }];
     });
     const found = await Promise.all(
@@ -221,7 +222,8 @@ export class DerivingTable implements TableGateway {
     const { partitionKey, rowKey } = keyOfWrite(given);
     const key = { partitionKey, rowKey };
     const concerned = this.#derivations.filter((each) => each.concerns(key));
-    const unread = { item: place, key, write: given, isOwnCondition: false };
+    const isMove = given.isMove === true;
+    const unread = { item: place, key, write: given, isOwnCondition: false, isMove };
     if (concerned.length === 0) {
       return { ...unread, before: undefined, after: undefined, isConcerned: false };
     }
@@ -249,8 +251,10 @@ export class DerivingTable implements TableGateway {
   }
 
   async #announced(items: readonly Item[]): Promise<readonly OutboxMessage[]> {
-    const writes = items.map(({ write }) => write);
-    const found = this.#derivations.map(async (each) => each.announced?.(writes) ?? []);
+    const found = this.#derivations.map(async (each) => {
+      const writes = heededBy(each, items).map(({ write }) => write);
+      return each.announced?.(writes) ?? [];
+    });
     return (await Promise.all(found)).flat();
   }
 
@@ -318,7 +322,8 @@ export class DerivingTable implements TableGateway {
           ? { kind: 'insert', row: after }
           : { kind: 'replace', row: after, etag: before.etag };
       const { item, key } = first;
-      return [{ item, key, before, after, write, isOwnCondition: true, isConcerned: true }];
+      const how = { isOwnCondition: true, isConcerned: true, isMove: false };
+      return [{ item, key, before, after, write, ...how }];
     });
     return [...items, ...(await Promise.all(others)).flat()];
   }
@@ -473,8 +478,8 @@ function refuseSpread(writes: readonly RowWrite[]): void {
 
 /** Without what a writer tells for the sake of this table. */
 function withoutHints(write: RowWrite): RowWrite {
-  const { turn: _, ...told } = write;
+  const { turn: _, isMove: __, ...told } = write;
   if (!('before' in told)) return told;
-  const { before: __, ...sent } = told;
+  const { before: ___, ...sent } = told;
   return sent;
 }

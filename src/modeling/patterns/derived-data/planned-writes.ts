@@ -13,6 +13,13 @@ export interface Item extends RowChange {
   readonly isOwnCondition: boolean;
   /** Whether a derivation is to be told of it. */
   readonly isConcerned: boolean;
+  /** Whether it is a step of a move. What follows from one in other rows is none. */
+  readonly isMove: boolean;
+}
+
+/** The items without the steps of moves, for a derivation that ignores them. */
+export function heededBy({ ignoresMoves = false }: Derivation, items: readonly Item[]) {
+  return ignoresMoves ? items.filter(({ isMove }) => !isMove) : items;
 }
 
 /** The changes of the rows that a derivation is made of. */

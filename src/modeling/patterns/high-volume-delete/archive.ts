@@ -7,6 +7,7 @@ import type { RowKey } from '../../rows/row.js';
 import { unlessConflict } from '../../table/conditional-write.js';
 import { isConflict } from '../../table/contention.js';
 import type { Entities } from '../../table/entities.js';
+import { movingTable } from '../../table/moving-table.js';
 import type { TableScan } from '../../table/query-plan.js';
 
 export interface ArchiveOptions<S extends AnyDefinition, A extends AnyDefinition> {
@@ -57,11 +58,12 @@ const batchSize = 100;
 export async function archiveEntities<S extends AnyDefinition, A extends AnyDefinition>(
   options: ArchiveOptions<S, A>,
 ): Promise<ArchiveReport> {
-  const { from, query, concurrency = concurrencyDefault, signal } = options;
+  const { query, concurrency = concurrencyDefault, signal } = options;
+  const [from, to] = [byMoves(options.from), byMoves(options.to)];
   let [archived, changed] = [0, 0];
   const archive = async (entity: Stored<ReadOf<S>>): Promise<void> => {
     signal?.throwIfAborted();
-    if (await isMoved(options, entity)) archived += 1;
+    if (await isMoved({ ...options, from, to }, entity)) archived += 1;
     else changed += 1;
   };
   let batch: Stored<ReadOf<S>>[] = [];
@@ -70,12 +72,17 @@ export async function archiveEntities<S extends AnyDefinition, A extends AnyDefi
     batch = [];
     options.onProgress?.({ archived, changed });
   };
-  for await (const entity of from.scanTable(query)) {
+  for await (const entity of options.from.scanTable(query)) {
     batch.push(entity);
     if (batch.length >= batchSize) await flush();
   }
   if (batch.length > 0) await flush();
   return Object.freeze({ archived, changed });
+}
+
+/** The entities, every write of which is a step of a move. */
+function byMoves<D extends AnyDefinition>(entities: Entities<D>): Entities<D> {
+  return entities.through(movingTable(entities.table));
 }
 
 /** False when the entity is no longer as it was read: the next call looks whether it is taken. */

@@ -5,6 +5,7 @@ import { storedAs, storedAsOf } from '../../definition/stored-entity.js';
 import type { Row, RowKey, RowProperties, StoredRow } from '../../rows/row.js';
 import { putOver } from '../../table/conditional-write.js';
 import type { RowWrite, TableGateway } from '../../table/gateway.js';
+import { asMove } from '../../table/moving-table.js';
 import { nameOfKey, storedText, textIn } from '../../rows/row-parts.js';
 import {
   tombstoneType,
@@ -167,14 +168,14 @@ export class MoveSide {
   }
 
   /**
-   * One insert, replace or delete. Returns the resulting state. Throws the gateway's errors when
-   * the row has changed since it was read.
+   * One insert, replace or delete, which is a step of the move unless the content is new. Returns
+   * the resulting state. Throws the gateway's errors when the row has changed since it was read.
    */
   async write(write: SideWrite): Promise<SideState> {
     const { before, content, epoch, copied } = write;
     const rowWrite = this.#rowWrite(write);
     if (rowWrite === undefined) return before;
-    const { etag } = await this.table.write(rowWrite);
+    const { etag } = await this.table.write(copied === undefined ? rowWrite : asMove(rowWrite));
     if (rowWrite.kind === 'delete') return { ...this.absent(), content };
     const tag = copied?.tag ?? etag ?? '';
     return { side: this.side, epoch, etag, isMarked: true, content: { ...content, tag } };

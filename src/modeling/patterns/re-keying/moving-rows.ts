@@ -28,6 +28,8 @@ interface Pair {
    */
   readonly authority: SideState;
   readonly isPending: boolean;
+  /** Whether the row that will own the entity has another content still. */
+  readonly isBehind: boolean;
   /** Undefined when it was not read. */
   readonly other: SideState | undefined;
 }
@@ -78,7 +80,10 @@ export class MovingRows {
     let hasDeleted = false;
     const outcome = await this.#contended(keys, async () => {
       const plan = await current(false);
-      const { authority, other } = await this.#pair(keys, plan, current);
+      const { authority, other } = await this.#caughtUp(
+        keys,
+        await this.#pair(keys, plan, current),
+      );
       const { content, side, epoch } = authority;
       const isApplied =
         hasStamp(asRow(content.stamps), markNames.stamps, stamps) ||
@@ -179,7 +184,8 @@ export class MovingRows {
     if (!plan.mirrors) {
       const authority = await this.#sides[plan.wanted].look(keys);
       if (isDeciding(authority, false)) {
-        return { authority: opened(authority), isPending: false, other: undefined };
+        const how = { isPending: false, isBehind: false, other: undefined };
+        return { authority: opened(authority), ...how };
       }
     }
     const pair = pairOf(await this.#lookAtBoth(keys));
@@ -205,16 +211,28 @@ export class MovingRows {
     return { old: before, new: after };
   }
 
+  /**
+   * The rows of a key before a change. A row that will own the entity and lacks its content gets it
+   * first: what is told of a change is told by the row, which has to have the former state.
+   */
+  async #caughtUp(keys: MoveKeys, pair: Pair): Promise<Pair> {
+    if (!pair.isBehind) return pair;
+    return { ...pair, authority: await this.#opened(keys, pair), isPending: false };
+  }
+
   /** Throws `TooLargeError` for what the new side does not take. */
   #refuseTooLarge(entityRow: Row | undefined): void {
     if (entityRow !== undefined) this.#sides.new.normal(entityRow);
   }
 
   /** Ends a handover: opens the row that will own the entity. */
-  async #open(keys: MoveKeys, { authority, isPending }: Pair): Promise<void> {
-    if (!isPending) return;
+  async #open(keys: MoveKeys, pair: Pair): Promise<void> {
+    if (pair.isPending) await this.#opened(keys, pair);
+  }
+
+  #opened(keys: MoveKeys, { authority }: Pair): Promise<SideState> {
     const { side, content, epoch } = authority;
-    await this.#sides[side].write({ keys, before: authority, content, epoch, copied: content });
+    return this.#sides[side].write({ keys, before: authority, content, epoch, copied: content });
   }
 
   /**
@@ -228,7 +246,7 @@ export class MovingRows {
     const closing = { keys, before: from, content, epoch, copied: content };
     const closed = await this.#sides[from.side].write(closing);
     const to = other ?? (await this.#sides[from.side === 'old' ? 'new' : 'old'].read(keys));
-    return { authority: { ...to, epoch, content, isMarked: true }, isPending: true, other: closed };
+    return pendingPair(to, closed);
   }
 
   /** The write is applied; its copy may follow later. */
@@ -275,14 +293,21 @@ function opened(state: SideState): SideState {
 
 function pairOf(both: Both): Pair {
   if (isOpen('new', both.new.epoch)) {
-    return { authority: both.new, isPending: false, other: both.old };
+    return { authority: both.new, isPending: false, isBehind: false, other: both.old };
   }
   if (isOpen('old', both.old.epoch)) {
-    return { authority: both.old, isPending: false, other: both.new };
+    return { authority: both.old, isPending: false, isBehind: false, other: both.new };
   }
   const [from, to] = both.new.epoch > both.old.epoch ? [both.new, both.old] : [both.old, both.new];
-  const { content, epoch } = from;
-  return { authority: { ...to, epoch, content, isMarked: true }, isPending: true, other: from };
+  return pendingPair(to, from);
+}
+
+/** A handover that has begun: `closed` is the row that owned the entity. */
+function pendingPair(to: SideState, closed: SideState): Pair {
+  const { content, epoch } = closed;
+  const authority = { ...to, epoch, content, isMarked: true };
+  const isBehind = to.content.tag !== content.tag;
+  return { authority, isPending: true, isBehind, other: closed };
 }
 
 /** Whether the new side has a row that is no copy, although the old side owns the entity. */

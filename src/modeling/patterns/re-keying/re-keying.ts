@@ -9,6 +9,7 @@ import { isConflictOrLost } from '../../table/contention.js';
 import { DefinitionError, ModelError } from '../../table/errors.js';
 import type { TableGateway } from '../../table/gateway.js';
 import { writeIf } from '../../table/conditional-write.js';
+import { asMove } from '../../table/moving-table.js';
 import type { ReadState } from '../moves/followed-state.js';
 import { stepIn, wrongPhase, type PhaseStep } from '../moves/phase-step.js';
 import { walk, walkBeginning, type Stretch, type WalkPace, type WalkPlace } from '../moves/walk.js';
@@ -424,7 +425,7 @@ export class ReKeying<O extends AnyDefinition, N extends AnyDefinition, A> {
   #delete(side: Side, key: RowKey, etag = ''): Promise<boolean> {
     const { partitionKey, rowKey } = key;
     const row = { partitionKey, rowKey };
-    return writeIf(this.#sides[side].table, { kind: 'delete', key: row, etag });
+    return writeIf(this.#sides[side].table, asMove({ kind: 'delete', key: row, etag }));
   }
 }
 
