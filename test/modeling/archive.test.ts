@@ -26,6 +26,7 @@ import {
 import { keyOfWrite } from '../../src/modeling/table/gateway.js';
 import { backUpShard, restoreShard } from '../../src/modeling/patterns/shard-map-manager/index.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
+import { fillRow } from './support/full-rows.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 import { wrappedMethods } from './support/wrapped-methods.js';
 import { startTables } from './support/observed-tables.js';
@@ -202,7 +203,12 @@ describe('an archive whose program stands still before it writes', () => {
 
   it('takes back the copy of what is no longer to be archived, if it is the same', async () => {
     const left: RowKey[] = [];
-    const { report, amounts, options } = await standing(grown, {
+    const full = async (world: ArchiveWorld): Promise<void> => {
+      await grown(world);
+      const { table, codec } = world.orders;
+      await fillRow(table, codec.key({ tenant: 'contoso', id: 0 }), 'amount');
+    };
+    const { report, amounts, options } = await standing(full, {
       isSame: (read, current) => read.id === current.id,
       onCopyLeft: (copy) => left.push(copy),
     });
@@ -319,6 +325,34 @@ describe('an archive of an entity', () => {
     const report = await archiveEntities({ from: orders, to, convert: toArchive });
     assert.deepEqual(report, { archived: 2, changed: 0 });
     assert.equal((await to.get(contoso))?.total, 1);
+  });
+
+  it('writes over the copy of an entity whose row has no room for what it lacks', async () => {
+    const { orders, to } = await beside('ArchivedOrder');
+    await fillRow(orders.table, orders.codec.key(contoso), 'amount');
+    const report = await archiveEntities({ from: orders, to, convert: toArchive });
+    assert.deepEqual(report, { archived: 2, changed: 0 });
+    assert.equal((await to.get(contoso))?.total, 1);
+    assert.deepEqual(await orders.scanTable().toArray({ max: 9 }), []);
+  });
+
+  it('refuses a copy that is too large before it sends a write', async () => {
+    const { orders, to } = await beside('ArchivedOrder');
+    await fillRow(orders.table, orders.codec.key(contoso), 'amount');
+    const names: string[] = [];
+    const noted = (table: TableGateway) =>
+      wrappedMethods(table, (name, send) => {
+        names.push(name);
+        return send();
+      });
+    const archive = archiveEntities({
+      from: orders.through(noted(orders.table)),
+      query: { where: (p) => p.amount.eq(1) },
+      to: to.through(noted(to.table)),
+      convert: ({ amount, ...order }) => ({ ...order, total: amount }),
+    });
+    await assert.rejects(archive, { name: 'TooLargeError' });
+    assert.deepEqual(new Set(names), new Set(['page']));
   });
 
   it('does not write over a row of another type', async () => {

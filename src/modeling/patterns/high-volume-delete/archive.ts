@@ -22,8 +22,8 @@ export interface ArchiveOptions<S extends AnyDefinition, A extends AnyDefinition
   /**
    * Whether an entity that has changed since it was read is still the one that was read, and no new
    * one with its key: by something that never changes, such as its creation time. Then a copy that
-   * was inserted is taken back, after a replace by which the entity gets a new ETag. Copies stay
-   * when absent.
+   * was inserted is taken back, after a merge of nothing by which the entity gets a new ETag.
+   * Copies stay when absent.
    */
   readonly isSame?: (read: Stored<ReadOf<S>>, current: Stored<ReadOf<S>>) => boolean;
   /** Gets the key of each copy that was left of an entity that was changed or deleted meanwhile. */
@@ -93,10 +93,11 @@ async function isMoved<S extends AnyDefinition, A extends AnyDefinition>(
   const { from, to, convert, onCopyLeft } = options;
   const copy = to.codec.complete(convert(entity));
   const inserted = await to.insertIfAbsent(copy);
-  const source = inserted === undefined ? await writtenOver(options, entity, copy) : entity;
-  if (source === undefined) return false;
+  const ifMatch =
+    inserted === undefined ? await writtenOver(options, entity, copy) : etagOf(entity);
+  if (ifMatch === undefined) return false;
   const isDeleted = await unlessConflict(async () => {
-    await from.delete(source);
+    await from.delete(entity, { ifMatch });
     return true;
   });
   if (isDeleted) return true;
@@ -107,7 +108,7 @@ async function isMoved<S extends AnyDefinition, A extends AnyDefinition>(
 }
 
 /**
- * The entity as it is once the archive has it; undefined when somebody else was faster. Another
+ * The ETag of the entity once the archive has it; undefined when somebody else was faster. Another
  * program may have archived a later state, so only a write proves that the entity is as it was
  * read: reads may be old, as those of a shard map are. The copy is looked at before that proof.
  */
@@ -115,19 +116,33 @@ async function writtenOver<S extends AnyDefinition, A extends AnyDefinition>(
   { from, to }: ArchiveOptions<S, A>,
   entity: Stored<ReadOf<S>>,
   copy: Stored<ReadOf<A>>,
-): Promise<Stored<ReadOf<S>> | undefined> {
+): Promise<string | undefined> {
   const key = rowKeyOf(copy);
   const found = await to.table.get(key, to.codec.selectOf([]));
   if (found === undefined) return undefined;
   if (!to.codec.matches(found)) throw otherTypeError(to.definition, key);
   try {
-    const proven = await from.replace(entity);
+    const etag = await touched(from, entity);
+    if (etag === undefined) return undefined;
     await to.replace(copy, { ifMatch: found.etag });
-    return proven;
+    return etag;
   } catch (error) {
     if (isConflict(error)) return undefined;
     throw error;
   }
+}
+
+/**
+ * The ETag of the entity after a merge of nothing, for which a full row has room as well. It fails
+ * when the entity is not as it was read. Undefined when the answer does not tell the ETag.
+ */
+async function touched<S extends AnyDefinition>(
+  { table }: Entities<S>,
+  entity: Stored<ReadOf<S>>,
+): Promise<string | undefined> {
+  const row = { ...rowKeyOf(entity), properties: {} };
+  const { etag } = await table.write({ kind: 'merge', row, etag: etagOf(entity) });
+  return etag;
 }
 
 function otherTypeError({ type }: AnyDefinition, { partitionKey, rowKey }: RowKey): DecodeError {
@@ -154,7 +169,7 @@ async function isTakenBack<S extends AnyDefinition, A extends AnyDefinition>(
   const current = row && readable(() => from.codec.fromRow(row));
   if (current === undefined || !isSame(entity, current)) return false;
   return unlessConflict(async () => {
-    await from.replace(current);
+    await touched(from, current);
     return to.deleteIfExists(copy, { ifMatch });
   });
 }
