@@ -203,6 +203,17 @@ describe('copies that are called for', () => {
     assert.equal(await managers.refresh({ id: 1 }), 0);
   });
 
+  it('are refused in a row without room for what it lacks, which stays as it is', async () => {
+    const { managers, employees, departments, gateways } = await newWorld();
+    const stored = await departments.get(sales);
+    assert.ok(stored);
+    await fillRow(gateways[1], rowKeyOf(stored), 'managerId', 'managerName');
+    const before = await gateways[1].get(rowKeyOf(stored));
+    await employees.update({ id: 1 }, (jo) => ({ ...jo, name: 'Joanna' }));
+    await assert.rejects(managers.refreshTarget(sales), { name: 'TooLargeError' });
+    assert.deepEqual(await gateways[1].get(rowKeyOf(stored)), before);
+  });
+
   it('are refreshed in entities of older programs, which stores them in the form of today', async () => {
     const Old = defineEntity({
       type: 'Department',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
+  codecOf,
   defineEntity,
   DefinitionError,
   entitiesOf,
@@ -10,6 +11,7 @@ import {
   type TableGateway,
 } from '../../src/modeling/index.js';
 import { copies, openModel, type CopiesOptions } from '../../src/modeling/model/index.js';
+import { fillRow } from './support/full-rows.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
 
 // Copies that a table keeps by itself: of the lead of each team.
@@ -151,6 +153,25 @@ describe('copies of a source in their partition', () => {
     assert.equal(await leadOf('red'), 'Al');
     await model.transaction().delete(Person, al, any).delete(Team, red, any).run();
     assert.deepEqual(await driftsOf(model), []);
+  });
+
+  it('let a row be written that has them, and no room for what it lacks', async () => {
+    const { table, model, leadOf } = await newStaff();
+    const row = codecOf(Team).key(red);
+    await fillRow(table, row, 'leadId', 'leadName');
+    const properties = { other1: { type: 'String', value: 'y' } } as const;
+    await model.table.write({ kind: 'merge', row: { ...row, properties }, etag: '*' });
+    assert.deepEqual((await table.get(row))?.properties['other1'], properties.other1);
+    assert.equal(await leadOf('red'), 'Jo');
+  });
+
+  it('refuse a change of their source for which a row has no room, and change nothing', async () => {
+    const { table, people } = await newStaff();
+    await fillRow(table, codecOf(Team).key(red), 'leadId', 'leadName');
+    const before = table.rows.all;
+    const renamed = people.merge(jo, { name: 'Joanna' }, any);
+    await assert.rejects(renamed, /Team: 253 properties are more than 252/);
+    assert.deepEqual(table.rows.all, before);
   });
 
   it('take no read and no write while the copied properties stay', async () => {

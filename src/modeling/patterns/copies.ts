@@ -184,15 +184,17 @@ class CopyDerivation<S extends AnyDefinition, T extends AnyDefinition> implement
 
   /**
    * A change that gives a target of this source, or of no source, its copies, and leaves any other
-   * row as it is.
+   * row as it is, also one that has them: it may have no room for the defaults that it lacks.
    */
   #copying(source: string | undefined, from: StoredRow | undefined) {
     return (current: StoredRow | undefined): Row | undefined => {
       if (current === undefined || !this.#isTarget(current)) return undefined;
       if (this.#sourceName(current) !== source) return undefined;
       const codec = codecOf(this.#options.target);
+      const [entity, given] = [codec.fromRow(current), this.#entity(from)];
+      if (hasCopies(this.#options, entity, given)) return undefined;
       // Written as a whole entity, in the form of the current version.
-      return codec.toRow(withCopies(this.#options, codec.fromRow(current), this.#entity(from)));
+      return codec.toRow(withCopies(this.#options, entity, given));
     };
   }
 

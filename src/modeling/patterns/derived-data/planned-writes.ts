@@ -47,7 +47,7 @@ export function changedItem(
     throw refusal(kept.item, `the transaction deletes ${placeOfKey(item.key)}, which it changes`);
   }
   const row = afterAll(after, changes);
-  if (row === undefined) return item;
+  if (row === undefined || row === after) return item;
   const isNew = write.kind === 'insert' || before === undefined;
   const changed: RowWrite = isNew
     ? { kind: 'insert', row }
