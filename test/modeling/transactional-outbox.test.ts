@@ -6,6 +6,7 @@ import { manualClock, type Clock } from '../../src/base/clock.js';
 import {
   codecOf,
   EntityExistsError,
+  key,
   openTable,
   TransactionFailedError,
   type RequestReport,
@@ -13,6 +14,11 @@ import {
   type StandardSchema,
   type TableGateway,
 } from '../../src/modeling/index.js';
+import { withEncryption } from '../../src/modeling/encryption/encrypted-table.js';
+import { keyRing } from '../../src/modeling/encryption/key-wrapper.js';
+import { openModel } from '../../src/modeling/model/index.js';
+import { samePartition, withIndexes } from '../../src/modeling/patterns/indexes/index.js';
+import { withLargeValues } from '../../src/modeling/patterns/large-entities/index.js';
 import {
   toHandlers,
   toQueue,
@@ -43,6 +49,7 @@ import type { QueuePort } from '../../src/modeling/worker/queue-port.js';
 import { queueWorkerOf, type QueueWorker } from '../../src/modeling/worker/worker.js';
 import { startServer } from '../support/start-server.js';
 import { crashEverywhere, type Doomed } from './support/crash-points.js';
+import { CountingKey } from './support/encryption-keys.js';
 import { HiredEmployee, employeeKey, newEmployee, type EmployeeKey } from './support/employees.js';
 import { impatientTimers } from './support/impatient-timers.js';
 import { MemoryRows, MemoryTable } from './support/memory-table.js';
@@ -634,6 +641,52 @@ describe('a registry of partitions', () => {
     const outbox = outboxOf({ table, registry: knownPartitions(['Marketing']) });
     await assert.rejects(hire(outbox), /'Sales' is none of the partitions/);
     assert.equal(await table.get(employeeKey(jones)), undefined);
+  });
+});
+
+describe('a change that a table refuses by itself', () => {
+  const stored = employeeKey(jones);
+  const secret: RowWrite = {
+    kind: 'merge',
+    row: { ...stored, properties: { name: { type: 'String', value: 'x' } }, encrypt: ['name'] },
+    etag: '*',
+  };
+  const large: RowWrite = {
+    kind: 'insert',
+    row: { ...stored, properties: { photo: { type: 'Binary', value: new Uint8Array(9_000_000) } } },
+  };
+  const indexed = withIndexes(HiredEmployee, {
+    name: samePartition({ rowKey: (p) => key`name_${p.name}_${p.id.padded(6)}` }),
+  });
+  const many = Array.from({ length: 60 }, (_, id) => insertOf({ id }));
+  const memory = () => new MemoryTable(new MemoryRows());
+
+  it('registers no partition, however the table is wrapped', async () => {
+    const refused: readonly (readonly [TableGateway, readonly RowWrite[], RegExp])[] = [
+      [await world.newTable(), [{ ...secret, etag: '' }], /needs the ETag/],
+      [
+        withEncryption(memory(), { keys: keyRing(new CountingKey('master').kek) }),
+        [secret],
+        /cannot be merged/,
+      ],
+      [
+        withLargeValues(memory(), { compression: 'identity' }),
+        [large],
+        /too large|do not fit|bytes|blobs/,
+      ],
+      [openModel({ table: memory(), entities: { indexed } }).table, many, /transaction/],
+    ];
+    for (const [table, writes, reason] of refused) {
+      const registryRows = new MemoryRows();
+      const registry = tableRegistryOf(new MemoryTable(registryRows), table.table);
+      const outbox = outboxOf({ table, registry });
+      const message = await outbox.message('Sales', Hired, jones);
+      await assert.rejects(outbox.transact(writes, [message]), reason);
+      assert.deepEqual(registryRows.all, []);
+      assert.deepEqual((await table.page({})).rows, []);
+      await hire(outbox, { id: 7 });
+      assert.equal(registryRows.all.length, 1);
+    }
   });
 });
 

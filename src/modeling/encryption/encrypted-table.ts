@@ -143,6 +143,16 @@ export class EncryptedTable implements TableGateway {
     return results.map(({ etag }) => ({ etag }));
   }
 
+  /** Calls no key, and so encrypts nothing. */
+  async check(writes: readonly RowWrite[]): Promise<void> {
+    for (const write of writes) {
+      if (write.kind === 'delete') continue;
+      if (write.kind === 'merge' || write.kind === 'upsert-merge') this.#refuseMerge(write.row);
+      refuseReserved(write.row);
+    }
+    await this.#inner.check?.(writes.map(withoutMarks));
+  }
+
   async page(query: RowQuery): Promise<RowPage> {
     const select = withEnvelope(query.select);
     const page = await this.#inner.page(select === undefined ? query : { ...query, select });
@@ -152,12 +162,7 @@ export class EncryptedTable implements TableGateway {
 
   /** Encrypts a row for storage. Sends nothing; at most one `wrapKey`. */
   async seal(row: Row): Promise<Row> {
-    const reserved = [envelopeProperty, ...legacyProperties].find((name) =>
-      Object.hasOwn(row.properties, name),
-    );
-    if (reserved !== undefined) {
-      throw new EncryptionError(`A property cannot be named ${reserved}: encryption uses the name`);
-    }
+    refuseReserved(row);
     return sealRow(this.#keys, row, this.#algorithmsOf(row));
   }
 
@@ -278,6 +283,21 @@ export class EncryptedTable implements TableGateway {
 
 function withEnvelope(select: readonly string[] | undefined): readonly string[] | undefined {
   return select === undefined ? undefined : [...select, envelopeProperty, ...legacyProperties];
+}
+
+function refuseReserved({ properties }: Row): void {
+  const reserved = [envelopeProperty, ...legacyProperties].find((name) =>
+    Object.hasOwn(properties, name),
+  );
+  if (reserved === undefined) return;
+  throw new EncryptionError(`A property cannot be named ${reserved}: encryption uses the name`);
+}
+
+/** The write without the names of what is encrypted, as the table beneath gets it. */
+function withoutMarks(write: RowWrite): RowWrite {
+  if (write.kind === 'delete') return write;
+  const { encrypt: _, ...row } = write.row;
+  return { ...write, row };
 }
 
 function describe({ partitionKey, rowKey }: RowKey): string {

@@ -99,6 +99,11 @@ export interface TableGateway {
    * `TooLargeError` for more writes than the table takes at once, before anything is sent.
    */
   transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]>;
+  /**
+   * Throws what `transact` would throw for these writes before it sends a write, as far as the
+   * gateway can tell by itself; may read. Absent where it tells nothing.
+   */
+  check?(writes: readonly RowWrite[]): Promise<void>;
   /** One range read: one page, in key order. */
   page(query: RowQuery): Promise<RowPage>;
   /**
@@ -201,11 +206,13 @@ class ClientGateway implements TableGateway {
     }
   }
 
+  /** Reads nothing. */
+  check(writes: readonly RowWrite[]): Promise<void> {
+    return Promise.resolve().then(() => void actionsOf(writes));
+  }
+
   async transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
-    refuseUnconditional(writes);
-    refuseUnencrypted(writes);
-    const partitionKey = onePartition(writes);
-    const actions = writes.map(actionOf);
+    const { partitionKey, actions } = actionsOf(writes);
     const call: Call = {
       kind: 'transaction',
       summary: { table: this.table, operation: 'transaction', partitionKey },
@@ -332,6 +339,13 @@ function actionOf(write: RowWrite): TransactionAction {
     default:
       return unreachable(write);
   }
+}
+
+/** The actions of a transaction. Throws for one that the service would not take. */
+function actionsOf(writes: readonly RowWrite[]) {
+  refuseUnconditional(writes);
+  refuseUnencrypted(writes);
+  return { partitionKey: onePartition(writes), actions: writes.map(actionOf) };
 }
 
 function deletedEtags(writes: readonly RowWrite[]): readonly string[] {

@@ -148,10 +148,7 @@ export class DerivingTable implements TableGateway {
 
   async transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
     refuseSpread(writes);
-    const plans = this.#derivations.map((derivation) => ({
-      derivation,
-      plan: derivation.plan?.(),
-    }));
+    const plans = this.#plans();
     const first = await this.#planned(writes, plans, this.#reading());
     if (!first.items.some(({ isConcerned }) => isConcerned)) {
       return (await this.#sent(writes, first)).result;
@@ -177,6 +174,19 @@ export class DerivingTable implements TableGateway {
       const retries = { ...this.#retries, attemptsMax: updateAttemptsMax };
       return retryConflicts(this.table, retries, attempt, isOvertaken);
     });
+  }
+
+  /** Reads as `transact` does. */
+  async check(writes: readonly RowWrite[]): Promise<void> {
+    refuseSpread(writes);
+    const planned = await this.#planned(writes, this.#plans(), this.#reading());
+    const sent = [...sentBy(planned), ...planned.messages.map(({ write }) => write)];
+    refuseTooLarge(this.#base, writes.length, sent);
+    await this.#base.check?.(sent);
+  }
+
+  #plans(): readonly Plan[] {
+    return this.#derivations.map((derivation) => ({ derivation, plan: derivation.plan?.() }));
   }
 
   /** What a transaction of these writes has to be, by the rows as they are. */
@@ -328,11 +338,9 @@ export class DerivingTable implements TableGateway {
     return [...items, ...(await Promise.all(others)).flat()];
   }
 
-  async #send(
-    given: number,
-    { items, derived, messages }: Planned,
-  ): Promise<readonly WriteResult[]> {
-    const writes = [...items, ...derived].map(({ write }) => withoutHints(write));
+  async #send(given: number, planned: Planned): Promise<readonly WriteResult[]> {
+    const { messages } = planned;
+    const writes = sentBy(planned);
     const [only] = writes;
     const count = writes.length + messages.length;
     if (only !== undefined && count === 1) return [await this.#base.write(only)];
@@ -474,6 +482,10 @@ function refuseSpread(writes: readonly RowWrite[]): void {
   throw new ValueError(
     `a transaction belongs to one partition; this one has '${[...partitions].join("' and '")}'`,
   );
+}
+
+function sentBy({ items, derived }: Planned): readonly RowWrite[] {
+  return [...items, ...derived].map(({ write }) => withoutHints(write));
 }
 
 /** Without what a writer tells for the sake of this table. */

@@ -126,6 +126,12 @@ export class LargeTable implements TableGateway {
     return this.#writer.run(writes);
   }
 
+  /** One point read for a row that is replaced or deleted and may have had large values. */
+  async check(writes: readonly RowWrite[]): Promise<void> {
+    refuseMarked(writes);
+    await this.#writer.check(writes);
+  }
+
   /**
    * How the large values of an entity are stored, including the names of their blobs; undefined
    * when it has none or is absent. One point read.

@@ -49,21 +49,34 @@ export class LargeWriter {
   }
 
   run(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
-    return retryConflicts(
-      `tidying up after an entity of ${this.#expander.table.table}`,
-      this.#settings.contention,
-      () => this.#attempt(writes),
-      isOvertaken,
-    );
+    return this.#retried(() => this.#attempt(writes));
   }
 
-  async #attempt(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
-    const started = this.#settings.clock.monotonicMs();
+  /** Throws what `run` would throw before it puts a blob or sends a write. */
+  check(writes: readonly RowWrite[]): Promise<void> {
+    return this.#retried(async () => {
+      const expansions = await this.#expanded(writes);
+      await this.#expander.table.check?.(expansions.flatMap((expansion) => expansion.writes));
+    });
+  }
+
+  #retried<T>(attempt: () => Promise<T>): Promise<T> {
+    const what = `tidying up after an entity of ${this.#expander.table.table}`;
+    return retryConflicts(what, this.#settings.contention, attempt, isOvertaken);
+  }
+
+  async #expanded(writes: readonly RowWrite[]): Promise<readonly Expansion[]> {
     const share = this.#shareOf(writes);
     const expansions = await Promise.all(
       writes.map((write) => expand(this.#expander, write, share)),
     );
     this.#refuseTooLarge(expansions.flatMap((expansion) => expansion.writes));
+    return expansions;
+  }
+
+  async #attempt(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
+    const started = this.#settings.clock.monotonicMs();
+    const expansions = await this.#expanded(writes);
     await this.#put(expansions);
     this.#refuseLate(started, expansions);
     try {

@@ -90,7 +90,17 @@ export class ShardedTable implements TableGateway {
     }
   }
 
+  /** Reads nothing, and so does not ask the shard. */
+  check(writes: readonly RowWrite[]): Promise<void> {
+    return Promise.resolve().then(() => void this.#partitionOf(writes));
+  }
+
   async transact(writes: readonly RowWrite[]): Promise<readonly WriteResult[]> {
+    return this.#partitions.write(this.#partitionOf(writes), writes);
+  }
+
+  /** The partition of a transaction. Throws for one that the shards do not take. */
+  #partitionOf(writes: readonly RowWrite[]): string {
     if (writes.length > this.writesMax) {
       throw new TooLargeError(
         `a transaction of shards holds at most ${this.writesMax} writes, not ${writes.length}`,
@@ -99,7 +109,7 @@ export class ShardedTable implements TableGateway {
     const [first] = writes;
     if (first === undefined) throw new ValueError('a transaction needs at least one write');
     refuseFenceKeys(writes);
-    return this.#partitions.write(keyOfWrite(first).partitionKey, writes);
+    return keyOfWrite(first).partitionKey;
   }
 
   async page(query: RowQuery): Promise<RowPage> {

@@ -81,6 +81,9 @@ export class Outbox {
    * put of a hint, which changes of the partition that end during another such put share. Writes
    * and messages are at most 100, of one partition. Returns the results of `writes`.
    *
+   * What the table can refuse by itself is refused before the partition is registered; a refusal of
+   * the service leaves it registered, which costs sweeps a read.
+   *
    * When it throws a refusal, nothing was stored and nothing announced, with the exception below; a
    * failure of the network leaves that open. When a refusal may be that of the client's repetition
    * of a transaction that was applied, one point read of the first message shows whether it was;
@@ -95,8 +98,8 @@ export class Outbox {
     const [first] = messages;
     if (first === undefined) return this.table.transact(writes);
     const { partitionKey } = first.write.row;
-    await this.#options.registry.register(partitionKey);
     const all = [...writes, ...messages.map(({ write }) => write)];
+    await this.#register(partitionKey, all);
     let results: readonly WriteResult[];
     try {
       results = await this.table.transact(all);
@@ -106,6 +109,14 @@ export class Outbox {
     }
     await this.#hint(partitionKey);
     return results.slice(0, writes.length);
+  }
+
+  /** What the table refuses by itself registers nothing. */
+  async #register(partitionKey: string, writes: readonly RowWrite[]): Promise<void> {
+    const { registry } = this.#options;
+    if (registry.has?.(partitionKey) === true) return;
+    await this.table.check?.(writes);
+    await registry.register(partitionKey);
   }
 
   /**

@@ -13,6 +13,8 @@ export interface OutboxRegistry {
    * message.
    */
   register(partitionKey: string): Promise<void>;
+  /** Whether this process knows that `register` has nothing to do; never when absent. */
+  has?(partitionKey: string): boolean;
   /** Every registered partition, at least once. */
   partitions(): AsyncIterable<string>;
 }
@@ -57,6 +59,7 @@ export function tableRegistryOf(
       if (remembered.size >= rememberedMax) remembered.clear();
       remembered.add(rowKey);
     },
+    has: (partitionKey) => remembered.has(partitionKey),
     async *partitions() {
       for (let bucket = 0; bucket < buckets; bucket += 1) {
         const query = { partitionKey: bucketKey(bucket), select: ['RowKey'] };
@@ -76,6 +79,7 @@ export function knownPartitions(partitionKeys: Iterable<string>): OutboxRegistry
       }
       await Promise.resolve();
     },
+    has: (partitionKey) => known.has(partitionKey),
     async *partitions() {
       yield* known;
     },
