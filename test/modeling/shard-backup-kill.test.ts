@@ -27,35 +27,39 @@ const program = `
   await backupFiles(${JSON.stringify(directory)}).write(${JSON.stringify(`${name}orders.jsonl`)}, lines());
 `;
 
-it('a backup whose program was killed is none, and its file is deleted a day later', async () => {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const isEnded = once(child, 'exit').then(() => assert.fail('the program has ended by itself'));
-  await Promise.race([once(child.stdout, 'data'), isEnded]);
-  child.kill('SIGKILL');
-  await isEnded.catch(() => undefined);
-  const { shards } = await filledShards();
-  const clock = manualClock(Date.parse('2024-05-30T01:00:00Z') * 1000);
-  const manager = shards.manager((port) => port, { clock });
-  await manager.setShard('north', { holds: ['ledger'] });
-  const store = backupFiles(directory);
-  const left = await store.list(name);
-  assert.equal(left.length, 1);
-  assert.match(left[0] ?? '', /\/orders\.jsonl\.[0-9a-f-]+\.partial$/);
-  assert.deepEqual(await manager.backups.namesOf(store, 'north'), []);
-  await assert.rejects(manager.backups.restore(store, name), {
-    name: 'ManagerError',
-    message: /is no whole backup: it has no backup\.json/,
-  });
-  const schedule = { to: store, intervals: { ledger: 3_600_000 }, keep: 1 };
-  assert.deepEqual((await manager.backups.makeDue(schedule)).deleted, []);
-  clock.advanceMicros(25 * 3_600_000_000);
-  const { made, deleted } = await manager.backups.makeDue(schedule);
-  assert.ok(deleted.includes(name));
-  // Nothing else is left, no directory either.
-  assert.deepEqual(await readdir(join(directory, 'north')), [made[0]?.name.split('/')[1]]);
-});
+it(
+  'a backup whose program was killed is none, and its file is deleted a day later',
+  costly(),
+  async () => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const isEnded = once(child, 'exit').then(() => assert.fail('the program has ended by itself'));
+    await Promise.race([once(child.stdout, 'data'), isEnded]);
+    child.kill('SIGKILL');
+    await isEnded.catch(() => undefined);
+    const { shards } = await filledShards();
+    const clock = manualClock(Date.parse('2024-05-30T01:00:00Z') * 1000);
+    const manager = shards.manager((port) => port, { clock });
+    await manager.setShard('north', { holds: ['ledger'] });
+    const store = backupFiles(directory);
+    const left = await store.list(name);
+    assert.equal(left.length, 1);
+    assert.match(left[0] ?? '', /\/orders\.jsonl\.[0-9a-f-]+\.partial$/);
+    assert.deepEqual(await manager.backups.namesOf(store, 'north'), []);
+    await assert.rejects(manager.backups.restore(store, name), {
+      name: 'ManagerError',
+      message: /is no whole backup: it has no backup\.json/,
+    });
+    const schedule = { to: store, intervals: { ledger: 3_600_000 }, keep: 1 };
+    assert.deepEqual((await manager.backups.makeDue(schedule)).deleted, []);
+    clock.advanceMicros(25 * 3_600_000_000);
+    const { made, deleted } = await manager.backups.makeDue(schedule);
+    assert.ok(deleted.includes(name));
+    // Nothing else is left, no directory either.
+    assert.deepEqual(await readdir(join(directory, 'north')), [made[0]?.name.split('/')[1]]);
+  },
+);
 
 /** A program without the rights of root that lists its backups, and tells what it gets. */
 const listing = (place: string): string => `
