@@ -10,6 +10,8 @@ import type { Statement } from './statements.js';
 /** A server that does not answer a query within this time is taken for dead. */
 const stallMs = 60_000;
 const connectMs = 5_000;
+/** How long a server may take to answer a statement that does nothing. */
+const answerMs = 5_000;
 /** A network that has parted lets no end of a connection through; the system tries for minutes. */
 const endMs = 2_000;
 /**
@@ -136,6 +138,19 @@ export class Connection {
   /** Runs statements without parameters. */
   async run(text: string): Promise<void> {
     await this.#limited(this.#client.query(text));
+  }
+
+  /** Whether the server still answers here. Asks it, and destroys a connection that does not. */
+  async answers(): Promise<boolean> {
+    const { timers } = this.#options;
+    const late = () => new Error(`The database did not answer within ${answerMs / 1000} s.`);
+    try {
+      await within(this.run('select 1'), { limitMs: answerMs, timers, late });
+      return true;
+    } catch {
+      this.destroy();
+      return false;
+    }
   }
 
   /** Destroys the connection. Idempotent. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { errorBody } from '../../../test/support/scripted-postgres.js';
 import { plainSeverityIn } from './error-severity.js';
 
-/** The body of an error, from its fields with their types. */
 function bodyOf(...fields: readonly string[]): Buffer {
-  return Buffer.from([...fields, ''].map((field) => `${field}\0`).join(''));
+  return Buffer.from(errorBody(fields));
 }
 
 describe('the severity in the body of an error', () => {

@@ -15,9 +15,11 @@ const kinds: Readonly<Record<FailureKind, readonly unknown[]>> = {
     // Connection exceptions of a pooler, whose connection to the server may end behind a commit.
     ...['08000', '08003', '08006', '08007', '08P01'].map((code) => told(code)),
     told('40003'),
-    // The end of the server, or of its process by an administrator; a severity may be told in
-    // another language alone.
-    ...['57P01', '57P02', '57P03'].flatMap((code) => [told(code, 'FATAL'), told(code, 'ВАЖНО')]),
+    // The end of the server, or of its process, by an administrator or by a limit. A severity may
+    // be told in another language alone, or be that of a pooler.
+    ...['57P01', '57P02', '57P03', '57P04', '57P05', '25P03', '25P04'].flatMap((code) =>
+      ['FATAL', 'ВАЖНО', 'ERROR'].map((severity) => told(code, severity)),
+    ),
     // A log that cannot be synced at a commit ends the server, which may find the commit there.
     ...['53100', '53200', '58030', 'XX000', 'XX001', 'XX002'].flatMap((code) =>
       ['FATAL', 'PANIC', 'ВАЖНО', 'ПАНИКА', 'PANIK', '致命错误', 'error', ''].map((severity) =>

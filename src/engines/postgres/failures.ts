@@ -22,9 +22,16 @@ const readOnlyCode = '25006';
 
 /**
  * Errors behind which nobody knows what became of the statement, whatever severity they have: an
- * ambiguous result, and the server's end, which comes between a commit and its answer as well.
+ * ambiguous result, and the end of a transaction whose client was silent or that took too long,
+ * which ends its connection.
  */
-const ambiguousCodes = new Set(['40003', '57P01', '57P02', '57P03']);
+const ambiguousCodes = new Set(['40003', '25P03', '25P04']);
+/**
+ * The beginnings of such codes: connection exceptions, which a pooler tells of its own connection
+ * to the server too, and the end of the server or of one process of it, which comes between a
+ * commit and its answer as well.
+ */
+const ambiguousClasses = ['08', '57P'];
 /**
  * The only severity behind which a statement did nothing. With any other the server has ended the
  * connection, or itself: a log that cannot be synced at a commit does, and the commit may be there
@@ -32,13 +39,11 @@ const ambiguousCodes = new Set(['40003', '57P01', '57P02', '57P03']);
  * of the server, where the error has no severity in English.
  */
 const statementSeverity = 'ERROR';
-/** Connection exceptions, which a pooler tells of its own connection to the server too. */
-const connectionClass = '08';
 
 /**
  * What an error of a statement means. `lost`: nobody knows what became of the statement. `away`: it
  * did nothing, and another server may be the primary now. `again`: it did nothing and may succeed.
- * `refused`: it did nothing.
+ * `refused`: it did nothing, if its connection goes on; when that has ended too, it is as `lost`.
  */
 export type FailureKind = 'lost' | 'away' | 'again' | 'session-closed' | 'refused';
 
@@ -49,7 +54,8 @@ export function failureOf(error: unknown): FailureKind {
   if (code === sessionClosedCode) return 'session-closed';
   if (retryableCodes.has(code)) return 'again';
   if (code === readOnlyCode) return 'away';
-  const isAmbiguous = ambiguousCodes.has(code) || code.startsWith(connectionClass);
+  const isAmbiguous =
+    ambiguousCodes.has(code) || ambiguousClasses.some((each) => code.startsWith(each));
   return isAmbiguous || severity !== statementSeverity ? 'lost' : 'refused';
 }
 

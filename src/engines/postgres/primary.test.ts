@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { after, before, describe } from 'node:test';
 import { manualTimers } from '../../../test/support/manual-timers.js';
+import { welcome } from '../../../test/support/scripted-postgres.js';
 import { manualClock, systemClock } from '../../base/clock.js';
 import { it } from '../../base/conformance/limited-test.js';
 import { invariant } from '../../base/invariant.js';
@@ -16,19 +17,6 @@ import { statementsFor } from './statements.js';
 import { WatchedPrimary } from './watched-primary.js';
 
 const limitMs = 20_000;
-
-/** What a server of PostgreSQL says to a client that it lets in, and nothing behind it. */
-const welcome = Buffer.concat([message('R', int4(0)), message('Z', Buffer.from('I'))]);
-
-function int4(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeInt32BE(value);
-  return bytes;
-}
-
-function message(code: string, body: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(code), int4(body.length + 4), body]);
-}
 
 describe('a close while a connection is being opened', () => {
   let server: Server;

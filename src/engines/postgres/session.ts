@@ -146,11 +146,14 @@ export class Session {
   ): Promise<readonly Outcome[] | undefined> {
     const kind = failureOf(error);
     if (kind === 'again' && failures < attemptsMax) return undefined;
+    // A pooler may call the loss of its server anything: only a connection that goes on shows that
+    // the statement alone has failed.
+    const isRefused = kind === 'refused' && (await open.connection.answers());
     // A connection on which anything failed is not used again.
     this.#open = undefined;
     open.connection.destroy();
-    if (kind === 'refused') throw refusal(error);
-    return kind === 'lost' ? this.#resolve(open, error) : undefined;
+    if (isRefused) throw refusal(error);
+    return kind === 'lost' || kind === 'refused' ? this.#resolve(open, error) : undefined;
   }
 
   /** Closes the session of a lost connection, and reads what it has applied. */

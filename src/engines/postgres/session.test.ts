@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import { manualTimers } from '../../../test/support/manual-timers.js';
+import {
+  int8Field,
+  noRows,
+  scriptedPostgres,
+  type ScriptedAnswer,
+} from '../../../test/support/scripted-postgres.js';
+import { manualClock } from '../../base/clock.js';
+import { it } from '../../base/conformance/limited-test.js';
+import { systemRandomness } from '../../base/randomness.js';
+import { StoreWriteError } from '../../kv/errors.js';
+import { Acknowledgements } from './acknowledgements.js';
+import type { BatchCall } from './commit-form.js';
+import { functionForm } from './function-form.js';
+import { decodeOutcomes, encodeOutcomes, type Outcome } from './outcomes.js';
+import { Primary } from './primary.js';
+import { bytesOf } from './rows.js';
+import { Session } from './session.js';
+import { statementsFor } from './statements.js';
+
+const statements = statementsFor('tabularium');
+const applied: readonly Outcome[] = [{ kind: 'result', result: { ok: true, version: 7 } }];
+const batchText = 'select batch()';
+
+const call: BatchCall = async (connection) => {
+  const [row] = await connection.query({ name: 'batch', text: batchText }, []);
+  return decodeOutcomes(bytesOf(row?.[0]));
+};
+
+/** A session whose server answers a batch as it is told, and which a row of the session follows. */
+async function sessionOver(script: {
+  readonly batch: () => ScriptedAnswer;
+  readonly row: () => ScriptedAnswer;
+}) {
+  const server = await scriptedPostgres((statement) => {
+    switch (statement) {
+      case batchText:
+        return script.batch();
+      case statements.closeSession.text:
+        return script.row();
+      case statements.lastVersion.text:
+        return { kind: 'rows', rows: [[int8Field(0)]] };
+      default:
+        return noRows;
+    }
+  });
+  const timers = manualTimers();
+  const clock = manualClock();
+  const primary = new Primary({
+    addresses: [server.address],
+    prepares: true,
+    isRelaxed: false,
+    idleInTransactionMs: undefined,
+    clock,
+    timers,
+    randomness: systemRandomness,
+    onTrouble: () => undefined,
+  });
+  const acknowledgements = new Acknowledgements({
+    statements,
+    clock,
+    accepts: false,
+    onLoss: () => assert.fail('nothing is lost'),
+  });
+  const form = functionForm(statements);
+  const randomness = systemRandomness;
+  const parts = { primary, statements, form, clock, timers, randomness, acknowledgements };
+  return {
+    session: new Session(parts),
+    server,
+    timers,
+    async [Symbol.asyncDispose]() {
+      primary.close();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What a pooler says that has lost its server, in its own words. */
+const fields = ['SERROR', 'C58000', 'Mthe server went away'];
+
+describe('a batch behind which a server tells an error', () => {
+  it('is asked for where the connection ends, whatever the error says', async () => {
+    await using over = await sessionOver({
+      batch: () => ({ kind: 'error', fields, ends: true }),
+      row: () => ({ kind: 'rows', rows: [[int8Field(1), encodeOutcomes(applied)]] }),
+    });
+    assert.deepEqual(await over.session.apply(call), applied);
+  });
+
+  it('was refused where the connection goes on', async () => {
+    await using over = await sessionOver({
+      batch: () => ({ kind: 'error', fields, ends: false }),
+      row: () => assert.fail('nobody asks what is known'),
+    });
+    await assert.rejects(over.session.apply(call), StoreWriteError);
+  });
+});
